@@ -1,0 +1,176 @@
+//! What a run measured. Times in seconds, rates in bit/s, windows in packets; NaN where a quantity has no value.
+
+/// Results of one run.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Start and end of the measurement window, s.
+    pub window: (f64, f64),
+    /// When the run ended, s.
+    pub end: f64,
+    /// One entry a link, in scenario order.
+    pub links: Vec<LinkOutcome>,
+    /// One entry a flow; those of a class are contiguous and in scenario order.
+    pub flows: Vec<FlowOutcome>,
+    /// Sampled over time, if asked for.
+    pub traces: Traces,
+    /// What the user should know of how this result came about (approximations, censored transfers).
+    pub notes: Vec<String>,
+    /// Events that the engine processed.
+    pub events: u64,
+    /// Packets that left any link, over the whole run.
+    pub departures: u64,
+}
+
+/// One link inside the measurement window (the ledger: the whole run).
+#[derive(Clone, Debug, Default)]
+pub struct LinkOutcome {
+    /// Name in the scenario.
+    pub name: String,
+    /// Fraction of the window in which the link transmitted.
+    pub utilization: f64,
+    /// The same for each whole second of the window, in order.
+    pub utilization_1s: Vec<f64>,
+    /// Packets that arrived at the queue.
+    pub arrivals: u64,
+    /// Bytes that arrived at the queue.
+    pub arrived_bytes: u64,
+    /// Packets dropped, for whatever reason.
+    pub drops: u64,
+    /// Bytes dropped.
+    pub dropped_bytes: u64,
+    /// Packets dropped because the queue was full (part of `drops`).
+    pub overflows: u64,
+    /// Packets marked (ECN).
+    pub marks: u64,
+    /// Packets that began transmission.
+    pub packets: u64,
+    /// Bytes of those.
+    pub bytes: u64,
+    /// Waiting packets, time average (the packet in service is not counted).
+    pub queue_packets_mean: f64,
+    /// Waiting packets, deviation over time.
+    pub queue_packets_std: f64,
+    /// Waiting packets: 50th, 95th, 99th percentile over time.
+    pub queue_packets_percentiles: [u32; 3],
+    /// Largest number of waiting packets.
+    pub queue_packets_max: u32,
+    /// Waiting bytes, time average.
+    pub queue_bytes_mean: f64,
+    /// Waiting bytes, deviation over time.
+    pub queue_bytes_std: f64,
+    /// Sojourn in the queue (arrival to start of transmission) of departing packets, s.
+    pub delay_mean: f64,
+    /// Sojourn: 50th, 95th, 99th percentile, s (within 1.6 %).
+    pub delay_percentiles: [f64; 3],
+    /// Largest sojourn, s.
+    pub delay_max: f64,
+    /// Sojourn histogram: upper edge of the bin (s) and packets in it; empty bins left out.
+    pub delay_histogram: Vec<(f64, u64)>,
+    /// Conservation over the whole run.
+    pub ledger: Ledger,
+}
+
+/// Conservation of packets: each term is counted on its own, none is a difference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// Packets put in.
+    pub sent: u64,
+    /// Packets that came out.
+    pub delivered: u64,
+    /// Packets dropped.
+    pub dropped: u64,
+    /// Packets inside at the end of the run.
+    pub in_flight: u64,
+}
+
+impl Ledger {
+    /// sent = delivered + dropped + in flight.
+    #[must_use]
+    pub fn balances(&self) -> bool {
+        self.sent == self.delivered + self.dropped + self.in_flight
+    }
+}
+
+/// One flow inside the measurement window (the ledger and the transfer: the whole run).
+#[derive(Clone, Debug, Default)]
+pub struct FlowOutcome {
+    /// Index of its class in the scenario.
+    pub class: usize,
+    /// Base round-trip time, s.
+    pub rtt: f64,
+    /// When it started, s; NaN if it never did.
+    pub start: f64,
+    /// New payload delivered to the receiver's application, bit/s.
+    pub goodput: f64,
+    /// Data packets sent, retransmissions included.
+    pub sent: u64,
+    /// Of those, retransmissions.
+    pub retransmissions: u64,
+    /// Data packets dropped anywhere on the path.
+    pub drops: u64,
+    /// Data packets that a queue marked.
+    pub marks: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Window reductions by duplicate or selective ACKs.
+    pub fast_recoveries: u64,
+    /// Window reductions by ECN.
+    pub ecn_reductions: u64,
+    /// Time-averaged congestion window, packets; NaN for UDP.
+    pub cwnd_mean: f64,
+    /// Mean of the round-trip samples, s; NaN without samples.
+    pub rtt_mean: f64,
+    /// Completion time of a finite transfer, s: first packet (or SYN) sent to last byte acknowledged; NaN if not finished or not finite.
+    pub completion: f64,
+    /// Conservation of data packets over the whole run.
+    pub ledger: Ledger,
+}
+
+/// Values sampled every `interval`; sample `k` is taken at `k * interval`.
+#[derive(Clone, Debug, Default)]
+pub struct Traces {
+    /// Sampling interval, s; 0 without traces.
+    pub interval: f64,
+    /// Sample times, s.
+    pub time: Vec<f64>,
+    /// One entry a traced link.
+    pub links: Vec<LinkTrace>,
+    /// One entry a traced flow.
+    pub flows: Vec<FlowTrace>,
+}
+
+/// A link over time; every vector has one value a sample.
+#[derive(Clone, Debug, Default)]
+pub struct LinkTrace {
+    /// Index in the scenario.
+    pub link: usize,
+    /// Waiting packets.
+    pub queue_packets: Vec<u32>,
+    /// Waiting bytes.
+    pub queue_bytes: Vec<u64>,
+    /// The AQM's own average of the queue, packets; NaN if it keeps none.
+    pub average_packets: Vec<f64>,
+    /// The AQM's probability; NaN if it has none.
+    pub probability: Vec<f64>,
+    /// Fraction of the time since the last sample in which the link transmitted.
+    pub utilization: Vec<f64>,
+    /// Packets dropped since the start.
+    pub drops: Vec<u64>,
+    /// Packets marked since the start.
+    pub marks: Vec<u64>,
+}
+
+/// A TCP flow over time; every vector has one value a sample. NaN before its start.
+#[derive(Clone, Debug, Default)]
+pub struct FlowTrace {
+    /// Index of the flow in [`Outcome::flows`].
+    pub flow: usize,
+    /// Congestion window, packets.
+    pub cwnd: Vec<f64>,
+    /// Slow-start threshold, packets (infinite until the first reduction).
+    pub ssthresh: Vec<f64>,
+    /// Smoothed round-trip time, s.
+    pub srtt: Vec<f64>,
+    /// Packets delivered in order to the receiver since the start.
+    pub delivered: Vec<u64>,
+}

@@ -1,0 +1,257 @@
+//! The scenario after parsing: SI units, every default filled in, names resolved to indices.
+//!
+//! This is the one description that every engine reads.
+
+use ackclock_algorithms::Time;
+use ackclock_algorithms::registry::{AqmSpec, CongestionSpec};
+
+/// Index of a link in [`Scenario::links`].
+pub type LinkId = usize;
+/// Index of a class in [`Scenario::flows`].
+pub type ClassId = usize;
+
+/// A link, its queue and its traffic, described once for every engine.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Name shown in results.
+    pub name: String,
+    /// When the run ends.
+    pub end: End,
+    /// Results count what happens from `measure.0` to `measure.1`; `None`: from zero to the end.
+    pub measure: Option<(Time, Time)>,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Interval of traces; `None`: a thousandth of the duration (at least 1 ms).
+    pub sample: Option<Time>,
+    /// Directed links, in the order of the file.
+    pub links: Vec<Link>,
+    /// Classes of flows, in the order of the file.
+    pub flows: Vec<FlowClass>,
+    /// What changes during the run, sorted by time (file order at equal times).
+    pub changes: Vec<Change>,
+}
+
+/// When a run ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum End {
+    /// At this time.
+    At(Time),
+    /// When the last finite transfer has been acknowledged completely.
+    UntilDone,
+}
+
+/// A directed link: a queue, a transmitter, a propagation delay.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Unique name.
+    pub name: String,
+    /// bit/s, above zero.
+    pub rate: f64,
+    /// Propagation delay, taken by a packet when it departs.
+    pub delay: Time,
+    /// What limits the queue; the packet in service is not counted.
+    pub capacity: Capacity,
+    /// What manages the queue.
+    pub aqm: AqmSpec,
+}
+
+/// Limit of a queue, excluding the packet in service.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Capacity {
+    /// At most so many packets wait.
+    Packets(u32),
+    /// At most so many bytes wait.
+    Bytes(u64),
+    /// No limit.
+    Unlimited,
+}
+
+/// A number drawn once per flow from the flow's own stream.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Distribution {
+    /// The same for all.
+    Fixed(f64),
+    /// Flow `i` of the class takes entry `i` (modulo the length).
+    List(Vec<f64>),
+    /// Evenly spaced from the first to the second over the class's flows.
+    Range(f64, f64),
+    /// Uniform between the two.
+    Uniform(f64, f64),
+    /// Normal with mean and deviation, redrawn below zero.
+    Normal(f64, f64),
+    /// Exponential with this mean.
+    Exponential(f64),
+}
+
+/// Flows that share a description.
+#[derive(Clone, Debug)]
+pub struct FlowClass {
+    /// Unique name; `flows-1`, `flows-2`, ... where the file gives none.
+    pub name: String,
+    /// Number of flows.
+    pub count: u32,
+    /// Links that data crosses, in order. Never empty.
+    pub path: Vec<LinkId>,
+    /// Links that ACKs cross, sharing those queues; `None`: ACKs return over a pure delay.
+    pub reverse_path: Option<Vec<LinkId>>,
+    /// Base round-trip time in seconds: propagation of both directions, without any serialisation.
+    pub rtt: Distribution,
+    /// bit/s of the sender's uplink and the receiver's downlink each (and of the ACKs' access in the other direction); `None`: access adds delay only.
+    pub access_rate: Option<f64>,
+    /// Limit of each access queue.
+    pub access_buffer: Capacity,
+    /// Start times, seconds.
+    pub start: Distribution,
+    /// The sender stops then: it sends nothing new, and nothing again.
+    pub stop: Option<Time>,
+    /// What the application wants to send.
+    pub traffic: Traffic,
+    /// Size on the wire of a full data packet, headers included, bytes.
+    pub packet_size: u32,
+    /// Headers in each data packet, bytes: payload is `packet_size - header_size`.
+    pub header_size: u32,
+    /// Size of a pure ACK on the wire, bytes.
+    pub ack_size: u32,
+    /// How TCP classes behave. Unused by UDP traffic.
+    pub tcp: Tcp,
+}
+
+/// What the application wants to send.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Traffic {
+    /// TCP: always has data.
+    Bulk,
+    /// TCP: `bytes` of payload, then the flow is done; its completion time is measured from start to the last ACK.
+    Transfer {
+        /// Payload, bytes.
+        bytes: u64,
+    },
+    /// TCP limited by its application, which writes at `rate` bit/s of payload.
+    AppLimited {
+        /// bit/s.
+        rate: f64,
+    },
+    /// UDP, one packet each `packet_size / rate`.
+    Cbr {
+        /// bit/s on the wire.
+        rate: f64,
+    },
+    /// UDP at `rate` during exponential on-times, silent during exponential off-times.
+    OnOff {
+        /// bit/s on the wire while on.
+        rate: f64,
+        /// Mean on-time, s.
+        on: f64,
+        /// Mean off-time, s.
+        off: f64,
+    },
+    /// UDP packets as a Poisson process of mean `rate` bit/s on the wire.
+    Poisson {
+        /// bit/s.
+        rate: f64,
+        /// Sizes exponential with mean `packet_size` (at least 1 B) instead of fixed.
+        exponential_sizes: bool,
+    },
+}
+
+impl Traffic {
+    /// Whether a TCP sender carries it.
+    #[must_use]
+    pub fn is_tcp(&self) -> bool {
+        matches!(self, Self::Bulk | Self::Transfer { .. } | Self::AppLimited { .. })
+    }
+}
+
+/// A TCP endpoint's options.
+#[derive(Clone, Debug)]
+pub struct Tcp {
+    /// Congestion control.
+    pub congestion: CongestionSpec,
+    /// How losses are repaired.
+    pub recovery: Recovery,
+    /// Whether a three-way handshake precedes the data (one round trip; its packets cross the queues).
+    pub handshake: bool,
+    /// Initial window, segments (RFC 6928: 10).
+    pub initial_window: f64,
+    /// Initial slow-start threshold, segments; infinite by default (RFC 5681, section 3.1).
+    pub initial_ssthresh: f64,
+    /// Largest window that the receiver offers (W_max), segments; `None`: no limit.
+    pub max_window: Option<u32>,
+    /// Whether ECN is negotiated (RFC 3168).
+    pub ecn: bool,
+    /// Whether the receiver delays ACKs: one per two segments or after `delayed_ack_timeout` (RFC 5681, section 4.2).
+    pub delayed_ack: bool,
+    /// Longest wait of a delayed ACK.
+    pub delayed_ack_timeout: Time,
+    /// Whether one new segment is sent for each of the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// Smallest retransmission timeout (RFC 6298, rule 2.4: 1 s; Linux 200 ms).
+    pub min_rto: Time,
+    /// Largest retransmission timeout (RFC 6298, rule 2.5: at least 60 s).
+    pub max_rto: Time,
+    /// Retransmission timeout before the first sample (RFC 6298, rule 2.1: 1 s).
+    pub initial_rto: Time,
+    /// Duplicate ACKs, or segments selectively acknowledged above, that mean a loss (3).
+    pub dup_threshold: u32,
+}
+
+/// How losses are repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Recovery {
+    /// Selective acknowledgements with the loss recovery of RFC 6675.
+    #[default]
+    Sack,
+    /// NewReno (RFC 6582).
+    NewReno,
+    /// Reno (RFC 5681, section 3.2): the first new ACK ends the recovery.
+    Reno,
+    /// Fast retransmit, then slow start from one segment.
+    Tahoe,
+}
+
+/// Something that changes during the run.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// When.
+    pub at: Time,
+    /// What, and to which value.
+    pub set: Setting,
+}
+
+/// A value that can change during a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Setting {
+    /// Rate of a link, bit/s.
+    LinkRate(LinkId, f64),
+    /// Propagation delay of a link.
+    LinkDelay(LinkId, Time),
+    /// Limit of a link's queue.
+    LinkCapacity(LinkId, Capacity),
+    /// A numeric parameter of a link's AQM, by its registered name, in SI units.
+    AqmParameter(LinkId, String, f64),
+    /// Base round-trip times of a class (its access delays change; the links' do not).
+    Rtt(ClassId, Distribution),
+    /// Rate of the access links of a class, bit/s.
+    AccessRate(ClassId, f64),
+    /// Number of active flows of a class: flows beyond it stop, flows up to it start. [`FlowClass::count`] is the number at the start; the
+    /// largest number ever wanted is [`Scenario::max_count`].
+    Count(ClassId, u32),
+    /// Rate of a UDP or application-limited class, bit/s.
+    TrafficRate(ClassId, f64),
+    /// Receiver's window of a class, segments.
+    MaxWindow(ClassId, u32),
+}
+
+impl Scenario {
+    /// The largest number of flows that class `class` ever has.
+    #[must_use]
+    pub fn max_count(&self, class: ClassId) -> u32 {
+        self.changes
+            .iter()
+            .filter_map(|change| match change.set {
+                Setting::Count(id, count) if id == class => Some(count),
+                _ => None,
+            })
+            .fold(self.flows[class].count, u32::max)
+    }
+}

@@ -1,0 +1,60 @@
+# ackclock: `make run` shows a result, `make test` checks everything. `make help` lists the rest.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+TARGET ?= $(or $(CARGO_TARGET_DIR),target)
+# Cargo and maturin build the bindings alike, so that neither throws away what the other has compiled.
+export PYO3_BUILD_EXTENSION_MODULE := 1
+export CARGO_TARGET_DIR := $(abspath $(TARGET))
+
+RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml)
+SOURCES := pyproject.toml Cargo.toml Cargo.lock $(RUST)
+
+.PHONY: help setup run test lint bench papers wheel clean rust-tools
+
+help: ## list these targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 12
+
+setup: $(VENV)/.ready ## create .venv with the package built in it (does nothing when up to date)
+
+$(VENV)/.ready: $(SOURCES)
+	@command -v cargo >/dev/null || { echo "ackclock needs Rust 1.88 or later: https://rustup.rs or your distribution's cargo"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "ackclock needs Python 3.11 or later; choose one by: make PYTHON=python3.12 ..."; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	test -x $(BIN)/maturin || $(BIN)/python -m pip install --quiet --upgrade pip 'maturin>=1.9.4,<2'
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --extras dev
+	@touch $@
+
+run: setup ## run the example at base round trips of 10 and 200 ms, summary on the screen, report in out/report.html
+	@mkdir -p out
+	$(BIN)/ackclock run scenarios/compound-red.toml --set flows.rtt="10 ms" --set flows.rtt="200 ms" --report out/report.html
+
+rust-tools:
+	@cargo fmt --version >/dev/null 2>&1 || { echo "rustfmt is missing: rustup component add rustfmt"; exit 1; }
+	@cargo clippy --version >/dev/null 2>&1 || { echo "clippy is missing: rustup component add clippy"; exit 1; }
+
+lint: setup rust-tools ## formatting, lints and types of Rust and Python
+	cargo fmt --all --check
+	cargo clippy --release --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff check python tests
+	$(BIN)/ruff format --check python tests
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest ackclock._core
+
+test: lint ## everything: lints, types, Rust tests, Python tests
+	cargo test --release --workspace --quiet
+	$(BIN)/python -m pytest
+
+bench: ## benchmarks of the crates that have them
+	cargo bench --workspace
+
+papers: setup ## reproduce the published results
+	@if ls papers/*/reproduce.py >/dev/null 2>&1; then for p in papers/*/reproduce.py; do $(BIN)/python $$p || exit 1; done; \
+	else echo "no paper is reproduced yet: papers/ is empty"; fi
+
+wheel: setup ## build an installable wheel in dist/
+	$(BIN)/maturin build --release --out dist
+
+clean: ## remove everything that was built
+	rm -rf $(VENV) target dist out .mypy_cache .ruff_cache .pytest_cache python/ackclock/_core*.so

@@ -6,8 +6,16 @@
 
 pub mod aqm;
 pub mod congestion;
+pub mod fluid;
+pub mod params;
 mod random;
+pub mod registry;
+mod scalar;
 mod time;
 
+pub use params::{
+    DefaultValue, Fault, Interval, Kind, NumberOr, ParameterSpec, Parameters, Value, ValueError,
+};
 pub use random::{Owner, Stream};
+pub use scalar::Scalar;
 pub use time::Time;

@@ -1,6 +1,13 @@
 //! Active queue management: what a queue does to an arriving or departing packet.
 
-use crate::{Stream, Time};
+mod drop_tail;
+mod threshold;
+
+pub use drop_tail::{DropTail, DropTailParams};
+pub use threshold::{Threshold, ThresholdParams};
+
+use crate::registry::Algorithm;
+use crate::{Fault, Parameters, Stream, Time, ValueError};
 
 /// What an AQM may know of a packet, as a router would.
 #[derive(Clone, Copy, Debug)]
@@ -60,11 +67,24 @@ pub trait Aqm {
     }
 
     /// A packet arrives. Packets whose service begins at this very moment have left the queue already.
-    fn enqueue(&mut self, now: Time, packet: &PacketView, queue: &QueueView, random: &mut Stream) -> Verdict;
+    fn enqueue(
+        &mut self,
+        now: Time,
+        packet: &PacketView,
+        queue: &QueueView,
+        random: &mut Stream,
+    ) -> Verdict;
 
     /// A packet is taken out of the queue to be sent, after `sojourn` in it; `queue` no longer holds it. Called only with
     /// [`Aqm::decides_at_dequeue`].
-    fn dequeue(&mut self, _now: Time, _sojourn: Time, _packet: &PacketView, _queue: &QueueView, _random: &mut Stream) -> Verdict {
+    fn dequeue(
+        &mut self,
+        _now: Time,
+        _sojourn: Time,
+        _packet: &PacketView,
+        _queue: &QueueView,
+        _random: &mut Stream,
+    ) -> Verdict {
         Verdict::Accept
     }
 
@@ -78,6 +98,20 @@ pub trait Aqm {
 
     /// The link's rate has changed (bit/s).
     fn on_link_change(&mut self, _now: Time, _rate: f64) {}
+
+    /// Sets a numeric parameter during the run. Nothing changes if the value is not allowed.
+    ///
+    /// # Errors
+    /// Names the parameter, what was given and what is allowed.
+    fn set_parameter(&mut self, name: &str, value: f64) -> Result<(), ValueError> {
+        let allowed = "this AQM has no parameters that can".to_owned();
+        Err(ValueError {
+            name: name.to_owned(),
+            fault: Fault::NotChangeable,
+            found: value.to_string(),
+            allowed,
+        })
+    }
 
     /// Inner state for traces.
     fn observe(&self) -> Observation {
@@ -94,4 +128,60 @@ pub struct LinkView {
     pub delay: f64,
     /// Capacity of the queue in packets (bytes over the mean packet where it is set in bytes); infinite without a limit.
     pub capacity_packets: f64,
+}
+
+/// Parameters that make an AQM.
+pub trait AqmAlgorithm: Algorithm {
+    /// The AQM at work.
+    type Manager: Aqm;
+
+    /// The manager of a link's queue. The parameters have been checked.
+    fn build(&self, link: &LinkView) -> Self::Manager;
+}
+
+/// `params` with `name` set to `value`, checked: the common part of every [`Aqm::set_parameter`].
+fn changed<P: Algorithm>(params: &P, name: &str, value: f64) -> Result<P, ValueError> {
+    let mut changed = params.clone();
+    Parameters::set(&mut changed, name, value)?;
+    changed.check()?;
+    Ok(changed)
+}
+
+#[cfg(test)]
+pub(crate) mod test {
+    //! What unit tests of AQMs need.
+
+    use super::{LinkView, PacketView, QueueView};
+    use crate::{Owner, Stream};
+
+    pub(crate) const LINK: LinkView = LinkView {
+        rate: 100e6,
+        delay: 0.005,
+        capacity_packets: 1000.0,
+    };
+
+    /// A packet of 1500 B without ECN.
+    pub(crate) fn packet() -> PacketView {
+        PacketView {
+            size: 1500,
+            flow: 0,
+            ecn_capable: false,
+            syn: false,
+        }
+    }
+
+    /// A busy queue of `packets` packets of 1500 B.
+    pub(crate) fn queue(packets: u32) -> QueueView {
+        QueueView {
+            packets,
+            bytes: u64::from(packets) * 1500,
+            full: false,
+            idle_since: None,
+            rate: LINK.rate,
+        }
+    }
+
+    pub(crate) fn random() -> Stream {
+        Stream::new(1, Owner::Queue, 0)
+    }
 }

@@ -1,5 +1,12 @@
 //! Congestion control: how a sender's window grows and shrinks.
 
+mod aimd;
+mod reno;
+
+pub use aimd::{Aimd, AimdParams};
+pub use reno::RenoParams;
+
+use crate::registry::Algorithm;
 use crate::{Stream, Time};
 
 /// The sender's window, in segments. Real-valued: whole segments are sent, the fraction is kept.
@@ -102,5 +109,52 @@ pub trait CongestionControl {
     /// Rate at which segments are to leave, segments per second; `None`: as ACKs clock them.
     fn pacing_rate(&self) -> Option<f64> {
         None
+    }
+}
+
+/// Parameters that make a congestion control.
+pub trait CongestionAlgorithm: Algorithm {
+    /// The congestion control at work.
+    type Controller: CongestionControl;
+
+    /// The controller of flow number `flow`. The parameters have been checked.
+    fn build(&self, flow: u32) -> Self::Controller;
+}
+
+#[cfg(test)]
+pub(crate) mod test {
+    //! What unit tests of congestion controls need.
+
+    use super::{Ack, Reduction, Signal};
+    use crate::{Owner, Stream, Time};
+
+    /// An ACK of `acked` segments, 10 ms after nothing happened.
+    pub(crate) fn ack(acked: u32) -> Ack {
+        Ack {
+            now: Time::ZERO,
+            acked,
+            rtt: 0.01,
+            min_rtt: 0.01,
+            srtt: 0.01,
+            in_flight: 1000,
+            round_start: false,
+            cwnd_limited: true,
+            ece: false,
+        }
+    }
+
+    /// A loss while `window_used` segments were in use.
+    pub(crate) fn loss(window_used: f64) -> Reduction {
+        Reduction {
+            now: Time::ZERO,
+            signal: Signal::Loss,
+            window_used,
+            min_rtt: 0.01,
+            srtt: 0.01,
+        }
+    }
+
+    pub(crate) fn random() -> Stream {
+        Stream::new(1, Owner::Flow, 0)
     }
 }

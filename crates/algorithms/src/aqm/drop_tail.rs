@@ -1,0 +1,130 @@
+//! Drop-tail: no active management, the queue drops what does not fit.
+
+use super::{Aqm, AqmAlgorithm, LinkView, PacketView, QueueView, Verdict};
+use crate::fluid::{AqmInput, FluidAqm, overflow};
+use crate::registry::{About, Algorithm};
+use crate::{Scalar, Stream, Time, parameters};
+
+parameters! {
+    /// Drop-tail has no parameters: the capacity of the queue belongs to the link.
+    pub struct DropTailParams {}
+}
+
+impl Algorithm for DropTailParams {
+    const ABOUT: About = About {
+        kind: "drop-tail",
+        title: "Drop-tail",
+        summary: "Drops a packet that finds the queue full.",
+        citation: "F. Baker and G. Fairhurst, IETF recommendations regarding active queue management, RFC 7567 (2015)",
+        ecn: false,
+    };
+}
+
+impl AqmAlgorithm for DropTailParams {
+    type Manager = DropTail;
+
+    fn build(&self, _link: &LinkView) -> DropTail {
+        DropTail
+    }
+}
+
+impl FluidAqm for DropTailParams {
+    type Over<S: Scalar> = DropTailParams<S>;
+
+    fn on_link(&self, _link: &LinkView) -> Self {
+        *self
+    }
+
+    fn pieces<S: Scalar>(_params: &DropTailParams<S>) -> &'static [&'static str] {
+        &["not full", "full"]
+    }
+
+    fn piece<S: Scalar>(_params: &DropTailParams<S>, input: &AqmInput<S>, _state: &[S]) -> usize {
+        usize::from(input.queue.re() >= input.limit && input.arrivals.re() > input.service.re())
+    }
+
+    /// Zero below the limit; at it (B - C) / B, which holds the queue there.
+    fn probability<S: Scalar>(
+        _params: &DropTailParams<S>,
+        input: &AqmInput<S>,
+        _state: &[S],
+        piece: usize,
+    ) -> S {
+        if piece == 0 {
+            S::from_f64(0.0)
+        } else {
+            overflow(input.arrivals, input.service)
+        }
+    }
+}
+
+/// Drop-tail at work.
+#[derive(Clone, Copy, Debug)]
+pub struct DropTail;
+
+impl Aqm for DropTail {
+    #[inline]
+    fn enqueue(
+        &mut self,
+        _now: Time,
+        _packet: &PacketView,
+        queue: &QueueView,
+        _random: &mut Stream,
+    ) -> Verdict {
+        if queue.full {
+            Verdict::Drop
+        } else {
+            Verdict::Accept
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aqm::test::{packet, queue, random};
+
+    #[test]
+    fn drops_only_when_full() {
+        let mut aqm = DropTail;
+        let view = queue(332);
+        assert_eq!(
+            aqm.enqueue(Time::ZERO, &packet(), &view, &mut random()),
+            Verdict::Accept
+        );
+        let full = QueueView { full: true, ..view };
+        assert_eq!(
+            aqm.enqueue(Time::ZERO, &packet(), &full, &mut random()),
+            Verdict::Drop
+        );
+    }
+
+    #[test]
+    fn fluid_queue_at_its_limit_stays_there() {
+        let params = DropTailParams::default();
+        let input = AqmInput {
+            queue: 100.0,
+            arrivals: 1250.0,
+            service: 1000.0,
+            limit: 100.0,
+            flows: 10.0,
+            rtt: 0.1,
+        };
+        let piece = DropTailParams::piece(&params, &input, &[]);
+        let p = DropTailParams::probability(&params, &input, &[], piece);
+        assert_eq!(input.arrivals * (1.0 - p), input.service);
+        let below = AqmInput {
+            queue: 99.0,
+            ..input
+        };
+        assert_eq!(
+            DropTailParams::probability(
+                &params,
+                &below,
+                &[],
+                DropTailParams::piece(&params, &below, &[])
+            ),
+            0.0
+        );
+    }
+}

@@ -1,0 +1,188 @@
+//! AIMD(alpha, beta): additive increase, multiplicative decrease.
+
+use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window};
+use crate::fluid::FluidTcp;
+use crate::registry::{About, Algorithm};
+use crate::{Interval, Scalar, Stream, parameters};
+
+parameters! {
+    /// Parameters of AIMD.
+    pub struct AimdParams {
+        /// Packets added to the window each round trip.
+        alpha: number = 1.0, in Interval::above(0.0), "Wang, Cai, Liu and Shen, section II-A";
+        /// Fraction of the window that remains after a reduction.
+        beta: number = 0.5, in Interval::inside(0.0, 1.0), "Wang, Cai, Liu and Shen, section II-A";
+    }
+}
+
+impl Algorithm for AimdParams {
+    const ABOUT: About = About {
+        kind: "aimd",
+        title: "AIMD",
+        summary: "Adds alpha packets to the window each round trip and keeps the fraction beta of it at a loss or mark; slow start as in RFC 5681.",
+        citation: "Y. R. Yang and S. S. Lam, General AIMD congestion control, ICNP 2000; \
+                   L. Wang, L. Cai, X. Liu and X. Shen, AIMD congestion control: stability, TCP-friendliness, delay performance",
+        ecn: true,
+    };
+}
+
+impl CongestionAlgorithm for AimdParams {
+    type Controller = Aimd;
+
+    fn build(&self, _flow: u32) -> Aimd {
+        Aimd {
+            alpha: self.alpha,
+            beta: self.beta,
+        }
+    }
+}
+
+impl FluidTcp for AimdParams {
+    type Over<S: Scalar> = AimdParams<S>;
+
+    /// alpha / w: alpha packets over the w acknowledgements of a round trip.
+    fn increase<S: Scalar>(params: &AimdParams<S>, window: S) -> S {
+        params.alpha / window
+    }
+
+    /// (1 - beta) w.
+    fn decrease<S: Scalar>(params: &AimdParams<S>, window: S) -> S {
+        (S::from_f64(1.0) - params.beta) * window
+    }
+}
+
+/// AIMD at work.
+#[derive(Clone, Copy, Debug)]
+pub struct Aimd {
+    alpha: f64,
+    beta: f64,
+}
+
+impl CongestionControl for Aimd {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
+        if ack.cwnd_limited {
+            let acked = window.slow_start(f64::from(ack.acked));
+            if acked > 0.0 {
+                window.cwnd += self.alpha * acked / window.cwnd;
+            }
+        }
+    }
+
+    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        window.ssthresh = (self.beta * reduction.window_used).max(MIN_SSTHRESH);
+        window.cwnd = window.ssthresh;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::test::{ack, loss, random};
+
+    const TFRC_LIKE: AimdParams = AimdParams {
+        alpha: 0.2,
+        beta: 0.875,
+    };
+
+    #[test]
+    fn adds_alpha_packets_a_round_trip() {
+        let mut control = TFRC_LIKE.build(0);
+        let mut window = Window {
+            cwnd: 100.0,
+            ssthresh: 50.0,
+        };
+        for _ in 0..100 {
+            control.on_ack(&ack(1), &mut window, &mut random());
+        }
+        // a little less than alpha: the window grows while the round's packets are counted
+        assert!((window.cwnd - 100.2).abs() < 3e-4, "{}", window.cwnd);
+    }
+
+    #[test]
+    fn one_ack_for_two_segments_counts_twice() {
+        let mut control = TFRC_LIKE.build(0);
+        let mut window = Window {
+            cwnd: 10.0,
+            ssthresh: 10.0,
+        };
+        control.on_ack(&ack(2), &mut window, &mut random());
+        assert_eq!(window.cwnd, 10.0 + 0.2 * 2.0 / 10.0);
+    }
+
+    #[test]
+    fn keeps_beta_of_the_window_in_use() {
+        let mut control = TFRC_LIKE.build(0);
+        let mut window = Window {
+            cwnd: 100.0,
+            ssthresh: f64::INFINITY,
+        };
+        control.on_congestion(&loss(80.0), &mut window);
+        assert_eq!(
+            window,
+            Window {
+                cwnd: 70.0,
+                ssthresh: 70.0
+            }
+        );
+    }
+
+    #[test]
+    fn ssthresh_is_two_segments_at_least() {
+        let mut control = AimdParams {
+            alpha: 1.0,
+            beta: 0.5,
+        }
+        .build(0);
+        let mut window = Window {
+            cwnd: 3.0,
+            ssthresh: 10.0,
+        };
+        control.on_congestion(&loss(3.0), &mut window);
+        assert_eq!(window.ssthresh, MIN_SSTHRESH);
+    }
+
+    #[test]
+    fn a_window_that_is_not_used_does_not_grow() {
+        let mut control = TFRC_LIKE.build(0);
+        for ssthresh in [1.0, 100.0] {
+            let mut window = Window {
+                cwnd: 10.0,
+                ssthresh,
+            };
+            control.on_ack(
+                &super::Ack {
+                    cwnd_limited: false,
+                    ..ack(1)
+                },
+                &mut window,
+                &mut random(),
+            );
+            assert_eq!(window.cwnd, 10.0);
+        }
+    }
+
+    #[test]
+    fn slow_start_ends_at_ssthresh_and_the_rest_counts_as_avoidance() {
+        let mut control = AimdParams {
+            alpha: 1.0,
+            beta: 0.5,
+        }
+        .build(0);
+        let mut window = Window {
+            cwnd: 9.5,
+            ssthresh: 10.0,
+        };
+        control.on_ack(&ack(2), &mut window, &mut random());
+        assert_eq!(window.cwnd, 10.0 + 1.5 / 10.0);
+    }
+
+    #[test]
+    fn fluid_law_of_wang_et_al() {
+        // with the average decrease, equation (3): alpha / R = 2 (1 - beta) / (1 + beta) W^2 p / R, W = 100
+        let w: f64 = 100.0;
+        let p = TFRC_LIKE.alpha * (1.0 + TFRC_LIKE.beta) / (2.0 * (1.0 - TFRC_LIKE.beta) * w * w);
+        let fall = crate::fluid::round_average(w, AimdParams::decrease(&TFRC_LIKE, w));
+        assert!((fall * p / AimdParams::increase(&TFRC_LIKE, w) - 1.0).abs() < 1e-14);
+    }
+}

@@ -1,0 +1,89 @@
+//! TCP Reno's congestion control: AIMD(1, 0.5).
+
+use super::{Aimd, AimdParams, CongestionAlgorithm};
+use crate::fluid::FluidTcp;
+use crate::registry::{About, Algorithm};
+use crate::{Scalar, parameters};
+
+parameters! {
+    /// Reno has no parameters.
+    pub struct RenoParams {}
+}
+
+/// Reno as AIMD in any scalar.
+fn aimd<S: Scalar>() -> AimdParams<S> {
+    AimdParams {
+        alpha: S::from_f64(1.0),
+        beta: S::from_f64(0.5),
+    }
+}
+
+impl Algorithm for RenoParams {
+    const ABOUT: About = About {
+        kind: "reno",
+        title: "Reno",
+        summary: "Adds one packet to the window each round trip and halves it at a loss or mark: AIMD(1, 0.5). \
+                  How losses are repaired is the flow's `recovery`.",
+        citation: "M. Allman, V. Paxson and E. Blanton, TCP congestion control, RFC 5681 (2009)",
+        ecn: true,
+    };
+}
+
+impl CongestionAlgorithm for RenoParams {
+    type Controller = Aimd;
+
+    fn build(&self, flow: u32) -> Aimd {
+        aimd::<f64>().build(flow)
+    }
+}
+
+impl FluidTcp for RenoParams {
+    type Over<S: Scalar> = RenoParams<S>;
+
+    /// 1 / w.
+    fn increase<S: Scalar>(_params: &RenoParams<S>, window: S) -> S {
+        AimdParams::increase(&aimd(), window)
+    }
+
+    /// w / 2.
+    fn decrease<S: Scalar>(_params: &RenoParams<S>, window: S) -> S {
+        AimdParams::decrease(&aimd(), window)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::test::{ack, loss, random};
+    use crate::congestion::{CongestionControl as _, Window};
+
+    #[test]
+    fn one_packet_a_round_trip_and_half_at_a_loss() {
+        let mut control = RenoParams::default().build(0);
+        let mut window = Window {
+            cwnd: 20.0,
+            ssthresh: 20.0,
+        };
+        control.on_ack(&ack(1), &mut window, &mut random());
+        assert_eq!(window.cwnd, 20.0 + 1.0 / 20.0); // RFC 5681, equation (3)
+        control.on_congestion(&loss(20.0), &mut window);
+        assert_eq!(
+            window,
+            Window {
+                cwnd: 10.0,
+                ssthresh: 10.0
+            }
+        ); // equation (4)
+    }
+
+    #[test]
+    fn fluid_equilibrium_is_the_square_root_law() {
+        // i (1 - p) = d p gives w = sqrt(2 (1 - p) / p)
+        let p: f64 = 0.01;
+        let w = (2.0 * (1.0 - p) / p).sqrt();
+        let params = RenoParams::default();
+        let balance =
+            RenoParams::increase(&params, w) * (1.0 - p) - RenoParams::decrease(&params, w) * p;
+        assert!(balance.abs() < 1e-15);
+    }
+}

@@ -1,0 +1,128 @@
+//! Fluid faces: what algorithms do on average, as laws that the fluid, mean-field and stability engines build equations from.
+//!
+//! Units everywhere: windows and queues in packets, rates in packets/s, times in seconds. Every law is generic over [`Scalar`], so that
+//! the analyses differentiate it exactly, in states and in parameters.
+//!
+//! A sender with window w (packets) and round-trip time R gets x(t) = w(t - R) / R acknowledgements and congestion signals a second, of which a
+//! fraction p(t - R) are signals. Its window moves as
+//!
+//! dw/dt = ( i(w) (1 - p) - d(w) p ) x
+//!
+//! with i(w) = [`FluidTcp::increase`] and d(w) = [`FluidTcp::decrease`] (Raina and Wischik 2005; Manjunath and Raina, "Compound TCP with RED",
+//! equations (1) and (9)). Models that drop the factor 1 - p, or count a decrease from the peak of the window ([`round_average`]), are
+//! choices of the engine.
+
+use crate::Scalar;
+use crate::aqm::LinkView;
+use crate::params::Parameters;
+
+/// The fluid law of a congestion control in congestion avoidance; implemented by its parameters.
+pub trait FluidTcp: Parameters {
+    /// The parameters over a scalar.
+    type Over<S: Scalar>;
+
+    /// i(w): what one acknowledgement adds to the window `window`, packets.
+    fn increase<S: Scalar>(params: &Self::Over<S>, window: S) -> S;
+
+    /// d(w): what one congestion signal takes from the window `window`, packets.
+    fn decrease<S: Scalar>(params: &Self::Over<S>, window: S) -> S;
+}
+
+/// The decrease seen from the *average* window `window` of a sawtooth that falls by `decrease` = d(w) from its peak.
+///
+/// The average lies half a decrease below the peak. Where d(w) = delta w the peak is w / (1 - delta / 2), and the fall is
+/// 2 delta w / (2 - delta): 2 (1 - beta) / (1 + beta) w for AIMD with remaining fraction beta (Wang, Cai, Liu and Shen,
+/// "AIMD congestion control", equation (1)). Exact for decreases in proportion to the window.
+pub fn round_average<S: Scalar>(window: S, decrease: S) -> S {
+    decrease * window * 2.0 / (window * 2.0 - decrease)
+}
+
+/// What an AQM's law may know of its queue.
+#[derive(Clone, Copy, Debug)]
+pub struct AqmInput<S = f64> {
+    /// Packets waiting, all flows together.
+    pub queue: S,
+    /// Packets that arrive, packets/s, all flows together.
+    pub arrivals: S,
+    /// Packets that the link can send, packets/s.
+    pub service: S,
+    /// Largest queue, packets; infinite without a limit.
+    pub limit: f64,
+    /// Number of flows.
+    pub flows: S,
+    /// Average round-trip time of the flows, s.
+    pub rtt: S,
+}
+
+/// Fraction of arrivals that a full queue drops, so that what enters is what leaves: (B - C) / B, zero while B < C
+/// (Baccelli, McDonald and Reynier, "A mean-field model for multiple TCP connections through a buffer", 2002).
+///
+/// It applies to every queue at its limit, after the AQM has taken its share of the arrivals.
+pub fn overflow<S: Scalar>(arrivals: S, service: S) -> S {
+    if arrivals.re() > service.re() {
+        (arrivals - service) / arrivals
+    } else {
+        S::from_f64(0.0)
+    }
+}
+
+/// Which queue an AQM's probability follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueModel {
+    /// The queue integrates the difference of arrivals and service, and the probability follows it.
+    Integrated,
+    /// The queue is in equilibrium with the present rate of arrivals (small buffers: it moves much faster than the windows do), and
+    /// the probability follows the rate. [`AqmInput::queue`] is not used.
+    Stationary,
+}
+
+/// The fluid law of an AQM; implemented by its parameters.
+///
+/// Probabilities are smooth inside *pieces* (below the minimum threshold, on the slope, ...). [`FluidAqm::piece`] tells which piece a point is in;
+/// [`FluidAqm::probability`] extends each piece smoothly beyond its own region, so that an analysis can hold the piece fixed.
+pub trait FluidAqm: Parameters {
+    /// The parameters over a scalar.
+    type Over<S: Scalar>;
+
+    /// The same parameters with everything settled that depends on the link ("auto" words become numbers).
+    #[must_use]
+    fn on_link(&self, link: &LinkView) -> Self;
+
+    /// Which queue the probability follows.
+    fn queue_model<S: Scalar>(_params: &Self::Over<S>) -> QueueModel {
+        QueueModel::Integrated
+    }
+
+    /// Number of state variables of its own (an average, an integral). The names of [`FluidAqm::state_names`].
+    fn states<S: Scalar>(params: &Self::Over<S>) -> usize {
+        Self::state_names(params).len()
+    }
+
+    /// What its state variables are, with their units.
+    fn state_names<S: Scalar>(_params: &Self::Over<S>) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Writes the time derivative of each state variable (per second) to `rate`.
+    fn derivative<S: Scalar>(
+        _params: &Self::Over<S>,
+        _input: &AqmInput<S>,
+        _state: &[S],
+        _rate: &mut [S],
+    ) {
+    }
+
+    /// The names of the pieces of its probability, in the order of [`FluidAqm::piece`].
+    fn pieces<S: Scalar>(params: &Self::Over<S>) -> &'static [&'static str];
+
+    /// The piece that `input` and `state` are in.
+    fn piece<S: Scalar>(params: &Self::Over<S>, input: &AqmInput<S>, state: &[S]) -> usize;
+
+    /// Fraction of arriving packets that are dropped or marked, by the formula of `piece`.
+    fn probability<S: Scalar>(
+        params: &Self::Over<S>,
+        input: &AqmInput<S>,
+        state: &[S],
+        piece: usize,
+    ) -> S;
+}

@@ -1,0 +1,730 @@
+//! Every algorithm, one line each.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::aqm::{Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict};
+use crate::congestion::{Ack, CongestionAlgorithm, CongestionControl, Reduction, Window};
+use crate::fluid::{AqmInput, FluidAqm, FluidTcp, QueueModel};
+use crate::params::Fault;
+use crate::{ParameterSpec, Parameters, Scalar, Stream, Time, Value, ValueError};
+
+/// What an algorithm says of itself.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// Its name in a scenario.
+    pub kind: &'static str,
+    /// Its name in prose.
+    pub title: &'static str,
+    /// What it does, in a sentence or two.
+    pub summary: &'static str,
+    /// Where it is defined.
+    pub citation: &'static str,
+    /// For congestion control: whether it reacts to ECN marks. For an AQM: whether it can mark.
+    pub ecn: bool,
+}
+
+/// All that there is to know of a registered algorithm, as plain data.
+#[derive(Clone, Copy, Debug)]
+pub struct Meta {
+    /// Its name in a scenario.
+    pub kind: &'static str,
+    /// Its name in prose.
+    pub title: &'static str,
+    /// What it does, in a sentence or two.
+    pub summary: &'static str,
+    /// Where it is defined.
+    pub citation: &'static str,
+    /// Its parameters, in order.
+    pub parameters: &'static [ParameterSpec],
+    /// Whether it has a fluid law, so that the fluid, mean-field and stability engines know it.
+    pub has_fluid: bool,
+    /// For congestion control: whether it reacts to ECN marks. For an AQM: whether it can mark.
+    pub ecn: bool,
+}
+
+impl Meta {
+    const fn new(about: &About, parameters: &'static [ParameterSpec], has_fluid: bool) -> Self {
+        let About {
+            kind,
+            title,
+            summary,
+            citation,
+            ecn,
+        } = *about;
+        Self {
+            kind,
+            title,
+            summary,
+            citation,
+            parameters,
+            has_fluid,
+            ecn,
+        }
+    }
+}
+
+/// What every algorithm's parameters can do: say what they belong to and check themselves.
+pub trait Algorithm: Parameters {
+    /// What it is.
+    const ABOUT: About;
+
+    /// Compares parameters with each other.
+    ///
+    /// # Errors
+    /// Names the parameter that contradicts another.
+    fn check(&self) -> Result<(), ValueError> {
+        Ok(())
+    }
+}
+
+/// Makes the controllers of a congestion control that is not registered (a user's own).
+pub trait ControllerFactory: fmt::Debug + Send + Sync {
+    /// Its name in results.
+    fn kind(&self) -> &str;
+    /// The controller of flow number `flow`.
+    fn build(&self, flow: u32) -> Box<dyn CongestionControl + Send>;
+}
+
+/// Makes the managers of an AQM that is not registered (a user's own).
+pub trait ManagerFactory: fmt::Debug + Send + Sync {
+    /// Its name in results.
+    fn kind(&self) -> &str;
+    /// The manager of a link's queue.
+    fn build(&self, link: &LinkView) -> Box<dyn Aqm + Send>;
+}
+
+fn unknown_kind(kind: &str, known: &[Meta]) -> ValueError {
+    let allowed = known
+        .iter()
+        .map(|meta| meta.kind)
+        .collect::<Vec<_>>()
+        .join(", ");
+    ValueError {
+        name: "kind".to_owned(),
+        fault: Fault::Unknown,
+        found: format!("\"{kind}\""),
+        allowed,
+    }
+}
+
+fn custom(name: &str, value: f64) -> ValueError {
+    let allowed = "a user's own algorithm has no registered parameters".to_owned();
+    ValueError {
+        name: name.to_owned(),
+        fault: Fault::NotChangeable,
+        found: value.to_string(),
+        allowed,
+    }
+}
+
+macro_rules! registry {
+    (
+        congestion {
+            with fluid law { $($fluid_tcp:ident ($fluid_tcp_params:ident),)* }
+            packets only { $($tcp:ident ($tcp_params:ident),)* }
+        }
+        aqm {
+            with fluid law { $($fluid_aqm:ident ($fluid_aqm_params:ident),)* }
+            packets only { $($aqm:ident ($aqm_params:ident),)* }
+        }
+    ) => {
+        registry!(@spec
+            CongestionSpec, ControllerFactory, "A congestion control and its parameters.",
+            congestion: $($fluid_tcp($fluid_tcp_params) true,)* $($tcp($tcp_params) false,)*
+        );
+        registry!(@spec
+            AqmSpec, ManagerFactory, "An AQM and its parameters.",
+            aqms: $($fluid_aqm($fluid_aqm_params) true,)* $($aqm($aqm_params) false,)*
+        );
+
+        impl CongestionSpec {
+            /// The controller of flow number `flow`.
+            #[must_use]
+            pub fn build(&self, flow: u32) -> Controller {
+                match self {
+                    $(Self::$fluid_tcp(params) => Controller::$fluid_tcp(params.build(flow)),)*
+                    $(Self::$tcp(params) => Controller::$tcp(params.build(flow)),)*
+                    Self::Custom(factory) => Controller::Custom(factory.build(flow)),
+                }
+            }
+
+            /// Its fluid law, if it has one.
+            #[must_use]
+            pub fn fluid(&self) -> Option<TcpLaw> {
+                match self {
+                    $(Self::$fluid_tcp(params) => Some(TcpLaw::$fluid_tcp(*params)),)*
+                    _ => None,
+                }
+            }
+        }
+
+        impl AqmSpec {
+            /// The manager of a link's queue.
+            #[must_use]
+            pub fn build(&self, link: &LinkView) -> QueueManager {
+                match self {
+                    $(Self::$fluid_aqm(params) => QueueManager::$fluid_aqm(params.build(link)),)*
+                    $(Self::$aqm(params) => QueueManager::$aqm(params.build(link)),)*
+                    Self::Custom(factory) => QueueManager::Custom(factory.build(link)),
+                }
+            }
+
+            /// Its fluid law on a link, if it has one.
+            #[must_use]
+            pub fn fluid(&self, link: &LinkView) -> Option<AqmLaw> {
+                match self {
+                    $(Self::$fluid_aqm(params) => Some(AqmLaw::$fluid_aqm(params.on_link(link))),)*
+                    _ => None,
+                }
+            }
+        }
+
+        registry!(@controller $($fluid_tcp($fluid_tcp_params),)* $($tcp($tcp_params),)*);
+        registry!(@manager $($fluid_aqm($fluid_aqm_params),)* $($aqm($aqm_params),)*);
+
+        /// The fluid law of a congestion control, over a scalar.
+        #[derive(Clone, Copy, Debug)]
+        pub enum TcpLaw<S = f64> {
+            $(
+                #[doc = concat!("See [`crate::congestion::", stringify!($fluid_tcp_params), "`].")]
+                $fluid_tcp(crate::congestion::$fluid_tcp_params<S>),
+            )*
+        }
+
+        impl TcpLaw {
+            /// The same law in another scalar.
+            #[must_use]
+            pub fn lift<S: Scalar>(&self) -> TcpLaw<S> {
+                match self {
+                    $(Self::$fluid_tcp(params) => TcpLaw::$fluid_tcp(params.lift()),)*
+                }
+            }
+        }
+
+        impl<S: Scalar> TcpLaw<S> {
+            /// i(w): see [`FluidTcp::increase`].
+            #[inline]
+            pub fn increase(&self, window: S) -> S {
+                match self {
+                    $(Self::$fluid_tcp(params) => <crate::congestion::$fluid_tcp_params as FluidTcp>::increase(params, window),)*
+                }
+            }
+
+            /// d(w): see [`FluidTcp::decrease`].
+            #[inline]
+            pub fn decrease(&self, window: S) -> S {
+                match self {
+                    $(Self::$fluid_tcp(params) => <crate::congestion::$fluid_tcp_params as FluidTcp>::decrease(params, window),)*
+                }
+            }
+
+            /// Sets a numeric parameter, to differentiate in it.
+            ///
+            /// # Errors
+            /// Names the parameter if there is none of that name, it is not numeric, or the value is out of its range.
+            pub fn set(&mut self, name: &str, value: S) -> Result<(), ValueError> {
+                match self {
+                    $(Self::$fluid_tcp(params) => params.set_scalar(name, value),)*
+                }
+            }
+        }
+
+        /// The fluid law of an AQM on a link, over a scalar.
+        #[derive(Clone, Copy, Debug)]
+        pub enum AqmLaw<S = f64> {
+            $(
+                #[doc = concat!("See [`crate::aqm::", stringify!($fluid_aqm_params), "`].")]
+                $fluid_aqm(crate::aqm::$fluid_aqm_params<S>),
+            )*
+        }
+
+        impl AqmLaw {
+            /// The same law in another scalar.
+            #[must_use]
+            pub fn lift<S: Scalar>(&self) -> AqmLaw<S> {
+                match self {
+                    $(Self::$fluid_aqm(params) => AqmLaw::$fluid_aqm(params.lift()),)*
+                }
+            }
+        }
+
+        impl<S: Scalar> AqmLaw<S> {
+            /// Number of state variables: see [`FluidAqm::states`].
+            #[must_use]
+            pub fn states(&self) -> usize {
+                match self {
+                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::states(params),)*
+                }
+            }
+
+            /// What its state variables are: see [`FluidAqm::state_names`].
+            #[must_use]
+            pub fn state_names(&self) -> &'static [&'static str] {
+                match self {
+                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::state_names(params),)*
+                }
+            }
+
+            /// Which queue its probability follows: see [`FluidAqm::queue_model`].
+            #[must_use]
+            pub fn queue_model(&self) -> QueueModel {
+                match self {
+                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::queue_model(params),)*
+                }
+            }
+
+            /// See [`FluidAqm::derivative`].
+            #[inline]
+            pub fn derivative(&self, input: &AqmInput<S>, state: &[S], rate: &mut [S]) {
+                match self {
+                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::derivative(params, input, state, rate),)*
+                }
+            }
+
+            /// See [`FluidAqm::piece`].
+            #[inline]
+            pub fn piece(&self, input: &AqmInput<S>, state: &[S]) -> usize {
+                match self {
+                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::piece(params, input, state),)*
+                }
+            }
+
+            /// See [`FluidAqm::pieces`].
+            #[must_use]
+            pub fn pieces(&self) -> &'static [&'static str] {
+                match self {
+                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::pieces(params),)*
+                }
+            }
+
+            /// See [`FluidAqm::probability`].
+            #[inline]
+            pub fn probability(&self, input: &AqmInput<S>, state: &[S], piece: usize) -> S {
+                match self {
+                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::probability(params, input, state, piece),)*
+                }
+            }
+
+            /// Sets a numeric parameter, to differentiate in it.
+            ///
+            /// # Errors
+            /// Names the parameter if there is none of that name, it is not numeric, or the value is out of its range.
+            pub fn set(&mut self, name: &str, value: S) -> Result<(), ValueError> {
+                match self {
+                    $(Self::$fluid_aqm(params) => params.set_scalar(name, value),)*
+                }
+            }
+        }
+    };
+
+    (@spec $spec:ident, $factory:ident, $doc:literal, $list:ident: $($name:ident($params:ident) $fluid:literal,)*) => {
+        #[doc = $doc]
+        #[derive(Clone, Debug)]
+        pub enum $spec {
+            $(
+                #[doc = concat!("See [`crate::", registry!(@module $spec), "::", stringify!($params), "`].")]
+                $name(registry!(@path $spec $params)),
+            )*
+            /// A user's own.
+            Custom(Arc<dyn $factory>),
+        }
+
+        impl $spec {
+            /// Every registered algorithm.
+            pub const ALL: &'static [Meta] = &[
+                $(Meta::new(&<registry!(@path $spec $params)>::ABOUT, <registry!(@path $spec $params)>::SPEC, $fluid),)*
+            ];
+
+            /// The algorithm `kind` with the given parameters, and defaults for all others. Checks ranges and consistency.
+            ///
+            /// # Errors
+            /// Names the parameter (or `"kind"`), what was given and what is allowed.
+            pub fn from_values(kind: &str, values: &[(String, Value)]) -> Result<Self, ValueError> {
+                $(
+                    if kind == <registry!(@path $spec $params)>::ABOUT.kind {
+                        let params = <registry!(@path $spec $params)>::from_values(values)?;
+                        params.check()?;
+                        return Ok(Self::$name(params));
+                    }
+                )*
+                Err(unknown_kind(kind, Self::ALL))
+            }
+
+            /// The algorithm's name in a scenario.
+            #[must_use]
+            pub fn kind(&self) -> &str {
+                match self {
+                    $(Self::$name(_) => <registry!(@path $spec $params)>::ABOUT.kind,)*
+                    Self::Custom(factory) => factory.kind(),
+                }
+            }
+
+            /// What is known of it; `None` for a user's own.
+            #[must_use]
+            pub fn meta(&self) -> Option<&'static Meta> {
+                Self::ALL.iter().find(|meta| meta.kind == self.kind())
+            }
+
+            /// Every parameter with its value, in order.
+            #[must_use]
+            pub fn values(&self) -> Vec<(&'static str, Value)> {
+                match self {
+                    $(Self::$name(params) => params.values(),)*
+                    Self::Custom(_) => Vec::new(),
+                }
+            }
+
+            /// Compares parameters with each other.
+            ///
+            /// # Errors
+            /// Names the parameter that contradicts another.
+            pub fn check(&self) -> Result<(), ValueError> {
+                match self {
+                    $(Self::$name(params) => params.check(),)*
+                    Self::Custom(_) => Ok(()),
+                }
+            }
+
+            /// Sets a numeric parameter; nothing changes if the result would not be allowed.
+            ///
+            /// # Errors
+            /// Names the parameter, what was given and what is allowed.
+            pub fn set(&mut self, name: &str, value: f64) -> Result<(), ValueError> {
+                match self {
+                    $(
+                        Self::$name(params) => {
+                            let mut changed = params.clone();
+                            changed.set(name, value)?;
+                            changed.check()?;
+                            *params = changed;
+                            Ok(())
+                        }
+                    )*
+                    Self::Custom(_) => Err(custom(name, value)),
+                }
+            }
+        }
+
+        #[doc = concat!("Every registered algorithm of [`", stringify!($spec), "`].")]
+        #[must_use]
+        pub fn $list() -> &'static [Meta] {
+            $spec::ALL
+        }
+    };
+    (@module CongestionSpec) => { "congestion" };
+    (@module AqmSpec) => { "aqm" };
+    (@path CongestionSpec $params:ident) => { crate::congestion::$params };
+    (@path AqmSpec $params:ident) => { crate::aqm::$params };
+
+    (@controller $($name:ident($params:ident),)*) => {
+        /// A sender's congestion control at work: the registered ones inline, a user's own behind a pointer.
+        #[allow(missing_debug_implementations)]
+        pub enum Controller {
+            $(
+                #[doc = concat!("See [`crate::congestion::", stringify!($params), "`].")]
+                $name(<crate::congestion::$params as CongestionAlgorithm>::Controller),
+            )*
+            /// A user's own.
+            Custom(Box<dyn CongestionControl + Send>),
+        }
+
+        impl CongestionControl for Controller {
+            #[inline]
+            fn on_ack(&mut self, ack: &Ack, window: &mut Window, random: &mut Stream) {
+                match self {
+                    $(Self::$name(inner) => inner.on_ack(ack, window, random),)*
+                    Self::Custom(inner) => inner.on_ack(ack, window, random),
+                }
+            }
+
+            fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+                match self {
+                    $(Self::$name(inner) => inner.on_congestion(reduction, window),)*
+                    Self::Custom(inner) => inner.on_congestion(reduction, window),
+                }
+            }
+
+            fn on_restart(&mut self, now: Time) {
+                match self {
+                    $(Self::$name(inner) => inner.on_restart(now),)*
+                    Self::Custom(inner) => inner.on_restart(now),
+                }
+            }
+
+            #[inline]
+            fn pacing_rate(&self) -> Option<f64> {
+                match self {
+                    $(Self::$name(inner) => inner.pacing_rate(),)*
+                    Self::Custom(inner) => inner.pacing_rate(),
+                }
+            }
+        }
+    };
+
+    (@manager $($name:ident($params:ident),)*) => {
+        /// A queue's AQM at work: the registered ones inline, a user's own behind a pointer.
+        #[allow(missing_debug_implementations)]
+        pub enum QueueManager {
+            $(
+                #[doc = concat!("See [`crate::aqm::", stringify!($params), "`].")]
+                $name(<crate::aqm::$params as AqmAlgorithm>::Manager),
+            )*
+            /// A user's own.
+            Custom(Box<dyn Aqm + Send>),
+        }
+
+        impl Aqm for QueueManager {
+            #[inline]
+            fn decides_at_dequeue(&self) -> bool {
+                match self {
+                    $(Self::$name(inner) => inner.decides_at_dequeue(),)*
+                    Self::Custom(inner) => inner.decides_at_dequeue(),
+                }
+            }
+
+            #[inline]
+            fn enqueue(&mut self, now: Time, packet: &PacketView, queue: &QueueView, random: &mut Stream) -> Verdict {
+                match self {
+                    $(Self::$name(inner) => inner.enqueue(now, packet, queue, random),)*
+                    Self::Custom(inner) => inner.enqueue(now, packet, queue, random),
+                }
+            }
+
+            #[inline]
+            fn dequeue(&mut self, now: Time, sojourn: Time, packet: &PacketView, queue: &QueueView, random: &mut Stream) -> Verdict {
+                match self {
+                    $(Self::$name(inner) => inner.dequeue(now, sojourn, packet, queue, random),)*
+                    Self::Custom(inner) => inner.dequeue(now, sojourn, packet, queue, random),
+                }
+            }
+
+            fn next_timer(&self) -> Option<Time> {
+                match self {
+                    $(Self::$name(inner) => inner.next_timer(),)*
+                    Self::Custom(inner) => inner.next_timer(),
+                }
+            }
+
+            fn on_timer(&mut self, now: Time, queue: &QueueView, random: &mut Stream) {
+                match self {
+                    $(Self::$name(inner) => inner.on_timer(now, queue, random),)*
+                    Self::Custom(inner) => inner.on_timer(now, queue, random),
+                }
+            }
+
+            fn on_link_change(&mut self, now: Time, rate: f64) {
+                match self {
+                    $(Self::$name(inner) => inner.on_link_change(now, rate),)*
+                    Self::Custom(inner) => inner.on_link_change(now, rate),
+                }
+            }
+
+            fn set_parameter(&mut self, name: &str, value: f64) -> Result<(), ValueError> {
+                match self {
+                    $(Self::$name(inner) => inner.set_parameter(name, value),)*
+                    Self::Custom(inner) => inner.set_parameter(name, value),
+                }
+            }
+
+            fn observe(&self) -> Observation {
+                match self {
+                    $(Self::$name(inner) => inner.observe(),)*
+                    Self::Custom(inner) => inner.observe(),
+                }
+            }
+        }
+    };
+}
+
+// A line here and a file beside the others: that is an algorithm.
+registry! {
+    congestion {
+        with fluid law {
+            Reno(RenoParams),
+            Aimd(AimdParams),
+        }
+        packets only {
+        }
+    }
+    aqm {
+        with fluid law {
+            DropTail(DropTailParams),
+            Threshold(ThresholdParams),
+        }
+        packets only {
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DefaultValue, Kind};
+
+    const LINK: LinkView = LinkView {
+        rate: 10e6,
+        delay: 0.01,
+        capacity_packets: 100.0,
+    };
+
+    /// Values for parameters without a default.
+    fn required(meta: &Meta) -> Vec<(String, Value)> {
+        let needed = meta
+            .parameters
+            .iter()
+            .filter(|spec| spec.default == DefaultValue::Required);
+        needed
+            .map(|spec| {
+                (
+                    spec.name.to_owned(),
+                    Value::Number(spec.range.low.max(0.0) + 1.0),
+                )
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_default_is_allowed_and_survives_a_round_trip() {
+        for meta in congestion() {
+            let spec = CongestionSpec::from_values(meta.kind, &required(meta)).unwrap();
+            let values: Vec<_> = spec
+                .values()
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect();
+            let again = CongestionSpec::from_values(spec.kind(), &values).unwrap();
+            assert_eq!(spec.values(), again.values());
+            assert_eq!(spec.fluid().is_some(), meta.has_fluid, "{}", meta.kind);
+        }
+        for meta in aqms() {
+            let spec = AqmSpec::from_values(meta.kind, &required(meta)).unwrap();
+            let values: Vec<_> = spec
+                .values()
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect();
+            let again = AqmSpec::from_values(spec.kind(), &values).unwrap();
+            assert_eq!(spec.values(), again.values());
+            assert_eq!(spec.fluid(&LINK).is_some(), meta.has_fluid, "{}", meta.kind);
+        }
+    }
+
+    #[test]
+    fn kinds_and_names_are_unique_and_described() {
+        for list in [congestion(), aqms()] {
+            for (index, meta) in list.iter().enumerate() {
+                assert!(
+                    list[..index].iter().all(|other| other.kind != meta.kind),
+                    "{} twice",
+                    meta.kind
+                );
+                assert!(
+                    !meta.title.is_empty() && !meta.summary.is_empty() && !meta.citation.is_empty()
+                );
+                for (index, spec) in meta.parameters.iter().enumerate() {
+                    assert!(
+                        meta.parameters[..index]
+                            .iter()
+                            .all(|other| other.name != spec.name),
+                        "{} twice",
+                        spec.name
+                    );
+                    assert!(
+                        !spec.doc.is_empty() && !spec.source.is_empty(),
+                        "{}",
+                        spec.name
+                    );
+                    assert!(!spec.doc.starts_with(' '), "{}", spec.doc);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_allowed_is_refused_with_its_name() {
+        for meta in aqms() {
+            for spec in meta.parameters {
+                let mut values = required(meta);
+                values.retain(|(name, _)| name != spec.name);
+                let bad = if spec.kind.is_numeric() {
+                    Value::Number(f64::NAN)
+                } else {
+                    Value::Number(1.0)
+                };
+                values.push((spec.name.to_owned(), bad));
+                let error = AqmSpec::from_values(meta.kind, &values).unwrap_err();
+                assert_eq!(error.name, spec.name);
+                assert!(!error.allowed.is_empty());
+            }
+        }
+        let error =
+            CongestionSpec::from_values("aimd", &[("gamma".to_owned(), Value::Number(1.0))])
+                .unwrap_err();
+        assert_eq!(
+            (error.name.as_str(), error.fault),
+            ("gamma", Fault::Unknown)
+        );
+        assert_eq!(error.allowed, "alpha, beta");
+        let error = CongestionSpec::from_values("renno", &[]).unwrap_err();
+        assert_eq!(
+            (error.name.as_str(), error.fault, error.found.as_str()),
+            ("kind", Fault::Unknown, "\"renno\"")
+        );
+    }
+
+    #[test]
+    fn a_refused_change_changes_nothing() {
+        let mut spec = CongestionSpec::from_values("aimd", &[]).unwrap();
+        let before = spec.values();
+        let error = spec.set("beta", 1.0).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`beta` is 1; it must be above 0, below 1"
+        );
+        assert_eq!(spec.values(), before);
+        spec.set("beta", 0.875).unwrap();
+        assert_eq!(spec.values()[1], ("beta", Value::Number(0.875)));
+    }
+
+    #[test]
+    fn controllers_are_small_and_go_between_threads() {
+        fn sendable<T: Send>() {}
+        sendable::<Controller>();
+        sendable::<QueueManager>();
+        assert!(
+            size_of::<Controller>() <= 128,
+            "{}",
+            size_of::<Controller>()
+        );
+        assert_eq!(aqms()[1].parameters[0].kind, Kind::Packets);
+    }
+
+    #[derive(Debug)]
+    struct Own;
+
+    impl ControllerFactory for Own {
+        fn kind(&self) -> &str {
+            "own"
+        }
+        fn build(&self, _flow: u32) -> Box<dyn CongestionControl + Send> {
+            Box::new(crate::congestion::RenoParams::default().build(0))
+        }
+    }
+
+    #[test]
+    fn a_users_own_algorithm_is_driven_like_a_registered_one() {
+        let spec = CongestionSpec::Custom(Arc::new(Own));
+        assert_eq!(
+            (spec.kind(), spec.meta().is_none(), spec.fluid().is_none()),
+            ("own", true, true)
+        );
+        let mut window = Window {
+            cwnd: 20.0,
+            ssthresh: 20.0,
+        };
+        spec.build(3)
+            .on_congestion(&crate::congestion::test::loss(20.0), &mut window);
+        assert_eq!(window.cwnd, 10.0);
+    }
+}

@@ -1,0 +1,55 @@
+"""Measures of a run on plain arrays: fairness, synchronisation, oscillation, confidence intervals.
+
+Nothing here knows of an engine or of a result object, so every function can be used on traces from elsewhere (a
+testbed, another simulator). Adjectives are predicates: see :mod:`ackclock.analysis.predicates`; their thresholds
+stand in :mod:`ackclock.analysis.thresholds`.
+
+>>> from ackclock import analysis
+>>> round(analysis.jain_index([1.0, 1.0, 2.0]), 3)
+0.889
+"""
+
+from .delay import Distribution, distribution
+from .fairness import jain_index, starved_flows
+from .intervals import Interval, batch_means, mean_interval
+from .oscillation import Oscillation, Sawtooth, find_oscillation, sawtooth
+from .predicates import Verdict, is_oscillating, is_stable, is_starved, is_synchronised, is_underused
+from .synchronisation import loss_synchronisation, window_correlation
+from .thresholds import (
+    OSCILLATION_AMPLITUDE,
+    OSCILLATION_COHERENCE,
+    OSCILLATION_SIGNIFICANCE,
+    STABLE_DEVIATION,
+    STARVED_SHARE,
+    SYNCHRONISED_CORRELATION,
+    UNDERUSED_UTILIZATION,
+)
+
+__all__ = [
+    "OSCILLATION_AMPLITUDE",
+    "OSCILLATION_COHERENCE",
+    "OSCILLATION_SIGNIFICANCE",
+    "STABLE_DEVIATION",
+    "STARVED_SHARE",
+    "SYNCHRONISED_CORRELATION",
+    "UNDERUSED_UTILIZATION",
+    "Distribution",
+    "Interval",
+    "Oscillation",
+    "Sawtooth",
+    "Verdict",
+    "batch_means",
+    "distribution",
+    "find_oscillation",
+    "is_oscillating",
+    "is_stable",
+    "is_starved",
+    "is_synchronised",
+    "is_underused",
+    "jain_index",
+    "loss_synchronisation",
+    "mean_interval",
+    "sawtooth",
+    "starved_flows",
+    "window_correlation",
+]

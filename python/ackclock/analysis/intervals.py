@@ -1,0 +1,102 @@
+"""Means with confidence intervals."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._arrays import series
+
+_BATCHES = 2
+"""Fewer have no deviation."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean and its confidence interval, mean - half .. mean + half."""
+
+    mean: float
+    half: float
+    """Half the width of the interval; NaN from fewer than two values."""
+    count: int
+    """Values (or batches) that it rests on."""
+
+    @property
+    def low(self) -> float:
+        """Lower end."""
+        return self.mean - self.half
+
+    @property
+    def high(self) -> float:
+        """Upper end."""
+        return self.mean + self.half
+
+
+def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
+    """Average independent values with the Student-t interval. Values that are NaN are left out.
+
+    >>> interval = mean_interval([9.0, 10.0, 11.0])
+    >>> round(interval.mean, 3), round(interval.half, 3)
+    (10.0, 2.484)
+    """
+    x = np.asarray(values, dtype=np.float64).ravel()
+    x = x[~np.isnan(x)]
+    if x.size == 0:
+        return Interval(float("nan"), float("nan"), 0)
+    if x.size == 1:
+        return Interval(float(x[0]), float("nan"), 1)
+    error = x.std(ddof=1) / np.sqrt(x.size)
+    quantile = student_quantile(x.size - 1, confidence)
+    return Interval(float(x.mean()), float(quantile * error), x.size)
+
+
+def student_quantile(freedom: int, confidence: float) -> float:
+    """Return the t with P(-t < T < t) = ``confidence`` for Student's distribution with ``freedom`` degrees of freedom.
+
+    >>> [round(student_quantile(n, 0.95), 3) for n in (1, 2, 9, 30)]
+    [12.706, 4.303, 2.262, 2.042]
+    """
+    if freedom < 1 or not 0 < confidence < 1:
+        raise ValueError(f"needs freedom >= 1 and 0 < confidence < 1, got {freedom} and {confidence}")
+    # Bisection in the angle theta = atan(t / sqrt(n)), in which the distribution is a finite sum.
+    low, high = 0.0, math.pi / 2
+    while low < (middle := (low + high) / 2) < high:
+        if _student_within(freedom, middle) < confidence:
+            low = middle
+        else:
+            high = middle
+    return math.sqrt(freedom) * math.tan(low)
+
+
+def _student_within(freedom: int, theta: float) -> float:
+    """P(|T| < sqrt(n) tan theta), Abramowitz and Stegun 26.7.3 (n odd) and 26.7.4 (n even)."""
+    odd = freedom % 2 == 1
+    term = math.cos(theta) if odd else 1.0
+    total = 0.0
+    for k in range(2 if odd else 1, freedom, 2):
+        total += term
+        term *= k / (k + 1) * math.cos(theta) ** 2
+    total *= math.sin(theta)
+    return 2 / math.pi * (theta + total) if odd else total
+
+
+def batch_means(values: ArrayLike, batches: int = 20, confidence: float = 0.95) -> Interval:
+    """Average one correlated series by the method of batch means.
+
+    The series is cut into ``batches`` pieces of equal length (what is left over at the start is dropped, as the part
+    nearest to the transient), whose means count as independent. That holds when a batch is much longer than the
+    series' memory (many RTTs, several oscillation periods); the interval is too narrow otherwise.
+
+    >>> import numpy as np
+    >>> interval = batch_means(np.tile([0.0, 2.0], 500))
+    >>> (interval.mean, interval.half, interval.count)
+    (1.0, 0.0, 20)
+    """
+    x = series(values, "values")
+    if batches < _BATCHES:
+        raise ValueError(f"batches must be at least 2, got {batches}")
+    length = x.size // batches
+    if length == 0:
+        raise ValueError(f"{batches} batches need at least {batches} values, got {x.size}")
+    return mean_interval(x[x.size - length * batches :].reshape(batches, length).mean(axis=1), confidence)

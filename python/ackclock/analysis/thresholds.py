@@ -1,0 +1,24 @@
+"""The numbers behind the adjectives, defined here only. ``docs/measures.md`` explains them."""
+
+from typing import Final
+
+STABLE_DEVIATION: Final = 0.5**0.5
+"""Largest deviation over mean of a stable queue: that of a sine between empty and twice its mean."""
+
+OSCILLATION_AMPLITUDE: Final = 0.25
+"""Least amplitude over mean of an oscillating queue: less is ripple that changes neither delay nor utilisation much."""
+
+OSCILLATION_SIGNIFICANCE: Final = 0.01
+"""Largest p-value of a period that is believed."""
+
+OSCILLATION_COHERENCE: Final = 0.3
+"""Least autocorrelation one period apart of a period that is believed; purely random queues rarely reach it."""
+
+SYNCHRONISED_CORRELATION: Final = 0.5
+"""Mean pairwise correlation of window traces above which flows are synchronised."""
+
+STARVED_SHARE: Final = 0.1
+"""A flow with less than this part of its fair share is starved."""
+
+UNDERUSED_UTILIZATION: Final = 0.95
+"""A link is underused if some second of the window has less utilisation than this."""

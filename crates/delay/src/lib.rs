@@ -1,1 +1,21 @@
-//! Placeholder of the crate's first commit.
+//! Numerics of delay-differential equations, x'(t) = f(x(t), x(t - tau_1), ..., x(t - tau_m), p), in general.
+//!
+//! Write the right-hand side once, for any [`Scalar`], and implement [`System`]: dual numbers then give exact derivatives up to
+//! third order, and every analysis follows. The crate knows nothing of what the equations describe. Failures are typed
+//! ([`Error`]) and name their cause.
+
+mod equilibrium;
+mod error;
+mod linalg;
+mod linear;
+mod spectrum;
+mod system;
+
+pub use equilibrium::{equilibria, equilibrium};
+pub use error::{Error, Result};
+/// Complex numbers, as faer and num-complex have them.
+pub use faer::c64;
+pub use linear::Linear;
+pub use num_dual::{Dual64, DualNum, HyperDual64, HyperHyperDual64};
+pub use spectrum::{Spectrum, count_right_of, is_stable, rightmost_roots, root_near, roots_right_of};
+pub use system::{Args, Bound, DynSystem, Scalar, System};

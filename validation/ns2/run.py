@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""Run the ns-2 set-ups of this folder and write one CSV row per run.
+
+    ./run.py                     the reference set-ups, seeds 1..10 -> ns2_runs.csv
+    ./run.py --variants          the one-option changes, seeds 1..3 -> ns2_variants.csv
+    ./run.py --only S1 --seeds 1..2
+    ./run.py --summary           the table of means and deviations from the CSV
+
+Needs ns-2 2.35 (`apt-get install ns2`). One process at a time, at low priority.
+Rows already in the CSV are kept and not run again (--again runs them anew).
+"""
+
+import argparse
+import csv
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+# (scenario, label, script, options)
+SETUPS = [
+    ("S1", "compound_rtt10", "s1.tcl", {"rtt": 0.01}),
+    ("S1", "compound_rtt100", "s1.tcl", {"rtt": 0.1}),
+    ("S1", "sack_rtt10_acc100", "s1.tcl", {"rtt": 0.01, "tcp": "sack", "accbuf": 100}),
+    ("S3", "ared_newreno", "s3.tcl", {}),
+    ("S4", "kp1e-4_qw0.002", "s4.tcl", {}),
+    ("S5", "N1", "s5.tcl", {"n": 1}),
+    ("S5", "N10", "s5.tcl", {"n": 10}),
+    ("S6", "compound", "s6.tcl", {"cc": "compound"}),
+    ("S6", "reno", "s6.tcl", {"cc": "reno"}),
+]
+
+_LINUX = {"rtt": 0.01}
+_SACK = {"rtt": 0.01, "tcp": "sack", "accbuf": 100}
+_NEWRENO = {"rtt": 0.01, "tcp": "newreno", "accbuf": 100}
+
+
+def _set(words, base):
+    return {**base, "set": words}
+
+
+VARIANTS = [
+    # S1 at 10 ms: what each sender and each option is worth.
+    ("S1", "linux_compound", "s1.tcl", _LINUX),
+    ("S1", "linux_reno", "s1.tcl", {**_LINUX, "cc": "reno"}),
+    ("S1", "linux_nomodule", "s1.tcl", {**_LINUX, "cc": "none"}),
+    ("S1", "linux_notimestamps", "s1.tcl", {**_LINUX, "timestamps": 0}),
+    ("S1", "linux_acc100", "s1.tcl", {**_LINUX, "accbuf": 100}),
+    ("S1", "linux_delack", "s1.tcl", {**_LINUX, "delack": 1}),
+    ("S1", "linux_reno_delack", "s1.tcl", {**_LINUX, "cc": "reno", "delack": 1}),
+    ("S1", "linux_norxaccess", "s1.tcl", {**_LINUX, "rxaccess": 0}),
+    ("S1", "linux_meanpkt500", "s1.tcl", {**_LINUX, "meanpkt": 500}),
+    ("S1", "linux_nowait", "s1.tcl", _set("Queue/RED wait_ false", _LINUX)),
+    ("S1", "linux_packetmode", "s1.tcl",
+     _set("Queue/RED bytes_ false Queue/RED queue_in_bytes_ false", _LINUX)),
+    ("S1", "sack_acc1000", "s1.tcl", {**_SACK, "accbuf": 1000}),
+    ("S1", "sack_acc1000_300s", "s1.tcl", {**_SACK, "accbuf": 1000, "stop": 300, "warm": 275}),
+    ("S1", "sack_acc100", "s1.tcl", _SACK),
+    ("S1", "sack_acc1000_window20", "s1.tcl", {**_SACK, "accbuf": 1000, "window": 20}),
+    ("S1", "sack_tick1ms", "s1.tcl", _set("Agent/TCP tcpTick_ 0.001", _SACK)),
+    ("S1", "sack_numdupacks4", "s1.tcl", _set("Agent/TCP numdupacks_ 4", _SACK)),
+    ("S1", "sack_nolimitedtransmit", "s1.tcl", _set("Agent/TCP singledup_ 0", _SACK)),
+    ("S1", "sack_limtransmitfix", "s1.tcl", _set("Agent/TCP LimTransmitFix_ true", _SACK)),
+    ("S1", "sack_partialack", "s1.tcl", _set("Agent/TCP partial_ack_ true", _SACK)),
+    ("S1", "sack_integercwnd", "s1.tcl",
+     _set("Agent/TCP precisionReduce_ false Agent/TCP windowOption_ 0", _SACK)),
+    ("S1", "sack_delack", "s1.tcl", {**_SACK, "delack": 1}),
+    ("S1", "newreno_acc100", "s1.tcl", _NEWRENO),
+    ("S1", "newreno_acc1000", "s1.tcl", {**_NEWRENO, "accbuf": 1000}),
+    ("S1", "newreno_slowbutsteady", "s1.tcl",
+     _set("Agent/TCP/Newreno newreno_changes1_ 0", _NEWRENO)),
+    ("S1", "newreno_nodeflation", "s1.tcl",
+     _set("Agent/TCP/Newreno partial_window_deflation_ 0", _NEWRENO)),
+    ("S1", "newreno_exitfix", "s1.tcl",
+     _set("Agent/TCP/Newreno exit_recovery_fix_ 1", _NEWRENO)),
+    ("S1", "newreno_nolimitedtransmit", "s1.tcl", _set("Agent/TCP singledup_ 0", _NEWRENO)),
+    ("S1", "newreno_tick1ms", "s1.tcl", _set("Agent/TCP tcpTick_ 0.001", _NEWRENO)),
+    ("S1", "reno_acc100", "s1.tcl", {**_NEWRENO, "tcp": "reno"}),
+    # S1 at 100 ms: windows of 17.
+    ("S1", "linux_compound_100ms", "s1.tcl", {"rtt": 0.1}),
+    ("S1", "linux_reno_100ms", "s1.tcl", {"rtt": 0.1, "cc": "reno"}),
+    ("S1", "linux_nomodule_100ms", "s1.tcl", {"rtt": 0.1, "cc": "none"}),
+    ("S1", "sack_acc100_100ms", "s1.tcl", {**_SACK, "rtt": 0.1}),
+    ("S1", "newreno_acc100_100ms", "s1.tcl", {**_NEWRENO, "rtt": 0.1}),
+    # S3 with other senders and options.
+    ("S3", "newreno", "s3.tcl", {}),
+    ("S3", "sack", "s3.tcl", {"tcp": "sack"}),
+    ("S3", "reno", "s3.tcl", {"tcp": "reno"}),
+    ("S3", "newreno_540B", "s3.tcl", {"size": 540}),
+    ("S3", "newreno_minrto1", "s3.tcl", {"minrto": 1}),
+    ("S3", "newreno_tick1ms", "s3.tcl", _set("Agent/TCP tcpTick_ 0.001", {})),
+    ("S3", "newreno_slowbutsteady", "s3.tcl", _set("Agent/TCP/Newreno newreno_changes1_ 0", {})),
+    ("S3", "newreno_nolimitedtransmit", "s3.tcl", _set("Agent/TCP singledup_ 0", {})),
+    # S5, S6 with other senders.
+    ("S5", "N10_newreno", "s5.tcl", {"tcp": "newreno"}),
+    ("S5", "N10_linux_reno", "s5.tcl", {"tcp": "linux", "cc": "reno"}),
+    ("S6", "compound_notimestamps", "s6.tcl", {"timestamps": 0}),
+    ("S6", "nomodule", "s6.tcl", {"cc": "none"}),
+    ("S6", "sack", "s6.tcl", {"tcp": "sack"}),
+    ("S6", "newreno", "s6.tcl", {"tcp": "newreno"}),
+]
+
+FIGURES = [
+    "util", "util_min1s", "loss", "byte_loss", "arrivals", "drops", "meanq", "stdq",
+    "meanq_sampled", "meanq_bytes", "stdq_bytes", "peakq", "goodput_mbps", "jain", "starved",
+    "timeouts", "timeouts_per_flow_s", "cuts", "retransmits", "segments", "cwnd_mean",
+    "ave", "ave_std", "max_p", "q_weight", "flows", "window_s",
+]
+COLUMNS = ["scenario", "label", "options", "seed"] + FIGURES
+
+
+def run_ns(script, options, seed):
+    """Run one simulation; return its report as a dict of strings."""
+    words = [w for item in {**options, "seed": seed}.items() for w in map(str, item)]
+    # The agents print freely on stdout; the report comes on stderr.
+    done = subprocess.run(
+        ["ns", script, *words], cwd=HERE, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE, text=True, check=False, preexec_fn=lambda: os.nice(10),
+    )
+    for line in done.stderr.splitlines():
+        if line.startswith("RESULT "):
+            return dict(word.split("=", 1) for word in line.split()[1:])
+    raise RuntimeError(f"ns {script} {' '.join(words)}: no result\n{done.stderr[:2000]}")
+
+
+def read_rows(path):
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write_rows(path, rows):
+    rows = sorted(rows, key=lambda r: (r["scenario"], r["label"], int(r["seed"])))
+    partial = path.with_suffix(".part")
+    with partial.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    partial.replace(path)
+
+
+def short(value):
+    """Six significant digits: the seeds differ in the third."""
+    number = float(value)
+    return str(int(number)) if number == int(number) and abs(number) < 1e9 else f"{number:.6g}"
+
+
+def summary(path):
+    groups = {}
+    for row in read_rows(path):
+        groups.setdefault((row["scenario"], row["label"]), []).append(row)
+    shown = ["util", "loss", "meanq", "stdq", "goodput_mbps", "jain", "util_min1s",
+             "starved", "timeouts_per_flow_s", "cwnd_mean"]
+    print("| set-up | seeds | " + " | ".join(shown) + " |")
+    print("|---" * (len(shown) + 2) + "|")
+    for (scenario, label), rows in groups.items():
+        cells = []
+        for key in shown:
+            values = [float(r[key]) for r in rows]
+            spread = statistics.stdev(values) if len(values) > 1 else 0.0
+            cells.append(f"{statistics.mean(values):.4g} ± {spread:.2g}")
+        print(f"| {scenario} {label} | {len(rows)} | " + " | ".join(cells) + " |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--variants", action="store_true", help="the one-option changes")
+    parser.add_argument("--only", default="", help="scenario, or scenario/label")
+    parser.add_argument("--seeds", default="", help="FIRST..LAST")
+    parser.add_argument("--again", action="store_true", help="run rows that exist")
+    parser.add_argument("--summary", action="store_true", help="print the table and stop")
+    args = parser.parse_args()
+    path = HERE / ("ns2_variants.csv" if args.variants else "ns2_runs.csv")
+    if args.summary:
+        return summary(path)
+    first, last = map(int, (args.seeds or ("1..3" if args.variants else "1..10")).split(".."))
+    rows = {(r["scenario"], r["label"], int(r["seed"])): r for r in read_rows(path)}
+    # Seeds outermost: a first set of all set-ups is there early.
+    for seed in range(first, last + 1):
+        for scenario, label, script, options in VARIANTS if args.variants else SETUPS:
+            key = (scenario, label, seed)
+            if args.only not in ("", scenario, f"{scenario}/{label}"):
+                continue
+            if key in rows and not args.again:
+                continue
+            begun = time.monotonic()
+            result = run_ns(script, options, seed)
+            text = " ".join(f"{k}={{{v}}}" if " " in str(v) else f"{k}={v}"
+                            for k, v in options.items())
+            rows[key] = {"scenario": scenario, "label": label, "options": text, "seed": seed}
+            rows[key] |= {f: short(result[f]) for f in FIGURES if f in result}
+            write_rows(path, rows.values())
+            print(f"{scenario} {label} seed {seed}: loss {rows[key]['loss']} queue "
+                  f"{rows[key]['meanq']} ({time.monotonic() - begun:.0f} s)", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+# S4: 100 SACK flows started together over a 1 Gb/s RED link with
+# p = 1e-4 (avg - 200). The packet set-up of Wang, Liu and others' report on AIMD
+# flows with RED, TCP case.
+#
+# Given: 1 Gb/s, 1250 byte packets, 100 flows started within 10 ms, round trip
+# 100 ms +- 1 ms, p = Kp (avg - 200) with Kp 1e-4, weight 0.002.
+# Ours: RED in packet mode with thresholds 200 and 10200 and max_p 1, the line
+# asked for; buffer 20000 packets, never full; the round trip uniform in its range, half
+# of it on the bottleneck; 1 Gb/s access links; 60 s, measured 30-60 s.
+source [file join [file dirname [info script]] lib.tcl]
+defaults tcp sack size 1250 n 100 rate 1e9 kp 1e-4 minth 200 qw 0.002 \
+    low 0.099 high 0.101 access 1e9 starts 0.01 limit 20000 stop 60 warm 30 accbuf 10000 bytes 0
+read_options
+apply_settings
+seed_streams
+set ns [new Simulator]
+remove-all-packet-headers
+add-packet-header IP TCP Flags
+
+set left [$ns node]
+set right [$ns node]
+Queue/RED set bytes_ $opt(bytes)
+Queue/RED set queue_in_bytes_ $opt(bytes)
+Queue/RED set mean_pktsize_ $opt(size)
+Queue/RED set thresh_ $opt(minth)
+Queue/RED set maxthresh_ [expr {$opt(minth) + 1.0 / $opt(kp)}]
+Queue/RED set linterm_ 1
+Queue/RED set q_weight_ $opt(qw)
+$ns simplex-link $left $right $opt(rate) 0.025 RED
+$ns simplex-link $right $left $opt(rate) 0.025 DropTail
+$ns queue-limit $left $right $opt(limit)
+$ns queue-limit $right $left 100000
+monitor_link $left $right $opt(rate)
+
+set flows {}
+for {set i 0} {$i < $opt(n)} {incr i} {
+    set source [$ns node]
+    set target [$ns node]
+    set side [expr {([uniform $opt(low) $opt(high)] - 0.05) / 4}]
+    access $source $left $opt(access) $side
+    access $right $target $opt(access) $side
+    lappend flows [flow $source $target [uniform 0 $opt(starts)] $i]
+}
+run_and_report $opt(n)

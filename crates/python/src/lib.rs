@@ -1,11 +1,343 @@
 //! The extension module `ackclock._core`: conversions, GIL release and error mapping, no maths.
 
+mod measured;
+mod run;
+mod user;
+
+use std::collections::HashMap;
+
+use ackclock_algorithms::registry::{Meta, aqms, congestion};
+use ackclock_algorithms::{DefaultValue, ParameterSpec};
+use ackclock_packet::{Error, FlowSelection, Options, Simulation, TraceSelection};
+use ackclock_scenario::{Diagnostic, End, Scenario};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use run::{Job, Standing, Stop, Substitute};
 
 /// Compiled core of ackclock.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::user::{PyAck, PyLink, PyPacket, PyQueue, PyReduction, PyWindow, Random};
+    #[pymodule_export]
+    use super::{check, duration, registry, run_scenario, schema};
+
     /// Version of the compiled core.
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    /// The largest scenario that is read, bytes.
+    #[pymodule_export]
+    const MAX_BYTES: usize = ackclock_scenario::MAX_BYTES;
+}
+
+/// The scenario with every default as JSON. `form` is "toml" or "json"; errors call the text `origin`.
+#[pyfunction]
+fn check(py: Python<'_>, text: &[u8], origin: &str, form: &str) -> PyResult<String> {
+    let parsed = match form {
+        "toml" => ackclock_scenario::parse_toml(text, origin),
+        "json" => ackclock_scenario::parse_json(text, origin),
+        _ => {
+            return Err(PyValueError::new_err(format!(
+                "form must be \"toml\" or \"json\", not {form:?}"
+            )));
+        }
+    };
+    parsed
+        .map(|scenario| ackclock_scenario::to_json(&scenario))
+        .map_err(|diagnostics| scenario_error(py, &diagnostics))
+}
+
+/// When a checked scenario ends, s; None if that is not known before.
+#[pyfunction]
+fn duration(py: Python<'_>, scenario: &str) -> PyResult<Option<f64>> {
+    Ok(match parse(py, scenario)?.end {
+        End::At(time) => Some(time.seconds()),
+        End::UntilDone => None,
+    })
+}
+
+/// JSON Schema of scenarios.
+#[pyfunction]
+fn schema() -> String {
+    ackclock_scenario::schema()
+}
+
+/// All registered algorithms with their parameters.
+#[pyfunction]
+fn registry(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    for (group, entries) in [("congestion", congestion()), ("aqm", aqms())] {
+        let list = entries
+            .iter()
+            .map(|meta| algorithm(py, meta))
+            .collect::<PyResult<Vec<_>>>()?;
+        dict.set_item(group, list)?;
+    }
+    Ok(dict)
+}
+
+fn algorithm<'py>(py: Python<'py>, meta: &Meta) -> PyResult<Bound<'py, PyDict>> {
+    let Meta {
+        kind,
+        title,
+        summary,
+        citation,
+        parameters,
+        has_fluid,
+        ecn,
+    } = *meta;
+    let dict = PyDict::new(py);
+    dict.set_item("kind", kind)?;
+    dict.set_item("title", title)?;
+    dict.set_item("summary", summary)?;
+    dict.set_item("citation", citation)?;
+    dict.set_item("has_fluid", has_fluid)?;
+    dict.set_item("ecn", ecn)?;
+    let list = parameters
+        .iter()
+        .map(|spec| parameter(py, spec))
+        .collect::<PyResult<Vec<_>>>()?;
+    dict.set_item("parameters", list)?;
+    Ok(dict)
+}
+
+fn parameter<'py>(py: Python<'py>, spec: &ParameterSpec) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("name", spec.name)?;
+    dict.set_item("unit", spec.kind.unit())?;
+    match spec.default {
+        DefaultValue::Required => dict.set_item("default", py.None())?,
+        DefaultValue::Number(number) => dict.set_item("default", number)?,
+        DefaultValue::Flag(flag) => dict.set_item("default", flag)?,
+        DefaultValue::Word(word) => dict.set_item("default", word)?,
+    }
+    dict.set_item("allowed", spec.allowed())?;
+    dict.set_item("doc", spec.doc)?;
+    dict.set_item("source", spec.source)?;
+    Ok(dict)
+}
+
+#[derive(FromPyObject)]
+enum FlowTraces {
+    Word(String),
+    PerClass(u32),
+    List(Vec<usize>),
+}
+
+impl FlowTraces {
+    fn selection(this: Option<Self>) -> PyResult<FlowSelection> {
+        Ok(match this {
+            None => FlowSelection::None,
+            Some(Self::Word(word)) if word == "all" => FlowSelection::All,
+            Some(Self::Word(word)) => {
+                return Err(PyValueError::new_err(format!(
+                    "trace_flows: {word:?} is not \"all\""
+                )));
+            }
+            Some(Self::PerClass(count)) => FlowSelection::PerClass(count),
+            Some(Self::List(flows)) => FlowSelection::List(flows),
+        })
+    }
+}
+
+/// Runs a checked scenario once for each seed, on up to `threads` threads; one outcome a seed.
+#[pyfunction(name = "run")]
+#[pyo3(signature = (scenario, seeds, *, threads = 1, trace_links = false, trace_flows = None, general = false, progress = None,
+                    controllers = HashMap::new(), managers = HashMap::new(), memory = None))]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "keyword arguments of a private function"
+)]
+fn run_scenario<'py>(
+    py: Python<'py>,
+    scenario: &str,
+    seeds: Vec<u64>,
+    threads: usize,
+    trace_links: bool,
+    trace_flows: Option<FlowTraces>,
+    general: bool,
+    progress: Option<Py<PyAny>>,
+    controllers: HashMap<usize, Py<PyAny>>,
+    managers: HashMap<usize, Py<PyAny>>,
+    memory: Option<u64>,
+) -> PyResult<Bound<'py, PyList>> {
+    let scenario = parse(py, scenario)?;
+    let flows = FlowTraces::selection(trace_flows)?;
+    let options = |seed| Options {
+        general,
+        traces: TraceSelection {
+            links: trace_links,
+            flows: flows.clone(),
+        },
+        seed: Some(seed),
+    };
+    refuse_beyond(py, &scenario, &options(0), threads.min(seeds.len()), memory)?;
+
+    let job = Job {
+        scenario: &scenario,
+        options: seeds.iter().map(|seed| options(*seed)).collect(),
+        controllers: substitutes(py, controllers)?,
+        managers: substitutes(py, managers)?,
+    };
+    let watch = |standings: &[Standing]| {
+        let shown = run::report(py, standings)?;
+        let watched = py.check_signals().and_then(|()| match &progress {
+            Some(progress) => progress.call1(py, (&shown,)).map(drop),
+            None => Ok(()),
+        });
+        watched.map_err(|error| {
+            if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+                interrupted(py, &shown)
+            } else {
+                error
+            }
+        })
+    };
+    let results = job.run(py, threads, watch)?;
+
+    let outcomes = PyList::empty(py);
+    let mut cancelled = false;
+    for (result, seed) in results.into_iter().zip(seeds) {
+        match result {
+            Ok(outcome) => outcomes.append(measured::outcome(py, outcome)?)?,
+            Err(Stop::Cancelled) => cancelled = true,
+            Err(stop) => return Err(stopped(py, &scenario.name, seed, stop)),
+        }
+    }
+    debug_assert!(
+        !cancelled,
+        "a run is cancelled only after another has failed"
+    );
+    Ok(outcomes)
+}
+
+fn parse(py: Python<'_>, checked: &str) -> PyResult<Scenario> {
+    ackclock_scenario::parse_json(checked.as_bytes(), "scenario")
+        .map_err(|diagnostics| scenario_error(py, &diagnostics))
+}
+
+fn substitutes(py: Python<'_>, classes: HashMap<usize, Py<PyAny>>) -> PyResult<Vec<Substitute>> {
+    let name = |class: &Py<PyAny>| class.bind(py).repr().map(|text| text.to_string());
+    classes
+        .into_iter()
+        .map(|(index, class)| {
+            Ok(Substitute {
+                index,
+                kind: name(&class)?,
+                class,
+            })
+        })
+        .collect()
+}
+
+/// Refuses what would not fit into `memory` bytes.
+fn refuse_beyond(
+    py: Python<'_>,
+    scenario: &Scenario,
+    options: &Options,
+    parallel: usize,
+    memory: Option<u64>,
+) -> PyResult<()> {
+    let need = Simulation::memory_estimate(scenario, options).saturating_mul(parallel as u64);
+    match memory {
+        Some(limit) if need > limit => {
+            let gigabytes = |bytes: u64| format!("{:.3} GB", bytes as f64 * 1e-9);
+            let runs = if parallel > 1 {
+                format!(" ({parallel} runs at once)")
+            } else {
+                String::new()
+            };
+            let problem = format!(
+                "needs about {} of memory{runs}, the machine has {}; fewer flows, shorter queues or fewer traces need less",
+                gigabytes(need),
+                gigabytes(limit)
+            );
+            Err(scenario_error(py, &[whole(&scenario.name, problem)]))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A mistake that no single key has made.
+fn whole(scenario: &str, problem: String) -> Diagnostic {
+    let file = scenario.to_owned();
+    Diagnostic {
+        file,
+        position: None,
+        key: String::new(),
+        problem,
+        found: None,
+        suggestion: None,
+        allowed: None,
+    }
+}
+
+fn stopped(py: Python<'_>, scenario: &str, seed: u64, stop: Stop) -> PyErr {
+    match stop {
+        Stop::Engine(Error::Unsupported(problem)) => {
+            scenario_error(py, &[whole(scenario, problem)])
+        }
+        Stop::Engine(Error::Algorithm { at, message }) => {
+            run_error(py, format!("{scenario}: {message}"), Some(at))
+        }
+        Stop::Engine(error) => run_error(py, format!("{scenario}, seed {seed}: {error}"), None),
+        Stop::User(at, cause) => {
+            let message = format!(
+                "{scenario}: an algorithm raised an exception at {at:.6} s of simulated time"
+            );
+            let error = run_error(py, message, Some(at));
+            error.set_cause(py, Some(cause));
+            error
+        }
+        Stop::Panicked | Stop::Cancelled => PyRuntimeError::new_err(format!(
+            "{scenario}, seed {seed}: the engine failed; this is a bug"
+        )),
+    }
+}
+
+/// An exception of the Python package.
+fn raise<'py>(py: Python<'py>, class: &str, arguments: impl pyo3::call::PyCallArgs<'py>) -> PyErr {
+    let made = py
+        .import("ackclock.errors")
+        .and_then(|module| module.getattr(class)?.call1(arguments));
+    made.map_or_else(|error| error, PyErr::from_value)
+}
+
+fn run_error(py: Python<'_>, message: String, at: Option<f64>) -> PyErr {
+    raise(py, "RunError", (message, at))
+}
+
+fn interrupted(py: Python<'_>, shown: &Bound<'_, PyDict>) -> PyErr {
+    match (shown.get_item("times"), shown.get_item("finished")) {
+        (Ok(times), Ok(finished)) => raise(py, "Interrupted", (times, finished)),
+        (Err(error), _) | (_, Err(error)) => error,
+    }
+}
+
+fn scenario_error(py: Python<'_>, diagnostics: &[Diagnostic]) -> PyErr {
+    let make = || -> PyResult<PyErr> {
+        let class = py.import("ackclock.errors")?.getattr("Diagnostic")?;
+        let list = PyList::empty(py);
+        for diagnostic in diagnostics {
+            let Diagnostic {
+                file,
+                position,
+                key,
+                problem,
+                found,
+                suggestion,
+                allowed,
+            } = diagnostic;
+            let (line, column) = position.unzip();
+            let text = diagnostic.to_string();
+            list.append(class.call1((
+                file, line, column, key, problem, found, suggestion, allowed, text,
+            ))?)?;
+        }
+        Ok(raise(py, "ScenarioError", (list,)))
+    };
+    make().unwrap_or_else(|error| error)
 }

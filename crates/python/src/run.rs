@@ -1,0 +1,244 @@
+//! Replications in parallel threads, with progress and Ctrl-C.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use ackclock_algorithms::registry::{AqmSpec, CongestionSpec};
+use ackclock_packet::{Error, Options, Outcome, Simulation};
+use ackclock_scenario::Scenario;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::user::{Factory, Failure};
+
+/// A Python class in place of the congestion control of a class of flows, or of the AQM of a link.
+pub(crate) struct Substitute {
+    pub(crate) index: usize,
+    pub(crate) kind: String,
+    pub(crate) class: Py<PyAny>,
+}
+
+/// What is to be run.
+pub(crate) struct Job<'a> {
+    pub(crate) scenario: &'a Scenario,
+    /// One run each; its seed is the one here.
+    pub(crate) options: Vec<Options>,
+    pub(crate) controllers: Vec<Substitute>,
+    pub(crate) managers: Vec<Substitute>,
+}
+
+/// Why a run gave no outcome.
+pub(crate) enum Stop {
+    /// The engine's own error.
+    Engine(Error),
+    /// A user's algorithm raised an exception at this simulated time, s.
+    User(f64, PyErr),
+    /// Another run failed, or the user pressed Ctrl-C.
+    Cancelled,
+    /// A bug of ours.
+    Panicked,
+}
+
+/// How far each run has come.
+pub(crate) struct Standing {
+    /// Bits of the simulated time, s.
+    now: AtomicU64,
+    departures: AtomicU64,
+    finished: AtomicBool,
+}
+
+const EVENTS_PER_STEP: u64 = 50_000;
+/// A Python call takes as long as a hundred events.
+const EVENTS_PER_STEP_IN_PYTHON: u64 = 500;
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
+
+impl Job<'_> {
+    /// Runs everything on up to `threads` threads. Results depend on the options alone, not on the threads.
+    ///
+    /// `watch` is called from the calling thread a few times a second, attached to Python; its error cancels what still runs.
+    pub(crate) fn run(
+        &self,
+        py: Python<'_>,
+        threads: usize,
+        watch: impl Fn(&[Standing]) -> PyResult<()>,
+    ) -> PyResult<Vec<Result<Outcome, Stop>>> {
+        let count = self.options.len();
+        let standings: Vec<Standing> = (0..count)
+            .map(|_| Standing {
+                now: AtomicU64::new(0),
+                departures: AtomicU64::new(0),
+                finished: AtomicBool::new(false),
+            })
+            .collect();
+        let results: Vec<Mutex<Option<Result<Outcome, Stop>>>> =
+            (0..count).map(|_| Mutex::new(None)).collect();
+        let next = AtomicUsize::new(0);
+        let cancel = AtomicBool::new(false);
+        let working = Working::new(threads.clamp(1, count.max(1)));
+
+        let mut watched = Ok(());
+        std::thread::scope(|scope| {
+            for _ in 0..threads.clamp(1, count.max(1)) {
+                scope.spawn(|| {
+                    loop {
+                        let index = next.fetch_add(1, Ordering::Relaxed);
+                        if index >= count {
+                            break;
+                        }
+                        let result = catch_unwind(AssertUnwindSafe(|| {
+                            self.one(index, &standings[index], &cancel)
+                        }))
+                        .unwrap_or(Err(Stop::Panicked));
+                        if result.is_err() {
+                            cancel.store(true, Ordering::Relaxed);
+                        }
+                        *results[index]
+                            .lock()
+                            .unwrap_or_else(PoisonError::into_inner) = Some(result);
+                    }
+                    working.leave();
+                });
+            }
+            // detached while waiting: the threads may need Python for a user's algorithm
+            while py.detach(|| working.wait(PROGRESS_INTERVAL)) {
+                if watched.is_ok() {
+                    watched = py.check_signals().and_then(|()| watch(&standings));
+                    if watched.is_err() {
+                        cancel.store(true, Ordering::Relaxed);
+                    }
+                }
+            }
+        });
+        watched?;
+        let outcomes = results.into_iter().map(|slot| {
+            slot.into_inner()
+                .unwrap_or_else(PoisonError::into_inner)
+                .unwrap_or(Err(Stop::Cancelled))
+        });
+        Ok(outcomes.collect())
+    }
+
+    fn one(&self, index: usize, standing: &Standing, cancel: &AtomicBool) -> Result<Outcome, Stop> {
+        let failure = Failure::default();
+        let own = self.with_substitutes(&failure);
+        let scenario = own.as_ref().unwrap_or(self.scenario);
+        let events = if own.is_some() {
+            EVENTS_PER_STEP_IN_PYTHON
+        } else {
+            EVENTS_PER_STEP
+        };
+        let failed = || failure.take().map(|(at, error)| Stop::User(at, error));
+
+        let mut simulation =
+            Simulation::new(scenario, &self.options[index]).map_err(Stop::Engine)?;
+        loop {
+            if cancel.load(Ordering::Relaxed) {
+                return Err(Stop::Cancelled);
+            }
+            let progress = simulation.step(events);
+            // what follows from a failed algorithm is no news
+            if let Some(stop) = failed() {
+                return Err(stop);
+            }
+            let progress = progress.map_err(Stop::Engine)?;
+            standing
+                .now
+                .store(progress.now.to_bits(), Ordering::Relaxed);
+            standing
+                .departures
+                .store(progress.departures, Ordering::Relaxed);
+            if progress.done {
+                break;
+            }
+        }
+        let outcome = simulation.finish();
+        if let Some(stop) = failed() {
+            return Err(stop);
+        }
+        standing.finished.store(true, Ordering::Relaxed);
+        outcome.map_err(Stop::Engine)
+    }
+
+    /// The scenario with a user's algorithms in place, all reporting to `failure`; `None` if there are none.
+    fn with_substitutes(&self, failure: &Failure) -> Option<Scenario> {
+        if self.controllers.is_empty() && self.managers.is_empty() {
+            return None;
+        }
+        Some(Python::attach(|py| {
+            let mut scenario = self.scenario.clone();
+            let factory = |substitute: &Substitute| {
+                let Substitute { kind, class, .. } = substitute;
+                Arc::new(Factory {
+                    kind: kind.clone(),
+                    class: class.clone_ref(py),
+                    failure: failure.clone(),
+                })
+            };
+            for substitute in &self.controllers {
+                scenario.flows[substitute.index].tcp.congestion =
+                    CongestionSpec::Custom(factory(substitute));
+            }
+            for substitute in &self.managers {
+                scenario.links[substitute.index].aqm = AqmSpec::Custom(factory(substitute));
+            }
+            scenario
+        }))
+    }
+}
+
+/// What a progress display needs: times (s) of the runs, whether each is finished, packets of all.
+pub(crate) fn report<'py>(py: Python<'py>, standings: &[Standing]) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let times: Vec<f64> = standings
+        .iter()
+        .map(|run| f64::from_bits(run.now.load(Ordering::Relaxed)))
+        .collect();
+    dict.set_item("times", times)?;
+    dict.set_item(
+        "finished",
+        standings
+            .iter()
+            .filter(|run| run.finished.load(Ordering::Relaxed))
+            .count(),
+    )?;
+    dict.set_item(
+        "packets",
+        standings
+            .iter()
+            .map(|run| run.departures.load(Ordering::Relaxed))
+            .sum::<u64>(),
+    )?;
+    Ok(dict)
+}
+
+/// The threads that still work, to be waited for.
+struct Working {
+    threads: Mutex<usize>,
+    changed: Condvar,
+}
+
+impl Working {
+    fn new(threads: usize) -> Self {
+        Self {
+            threads: Mutex::new(threads),
+            changed: Condvar::new(),
+        }
+    }
+
+    fn leave(&self) {
+        *self.threads.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.changed.notify_all();
+    }
+
+    /// Waits until no thread works, at most `timeout`. Whether some still do.
+    fn wait(&self, timeout: Duration) -> bool {
+        let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let (threads, _) = self
+            .changed
+            .wait_timeout_while(threads, timeout, |threads| *threads > 0)
+            .unwrap_or_else(PoisonError::into_inner);
+        *threads > 0
+    }
+}

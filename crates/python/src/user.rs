@@ -1,0 +1,608 @@
+//! A user's congestion control or AQM, written as a Python class, at work in the engine.
+//!
+//! The engine knows no exceptions: the first one is kept in [`Failure`], every later call does nothing, and the run stops soon after.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ackclock_algorithms::aqm::{Aqm, LinkView, Observation, PacketView, QueueView, Verdict};
+use ackclock_algorithms::congestion::{Ack, CongestionControl, Reduction, Signal, Window};
+use ackclock_algorithms::registry::{ControllerFactory, ManagerFactory};
+use ackclock_algorithms::{Owner, Stream, Time};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// The first exception that a user's algorithm raised, and when (simulated time, s).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Failure(Arc<Mutex<Option<(f64, PyErr)>>>);
+
+impl Failure {
+    fn lock(&self) -> MutexGuard<'_, Option<(f64, PyErr)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn happened(&self) -> bool {
+        self.lock().is_some()
+    }
+
+    pub(crate) fn take(&self) -> Option<(f64, PyErr)> {
+        self.lock().take()
+    }
+
+    /// Runs `call` unless something failed before; `fallback` where there is no answer.
+    fn guard<T>(&self, now: Time, fallback: T, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
+        if self.happened() {
+            return fallback;
+        }
+        Python::attach(call).unwrap_or_else(|error| {
+            self.lock().get_or_insert((now.seconds(), error));
+            fallback
+        })
+    }
+}
+
+/// The random stream of the algorithm's flow or queue. Draw from it and nothing else, so that a seed gives the same run again.
+#[pyclass(module = "ackclock._core")]
+pub(crate) struct Random(Stream);
+
+#[pymethods]
+impl Random {
+    /// Uniform on [0, 1).
+    fn uniform(&mut self) -> f64 {
+        self.0.uniform()
+    }
+
+    /// Exponential with the given mean.
+    fn exponential(&mut self, mean: f64) -> f64 {
+        self.0.exponential(mean)
+    }
+
+    /// Standard normal.
+    fn normal(&mut self) -> f64 {
+        self.0.normal()
+    }
+}
+
+impl Random {
+    /// Lends `stream` to Python for one call.
+    fn lend<T>(
+        object: &Bound<'_, Self>,
+        stream: &mut Stream,
+        call: impl FnOnce() -> PyResult<T>,
+    ) -> PyResult<T> {
+        object.borrow_mut().0 = stream.clone();
+        let answer = call();
+        stream.clone_from(&object.borrow().0);
+        answer
+    }
+
+    fn empty(py: Python<'_>) -> PyResult<Py<Self>> {
+        Py::new(py, Self(Stream::new(0, Owner::Flow, 0)))
+    }
+}
+
+/// The sender's window, in segments. Assign to `cwnd` and `ssthresh`.
+#[pyclass(name = "Window", module = "ackclock._core", get_all, set_all)]
+pub(crate) struct PyWindow {
+    cwnd: f64,
+    ssthresh: f64,
+}
+
+#[pymethods]
+impl PyWindow {
+    /// Whether the sender is in slow start.
+    fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Grow by one segment per segment acknowledged, up to `ssthresh`. Returns the segments left over for congestion avoidance.
+    fn slow_start(&mut self, acked: f64) -> f64 {
+        let mut window = Window {
+            cwnd: self.cwnd,
+            ssthresh: self.ssthresh,
+        };
+        let left = window.slow_start(acked);
+        self.cwnd = window.cwnd;
+        left
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Window(cwnd={}, ssthresh={})", self.cwnd, self.ssthresh)
+    }
+}
+
+/// What an arriving acknowledgement tells a sender; times in seconds.
+#[pyclass(name = "Ack", module = "ackclock._core", frozen, get_all)]
+pub(crate) struct PyAck {
+    now: f64,
+    acked: u32,
+    rtt: f64,
+    min_rtt: f64,
+    srtt: f64,
+    in_flight: u32,
+    round_start: bool,
+    cwnd_limited: bool,
+    ece: bool,
+}
+
+impl From<&Ack> for PyAck {
+    fn from(ack: &Ack) -> Self {
+        let Ack {
+            now,
+            acked,
+            rtt,
+            min_rtt,
+            srtt,
+            in_flight,
+            round_start,
+            cwnd_limited,
+            ece,
+        } = *ack;
+        Self {
+            now: now.seconds(),
+            acked,
+            rtt,
+            min_rtt,
+            srtt,
+            in_flight,
+            round_start,
+            cwnd_limited,
+            ece,
+        }
+    }
+}
+
+/// The sender's state when it must reduce; times in seconds. `signal` is "loss", "ecn" or "timeout".
+#[pyclass(name = "Reduction", module = "ackclock._core", frozen, get_all)]
+pub(crate) struct PyReduction {
+    now: f64,
+    signal: &'static str,
+    window_used: f64,
+    min_rtt: f64,
+    srtt: f64,
+}
+
+impl From<&Reduction> for PyReduction {
+    fn from(reduction: &Reduction) -> Self {
+        let Reduction {
+            now,
+            signal,
+            window_used,
+            min_rtt,
+            srtt,
+        } = *reduction;
+        let signal = match signal {
+            Signal::Loss => "loss",
+            Signal::Ecn => "ecn",
+            Signal::Timeout => "timeout",
+        };
+        Self {
+            now: now.seconds(),
+            signal,
+            window_used,
+            min_rtt,
+            srtt,
+        }
+    }
+}
+
+/// What an AQM may know of a packet.
+#[pyclass(name = "Packet", module = "ackclock._core", frozen, get_all)]
+pub(crate) struct PyPacket {
+    size: u32,
+    flow: u32,
+    ecn_capable: bool,
+    syn: bool,
+}
+
+impl From<&PacketView> for PyPacket {
+    fn from(packet: &PacketView) -> Self {
+        let PacketView {
+            size,
+            flow,
+            ecn_capable,
+            syn,
+        } = *packet;
+        Self {
+            size,
+            flow,
+            ecn_capable,
+            syn,
+        }
+    }
+}
+
+/// The queue as an arriving or departing packet finds it, without the packet in service.
+#[pyclass(name = "Queue", module = "ackclock._core", frozen, get_all)]
+pub(crate) struct PyQueue {
+    packets: u32,
+    bytes: u64,
+    full: bool,
+    idle_since: Option<f64>,
+    rate: f64,
+}
+
+impl From<&QueueView> for PyQueue {
+    fn from(queue: &QueueView) -> Self {
+        let QueueView {
+            packets,
+            bytes,
+            full,
+            idle_since,
+            rate,
+        } = *queue;
+        Self {
+            packets,
+            bytes,
+            full,
+            idle_since: idle_since.map(Time::seconds),
+            rate,
+        }
+    }
+}
+
+/// The link that an AQM is set up for: rate in bit/s, delay in seconds.
+#[pyclass(name = "Link", module = "ackclock._core", frozen, get_all)]
+pub(crate) struct PyLink {
+    rate: f64,
+    delay: f64,
+    capacity_packets: f64,
+}
+
+/// What is made of a Python class for one run: a factory of controllers or of queue managers.
+#[derive(Debug)]
+pub(crate) struct Factory {
+    pub(crate) kind: String,
+    pub(crate) class: Py<PyAny>,
+    pub(crate) failure: Failure,
+}
+
+impl ControllerFactory for Factory {
+    fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    fn build(&self, _flow: u32) -> Box<dyn CongestionControl + Send> {
+        let made = self.failure.guard(Time::ZERO, None, |py| {
+            let object = self.class.call0(py)?;
+            let has = |name| object.bind(py).hasattr(name);
+            for name in ["on_ack", "on_congestion"] {
+                if !has(name)? {
+                    return Err(missing(&self.kind, name));
+                }
+            }
+            Ok(Some(UserController {
+                has_restart: has("on_restart")?,
+                has_pacing: has("pacing_rate")?,
+                now: Time::ZERO,
+                window: Py::new(
+                    py,
+                    PyWindow {
+                        cwnd: 1.0,
+                        ssthresh: f64::INFINITY,
+                    },
+                )?,
+                random: Random::empty(py)?,
+                object,
+                failure: self.failure.clone(),
+            }))
+        });
+        match made {
+            Some(controller) => Box::new(controller),
+            None => Box::new(Inert),
+        }
+    }
+}
+
+impl ManagerFactory for Factory {
+    fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    fn build(&self, link: &LinkView) -> Box<dyn Aqm + Send> {
+        let made = self.failure.guard(Time::ZERO, None, |py| {
+            let LinkView {
+                rate,
+                delay,
+                capacity_packets,
+            } = *link;
+            let object = self.class.call1(
+                py,
+                (PyLink {
+                    rate,
+                    delay,
+                    capacity_packets,
+                },),
+            )?;
+            let bound = object.bind(py);
+            let has = |name| bound.hasattr(name);
+            if !has("enqueue")? {
+                return Err(missing(&self.kind, "enqueue"));
+            }
+            let at_dequeue = has("decides_at_dequeue")?
+                && bound.call_method0("decides_at_dequeue")?.is_truthy()?;
+            if at_dequeue && !has("dequeue")? {
+                return Err(missing(&self.kind, "dequeue"));
+            }
+            Ok(Some(UserManager {
+                at_dequeue,
+                has_next_timer: has("next_timer")?,
+                has_link_change: has("on_link_change")?,
+                has_observe: has("observe")?,
+                now: Time::ZERO,
+                random: Random::empty(py)?,
+                object,
+                failure: self.failure.clone(),
+            }))
+        });
+        match made {
+            Some(manager) => Box::new(manager),
+            None => Box::new(Inert),
+        }
+    }
+}
+
+fn missing(kind: &str, method: &str) -> PyErr {
+    PyTypeError::new_err(format!("{kind} has no method {method}"))
+}
+
+/// Stands where a user's algorithm could not be made, until the run stops.
+struct Inert;
+
+impl CongestionControl for Inert {
+    fn on_ack(&mut self, _ack: &Ack, _window: &mut Window, _random: &mut Stream) {}
+    fn on_congestion(&mut self, _reduction: &Reduction, _window: &mut Window) {}
+}
+
+impl Aqm for Inert {
+    fn enqueue(
+        &mut self,
+        _now: Time,
+        _packet: &PacketView,
+        _queue: &QueueView,
+        _random: &mut Stream,
+    ) -> Verdict {
+        Verdict::Accept
+    }
+}
+
+struct UserController {
+    object: Py<PyAny>,
+    has_restart: bool,
+    has_pacing: bool,
+    /// Time of the last call that had one, for those that have none.
+    now: Time,
+    window: Py<PyWindow>,
+    random: Py<Random>,
+    failure: Failure,
+}
+
+impl UserController {
+    /// Lets `call` change a copy of the window, and takes it over if it is a window.
+    fn with_window(
+        &self,
+        py: Python<'_>,
+        window: Window,
+        call: impl FnOnce(&Py<PyWindow>) -> PyResult<()>,
+    ) -> PyResult<Window> {
+        {
+            let mut shown = self.window.borrow_mut(py);
+            shown.cwnd = window.cwnd;
+            shown.ssthresh = window.ssthresh;
+        }
+        call(&self.window)?;
+        let PyWindow { cwnd, ssthresh } = *self.window.borrow(py);
+        if !(cwnd.is_finite() && cwnd > 0.0) {
+            return Err(PyValueError::new_err(format!(
+                "cwnd must be a finite number above zero, it became {cwnd}"
+            )));
+        }
+        if ssthresh.is_nan() || ssthresh <= 0.0 {
+            return Err(PyValueError::new_err(format!(
+                "ssthresh must be a number above zero, it became {ssthresh}"
+            )));
+        }
+        Ok(Window { cwnd, ssthresh })
+    }
+}
+
+impl CongestionControl for UserController {
+    fn on_ack(&mut self, ack: &Ack, window: &mut Window, random: &mut Stream) {
+        self.now = ack.now;
+        *window = self.failure.guard(ack.now, *window, |py| {
+            let draws = self.random.bind(py);
+            self.with_window(py, *window, |shown| {
+                Random::lend(draws, random, || {
+                    self.object
+                        .call_method1(py, "on_ack", (PyAck::from(ack), shown, draws))
+                        .map(drop)
+                })
+            })
+        });
+    }
+
+    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        self.now = reduction.now;
+        *window = self.failure.guard(reduction.now, *window, |py| {
+            self.with_window(py, *window, |shown| {
+                self.object
+                    .call_method1(py, "on_congestion", (PyReduction::from(reduction), shown))
+                    .map(drop)
+            })
+        });
+    }
+
+    fn on_restart(&mut self, now: Time) {
+        self.now = now;
+        if self.has_restart {
+            self.failure.guard(now, (), |py| {
+                self.object
+                    .call_method1(py, "on_restart", (now.seconds(),))
+                    .map(drop)
+            });
+        }
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        if !self.has_pacing {
+            return None;
+        }
+        self.failure.guard(self.now, None, |py| {
+            let rate: Option<f64> = self.object.call_method0(py, "pacing_rate")?.extract(py)?;
+            match rate {
+                Some(rate) if rate.is_nan() || rate <= 0.0 => Err(PyValueError::new_err(format!(
+                    "pacing_rate must be None or above zero, it is {rate}"
+                ))),
+                _ => Ok(rate),
+            }
+        })
+    }
+}
+
+struct UserManager {
+    object: Py<PyAny>,
+    at_dequeue: bool,
+    has_next_timer: bool,
+    has_link_change: bool,
+    has_observe: bool,
+    /// Time of the last call that had one, for those that have none.
+    now: Time,
+    random: Py<Random>,
+    failure: Failure,
+}
+
+fn verdict(answer: &Bound<'_, PyAny>, packet: &PacketView) -> PyResult<Verdict> {
+    let allowed = "the answer must be \"accept\", \"mark\" or \"drop\"";
+    let word: &str = &answer
+        .extract::<String>()
+        .map_err(|_| PyTypeError::new_err(format!("{allowed}, it is {answer:?}")))?;
+    match word {
+        "accept" => Ok(Verdict::Accept),
+        "mark" if packet.ecn_capable => Ok(Verdict::Mark),
+        "mark" => Err(PyValueError::new_err(
+            "only an ECN-capable packet can be marked",
+        )),
+        "drop" => Ok(Verdict::Drop),
+        _ => Err(PyValueError::new_err(format!(
+            "{allowed}, it is {answer:?}"
+        ))),
+    }
+}
+
+impl Aqm for UserManager {
+    fn decides_at_dequeue(&self) -> bool {
+        self.at_dequeue
+    }
+
+    fn enqueue(
+        &mut self,
+        now: Time,
+        packet: &PacketView,
+        queue: &QueueView,
+        random: &mut Stream,
+    ) -> Verdict {
+        self.now = now;
+        self.failure.guard(now, Verdict::Accept, |py| {
+            let draws = self.random.bind(py);
+            let arguments = (
+                now.seconds(),
+                PyPacket::from(packet),
+                PyQueue::from(queue),
+                draws,
+            );
+            let answer = Random::lend(draws, random, || {
+                self.object.call_method1(py, "enqueue", arguments)
+            })?;
+            verdict(answer.bind(py), packet)
+        })
+    }
+
+    fn dequeue(
+        &mut self,
+        now: Time,
+        sojourn: Time,
+        packet: &PacketView,
+        queue: &QueueView,
+        random: &mut Stream,
+    ) -> Verdict {
+        self.now = now;
+        self.failure.guard(now, Verdict::Accept, |py| {
+            let draws = self.random.bind(py);
+            let arguments = (
+                now.seconds(),
+                sojourn.seconds(),
+                PyPacket::from(packet),
+                PyQueue::from(queue),
+                draws,
+            );
+            let answer = Random::lend(draws, random, || {
+                self.object.call_method1(py, "dequeue", arguments)
+            })?;
+            verdict(answer.bind(py), packet)
+        })
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        if !self.has_next_timer {
+            return None;
+        }
+        self.failure.guard(self.now, None, |py| {
+            let at: Option<f64> = self.object.call_method0(py, "next_timer")?.extract(py)?;
+            match at {
+                None => Ok(None),
+                // the timer of a run that is about to stop must not hold the clock
+                Some(at) if at.is_finite() && Time::from_seconds(at) > self.now => {
+                    Ok(Some(Time::from_seconds(at)))
+                }
+                Some(at) => Err(PyValueError::new_err(format!(
+                    "next_timer must be later than now, it is {at} s"
+                ))),
+            }
+        })
+    }
+
+    fn on_timer(&mut self, now: Time, queue: &QueueView, random: &mut Stream) {
+        self.now = now;
+        self.failure.guard(now, (), |py| {
+            let draws = self.random.bind(py);
+            let arguments = (now.seconds(), PyQueue::from(queue), draws);
+            Random::lend(draws, random, || {
+                self.object
+                    .call_method1(py, "on_timer", arguments)
+                    .map(drop)
+            })
+        });
+    }
+
+    fn on_link_change(&mut self, now: Time, rate: f64) {
+        self.now = now;
+        if self.has_link_change {
+            self.failure.guard(now, (), |py| {
+                self.object
+                    .call_method1(py, "on_link_change", (now.seconds(), rate))
+                    .map(drop)
+            });
+        }
+    }
+
+    fn observe(&self) -> Observation {
+        if !self.has_observe {
+            return Observation::default();
+        }
+        self.failure.guard(self.now, Observation::default(), |py| {
+            let answer = self.object.call_method0(py, "observe")?;
+            let values = answer.bind(py).cast::<PyDict>()?;
+            let get = |name| {
+                values
+                    .get_item(name)?
+                    .map(|value| value.extract::<f64>())
+                    .transpose()
+            };
+            Ok(Observation {
+                average_packets: get("average_packets")?,
+                probability: get("probability")?,
+                adapted: get("adapted")?,
+            })
+        })
+    }
+}

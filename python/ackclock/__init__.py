@@ -1,0 +1,59 @@
+"""
+ackclock: a laboratory for TCP congestion control and active queue management.
+
+>>> import ackclock as ac
+>>> scenario = ac.dumbbell(
+...     rate="10 Mbit/s",
+...     delay="5 ms",
+...     queue={"aqm": "drop-tail", "capacity": "50 packets"},
+...     flows=ac.flows(2, "reno", rtt="40 ms"),
+...     duration="20 s",
+...     measure="10 s .. 20 s",
+... )
+>>> result = ac.run(scenario)
+>>> bool(result.links.loc["bottleneck", "utilization"] > 0.9)
+True
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from ._core import VERSION as __version__
+from .errors import AckclockError, Diagnostic, Interrupted, RunError, ScenarioError
+from .scenario import Scenario, dumbbell, flows, load, loads, parking_lot
+from .simulate import list_algorithms, replicate, run, schema
+
+if TYPE_CHECKING:
+    from .result import Replications, Result
+
+__all__ = [
+    "AckclockError",
+    "Diagnostic",
+    "Interrupted",
+    "Replications",
+    "Result",
+    "RunError",
+    "Scenario",
+    "ScenarioError",
+    "__version__",
+    "dumbbell",
+    "flows",
+    "list_algorithms",
+    "load",
+    "loads",
+    "parking_lot",
+    "replicate",
+    "run",
+    "schema",
+]
+
+_LATE = {"Replications": "result", "Result": "result"}
+"""What is imported when it is first used: tables and arrays are not needed to read a scenario."""
+
+
+def __getattr__(name: str) -> object:
+    if name in _LATE:
+        return getattr(import_module(f".{_LATE[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,409 @@
+"""The command line: one function a command."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from . import _core
+from .errors import AckclockError, Interrupted, ScenarioError
+from .files import whole_file
+from .scenario import Scenario, _to_toml, load
+from .simulate import FlowTraces, Progress, list_algorithms, replicate, run, schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .result import Replications, Result
+
+DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
+TRACED_FLOWS = 10
+"""Flows of each class whose windows are traced where the user does not say."""
+
+EXAMPLES = """\
+examples:
+  ackclock run home.toml                                     summary on the screen
+  ackclock run home.toml --seeds 10 --json                   ten replications, mean and 95 % interval
+  ackclock run home.toml --traces out.parquet --report out.html
+  ackclock run home.toml --set flows.rtt="10 ms" --set flows.rtt="200 ms"
+  ackclock check home.toml                                   the scenario with every default
+  ackclock list red                                          the parameters of RED
+
+exit codes: 0 done, 1 the run failed, 2 the input is wrong, 130 interrupted
+"""
+
+
+class _Wrong(Exception):
+    """The input is wrong; the message says all."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line. Returns the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        command: Callable[[argparse.Namespace], None] = options.command
+        command(options)
+        sys.stdout.flush()
+    except (ScenarioError, _Wrong) as error:
+        return _fail(str(error), WRONG_INPUT)
+    except Interrupted as error:
+        return _fail(f"ackclock: {error}", INTERRUPTED)
+    except KeyboardInterrupt:
+        return _fail("ackclock: interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        # whoever read our output has seen enough; keep Python from complaining when it closes the pipe
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except AckclockError as error:
+        cause = f" ({type(error.__cause__).__name__}: {error.__cause__})" if error.__cause__ else ""
+        return _fail(f"ackclock: {error}{cause}", FAILED)
+    except MemoryError:
+        return _fail("ackclock: out of memory", FAILED)
+    except OSError as error:
+        return _fail(f"ackclock: {_reason(error)}", FAILED)
+    return DONE
+
+
+def _fail(message: str, code: int) -> int:
+    sys.stderr.write(message.rstrip() + "\n")
+    return code
+
+
+def _reason(error: OSError) -> str:
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ackclock",
+        description="A laboratory for TCP congestion control and active queue management.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"ackclock {_core.VERSION}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(name: str, command: Callable[[argparse.Namespace], None], text: str) -> argparse.ArgumentParser:
+        made = commands.add_parser(
+            name,
+            help=text,
+            description=text[0].upper() + text[1:] + ".",
+            epilog=EXAMPLES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        made.set_defaults(command=command)
+        return made
+
+    one = add("run", _run, "run a scenario packet by packet")
+    one.add_argument("file", metavar="FILE", type=Path, help="scenario in TOML (or JSON, by its suffix)")
+    one.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        dest="changes",
+        help="change a key, such as flows.rtt or link.NAME.rate; the same key again: run once for each value",
+    )
+    one.add_argument("--seed", type=_count(0), help="seed in place of the scenario's")
+    one.add_argument("--seeds", metavar="N", type=_count(1), help="N replications with seeds SEED, SEED + 1, ...")
+    one.add_argument("--threads", metavar="N", type=_count(1), help="threads for replications (default: one a processor)")
+    one.add_argument("--traces", metavar="OUT.parquet", type=Path, help="write traces of links and flows")
+    one.add_argument(
+        "--trace-flows", metavar="N", type=_flows, help=f"trace the first N flows of each class, or all (default: {TRACED_FLOWS})"
+    )
+    one.add_argument("--report", metavar="OUT.html", type=Path, help="write a report with figures")
+    one.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    one.add_argument("--timing", action="store_true", help="say how long it took")
+    one.add_argument("--general", action="store_true", help="use the engine's general path only (same result, slower)")
+
+    check = add("check", _check, "check a scenario and print it with every default")
+    check.add_argument("file", metavar="FILE", type=Path, help="scenario in TOML (or JSON, by its suffix)")
+    check.add_argument("--json", action="store_true", help="print JSON instead of TOML")
+
+    listing = add("list", _list, "list the algorithms, or one with its parameters")
+    listing.add_argument("name", metavar="NAME", nargs="?", help="an algorithm")
+    listing.add_argument("--json", action="store_true", help="print JSON")
+
+    add("schema", _schema, "print the JSON Schema of scenario files, for editors")
+    return parser
+
+
+def _count(least: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        value = int(text)
+        if not least <= value < 2**63:
+            raise argparse.ArgumentTypeError(f"must be {least} or more and below 2^63, not {text}")
+        return value
+
+    return number
+
+
+def _flows(text: str) -> FlowTraces:
+    return "all" if text == "all" else _count(0)(text)
+
+
+def _load(path: Path) -> Scenario:
+    try:
+        return load(path)
+    except OSError as error:
+        raise _Wrong(f"{path}: {error.strerror}") from None
+
+
+# run
+
+
+def _run(options: argparse.Namespace) -> None:
+    variants = _variants(_load(options.file), options.changes)
+    with ExitStack() as outputs:
+        # before the work, so that an unwritable place is found at once
+        traces = _output(outputs, options.traces)
+        report = _output(outputs, options.report)
+        results = [_simulate(scenario, options, label) for label, scenario in variants]
+        if traces:
+            _write_traces(traces, [label for label, _ in variants], results)
+        if report:
+            from . import report as reports
+
+            flat = [result for entry in results for result in ([entry] if _is_single(entry) else entry)]
+            reports.write(report, results[0] if len(results) == 1 and not _is_single(results[0]) else flat, variants[0][1].name)
+        _print(options, [label for label, _ in variants], results)
+        sys.stdout.flush()
+
+
+def _is_single(result: Result | Replications) -> bool:
+    from .result import Result
+
+    return isinstance(result, Result)
+
+
+def _output(outputs: ExitStack, path: Path | None) -> Path | None:
+    if path is None:
+        return None
+    try:
+        return outputs.enter_context(whole_file(path))
+    except OSError as error:
+        raise _Wrong(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _variants(scenario: Scenario, changes: Sequence[str]) -> list[tuple[dict[str, Any], Scenario]]:
+    """The scenario with every combination of the values that keys were given."""
+    values: dict[str, list[Any]] = {}
+    for change in changes:
+        key, equals, text = change.partition("=")
+        if not equals:
+            raise _Wrong(f"--set {change}: must be KEY=VALUE, such as flows.rtt=10ms")
+        values.setdefault(key.strip(), []).append(_value(text.strip()))
+    if not values:
+        return [({}, scenario)]
+    variants = []
+    for combination in product(*values.values()):
+        label = dict(zip(values, combination, strict=True))
+        try:
+            variants.append((label, scenario.with_(label)))
+        except KeyError as error:
+            raise _Wrong(f"--set {error.args[0]}") from None
+    return variants
+
+
+def _value(text: str) -> Any:
+    """A TOML value, or a string without its quotes."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _simulate(scenario: Scenario, options: argparse.Namespace, label: Mapping[str, Any]) -> Result | Replications:
+    wanted = bool(options.traces or options.report)
+    traced: FlowTraces = options.trace_flows if options.trace_flows is not None else TRACED_FLOWS
+    common: dict[str, Any] = {
+        "seed": options.seed,
+        "trace_links": wanted,
+        "trace_flows": traced if wanted else None,
+        "general": options.general,
+    }
+    with _progress(scenario, options.seeds or 1, _label(label)) as progress:
+        if options.seeds is None:
+            return run(scenario, progress=progress, **common)
+        return replicate(scenario, options.seeds, threads=options.threads, progress=progress, **common)
+
+
+def _label(label: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} = {value}" for key, value in label.items())
+
+
+@contextmanager
+def _progress(scenario: Scenario, count: int, label: str, stream: TextIO | None = None) -> Iterator[Callable[[Progress], None] | None]:
+    """A line on the terminal that is written over and over; nothing where there is no terminal."""
+    stream = stream or sys.stderr
+    if not stream.isatty():
+        yield None
+        return
+    begin = time.monotonic()
+    end = _core.duration(scenario._checked)
+
+    def show(progress: Progress) -> None:
+        stream.write("\r\x1b[K" + _progress_line(progress, end, count, time.monotonic() - begin, label))
+        stream.flush()
+
+    try:
+        yield show
+    finally:
+        stream.write("\r\x1b[K")
+        stream.flush()
+
+
+def _progress_line(progress: Progress, end: float | None, count: int, elapsed: float, label: str) -> str:
+    done = sum(progress["times"])
+    parts = [label] if label else []
+    if count > 1:
+        parts.append(f"{progress['finished']} of {count} replications")
+    if end is None:
+        parts.append(f"{done:.4g} s simulated")
+    else:
+        share = done / (end * count)
+        parts.append(f"{done:.4g} s of {end * count:.4g} s ({share:.0%})")
+        if share > 0:
+            parts.append(f"{elapsed * (1 - share) / share:.0f} s left")
+    parts.append(f"{progress['packets'] / 1e6:.2f} M packets")
+    return ", ".join(parts)
+
+
+def _write_traces(path: Path, labels: list[dict[str, Any]], results: Sequence[Result | Replications]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    tables = []
+    for label, result in zip(labels, results, strict=True):
+        table = result.to_arrow()
+        if len(results) > 1:
+            table = table.add_column(0, "set", pa.array([json.dumps(label)] * len(table)).dictionary_encode())
+        tables.append(table)
+    pq.write_table(pa.concat_tables(tables, promote_options="default"), path)
+
+
+def _print(options: argparse.Namespace, labels: list[dict[str, Any]], results: Sequence[Result | Replications]) -> None:
+    if options.json:
+        trees = [result.json(timing=options.timing) for result in results]
+        if len(trees) == 1:
+            _print_json(trees[0])
+        else:
+            _print_json({"variants": [{"set": label, **tree} for label, tree in zip(labels, trees, strict=True)]})
+        return
+    for label, result in zip(labels, results, strict=True):
+        _print_summary(result, _label(label))
+        if options.timing and result.timing is not None:
+            timing = result.timing
+            print(
+                f"{timing['wall_s']:.2f} s, {timing['cpu_s']:.2f} s of CPU time, "
+                f"{timing['packets_per_cpu_s'] / 1e6:.2f} M packets a CPU-second\n"
+            )
+
+
+def _print_json(tree: object) -> None:
+    print(json.dumps(tree, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _print_summary(result: Result | Replications, label: str) -> None:
+    from .result import Result, overview
+
+    title = result.name + (f" with {label}" if label else "")
+    if isinstance(result, Result):
+        begin, end = result.window
+        print(f"{title}: seed {result.seed}, measured from {begin:g} s to {end:g} s\n")
+        for table in overview(result):
+            print(_text_table(table) + "\n")
+        for note in result.notes:
+            print(f"note: {note}")
+    else:
+        print(f"{title}: {len(result)} replications, mean and half the 95 % interval\n")
+        shown = result.summary.map("{:.6g}".format).replace("nan", "")
+        shown.index.name = ""
+        print(_text_table(shown) + "\n")
+        for note in dict.fromkeys(note for one in result for note in one.notes):
+            print(f"note: {note}")
+
+
+def _text_table(table: pd.DataFrame) -> str:
+    """Right-aligned columns under their names."""
+    rows = [[str(table.index.name or ""), *map(str, table.columns)]]
+    rows += [[str(name), *map(str, row)] for name, *row in table.itertuples()]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for first, *rest in rows:
+        cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+# check, list, schema
+
+
+def _check(options: argparse.Namespace) -> None:
+    tree = _load(options.file).canonical
+    if options.json:
+        _print_json(tree)
+    else:
+        print(_to_toml(tree), end="")
+
+
+def _list(options: argparse.Namespace) -> None:
+    algorithms = list_algorithms()
+    if options.name is None:
+        if options.json:
+            _print_json(algorithms)
+            return
+        for group, title in (("congestion", "congestion control"), ("aqm", "active queue management")):
+            print(f"{title}:")
+            width = max(len(str(entry["kind"])) for entry in algorithms[group])
+            for entry in algorithms[group]:
+                print(f"  {str(entry['kind']).ljust(width)}  {entry['summary']}")
+        return
+    found = [entry for group in algorithms.values() for entry in group if entry["kind"] == options.name]
+    if not found:
+        import difflib
+
+        names = [str(entry["kind"]) for group in algorithms.values() for entry in group]
+        near = difflib.get_close_matches(options.name, names, 1)
+        hint = f'; did you mean "{near[0]}"?' if near else ""
+        raise _Wrong(f'there is no algorithm "{options.name}"{hint} there are: {", ".join(names)}')
+    if options.json:
+        _print_json(found[0] if len(found) == 1 else found)
+        return
+    for entry in found:
+        _print_algorithm(entry)
+
+
+def _print_algorithm(entry: dict[str, Any]) -> None:
+    print(f"{entry['kind']}: {entry['title']}")
+    print(f"  {entry['summary']}")
+    print(f"  source: {entry['citation']}")
+    print(f"  engines: packet{', fluid, mean-field, stability' if entry['has_fluid'] else ''}")
+    for parameter in entry["parameters"]:
+        default = "required" if parameter["default"] is None else f"default {_quantity(parameter)}"
+        print(f"\n  {parameter['name']}: {parameter['doc']}")
+        print(f"    {default}; {parameter['allowed']}; {parameter['source']}")
+
+
+def _quantity(parameter: dict[str, Any]) -> str:
+    value = parameter["default"]
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g} {parameter['unit']}".rstrip() if isinstance(value, int | float) else str(value)
+
+
+def _schema(_options: argparse.Namespace) -> None:
+    _print_json(schema())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""Output files that are whole or not there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """
+    Give a temporary path beside `path`, renamed to it if all goes well and removed if not.
+
+    The temporary file is made at once, so that an unwritable place is found before the work and not after it. Devices and
+    pipes are written directly.
+    """
+    final = Path(path)
+    if _is_special(final):
+        yield final
+        return
+    final = final.resolve()
+    if final.is_dir():
+        raise IsADirectoryError(21, "Is a directory", str(final))
+    beside = final.with_name(f".{final.name}.{os.getpid()}.part")
+    beside.touch()
+    try:
+        yield beside
+        with beside.open("rb+") as written:
+            os.fsync(written.fileno())
+        beside.replace(final)
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink()
+        raise
+
+
+@contextmanager
+def whole_directory(path: str | os.PathLike[str], marker: str) -> Iterator[Path]:
+    """
+    Give a temporary directory beside `path`, renamed to it if all goes well and removed if not.
+
+    An existing directory is replaced only if it holds a file `marker`, so that nothing else is lost.
+    """
+    final = Path(path).resolve()
+    if final.exists() and not (final / marker).is_file():
+        raise FileExistsError(17, f"exists and holds no {marker}", str(final))
+    beside = final.with_name(f".{final.name}.{os.getpid()}.part")
+    beside.mkdir()
+    try:
+        yield beside
+        if final.exists():
+            old = final.with_name(f".{final.name}.{os.getpid()}.old")
+            final.rename(old)
+            beside.rename(final)
+            shutil.rmtree(old)
+        else:
+            beside.rename(final)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+
+
+def _is_special(path: Path) -> bool:
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))

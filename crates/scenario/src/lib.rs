@@ -1,1 +1,61 @@
-//! Placeholder of the crate's first commit.
+//! The one description of a world that every engine reads: links with their queues, flows with their traffic, what changes and when.
+//!
+//! [`parse`] reads a scenario file (TOML), [`parse_json`] the same tree as JSON; both give a [`Scenario`] in SI units with every default
+//! filled in, or a list of [`Diagnostic`]s that say where each mistake is, what was found and what is allowed. [`to_json`] and
+//! [`canonical_toml`] write a scenario back, [`json_schema`] describes the files to editors. The keys themselves are declared once, in
+//! [`keys`]; the parameters of algorithms come from [`ackclock_algorithms::registry`].
+
+mod diagnostic;
+pub mod keys;
+mod model;
+mod read;
+mod schema;
+mod topology;
+mod tree;
+pub mod units;
+mod write;
+
+pub use diagnostic::Diagnostic;
+pub use model::{
+    Capacity, Change, ClassId, Distribution, End, FlowClass, Link, LinkId, Recovery, Scenario,
+    Setting, Tcp, Traffic,
+};
+pub use schema::json_schema;
+pub use tree::MAX_BYTES;
+
+/// Reads a scenario file (TOML). `origin` is its name in messages.
+///
+/// # Errors
+/// Every mistake found, in the order of the file. Nothing that a file contains makes this panic.
+pub fn parse(text: impl AsRef<[u8]>, origin: &str) -> Result<Scenario, Vec<Diagnostic>> {
+    let text = tree::decode(text.as_ref(), origin)?;
+    let source = tree::Source::new(origin, text);
+    let root = tree::from_toml(&source)?;
+    read::scenario(&root, &source)
+}
+
+/// Reads a scenario from JSON with the keys of the file format. `origin` is its name in messages, which give the path of keys
+/// instead of line and column.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_json(text: impl AsRef<[u8]>, origin: &str) -> Result<Scenario, Vec<Diagnostic>> {
+    let text = tree::decode(text.as_ref(), origin)?;
+    let root = tree::from_json(text, origin)?;
+    read::scenario(&root, &tree::Source::new(origin, ""))
+}
+
+/// The whole scenario with every default filled in, as JSON that [`parse_json`] reads back: the same bytes for the same scenario.
+///
+/// Ready shapes appear as the links that they stand for. A user's own congestion control or AQM appears by its name alone.
+#[must_use]
+pub fn to_json(scenario: &Scenario) -> String {
+    // a tree of text, flags and finite numbers cannot fail to serialise
+    serde_json::to_string_pretty(&write::scenario(scenario)).unwrap_or_default()
+}
+
+/// As [`to_json`], in the form of a scenario file.
+#[must_use]
+pub fn canonical_toml(scenario: &Scenario) -> String {
+    tree::to_toml(&write::scenario(scenario))
+}

@@ -158,7 +158,10 @@ impl Traffic {
     /// Whether a TCP sender carries it.
     #[must_use]
     pub fn is_tcp(&self) -> bool {
-        matches!(self, Self::Bulk | Self::Transfer { .. } | Self::AppLimited { .. })
+        matches!(
+            self,
+            Self::Bulk | Self::Transfer { .. } | Self::AppLimited { .. }
+        )
     }
 }
 

@@ -1,0 +1,552 @@
+//! Every key of a scenario file: name, kind, default, meaning. Parser, suggestions, schema and documentation read these tables.
+//!
+//! The parameters of AQMs and congestion controls are not here: they come from the registry of algorithms.
+
+use crate::units::Dimension;
+
+/// What a key's value may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// Any text.
+    Text,
+    /// True or false.
+    Flag,
+    /// A whole number from the first to the second.
+    Integer(i64, i64),
+    /// A time, zero allowed.
+    Time,
+    /// A time above zero.
+    Span,
+    /// A data rate above zero.
+    Rate,
+    /// A size of at least one byte.
+    Size,
+    /// A number of packets, at least one.
+    Packets,
+    /// A whole number of packets, at least one.
+    WholePackets,
+    /// A queue's limit.
+    Capacity,
+    /// Times drawn once per flow.
+    Distribution,
+    /// Two times, `A .. B`.
+    Window,
+    /// One of these names (with its meaning).
+    Choice(&'static [(&'static str, &'static str)]),
+    /// Names of links, in the order in which they are crossed.
+    Path,
+    /// Name of a link, a class or a node.
+    Name,
+    /// An AQM with its parameters and the queue's limit.
+    Queue,
+    /// A congestion control with its parameters.
+    Congestion,
+    /// What the application sends.
+    Traffic,
+    /// The link of the other direction in a ready shape.
+    Reverse,
+}
+
+impl Kind {
+    /// What is allowed, in words.
+    #[must_use]
+    pub fn allowed(self) -> String {
+        match self {
+            Self::Text => "a text".to_owned(),
+            Self::Flag => "true or false".to_owned(),
+            Self::Integer(low, i64::MAX) => format!("a whole number, {low} or more"),
+            Self::Integer(low, high) => format!("a whole number from {low} to {high}"),
+            Self::Time => Dimension::Time.allowed().to_owned(),
+            Self::Span => format!("{}, above zero", Dimension::Time.allowed()),
+            Self::Rate => format!("{}, above zero", Dimension::Rate.allowed()),
+            Self::Size => format!("{}, at least 1 B", Dimension::Size.allowed()),
+            Self::Packets => format!("{}, at least 1", Dimension::Packets.allowed()),
+            Self::WholePackets => format!("{}, whole, at least 1", Dimension::Packets.allowed()),
+            Self::Capacity => {
+                r#""300 packets", "300 kB", "unlimited", or a time such as "100 ms" (what the link sends in it)"#.to_owned()
+            }
+            Self::Distribution => concat!(
+                r#""10 ms", a list ["5 ms", "15 ms"] (dealt to the flows in turn), "range 10 ms .. 200 ms" (evenly spaced), "#,
+                r#""uniform 38 ms .. 42 ms", "normal 100 ms, 10 ms", "exponential 1 s""#
+            )
+            .to_owned(),
+            Self::Window => r#"two times such as "75 s .. 100 s""#.to_owned(),
+            Self::Choice(choices) => {
+                let names: Vec<_> = choices.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+                names.join(", ")
+            }
+            Self::Path => r#"names of links, in order, such as ["access", "bottleneck"]"#.to_owned(),
+            Self::Name => "a name".to_owned(),
+            Self::Queue => r#"a table such as { aqm = "red", min_threshold = "50 packets", max_threshold = "150 packets" }"#.to_owned(),
+            Self::Congestion => r#"a name such as "cubic", or a table such as { kind = "compound", gamma = 30 }"#.to_owned(),
+            Self::Traffic => r#"a table such as { kind = "transfer", size = "1 MB" }"#.to_owned(),
+            Self::Reverse => r#"a table such as { rate = "10 Mbit/s" }"#.to_owned(),
+        }
+    }
+}
+
+/// What holds when a key is not given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fallback {
+    /// It must be given.
+    Required,
+    /// As if this text stood in the file.
+    Text(&'static str),
+    /// As if this flag stood in the file.
+    Flag(bool),
+    /// As if this number stood in the file.
+    Integer(i64),
+    /// Something that depends on the rest of the scenario, described here.
+    Derived(&'static str),
+}
+
+/// A key of a scenario file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// What its value may be.
+    pub kind: Kind,
+    /// A word allowed in the value's place, and its meaning.
+    pub word: Option<(&'static str, &'static str)>,
+    /// What holds when it is not given.
+    pub default: Fallback,
+    /// Whether a `[[change]]` may set it.
+    pub changeable: bool,
+    /// What it means.
+    pub doc: &'static str,
+}
+
+impl Key {
+    const fn new(name: &'static str, kind: Kind, default: Fallback, doc: &'static str) -> Self {
+        Self {
+            name,
+            kind,
+            word: None,
+            default,
+            changeable: false,
+            doc,
+        }
+    }
+
+    const fn or(mut self, word: &'static str, meaning: &'static str) -> Self {
+        self.word = Some((word, meaning));
+        self
+    }
+
+    const fn changeable(mut self) -> Self {
+        self.changeable = true;
+        self
+    }
+
+    /// What is allowed, in words.
+    #[must_use]
+    pub fn allowed(&self) -> String {
+        match self.word {
+            Some((word, _)) => format!("{}, or \"{word}\"", self.kind.allowed()),
+            None => self.kind.allowed(),
+        }
+    }
+}
+
+/// A table of a scenario file and its keys.
+#[derive(Clone, Copy, Debug)]
+pub struct Section {
+    /// Its name in the file.
+    pub name: &'static str,
+    /// Whether the file may hold several (`[[name]]`).
+    pub repeated: bool,
+    /// What it describes.
+    pub doc: &'static str,
+    /// Its keys.
+    pub keys: &'static [Key],
+}
+
+use self::Fallback::{Derived, Flag, Integer, Required, Text};
+
+/// `[scenario]`.
+pub const SCENARIO: Section = Section {
+    name: "scenario",
+    repeated: false,
+    doc: "The run as a whole.",
+    keys: &[
+        Key::new(
+            "name",
+            Kind::Text,
+            Text("scenario"),
+            "Title shown in results.",
+        ),
+        Key::new("duration", Kind::Span, Required, "Simulated time.").or(
+            "until done",
+            "until the last finite transfer has been acknowledged completely",
+        ),
+        Key::new(
+            "measure",
+            Kind::Window,
+            Text("whole run"),
+            "The part of the run that results count.",
+        )
+        .or("whole run", "from zero to the end"),
+        Key::new(
+            "seed",
+            Kind::Integer(0, i64::MAX),
+            Integer(1),
+            "Seed of every random stream: the same seed gives the same bits.",
+        ),
+        Key::new("sample", Kind::Span, Text("auto"), "Interval of traces.")
+            .or("auto", "a thousandth of the duration, at least 1 ms"),
+    ],
+};
+
+/// `[[link]]`.
+pub const LINK: Section = Section {
+    name: "link",
+    repeated: true,
+    doc: "A directed link: a queue, a transmitter, a propagation delay.",
+    keys: &[
+        Key::new(
+            "name",
+            Kind::Name,
+            Required,
+            "Unique name, used in paths, changes and results.",
+        ),
+        Key::new("rate", Kind::Rate, Required, "Speed of the transmitter.").changeable(),
+        Key::new(
+            "delay",
+            Kind::Time,
+            Text("0 s"),
+            "Propagation delay in this direction.",
+        )
+        .changeable(),
+        Key::new(
+            "queue",
+            Kind::Queue,
+            Derived("drop-tail with the default capacity"),
+            "What waits and who is dropped.",
+        ),
+        Key::new(
+            "from",
+            Kind::Name,
+            Derived("none"),
+            "Node where the link begins; only flows with `from` and `to` need nodes.",
+        ),
+        Key::new(
+            "to",
+            Kind::Name,
+            Derived("none"),
+            "Node where the link ends.",
+        ),
+    ],
+};
+
+/// `queue = { ... }`; the parameters of the AQM stand beside these keys.
+pub const QUEUE: Section = Section {
+    name: "queue",
+    repeated: false,
+    doc: "A link's queue: its AQM, the AQM's parameters, its limit. The packet in service is not counted.",
+    keys: &[
+        Key::new("aqm", Kind::Text, Text("drop-tail"), "Active queue management."),
+        Key::new(
+            "capacity",
+            Kind::Capacity,
+            Text("100 ms"),
+            "Largest number of packets or bytes that wait. A time means the bytes that the link sends in it, at its rate at the start.",
+        )
+        .changeable(),
+    ],
+};
+
+/// `[[flows]]`.
+pub const FLOWS: Section = Section {
+    name: "flows",
+    repeated: true,
+    doc: "A class of flows that share a description.",
+    keys: &[
+        Key::new("name", Kind::Name, Derived("flows-1, flows-2, ... by position"), "Unique name, used in changes and results."),
+        Key::new("count", Kind::Integer(0, u32::MAX as i64), Integer(1), "Number of flows (at the start, where a change sets it).").changeable(),
+        Key::new("path", Kind::Path, Derived("by `from` and `to`; in a ready shape, its whole length"), "Links that the data crosses, in order."),
+        Key::new(
+            "reverse_path",
+            Kind::Path,
+            Derived("none; with `from` and `to` the shortest way back, where there is one"),
+            "Links that the ACKs cross, in order, sharing those queues.",
+        )
+        .or("none", "ACKs return over a pure delay"),
+        Key::new("from", Kind::Name, Derived("none"), "Node of the sender, instead of `path`: the data takes the fewest links."),
+        Key::new("to", Kind::Name, Derived("none"), "Node of the receiver."),
+        Key::new(
+            "rtt",
+            Kind::Distribution,
+            Derived("the propagation of `path` and `reverse_path`; without a reverse path, twice that of `path`"),
+            "Base round-trip time: propagation alone, the links' included. What the links do not cover lies on the access sides.",
+        )
+        .changeable(),
+        Key::new(
+            "access_rate",
+            Kind::Rate,
+            Text("unlimited"),
+            "Rate of the sender's uplink and of the receiver's downlink, each with a queue of its own.",
+        )
+        .or("unlimited", "access adds delay only")
+        .changeable(),
+        Key::new("access_buffer", Kind::Capacity, Text("unlimited"), "Limit of each access queue (drop-tail)."),
+        Key::new("start", Kind::Distribution, Text("0 s"), "When flows start."),
+        Key::new("stop", Kind::Span, Text("never"), "When senders stop: they send nothing new, and nothing again.").or("never", "at the end of the run"),
+        Key::new("traffic", Kind::Traffic, Text("bulk"), "What the application sends."),
+        Key::new("packet_size", Kind::Size, Text("1500 B"), "Size of a full data packet on the wire, headers included."),
+        Key::new("header_size", Kind::Size, Text("40 B"), "Headers in each data packet (IPv4 and TCP without options: 40 B)."),
+        // TCP only, from here
+        Key::new("ack_size", Kind::Size, Text("40 B"), "Size of a pure ACK on the wire."),
+        Key::new("congestion", Kind::Congestion, Text("cubic"), "Congestion control (RFC 9438 is the default of today's stacks)."),
+        Key::new("recovery", Kind::Choice(RECOVERIES), Text("sack"), "How losses are repaired."),
+        Key::new("handshake", Kind::Flag, Flag(true), "Whether a three-way handshake of one round trip precedes the data; its packets cross the queues."),
+        Key::new("initial_window", Kind::Packets, Text("10 packets"), "Initial window (RFC 6928: 10 segments)."),
+        Key::new("initial_ssthresh", Kind::Packets, Text("unlimited"), "Initial slow-start threshold (RFC 5681, section 3.1: arbitrarily high).")
+            .or("unlimited", "slow start until the first loss or mark"),
+        Key::new("max_window", Kind::WholePackets, Text("unlimited"), "Largest window that the receiver offers (W_max).")
+            .or("unlimited", "the receiver never limits")
+            .changeable(),
+        Key::new("ecn", Kind::Flag, Flag(false), "Whether ECN is negotiated (RFC 3168); today's stacks do not ask for it by default."),
+        Key::new("delayed_ack", Kind::Flag, Flag(true), "Whether the receiver acknowledges every second segment (RFC 5681, section 4.2)."),
+        Key::new("delayed_ack_timeout", Kind::Span, Text("40 ms"), "Longest wait of a delayed ACK (RFC 5681: below 500 ms; Linux: 40 ms)."),
+        Key::new("limited_transmit", Kind::Flag, Flag(true), "Whether each of the first two duplicate ACKs lets one new segment out (RFC 3042)."),
+        Key::new("min_rto", Kind::Span, Text("200 ms"), "Smallest retransmission timeout (RFC 6298, rule 2.4 says 1 s; Linux and most other stacks use about 200 ms)."),
+        Key::new("max_rto", Kind::Span, Text("60 s"), "Largest retransmission timeout (RFC 6298, rule 2.5: at least 60 s)."),
+        Key::new("initial_rto", Kind::Span, Text("1 s"), "Retransmission timeout before the first sample (RFC 6298, rule 2.1)."),
+        Key::new(
+            "dup_threshold",
+            Kind::Integer(1, 1000),
+            Integer(3),
+            "Duplicate ACKs, or segments selectively acknowledged above, that mean a loss (RFC 5681, RFC 6675).",
+        ),
+    ],
+};
+
+/// Keys of [`FLOWS`] that only TCP has.
+pub const TCP_KEYS: &[&str] = &[
+    "ack_size",
+    "congestion",
+    "recovery",
+    "handshake",
+    "initial_window",
+    "initial_ssthresh",
+    "max_window",
+    "ecn",
+    "delayed_ack",
+    "delayed_ack_timeout",
+    "limited_transmit",
+    "min_rto",
+    "max_rto",
+    "initial_rto",
+    "dup_threshold",
+];
+
+/// Values of `recovery`.
+pub const RECOVERIES: &[(&str, &str)] = &[
+    (
+        "sack",
+        "selective acknowledgements with the loss recovery of RFC 6675",
+    ),
+    ("newreno", "NewReno (RFC 6582)"),
+    (
+        "reno",
+        "Reno (RFC 5681, section 3.2): the first new ACK ends the recovery",
+    ),
+    ("tahoe", "fast retransmit, then slow start from one segment"),
+];
+
+/// A kind of traffic and its keys.
+#[derive(Clone, Copy, Debug)]
+pub struct TrafficKind {
+    /// Its name.
+    pub kind: &'static str,
+    /// Whether TCP carries it.
+    pub tcp: bool,
+    /// What it is.
+    pub doc: &'static str,
+    /// Its keys beside `kind`.
+    pub keys: &'static [Key],
+}
+
+/// `traffic = { kind = ..., ... }`.
+pub const TRAFFIC: &[TrafficKind] = &[
+    TrafficKind {
+        kind: "bulk",
+        tcp: true,
+        doc: "TCP that always has data to send.",
+        keys: &[],
+    },
+    TrafficKind {
+        kind: "transfer",
+        tcp: true,
+        doc: "TCP with this much to send; the completion time runs from the start to the last ACK.",
+        keys: &[Key::new("size", Kind::Size, Required, "Payload.")],
+    },
+    TrafficKind {
+        kind: "app-limited",
+        tcp: true,
+        doc: "TCP whose application writes at a constant rate.",
+        keys: &[Key::new("rate", Kind::Rate, Required, "Payload written per second.").changeable()],
+    },
+    TrafficKind {
+        kind: "cbr",
+        tcp: false,
+        doc: "UDP at a constant rate: one packet each `packet_size / rate`.",
+        keys: &[Key::new(
+            "rate",
+            Kind::Rate,
+            Required,
+            "Rate on the wire, headers included.",
+        )
+        .changeable()],
+    },
+    TrafficKind {
+        kind: "on-off",
+        tcp: false,
+        doc: "UDP at a constant rate during exponential on-times, silent during exponential off-times.",
+        keys: &[
+            Key::new(
+                "rate",
+                Kind::Rate,
+                Required,
+                "Rate on the wire while on, headers included.",
+            )
+            .changeable(),
+            Key::new("on", Kind::Span, Text("1 s"), "Mean on-time."),
+            Key::new("off", Kind::Span, Text("1 s"), "Mean off-time."),
+        ],
+    },
+    TrafficKind {
+        kind: "poisson",
+        tcp: false,
+        doc: "UDP packets as a Poisson process.",
+        keys: &[
+            Key::new(
+                "rate",
+                Kind::Rate,
+                Required,
+                "Mean rate on the wire, headers included.",
+            )
+            .changeable(),
+            Key::new(
+                "sizes",
+                Kind::Choice(SIZES),
+                Text("fixed"),
+                "Sizes of the packets.",
+            ),
+        ],
+    },
+];
+
+const SIZES: &[(&str, &str)] = &[
+    ("fixed", "every packet has `packet_size`"),
+    (
+        "exponential",
+        "exponential with mean `packet_size`, at least 1 B",
+    ),
+];
+
+/// `[[change]]`: these keys choose when and what; the others are the changeable keys of links and flows.
+pub const CHANGE: Section = Section {
+    name: "change",
+    repeated: true,
+    doc: "Something that changes during the run: any numeric key of a link, of its queue, or of a class of flows.",
+    keys: &[
+        Key::new("at", Kind::Time, Required, "When."),
+        Key::new(
+            "link",
+            Kind::Name,
+            Derived("none"),
+            "The link that changes: `rate`, `delay`, `capacity`, numeric parameters of its AQM.",
+        ),
+        Key::new(
+            "flows",
+            Kind::Name,
+            Derived("none"),
+            "The class that changes: `count`, `rtt`, `access_rate`, `max_window`, `rate` of its traffic.",
+        ),
+    ],
+};
+
+/// `[dumbbell]`.
+pub const DUMBBELL: Section = Section {
+    name: "dumbbell",
+    repeated: false,
+    doc: concat!(
+        "Ready shape: one link `bottleneck` from node `left` to node `right`, and with `reverse` a link `reverse` back. ",
+        "Flows without a path go from left to right; `from = \"right\", to = \"left\"` makes them go the other way."
+    ),
+    keys: &[
+        Key::new("rate", Kind::Rate, Required, "Rate of the bottleneck."),
+        Key::new("delay", Kind::Time, Text("0 s"), "Its propagation delay."),
+        Key::new(
+            "queue",
+            Kind::Queue,
+            Derived("drop-tail with the default capacity"),
+            "Its queue.",
+        ),
+        Key::new(
+            "reverse",
+            Kind::Reverse,
+            Derived("none: ACKs return over a pure delay"),
+            "The link of the other direction, which ACKs then share.",
+        ),
+    ],
+};
+
+/// `[parking_lot]`.
+pub const PARKING_LOT: Section = Section {
+    name: "parking_lot",
+    repeated: false,
+    doc: concat!(
+        "Ready shape: equal links `hop-1`, `hop-2`, ... in a row between the nodes `node-0`, `node-1`, ..., and with `reverse` ",
+        "links `hop-1-reverse`, ... back. Flows without a path cross all hops."
+    ),
+    keys: &[
+        Key::new(
+            "hops",
+            Kind::Integer(1, 1000),
+            Integer(2),
+            "Number of links in the row.",
+        ),
+        Key::new("rate", Kind::Rate, Required, "Rate of each."),
+        Key::new(
+            "delay",
+            Kind::Time,
+            Text("0 s"),
+            "Propagation delay of each.",
+        ),
+        Key::new(
+            "queue",
+            Kind::Queue,
+            Derived("drop-tail with the default capacity"),
+            "Queue of each.",
+        ),
+        Key::new(
+            "reverse",
+            Kind::Reverse,
+            Derived("none: ACKs return over a pure delay"),
+            "The links of the other direction, which ACKs then share.",
+        ),
+    ],
+};
+
+/// `reverse = { ... }` of a ready shape.
+pub const REVERSE: Section = Section {
+    name: "reverse",
+    repeated: false,
+    doc: "The links of the other direction.",
+    keys: &[
+        Key::new("rate", Kind::Rate, Derived("as forward"), "Rate."),
+        Key::new(
+            "delay",
+            Kind::Time,
+            Derived("as forward"),
+            "Propagation delay.",
+        ),
+        Key::new("queue", Kind::Queue, Derived("as forward"), "Queue."),
+    ],
+};
+
+/// The tables of a scenario file, in order.
+pub const SECTIONS: &[&Section] = &[&SCENARIO, &LINK, &DUMBBELL, &PARKING_LOT, &FLOWS, &CHANGE];

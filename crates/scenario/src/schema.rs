@@ -1,0 +1,299 @@
+//! JSON Schema (draft 2020-12) of scenario files, for editors: generated from the tables of keys and the registry of algorithms.
+
+use ackclock_algorithms::registry::{Meta, aqms, congestion};
+use ackclock_algorithms::{DefaultValue, Kind as ParameterKind, ParameterSpec};
+use serde_json::{Map, Value, json};
+
+use crate::keys::{self, Fallback, Key, Kind, Section};
+use crate::units::{Dimension, unit_names};
+
+/// The schema of scenario files.
+///
+/// Valid for the TOML as for the JSON form. It describes keys, kinds, units, ranges and defaults; what depends on several keys at once
+/// (thresholds in order, paths over declared links) only the parser checks.
+#[must_use]
+pub fn json_schema() -> Value {
+    let mut properties = Map::new();
+    for section in keys::SECTIONS {
+        let table = table(section);
+        let value = if section.repeated {
+            json!({"type": "array", "items": table, "minItems": 1})
+        } else {
+            table
+        };
+        properties.insert(section.name.to_owned(), value);
+    }
+    if let Some(change) = properties.get_mut("change") {
+        change["items"] = change_table();
+    }
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "ackclock scenario",
+        "type": "object",
+        "properties": properties,
+        "required": ["scenario", "flows"],
+        "oneOf": [{"required": ["link"]}, {"required": ["dumbbell"]}, {"required": ["parking_lot"]}],
+        "additionalProperties": false,
+    })
+}
+
+fn object(doc: &str, properties: &Map<String, Value>, required: &[&str]) -> Value {
+    let mut schema = json!({"type": "object", "description": doc, "properties": properties, "additionalProperties": false});
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
+}
+
+fn required(keys: &'static [Key]) -> Vec<&'static str> {
+    keys.iter()
+        .filter(|key| key.default == Fallback::Required)
+        .map(|key| key.name)
+        .collect()
+}
+
+fn table(section: &Section) -> Value {
+    object(
+        section.doc,
+        &section.keys.iter().map(property).collect(),
+        &required(section.keys),
+    )
+}
+
+fn property(key: &Key) -> (String, Value) {
+    let mut schema = kind(key.kind);
+    if let Some((word, meaning)) = key.word {
+        schema = json!({"anyOf": [schema, {"const": word, "description": meaning}]});
+    }
+    let default = match key.default {
+        Fallback::Text(text) => Some(json!(text)),
+        Fallback::Flag(flag) => Some(json!(flag)),
+        Fallback::Integer(number) => Some(json!(number)),
+        Fallback::Required | Fallback::Derived(_) => None,
+    };
+    let note = match key.default {
+        Fallback::Derived(rule) => format!("{} Default: {rule}.", key.doc),
+        _ => key.doc.to_owned(),
+    };
+    schema["description"] = json!(note);
+    if let Some(default) = default {
+        schema["default"] = default;
+    }
+    (key.name.to_owned(), schema)
+}
+
+/// Pattern of one number and one of the units of these dimensions, unanchored.
+fn quantity(dimensions: &[Dimension]) -> String {
+    let mut units: Vec<String> = dimensions
+        .iter()
+        .flat_map(|dimension| unit_names(*dimension))
+        .map(escape)
+        .collect();
+    // the longest first, so that a unit is not taken for the beginning of another
+    units.sort_by_key(|unit| (std::cmp::Reverse(unit.len()), unit.clone()));
+    format!(
+        r"[+]?(\d[\d_]*(\.\d+)?|\.\d+)([eE][+-]?\d+)?\s*({})",
+        units.join("|")
+    )
+}
+
+fn escape(text: &str) -> String {
+    text.replace('/', r"\/").replace('.', r"\.")
+}
+
+fn pattern(pattern: &str) -> Value {
+    json!({"type": "string", "pattern": format!(r"^\s*{pattern}\s*$")})
+}
+
+fn kind(kind: Kind) -> Value {
+    let time = quantity(&[Dimension::Time]);
+    match kind {
+        Kind::Text => json!({"type": "string"}),
+        Kind::Name => json!({"type": "string", "minLength": 1, "maxLength": 100}),
+        Kind::Flag => json!({"type": "boolean"}),
+        Kind::Integer(low, high) => json!({"type": "integer", "minimum": low, "maximum": high}),
+        Kind::Time | Kind::Span => pattern(&time),
+        Kind::Rate => pattern(&quantity(&[Dimension::Rate])),
+        Kind::Size => pattern(&quantity(&[Dimension::Size])),
+        Kind::Packets | Kind::WholePackets => pattern(&quantity(&[Dimension::Packets])),
+        Kind::Capacity => pattern(&format!(
+            "({}|unlimited)",
+            quantity(&[Dimension::Packets, Dimension::Size, Dimension::Time])
+        )),
+        Kind::Distribution => {
+            let one = format!(
+                r"({time}|(uniform|range)\s+{time}\s*\.\.\s*{time}|normal\s+{time}\s*,\s*{time}|exponential\s+{time})"
+            );
+            json!({"anyOf": [pattern(&one), {"type": "array", "items": pattern(&time), "minItems": 1}]})
+        }
+        Kind::Window => pattern(&format!(r"{time}\s*\.\.\s*{time}")),
+        Kind::Choice(choices) => {
+            json!({"enum": choices.iter().map(|(name, _)| name).collect::<Vec<_>>()})
+        }
+        Kind::Path => {
+            json!({"anyOf": [{"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": true}, {"type": "string"}]})
+        }
+        Kind::Queue => {
+            let mut tables: Vec<Value> = aqms()
+                .iter()
+                .map(|meta| algorithm(meta, "aqm", keys::QUEUE.keys))
+                .collect();
+            tables.push(names(aqms()));
+            json!({"anyOf": tables})
+        }
+        Kind::Congestion => {
+            let mut tables: Vec<Value> = congestion()
+                .iter()
+                .map(|meta| algorithm(meta, "kind", &[]))
+                .collect();
+            tables.push(names(congestion()));
+            json!({"anyOf": tables})
+        }
+        Kind::Traffic => {
+            let mut tables: Vec<Value> = keys::TRAFFIC.iter().map(traffic).collect();
+            tables.push(json!({"enum": keys::TRAFFIC.iter().filter(|kind| required(kind.keys).is_empty()).map(|kind| kind.kind).collect::<Vec<_>>()}));
+            json!({"anyOf": tables})
+        }
+        Kind::Reverse => table(&keys::REVERSE),
+    }
+}
+
+/// The algorithms that need no parameters, so that their names alone will do.
+fn names(known: &[Meta]) -> Value {
+    let complete = |meta: &&Meta| {
+        meta.parameters
+            .iter()
+            .all(|spec| spec.default != DefaultValue::Required)
+    };
+    json!({"enum": known.iter().filter(complete).map(|meta| meta.kind).collect::<Vec<_>>()})
+}
+
+/// The table of one algorithm: its name under `tag`, its parameters, and `more` keys.
+fn algorithm(meta: &Meta, tag: &str, more: &'static [Key]) -> Value {
+    let mut properties: Map<String, Value> = more.iter().map(property).collect();
+    properties.insert(
+        tag.to_owned(),
+        json!({"const": meta.kind, "description": meta.summary}),
+    );
+    properties.extend(
+        meta.parameters
+            .iter()
+            .map(|spec| (spec.name.to_owned(), parameter(spec))),
+    );
+    let mut required: Vec<&str> = meta
+        .parameters
+        .iter()
+        .filter(|spec| spec.default == DefaultValue::Required)
+        .map(|spec| spec.name)
+        .collect();
+    // the tag may be missing only where it has a default that means this algorithm
+    let default = more
+        .iter()
+        .find(|key| key.name == tag)
+        .map(|key| key.default);
+    if default != Some(Fallback::Text(meta.kind)) {
+        required.insert(0, tag);
+    }
+    object(
+        &format!("{}. {}", meta.title, meta.citation),
+        &properties,
+        &required,
+    )
+}
+
+fn traffic(kind: &keys::TrafficKind) -> Value {
+    let mut properties: Map<String, Value> = kind.keys.iter().map(property).collect();
+    properties.insert(
+        "kind".to_owned(),
+        json!({"const": kind.kind, "description": kind.doc}),
+    );
+    object(
+        kind.doc,
+        &properties,
+        &std::iter::once("kind")
+            .chain(required(kind.keys))
+            .collect::<Vec<_>>(),
+    )
+}
+
+fn parameter(spec: &ParameterSpec) -> Value {
+    let number = |dimension: Dimension| pattern(&format!("-?{}", quantity(&[dimension])));
+    let mut schema = match spec.kind {
+        ParameterKind::Number => {
+            let mut number = json!({"type": "number"});
+            let range = spec.range;
+            for (key, limit, used) in [
+                ("minimum", range.low, !range.low_open),
+                ("exclusiveMinimum", range.low, range.low_open),
+                ("maximum", range.high, !range.high_open),
+                ("exclusiveMaximum", range.high, range.high_open),
+            ] {
+                if used && limit.is_finite() {
+                    number[key] = json!(limit);
+                }
+            }
+            json!({"anyOf": [number, pattern(&quantity(&[Dimension::Percent]))]})
+        }
+        ParameterKind::Time => number(Dimension::Time),
+        ParameterKind::Rate => number(Dimension::Rate),
+        ParameterKind::Packets => number(Dimension::Packets),
+        ParameterKind::Bytes => number(Dimension::Size),
+        ParameterKind::Frequency => number(Dimension::Frequency),
+        ParameterKind::Flag => json!({"type": "boolean"}),
+        ParameterKind::Choice => json!({"enum": spec.words}),
+    };
+    if spec.kind.is_numeric() && !spec.words.is_empty() {
+        schema = json!({"anyOf": [schema, {"enum": spec.words}]});
+    }
+    schema["description"] = json!(format!(
+        "{} ({}; {})",
+        spec.doc,
+        spec.allowed(),
+        spec.source
+    ));
+    if let Some(value) = spec.default_value() {
+        schema["default"] = json!(crate::write::parameter(Some(spec), &value));
+    }
+    schema
+}
+
+/// A change: its own keys, and every changeable key of links, queues, classes and traffic.
+fn change_table() -> Value {
+    let mut properties: Map<String, Value> = keys::CHANGE.keys.iter().map(property).collect();
+    let mut queue = Map::new();
+    let all = keys::LINK
+        .keys
+        .iter()
+        .chain(keys::FLOWS.keys)
+        .chain(keys::TRAFFIC.iter().flat_map(|kind| kind.keys));
+    for key in all.filter(|key| key.changeable) {
+        let (name, mut schema) = property(&Key {
+            word: None,
+            default: Fallback::Required,
+            ..*key
+        });
+        schema["description"] = json!(key.doc);
+        properties.entry(name).or_insert(schema);
+    }
+    let numeric = aqms()
+        .iter()
+        .flat_map(|meta| meta.parameters)
+        .filter(|spec| spec.kind.is_numeric());
+    let of_queue = keys::QUEUE
+        .keys
+        .iter()
+        .filter(|key| key.changeable)
+        .map(property);
+    for (name, schema) in
+        of_queue.chain(numeric.map(|spec| (spec.name.to_owned(), parameter(spec))))
+    {
+        // AQMs may give one name different kinds; which one a link has only the parser knows
+        queue.entry(name.clone()).or_insert_with(|| schema.clone());
+        properties.entry(name).or_insert(schema);
+    }
+    properties.insert(
+        "queue".to_owned(),
+        object("Keys of the link's queue.", &queue, &[]),
+    );
+    object(keys::CHANGE.doc, &properties, &required(keys::CHANGE.keys))
+}

@@ -1,0 +1,337 @@
+//! From a [`Scenario`] back to a tree with every default filled in.
+
+use ackclock_algorithms::{Kind as ParameterKind, ParameterSpec, Value as Setpoint};
+
+use crate::keys;
+use crate::model::{
+    Capacity, Change, Distribution, End, FlowClass, Link, LinkId, Recovery, Scenario, Setting,
+    Traffic,
+};
+use crate::read::traffic_kind;
+use crate::tree::{Node, Value};
+use crate::units::{
+    format_frequency, format_packets, format_rate, format_seconds, format_size, format_time,
+};
+
+type Entry<'a> = (&'a str, Node);
+
+pub(crate) fn scenario(scenario: &Scenario) -> Node {
+    let end = match scenario.end {
+        End::At(end) => format_time(end),
+        End::UntilDone => "until done".to_owned(),
+    };
+    let measure = match scenario.measure {
+        Some((from, to)) => format!("{} .. {}", format_time(from), format_time(to)),
+        None => "whole run".to_owned(),
+    };
+    let run = Node::table([
+        ("name", Node::text(&scenario.name)),
+        ("duration", Node::text(end)),
+        ("measure", Node::text(measure)),
+        ("seed", integer(scenario.seed)),
+        (
+            "sample",
+            Node::text(
+                scenario
+                    .sample
+                    .map_or_else(|| "auto".to_owned(), format_time),
+            ),
+        ),
+    ]);
+    let mut sections = vec![
+        ("scenario", run),
+        ("link", array(scenario.links.iter().map(link))),
+        (
+            "flows",
+            array(scenario.flows.iter().map(|class| flows(class, scenario))),
+        ),
+    ];
+    if !scenario.changes.is_empty() {
+        sections.push((
+            "change",
+            array(scenario.changes.iter().map(|set| change(set, scenario))),
+        ));
+    }
+    Node::table(sections)
+}
+
+fn array(items: impl Iterator<Item = Node>) -> Node {
+    Value::Array(items.collect()).into()
+}
+
+fn integer(number: u64) -> Node {
+    Value::Integer(i64::try_from(number).unwrap_or(i64::MAX)).into()
+}
+
+fn flag(flag: bool) -> Node {
+    Value::Flag(flag).into()
+}
+
+/// A plain number, whole ones without a point.
+fn number(number: f64) -> Node {
+    if number.fract() == 0.0 && number.abs() < 1e15 {
+        Value::Integer(number as i64).into()
+    } else {
+        Value::Float(number).into()
+    }
+}
+
+fn capacity(capacity: Capacity) -> Node {
+    Node::text(match capacity {
+        Capacity::Packets(packets) => format_packets(f64::from(packets)),
+        Capacity::Bytes(bytes) => format_size(bytes),
+        Capacity::Unlimited => "unlimited".to_owned(),
+    })
+}
+
+fn distribution(distribution: &Distribution) -> Node {
+    let s = |seconds: &f64| format_seconds(*seconds);
+    Node::text(match distribution {
+        Distribution::Fixed(value) => s(value),
+        Distribution::List(values) => {
+            return array(values.iter().map(|value| Node::text(s(value))));
+        }
+        Distribution::Range(low, high) => format!("range {} .. {}", s(low), s(high)),
+        Distribution::Uniform(low, high) => format!("uniform {} .. {}", s(low), s(high)),
+        Distribution::Normal(mean, deviation) => format!("normal {}, {}", s(mean), s(deviation)),
+        Distribution::Exponential(mean) => format!("exponential {}", s(mean)),
+    })
+}
+
+/// A parameter of an algorithm, with the unit of its kind.
+pub(crate) fn parameter(spec: Option<&ParameterSpec>, value: &Setpoint) -> Node {
+    match value {
+        Setpoint::Flag(value) => flag(*value),
+        Setpoint::Word(word) => Node::text(word),
+        Setpoint::Number(value) => {
+            let value = *value;
+            let sign = if value < 0.0 { "-" } else { "" };
+            let size = value.abs();
+            match spec.map(|spec| spec.kind) {
+                Some(ParameterKind::Time) => Node::text(format!("{sign}{}", format_seconds(size))),
+                Some(ParameterKind::Rate) => Node::text(format!("{sign}{}", format_rate(size))),
+                Some(ParameterKind::Packets) => {
+                    Node::text(format!("{sign}{}", format_packets(size)))
+                }
+                Some(ParameterKind::Bytes) if size.fract() == 0.0 && size < 1e15 => {
+                    Node::text(format!("{sign}{}", format_size(size as u64)))
+                }
+                Some(ParameterKind::Bytes) => Node::text(format!("{value} B")),
+                Some(ParameterKind::Frequency) => {
+                    Node::text(format!("{sign}{}", format_frequency(size)))
+                }
+                _ => number(value),
+            }
+        }
+    }
+}
+
+fn parameters<'a>(
+    specs: &'static [ParameterSpec],
+    values: &'a [(&'static str, Setpoint)],
+) -> impl Iterator<Item = Entry<'a>> {
+    values.iter().map(|(name, value)| {
+        (
+            *name,
+            parameter(specs.iter().find(|spec| spec.name == *name), value),
+        )
+    })
+}
+
+fn link(link: &Link) -> Node {
+    let values = link.aqm.values();
+    let specs = link.aqm.meta().map_or(&[][..], |meta| meta.parameters);
+    let queue = [
+        ("aqm", Node::text(link.aqm.kind())),
+        ("capacity", capacity(link.capacity)),
+    ];
+    Node::table([
+        ("name", Node::text(&link.name)),
+        ("rate", Node::text(format_rate(link.rate))),
+        ("delay", Node::text(format_time(link.delay))),
+        (
+            "queue",
+            Node::table(queue.into_iter().chain(parameters(specs, &values))),
+        ),
+    ])
+}
+
+fn path(path: &[LinkId], scenario: &Scenario) -> Node {
+    array(
+        path.iter()
+            .map(|link| Node::text(&scenario.links[*link].name)),
+    )
+}
+
+fn traffic(traffic: &Traffic) -> Node {
+    let rate = |rate: &f64| ("rate", Node::text(format_rate(*rate)));
+    let kind = ("kind", Node::text(traffic_kind(traffic).kind));
+    let more = match traffic {
+        Traffic::Bulk => vec![],
+        Traffic::Transfer { bytes } => vec![("size", Node::text(format_size(*bytes)))],
+        Traffic::AppLimited { rate: value } | Traffic::Cbr { rate: value } => vec![rate(value)],
+        Traffic::OnOff {
+            rate: value,
+            on,
+            off,
+        } => {
+            vec![
+                rate(value),
+                ("on", Node::text(format_seconds(*on))),
+                ("off", Node::text(format_seconds(*off))),
+            ]
+        }
+        Traffic::Poisson {
+            rate: value,
+            exponential_sizes,
+        } => {
+            vec![
+                rate(value),
+                (
+                    "sizes",
+                    Node::text(if *exponential_sizes {
+                        "exponential"
+                    } else {
+                        "fixed"
+                    }),
+                ),
+            ]
+        }
+    };
+    Node::table(std::iter::once(kind).chain(more))
+}
+
+fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
+    let tcp = &class.tcp;
+    let mut entries = vec![
+        ("name", Node::text(&class.name)),
+        ("count", integer(u64::from(class.count))),
+        ("path", path(&class.path, scenario)),
+        (
+            "reverse_path",
+            class
+                .reverse_path
+                .as_ref()
+                .map_or_else(|| Node::text("none"), |back| path(back, scenario)),
+        ),
+        ("rtt", distribution(&class.rtt)),
+        (
+            "access_rate",
+            Node::text(
+                class
+                    .access_rate
+                    .map_or_else(|| "unlimited".to_owned(), format_rate),
+            ),
+        ),
+        ("access_buffer", capacity(class.access_buffer)),
+        ("start", distribution(&class.start)),
+        (
+            "stop",
+            Node::text(class.stop.map_or_else(|| "never".to_owned(), format_time)),
+        ),
+        ("traffic", traffic(&class.traffic)),
+        (
+            "packet_size",
+            Node::text(format_size(u64::from(class.packet_size))),
+        ),
+        (
+            "header_size",
+            Node::text(format_size(u64::from(class.header_size))),
+        ),
+    ];
+    if class.traffic.is_tcp() {
+        let values = tcp.congestion.values();
+        let specs = tcp
+            .congestion
+            .meta()
+            .map_or(&[][..], |meta| meta.parameters);
+        let kind = ("kind", Node::text(tcp.congestion.kind()));
+        let recovery = match tcp.recovery {
+            Recovery::Sack => "sack",
+            Recovery::NewReno => "newreno",
+            Recovery::Reno => "reno",
+            Recovery::Tahoe => "tahoe",
+        };
+        let ssthresh = if tcp.initial_ssthresh.is_finite() {
+            format_packets(tcp.initial_ssthresh)
+        } else {
+            "unlimited".to_owned()
+        };
+        let max_window = tcp.max_window.map_or_else(
+            || "unlimited".to_owned(),
+            |window| format_packets(f64::from(window)),
+        );
+        entries.extend([
+            (
+                "ack_size",
+                Node::text(format_size(u64::from(class.ack_size))),
+            ),
+            (
+                "congestion",
+                Node::table(std::iter::once(kind).chain(parameters(specs, &values))),
+            ),
+            ("recovery", Node::text(recovery)),
+            ("handshake", flag(tcp.handshake)),
+            (
+                "initial_window",
+                Node::text(format_packets(tcp.initial_window)),
+            ),
+            ("initial_ssthresh", Node::text(ssthresh)),
+            ("max_window", Node::text(max_window)),
+            ("ecn", flag(tcp.ecn)),
+            ("delayed_ack", flag(tcp.delayed_ack)),
+            (
+                "delayed_ack_timeout",
+                Node::text(format_time(tcp.delayed_ack_timeout)),
+            ),
+            ("limited_transmit", flag(tcp.limited_transmit)),
+            ("min_rto", Node::text(format_time(tcp.min_rto))),
+            ("max_rto", Node::text(format_time(tcp.max_rto))),
+            ("initial_rto", Node::text(format_time(tcp.initial_rto))),
+            ("dup_threshold", integer(u64::from(tcp.dup_threshold))),
+        ]);
+    }
+    debug_assert!(
+        entries
+            .iter()
+            .all(|(name, _)| keys::FLOWS.keys.iter().any(|key| key.name == *name))
+    );
+    Node::table(entries)
+}
+
+fn change(change: &Change, scenario: &Scenario) -> Node {
+    let link = |id: &LinkId| ("link", Node::text(&scenario.links[*id].name));
+    let class = |id: &usize| ("flows", Node::text(&scenario.flows[*id].name));
+    let in_queue = |name: &str, node: Node| ("queue", Node::table([(name, node)]));
+    let (target, setting) = match &change.set {
+        Setting::LinkRate(id, rate) => (link(id), ("rate", Node::text(format_rate(*rate)))),
+        Setting::LinkDelay(id, delay) => (link(id), ("delay", Node::text(format_time(*delay)))),
+        Setting::LinkCapacity(id, limit) => (link(id), in_queue("capacity", capacity(*limit))),
+        Setting::AqmParameter(id, name, value) => {
+            let specs = scenario.links[*id]
+                .aqm
+                .meta()
+                .map_or(&[][..], |meta| meta.parameters);
+            let spec = specs.iter().find(|spec| spec.name == name);
+            (
+                link(id),
+                in_queue(name, parameter(spec, &Setpoint::Number(*value))),
+            )
+        }
+        Setting::Rtt(id, rtt) => (class(id), ("rtt", distribution(rtt))),
+        Setting::AccessRate(id, rate) | Setting::TrafficRate(id, rate) => {
+            let key = if matches!(change.set, Setting::AccessRate(..)) {
+                "access_rate"
+            } else {
+                "rate"
+            };
+            (class(id), (key, Node::text(format_rate(*rate))))
+        }
+        Setting::Count(id, count) => (class(id), ("count", integer(u64::from(*count)))),
+        Setting::MaxWindow(id, window) => (
+            class(id),
+            ("max_window", Node::text(format_packets(f64::from(*window)))),
+        ),
+    };
+    Node::table([("at", Node::text(format_time(change.at))), target, setting])
+}

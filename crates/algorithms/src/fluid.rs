@@ -37,6 +37,15 @@ pub fn round_average<S: Scalar>(window: S, decrease: S) -> S {
     decrease * window * 2.0 / (window * 2.0 - decrease)
 }
 
+/// How the weight w of one sample in an average r of the queue q becomes a rate k in dr/dt = k (q - r).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Averaging {
+    /// k = w x sampling rate: first order in w.
+    Linear,
+    /// k = - ln(1 - w) x sampling rate: exact for a constant queue. Not for w = 1.
+    Exponential,
+}
+
 /// What an AQM's law may know of its queue.
 #[derive(Clone, Copy, Debug)]
 pub struct AqmInput<S = f64> {
@@ -48,6 +57,10 @@ pub struct AqmInput<S = f64> {
     pub service: S,
     /// Largest queue, packets; infinite without a limit.
     pub limit: f64,
+    /// Rate at which an averaging AQM takes samples, packets/s: the arrivals, or (the papers' choice) the service rate.
+    pub sampling: S,
+    /// How the weight of a sample becomes a rate.
+    pub averaging: Averaging,
     /// Number of flows.
     pub flows: S,
     /// Average round-trip time of the flows, s.
@@ -63,6 +76,23 @@ pub fn overflow<S: Scalar>(arrivals: S, service: S) -> S {
         (arrivals - service) / arrivals
     } else {
         S::from_f64(0.0)
+    }
+}
+
+impl<S: Scalar> AqmInput<S> {
+    /// A link alone: `queue` packets wait, `arrivals` come and `service` can go in a second; no limit, one flow, samples at the service rate.
+    pub fn new(queue: S, arrivals: S, service: S) -> Self {
+        let one = S::from_f64(1.0);
+        Self {
+            queue,
+            arrivals,
+            service,
+            limit: f64::INFINITY,
+            sampling: service,
+            averaging: Averaging::Linear,
+            flows: one,
+            rtt: one,
+        }
     }
 }
 

@@ -347,13 +347,33 @@ pub trait Parameters: Clone + fmt::Debug + Send + Sync + Sized + 'static {
     /// What the parameters are, in order.
     const SPEC: &'static [ParameterSpec];
 
+    /// Reads the given values and takes the defaults of all others; values of unknown names are passed over.
+    ///
+    /// # Errors
+    /// Names the first parameter that is missing or cannot take its value.
+    fn read(values: &[(String, Value)]) -> Result<Self, ValueError>;
+
     /// Reads the given values and takes the defaults of all others. Does not compare parameters with each other.
-    fn from_values(values: &[(String, Value)]) -> Result<Self, ValueError>;
+    ///
+    /// # Errors
+    /// Names the first parameter that is unknown, missing or cannot take its value.
+    fn from_values(values: &[(String, Value)]) -> Result<Self, ValueError> {
+        match values
+            .iter()
+            .find(|(key, _)| Self::SPEC.iter().all(|spec| spec.name != key))
+        {
+            Some((key, _)) => Err(unknown(Self::SPEC, key)),
+            None => Self::read(values),
+        }
+    }
 
     /// Every parameter with its value, in order.
     fn values(&self) -> Vec<(&'static str, Value)>;
 
     /// Sets a numeric parameter, within its range.
+    ///
+    /// # Errors
+    /// Names the parameter if there is none of that name, it is not numeric, or the value is out of its range.
     fn set(&mut self, name: &str, value: f64) -> Result<(), ValueError>;
 }
 
@@ -527,19 +547,33 @@ pub fn read<T: Field>(
     }
 }
 
-/// Fails on the first value that is no parameter. An implementation detail of [`parameters!`](crate::parameters).
+/// `first` and `second` in one array. An implementation detail of [`parameters!`](crate::parameters).
 #[doc(hidden)]
-pub fn reject_unknown(
-    specs: &[ParameterSpec],
-    values: &[(String, Value)],
-) -> Result<(), ValueError> {
-    match values
-        .iter()
-        .find(|(key, _)| specs.iter().all(|spec| spec.name != key))
-    {
-        Some((key, _)) => Err(unknown(specs, key)),
-        None => Ok(()),
+#[must_use]
+pub const fn join<const N: usize>(
+    first: &[ParameterSpec],
+    second: &[ParameterSpec],
+) -> [ParameterSpec; N] {
+    let empty = ParameterSpec {
+        name: "",
+        kind: Kind::Number,
+        default: DefaultValue::Required,
+        range: Interval::ANY,
+        words: &[],
+        doc: "",
+        source: "",
+    };
+    let mut all = [empty; N];
+    let mut index = 0;
+    while index < N {
+        all[index] = if index < first.len() {
+            first[index]
+        } else {
+            second[index - first.len()]
+        };
+        index += 1;
     }
+    all
 }
 
 /// Declares the parameters of an algorithm.
@@ -580,6 +614,8 @@ pub fn reject_unknown(
 ///
 /// The struct is generic over the scalar of its numbers (`ExampleParams<S = f64>`), so that an analysis can differentiate
 /// in a parameter: `lift` changes the scalar, `set_scalar` sets a numeric parameter to a scalar.
+///
+/// An algorithm built on another takes over its parameters with a first line `include base: BaseParams;`.
 #[macro_export]
 macro_rules! parameters {
     (
@@ -590,11 +626,12 @@ macro_rules! parameters {
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         $visibility struct $name<S = f64>(std::marker::PhantomData<S>);
 
-        $crate::parameters!(@common $name {});
+        $crate::parameters!(@common $name [] {});
     };
     (
         $(#[$attribute:meta])*
         $visibility:vis struct $name:ident {
+            $(include $base:ident: $base_type:ident;)?
             $(
                 $(#[doc = $doc:literal])+
                 $field:ident : $kind:ident $(($($word:tt),+))? = $default:tt $($default_word:literal)?
@@ -605,6 +642,10 @@ macro_rules! parameters {
         $(#[$attribute])*
         $visibility struct $name<S = f64> {
             $(
+                /// The parameters of the algorithm that this one is built on.
+                pub $base: $base_type<S>,
+            )?
+            $(
                 $(#[doc = $doc])+
                 pub $field: $crate::parameters!(@type S $kind $(($($word),+))?),
             )+
@@ -613,7 +654,7 @@ macro_rules! parameters {
         // written out because `derive` does not take macros in types
         impl<S: Clone> Clone for $name<S> {
             fn clone(&self) -> Self {
-                Self { $($field: self.$field.clone()),+ }
+                Self { $($base: self.$base.clone(),)? $($field: self.$field.clone()),+ }
             }
         }
 
@@ -621,23 +662,23 @@ macro_rules! parameters {
 
         impl<S: std::fmt::Debug> std::fmt::Debug for $name<S> {
             fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                out.debug_struct(stringify!($name))$(.field(stringify!($field), &self.$field))+.finish()
+                out.debug_struct(stringify!($name))$(.field(stringify!($base), &self.$base))?$(.field(stringify!($field), &self.$field))+.finish()
             }
         }
 
         impl<S: PartialEq> PartialEq for $name<S> {
             fn eq(&self, other: &Self) -> bool {
-                $(self.$field == other.$field)&&+
+                $(self.$base == other.$base &&)? $(self.$field == other.$field)&&+
             }
         }
 
-        $crate::parameters!(@common $name {
+        $crate::parameters!(@common $name [$($base $base_type)?] {
             $(
                 $field
                 $crate::ParameterSpec {
                     name: stringify!($field),
                     kind: $crate::parameters!(@kind $kind),
-                    default: $crate::parameters!(@default $kind $(($($word),+))? $default $($default_word)?),
+                    default: $crate::parameters!(@default [$default $($default_word)?] $kind $(($($word),+))?),
                     range: $crate::parameters!(@range $($range)?),
                     words: $crate::parameters!(@words $kind $(($($word),+))?),
                     doc: concat!($($doc),+).trim_ascii_start(),
@@ -647,17 +688,31 @@ macro_rules! parameters {
         });
     };
 
-    (@common $name:ident { $($field:ident $spec:expr;)* }) => {
+    (@common $name:ident [$($base:ident $base_type:ident)?] { $($field:ident $spec:expr;)* }) => {
         impl $crate::Parameters for $name {
-            const SPEC: &'static [$crate::ParameterSpec] = &[$($spec),*];
+            const SPEC: &'static [$crate::ParameterSpec] = {
+                const OWN: &[$crate::ParameterSpec] = &[$($spec),*];
+                const BASE: &[$crate::ParameterSpec] = $crate::parameters!(@base_spec $($base_type)?);
+                const ALL: [$crate::ParameterSpec; BASE.len() + OWN.len()] = $crate::params::join(BASE, OWN);
+                &ALL
+            };
 
-            fn from_values(values: &[(String, $crate::Value)]) -> Result<Self, $crate::ValueError> {
-                $crate::params::reject_unknown(Self::SPEC, values)?;
-                Ok($crate::parameters!(@build $name { $($field: $crate::params::read(Self::SPEC, stringify!($field), values)?),* }))
+            #[allow(unused_variables)] // without parameters nothing is read
+            fn read(values: &[(String, $crate::Value)]) -> Result<Self, $crate::ValueError> {
+                Ok($crate::parameters!(@build $name {
+                    $($base: <$base_type as $crate::Parameters>::read(values)?,)?
+                    $($field: $crate::params::read(Self::SPEC, stringify!($field), values)?,)*
+                }))
             }
 
             fn values(&self) -> Vec<(&'static str, $crate::Value)> {
-                vec![$((stringify!($field), $crate::params::Field::value(&self.$field))),*]
+                let own: Vec<(&'static str, $crate::Value)> =
+                    vec![$((stringify!($field), $crate::params::Field::value(&self.$field))),*];
+                $(
+                    let base = <$base_type as $crate::Parameters>::values(&self.$base);
+                    let own = [base, own].concat();
+                )?
+                own
             }
 
             fn set(&mut self, name: &str, value: f64) -> Result<(), $crate::ValueError> {
@@ -669,7 +724,10 @@ macro_rules! parameters {
             /// The same parameters in another scalar.
             #[must_use]
             pub fn lift<S: $crate::Scalar>(&self) -> $name<S> {
-                $crate::parameters!(@build $name { $($field: $crate::params::Lift::lift(&self.$field)),* })
+                $crate::parameters!(@build $name {
+                    $($base: self.$base.lift(),)?
+                    $($field: $crate::params::Lift::lift(&self.$field),)*
+                })
             }
         }
 
@@ -683,13 +741,17 @@ macro_rules! parameters {
                 let spec = specs.iter().find(|spec| spec.name == name).ok_or_else(|| $crate::params::unknown(specs, name))?;
                 match name {
                     $(stringify!($field) => $crate::params::Assign::assign(&mut self.$field, spec, value),)*
-                    _ => Err($crate::params::not_changeable(spec, value)),
+                    _ => $crate::parameters!(@otherwise self spec value $($base)?),
                 }
             }
         }
     };
+    (@base_spec) => { &[] };
+    (@base_spec $base_type:ident) => { <$base_type as $crate::Parameters>::SPEC };
+    (@otherwise $self:ident $spec:ident $value:ident) => { Err($crate::params::not_changeable($spec, $value)) };
+    (@otherwise $self:ident $spec:ident $value:ident $base:ident) => { $self.$base.set_scalar($spec.name, $value) };
     (@build $name:ident {}) => { $name(std::marker::PhantomData) };
-    (@build $name:ident { $($field:ident: $value:expr),+ }) => { $name { $($field: $value),+ } };
+    (@build $name:ident { $($field:ident: $value:expr,)+ }) => { $name { $($field: $value),+ } };
 
     (@type $s:ident flag) => { bool };
     (@type $s:ident choice($type:ident)) => { $type };
@@ -705,11 +767,11 @@ macro_rules! parameters {
     (@kind flag) => { $crate::Kind::Flag };
     (@kind choice) => { $crate::Kind::Choice };
 
-    (@default $kind:ident $(($($word:tt),+))? required) => { $crate::DefaultValue::Required };
-    (@default $kind:ident $(($($word:tt),+))? word $default:literal) => { $crate::DefaultValue::Word($default) };
-    (@default flag $default:tt) => { $crate::DefaultValue::Flag($default) };
-    (@default choice($type:ident) $default:tt) => { $crate::DefaultValue::Word($type::$default.name()) };
-    (@default $kind:ident $(($($word:tt),+))? $default:tt) => { $crate::DefaultValue::Number($default) };
+    (@default [required] $($kind:tt)+) => { $crate::DefaultValue::Required };
+    (@default [word $default:literal] $($kind:tt)+) => { $crate::DefaultValue::Word($default) };
+    (@default [$default:tt] flag) => { $crate::DefaultValue::Flag($default) };
+    (@default [$default:tt] choice($type:ident)) => { $crate::DefaultValue::Word($type::$default.name()) };
+    (@default [$default:tt] $($kind:tt)+) => { $crate::DefaultValue::Number($default) };
 
     (@range) => { $crate::Interval::ANY };
     (@range $range:expr) => { $range };

@@ -465,6 +465,7 @@ macro_rules! registry {
     (@manager $($name:ident($params:ident),)*) => {
         /// A queue's AQM at work: the registered ones inline, a user's own behind a pointer.
         #[allow(missing_debug_implementations)]
+        #[allow(clippy::large_enum_variant)] // one a link: speed counts, size does not
         pub enum QueueManager {
             $(
                 #[doc = concat!("See [`crate::aqm::", stringify!($params), "`].")]
@@ -551,8 +552,10 @@ registry! {
         with fluid law {
             DropTail(DropTailParams),
             Threshold(ThresholdParams),
+            Red(RedParams),
         }
         packets only {
+            AdaptiveRed(AdaptiveRedParams),
         }
     }
 }

@@ -103,12 +103,8 @@ mod tests {
     fn fluid_queue_at_its_limit_stays_there() {
         let params = DropTailParams::default();
         let input = AqmInput {
-            queue: 100.0,
-            arrivals: 1250.0,
-            service: 1000.0,
             limit: 100.0,
-            flows: 10.0,
-            rtt: 0.1,
+            ..AqmInput::new(100.0, 1250.0, 1000.0)
         };
         let piece = DropTailParams::piece(&params, &input, &[]);
         let p = DropTailParams::probability(&params, &input, &[], piece);

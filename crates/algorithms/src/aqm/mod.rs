@@ -1,9 +1,13 @@
 //! Active queue management: what a queue does to an arriving or departing packet.
 
+mod adaptive_red;
 mod drop_tail;
+mod red;
 mod threshold;
 
+pub use adaptive_red::{AdaptiveRed, AdaptiveRedParams};
 pub use drop_tail::{DropTail, DropTailParams};
+pub use red::{Mode, Red, RedParams, Spacing};
 pub use threshold::{Threshold, ThresholdParams};
 
 use crate::registry::Algorithm;

@@ -142,14 +142,7 @@ mod tests {
             threshold: 15.0,
             ecn: false,
         };
-        let input = AqmInput {
-            queue: 0.0,
-            arrivals: 90.0,
-            service: 100.0,
-            limit: f64::INFINITY,
-            flows: 1.0,
-            rtt: 1.0,
-        };
+        let input = AqmInput::new(0.0, 90.0, 100.0);
         // sum over n >= 15 of (1 - r) r^n
         let (mut tail, mut term) = (0.0, 0.1_f64);
         for n in 0..2000 {

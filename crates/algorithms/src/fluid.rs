@@ -26,6 +26,12 @@ pub trait FluidTcp: Parameters {
 
     /// d(w): what one congestion signal takes from the window `window`, packets.
     fn decrease<S: Scalar>(params: &Self::Over<S>, window: S) -> S;
+
+    /// Window (packets) below which the sender really follows Reno's i(w) = 1 / w instead of [`FluidTcp::increase`]; zero if it never does.
+    /// The papers' smooth models leave it out: whether to follow it is the engine's choice.
+    fn reno_below<S: Scalar>(_params: &Self::Over<S>) -> S {
+        S::from_f64(0.0)
+    }
 }
 
 /// The decrease seen from the *average* window `window` of a sawtooth that falls by `decrease` = d(w) from its peak.

@@ -219,6 +219,14 @@ macro_rules! registry {
                 }
             }
 
+            /// Window below which the sender grows and shrinks as Reno: see [`FluidTcp::reno_below`].
+            #[must_use]
+            pub fn reno_below(&self) -> S {
+                match self {
+                    $(Self::$fluid_tcp(params) => <crate::congestion::$fluid_tcp_params as FluidTcp>::reno_below(params),)*
+                }
+            }
+
             /// Sets a numeric parameter, to differentiate in it.
             ///
             /// # Errors
@@ -544,6 +552,7 @@ registry! {
         with fluid law {
             Reno(RenoParams),
             Aimd(AimdParams),
+            Compound(CompoundParams),
         }
         packets only {
         }
@@ -553,6 +562,7 @@ registry! {
             DropTail(DropTailParams),
             Threshold(ThresholdParams),
             Red(RedParams),
+            Pi(PiParams),
         }
         packets only {
             AdaptiveRed(AdaptiveRedParams),

@@ -2,11 +2,13 @@
 
 mod adaptive_red;
 mod drop_tail;
+mod pi;
 mod red;
 mod threshold;
 
 pub use adaptive_red::{AdaptiveRed, AdaptiveRedParams};
 pub use drop_tail::{DropTail, DropTailParams};
+pub use pi::{Pi, PiParams};
 pub use red::{Mode, Red, RedParams, Spacing};
 pub use threshold::{Threshold, ThresholdParams};
 

@@ -1,9 +1,11 @@
 //! Congestion control: how a sender's window grows and shrinks.
 
 mod aimd;
+mod compound;
 mod reno;
 
 pub use aimd::{Aimd, AimdParams};
+pub use compound::{Compound, CompoundParams};
 pub use reno::RenoParams;
 
 use crate::registry::Algorithm;

@@ -1,5 +1,246 @@
 //! The packet engine: what happens on a congested link, packet by packet.
+//!
+//! ```no_run
+//! # fn scenario() -> ackclock_scenario::Scenario { unimplemented!() }
+//! let outcome = ackclock_packet::run(&scenario(), &ackclock_packet::Options::default())?;
+//! println!("{}", outcome.links[0].utilization);
+//! # Ok::<(), ackclock_packet::Error>(())
+//! ```
 
+mod access;
+mod bitmap;
+mod calendar;
+mod engine;
+mod finish;
+mod flow;
+mod link;
 mod outcome;
+mod packet;
+mod probe;
+mod receiver;
+mod schedule;
+mod scoreboard;
+mod sender;
+mod setup;
 
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ackclock_algorithms::Time;
+use ackclock_scenario::{End, Scenario};
+
+use engine::Engine;
 pub use outcome::{FlowOutcome, FlowTrace, Ledger, LinkOutcome, LinkTrace, Outcome, Traces};
+
+/// How a run is done and what it records. The default records nothing over time.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Force the general path of the engine: an event for each transmission and each arrival. The results are the same, bit for bit.
+    pub general: bool,
+    /// What is recorded over time.
+    pub traces: TraceSelection,
+    /// Seed instead of the scenario's own, for replications.
+    pub seed: Option<u64>,
+    /// Where a user's own algorithm reports that it failed.
+    pub abort: Option<Abort>,
+}
+
+/// Which traces are recorded.
+#[derive(Clone, Debug, Default)]
+pub struct TraceSelection {
+    /// Every link's queue.
+    pub links: bool,
+    /// These flows' windows.
+    pub flows: FlowSelection,
+}
+
+/// Some flows of a scenario.
+#[derive(Clone, Debug, Default)]
+pub enum FlowSelection {
+    /// None.
+    #[default]
+    None,
+    /// All.
+    All,
+    /// The first so many of each class.
+    PerClass(u32),
+    /// These, by index over all classes.
+    List(Vec<usize>),
+}
+
+/// Where a user's own algorithm reports that it failed: the traits of the algorithms return no errors. The engine stops soon after.
+#[derive(Clone, Debug, Default)]
+pub struct Abort(Arc<AbortCell>);
+
+#[derive(Debug, Default)]
+struct AbortCell {
+    raised: AtomicBool,
+    failure: Mutex<Option<(f64, String)>>,
+}
+
+impl Abort {
+    /// Reports a failure at simulated time `at`; the first one counts.
+    pub fn raise(&self, at: Time, message: String) {
+        let mut failure = self
+            .0
+            .failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if failure.is_none() {
+            *failure = Some((at.seconds(), message));
+        }
+        self.0.raised.store(true, Ordering::Release);
+    }
+
+    fn take(&self) -> Option<(f64, String)> {
+        if !self.0.raised.load(Ordering::Acquire) {
+            return None;
+        }
+        self.0
+            .failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+/// Why a run failed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Error {
+    /// The scenario asks for something that the engine cannot do.
+    Unsupported(String),
+    /// The books of a flow or a queue do not balance: a mistake of the engine's.
+    Conservation(String),
+    /// A user's own algorithm failed.
+    Algorithm {
+        /// Simulated time, s.
+        at: f64,
+        /// What it said.
+        message: String,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsupported(message) => write!(f, "{message}"),
+            Self::Conservation(message) => write!(
+                f,
+                "conservation of packets is violated (please report this): {message}"
+            ),
+            Self::Algorithm { at, message } => {
+                write!(f, "at {at:.6} s of simulated time: {message}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Simulated time, s.
+    pub now: f64,
+    /// When the run will end, s, if that is known.
+    pub end: Option<f64>,
+    /// Packets that left any link so far.
+    pub departures: u64,
+    /// Nothing remains to be done.
+    pub done: bool,
+}
+
+/// A run in progress.
+pub struct Simulation {
+    engine: Engine,
+    names: Vec<String>,
+}
+
+impl Simulation {
+    /// Sets up a run.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] names what the engine cannot do.
+    pub fn new(scenario: &Scenario, options: &Options) -> Result<Self, Error> {
+        let names = scenario
+            .links
+            .iter()
+            .map(|link| link.name.clone())
+            .collect();
+        Ok(Self {
+            engine: setup::build(scenario, options)?,
+            names,
+        })
+    }
+
+    /// Runs at most `events` events.
+    ///
+    /// # Errors
+    /// [`Error::Algorithm`] when a user's own algorithm has failed.
+    pub fn step(&mut self, events: u64) -> Result<Progress, Error> {
+        let done = self.engine.step(events)?;
+        Ok(Progress {
+            now: Time(self.engine.now.min(self.engine.end)).seconds(),
+            end: (self.engine.end != u64::MAX).then(|| Time(self.engine.end).seconds()),
+            departures: self
+                .engine
+                .links
+                .iter()
+                .map(|link| link.counters.starts)
+                .sum(),
+            done,
+        })
+    }
+
+    /// Ends the run and takes its results.
+    ///
+    /// # Errors
+    /// [`Error::Conservation`] when the books do not balance.
+    pub fn finish(self) -> Result<Outcome, Error> {
+        finish::finish(self.engine, self.names)
+    }
+
+    /// Memory that a run will need at most, about, in bytes: flows, what is in flight, traces.
+    #[must_use]
+    pub fn memory_estimate(scenario: &Scenario, options: &Options) -> u64 {
+        let mut bytes = 0_u64;
+        let samples = match scenario.end {
+            End::At(end) => end.0 / setup::sample_interval(scenario) + 1,
+            End::UntilDone => 100_000,
+        };
+        for (id, class) in scenario.flows.iter().enumerate() {
+            let count = u64::from(scenario.max_count(id));
+            let in_flight = 64;
+            bytes += count * (size_of::<flow::Flow>() as u64 + 64 * in_flight);
+            let traced = match &options.traces.flows {
+                FlowSelection::None => 0,
+                FlowSelection::All => count,
+                FlowSelection::PerClass(n) => count.min(u64::from(*n)),
+                FlowSelection::List(list) => list.len() as u64,
+            };
+            bytes += traced * samples * 32;
+            let _ = class;
+        }
+        for link in &scenario.links {
+            let waiting = engine::in_packets(link.capacity, 64.0).min(link.rate / 512.0);
+            bytes += (waiting.min(1e12) as u64).min(1 << 40) * 24;
+            bytes += if options.traces.links {
+                samples * 64
+            } else {
+                0
+            };
+        }
+        bytes
+    }
+}
+
+/// Runs a scenario to its end.
+///
+/// # Errors
+/// See [`Error`].
+pub fn run(scenario: &Scenario, options: &Options) -> Result<Outcome, Error> {
+    let mut simulation = Simulation::new(scenario, options)?;
+    while !simulation.step(1 << 20)?.done {}
+    simulation.finish()
+}

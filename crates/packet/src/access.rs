@@ -1,0 +1,107 @@
+//! A flow's private access link: a FIFO that nobody else uses, in closed form.
+
+use std::collections::VecDeque;
+
+use ackclock_scenario::Capacity;
+
+/// A private FIFO with a rate and a limited queue. Departures are known at arrival.
+#[derive(Debug)]
+pub(crate) struct Access {
+    /// bit/s.
+    rate: f64,
+    capacity: Capacity,
+    /// When the transmitter is free again.
+    pub(crate) free: u64,
+    /// Starts of transmission and sizes of what waits; kept only where a limit needs it.
+    waiting: VecDeque<(u64, u32)>,
+    bytes: u64,
+    cached: (u32, u64),
+}
+
+impl Access {
+    pub(crate) fn new(rate: f64, capacity: Capacity) -> Self {
+        Self {
+            rate,
+            capacity,
+            free: 0,
+            waiting: VecDeque::new(),
+            bytes: 0,
+            cached: (0, 0),
+        }
+    }
+
+    /// Time to transmit `size` bytes, ps.
+    #[inline]
+    pub(crate) fn transmission(&mut self, size: u32) -> u64 {
+        if self.cached.0 != size {
+            self.cached = (size, transmission(size, self.rate));
+        }
+        self.cached.1
+    }
+
+    /// Another rate from now on (for packets that arrive from now on).
+    pub(crate) fn set_rate(&mut self, rate: f64) {
+        self.rate = rate;
+        self.cached = (0, 0);
+    }
+
+    /// A packet arrives at `now`: when it has left, or `None` if it finds the queue full.
+    #[inline]
+    pub(crate) fn offer(&mut self, now: u64, size: u32) -> Option<u64> {
+        let start = self.free.max(now);
+        if self.capacity != Capacity::Unlimited {
+            while let Some(&(begin, bytes)) = self.waiting.front() {
+                if begin > now {
+                    break;
+                }
+                self.bytes -= u64::from(bytes);
+                self.waiting.pop_front();
+            }
+            let full = match self.capacity {
+                Capacity::Packets(limit) => self.waiting.len() >= limit as usize,
+                Capacity::Bytes(limit) => self.bytes + u64::from(size) > limit,
+                Capacity::Unlimited => false,
+            };
+            if start > now {
+                if full {
+                    return None;
+                }
+                self.waiting.push_back((start, size));
+                self.bytes += u64::from(size);
+            }
+        }
+        self.free = start + self.transmission(size);
+        Some(self.free)
+    }
+}
+
+/// Time to transmit `size` bytes at `rate` bit/s, ps.
+pub(crate) fn transmission(size: u32, rate: f64) -> u64 {
+    (f64::from(size) * 8e12 / rate + 0.5) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_is_spread_and_its_excess_dropped() {
+        let mut access = Access::new(12e6, Capacity::Packets(2)); // 1500 B take 1 ms
+        let ms = 1_000_000_000;
+        assert_eq!(access.offer(0, 1500), Some(ms));
+        assert_eq!(access.offer(0, 1500), Some(2 * ms));
+        assert_eq!(access.offer(0, 1500), Some(3 * ms));
+        assert_eq!(access.offer(0, 1500), None);
+        assert_eq!(access.offer(ms, 1500), Some(4 * ms));
+        assert_eq!(access.offer(9 * ms, 750), Some(9 * ms + ms / 2));
+    }
+
+    #[test]
+    fn bytes_limit_too() {
+        let mut access = Access::new(12e6, Capacity::Bytes(1600));
+        assert!(access.offer(0, 1500).is_some());
+        assert!(access.offer(0, 1500).is_some());
+        assert!(access.offer(0, 200).is_none());
+        assert!(access.offer(0, 100).is_some());
+    }
+}

@@ -1,0 +1,1146 @@
+//! The event loop and the wiring between ends, access links and shared links.
+
+use ackclock_algorithms::Time;
+use ackclock_algorithms::aqm::Verdict;
+use ackclock_scenario::{Capacity, Distribution, Setting, Traffic};
+
+use crate::calendar::{Calendar, Class as Order, Kind, Tag};
+use crate::flow::{Class, Ends, Flow};
+use crate::link::{Link, Offer};
+use crate::outcome::{FlowTrace, LinkTrace};
+use crate::packet::{Ack, Flags, NONE, Packet};
+use crate::receiver::Reply;
+use crate::sender::State;
+use crate::{Abort, Error, setup};
+
+/// A scheduled change, in engine terms.
+pub(crate) struct Change {
+    pub(crate) at: u64,
+    pub(crate) set: Setting,
+}
+
+/// Recording of traces.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    pub(crate) interval: u64,
+    pub(crate) links: Vec<LinkTrace>,
+    /// Idle time of each traced link at its last sample.
+    pub(crate) idle: Vec<u64>,
+    pub(crate) flows: Vec<FlowTrace>,
+    /// Position of a flow in `flows`, by flow; empty without flow traces.
+    pub(crate) position: Vec<u32>,
+}
+
+/// Everything that moves.
+pub(crate) struct Engine {
+    pub(crate) calendar: Calendar,
+    pub(crate) links: Vec<Link>,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) classes: Vec<Class>,
+    /// First flow of each class, and one past the last.
+    pub(crate) class_flows: Vec<std::ops::Range<usize>>,
+    pub(crate) changes: Vec<Change>,
+    pub(crate) recorder: Recorder,
+    pub(crate) now: u64,
+    /// When the run ends; `u64::MAX` until that is known.
+    pub(crate) end: u64,
+    /// Events up to here may still concern a sender's clock before the end.
+    pub(crate) grace: u64,
+    /// Finite transfers not yet complete, when the run lasts until they are.
+    pub(crate) remaining: Option<u64>,
+    pub(crate) last_completion: u64,
+    pub(crate) window: (u64, u64),
+    pub(crate) events: u64,
+    pub(crate) abort: Option<Abort>,
+    pub(crate) notes: Vec<String>,
+}
+
+impl Engine {
+    /// Runs at most `budget` events; true when the run is over.
+    pub(crate) fn step(&mut self, budget: u64) -> Result<bool, Error> {
+        for count in 0..budget {
+            if count % 256 == 0
+                && let Some(abort) = &self.abort
+                && let Some((at, message)) = abort.take()
+            {
+                return Err(Error::Algorithm { at, message });
+            }
+            let Some((entry, near)) = self.calendar.peek() else {
+                return Ok(true);
+            };
+            if entry.time > self.end.saturating_add(self.grace) {
+                return Ok(true);
+            }
+            self.events += 1;
+            let (time, kind, entity) = (entry.time, entry.tag.kind(), entry.tag.entity());
+            if kind == Kind::Ack {
+                let flow = entity - self.links.len();
+                let ack = self.next_ack(flow, entry.tag);
+                if time <= self.end || time - self.flows[flow].shift <= self.end {
+                    self.now = time;
+                    self.on_ack(flow, &ack);
+                }
+                continue;
+            }
+            self.calendar.pop(near);
+            if time > self.end && !self.concerns_sender_before_end(time, kind, entity) {
+                continue;
+            }
+            self.now = time;
+            self.dispatch(kind, entity)?;
+        }
+        Ok(false)
+    }
+
+    /// A sender's clock lags behind its events: some that come after the end belong before it.
+    fn concerns_sender_before_end(&self, time: u64, kind: Kind, entity: usize) -> bool {
+        match kind {
+            Kind::Start | Kind::Application | Kind::Timer | Kind::SampleFlow => {
+                time - self.flows[entity - self.links.len()].sender_shift() <= self.end
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes the flow's next ACK and puts the one after it into the calendar.
+    #[inline]
+    fn next_ack(&mut self, flow: usize, tag: Tag) -> Ack {
+        let state = &mut self.flows[flow];
+        let ack = state
+            .acks
+            .pop_front()
+            .expect("an ACK event stands for an ACK");
+        if let Some(next) = state.acks.front() {
+            self.calendar.replace_near(next.at, tag);
+        } else {
+            state.ack_scheduled = false;
+            self.calendar.pop(true);
+        }
+        ack
+    }
+
+    fn dispatch(&mut self, kind: Kind, entity: usize) -> Result<(), Error> {
+        let flow = entity.wrapping_sub(self.links.len());
+        match kind {
+            Kind::Ack => unreachable!("taken by the caller"),
+            Kind::Transmit => self.on_transmit(entity),
+            Kind::Wire => self.on_wire(entity),
+            Kind::Access => self.on_access(flow),
+            Kind::Receive => self.on_receive(flow),
+            Kind::AckAccess => self.on_ack_access(flow),
+            Kind::DelayedAck => self.on_delayed_ack(flow),
+            Kind::Start => self.on_start(flow),
+            Kind::Timer => self.on_timer(flow),
+            Kind::Application => self.on_application(flow),
+            Kind::SampleFlow => self.on_sample_flow(flow),
+            Kind::AqmTimer => self.on_aqm_timer(entity),
+            Kind::SampleLinks => self.on_sample_links(),
+            Kind::WindowOpens => self.on_window_opens(),
+            Kind::WindowCloses => self.on_window_closes(),
+            Kind::Change => self.on_change(entity)?,
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn in_window(&self, time: u64) -> bool {
+        time >= self.window.0 && time < self.window.1
+    }
+
+    /// Order of a flow's events: those of a fused flow are arrivals at its queue.
+    #[inline]
+    fn flow_tag(&self, flow: usize, kind: Kind, plain: Order) -> Tag {
+        let fused = self.classes[self.flows[flow].class as usize].fused;
+        Tag::new(
+            if fused { Order::Arrival } else { plain },
+            self.links.len() + flow,
+            kind,
+        )
+    }
+
+    // ---- shared links ------------------------------------------------------------------------------------------------------------
+
+    /// A packet reaches the queue of `link`.
+    #[inline]
+    fn arrive(&mut self, link: usize, mut packet: Packet) {
+        let now = self.now;
+        let marked = packet.flags.has(Flags::CE);
+        let state = &mut self.links[link];
+        let offer = state.offer(now, &mut packet);
+        if packet.flags.has(Flags::CE) && !marked {
+            self.book_mark(&packet);
+        }
+        match offer {
+            Offer::Departs(finish) => {
+                let at = self.links[link].exit(finish);
+                self.forward(link, packet, at);
+            }
+            Offer::Dropped => self.book_drop(&packet),
+            Offer::Starts(finish) => {
+                self.calendar
+                    .push_near(finish, Tag::new(Order::Transmit, link, Kind::Transmit));
+            }
+            Offer::Waits => {}
+        }
+    }
+
+    fn book_mark(&mut self, packet: &Packet) {
+        let inside = self.in_window(self.now);
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.whole.marks += 1;
+        flow.window.marks += u64::from(inside);
+    }
+
+    fn book_drop(&mut self, packet: &Packet) {
+        if packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SYN) {
+            return;
+        }
+        let inside = self.in_window(self.now);
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.whole.drops += 1;
+        flow.window.drops += u64::from(inside);
+    }
+
+    /// A transmission of an explicit link ends.
+    fn on_transmit(&mut self, link: usize) {
+        let now = self.now;
+        let mut judged = Vec::new();
+        let (sent, next) =
+            self.links[link].transmit(now, |packet, verdict| judged.push((*packet, verdict)));
+        if let Some(finish) = next {
+            self.calendar
+                .push_near(finish, Tag::new(Order::Transmit, link, Kind::Transmit));
+        }
+        for (packet, verdict) in judged {
+            if verdict == Verdict::Mark {
+                self.book_mark(&packet)
+            } else {
+                self.book_drop(&packet)
+            }
+        }
+        if let Some(packet) = sent {
+            let at = self.links[link].exit(now);
+            self.forward(link, packet, at);
+        }
+    }
+
+    /// A packet will come out of `link` at `at`.
+    #[inline]
+    fn forward(&mut self, link: usize, mut packet: Packet, at: u64) {
+        packet.hop += 1;
+        let class = &self.classes[self.flows[packet.flow as usize].class as usize];
+        let is_ack = packet.flags.has(Flags::ACK);
+        let path = if is_ack {
+            class.reverse.as_deref().unwrap_or(&[])
+        } else {
+            &class.path
+        };
+        if (packet.hop as usize) < path.len() {
+            let wire = &mut self.links[link].wire;
+            wire.push_back((at, packet));
+            if wire.len() == 1 {
+                self.calendar
+                    .push_near(at, Tag::new(Order::Arrival, link, Kind::Wire));
+            }
+        } else if is_ack {
+            self.ack_to_sender(packet, at);
+        } else {
+            self.to_receiver(packet, at);
+        }
+    }
+
+    /// The head of a link's wire reaches the next queue of its path.
+    fn on_wire(&mut self, link: usize) {
+        let wire = &mut self.links[link].wire;
+        let (_, packet) = wire.pop_front().expect("a wire event stands for a packet");
+        if let Some(&(at, _)) = wire.front() {
+            self.calendar
+                .push_near(at, Tag::new(Order::Arrival, link, Kind::Wire));
+        }
+        let class = &self.classes[self.flows[packet.flow as usize].class as usize];
+        let path = if packet.flags.has(Flags::ACK) {
+            class.reverse.as_deref().unwrap_or(&[])
+        } else {
+            &class.path
+        };
+        let next = path[packet.hop as usize];
+        self.arrive(next, packet);
+    }
+
+    fn on_aqm_timer(&mut self, link: usize) {
+        self.links[link].on_timer(self.now);
+        if let Some(next) = self.links[link].next_timer() {
+            self.calendar.push_far(
+                next.max(self.now + 1),
+                Tag::new(Order::AqmTimer, link, Kind::AqmTimer),
+            );
+        }
+    }
+
+    // ---- sender to queue ---------------------------------------------------------------------------------------------------------
+
+    /// Puts a packet on the flow's uplink at `sent` (sender's clock).
+    #[inline]
+    fn launch(&mut self, flow: usize, packet: Packet, sent: u64) {
+        let state = &mut self.flows[flow];
+        let mut at = sent + state.delays.up;
+        if let Some(uplink) = &mut state.uplink {
+            let Some(finish) = uplink.offer(sent, packet.size) else {
+                if !packet.flags.has(Flags::SYN) {
+                    state.whole.drops += 1;
+                    if sent >= self.window.0 && sent < self.window.1 {
+                        state.window.drops += 1;
+                    }
+                }
+                return;
+            };
+            at = finish + state.delays.up;
+        }
+        if at == self.now && at <= self.end {
+            let first = self.classes[state.class as usize].path[0];
+            self.arrive(first, packet);
+            return;
+        }
+        let rare = state.rare();
+        at = at.max(rare.last_outbound);
+        rare.last_outbound = at;
+        rare.outbound.push_back((at, packet));
+        if rare.outbound.len() == 1 {
+            self.calendar.push_near(
+                at,
+                Tag::new(Order::Arrival, self.links.len() + flow, Kind::Access),
+            );
+        }
+    }
+
+    /// The head of the flow's outbound packets reaches the first queue.
+    fn on_access(&mut self, flow: usize) {
+        let rare = self.flows[flow].rare();
+        let (_, packet) = rare
+            .outbound
+            .pop_front()
+            .expect("an access event stands for a packet");
+        if let Some(&(at, _)) = rare.outbound.front() {
+            self.calendar.push_near(
+                at,
+                Tag::new(Order::Arrival, self.links.len() + flow, Kind::Access),
+            );
+        }
+        let first = self.classes[self.flows[flow].class as usize].path[0];
+        self.arrive(first, packet);
+    }
+
+    /// Sends all that the sender may send now.
+    #[inline]
+    fn send(&mut self, flow: usize) {
+        let state = &mut self.flows[flow];
+        let now = self.now - state.shift;
+        let class = &self.classes[state.class as usize];
+        if state.stopped || now >= class.stop || now > self.end {
+            return;
+        }
+        let size = class.packet_size;
+        let ecn = class.sender.ecn;
+        let limited = matches!(class.traffic, Traffic::AppLimited { .. });
+        let inside = now >= self.window.0 && now < self.window.1;
+        if limited {
+            self.write(flow, now);
+        }
+        loop {
+            let state = &mut self.flows[flow];
+            let config = &self.classes[state.class as usize].sender;
+            let Ends::Tcp { sender, .. } = &mut state.ends else {
+                return;
+            };
+            let Some(segment) = sender.next_segment(now, config) else {
+                break;
+            };
+            state.whole.sent += 1;
+            state.whole.retransmissions += u64::from(segment.retransmission);
+            if inside {
+                state.window.sent += 1;
+                state.window.retransmissions += u64::from(segment.retransmission);
+            }
+            // retransmissions are not ECN-capable (RFC 3168, section 6.1.5)
+            let mut flags = if ecn && !segment.retransmission {
+                Flags::ECT
+            } else {
+                0
+            };
+            if segment.cwr {
+                flags |= Flags::CWR;
+            }
+            let packet = Packet {
+                seq: segment.seq,
+                stamp: now,
+                sack: NONE,
+                flow: flow as u32,
+                size,
+                hop: 0,
+                flags: Flags(flags),
+                blocks: 0,
+            };
+            self.launch(flow, packet, now);
+        }
+        self.arm_timer(flow);
+    }
+
+    /// Keeps one entry of the retransmission timer in the calendar, no later than the timer itself.
+    #[inline]
+    fn arm_timer(&mut self, flow: usize) {
+        let state = &self.flows[flow];
+        let Ends::Tcp { sender, .. } = &state.ends else {
+            return;
+        };
+        if sender.deadline == u64::MAX {
+            return;
+        }
+        let at = sender.deadline.saturating_add(state.sender_shift());
+        if at < state.timer_at {
+            self.flows[flow].timer_at = at;
+            self.calendar
+                .push_far(at, self.flow_tag(flow, Kind::Timer, Order::Sender));
+        }
+    }
+
+    fn on_timer(&mut self, flow: usize) {
+        let now = self.now;
+        let state = &mut self.flows[flow];
+        if state.timer_at != now {
+            return; // overtaken by an earlier entry
+        }
+        state.timer_at = u64::MAX;
+        let shift = state.sender_shift();
+        let class = &self.classes[state.class as usize];
+        let Ends::Tcp { sender, .. } = &mut state.ends else {
+            return;
+        };
+        if state.stopped || now - shift >= class.stop || sender.deadline == u64::MAX {
+            return;
+        }
+        if sender.deadline.saturating_add(shift) > now {
+            self.arm_timer(flow);
+            return;
+        }
+        if sender.state == State::Closed {
+            sender.on_syn_timeout(now - shift, &class.sender);
+            state.connect_retries += 1;
+            self.connect(flow);
+            self.arm_timer(flow);
+            return;
+        }
+        Self::book_window(state, now - shift, self.window);
+        let Ends::Tcp { sender, .. } = &mut state.ends else {
+            return;
+        };
+        sender.on_timeout(now - shift, &class.sender);
+        self.send(flow);
+    }
+
+    // ---- connections and applications --------------------------------------------------------------------------------------------
+
+    fn on_start(&mut self, flow: usize) {
+        let now = self.now;
+        let state = &mut self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        let sent = now - state.sender_shift();
+        if state.stopped || sent >= class.stop {
+            return;
+        }
+        state.start = sent;
+        state.written_from = sent;
+        state.cwnd_since = sent;
+        match &mut state.ends {
+            Ends::Udp(source) => {
+                if let Traffic::OnOff { on, .. } = class.traffic {
+                    source.burst_end = sent + Time::from_seconds(state.random.exponential(on)).0;
+                }
+                if let Traffic::Poisson { .. } = class.traffic {
+                    self.schedule_source(flow, sent);
+                } else {
+                    self.on_application(flow);
+                }
+            }
+            Ends::Tcp { sender, .. } => {
+                if class.handshake {
+                    sender.deadline = sent + sender.timeout(&class.sender);
+                    self.connect(flow);
+                    self.arm_timer(flow);
+                } else {
+                    self.establish(flow, 0);
+                }
+            }
+        }
+    }
+
+    /// Sends a SYN.
+    fn connect(&mut self, flow: usize) {
+        let state = &mut self.flows[flow];
+        let sent = self.now - state.connect_shift;
+        state.connect_sent = sent;
+        let packet = Packet {
+            seq: 0,
+            stamp: sent,
+            sack: NONE,
+            flow: flow as u32,
+            size: self.classes[state.class as usize].ack_size,
+            hop: 0,
+            flags: Flags(Flags::SYN),
+            blocks: 0,
+        };
+        self.launch(flow, packet, sent);
+    }
+
+    /// The connection stands: data may flow. `rtt` is the handshake's sample, or 0.
+    fn establish(&mut self, flow: usize, rtt: u64) {
+        let state = &mut self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        let Ends::Tcp { sender, .. } = &mut state.ends else {
+            return;
+        };
+        if sender.state != State::Closed {
+            return; // the answer to a SYN that was sent twice
+        }
+        sender.open(rtt, state.connect_retries > 0, &class.sender);
+        sender.written = class.total;
+        state.cwnd_since = self.now - state.shift;
+        self.send(flow);
+    }
+
+    /// An application-limited flow: what has been written by `now`, and when more will be.
+    fn write(&mut self, flow: usize, now: u64) {
+        let state = &mut self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        let Traffic::AppLimited { rate } = class.traffic else {
+            return;
+        };
+        let Ends::Tcp { sender, .. } = &mut state.ends else {
+            return;
+        };
+        let interval = f64::from(class.payload) * 8e12 / rate;
+        // the first segment at once, the others as the rate fills them
+        sender.written = ((now - state.written_from) as f64 / interval) as u64 + 1;
+        sender.restart_if_idle(now, &class.sender);
+        if !state.application_scheduled {
+            state.application_scheduled = true;
+            let next = state.written_from + (sender.written as f64 * interval).ceil() as u64;
+            let at = next.max(now + 1) + state.shift;
+            self.calendar
+                .push_far(at, self.flow_tag(flow, Kind::Application, Order::Sender));
+        }
+    }
+
+    /// Puts a UDP source's next packet into the calendar; `from` is when the last one was sent.
+    fn schedule_source(&mut self, flow: usize, from: u64) {
+        let state = &mut self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        let Ends::Udp(source) = &mut state.ends else {
+            return;
+        };
+        let interval = f64::from(class.packet_size) * 8.0 / source.rate;
+        let mut next = from + Time::from_seconds(interval).0.max(1);
+        match class.traffic {
+            Traffic::Poisson { .. } => {
+                next = from
+                    + Time::from_seconds(state.random.exponential(interval))
+                        .0
+                        .max(1)
+            }
+            Traffic::OnOff { on, off, .. } if next >= source.burst_end => {
+                next = source.burst_end.max(from + 1)
+                    + Time::from_seconds(state.random.exponential(off)).0;
+                source.burst_end = next + Time::from_seconds(state.random.exponential(on)).0;
+            }
+            _ => {}
+        }
+        let at = next + state.shift;
+        self.calendar
+            .push_near(at, self.flow_tag(flow, Kind::Application, Order::Sender));
+    }
+
+    /// A UDP source sends, or an application has written more.
+    fn on_application(&mut self, flow: usize) {
+        let now = self.now;
+        let state = &mut self.flows[flow];
+        state.application_scheduled = false;
+        let class = &self.classes[state.class as usize];
+        let sent = now - state.shift;
+        if state.stopped || sent >= class.stop || sent > self.end {
+            return;
+        }
+        let Ends::Udp(source) = &mut state.ends else {
+            self.send(flow);
+            return;
+        };
+        let mut size = class.packet_size;
+        if let Traffic::Poisson {
+            exponential_sizes: true,
+            ..
+        } = class.traffic
+        {
+            size = (state.random.exponential(f64::from(size)) + 0.5).clamp(1.0, 1e9) as u32;
+        }
+        let seq = source.next_seq;
+        source.next_seq += 1;
+        state.whole.sent += 1;
+        if sent >= self.window.0 && sent < self.window.1 {
+            state.window.sent += 1;
+        }
+        let packet = Packet {
+            seq,
+            stamp: sent,
+            sack: NONE,
+            flow: flow as u32,
+            size,
+            hop: 0,
+            flags: Flags(0),
+            blocks: 0,
+        };
+        self.launch(flow, packet, sent);
+        self.schedule_source(flow, sent);
+    }
+
+    // ---- receiver ----------------------------------------------------------------------------------------------------------------
+
+    /// A packet comes out of the last link at `at`, on its way to the receiver.
+    #[inline]
+    fn to_receiver(&mut self, packet: Packet, at: u64) {
+        let flow = packet.flow as usize;
+        let state = &mut self.flows[flow];
+        let mut arrival = at;
+        if let Some(downlink) = &mut state.downlink {
+            let Some(finish) = downlink.offer(at, packet.size) else {
+                if !packet.flags.has(Flags::SYN) {
+                    state.whole.drops += 1;
+                    if at >= self.window.0 && at < self.window.1 {
+                        state.window.drops += 1;
+                    }
+                }
+                return;
+            };
+            arrival = finish;
+        }
+        arrival = (arrival + state.delays.down).max(state.last_arrival);
+        state.last_arrival = arrival;
+        if !packet.flags.has(Flags::SYN) {
+            state.settle(self.now);
+            state.arriving.push_back(arrival);
+        }
+        let class = &self.classes[state.class as usize];
+        if class.fused && class.reverse.is_none() {
+            self.receive(flow, &packet, arrival);
+            return;
+        }
+        let event = arrival + state.receiver_shift;
+        let rare = state.rare();
+        rare.inbound.push_back((event, packet));
+        if rare.inbound.len() == 1 {
+            self.calendar
+                .push_near(event, self.flow_tag(flow, Kind::Receive, Order::Receiver));
+        }
+    }
+
+    fn on_receive(&mut self, flow: usize) {
+        let tag = self.flow_tag(flow, Kind::Receive, Order::Receiver);
+        let shift = self.flows[flow].receiver_shift;
+        let rare = self.flows[flow].rare();
+        let (_, packet) = rare
+            .inbound
+            .pop_front()
+            .expect("a receive event stands for a packet");
+        if let Some(&(at, _)) = rare.inbound.front() {
+            self.calendar.push_near(at, tag);
+        }
+        let arrival = self.now - shift;
+        self.receive(flow, &packet, arrival);
+    }
+
+    /// A packet reaches the receiver at `at`, by the receiver's clock.
+    #[inline]
+    fn receive(&mut self, flow: usize, packet: &Packet, at: u64) {
+        if at > self.end {
+            return;
+        }
+        let inside = self.in_window(at);
+        let state = &mut self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        if packet.flags.has(Flags::SYN) {
+            let reply = Reply {
+                cum: 0,
+                echo: packet.stamp,
+                sack: NONE,
+                ece: false,
+            };
+            self.reply(flow, reply, at, Flags::SYN | Flags::ACK);
+            return;
+        }
+        let Ends::Tcp { receiver, .. } = &mut state.ends else {
+            let payload = u64::from(
+                packet
+                    .size
+                    .saturating_sub(class.packet_size - class.payload),
+            );
+            state.whole.payload += payload;
+            state.window.payload += if inside { payload } else { 0 };
+            return;
+        };
+        if receiver.due != 0 && receiver.due < at {
+            let due = receiver.due;
+            let reply = receiver.on_due();
+            self.reply(flow, reply, due, Flags::ACK);
+        }
+        let state = &mut self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        let Ends::Tcp { receiver, .. } = &mut state.ends else {
+            return;
+        };
+        let before = receiver.next;
+        let reply = receiver.on_data(at, packet.seq, packet.stamp, packet.flags, &class.receiver);
+        let payload = (receiver.next - before) * u64::from(class.payload);
+        state.whole.payload += payload;
+        if inside {
+            state.window.payload += payload;
+        }
+        match reply {
+            Some(reply) => self.reply(flow, reply, at, Flags::ACK),
+            None => self.arm_delayed_ack(flow),
+        }
+    }
+
+    /// Keeps one entry of the delayed-ACK timer in the calendar.
+    fn arm_delayed_ack(&mut self, flow: usize) {
+        let state = &self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        let Ends::Tcp { receiver, .. } = &state.ends else {
+            return;
+        };
+        // a fused receiver's timer matters when its ACK reaches the sender
+        let lag = if class.fused && class.reverse.is_none() {
+            state.delays.back + state.shift
+        } else {
+            state.receiver_shift
+        };
+        let at = receiver.due + lag;
+        if at < state.due_at {
+            self.flows[flow].due_at = at;
+            self.calendar
+                .push_far(at, self.flow_tag(flow, Kind::DelayedAck, Order::Receiver));
+        }
+    }
+
+    fn on_delayed_ack(&mut self, flow: usize) {
+        let now = self.now;
+        let state = &mut self.flows[flow];
+        if state.due_at != now {
+            return;
+        }
+        state.due_at = u64::MAX;
+        let class = &self.classes[state.class as usize];
+        let lag = if class.fused && class.reverse.is_none() {
+            state.delays.back + state.shift
+        } else {
+            state.receiver_shift
+        };
+        let Ends::Tcp { receiver, .. } = &mut state.ends else {
+            return;
+        };
+        if receiver.due == 0 {
+            return;
+        }
+        if receiver.due + lag > now {
+            self.arm_delayed_ack(flow);
+            return;
+        }
+        let due = receiver.due;
+        let reply = receiver.on_due();
+        self.reply(flow, reply, due, Flags::ACK);
+    }
+
+    /// The receiver answers at `at`, by its clock.
+    #[inline]
+    fn reply(&mut self, flow: usize, reply: Reply, at: u64, flags: u8) {
+        let state = &mut self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        let flags = Flags(if reply.ece { flags | Flags::ECE } else { flags });
+        if class.reverse.is_none() {
+            let ack = Ack {
+                at: at + state.delays.back + state.shift,
+                cum: reply.cum,
+                echo: reply.echo,
+                sack: reply.sack,
+                blocks: 0,
+                flags,
+            };
+            self.deliver_ack(flow, ack);
+            return;
+        }
+        let size = class.ack_size;
+        let mut number = 0;
+        if let Ends::Tcp { receiver, .. } = &mut state.ends {
+            let blocks = receiver.blocks(reply.sack);
+            if !blocks.is_empty() {
+                let rare = state.rare.get_or_insert_default();
+                rare.last_block += 1;
+                number = rare.last_block;
+                rare.blocks.push_back((number, blocks));
+            }
+        }
+        let packet = Packet {
+            seq: reply.cum,
+            stamp: reply.echo,
+            sack: reply.sack,
+            flow: flow as u32,
+            size,
+            hop: 0,
+            flags,
+            blocks: number,
+        };
+        let event = at + state.delays.back;
+        if event == self.now {
+            self.arrive_reverse(flow, packet);
+            return;
+        }
+        let rare = state.rare();
+        let event = event.max(rare.last_ack_out);
+        rare.last_ack_out = event;
+        rare.acks_out.push_back((event, packet));
+        if rare.acks_out.len() == 1 {
+            self.calendar.push_near(
+                event,
+                Tag::new(Order::Arrival, self.links.len() + flow, Kind::AckAccess),
+            );
+        }
+    }
+
+    fn arrive_reverse(&mut self, flow: usize, packet: Packet) {
+        let class = &self.classes[self.flows[flow].class as usize];
+        if let Some(&first) = class.reverse.as_ref().and_then(|path| path.first()) {
+            self.arrive(first, packet);
+        }
+    }
+
+    fn on_ack_access(&mut self, flow: usize) {
+        let rare = self.flows[flow].rare();
+        let (_, packet) = rare
+            .acks_out
+            .pop_front()
+            .expect("an ACK event stands for an ACK");
+        if let Some(&(at, _)) = rare.acks_out.front() {
+            self.calendar.push_near(
+                at,
+                Tag::new(Order::Arrival, self.links.len() + flow, Kind::AckAccess),
+            );
+        }
+        self.arrive_reverse(flow, packet);
+    }
+
+    /// An ACK comes out of the last reverse link at `at`.
+    fn ack_to_sender(&mut self, packet: Packet, at: u64) {
+        let flow = packet.flow as usize;
+        let state = &self.flows[flow];
+        let ack = Ack {
+            at: at + state.delays.home + state.shift,
+            cum: packet.seq,
+            echo: packet.stamp,
+            sack: packet.sack,
+            blocks: packet.blocks,
+            flags: packet.flags,
+        };
+        self.deliver_ack(flow, ack);
+    }
+
+    #[inline]
+    fn deliver_ack(&mut self, flow: usize, mut ack: Ack) {
+        let tag = self.flow_tag(flow, Kind::Ack, Order::Sender);
+        let state = &mut self.flows[flow];
+        ack.at = ack.at.max(state.last_ack);
+        state.last_ack = ack.at;
+        if !state.ack_scheduled {
+            state.ack_scheduled = true;
+            self.calendar.push_near(ack.at, tag);
+        }
+        state.acks.push_back(ack);
+    }
+
+    // ---- sender ------------------------------------------------------------------------------------------------------------------
+
+    /// Books the window up to `now`, by the sender's clock.
+    #[inline]
+    pub(crate) fn book_window(state: &mut Flow, now: u64, window: (u64, u64)) {
+        let Ends::Tcp { sender, .. } = &state.ends else {
+            return;
+        };
+        let from = state.cwnd_since.max(window.0);
+        let to = now.min(window.1);
+        if to > from {
+            state.cwnd_integral += sender.window.cwnd * (to - from) as f64;
+            state.cwnd_time += to - from;
+        }
+        if state.cwnd_since < window.0 && now >= window.0 {
+            state.at_opening = Some(Box::new(sender.counters));
+        }
+        if state.cwnd_since < window.1 && now >= window.1 {
+            state.at_closing = Some(Box::new(sender.counters));
+        }
+        state.cwnd_since = now;
+    }
+
+    /// An ACK reaches its sender.
+    #[inline]
+    fn on_ack(&mut self, flow: usize, ack: &Ack) {
+        let state = &mut self.flows[flow];
+        let now = self.now - state.shift;
+        if ack.flags.has(Flags::SYN) {
+            let rtt = if state.connect_retries == 0 {
+                now - state.connect_sent
+            } else {
+                0
+            };
+            self.establish(flow, rtt);
+            return;
+        }
+        Self::book_window(state, now, self.window);
+        let class = &self.classes[state.class as usize];
+        let blocks = if ack.blocks == 0 {
+            Vec::new()
+        } else {
+            let rare = state.rare.get_or_insert_default();
+            let mut found = Vec::new();
+            while let Some(&(number, _)) = rare.blocks.front()
+                && number <= ack.blocks
+            {
+                // numbers below belong to ACKs that were lost
+                found = rare.blocks.pop_front().expect("just seen").1;
+            }
+            found
+        };
+        let Ends::Tcp { sender, .. } = &mut state.ends else {
+            return;
+        };
+        sender.on_ack(now, ack, &blocks, &class.sender, &mut state.random);
+        if sender.is_done(class.total) && state.completion == u64::MAX {
+            state.completion = now;
+            sender.deadline = u64::MAX;
+            self.on_completion(now);
+            return;
+        }
+        self.send(flow);
+    }
+
+    fn on_completion(&mut self, at: u64) {
+        self.last_completion = self.last_completion.max(at);
+        if let Some(remaining) = &mut self.remaining {
+            *remaining -= 1;
+            if *remaining == 0 {
+                // every event so far lies before this, whatever the senders' clocks
+                self.end = self.last_completion + self.grace;
+                self.window.1 = self.window.1.min(self.end);
+            }
+        }
+    }
+
+    // ---- probes and changes ------------------------------------------------------------------------------------------------------
+
+    fn on_window_opens(&mut self) {
+        for link in &mut self.links {
+            link.open_window(self.now);
+        }
+    }
+
+    pub(crate) fn on_window_closes(&mut self) {
+        for link in &mut self.links {
+            link.close_window(self.now);
+        }
+    }
+
+    fn on_sample_links(&mut self) {
+        let now = self.now;
+        for (trace, idle) in self.recorder.links.iter_mut().zip(&mut self.recorder.idle) {
+            let link = &mut self.links[trace.link];
+            link.settle(now);
+            let seen = link.observe();
+            trace.queue_packets.push(link.length() as u32);
+            trace.queue_bytes.push(link.bytes());
+            trace
+                .average_packets
+                .push(seen.average_packets.unwrap_or(f64::NAN));
+            trace.probability.push(seen.probability.unwrap_or(f64::NAN));
+            trace.drops.push(link.counters.drops);
+            trace.marks.push(link.counters.marks);
+            let quiet = link.counters.idle - *idle;
+            *idle = link.counters.idle;
+            let busy = 1.0 - quiet as f64 / self.recorder.interval as f64;
+            trace.utilization.push(if now == 0 { 0.0 } else { busy });
+        }
+        let next = now + self.recorder.interval;
+        self.calendar
+            .push_far(next, Tag::new(Order::Global, 0, Kind::SampleLinks));
+    }
+
+    fn on_sample_flow(&mut self, flow: usize) {
+        let position = self.recorder.position[flow] as usize;
+        let trace = &mut self.recorder.flows[position];
+        let state = &self.flows[flow];
+        let started = state.start != u64::MAX;
+        if let Ends::Tcp { sender, .. } = &state.ends
+            && started
+        {
+            trace.cwnd.push(sender.window.cwnd);
+            trace.ssthresh.push(sender.window.ssthresh);
+            trace.srtt.push(sender.srtt_seconds());
+            trace.delivered.push(sender.una);
+        } else {
+            trace.cwnd.push(f64::NAN);
+            trace.ssthresh.push(f64::NAN);
+            trace.srtt.push(f64::NAN);
+            trace.delivered.push(0);
+        }
+        let next = self.now + self.recorder.interval;
+        self.calendar
+            .push_far(next, self.flow_tag(flow, Kind::SampleFlow, Order::Sender));
+    }
+
+    fn on_change(&mut self, index: usize) -> Result<(), Error> {
+        let now = self.now;
+        let set = self.changes[index].set.clone();
+        match set {
+            Setting::LinkRate(link, rate) => self.links[link].on_rate_change(now, rate),
+            Setting::LinkDelay(..) => {} // the link's schedule knows
+            Setting::LinkCapacity(link, capacity) => {
+                self.links[link].advance(now);
+                self.links[link].set_capacity(capacity);
+            }
+            Setting::AqmParameter(link, name, value) => {
+                self.links[link].advance(now);
+                let outcome = self.links[link].set_parameter(&name, value);
+                outcome.map_err(|message| {
+                    Error::Unsupported(format!("{}: {message}", self.changes[index].at))
+                })?;
+            }
+            Setting::Rtt(class, rtt) => self.change_rtt(class, &rtt),
+            Setting::AccessRate(class, rate) => {
+                self.classes[class].access_rate = Some(rate);
+                for flow in self.class_flows[class].clone() {
+                    let state = &mut self.flows[flow];
+                    for access in [&mut state.uplink, &mut state.downlink]
+                        .into_iter()
+                        .flatten()
+                    {
+                        access.set_rate(rate);
+                    }
+                    setup::set_delays(&self.classes[class], &mut self.flows[flow]);
+                }
+            }
+            Setting::Count(class, count) => self.change_count(class, count),
+            Setting::TrafficRate(class, rate) => self.change_traffic_rate(class, rate),
+            Setting::MaxWindow(class, segments) => {
+                self.classes[class].sender.max_window = u64::from(segments);
+                for flow in self.class_flows[class].clone() {
+                    if matches!(&self.flows[flow].ends, Ends::Tcp { sender, .. } if sender.state != State::Closed)
+                    {
+                        self.send(flow);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn change_rtt(&mut self, class: usize, rtt: &Distribution) {
+        let flows = self.class_flows[class].clone();
+        let count = flows.len() as u32;
+        for (index, flow) in flows.enumerate() {
+            let state = &mut self.flows[flow];
+            let seconds = setup::draw(rtt, index as u32, count, &mut state.random);
+            state.rtt = Time::from_seconds(seconds).0;
+            setup::set_delays(&self.classes[class], state);
+        }
+    }
+
+    fn change_count(&mut self, class: usize, count: u32) {
+        let now = self.now;
+        for (index, flow) in self.class_flows[class].clone().enumerate() {
+            let wanted = index < count as usize;
+            let state = &mut self.flows[flow];
+            if !wanted {
+                state.stopped = true;
+            } else if state.start == u64::MAX {
+                state.stopped = false;
+                self.calendar
+                    .push_far(now, self.flow_tag(flow, Kind::Start, Order::Sender));
+            } else if state.stopped {
+                state.stopped = false;
+                match &state.ends {
+                    Ends::Udp(_) => self.schedule_source(flow, now),
+                    // what was outstanding is repaired by the timer, which may have expired unheard
+                    Ends::Tcp { .. } => {
+                        self.flows[flow].timer_at = u64::MAX;
+                        self.send(flow);
+                        self.arm_timer(flow);
+                    }
+                }
+            }
+        }
+    }
+
+    fn change_traffic_rate(&mut self, class: usize, new: f64) {
+        let old = match &mut self.classes[class].traffic {
+            Traffic::Cbr { rate }
+            | Traffic::OnOff { rate, .. }
+            | Traffic::Poisson { rate, .. }
+            | Traffic::AppLimited { rate } => std::mem::replace(rate, new),
+            Traffic::Bulk | Traffic::Transfer { .. } => return,
+        };
+        for flow in self.class_flows[class].clone() {
+            let state = &mut self.flows[flow];
+            match &mut state.ends {
+                Ends::Udp(source) => source.rate = new,
+                // keep what has been written: move the start so that the new rate would have written the same
+                Ends::Tcp { .. } if state.start != u64::MAX && self.now > state.start => {
+                    let span = (self.now - state.written_from) as f64 * old / new;
+                    state.written_from = self.now.saturating_sub(span as u64);
+                }
+                Ends::Tcp { .. } => {}
+            }
+        }
+    }
+
+    /// Packets of each flow that are in the network now, counted where they are.
+    pub(crate) fn in_flight(&mut self) -> Vec<u64> {
+        let end = self.end;
+        let mut inside: Vec<u64> = self
+            .flows
+            .iter_mut()
+            .map(|flow| {
+                flow.settle(end);
+                let outbound = flow.rare.as_ref().map_or(0, |rare| {
+                    rare.outbound
+                        .iter()
+                        .filter(|(_, packet)| !packet.flags.has(Flags::SYN))
+                        .count()
+                });
+                (flow.arriving.len() + outbound) as u64
+            })
+            .collect();
+        for link in &self.links {
+            let held = link
+                .held()
+                .chain(link.wire.iter().map(|(_, packet)| packet));
+            for packet in
+                held.filter(|packet| !packet.flags.has(Flags::ACK) && !packet.flags.has(Flags::SYN))
+            {
+                inside[packet.flow as usize] += 1;
+            }
+        }
+        inside
+    }
+}
+
+/// Whether a capacity limits anything.
+pub(crate) fn in_packets(capacity: Capacity, packet: f64) -> f64 {
+    match capacity {
+        Capacity::Packets(n) => f64::from(n),
+        Capacity::Bytes(bytes) => bytes as f64 / packet,
+        Capacity::Unlimited => f64::INFINITY,
+    }
+}

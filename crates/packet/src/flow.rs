@@ -1,0 +1,232 @@
+//! A flow: its ends, its private path, its books.
+
+use std::collections::VecDeque;
+
+use ackclock_algorithms::Stream;
+use ackclock_scenario::{Capacity, Traffic};
+
+use crate::access::Access;
+use crate::packet::{Ack, Packet};
+use crate::receiver::{self, Receiver};
+use crate::sender::{self, Sender};
+
+/// What the flows of a class share.
+pub(crate) struct Class {
+    pub(crate) sender: sender::Config,
+    pub(crate) receiver: receiver::Config,
+    pub(crate) traffic: Traffic,
+    pub(crate) path: Vec<usize>,
+    pub(crate) reverse: Option<Vec<usize>>,
+    pub(crate) packet_size: u32,
+    pub(crate) payload: u32,
+    pub(crate) ack_size: u32,
+    pub(crate) handshake: bool,
+    pub(crate) access_rate: Option<f64>,
+    pub(crate) access_buffer: Capacity,
+    /// No packets are sent from here on.
+    pub(crate) stop: u64,
+    /// Segments of a finite transfer, else `u64::MAX`.
+    pub(crate) total: u64,
+    /// A sender's events are booked when its packets reach the first queue, and a receiver's as part of the packet's departure,
+    /// which saves two events a packet; not possible where something on the private path changes during the run.
+    pub(crate) fused: bool,
+    pub(crate) links_forward: u64,
+    pub(crate) links_reverse: u64,
+}
+
+/// Constant delays of a flow's private path, ps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Delays {
+    /// Sender to first queue, without transmission.
+    pub(crate) up: u64,
+    /// Last link to receiver, without transmission.
+    pub(crate) down: u64,
+    /// Receiver to first reverse queue, or to the sender where ACKs share no queue; with the ACK's transmission.
+    pub(crate) back: u64,
+    /// Last reverse link to sender; zero where ACKs share no queue.
+    pub(crate) home: u64,
+}
+
+/// A UDP source.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Source {
+    /// Bits a second while it sends.
+    pub(crate) rate: f64,
+    /// End of the present burst, ps.
+    pub(crate) burst_end: u64,
+    pub(crate) next_seq: u64,
+}
+
+/// The two ends of a flow.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "nearly all flows are TCP, and a pointer more would cost each packet a cache miss"
+)]
+pub(crate) enum Ends {
+    Tcp { sender: Sender, receiver: Receiver },
+    Udp(Source),
+}
+
+/// Counts of one flow: whole run, or inside the measurement window.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Books {
+    pub(crate) sent: u64,
+    pub(crate) retransmissions: u64,
+    pub(crate) drops: u64,
+    pub(crate) marks: u64,
+    /// New payload delivered to the application, bytes.
+    pub(crate) payload: u64,
+}
+
+/// Parts that few flows need.
+#[derive(Default)]
+pub(crate) struct Rare {
+    /// On the way to the first queue, after the uplink.
+    pub(crate) outbound: VecDeque<(u64, Packet)>,
+    /// On the way to the receiver.
+    pub(crate) inbound: VecDeque<(u64, Packet)>,
+    /// ACKs on the way to the first reverse queue.
+    pub(crate) acks_out: VecDeque<(u64, Packet)>,
+    /// SACK blocks of ACKs on their way, by number.
+    pub(crate) blocks: VecDeque<(u32, Vec<(u64, u64)>)>,
+    pub(crate) last_block: u32,
+    pub(crate) last_outbound: u64,
+    pub(crate) last_ack_out: u64,
+}
+
+/// One flow.
+pub(crate) struct Flow {
+    pub(crate) ends: Ends,
+    /// ACKs on the private way back, in order of arrival.
+    pub(crate) acks: VecDeque<Ack>,
+    /// Arrival times at the receiver of data packets that have passed the last queue.
+    pub(crate) arriving: VecDeque<u64>,
+    pub(crate) class: u32,
+    pub(crate) ack_scheduled: bool,
+    pub(crate) application_scheduled: bool,
+    pub(crate) stopped: bool,
+    pub(crate) delays: Delays,
+    /// Event time less sender's clock.
+    pub(crate) shift: u64,
+    /// The same while connecting.
+    pub(crate) connect_shift: u64,
+    /// Event time less receiver's clock, for receivers with events of their own.
+    pub(crate) receiver_shift: u64,
+    pub(crate) last_ack: u64,
+    pub(crate) last_arrival: u64,
+    /// When the entry of the retransmission timer stands in the calendar.
+    pub(crate) timer_at: u64,
+    /// The same for the delayed ACK.
+    pub(crate) due_at: u64,
+    /// Data packets that have reached the receiver.
+    pub(crate) delivered: u64,
+    /// Start by the sender's clock; `u64::MAX` before it.
+    pub(crate) start: u64,
+    /// From when an application-limited flow has written at its present rate.
+    pub(crate) written_from: u64,
+    pub(crate) connect_sent: u64,
+    pub(crate) connect_retries: u32,
+    /// Window times time inside the measurement window, and when it was booked last.
+    pub(crate) cwnd_integral: f64,
+    pub(crate) cwnd_since: u64,
+    pub(crate) cwnd_time: u64,
+    pub(crate) completion: u64,
+    /// The sender's counts as the measurement window opened and closed on its clock.
+    pub(crate) at_opening: Option<Box<sender::Counters>>,
+    pub(crate) at_closing: Option<Box<sender::Counters>>,
+    pub(crate) whole: Books,
+    pub(crate) window: Books,
+    pub(crate) rtt: u64,
+    pub(crate) uplink: Option<Box<Access>>,
+    pub(crate) downlink: Option<Box<Access>>,
+    pub(crate) rare: Option<Box<Rare>>,
+    pub(crate) random: Stream,
+}
+
+impl Flow {
+    pub(crate) fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    /// Event time less sender's clock.
+    #[inline]
+    pub(crate) fn sender_shift(&self) -> u64 {
+        match &self.ends {
+            Ends::Tcp { sender, .. } if sender.state == sender::State::Closed => self.connect_shift,
+            _ => self.shift,
+        }
+    }
+
+    /// Books the data packets that have reached the receiver by `now`.
+    #[inline]
+    pub(crate) fn settle(&mut self, now: u64) {
+        while self.arriving.front().is_some_and(|&at| at <= now) {
+            self.arriving.pop_front();
+            self.delivered += 1;
+        }
+    }
+}
+
+/// Splits a base round trip over a flow's private path. `forward` and `reverse` are the propagation delays of the links crossed.
+///
+/// The forward way gets half of the round trip where the links leave room for that, and each direction's rest lies half at the sender's
+/// side and half at the receiver's.
+pub(crate) fn split_round_trip(
+    rtt: u64,
+    forward: u64,
+    reverse: u64,
+    shares_reverse: bool,
+    ack_transmission: u64,
+) -> Delays {
+    let rest = rtt.saturating_sub(forward + reverse);
+    let ahead = (rtt / 2).saturating_sub(forward).min(rest);
+    let back = rest - ahead;
+    let up = ahead / 2;
+    if shares_reverse {
+        Delays {
+            up,
+            down: ahead - up,
+            back: back / 2 + ack_transmission,
+            home: back - back / 2 + ack_transmission,
+        }
+    } else {
+        Delays {
+            up,
+            down: ahead - up,
+            back: back + 2 * ack_transmission,
+            home: 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_round_trip_is_what_was_asked_for() {
+        for (rtt, forward, reverse) in [
+            (100, 10, 0),
+            (100, 80, 0),
+            (101, 10, 10),
+            (100, 60, 40),
+            (7, 0, 0),
+        ] {
+            let delays = split_round_trip(rtt, forward, reverse, reverse > 0, 0);
+            assert_eq!(
+                delays.up + delays.down + delays.back + delays.home + forward + reverse,
+                rtt
+            );
+            assert!(delays.up.abs_diff(delays.down) <= 1);
+        }
+        assert_eq!(
+            split_round_trip(100, 10, 0, false, 0),
+            Delays {
+                up: 20,
+                down: 20,
+                back: 50,
+                home: 0
+            }
+        );
+    }
+}

@@ -1,0 +1,411 @@
+//! A link: a queue under an AQM, a transmitter, a propagation delay.
+//!
+//! Where the AQM judges packets as they arrive, a departure is known at arrival: the queue is then only a ring of starts of
+//! transmission ("known" mode). An AQM that judges at departure needs the packets themselves and an event per transmission
+//! ("explicit" mode). Both give the same bits where both apply.
+
+use std::collections::VecDeque;
+
+use ackclock_algorithms::aqm::{Aqm as _, Observation, PacketView, QueueView, Verdict};
+use ackclock_algorithms::registry::QueueManager;
+use ackclock_algorithms::{Stream, Time};
+use ackclock_scenario::Capacity;
+
+use crate::outcome::Ledger;
+use crate::packet::{Flags, Packet};
+use crate::probe::{BusyClock, DelayHistogram, QueueClock};
+use crate::schedule::{Schedule, Transmitter};
+
+/// A packet that waits, in known mode.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    start: u64,
+    size: u32,
+}
+
+/// What became of a packet that was offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offer {
+    /// Dropped.
+    Dropped,
+    /// Known mode: it will have left at this time.
+    Departs(u64),
+    /// Explicit mode: its transmission began, and ends at this time.
+    Starts(u64),
+    /// Explicit mode: it waits.
+    Waits,
+}
+
+/// Counts since the start of the run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) arrivals: u64,
+    pub(crate) arrived_bytes: u64,
+    pub(crate) drops: u64,
+    pub(crate) dropped_bytes: u64,
+    pub(crate) overflows: u64,
+    pub(crate) marks: u64,
+    pub(crate) starts: u64,
+    pub(crate) started_bytes: u64,
+    pub(crate) finished: u64,
+    /// Time without transmission up to the last look, ps.
+    pub(crate) idle: u64,
+}
+
+/// A directed link.
+pub(crate) struct Link {
+    // what every packet touches
+    waiting: VecDeque<Waiting>,
+    bytes: u64,
+    /// When the transmitter is free again.
+    free: u64,
+    capacity: Capacity,
+    transmitter: Transmitter,
+    pub(crate) manager: QueueManager,
+    random: Stream,
+    pub(crate) counters: Counters,
+    clock: QueueClock,
+    delays: DelayHistogram,
+    /// The measurement window.
+    window: (u64, u64),
+    in_service: bool,
+    // explicit mode
+    pub(crate) explicit: bool,
+    queue: VecDeque<(u64, Packet)>,
+    serving: Option<Packet>,
+    // beyond the transmitter
+    delay: Schedule<u64>,
+    last_exit: u64,
+    pub(crate) wire: VecDeque<(u64, Packet)>,
+    busy: BusyClock,
+    pub(crate) at_opening: Counters,
+    pub(crate) at_closing: Option<Counters>,
+    frozen: Option<(QueueClock, BusyClock)>,
+}
+
+impl Link {
+    pub(crate) fn new(
+        rate: Schedule<f64>,
+        delay: Schedule<u64>,
+        capacity: Capacity,
+        manager: QueueManager,
+        random: Stream,
+        window: (u64, u64),
+        general: bool,
+    ) -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            bytes: 0,
+            free: 0,
+            capacity,
+            transmitter: Transmitter::new(rate),
+            explicit: general || manager.decides_at_dequeue(),
+            manager,
+            random,
+            counters: Counters::default(),
+            clock: QueueClock::default(),
+            delays: DelayHistogram::default(),
+            window,
+            in_service: false,
+            queue: VecDeque::new(),
+            serving: None,
+            delay,
+            last_exit: 0,
+            wire: VecDeque::new(),
+            busy: BusyClock::default(),
+            at_opening: Counters::default(),
+            at_closing: None,
+            frozen: None,
+        }
+    }
+
+    /// Number of waiting packets.
+    #[inline]
+    pub(crate) fn length(&self) -> usize {
+        if self.explicit {
+            self.queue.len()
+        } else {
+            self.waiting.len()
+        }
+    }
+
+    /// Number of waiting bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Known mode: lets every packet leave the queue whose transmission begins by `now`.
+    #[inline]
+    pub(crate) fn advance(&mut self, now: u64) {
+        while let Some(&Waiting { start, size }) = self.waiting.front() {
+            if start > now {
+                break;
+            }
+            self.clock.account(start, self.waiting.len(), self.bytes);
+            self.waiting.pop_front();
+            self.bytes -= u64::from(size);
+            self.started(size);
+        }
+    }
+
+    /// A transmission begins: the one before it is over.
+    #[inline]
+    fn started(&mut self, size: u32) {
+        self.counters.finished += u64::from(self.in_service);
+        self.in_service = true;
+        self.counters.starts += 1;
+        self.counters.started_bytes += u64::from(size);
+    }
+
+    /// A sojourn in the queue ends at `start`.
+    #[inline]
+    fn record(&mut self, arrival: u64, start: u64) {
+        if start >= self.window.0 && start < self.window.1 {
+            self.delays.record(start - arrival);
+        }
+    }
+
+    fn view(&self, now: u64, size: u32) -> QueueView {
+        let packets = self.length() as u32;
+        let full = match self.capacity {
+            Capacity::Packets(limit) => packets >= limit,
+            Capacity::Bytes(limit) => self.bytes + u64::from(size) > limit,
+            Capacity::Unlimited => false,
+        };
+        let idle = self.free <= now && self.serving.is_none();
+        QueueView {
+            packets,
+            bytes: self.bytes,
+            // a packet that can be sent at once never waits
+            full: full && !idle,
+            idle_since: idle.then_some(Time(self.free)),
+            rate: self.transmitter.rate_at(now),
+        }
+    }
+
+    fn packet_view(packet: &Packet) -> PacketView {
+        PacketView {
+            size: packet.size,
+            flow: packet.flow,
+            ecn_capable: packet.flags.has(Flags::ECT),
+            syn: packet.flags.has(Flags::SYN),
+        }
+    }
+
+    /// A packet arrives; it may be marked.
+    #[inline]
+    pub(crate) fn offer(&mut self, now: u64, packet: &mut Packet) -> Offer {
+        let size = packet.size;
+        if !self.explicit {
+            self.advance(now);
+        }
+        self.counters.arrivals += 1;
+        self.counters.arrived_bytes += u64::from(size);
+        let view = self.view(now, size);
+        let verdict = self.manager.enqueue(
+            Time(now),
+            &Self::packet_view(packet),
+            &view,
+            &mut self.random,
+        );
+        if view.full || verdict == Verdict::Drop {
+            self.drop_packet(size);
+            self.counters.overflows += u64::from(view.full);
+            return Offer::Dropped;
+        }
+        if verdict == Verdict::Mark {
+            self.mark(packet);
+        }
+        if self.explicit {
+            return self.offer_explicit(now, packet);
+        }
+        let follows = self.free >= now;
+        let start = if follows { self.free } else { now };
+        if start > now {
+            self.clock.account(now, self.waiting.len(), self.bytes);
+            self.waiting.push_back(Waiting { start, size });
+            self.bytes += u64::from(size);
+        } else {
+            self.busy.gap(self.free, now);
+            self.started(size);
+        }
+        self.record(now, start);
+        self.free = self.transmitter.finish(start, size, follows);
+        Offer::Departs(self.free)
+    }
+
+    fn offer_explicit(&mut self, now: u64, packet: &Packet) -> Offer {
+        if self.serving.is_some() {
+            self.clock.account(now, self.queue.len(), self.bytes);
+            self.queue.push_back((now, *packet));
+            self.bytes += u64::from(packet.size);
+            return Offer::Waits;
+        }
+        self.busy.gap(self.free, now);
+        self.begin(now, now, *packet, self.free == now)
+    }
+
+    fn begin(&mut self, now: u64, arrival: u64, packet: Packet, follows: bool) -> Offer {
+        self.started(packet.size);
+        self.record(arrival, now);
+        self.free = self.transmitter.finish(now, packet.size, follows);
+        self.serving = Some(packet);
+        Offer::Starts(self.free)
+    }
+
+    /// Explicit mode: the transmission that ends now has sent this packet; and when the next ends, if one begins. `judged` is called with
+    /// packets that the AQM drops or marks on the way out.
+    pub(crate) fn transmit(
+        &mut self,
+        now: u64,
+        mut judged: impl FnMut(&Packet, Verdict),
+    ) -> (Option<Packet>, Option<u64>) {
+        let sent = self.serving.take();
+        while let Some((arrival, mut packet)) = self.queue.pop_front() {
+            self.clock.account(now, self.queue.len() + 1, self.bytes);
+            self.bytes -= u64::from(packet.size);
+            if self.manager.decides_at_dequeue() {
+                let view = self.view(now, packet.size);
+                let sojourn = Time(now - arrival);
+                match self.manager.dequeue(
+                    Time(now),
+                    sojourn,
+                    &Self::packet_view(&packet),
+                    &view,
+                    &mut self.random,
+                ) {
+                    Verdict::Accept => {}
+                    Verdict::Mark => {
+                        if self.mark(&mut packet) {
+                            judged(&packet, Verdict::Mark);
+                        }
+                    }
+                    Verdict::Drop => {
+                        self.drop_packet(packet.size);
+                        judged(&packet, Verdict::Drop);
+                        continue;
+                    }
+                }
+            }
+            let Offer::Starts(finish) = self.begin(now, arrival, packet, true) else {
+                unreachable!()
+            };
+            return (sent, Some(finish));
+        }
+        (sent, None)
+    }
+
+    fn drop_packet(&mut self, size: u32) {
+        self.counters.drops += 1;
+        self.counters.dropped_bytes += u64::from(size);
+    }
+
+    /// Marks a packet; false if it may not be marked (a mistake of a user's own AQM must not invent a mark) or is marked already.
+    fn mark(&mut self, packet: &mut Packet) -> bool {
+        let new = packet.flags.has(Flags::ECT) && !packet.flags.has(Flags::CE);
+        if new {
+            packet.flags.0 |= Flags::CE;
+            self.counters.marks += 1;
+        }
+        new
+    }
+
+    /// When a packet that has left the transmitter at `finish` reaches the other end. A link never reorders: after its delay has
+    /// fallen, a packet waits for those that are still on their way.
+    #[inline]
+    pub(crate) fn exit(&mut self, finish: u64) -> u64 {
+        let (delay, _) = self.delay.get(finish);
+        self.last_exit = self.last_exit.max(finish + delay);
+        self.last_exit
+    }
+
+    /// The AQM's timer, if it has one.
+    pub(crate) fn next_timer(&self) -> Option<u64> {
+        self.manager.next_timer().map(|time| time.0)
+    }
+
+    pub(crate) fn on_timer(&mut self, now: u64) {
+        self.advance(now);
+        let view = self.view(now, 0);
+        self.manager.on_timer(Time(now), &view, &mut self.random);
+    }
+
+    /// The rate has changed, as its schedule said.
+    pub(crate) fn on_rate_change(&mut self, now: u64, rate: f64) {
+        self.advance(now);
+        self.manager.on_link_change(Time(now), rate);
+    }
+
+    /// Another value of one of the AQM's parameters.
+    pub(crate) fn set_parameter(&mut self, name: &str, value: f64) -> Result<(), String> {
+        self.manager
+            .set_parameter(name, value)
+            .map_err(|error| error.to_string())
+    }
+
+    pub(crate) fn set_capacity(&mut self, capacity: Capacity) {
+        self.capacity = capacity;
+    }
+
+    /// Brings the books up to `now`.
+    pub(crate) fn settle(&mut self, now: u64) {
+        self.advance(now);
+        self.clock.account(now, self.length(), self.bytes);
+        self.busy.gap(self.free, now);
+        self.counters.idle = self.busy.idle;
+    }
+
+    /// The measurement window opens.
+    pub(crate) fn open_window(&mut self, now: u64) {
+        self.settle(now);
+        self.at_opening = self.counters;
+        self.clock.restart(now);
+        self.busy.gap(self.free, now);
+        self.busy.restart(now);
+    }
+
+    /// The measurement window closes.
+    pub(crate) fn close_window(&mut self, now: u64) {
+        self.settle(now);
+        self.at_closing = Some(self.counters);
+        self.busy.gap(self.free, now);
+        self.frozen = Some((self.clock.clone(), self.busy.clone()));
+    }
+
+    /// Statistics of the closed window.
+    pub(crate) fn window_statistics(&self) -> Option<(&QueueClock, &BusyClock, &DelayHistogram)> {
+        self.frozen
+            .as_ref()
+            .map(|(clock, busy)| (clock, busy, &self.delays))
+    }
+
+    /// The books of the whole run, at its end.
+    pub(crate) fn ledger(&mut self, end: u64) -> Ledger {
+        self.advance(end);
+        if self.in_service && self.free <= end {
+            self.counters.finished += 1;
+            self.in_service = false;
+        }
+        // in known mode the transmitter is booked for what still waits: only what has begun is in service
+        let serving = u64::from(self.in_service);
+        Ledger {
+            sent: self.counters.arrivals,
+            delivered: self.counters.finished,
+            dropped: self.counters.drops,
+            in_flight: self.length() as u64 + serving,
+        }
+    }
+
+    /// The AQM's inner state.
+    pub(crate) fn observe(&self) -> Observation {
+        self.manager.observe()
+    }
+
+    /// Explicit mode: packets of each flow that wait or are being sent.
+    pub(crate) fn held(&self) -> impl Iterator<Item = &Packet> {
+        self.queue
+            .iter()
+            .map(|(_, packet)| packet)
+            .chain(&self.serving)
+    }
+}

@@ -1,0 +1,60 @@
+//! What travels: packets and acknowledgements, as small plain values.
+
+/// No sequence number: an ACK that reports no segment out of order.
+pub(crate) const NONE: u64 = u64::MAX;
+
+/// What a packet is, and its header bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flags(pub(crate) u8);
+
+impl Flags {
+    /// An acknowledgement (else data).
+    pub(crate) const ACK: u8 = 1;
+    /// Connection set-up: SYN, or SYN-ACK with [`Flags::ACK`].
+    pub(crate) const SYN: u8 = 2;
+    /// ECN-capable transport.
+    pub(crate) const ECT: u8 = 4;
+    /// Congestion experienced.
+    pub(crate) const CE: u8 = 8;
+    /// ECN-Echo, on ACKs.
+    pub(crate) const ECE: u8 = 16;
+    /// Congestion window reduced, on data.
+    pub(crate) const CWR: u8 = 32;
+
+    #[inline]
+    pub(crate) fn has(self, bit: u8) -> bool {
+        self.0 & bit != 0
+    }
+}
+
+/// A packet on its way through shared links. Sequence numbers count segments.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet {
+    /// Data: its segment. ACK: the next segment expected.
+    pub(crate) seq: u64,
+    /// Data: when it was sent. ACK: the time echoed (0: none). Sender's clock, RFC 7323.
+    pub(crate) stamp: u64,
+    /// ACK: the segment just received out of order, or [`NONE`].
+    pub(crate) sack: u64,
+    /// Its flow.
+    pub(crate) flow: u32,
+    /// Size on the wire, bytes.
+    pub(crate) size: u32,
+    /// Number of links crossed so far.
+    pub(crate) hop: u16,
+    pub(crate) flags: Flags,
+    /// ACK: further SACK blocks, an index into the flow's own list (0: none).
+    pub(crate) blocks: u32,
+}
+
+/// An ACK on its way back over a private path: what the sender will read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ack {
+    /// When it reaches the sender (the sender's event time).
+    pub(crate) at: u64,
+    pub(crate) cum: u64,
+    pub(crate) echo: u64,
+    pub(crate) sack: u64,
+    pub(crate) blocks: u32,
+    pub(crate) flags: Flags,
+}

@@ -1,0 +1,283 @@
+//! Measurements of a queue: exact integer sums, so that they do not depend on who asked when.
+
+/// Time-weighted statistics of a queue's length.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct QueueClock {
+    /// Time spent at each number of waiting packets, ps.
+    at: Vec<u64>,
+    /// Integral of waiting bytes, and of their square, over time (B ps, B^2 ps).
+    bytes: u128,
+    bytes_squared: u128,
+    last: u64,
+}
+
+impl QueueClock {
+    /// The queue had this length from the last call until `now`.
+    #[inline]
+    pub(crate) fn account(&mut self, now: u64, packets: usize, bytes: u64) {
+        let span = now - self.last;
+        self.last = now;
+        if packets >= self.at.len() {
+            self.at.resize((packets + 1).next_power_of_two(), 0);
+        }
+        self.at[packets] += span;
+        let area = u128::from(bytes) * u128::from(span);
+        self.bytes += area;
+        self.bytes_squared += u128::from(bytes) * area;
+    }
+
+    /// Forgets everything before `now`.
+    pub(crate) fn restart(&mut self, now: u64) {
+        *self = Self {
+            last: now,
+            ..Self::default()
+        };
+    }
+
+    /// Results: nothing where no time has passed.
+    pub(crate) fn summary(&self) -> Option<QueueSummary> {
+        let total: u64 = self.at.iter().sum();
+        if total == 0 {
+            return None;
+        }
+        let time = total as f64;
+        let (mut sum, mut square) = (0_u128, 0_u128);
+        for (length, &span) in self.at.iter().enumerate() {
+            sum += length as u128 * u128::from(span);
+            square += (length * length) as u128 * u128::from(span);
+        }
+        let mean = sum as f64 / time;
+        let mut percentiles = [0; 3];
+        for (percentile, fraction) in percentiles.iter_mut().zip([0.50, 0.95, 0.99]) {
+            let wanted = fraction * time;
+            let mut passed = 0.0;
+            *percentile = self
+                .at
+                .iter()
+                .position(|&span| {
+                    passed += span as f64;
+                    passed >= wanted
+                })
+                .unwrap_or(0) as u32;
+        }
+        let bytes_mean = self.bytes as f64 / time;
+        Some(QueueSummary {
+            mean,
+            std: (square as f64 / time - mean * mean).max(0.0).sqrt(),
+            percentiles,
+            max: self.at.iter().rposition(|&span| span > 0).unwrap_or(0) as u32,
+            bytes_mean,
+            bytes_std: (self.bytes_squared as f64 / time - bytes_mean * bytes_mean)
+                .max(0.0)
+                .sqrt(),
+        })
+    }
+}
+
+/// What [`QueueClock`] found.
+pub(crate) struct QueueSummary {
+    pub(crate) mean: f64,
+    pub(crate) std: f64,
+    pub(crate) percentiles: [u32; 3],
+    pub(crate) max: u32,
+    pub(crate) bytes_mean: f64,
+    pub(crate) bytes_std: f64,
+}
+
+/// Bins an octave: a value is known within 1/64.
+const BINS: u64 = 64;
+
+/// A histogram of delays with bins of constant relative width.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DelayHistogram {
+    bins: Vec<u64>,
+    count: u64,
+    sum: u128,
+    max: u64,
+}
+
+/// Delays below this many picoseconds (about a nanosecond) share the linear bins at the bottom.
+const SHIFT: u32 = 4;
+
+#[inline]
+fn bin(delay: u64) -> usize {
+    let value = delay >> SHIFT;
+    if value < 2 * BINS {
+        return value as usize;
+    }
+    let octave = 63 - value.leading_zeros() - BINS.trailing_zeros();
+    ((u64::from(octave) * BINS) + (value >> octave)) as usize
+}
+
+/// First delay above the bin, ps.
+fn upper_edge(bin: usize) -> u64 {
+    let next = bin as u64 + 1;
+    if next <= 2 * BINS {
+        return next << SHIFT;
+    }
+    let octave = (next - BINS) / BINS;
+    (next - octave * BINS) << (octave + u64::from(SHIFT))
+}
+
+impl DelayHistogram {
+    #[inline]
+    pub(crate) fn record(&mut self, delay: u64) {
+        let bin = bin(delay);
+        if bin >= self.bins.len() {
+            self.bins.resize(bin + 1, 0);
+        }
+        self.bins[bin] += 1;
+        self.count += 1;
+        self.sum += u128::from(delay);
+        self.max = self.max.max(delay);
+    }
+
+    /// Mean, s.
+    pub(crate) fn mean(&self) -> f64 {
+        self.sum as f64 * 1e-12 / self.count as f64
+    }
+
+    /// Largest, s.
+    pub(crate) fn max(&self) -> f64 {
+        if self.count == 0 {
+            f64::NAN
+        } else {
+            self.max as f64 * 1e-12
+        }
+    }
+
+    /// The upper edge of the bin that holds the given fraction, s (not above the largest).
+    pub(crate) fn percentile(&self, fraction: f64) -> f64 {
+        if self.count == 0 {
+            return f64::NAN;
+        }
+        let wanted = fraction * self.count as f64;
+        let mut passed = 0;
+        let bin = self.bins.iter().position(|&n| {
+            passed += n;
+            passed as f64 >= wanted
+        });
+        bin.map_or(f64::NAN, |bin| upper_edge(bin).min(self.max) as f64 * 1e-12)
+    }
+
+    /// Non-empty bins: upper edge (s) and number.
+    pub(crate) fn bins(&self) -> Vec<(f64, u64)> {
+        let filled = self.bins.iter().enumerate().filter(|(_, n)| **n > 0);
+        filled
+            .map(|(bin, &n)| (upper_edge(bin) as f64 * 1e-12, n))
+            .collect()
+    }
+}
+
+/// Time in which a link transmitted, whole and per second of the measurement window, kept as its idle gaps: those are few.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BusyClock {
+    /// Idle time since the start of the run, ps.
+    pub(crate) idle: u64,
+    /// Start of the window, ps.
+    from: u64,
+    /// Idle time in each second of the window.
+    seconds: Vec<u64>,
+    /// Gaps are counted up to here.
+    counted: u64,
+}
+
+const SECOND: u64 = 1_000_000_000_000;
+
+impl BusyClock {
+    /// The window opens: seconds are counted from `now`.
+    pub(crate) fn restart(&mut self, now: u64) {
+        self.from = now;
+        self.seconds.clear();
+    }
+
+    /// Nothing was transmitted from `from` to `to`. Gaps come in order.
+    #[inline]
+    pub(crate) fn gap(&mut self, from: u64, to: u64) {
+        let from = from.max(self.counted);
+        if from < to {
+            self.count(from, to);
+        }
+    }
+
+    fn count(&mut self, from: u64, to: u64) {
+        self.counted = to;
+        self.idle += to - from;
+        let mut from = from.max(self.from);
+        while from < to {
+            let second = ((from - self.from) / SECOND) as usize;
+            let end = to.min(self.from + (second as u64 + 1) * SECOND);
+            if second >= self.seconds.len() {
+                self.seconds.resize(second + 1, 0);
+            }
+            self.seconds[second] += end - from;
+            from = end;
+        }
+    }
+
+    /// Idle time in whole second `k` of the window, ps.
+    pub(crate) fn idle_in_second(&self, k: usize) -> u64 {
+        self.seconds.get(k).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_weighted_moments() {
+        let mut clock = QueueClock::default();
+        clock.account(10, 0, 0); // 10 ps empty
+        clock.account(40, 2, 3000); // 30 ps with two packets
+        let summary = clock.summary().unwrap();
+        assert_eq!(summary.mean, 1.5);
+        assert!((summary.std - 0.75_f64.sqrt()).abs() < 1e-15);
+        assert_eq!((summary.percentiles, summary.max), ([2, 2, 2], 2));
+        assert_eq!(summary.bytes_mean, 2250.0);
+        clock.restart(40);
+        assert!(clock.summary().is_none());
+    }
+
+    #[test]
+    fn a_bin_holds_its_values() {
+        for delay in (0..100_000)
+            .chain((1..200).map(|k| k * 7_654_321_987))
+            .chain([1 << 59, u64::MAX >> 5])
+        {
+            let bin = bin(delay);
+            let low = if bin == 0 { 0 } else { upper_edge(bin - 1) };
+            assert!(
+                low <= delay && delay < upper_edge(bin),
+                "{delay}: {low} .. {}",
+                upper_edge(bin)
+            );
+            assert!((upper_edge(bin) - low) as f64 <= 16.0_f64.max(delay as f64 / 64.0));
+        }
+    }
+
+    #[test]
+    fn percentiles_and_mean() {
+        let mut histogram = DelayHistogram::default();
+        for k in 1..=1000 {
+            histogram.record(k * 1_000_000);
+        }
+        assert!((histogram.mean() - 500.5e-6).abs() < 1e-12);
+        assert!((histogram.percentile(0.5) / 500e-6 - 1.0).abs() < 1.0 / 64.0);
+        assert!((histogram.percentile(0.99) / 990e-6 - 1.0).abs() < 1.0 / 64.0);
+        assert_eq!(histogram.percentile(1.0), 1000e-6);
+    }
+
+    #[test]
+    fn gaps_fall_into_their_seconds() {
+        let mut clock = BusyClock::default();
+        clock.gap(0, 10);
+        clock.restart(SECOND);
+        clock.gap(SECOND - 5, SECOND + 7);
+        clock.gap(SECOND, SECOND + 7); // counted already
+        clock.gap(2 * SECOND - 1, 4 * SECOND + 2);
+        assert_eq!(clock.idle, 10 + 12 + 2 * SECOND + 3);
+        let seconds: Vec<u64> = (0..5).map(|k| clock.idle_in_second(k)).collect();
+        assert_eq!(seconds, [7 + 1, SECOND, SECOND, 2, 0]);
+    }
+}

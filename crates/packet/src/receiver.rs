@@ -1,0 +1,208 @@
+//! A TCP receiver: reassembly, delayed and selective acknowledgements, ECN echo.
+
+use crate::bitmap::Bitmap;
+use crate::packet::{Flags, NONE};
+
+/// What the receiver answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reply {
+    /// Next segment expected.
+    pub(crate) cum: u64,
+    /// Time stamp echoed (RFC 7323, section 4.3).
+    pub(crate) echo: u64,
+    /// The segment just received out of order, or [`NONE`].
+    pub(crate) sack: u64,
+    /// ECN-Echo.
+    pub(crate) ece: bool,
+}
+
+/// Options that the flows of a class share.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Config {
+    /// Whether ACKs are delayed.
+    pub(crate) delayed: bool,
+    /// Longest delay of an ACK, ps.
+    pub(crate) timeout: u64,
+}
+
+/// The receiving half of a TCP connection. The application reads at once, so that the offered window is constant.
+#[derive(Debug, Default)]
+pub(crate) struct Receiver {
+    /// Next segment expected; all below are delivered.
+    pub(crate) next: u64,
+    out_of_order: Bitmap,
+    /// When the delayed ACK is due; 0: none is held back.
+    pub(crate) due: u64,
+    held_stamp: u64,
+    last_stamp: u64,
+    echo: bool,
+    /// SACK blocks reported last, newest first, for receivers whose ACKs may be lost (RFC 2018, section 4).
+    recent: Vec<(u64, u64)>,
+}
+
+impl Receiver {
+    /// Data segment `seq` arrives at `now`, sent at `stamp`.
+    #[inline]
+    pub(crate) fn on_data(
+        &mut self,
+        now: u64,
+        seq: u64,
+        stamp: u64,
+        flags: Flags,
+        config: &Config,
+    ) -> Option<Reply> {
+        if flags.has(Flags::CWR) {
+            self.echo = false;
+        }
+        if flags.has(Flags::CE) {
+            self.echo = true; // RFC 3168, section 6.1.3: until CWR
+        }
+        if seq != self.next {
+            let news = seq > self.next && self.out_of_order.insert(self.next, seq);
+            return Some(self.reply(if news { seq } else { NONE }));
+        }
+        let held = self.due != 0;
+        self.last_stamp = stamp;
+        if self.out_of_order.count() == 0 {
+            self.next += 1;
+            if config.delayed && !held {
+                self.due = now + config.timeout;
+                self.held_stamp = stamp;
+                return None;
+            }
+            return Some(self.reply(NONE));
+        }
+        // it fills a gap: acknowledged at once (RFC 5681, section 4.2)
+        let run = self.out_of_order.run(self.next, self.next + 1);
+        let next = self.next + 1 + run;
+        self.out_of_order.advance(self.next, next);
+        self.next = next;
+        Some(self.reply(NONE))
+    }
+
+    /// The delayed ACK is due.
+    pub(crate) fn on_due(&mut self) -> Reply {
+        self.reply(NONE)
+    }
+
+    #[inline]
+    fn reply(&mut self, sack: u64) -> Reply {
+        let echo = if self.due != 0 {
+            self.held_stamp
+        } else {
+            self.last_stamp
+        };
+        self.due = 0;
+        Reply {
+            cum: self.next,
+            echo,
+            sack,
+            ece: self.echo,
+        }
+    }
+
+    /// Up to three SACK blocks of an ACK for segment `sack`: the one that holds it, then those reported last (RFC 2018, section 4).
+    pub(crate) fn blocks(&mut self, sack: u64) -> Vec<(u64, u64)> {
+        let floor = self.next;
+        let bits = &self.out_of_order;
+        let grown = |seq: u64| (seq - bits.run_below(floor, seq), seq + bits.run(floor, seq));
+        let mut blocks = Vec::with_capacity(3);
+        if sack != NONE {
+            blocks.push(grown(sack));
+        }
+        for &(_, to) in &self.recent {
+            if to > floor && bits.contains(floor, to - 1) && blocks.len() < 3 {
+                let block = grown(to - 1);
+                if !blocks.contains(&block) {
+                    blocks.push(block);
+                }
+            }
+        }
+        self.recent.clone_from(&blocks);
+        blocks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT_ONCE: Config = Config {
+        delayed: false,
+        timeout: 0,
+    };
+    const DELAYED: Config = Config {
+        delayed: true,
+        timeout: 40,
+    };
+
+    fn data(receiver: &mut Receiver, now: u64, seq: u64, config: &Config) -> Option<Reply> {
+        receiver.on_data(now, seq, now, Flags::default(), config)
+    }
+
+    #[test]
+    fn every_second_segment_is_acknowledged() {
+        let mut receiver = Receiver::default();
+        assert_eq!(data(&mut receiver, 1, 0, &DELAYED), None);
+        assert_eq!(receiver.due, 41);
+        let reply = data(&mut receiver, 2, 1, &DELAYED).unwrap();
+        // the time stamp of the first segment that was held back (RFC 7323, section 4.3)
+        assert_eq!((reply.cum, reply.echo, receiver.due), (2, 1, 0));
+        data(&mut receiver, 3, 2, &DELAYED);
+        assert_eq!(receiver.on_due().cum, 3);
+    }
+
+    #[test]
+    fn a_gap_is_reported_at_once_and_when_filled() {
+        let mut receiver = Receiver::default();
+        data(&mut receiver, 1, 0, &DELAYED);
+        let reply = data(&mut receiver, 2, 2, &DELAYED).unwrap();
+        assert_eq!((reply.cum, reply.sack, reply.echo), (1, 2, 1));
+        let reply = data(&mut receiver, 3, 4, &DELAYED).unwrap();
+        assert_eq!((reply.cum, reply.sack), (1, 4));
+        assert_eq!(receiver.blocks(4), [(4, 5)]);
+        let reply = data(&mut receiver, 4, 1, &DELAYED).unwrap();
+        assert_eq!((reply.cum, reply.sack, reply.echo), (3, NONE, 4));
+        assert_eq!(receiver.blocks(NONE), [(4, 5)]);
+        let reply = data(&mut receiver, 5, 3, &DELAYED).unwrap();
+        assert_eq!(reply.cum, 5);
+        assert!(receiver.blocks(NONE).is_empty());
+    }
+
+    #[test]
+    fn blocks_are_the_newest_three() {
+        let mut receiver = Receiver::default();
+        for seq in [2, 4, 6, 8] {
+            data(&mut receiver, seq, seq, &AT_ONCE);
+            receiver.blocks(seq);
+        }
+        data(&mut receiver, 9, 5, &AT_ONCE);
+        assert_eq!(receiver.blocks(5), [(4, 7), (8, 9)]);
+        data(&mut receiver, 10, 3, &AT_ONCE);
+        assert_eq!(receiver.blocks(3), [(2, 7), (8, 9)]);
+    }
+
+    #[test]
+    fn a_duplicate_is_acknowledged() {
+        let mut receiver = Receiver::default();
+        data(&mut receiver, 1, 0, &AT_ONCE);
+        let reply = data(&mut receiver, 2, 0, &AT_ONCE).unwrap();
+        assert_eq!((reply.cum, reply.sack), (1, NONE));
+    }
+
+    #[test]
+    fn congestion_is_echoed_until_the_window_is_reduced() {
+        let mut receiver = Receiver::default();
+        let mut send = |seq, flags| {
+            receiver
+                .on_data(1, seq, 1, Flags(flags), &AT_ONCE)
+                .unwrap()
+                .ece
+        };
+        assert!(!send(0, Flags::ECT));
+        assert!(send(1, Flags::ECT | Flags::CE));
+        assert!(send(2, Flags::ECT));
+        assert!(!send(3, Flags::ECT | Flags::CWR));
+        assert!(send(4, Flags::ECT | Flags::CWR | Flags::CE));
+    }
+}

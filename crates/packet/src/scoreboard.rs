@@ -1,0 +1,205 @@
+//! The sender's scoreboard: what of the outstanding data is acknowledged selectively, lost, retransmitted (RFC 6675).
+
+use crate::bitmap::Bitmap;
+
+/// State of the segments between the first unacknowledged one and the next new one.
+///
+/// `IsLost` of RFC 6675, section 4, counts from above: a segment is lost when [`crate::sender::Sender`]'s duplicate threshold of segments
+/// above it have been acknowledged selectively. So everything unacknowledged below the third-highest such segment is lost, and one edge says it all.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scoreboard {
+    sacked: Bitmap,
+    retransmitted: Bitmap,
+    /// The highest segments acknowledged selectively, descending; at most `dup_threshold` of them count.
+    highest: Vec<u64>,
+    /// Unacknowledged segments below this are lost.
+    lost_edge: u64,
+    /// Segments below `lost_edge` that are not acknowledged.
+    lost: u32,
+}
+
+impl Scoreboard {
+    /// Whether nothing is known but the cumulative acknowledgement.
+    #[inline]
+    pub(crate) fn is_clear(&self) -> bool {
+        self.sacked.count() == 0 && self.lost == 0 && self.retransmitted.count() == 0
+    }
+
+    /// Whether the first unacknowledged segment is lost.
+    #[inline]
+    pub(crate) fn first_is_lost(&self, una: u64) -> bool {
+        self.lost_edge > una && self.lost > 0
+    }
+
+    /// RFC 6675's `SetPipe`: segments between `una` and `next` that are believed to be in the network.
+    #[inline]
+    pub(crate) fn pipe(&self, una: u64, next: u64) -> u64 {
+        next - una + u64::from(self.retransmitted.count())
+            - u64::from(self.sacked.count())
+            - u64::from(self.lost)
+    }
+
+    /// The cumulative acknowledgement moves from `una` to `to`.
+    pub(crate) fn advance(&mut self, una: u64, to: u64) {
+        if self.lost > 0 {
+            let edge = self.lost_edge.min(to).max(una);
+            self.lost -= (edge - una) as u32 - self.sacked.count_in(una, una, edge);
+        }
+        self.sacked.advance(una, to);
+        self.retransmitted.advance(una, to);
+        self.highest.retain(|&seq| seq >= to);
+    }
+
+    /// Segment `seq` has been acknowledged selectively; true if that is news.
+    pub(crate) fn sack(&mut self, una: u64, seq: u64, dup_threshold: u32) -> bool {
+        if !self.sacked.insert(una, seq) {
+            return false;
+        }
+        self.retransmitted.remove(una, seq);
+        if seq < self.lost_edge {
+            self.lost -= 1;
+        }
+        let place = self.highest.partition_point(|&high| high > seq);
+        if place < dup_threshold as usize {
+            self.highest.insert(place, seq);
+            self.highest.truncate(dup_threshold as usize);
+            if self.highest.len() == dup_threshold as usize {
+                self.raise_lost_edge(una, self.highest[dup_threshold as usize - 1]);
+            }
+        }
+        true
+    }
+
+    fn raise_lost_edge(&mut self, una: u64, edge: u64) {
+        let from = self.lost_edge.max(una);
+        if edge > from {
+            self.lost += (edge - from) as u32 - self.sacked.count_in(una, from, edge);
+            self.lost_edge = edge;
+        }
+    }
+
+    /// After a timeout everything that is not acknowledged is lost, retransmissions too.
+    pub(crate) fn lose_all(&mut self, una: u64, next: u64) {
+        self.retransmitted.clear();
+        self.raise_lost_edge(una, next);
+    }
+
+    /// Segment `seq` is sent again.
+    pub(crate) fn retransmit(&mut self, una: u64, seq: u64) {
+        self.retransmitted.insert(una, seq);
+    }
+
+    /// `NextSeg` rule 1: the first lost segment at or above `from`.
+    pub(crate) fn next_lost(&self, una: u64, from: u64) -> Option<u64> {
+        if self.lost == 0 {
+            return None;
+        }
+        self.sacked.first_absent(una, from.max(una), self.lost_edge)
+    }
+
+    /// `NextSeg` rule 3: the first unacknowledged segment at or above `from` and below the highest acknowledged one.
+    pub(crate) fn next_hole(&self, una: u64, from: u64) -> Option<u64> {
+        let highest = *self.highest.first()?;
+        self.sacked.first_absent(una, from.max(una), highest)
+    }
+
+    /// `NextSeg` rule 4: the highest outstanding segment that is not acknowledged.
+    pub(crate) fn last_hole(&self, una: u64, next: u64) -> Option<u64> {
+        self.sacked.last_absent(una, una, next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts from the definitions of RFC 6675, section 4.
+    fn slow_pipe(una: u64, next: u64, sacked: &[u64], retransmitted: &[u64]) -> u64 {
+        let mut pipe = 0;
+        for seq in una..next {
+            if sacked.contains(&seq) {
+                continue;
+            }
+            let above = sacked.iter().filter(|&&s| s > seq).count();
+            pipe += u64::from(above < 3) + u64::from(retransmitted.contains(&seq));
+        }
+        pipe
+    }
+
+    #[test]
+    fn pipe_is_that_of_rfc_6675() {
+        let mut state = 3_u64;
+        let mut draw = |n: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % n
+        };
+        for _ in 0..300 {
+            let mut board = Scoreboard::default();
+            let (mut una, next) = (1000 + draw(100), 1300);
+            let (mut sacked, mut resent) = (Vec::new(), Vec::new());
+            for _ in 0..60 {
+                match draw(4) {
+                    0 | 1 => {
+                        let seq = una + 1 + draw(80);
+                        let new = board.sack(una, seq, 3);
+                        assert_eq!(new, !sacked.contains(&seq));
+                        if new {
+                            sacked.push(seq);
+                            resent.retain(|&s| s != seq);
+                        }
+                    }
+                    2 => {
+                        let from = una + draw(20);
+                        if let Some(seq) = board.next_lost(una, from) {
+                            assert!(
+                                sacked.iter().filter(|&&s| s > seq).count() >= 3
+                                    && !sacked.contains(&seq)
+                            );
+                            board.retransmit(una, seq);
+                            if !resent.contains(&seq) {
+                                resent.push(seq);
+                            }
+                        }
+                    }
+                    _ => {
+                        let to = una + draw(6);
+                        board.advance(una, to);
+                        una = to;
+                        sacked.retain(|&s| s >= una);
+                        resent.retain(|&s| s >= una);
+                    }
+                }
+                // an edge once reached stays, even where the acknowledgements that raised it are cumulative by now
+                let edge_below = (una..next)
+                    .filter(|s| !sacked.contains(s) && *s < board.lost_edge)
+                    .count();
+                assert_eq!(u64::from(board.lost), edge_below as u64);
+                if sacked.len() >= 3 {
+                    assert_eq!(
+                        board.pipe(una, next),
+                        slow_pipe(una, next, &sacked, &resent)
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_timeout_loses_everything() {
+        let mut board = Scoreboard::default();
+        for seq in [12, 14] {
+            board.sack(10, seq, 3);
+        }
+        assert!(!board.first_is_lost(10));
+        board.lose_all(10, 20);
+        assert_eq!(board.pipe(10, 20), 0);
+        assert_eq!(board.next_lost(10, 10), Some(10));
+        assert_eq!(board.next_lost(10, 12), Some(13));
+        board.retransmit(10, 10);
+        assert_eq!(board.pipe(10, 20), 1);
+        board.advance(10, 11);
+        assert_eq!(board.pipe(11, 20), 0);
+    }
+}

@@ -1,0 +1,637 @@
+//! A TCP sender: what it may send, what it makes of acknowledgements, and its timer.
+//!
+//! Sans I/O: the engine hands in acknowledgements and time, and asks for segments. Sequence numbers count segments; times are
+//! picoseconds on the sender's own clock.
+
+use ackclock_algorithms::congestion::{
+    Ack as AckEvent, CongestionControl as _, Reduction, Signal, Window,
+};
+use ackclock_algorithms::registry::Controller;
+use ackclock_algorithms::{Stream, Time};
+use ackclock_scenario::Recovery;
+
+use crate::packet::{Ack, Flags, NONE};
+use crate::scoreboard::Scoreboard;
+
+/// Options that the flows of a class share.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    pub(crate) recovery: Recovery,
+    pub(crate) initial_window: f64,
+    pub(crate) max_window: u64,
+    pub(crate) ecn: bool,
+    pub(crate) limited_transmit: bool,
+    pub(crate) dup_threshold: u32,
+    pub(crate) min_rto: u64,
+    pub(crate) max_rto: u64,
+    pub(crate) initial_rto: u64,
+}
+
+/// What the sender is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Not yet connected, or connecting.
+    Closed,
+    /// Nothing lost that it knows of.
+    Open,
+    /// Repairing losses found by duplicate or selective ACKs.
+    Recovery,
+    /// Repairing after a retransmission timeout.
+    Loss,
+}
+
+/// A segment to put on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    pub(crate) seq: u64,
+    pub(crate) retransmission: bool,
+    /// Carries CWR (RFC 3168, section 6.1.2).
+    pub(crate) cwr: bool,
+}
+
+/// Counts of one sender.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) timeouts: u64,
+    pub(crate) fast_recoveries: u64,
+    pub(crate) ecn_reductions: u64,
+    /// Sum (ps) and number of RTT samples.
+    pub(crate) rtt_sum: u128,
+    pub(crate) rtt_samples: u64,
+}
+
+/// The sending half of a TCP connection.
+pub(crate) struct Sender {
+    /// First segment not yet acknowledged.
+    pub(crate) una: u64,
+    /// Next segment to send in sequence; below `high` while going back over sent data.
+    pub(crate) next: u64,
+    /// First segment never sent.
+    pub(crate) high: u64,
+    /// The application has written segments below this.
+    pub(crate) written: u64,
+    pub(crate) window: Window,
+    pub(crate) state: State,
+    dup_acks: u32,
+    /// Recovery ends when everything below this is acknowledged.
+    recover: u64,
+    /// cwnd when the recovery began: what the window was when the data outstanding was sent.
+    prior_cwnd: f64,
+    /// Retransmissions of this recovery went up to here (exclusive).
+    high_resent: u64,
+    /// The next segment out is this one, whatever the window says (fast retransmit).
+    forced: u64,
+    rescued: bool,
+    first_partial_ack: bool,
+    scoreboard: Scoreboard,
+    /// Smoothed RTT and its variation, ps (RFC 6298); zero before the first sample.
+    srtt: u64,
+    rttvar: u64,
+    min_rtt: u64,
+    rto: u64,
+    backoff: u32,
+    /// When the retransmission timer expires; `u64::MAX` while it is off.
+    pub(crate) deadline: u64,
+    /// ACKs of segments from here on begin a new round trip.
+    round_end: u64,
+    /// ECN reacts again once segments from here on are acknowledged.
+    cwr_end: u64,
+    send_cwr: bool,
+    last_sent: u64,
+    pub(crate) counters: Counters,
+    pub(crate) controller: Controller,
+}
+
+impl Sender {
+    pub(crate) fn new(controller: Controller, config: &Config, ssthresh: f64) -> Self {
+        Self {
+            una: 0,
+            next: 0,
+            high: 0,
+            written: 0,
+            window: Window {
+                cwnd: config.initial_window,
+                ssthresh,
+            },
+            state: State::Closed,
+            dup_acks: 0,
+            recover: 0,
+            prior_cwnd: 0.0,
+            high_resent: 0,
+            forced: NONE,
+            rescued: false,
+            first_partial_ack: false,
+            scoreboard: Scoreboard::default(),
+            srtt: 0,
+            rttvar: 0,
+            min_rtt: u64::MAX,
+            rto: config.initial_rto,
+            backoff: 0,
+            deadline: u64::MAX,
+            round_end: 0,
+            cwr_end: 0,
+            send_cwr: false,
+            last_sent: 0,
+            counters: Counters::default(),
+            controller,
+        }
+    }
+
+    /// Smoothed RTT, s; NaN before the first sample.
+    pub(crate) fn srtt_seconds(&self) -> f64 {
+        if self.srtt == 0 {
+            f64::NAN
+        } else {
+            Time(self.srtt).seconds()
+        }
+    }
+
+    /// Segments outstanding.
+    pub(crate) fn outstanding(&self) -> u64 {
+        self.next - self.una
+    }
+
+    /// Whether all that the application will ever write (`total` segments) is acknowledged.
+    #[inline]
+    pub(crate) fn is_done(&self, total: u64) -> bool {
+        self.una >= total
+    }
+
+    /// The connection stands; `rtt` is the handshake's sample, 0 without a usable one.
+    pub(crate) fn open(&mut self, rtt: u64, syn_retransmitted: bool, config: &Config) {
+        self.state = State::Open;
+        self.backoff = 0;
+        self.deadline = u64::MAX;
+        if rtt > 0 {
+            self.sample(rtt, config);
+        } else if syn_retransmitted {
+            self.rto = config
+                .initial_rto
+                .max(3 * Time::PER_SECOND)
+                .min(config.max_rto); // RFC 6298, rule 5.7
+        }
+    }
+
+    /// RFC 6298, section 2, with alpha = 1/8, beta = 1/4 and no clock granularity.
+    #[inline]
+    fn sample(&mut self, rtt: u64, config: &Config) {
+        let rtt = rtt.max(1);
+        if self.srtt == 0 {
+            self.srtt = rtt;
+            self.rttvar = rtt / 2;
+        } else {
+            let error = self.srtt.abs_diff(rtt);
+            self.rttvar = self.rttvar - self.rttvar / 4 + error / 4;
+            self.srtt = self.srtt - self.srtt / 8 + rtt / 8;
+        }
+        self.min_rtt = self.min_rtt.min(rtt);
+        self.rto = (self.srtt + 4 * self.rttvar).clamp(config.min_rto, config.max_rto);
+        self.backoff = 0;
+        self.counters.rtt_sum += u128::from(rtt);
+        self.counters.rtt_samples += 1;
+    }
+
+    /// Present retransmission timeout with its back-off (RFC 6298, rule 5.5).
+    #[inline]
+    pub(crate) fn timeout(&self, config: &Config) -> u64 {
+        if self.backoff == 0 {
+            return self.rto;
+        }
+        self.rto
+            .saturating_mul(1 << self.backoff.min(16))
+            .min(config.max_rto)
+    }
+
+    /// The window in use when a reduction is due (RFC 5681, equation 4).
+    fn window_used(&self) -> f64 {
+        let outstanding = self.outstanding() as f64;
+        match self.state {
+            // the window that sent the outstanding data is the one that counts, not what recovery made of it
+            State::Recovery | State::Loss => outstanding.min(self.prior_cwnd),
+            _ if outstanding + 1.0 > self.window.cwnd => self.window.cwnd,
+            _ => outstanding,
+        }
+    }
+
+    fn reduce(&mut self, now: u64, signal: Signal) {
+        let reduction = Reduction {
+            now: Time(now),
+            signal,
+            window_used: self.window_used(),
+            min_rtt: Time(self.min_rtt).seconds(),
+            srtt: Time(self.srtt).seconds(),
+        };
+        self.prior_cwnd = self.window.cwnd;
+        self.controller.on_congestion(&reduction, &mut self.window);
+    }
+
+    /// Lets the window grow.
+    #[inline]
+    fn grow(
+        &mut self,
+        now: u64,
+        acked: u32,
+        in_flight: u32,
+        cwnd_limited: bool,
+        rtt: u64,
+        ece: bool,
+        random: &mut Stream,
+    ) {
+        let round_start = self.una > self.round_end;
+        if round_start {
+            self.round_end = self.next;
+        }
+        let event = AckEvent {
+            now: Time(now),
+            acked,
+            rtt: if rtt == 0 {
+                f64::NAN
+            } else {
+                Time(rtt).seconds()
+            },
+            min_rtt: Time(self.min_rtt).seconds(),
+            srtt: Time(self.srtt).seconds(),
+            in_flight,
+            round_start,
+            cwnd_limited,
+            ece,
+        };
+        self.controller.on_ack(&event, &mut self.window, random);
+    }
+
+    /// An acknowledgement arrives. `blocks` are further SACK blocks `[from, to)`.
+    #[inline]
+    pub(crate) fn on_ack(
+        &mut self,
+        now: u64,
+        ack: &Ack,
+        blocks: &[(u64, u64)],
+        config: &Config,
+        random: &mut Stream,
+    ) {
+        let before = self.next - self.una;
+        let deadline = self.deadline;
+        let cwnd_limited = before >= self.window.cwnd as u64
+            || (self.window.in_slow_start() && self.window.cwnd < 2.0 * before as f64);
+        let mut acked = 0;
+        let mut rtt = 0;
+        if ack.cum > self.una {
+            acked = ack.cum - self.una;
+            if !self.scoreboard.is_clear() {
+                self.scoreboard.advance(self.una, ack.cum);
+            }
+            self.una = ack.cum;
+            self.next = self.next.max(ack.cum);
+            if ack.echo != 0 {
+                rtt = now - ack.echo;
+                self.sample(rtt, config);
+            }
+            // RFC 6298, rules 5.2 and 5.3
+            self.deadline = if self.high > self.una {
+                now + self.timeout(config)
+            } else {
+                u64::MAX
+            };
+        } else if ack.cum < self.una {
+            return; // old news, overtaken
+        }
+        let ece = ack.flags.has(Flags::ECE) && config.ecn;
+        if config.recovery == Recovery::Sack {
+            let mut news = 0;
+            if ack.sack != NONE && ack.sack >= self.una {
+                news += u32::from(
+                    self.scoreboard
+                        .sack(self.una, ack.sack, config.dup_threshold),
+                );
+            }
+            for &(from, to) in blocks {
+                for seq in from.max(self.una)..to {
+                    news += u32::from(self.scoreboard.sack(self.una, seq, config.dup_threshold));
+                }
+            }
+            self.on_ack_sack(
+                now,
+                acked,
+                news,
+                before,
+                cwnd_limited,
+                rtt,
+                ece,
+                config,
+                random,
+            );
+        } else {
+            self.on_ack_cumulative(
+                now,
+                acked,
+                before,
+                cwnd_limited,
+                rtt,
+                ece,
+                deadline,
+                config,
+                random,
+            );
+        }
+    }
+
+    /// Reacts to ECN-Echo once a window; true if the window must not grow on this ACK.
+    #[inline]
+    fn on_echo(&mut self, now: u64, ece: bool) -> bool {
+        if ece && self.state == State::Open && self.una >= self.cwr_end && self.next > 0 {
+            self.reduce(now, Signal::Ecn);
+            self.counters.ecn_reductions += 1;
+            self.cwr_end = self.next;
+            self.send_cwr = true;
+        }
+        ece
+    }
+
+    /// RFC 6675, section 5.
+    #[inline]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one caller; these are the parts of one ACK"
+    )]
+    fn on_ack_sack(
+        &mut self,
+        now: u64,
+        acked: u64,
+        news: u32,
+        before: u64,
+        cwnd_limited: bool,
+        rtt: u64,
+        ece: bool,
+        config: &Config,
+        random: &mut Stream,
+    ) {
+        match self.state {
+            State::Open => {
+                if acked > 0 {
+                    self.dup_acks = 0;
+                    if !self.on_echo(now, ece) {
+                        self.grow(
+                            now,
+                            acked as u32,
+                            before as u32,
+                            cwnd_limited,
+                            rtt,
+                            ece,
+                            random,
+                        );
+                    }
+                } else if news > 0 {
+                    self.dup_acks += 1;
+                    self.on_echo(now, ece);
+                }
+            }
+            State::Recovery => {
+                if self.una >= self.recover {
+                    self.state = State::Open;
+                    self.dup_acks = 0;
+                }
+            }
+            State::Loss => {
+                if acked > 0 {
+                    // one segment an ACK: a cumulative jump after a timeout says nothing of what left the network (RFC 3465, section 2.3)
+                    self.grow(now, 1, before as u32, true, rtt, ece, random);
+                }
+                if self.una >= self.recover {
+                    self.state = State::Open;
+                    self.dup_acks = 0;
+                }
+            }
+            State::Closed => {}
+        }
+        if self.state == State::Open
+            && self.next > self.una
+            && (self.dup_acks >= config.dup_threshold || self.scoreboard.first_is_lost(self.una))
+        {
+            self.enter_recovery(now, config);
+            self.high_resent = self.una;
+            self.rescued = false;
+        }
+    }
+
+    fn enter_recovery(&mut self, now: u64, config: &Config) {
+        self.counters.fast_recoveries += 1;
+        self.reduce(now, Signal::Loss);
+        self.cwr_end = self.next;
+        self.send_cwr = config.ecn;
+        self.state = State::Recovery;
+        self.recover = self.next;
+        self.forced = self.una;
+        self.deadline = now + self.timeout(config);
+    }
+
+    /// RFC 5681, section 3.2 (Reno), RFC 6582 (NewReno), and Tahoe.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one caller; these are the parts of one ACK"
+    )]
+    fn on_ack_cumulative(
+        &mut self,
+        now: u64,
+        acked: u64,
+        before: u64,
+        cwnd_limited: bool,
+        rtt: u64,
+        ece: bool,
+        deadline: u64,
+        config: &Config,
+        random: &mut Stream,
+    ) {
+        match self.state {
+            State::Open | State::Loss => {
+                if acked > 0 {
+                    self.dup_acks = 0;
+                    let counted = if self.state == State::Loss {
+                        1
+                    } else {
+                        acked as u32
+                    };
+                    if !self.on_echo(now, ece) {
+                        self.grow(now, counted, before as u32, cwnd_limited, rtt, ece, random);
+                    }
+                    if self.una >= self.recover {
+                        self.state = State::Open;
+                    }
+                    return;
+                }
+                if before == 0 {
+                    return;
+                }
+                self.dup_acks += 1;
+                self.on_echo(now, ece);
+                // RFC 6582, section 3.2, step 2: no second reduction for losses of the window that was reduced already
+                if self.dup_acks == config.dup_threshold && self.una >= self.recover {
+                    self.enter_recovery(now, config);
+                    self.first_partial_ack = true;
+                    if config.recovery == Recovery::Tahoe {
+                        self.window.cwnd = 1.0;
+                        self.forced = NONE;
+                        self.next = self.una;
+                        self.state = State::Loss;
+                    } else {
+                        self.window.cwnd = self.window.ssthresh + f64::from(config.dup_threshold);
+                    }
+                }
+            }
+            State::Recovery => {
+                if acked == 0 {
+                    self.window.cwnd += 1.0; // inflation: another segment has left the network
+                } else if self.una >= self.recover || config.recovery == Recovery::Reno {
+                    let flight = self.outstanding().max(1) as f64;
+                    self.window.cwnd = if config.recovery == Recovery::Reno {
+                        self.window.ssthresh
+                    } else {
+                        self.window.ssthresh.min(flight + 1.0) // RFC 6582, section 3.2, step 3, option 1
+                    };
+                    self.state = State::Open;
+                    self.dup_acks = 0;
+                } else {
+                    // partial ACK: the next hole, deflation, and the timer only for the first (RFC 6582, "impatient")
+                    self.forced = self.una;
+                    self.window.cwnd = (self.window.cwnd - acked as f64 + 1.0).max(1.0);
+                    if !self.first_partial_ack {
+                        self.deadline = deadline;
+                    }
+                    self.first_partial_ack = false;
+                }
+            }
+            State::Closed => {}
+        }
+    }
+
+    /// The retransmission timer has expired (RFC 6298, rules 5.4 to 5.6; RFC 5681, section 3.1).
+    pub(crate) fn on_timeout(&mut self, now: u64, config: &Config) {
+        self.counters.timeouts += 1;
+        if self.backoff == 0 {
+            self.reduce(now, Signal::Timeout);
+        }
+        self.window.cwnd = 1.0;
+        self.backoff += 1;
+        self.state = State::Loss;
+        self.recover = self.high;
+        self.cwr_end = self.high;
+        self.dup_acks = 0;
+        self.forced = NONE;
+        self.rescued = true;
+        self.round_end = self.high;
+        if config.recovery == Recovery::Sack {
+            self.scoreboard.lose_all(self.una, self.next);
+            self.high_resent = self.una;
+        } else {
+            self.next = self.una;
+        }
+        self.deadline = now + self.timeout(config);
+    }
+
+    /// The next segment that may leave now, if any; it counts as sent.
+    #[inline]
+    pub(crate) fn next_segment(&mut self, now: u64, config: &Config) -> Option<Segment> {
+        let segment = self.choose(config)?;
+        self.last_sent = now;
+        if self.deadline == u64::MAX {
+            self.deadline = now + self.timeout(config);
+        }
+        let cwr = self.send_cwr && !segment.1;
+        if cwr {
+            self.send_cwr = false;
+        }
+        Some(Segment {
+            seq: segment.0,
+            retransmission: segment.1,
+            cwr,
+        })
+    }
+
+    #[inline]
+    fn choose(&mut self, config: &Config) -> Option<(u64, bool)> {
+        if self.forced != NONE {
+            let seq = std::mem::replace(&mut self.forced, NONE);
+            if config.recovery == Recovery::Sack {
+                self.scoreboard.retransmit(self.una, seq);
+                self.high_resent = seq + 1;
+            }
+            return Some((seq, true));
+        }
+        let cwnd = self.window.cwnd as u64;
+        if config.recovery == Recovery::Sack && !self.scoreboard.is_clear() {
+            let open = self.state == State::Open;
+            let pipe = if open && !config.limited_transmit {
+                self.outstanding()
+            } else {
+                self.scoreboard.pipe(self.una, self.next)
+            };
+            if pipe >= cwnd {
+                return None;
+            }
+            if !open && let Some(seq) = self.scoreboard.next_lost(self.una, self.high_resent) {
+                return Some(self.resend(seq)); // rule 1
+            }
+            if let Some(segment) = self.choose_new(config) {
+                return Some(segment); // rule 2
+            }
+            if self.state == State::Recovery {
+                if let Some(seq) = self.scoreboard.next_hole(self.una, self.high_resent) {
+                    return Some(self.resend(seq)); // rule 3
+                }
+                if !self.rescued
+                    && let Some(seq) = self.scoreboard.last_hole(self.una, self.next)
+                {
+                    self.rescued = true; // rule 4: once a recovery, and it does not move the edge of retransmissions
+                    self.scoreboard.retransmit(self.una, seq);
+                    return Some((seq, true));
+                }
+            }
+            return None;
+        }
+        // limited transmit (RFC 3042): one new segment for each of the first duplicate ACKs
+        let extra = if config.limited_transmit
+            && self.state == State::Open
+            && config.recovery != Recovery::Sack
+        {
+            u64::from(self.dup_acks.min(config.dup_threshold - 1))
+        } else {
+            0
+        };
+        if self.next - self.una >= cwnd + extra {
+            return None;
+        }
+        self.choose_new(config)
+    }
+
+    fn resend(&mut self, seq: u64) -> (u64, bool) {
+        self.scoreboard.retransmit(self.una, seq);
+        self.high_resent = seq + 1;
+        (seq, true)
+    }
+
+    #[inline]
+    fn choose_new(&mut self, config: &Config) -> Option<(u64, bool)> {
+        if self.next >= self.written || self.next - self.una >= config.max_window {
+            return None;
+        }
+        let seq = self.next;
+        self.next += 1;
+        let retransmission = seq < self.high;
+        self.high = self.high.max(self.next);
+        Some((seq, retransmission))
+    }
+
+    /// The application writes after a pause: a window that was not used for a timeout's time is not trusted (RFC 5681, section 4.1).
+    pub(crate) fn restart_if_idle(&mut self, now: u64, config: &Config) {
+        if self.next == self.una && self.last_sent > 0 && now - self.last_sent > self.rto {
+            self.window.cwnd = self.window.cwnd.min(config.initial_window);
+            self.controller.on_restart(Time(now));
+        }
+    }
+
+    /// A connection request was not answered in time: back off.
+    pub(crate) fn on_syn_timeout(&mut self, now: u64, config: &Config) {
+        self.counters.timeouts += 1;
+        self.backoff += 1;
+        self.deadline = now + self.timeout(config);
+    }
+}

@@ -1,0 +1,435 @@
+//! From a scenario to an engine that is ready to run.
+
+use std::collections::VecDeque;
+
+use ackclock_algorithms::aqm::LinkView;
+use ackclock_algorithms::{Owner, Stream, Time};
+use ackclock_scenario::{Distribution, End, FlowClass, Scenario, Setting, Traffic};
+
+use crate::access::{Access, transmission};
+use crate::calendar::{Calendar, Class as Order, Kind, Tag};
+use crate::engine::{Change, Engine, Recorder, in_packets};
+use crate::flow::{Books, Class, Ends, Flow, Source, split_round_trip};
+use crate::link::Link;
+use crate::outcome::{FlowTrace, LinkTrace};
+use crate::receiver::{self, Receiver};
+use crate::schedule::Schedule;
+use crate::sender::{self, Sender};
+use crate::{Error, FlowSelection, Options};
+
+/// A draw for flow `index` of `count`.
+pub(crate) fn draw(
+    distribution: &Distribution,
+    index: u32,
+    count: u32,
+    random: &mut Stream,
+) -> f64 {
+    match distribution {
+        Distribution::Fixed(value) => *value,
+        Distribution::List(values) => values[index as usize % values.len()],
+        Distribution::Range(from, to) => {
+            from + (to - from) * f64::from(index) / f64::from(count.max(2) - 1)
+        }
+        Distribution::Uniform(from, to) => from + (to - from) * random.uniform(),
+        Distribution::Normal(mean, deviation) => loop {
+            let value = mean + deviation * random.normal();
+            if value >= 0.0 {
+                return value;
+            }
+        },
+        Distribution::Exponential(mean) => random.exponential(*mean),
+    }
+}
+
+/// Number of a named entity (FNV-1a): its stream follows its name, so that what stands before it in the file does not matter.
+fn entity(name: &str, index: u64) -> u64 {
+    let bytes = name.bytes().chain(index.to_le_bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// Private delays of a flow from its round trip, and the lag of its events behind its clocks.
+pub(crate) fn set_delays(class: &Class, flow: &mut Flow) {
+    let ack_transmission = class
+        .access_rate
+        .map_or(0, |rate| transmission(class.ack_size, rate));
+    let shares_reverse = class.reverse.is_some();
+    flow.delays = split_round_trip(
+        flow.rtt,
+        class.links_forward,
+        class.links_reverse,
+        shares_reverse,
+        ack_transmission,
+    );
+    if class.fused {
+        let variable_size = matches!(
+            class.traffic,
+            Traffic::Poisson {
+                exponential_sizes: true,
+                ..
+            }
+        );
+        let own = if variable_size {
+            0
+        } else {
+            class
+                .access_rate
+                .map_or(0, |rate| transmission(class.packet_size, rate))
+        };
+        flow.shift = flow.delays.up + own;
+        flow.connect_shift = if class.handshake {
+            flow.delays.up + ack_transmission
+        } else {
+            flow.shift
+        };
+        flow.receiver_shift = if shares_reverse { flow.delays.back } else { 0 };
+    }
+}
+
+/// Whether something on the private paths of the class changes during the run.
+fn changes_class(scenario: &Scenario, class: usize) -> bool {
+    scenario.changes.iter().any(|change| match change.set {
+        Setting::Rtt(id, _)
+        | Setting::AccessRate(id, _)
+        | Setting::Count(id, _)
+        | Setting::TrafficRate(id, _)
+        | Setting::MaxWindow(id, _) => id == class,
+        _ => false,
+    })
+}
+
+fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
+    let class = &scenario.flows[id];
+    let payload = class.packet_size.saturating_sub(class.header_size).max(1);
+    let delay = |path: &[usize]| path.iter().map(|&link| scenario.links[link].delay.0).sum();
+    Class {
+        sender: sender::Config {
+            recovery: class.tcp.recovery,
+            initial_window: class.tcp.initial_window,
+            max_window: class.tcp.max_window.map_or(u64::MAX, u64::from),
+            ecn: class.tcp.ecn,
+            limited_transmit: class.tcp.limited_transmit,
+            dup_threshold: class.tcp.dup_threshold,
+            min_rto: class.tcp.min_rto.0,
+            max_rto: class.tcp.max_rto.0,
+            initial_rto: class.tcp.initial_rto.0,
+        },
+        receiver: receiver::Config {
+            delayed: class.tcp.delayed_ack,
+            timeout: class.tcp.delayed_ack_timeout.0,
+        },
+        traffic: class.traffic.clone(),
+        path: class.path.clone(),
+        reverse: class.reverse_path.clone(),
+        packet_size: class.packet_size,
+        payload,
+        ack_size: class.ack_size,
+        handshake: class.tcp.handshake && class.traffic.is_tcp(),
+        access_rate: class.access_rate,
+        access_buffer: class.access_buffer,
+        stop: class.stop.map_or(u64::MAX, |time| time.0),
+        total: match class.traffic {
+            Traffic::Transfer { bytes } => bytes.div_ceil(u64::from(payload)),
+            _ => u64::MAX,
+        },
+        fused: !general && !changes_class(scenario, id),
+        links_forward: delay(&class.path),
+        links_reverse: class.reverse_path.as_deref().map_or(0, delay),
+    }
+}
+
+fn build_flow(
+    class: &FlowClass,
+    id: usize,
+    built: &Class,
+    index: u32,
+    count: u32,
+    seed: u64,
+) -> Flow {
+    let owner = entity(&class.name, u64::from(index));
+    let mut random = Stream::new(seed, Owner::Flow, owner);
+    let rtt = Time::from_seconds(draw(&class.rtt, index, count, &mut random)).0;
+    let start = Time::from_seconds(draw(&class.start, index, count, &mut random)).0;
+    let ends = match class.traffic {
+        Traffic::Bulk | Traffic::Transfer { .. } | Traffic::AppLimited { .. } => Ends::Tcp {
+            sender: Sender::new(
+                class.tcp.congestion.build(index),
+                &built.sender,
+                class.tcp.initial_ssthresh,
+            ),
+            receiver: Receiver::default(),
+        },
+        Traffic::Cbr { rate } | Traffic::OnOff { rate, .. } | Traffic::Poisson { rate, .. } => {
+            random = Stream::new(seed, Owner::Traffic, owner);
+            Ends::Udp(Source {
+                rate,
+                ..Source::default()
+            })
+        }
+    };
+    let access = || {
+        built
+            .access_rate
+            .map(|rate| Box::new(Access::new(rate, built.access_buffer)))
+    };
+    let mut flow = Flow {
+        ends,
+        acks: VecDeque::new(),
+        arriving: VecDeque::new(),
+        class: id as u32,
+        ack_scheduled: false,
+        application_scheduled: false,
+        stopped: false,
+        delays: crate::flow::Delays::default(),
+        shift: 0,
+        connect_shift: 0,
+        receiver_shift: 0,
+        last_ack: 0,
+        last_arrival: 0,
+        timer_at: u64::MAX,
+        due_at: u64::MAX,
+        delivered: 0,
+        start: u64::MAX,
+        written_from: start,
+        connect_sent: 0,
+        connect_retries: 0,
+        cwnd_integral: 0.0,
+        cwnd_since: 0,
+        cwnd_time: 0,
+        completion: u64::MAX,
+        at_opening: None,
+        at_closing: None,
+        whole: Books::default(),
+        window: Books::default(),
+        rtt,
+        uplink: access(),
+        downlink: access(),
+        rare: None,
+        random,
+    };
+    set_delays(built, &mut flow);
+    flow
+}
+
+fn build_link(
+    scenario: &Scenario,
+    id: usize,
+    seed: u64,
+    window: (u64, u64),
+    general: bool,
+) -> Link {
+    let link = &scenario.links[id];
+    let mut rate = Schedule::new(link.rate);
+    let mut delay = Schedule::new(link.delay.0);
+    for change in &scenario.changes {
+        match change.set {
+            Setting::LinkRate(target, value) if target == id => rate.push(change.at.0, value),
+            Setting::LinkDelay(target, value) if target == id => delay.push(change.at.0, value.0),
+            _ => {}
+        }
+    }
+    let mean_packet = scenario
+        .flows
+        .iter()
+        .find(|class| class.path.contains(&id))
+        .map_or(1500, |class| class.packet_size);
+    let view = LinkView {
+        rate: link.rate,
+        delay: link.delay.seconds(),
+        capacity_packets: in_packets(link.capacity, f64::from(mean_packet)),
+    };
+    let random = Stream::new(seed, Owner::Queue, entity(&link.name, 0));
+    Link::new(
+        rate,
+        delay,
+        link.capacity,
+        link.aqm.build(&view),
+        random,
+        window,
+        general,
+    )
+}
+
+fn selected(selection: &FlowSelection, class_flows: &[std::ops::Range<usize>]) -> Vec<usize> {
+    match selection {
+        FlowSelection::None => Vec::new(),
+        FlowSelection::All => class_flows.iter().cloned().flatten().collect(),
+        FlowSelection::PerClass(n) => class_flows
+            .iter()
+            .flat_map(|range| range.clone().take(*n as usize))
+            .collect(),
+        FlowSelection::List(list) => list.clone(),
+    }
+}
+
+/// The interval of traces, ps.
+pub(crate) fn sample_interval(scenario: &Scenario) -> u64 {
+    match (scenario.sample, scenario.end) {
+        (Some(interval), _) => interval.0.max(1),
+        (None, End::At(end)) => (end.0 / 1000).max(1_000_000_000),
+        (None, End::UntilDone) => Time::PER_SECOND / 10,
+    }
+}
+
+/// Builds the engine of a run.
+pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Error> {
+    let seed = options.seed.unwrap_or(scenario.seed);
+    let end = match scenario.end {
+        End::At(end) => end.0,
+        End::UntilDone => u64::MAX,
+    };
+    let window = scenario
+        .measure
+        .map_or((0, end), |(from, to)| (from.0, to.0));
+    let links: Vec<Link> = (0..scenario.links.len())
+        .map(|id| build_link(scenario, id, seed, window, options.general))
+        .collect();
+    let mut classes = Vec::new();
+    let mut class_flows = Vec::new();
+    let mut flows = Vec::new();
+    let mut calendar = Calendar::default();
+    let mut grace = 0;
+    for (id, class) in scenario.flows.iter().enumerate() {
+        if class.path.is_empty() {
+            return Err(Error::Unsupported(format!(
+                "flows \"{}\": the path crosses no link",
+                class.name
+            )));
+        }
+        let built = build_class(scenario, id, options.general);
+        // the grace is the same on both paths of the engine, so that runs that end when all is done end at the same time
+        let reference = build_class(scenario, id, false);
+        let first = flows.len();
+        let count = scenario.max_count(id);
+        for index in 0..count {
+            let mut flow = build_flow(class, id, &built, index, count, seed);
+            let start = flow.written_from;
+            let number = links.len() + flows.len();
+            if index < class.count {
+                let order = if built.fused {
+                    Order::Arrival
+                } else {
+                    Order::Sender
+                };
+                let shift = flow.sender_shift();
+                calendar.push_far(start + shift, Tag::new(order, number, Kind::Start));
+            } else {
+                flow.stopped = true;
+            }
+            let mut twin = build_flow(class, id, &reference, index, count, seed);
+            set_delays(&reference, &mut twin);
+            grace = grace.max(twin.shift).max(twin.connect_shift);
+            flows.push(flow);
+        }
+        class_flows.push(first..flows.len());
+        classes.push(built);
+    }
+    let remaining = match scenario.end {
+        End::At(_) => None,
+        End::UntilDone => {
+            let finite = |id: &usize| classes[*id].total != u64::MAX;
+            let count = (0..classes.len())
+                .filter(finite)
+                .map(|id| u64::from(scenario.flows[id].count))
+                .sum();
+            if count == 0 {
+                return Err(Error::Unsupported(
+                    "duration \"until done\" needs at least one finite transfer".into(),
+                ));
+            }
+            Some(count)
+        }
+    };
+    for (index, change) in scenario.changes.iter().enumerate() {
+        calendar.push_far(change.at.0, Tag::new(Order::Global, index, Kind::Change));
+    }
+    calendar.push_far(window.0, Tag::new(Order::Global, 0, Kind::WindowOpens));
+    if window.1 != u64::MAX {
+        calendar.push_far(window.1, Tag::new(Order::Global, 0, Kind::WindowCloses));
+    }
+    for (id, link) in links.iter().enumerate() {
+        if let Some(next) = link.next_timer() {
+            calendar.push_far(next, Tag::new(Order::AqmTimer, id, Kind::AqmTimer));
+        }
+    }
+    let mut engine = Engine {
+        calendar,
+        links,
+        flows,
+        classes,
+        class_flows,
+        changes: scenario
+            .changes
+            .iter()
+            .map(|change| Change {
+                at: change.at.0,
+                set: change.set.clone(),
+            })
+            .collect(),
+        recorder: Recorder::default(),
+        now: 0,
+        end,
+        grace,
+        remaining,
+        last_completion: 0,
+        window,
+        events: 0,
+        abort: options.abort.clone(),
+        notes: Vec::new(),
+    };
+    record(&mut engine, scenario, options)?;
+    Ok(engine)
+}
+
+/// Prepares the traces that were asked for.
+fn record(engine: &mut Engine, scenario: &Scenario, options: &Options) -> Result<(), Error> {
+    let flows = selected(&options.traces.flows, &engine.class_flows);
+    if !options.traces.links && flows.is_empty() {
+        return Ok(());
+    }
+    let recorder = &mut engine.recorder;
+    recorder.interval = sample_interval(scenario);
+    if options.traces.links {
+        recorder.links = (0..engine.links.len())
+            .map(|link| LinkTrace {
+                link,
+                ..LinkTrace::default()
+            })
+            .collect();
+        recorder.idle = vec![0; engine.links.len()];
+    }
+    engine
+        .calendar
+        .push_far(0, Tag::new(Order::Global, 0, Kind::SampleLinks));
+    recorder.position = vec![
+        u32::MAX;
+        if flows.is_empty() {
+            0
+        } else {
+            engine.flows.len()
+        }
+    ];
+    for flow in flows {
+        let Some(state) = engine.flows.get(flow) else {
+            return Err(Error::Unsupported(format!(
+                "there is no flow {flow} to trace"
+            )));
+        };
+        if recorder.position[flow] != u32::MAX {
+            continue;
+        }
+        recorder.position[flow] = recorder.flows.len() as u32;
+        recorder.flows.push(FlowTrace {
+            flow,
+            ..FlowTrace::default()
+        });
+        let fused = engine.classes[state.class as usize].fused;
+        let order = if fused { Order::Arrival } else { Order::Sender };
+        engine.calendar.push_far(
+            state.shift,
+            Tag::new(order, engine.links.len() + flow, Kind::SampleFlow),
+        );
+    }
+    Ok(())
+}

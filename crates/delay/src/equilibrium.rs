@@ -17,7 +17,11 @@ const CLAMP_TOLERANCE: f64 = 1e-9;
 /// [`Error::OutOfBounds`].
 pub fn equilibrium(system: &dyn DynSystem, guess: &[f64], p: &[f64]) -> Result<Vec<f64>> {
     if guess.len() != system.dimension() {
-        return Err(Error::Argument(format!("{} starting values for {} states", guess.len(), system.dimension())));
+        return Err(Error::Argument(format!(
+            "{} starting values for {} states",
+            guess.len(),
+            system.dimension()
+        )));
     }
     let x = newton(system, guess, p)?;
     check_smooth(system, &x, p)?;
@@ -38,7 +42,9 @@ pub(crate) fn newton(system: &dyn DynSystem, guess: &[f64], p: &[f64]) -> Result
         lu.factorise(&jacobian);
         lu.solve(&f, &mut step);
         if step.iter().any(|v| !v.is_finite()) {
-            return Err(Error::Singular { what: "the equilibrium" });
+            return Err(Error::Singular {
+                what: "the equilibrium",
+            });
         }
         let size = weighted(&f, &weights);
         let mut damping = 1.0;
@@ -56,7 +62,11 @@ pub(crate) fn newton(system: &dyn DynSystem, guess: &[f64], p: &[f64]) -> Result
                 break None;
             }
         };
-        let relative = step.iter().zip(&x).map(|(s, a)| s.abs() / a.abs().max(1e-30)).fold(0.0_f64, f64::max);
+        let relative = step
+            .iter()
+            .zip(&x)
+            .map(|(s, a)| s.abs() / a.abs().max(1e-30))
+            .fold(0.0_f64, f64::max);
         match accepted {
             Some(trial) => {
                 let done = damping == 1.0 && (relative < 1e-13 || weighted(&f, &weights) == 0.0);
@@ -75,18 +85,46 @@ pub(crate) fn newton(system: &dyn DynSystem, guess: &[f64], p: &[f64]) -> Result
     if residual < 1e-13 {
         return Ok(x);
     }
-    Err(Error::NewtonFailed { what: "the equilibrium", iterations: ITERATIONS, residual })
+    Err(Error::NewtonFailed {
+        what: "the equilibrium",
+        iterations: ITERATIONS,
+        residual,
+    })
 }
 
 /// Inverse size of each equation: sum_k |J_ik x_k|.
 fn row_weights(n: usize, jacobian: &[f64], x: &[f64]) -> Vec<f64> {
-    let weights: Vec<f64> =
-        (0..n).map(|i| (0..n).map(|k| (jacobian[i * n + k] * x[k]).abs().max(1e-12 * jacobian[i * n + k].abs())).sum()).collect();
-    weights.iter().map(|w: &f64| if *w > 0.0 && w.is_finite() { 1.0 / w } else { 1.0 }).collect()
+    let weights: Vec<f64> = (0..n)
+        .map(|i| {
+            (0..n)
+                .map(|k| {
+                    (jacobian[i * n + k] * x[k])
+                        .abs()
+                        .max(1e-12 * jacobian[i * n + k].abs())
+                })
+                .sum()
+        })
+        .collect();
+    weights
+        .iter()
+        .map(|w: &f64| {
+            if *w > 0.0 && w.is_finite() {
+                1.0 / w
+            } else {
+                1.0
+            }
+        })
+        .collect()
 }
 
 fn weighted(f: &[f64], weights: &[f64]) -> f64 {
-    f.iter().zip(weights).map(|(a, w)| (a * w).abs()).fold(0.0, |m, v| if v.is_nan() { f64::INFINITY } else { v.max(m) })
+    f.iter()
+        .zip(weights)
+        .map(|(a, w)| (a * w).abs())
+        .fold(
+            0.0,
+            |m, v| if v.is_nan() { f64::INFINITY } else { v.max(m) },
+        )
 }
 
 /// All equilibria in the box `lower <= x <= upper` that a dense multistart search finds, in ascending order of the first state.
@@ -98,10 +136,23 @@ fn weighted(f: &[f64], weights: &[f64]) -> f64 {
 /// # Errors
 /// [`Error::NoEquilibrium`] when nothing was found; [`Error::OnClamp`] or [`Error::OutOfBounds`] when all that was found is not
 /// smooth there; [`Error::Argument`] for a bad box.
-pub fn equilibria(system: &dyn DynSystem, lower: &[f64], upper: &[f64], p: &[f64]) -> Result<Vec<Vec<f64>>> {
+pub fn equilibria(
+    system: &dyn DynSystem,
+    lower: &[f64],
+    upper: &[f64],
+    p: &[f64],
+) -> Result<Vec<Vec<f64>>> {
     let n = system.dimension();
-    if lower.len() != n || upper.len() != n || lower.iter().zip(upper).any(|(a, b)| !(a.is_finite() && b.is_finite() && a < b)) {
-        return Err(Error::Argument(format!("the box needs {n} finite, ordered pairs of ends")));
+    if lower.len() != n
+        || upper.len() != n
+        || lower
+            .iter()
+            .zip(upper)
+            .any(|(a, b)| !(a.is_finite() && b.is_finite() && a < b))
+    {
+        return Err(Error::Argument(format!(
+            "the box needs {n} finite, ordered pairs of ends"
+        )));
     }
     let points: usize = match n {
         1 => 400,
@@ -141,13 +192,17 @@ pub fn equilibria(system: &dyn DynSystem, lower: &[f64], upper: &[f64], p: &[f64
         let guess = start(index);
         constant(system, &guess, p, &mut Vec::new(), &mut f);
         best = best.min(norm(&f));
-        let Ok(x) = newton(system, &guess, p) else { continue };
+        let Ok(x) = newton(system, &guess, p) else {
+            continue;
+        };
         let inside = (0..n).all(|i| {
             let slack = 1e-9 * (upper[i] - lower[i]);
             x[i] >= lower[i] - slack && x[i] <= upper[i] + slack
         });
         let known = found.iter().any(|y| {
-            y.iter().zip(&x).enumerate().all(|(i, (a, b))| (a - b).abs() <= 1e-7 * (a.abs() + b.abs()) + 1e-11 * (upper[i] - lower[i]))
+            y.iter().zip(&x).enumerate().all(|(i, (a, b))| {
+                (a - b).abs() <= 1e-7 * (a.abs() + b.abs()) + 1e-11 * (upper[i] - lower[i])
+            })
         });
         if !inside || known {
             continue;
@@ -169,15 +224,27 @@ pub(crate) fn check_smooth(system: &dyn DynSystem, x: &[f64], p: &[f64]) -> Resu
     for bound in system.bounds(p) {
         let value = x[bound.state];
         for limit in [bound.lower, bound.upper] {
-            if limit.is_finite() && (value - limit).abs() <= CLAMP_TOLERANCE * value.abs().max(limit.abs()).max(1e-300) {
-                return Err(Error::OutOfBounds { state: bound.state, bound: limit });
+            if limit.is_finite()
+                && (value - limit).abs()
+                    <= CLAMP_TOLERANCE * value.abs().max(limit.abs()).max(1e-300)
+            {
+                return Err(Error::OutOfBounds {
+                    state: bound.state,
+                    bound: limit,
+                });
             }
         }
         if value < bound.lower {
-            return Err(Error::OutOfBounds { state: bound.state, bound: bound.lower });
+            return Err(Error::OutOfBounds {
+                state: bound.state,
+                bound: bound.lower,
+            });
         }
         if value > bound.upper {
-            return Err(Error::OutOfBounds { state: bound.state, bound: bound.upper });
+            return Err(Error::OutOfBounds {
+                state: bound.state,
+                bound: bound.upper,
+            });
         }
     }
     let count = system.switches();
@@ -203,7 +270,11 @@ pub(crate) fn check_smooth(system: &dyn DynSystem, x: &[f64], p: &[f64]) -> Resu
             *s = s.max((a - b).abs() * 1e4);
         }
     }
-    match here.iter().zip(&scale).position(|(g, s)| g.abs() <= CLAMP_TOLERANCE * s.max(1e-300)) {
+    match here
+        .iter()
+        .zip(&scale)
+        .position(|(g, s)| g.abs() <= CLAMP_TOLERANCE * s.max(1e-300))
+    {
         Some(switch) => Err(Error::OnClamp { switch }),
         None => Ok(()),
     }

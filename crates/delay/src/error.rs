@@ -19,7 +19,9 @@ pub enum Error {
         residual: f64,
     },
     /// The equilibrium (or cycle) lies on a surface where the right-hand side is not smooth: no linearisation exists there.
-    #[error("the solution lies on a clamp (switch {switch}): the model is not smooth there, so it has no linearisation")]
+    #[error(
+        "the solution lies on a clamp (switch {switch}): the model is not smooth there, so it has no linearisation"
+    )]
     OnClamp {
         /// Index of the switch function that vanishes.
         switch: usize,
@@ -33,7 +35,9 @@ pub enum Error {
         bound: f64,
     },
     /// Newton's method stopped without a solution.
-    #[error("Newton's method did not converge in {what} ({iterations} iterations, residual {residual:.3e})")]
+    #[error(
+        "Newton's method did not converge in {what} ({iterations} iterations, residual {residual:.3e})"
+    )]
     NewtonFailed {
         /// What was being solved.
         what: &'static str,
@@ -49,7 +53,9 @@ pub enum Error {
         what: &'static str,
     },
     /// The roots found and the argument-principle count disagree.
-    #[error("spectrum not certified: {found} roots found right of {line:.6e}, the argument principle counts {counted}")]
+    #[error(
+        "spectrum not certified: {found} roots found right of {line:.6e}, the argument principle counts {counted}"
+    )]
     CertificateFailed {
         /// Roots found with a larger real part than `line`.
         found: usize,
@@ -59,7 +65,9 @@ pub enum Error {
         line: f64,
     },
     /// A characteristic root lies on the counting line, to the accuracy of the count.
-    #[error("a characteristic root lies on the line Re = {line:.6e} near Im = {omega:.6e}: neither side can be claimed")]
+    #[error(
+        "a characteristic root lies on the line Re = {line:.6e} near Im = {omega:.6e}: neither side can be claimed"
+    )]
     RootOnLine {
         /// Real part of the line.
         line: f64,
@@ -122,7 +130,9 @@ pub enum Error {
         intervals: usize,
     },
     /// The trivial Floquet multiplier is too far from one for the others to be trusted.
-    #[error("the trivial Floquet multiplier differs from 1 by {error:.3e}: the cycle cannot be classified")]
+    #[error(
+        "the trivial Floquet multiplier differs from 1 by {error:.3e}: the cycle cannot be classified"
+    )]
     TrivialMultiplier {
         /// `|mu - 1|`.
         error: f64,

@@ -4,6 +4,8 @@
 //! third order, and every analysis follows. The crate knows nothing of what the equations describe. Failures are typed
 //! ([`Error`]) and name their cause.
 
+mod bifurcation;
+mod continuation;
 mod equilibrium;
 mod error;
 mod linalg;
@@ -11,11 +13,19 @@ mod linear;
 mod spectrum;
 mod system;
 
+pub use bifurcation::{
+    BranchPoint, Criticality, Crossing, Curve, FoldPoint, HopfPoint, Normalisation, Search,
+    bautin_points, branch, critical_root, criticality, crossings, fold_curve, fold_near,
+    hopf_curve, hopf_near,
+};
+pub use continuation::{End, Follow};
 pub use equilibrium::{equilibria, equilibrium};
 pub use error::{Error, Result};
 /// Complex numbers, as faer and num-complex have them.
 pub use faer::c64;
 pub use linear::Linear;
 pub use num_dual::{Dual64, DualNum, HyperDual64, HyperHyperDual64};
-pub use spectrum::{Spectrum, count_right_of, is_stable, rightmost_roots, root_near, roots_right_of};
+pub use spectrum::{
+    Spectrum, count_right_of, is_stable, rightmost_roots, root_near, roots_right_of,
+};
 pub use system::{Args, Bound, DynSystem, Scalar, System};

@@ -9,7 +9,13 @@ use crate::error::{Error, Result};
 
 /// Real or complex numbers.
 pub(crate) trait Field:
-    Copy + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self> + SubAssign + AddAssign
+    Copy
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + SubAssign
+    + AddAssign
 {
     const ZERO: Self;
     const ONE: Self;
@@ -44,7 +50,12 @@ pub(crate) struct Lu<T> {
 
 impl<T: Field> Lu<T> {
     pub(crate) fn new(n: usize) -> Self {
-        Self { n, a: vec![T::ZERO; n * n], rows: (0..n).collect(), odd: false }
+        Self {
+            n,
+            a: vec![T::ZERO; n * n],
+            rows: (0..n).collect(),
+            odd: false,
+        }
     }
 
     /// Factorises `a`; a zero pivot is kept (the determinant is then zero and `solve` gives infinities).
@@ -96,13 +107,6 @@ impl<T: Field> Lu<T> {
             d = d * self.a[k * self.n + k];
         }
         d
-    }
-
-    /// Smallest over largest pivot: zero for a singular matrix.
-    pub(crate) fn pivot_ratio(&self) -> f64 {
-        let pivots = (0..self.n).map(|k| self.a[k * self.n + k].size());
-        let (low, high) = pivots.fold((f64::INFINITY, 0.0_f64), |(l, h), p| (l.min(p), h.max(p)));
-        if high > 0.0 { low / high } else { 0.0 }
     }
 
     /// Solves A x = b.
@@ -159,7 +163,11 @@ pub(crate) fn solve(n: usize, a: &[f64], b: &[f64], what: &'static str) -> Resul
             *x = solution[(i, 0)];
         }
     }
-    if x.iter().all(|v| v.is_finite()) { Ok(x) } else { Err(Error::Singular { what }) }
+    if x.iter().all(|v| v.is_finite()) {
+        Ok(x)
+    } else {
+        Err(Error::Singular { what })
+    }
 }
 
 /// All eigenvalues of a real matrix stored row by row.
@@ -167,11 +175,17 @@ pub(crate) fn eigenvalues(n: usize, a: &[f64], what: &'static str) -> Result<Vec
     if a.iter().any(|v| !v.is_finite()) {
         return Err(Error::Eigenvalues(what));
     }
-    Mat::from_fn(n, n, |i, j| a[i * n + j]).eigenvalues().map_err(|_| Error::Eigenvalues(what))
+    Mat::from_fn(n, n, |i, j| a[i * n + j])
+        .eigenvalues()
+        .map_err(|_| Error::Eigenvalues(what))
 }
 
 /// Right and left null vectors of a nearly singular complex matrix, of unit length, by bordered inverse iteration.
-pub(crate) fn null_vectors(n: usize, a: &[c64], what: &'static str) -> Result<(Vec<c64>, Vec<c64>)> {
+pub(crate) fn null_vectors(
+    n: usize,
+    a: &[c64],
+    what: &'static str,
+) -> Result<(Vec<c64>, Vec<c64>)> {
     let scale = a.iter().fold(0.0_f64, |s, v| s.max(v.norm()));
     let mut shifted = a.to_vec();
     // a shift at rounding level keeps an exactly singular matrix solvable and does not move its null vector
@@ -190,7 +204,11 @@ pub(crate) fn null_vectors(n: usize, a: &[c64], what: &'static str) -> Result<(V
         normalise(&mut next);
         left.copy_from_slice(&next);
     }
-    if right.iter().chain(&left).all(|v| v.re.is_finite() && v.im.is_finite()) {
+    if right
+        .iter()
+        .chain(&left)
+        .all(|v| v.re.is_finite() && v.im.is_finite())
+    {
         Ok((right, left))
     } else {
         Err(Error::Singular { what })

@@ -23,9 +23,16 @@ impl Linear {
     /// If the sizes do not agree or a delay is negative: a programming error.
     #[must_use]
     pub fn new(n: usize, delays: Vec<f64>, matrices: Vec<Vec<f64>>) -> Self {
-        assert!(delays.len() == matrices.len() && matrices.iter().all(|a| a.len() == n * n), "sizes of the matrices");
+        assert!(
+            delays.len() == matrices.len() && matrices.iter().all(|a| a.len() == n * n),
+            "sizes of the matrices"
+        );
         assert!(delays.iter().all(|t| *t >= 0.0), "negative delay");
-        Self { n, delays, matrices }
+        Self {
+            n,
+            delays,
+            matrices,
+        }
     }
 
     /// The linearisation of `system` at the equilibrium `x`. A state-dependent delay is frozen at its value there, which is exact
@@ -46,14 +53,26 @@ impl Linear {
             for k in 0..n {
                 states[j * n + k].eps = 1.0;
                 let (now, past) = states.split_at(n);
-                Dual64::rhs(system, Args { x: now, past, p: &parameters }, &mut out);
+                Dual64::rhs(
+                    system,
+                    Args {
+                        x: now,
+                        past,
+                        p: &parameters,
+                    },
+                    &mut out,
+                );
                 states[j * n + k].eps = 0.0;
                 for i in 0..n {
                     matrix[i * n + k] = out[i].eps;
                 }
             }
         }
-        Self { n, delays, matrices }
+        Self {
+            n,
+            delays,
+            matrices,
+        }
     }
 
     /// Number of states.
@@ -101,7 +120,11 @@ impl Linear {
         delta.fill(c64::ZERO);
         derivative.fill(c64::ZERO);
         for (tau, a) in self.delays.iter().zip(&self.matrices) {
-            let e = if *tau == 0.0 { c64::ONE } else { (-lambda * *tau).exp() };
+            let e = if *tau == 0.0 {
+                c64::ONE
+            } else {
+                (-lambda * *tau).exp()
+            };
             let slope = e * *tau;
             for k in 0..a.len() {
                 if a[k] != 0.0 {
@@ -137,7 +160,9 @@ impl Linear {
         let mut v = vec![1.0; n];
         let mut best = f64::INFINITY;
         for _ in 0..60 {
-            let w: Vec<f64> = (0..n).map(|i| (0..n).map(|k| total[i * n + k] * v[k]).sum()).collect();
+            let w: Vec<f64> = (0..n)
+                .map(|i| (0..n).map(|k| total[i * n + k] * v[k]).sum())
+                .collect();
             let ratio = w.iter().zip(&v).map(|(a, b)| a / b).fold(0.0_f64, f64::max);
             let settled = ratio > 0.999 * best;
             best = best.min(ratio);
@@ -145,7 +170,11 @@ impl Linear {
                 break;
             }
             // averaging with the identity stops a periodic matrix from cycling; the floor keeps v positive
-            v = w.iter().zip(&v).map(|(a, b)| (a / best + b).max(1e-12 * b)).collect();
+            v = w
+                .iter()
+                .zip(&v)
+                .map(|(a, b)| (a / best + b).max(1e-12 * b))
+                .collect();
         }
         best
     }
@@ -160,12 +189,22 @@ pub(crate) struct Mode {
 
 impl Mode {
     pub(crate) fn conjugate(&self) -> Self {
-        Self { exponent: self.exponent.conj(), amplitude: self.amplitude.iter().map(c64::conj).collect() }
+        Self {
+            exponent: self.exponent.conj(),
+            amplitude: self.amplitude.iter().map(c64::conj).collect(),
+        }
     }
 
     /// The mode whose real part is this mode's imaginary part.
     fn turned(&self) -> Self {
-        Self { exponent: self.exponent, amplitude: self.amplitude.iter().map(|a| a * c64::new(0.0, -1.0)).collect() }
+        Self {
+            exponent: self.exponent,
+            amplitude: self
+                .amplitude
+                .iter()
+                .map(|a| a * c64::new(0.0, -1.0))
+                .collect(),
+        }
     }
 
     /// Real part of `amplitude[i] exp(exponent theta)` for a jet theta.
@@ -176,7 +215,11 @@ impl Mode {
         }
         let (sin, cos) = (theta * self.exponent.im).sin_cos();
         let wave = cos * a.re - sin * a.im;
-        if self.exponent.re == 0.0 { wave } else { wave * (theta * self.exponent.re).exp() }
+        if self.exponent.re == 0.0 {
+            wave
+        } else {
+            wave * (theta * self.exponent.re).exp()
+        }
     }
 }
 
@@ -206,16 +249,23 @@ impl Forms<'_> {
     /// B(u, v), the second derivative.
     pub(crate) fn second(&self, u: &Mode, v: &Mode) -> Vec<c64> {
         let p = self.parameters();
-        let (e1, e2) = (HyperDual64::new(0.0, 1.0, 0.0, 0.0), HyperDual64::new(0.0, 0.0, 1.0, 0.0));
+        let (e1, e2) = (
+            HyperDual64::new(0.0, 1.0, 0.0, 0.0),
+            HyperDual64::new(0.0, 0.0, 1.0, 0.0),
+        );
         let real = |u: &Mode, v: &Mode| -> Vec<f64> {
-            self.jet(&p, &|theta: HyperDual64, i| u.real_at(i, theta) * e1 + v.real_at(i, theta) * e2)
-                .iter()
-                .map(|s| s.eps1eps2)
-                .collect()
+            self.jet(&p, &|theta: HyperDual64, i| {
+                u.real_at(i, theta) * e1 + v.real_at(i, theta) * e2
+            })
+            .iter()
+            .map(|s| s.eps1eps2)
+            .collect()
         };
         let (ui, vi) = (u.turned(), v.turned());
         let (rr, ii, ri, ir) = (real(u, v), real(&ui, &vi), real(u, &vi), real(&ui, v));
-        (0..rr.len()).map(|k| c64::new(rr[k] - ii[k], ri[k] + ir[k])).collect()
+        (0..rr.len())
+            .map(|k| c64::new(rr[k] - ii[k], ri[k] + ir[k]))
+            .collect()
     }
 
     /// C(u, v, w), the third derivative.
@@ -232,18 +282,27 @@ impl Forms<'_> {
         };
         let (e1, e2, e3) = (unit(0), unit(1), unit(2));
         let real = |u: &Mode, v: &Mode, w: &Mode| -> Vec<f64> {
-            self.jet(&p, &|theta: HyperHyperDual64, i| u.real_at(i, theta) * e1 + v.real_at(i, theta) * e2 + w.real_at(i, theta) * e3)
-                .iter()
-                .map(|s| s.eps1eps2eps3)
-                .collect()
+            self.jet(&p, &|theta: HyperHyperDual64, i| {
+                u.real_at(i, theta) * e1 + v.real_at(i, theta) * e2 + w.real_at(i, theta) * e3
+            })
+            .iter()
+            .map(|s| s.eps1eps2eps3)
+            .collect()
         };
         let turned = [u.turned(), v.turned(), w.turned()];
         let straight = [u, v, w];
         let mut total = vec![c64::ZERO; self.x.len()];
         // (u_r + i u_i)(v_r + i v_i)(w_r + i w_i), term by term
         for mask in 0..8_usize {
-            let pick = |k: usize| if mask >> k & 1 == 1 { &turned[k] } else { straight[k] };
-            let power = [c64::ONE, c64::new(0.0, 1.0), -c64::ONE, c64::new(0.0, -1.0)][mask.count_ones() as usize];
+            let pick = |k: usize| {
+                if mask >> k & 1 == 1 {
+                    &turned[k]
+                } else {
+                    straight[k]
+                }
+            };
+            let power = [c64::ONE, c64::new(0.0, 1.0), -c64::ONE, c64::new(0.0, -1.0)]
+                [mask.count_ones() as usize];
             for (t, v) in total.iter_mut().zip(real(pick(0), pick(1), pick(2))) {
                 *t += power * v;
             }
@@ -253,14 +312,20 @@ impl Forms<'_> {
 
     /// d/da [ sum_j A_j exp(-lambda tau_j) ] q along a direction in (equilibrium, parameters): how the linear part moves.
     pub(crate) fn drift(&self, mode: &Mode, dx: &[f64], dp: &[f64]) -> Vec<c64> {
-        let p: Vec<HyperDual64> =
-            self.p.iter().zip(dp).map(|(v, d)| HyperDual64::new(*v, 0.0, *d, 0.0)).collect();
+        let p: Vec<HyperDual64> = self
+            .p
+            .iter()
+            .zip(dp)
+            .map(|(v, d)| HyperDual64::new(*v, 0.0, *d, 0.0))
+            .collect();
         let e1 = HyperDual64::new(0.0, 1.0, 0.0, 0.0);
         let real = |u: &Mode| -> Vec<f64> {
-            self.jet(&p, &|theta: HyperDual64, i| u.real_at(i, theta) * e1 + HyperDual64::new(0.0, 0.0, dx[i], 0.0))
-                .iter()
-                .map(|s| s.eps1eps2)
-                .collect()
+            self.jet(&p, &|theta: HyperDual64, i| {
+                u.real_at(i, theta) * e1 + HyperDual64::new(0.0, 0.0, dx[i], 0.0)
+            })
+            .iter()
+            .map(|s| s.eps1eps2)
+            .collect()
         };
         let (re, im) = (real(mode), real(&mode.turned()));
         re.iter().zip(&im).map(|(a, b)| c64::new(*a, *b)).collect()
@@ -268,7 +333,12 @@ impl Forms<'_> {
 }
 
 /// f(x, ..., x, p) with its Jacobian in (x, p\[free\]): one row an equation, n + free.len() columns.
-pub(crate) fn steady(system: &dyn DynSystem, x: &[f64], p: &[f64], free: &[usize]) -> (Vec<f64>, Vec<f64>) {
+pub(crate) fn steady(
+    system: &dyn DynSystem,
+    x: &[f64],
+    p: &[f64],
+    free: &[usize],
+) -> (Vec<f64>, Vec<f64>) {
     let n = x.len();
     let columns = n + free.len();
     let mut xs: Vec<Dual64> = x.iter().map(|v| Dual64::from_re(*v)).collect();
@@ -277,9 +347,17 @@ pub(crate) fn steady(system: &dyn DynSystem, x: &[f64], p: &[f64], free: &[usize
     let mut out = vec![Dual64::from_re(0.0); n];
     let mut jacobian = vec![0.0; n * columns];
     for k in 0..columns {
-        *(if k < n { &mut xs[k].eps } else { &mut ps[free[k - n]].eps }) = 1.0;
+        *(if k < n {
+            &mut xs[k].eps
+        } else {
+            &mut ps[free[k - n]].eps
+        }) = 1.0;
         constant(system, &xs, &ps, &mut work, &mut out);
-        *(if k < n { &mut xs[k].eps } else { &mut ps[free[k - n]].eps }) = 0.0;
+        *(if k < n {
+            &mut xs[k].eps
+        } else {
+            &mut ps[free[k - n]].eps
+        }) = 0.0;
         for i in 0..n {
             jacobian[i * columns + k] = out[i].eps;
         }

@@ -56,7 +56,8 @@ impl<'a> Determinant<'a> {
     /// (D, D'/D) at lambda, with D scaled by a positive number to stay in range.
     fn at(&mut self, lambda: c64) -> (c64, c64) {
         let n = self.linear.dimension();
-        self.linear.both_into(lambda, &mut self.delta, &mut self.derivative);
+        self.linear
+            .both_into(lambda, &mut self.delta, &mut self.derivative);
         if n == 2 {
             let (a, d) = (&self.delta, &self.derivative);
             let det = a[0] * a[3] - a[1] * a[2];
@@ -128,13 +129,22 @@ pub fn count_right_of(linear: &Linear, line: f64) -> Result<usize> {
     let bound = linear.root_bound(line);
     if bound == 0.0 {
         // nilpotent: all roots are zero
-        return if line == 0.0 { Err(Error::RootOnLine { line, omega: 0.0 }) } else { Ok(if line < 0.0 { n } else { 0 }) };
+        return if line == 0.0 {
+            Err(Error::RootOnLine { line, omega: 0.0 })
+        } else {
+            Ok(if line < 0.0 { n } else { 0 })
+        };
     }
     // beyond `end` every eigenvalue of lambda^-1 (lambda I - Delta) is small: the remaining turn is known
     let end = bound / (FRAC_PI_2 / n as f64).sin() * 1.01;
     let mut determinant = Determinant::new(linear);
     let turned = determinant
-        .turn(&|w| (c64::new(line, w), c64::new(0.0, 1.0)), 0.0, end, 1e-11 * bound)
+        .turn(
+            &|w| (c64::new(line, w), c64::new(0.0, 1.0)),
+            0.0,
+            end,
+            1e-11 * bound,
+        )
         .map_err(|omega| Error::RootOnLine { line, omega })?;
     let last = c64::new(line, end);
     let (d, _) = determinant.at(last);
@@ -169,7 +179,13 @@ pub fn roots_right_of(linear: &Linear, line: f64) -> Result<Spectrum> {
     let mut found = 0;
     for degree in degrees(linear) {
         let candidates = discretised(linear, degree)?;
-        let mut roots = polish(linear, candidates.into_iter().filter(|z| z.re > line - 0.5 * z.norm()).collect());
+        let mut roots = polish(
+            linear,
+            candidates
+                .into_iter()
+                .filter(|z| z.re > line - 0.5 * z.norm())
+                .collect(),
+        );
         roots.retain(|z| z.re > line);
         if roots.len() < counted {
             roots = with_multiplicity(linear, &roots);
@@ -179,7 +195,11 @@ pub fn roots_right_of(linear: &Linear, line: f64) -> Result<Spectrum> {
         }
         found = roots.len();
     }
-    Err(Error::CertificateFailed { found, counted, line })
+    Err(Error::CertificateFailed {
+        found,
+        counted,
+        line,
+    })
 }
 
 /// The `count` rightmost characteristic roots or a few more (a pair is not split), certified to be the rightmost.
@@ -187,7 +207,11 @@ pub fn roots_right_of(linear: &Linear, line: f64) -> Result<Spectrum> {
 /// # Errors
 /// [`Error::CertificateFailed`] when the count and the roots found disagree at every discretisation tried.
 pub fn rightmost_roots(linear: &Linear, count: usize) -> Result<Spectrum> {
-    let mut failure = Error::CertificateFailed { found: 0, counted: 0, line: f64::NAN };
+    let mut failure = Error::CertificateFailed {
+        found: 0,
+        counted: 0,
+        line: f64::NAN,
+    };
     for degree in degrees(linear) {
         let candidates = discretised(linear, degree)?;
         let polished = polish(linear, candidates);
@@ -196,7 +220,9 @@ pub fn rightmost_roots(linear: &Linear, count: usize) -> Result<Spectrum> {
         }
         // the line goes into the first gap after the wanted roots that is wide enough to count in
         let mut cut = count.max(1);
-        while cut < polished.len() && gap(&polished, cut) < 1e-6 * (1e-300 + polished[cut - 1].norm()) {
+        while cut < polished.len()
+            && gap(&polished, cut) < 1e-6 * (1e-300 + polished[cut - 1].norm())
+        {
             cut += 1;
         }
         let line = if cut < polished.len() {
@@ -220,7 +246,11 @@ pub fn rightmost_roots(linear: &Linear, count: usize) -> Result<Spectrum> {
         if roots.len() == counted {
             return Ok(Spectrum { roots, line });
         }
-        failure = Error::CertificateFailed { found: roots.len(), counted, line };
+        failure = Error::CertificateFailed {
+            found: roots.len(),
+            counted,
+            line,
+        };
     }
     Err(failure)
 }
@@ -233,7 +263,9 @@ fn gap(roots: &[c64], cut: usize) -> f64 {
 fn degrees(linear: &Linear) -> impl Iterator<Item = usize> {
     let n = linear.dimension();
     let delayed = linear.largest_delay() > 0.0;
-    [16, 32, 64, 128].into_iter().filter(move |d| (*d == 16 || n * d <= 1600) && (delayed || *d == 16))
+    [16, 32, 64, 128]
+        .into_iter()
+        .filter(move |d| (*d == 16 || n * d <= 1600) && (delayed || *d == 16))
 }
 
 /// Eigenvalues of the Chebyshev discretisation of the generator with polynomials of `degree`, by descending real part.
@@ -246,10 +278,18 @@ fn discretised(linear: &Linear, degree: usize) -> Result<Vec<c64>> {
     let size = n * nodes;
     let mut a = vec![0.0; size * size];
     let theta: Vec<f64> = (0..nodes)
-        .map(|k| if nodes == 1 { 0.0 } else { 0.5 * longest * ((PI * k as f64 / degree as f64).cos() - 1.0) })
+        .map(|k| {
+            if nodes == 1 {
+                0.0
+            } else {
+                0.5 * longest * ((PI * k as f64 / degree as f64).cos() - 1.0)
+            }
+        })
         .collect();
     let weights: Vec<f64> = (0..nodes)
-        .map(|k| (if k == 0 || k + 1 == nodes { 0.5 } else { 1.0 }) * if k % 2 == 0 { 1.0 } else { -1.0 })
+        .map(|k| {
+            (if k == 0 || k + 1 == nodes { 0.5 } else { 1.0 }) * if k % 2 == 0 { 1.0 } else { -1.0 }
+        })
         .collect();
     for (j, tau) in linear.delays().iter().enumerate() {
         let basis = barycentric(&theta, &weights, -tau);
@@ -287,9 +327,15 @@ fn discretised(linear: &Linear, degree: usize) -> Result<Vec<c64>> {
 /// Values of the Lagrange polynomials at `x` (barycentric form).
 pub(crate) fn barycentric(nodes: &[f64], weights: &[f64], x: f64) -> Vec<f64> {
     if let Some(hit) = nodes.iter().position(|t| *t == x) {
-        return (0..nodes.len()).map(|k| if k == hit { 1.0 } else { 0.0 }).collect();
+        return (0..nodes.len())
+            .map(|k| if k == hit { 1.0 } else { 0.0 })
+            .collect();
     }
-    let terms: Vec<f64> = nodes.iter().zip(weights).map(|(t, w)| w / (x - t)).collect();
+    let terms: Vec<f64> = nodes
+        .iter()
+        .zip(weights)
+        .map(|(t, w)| w / (x - t))
+        .collect();
     let sum: f64 = terms.iter().sum();
     terms.iter().map(|t| t / sum).collect()
 }
@@ -321,15 +367,30 @@ fn polish(linear: &Linear, candidates: Vec<c64>) -> Vec<c64> {
     let mut determinant = Determinant::new(linear);
     let mut roots: Vec<c64> = Vec::new();
     for z in candidates.into_iter().filter(|z| z.im >= 0.0) {
-        let Some(root) = newton(&mut determinant, z) else { continue };
+        let Some(root) = newton(&mut determinant, z) else {
+            continue;
+        };
         let tolerance = 1e-7 * root.norm().max(1e-6 * z.norm());
-        let root = if root.im.abs() < 1e-10 * root.norm() { c64::new(root.re, 0.0) } else { c64::new(root.re, root.im.abs()) };
+        let root = if root.im.abs() < 1e-10 * root.norm() {
+            c64::new(root.re, 0.0)
+        } else {
+            c64::new(root.re, root.im.abs())
+        };
         if !roots.iter().any(|r| (r - root).norm() <= tolerance) {
             roots.push(root);
         }
     }
     roots.sort_by(|a, b| b.re.total_cmp(&a.re).then(b.im.total_cmp(&a.im)));
-    roots.into_iter().flat_map(|r| if r.im == 0.0 { vec![r] } else { vec![r, r.conj()] }).collect()
+    roots
+        .into_iter()
+        .flat_map(|r| {
+            if r.im == 0.0 {
+                vec![r]
+            } else {
+                vec![r, r.conj()]
+            }
+        })
+        .collect()
 }
 
 /// Newton's method on det Delta: lambda - D/D'. It must stay in the neighbourhood of its start.
@@ -347,7 +408,10 @@ fn newton(determinant: &mut Determinant<'_>, start: c64) -> Option<c64> {
             return None;
         }
         let size = step.norm();
-        if size <= 1e-13 * z.norm() && size >= 0.5 * last || size <= 4e-16 * z.norm() || size < 1e-300 {
+        if size <= 1e-13 * z.norm() && size >= 0.5 * last
+            || size <= 4e-16 * z.norm()
+            || size < 1e-300
+        {
             return Some(z - step);
         }
         last = size;
@@ -375,7 +439,9 @@ fn with_multiplicity(linear: &Linear, roots: &[c64]) -> Vec<c64> {
             let e = c64::new(0.0, t).exp() * radius;
             (root + e, e * c64::new(0.0, 1.0))
         };
-        let count = determinant.turn(&circle, 0.0, TAU, 1e-9).map_or(1, |turned| (turned / TAU).round().max(1.0) as usize);
+        let count = determinant
+            .turn(&circle, 0.0, TAU, 1e-9)
+            .map_or(1, |turned| (turned / TAU).round().max(1.0) as usize);
         out.extend(std::iter::repeat_n(*root, count));
     }
     out

@@ -185,7 +185,11 @@ pub(crate) mod private {
     evaluate!(f64, rhs_f64, delay_f64);
     evaluate!(Dual64, rhs_dual, delay_dual);
     evaluate!(HyperDual64, rhs_hyper_dual, delay_hyper_dual);
-    evaluate!(HyperHyperDual64, rhs_hyper_hyper_dual, delay_hyper_hyper_dual);
+    evaluate!(
+        HyperHyperDual64,
+        rhs_hyper_hyper_dual,
+        delay_hyper_hyper_dual
+    );
 }
 
 /// Evaluates the system on a history: `history(theta, out)` gives the state at time theta <= 0 relative to now. Because theta is
@@ -210,7 +214,13 @@ pub(crate) fn evaluate<S: Scalar>(
 }
 
 /// f(x, x, ..., x, p), the right-hand side of a constant history.
-pub(crate) fn constant<S: Scalar>(system: &dyn DynSystem, x: &[S], p: &[S], work: &mut Vec<S>, out: &mut [S]) {
+pub(crate) fn constant<S: Scalar>(
+    system: &dyn DynSystem,
+    x: &[S],
+    p: &[S],
+    work: &mut Vec<S>,
+    out: &mut [S],
+) {
     work.clear();
     for _ in 0..system.delays() {
         work.extend_from_slice(x);
@@ -225,5 +235,7 @@ pub(crate) fn delays_at<S: Scalar>(system: &dyn DynSystem, x: &[S], p: &[S]) -> 
     for _ in 0..m {
         past.extend_from_slice(x);
     }
-    (0..m).map(|j| S::delay(system, j, Args { x, past: &past, p })).collect()
+    (0..m)
+        .map(|j| S::delay(system, j, Args { x, past: &past, p }))
+        .collect()
 }

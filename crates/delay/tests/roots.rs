@@ -2,7 +2,9 @@
 
 mod common;
 
-use ackclock_delay::{Linear, c64, count_right_of, equilibrium, is_stable, rightmost_roots, root_near, roots_right_of};
+use ackclock_delay::{
+    Linear, c64, count_right_of, equilibrium, is_stable, rightmost_roots, root_near, roots_right_of,
+};
 use common::{MackeyGlass, Neuron, Wright, close, close_complex};
 
 /// x' = -x(t - 1): the branches of Lambert's W at -1.
@@ -16,7 +18,11 @@ fn scalar_delay_has_the_roots_of_lambert_w() {
         c64::new(-2.6531919740, 13.9492083345),
     ];
     for (k, want) in want.iter().enumerate() {
-        close_complex(spectrum.roots[2 * k], *want, if k == 0 { 1e-14 } else { 1e-10 });
+        close_complex(
+            spectrum.roots[2 * k],
+            *want,
+            if k == 0 { 1e-14 } else { 1e-10 },
+        );
         close_complex(spectrum.roots[2 * k + 1], want.conj(), 1e-10);
     }
     assert_eq!(roots_right_of(&linear, -3.0).unwrap().roots.len(), 6);
@@ -51,7 +57,11 @@ fn a_double_root_is_counted_twice() {
 fn without_delay_the_roots_are_eigenvalues() {
     let linear = Linear::new(2, vec![0.0], vec![vec![0.0, 1.0, -2.0, -0.2]]);
     let spectrum = rightmost_roots(&linear, 2).unwrap();
-    close_complex(spectrum.roots[0], c64::new(-0.1, (2.0_f64 - 0.01).sqrt()), 1e-13);
+    close_complex(
+        spectrum.roots[0],
+        c64::new(-0.1, (2.0_f64 - 0.01).sqrt()),
+        1e-13,
+    );
     assert!(is_stable(&linear).unwrap());
 }
 
@@ -88,10 +98,24 @@ fn neuron_spectrum_at_the_double_hopf_point() {
     let p = [0.5, -1.0, 1.0, 0.2072962661, 0.2, 0.2, 8.6340742189];
     let linear = Linear::of(&Neuron, &[0.0, 0.0], &p);
     let spectrum = rightmost_roots(&linear, 10).unwrap();
-    let want = [(0.1284, 0.2509), (0.0, 0.9157115879), (0.0, 0.3287154066), (-0.0298, 1.0012), (-0.0662, 1.6968)];
-    let mut upper: Vec<c64> = spectrum.roots.iter().copied().filter(|z| z.im > 0.0).collect();
+    let want = [
+        (0.1284, 0.2509),
+        (0.0, 0.9157115879),
+        (0.0, 0.3287154066),
+        (-0.0298, 1.0012),
+        (-0.0662, 1.6968),
+    ];
+    let mut upper: Vec<c64> = spectrum
+        .roots
+        .iter()
+        .copied()
+        .filter(|z| z.im > 0.0)
+        .collect();
     for (re, im) in want {
-        let position = upper.iter().position(|z| (z - c64::new(re, im)).norm() < 1e-4).unwrap_or_else(|| panic!("{re} {im}: {upper:?}"));
+        let position = upper
+            .iter()
+            .position(|z| (z - c64::new(re, im)).norm() < 1e-4)
+            .unwrap_or_else(|| panic!("{re} {im}: {upper:?}"));
         upper.remove(position);
     }
     let on_axis = spectrum.roots.iter().filter(|z| z.re.abs() < 1e-9).count();
@@ -102,7 +126,11 @@ fn neuron_spectrum_at_the_double_hopf_point() {
 #[test]
 fn open_loop_of_the_aqm_plant() {
     let (n, c, r) = (60.0, 3750.0, 0.246);
-    let linear = Linear::new(2, vec![0.0], vec![vec![-2.0 * n / (r * r * c), 0.0, n / r, -1.0 / r]]);
+    let linear = Linear::new(
+        2,
+        vec![0.0],
+        vec![vec![-2.0 * n / (r * r * c), 0.0, n / r, -1.0 / r]],
+    );
     let roots = rightmost_roots(&linear, 2).unwrap().roots;
     close(roots[0].re, -0.528_785_8, 1e-7);
     close(roots[1].re, -4.065_040_7, 1e-7);

@@ -26,9 +26,9 @@ $(VENV)/.ready: $(SOURCES)
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --extras dev
 	@touch $@
 
-run: setup ## run the example at base round trips of 10 and 200 ms, summary on the screen, report in out/report.html
+run: setup ## run Compound over RED at round trips of 10 and 200 ms: summary here, report in out/report.html
 	@mkdir -p out
-	$(BIN)/ackclock run scenarios/compound-red.toml --set flows.rtt="10 ms" --set flows.rtt="200 ms" --report out/report.html
+	$(BIN)/ackclock run scenarios/compound-red.toml scenarios/compound-red-200ms.toml --report out/report.html
 
 rust-tools:
 	@cargo fmt --version >/dev/null 2>&1 || { echo "rustfmt is missing: rustup component add rustfmt"; exit 1; }

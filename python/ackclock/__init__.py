@@ -20,13 +20,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ._core import VERSION as __version__
+from . import _core
 from .errors import AckclockError, Diagnostic, Interrupted, RunError, ScenarioError
 from .scenario import Scenario, dumbbell, flows, load, loads, parking_lot
 from .simulate import list_algorithms, replicate, run, schema
 
 if TYPE_CHECKING:
     from .result import Replications, Result
+
+__version__ = _core.VERSION
 
 __all__ = [
     "AckclockError",

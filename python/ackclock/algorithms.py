@@ -19,14 +19,15 @@ Slow, but the way to try an idea. Put the class where a scenario built in Python
 ...     duration="5 s",
 ... )
 
-Anything callable that makes an object with these methods will do, `functools.partial` for parameters included. Every flow gets an
-object of its own, made without arguments; every link's AQM is called with a `Link`. Draw random numbers from `random` only, so that
-a seed gives the same run again. An exception stops the run: `ackclock.RunError` with the simulated time, caused by the exception.
+Anything callable that makes an object with these methods will do, `functools.partial` for parameters included. Every
+flow gets an object of its own, made without arguments; every link's AQM is called with a `Link`. Draw random numbers
+from `random` only, so that a seed gives the same run again. An exception stops the run: `ackclock.RunError` with the
+simulated time, caused by the exception.
 
-Optional methods of a congestion control: ``on_restart(now)`` after an idle time; ``pacing_rate()`` in segments per second, or None.
-Optional methods of an AQM: ``decides_at_dequeue()`` and ``dequeue(now, sojourn, packet, queue, random)``; ``next_timer()`` and
-``on_timer(now, queue, random)``; ``on_link_change(now, rate)``; ``observe()``, a dictionary with any of `average_packets`,
-`probability` and `adapted`, for traces.
+Optional methods of a congestion control: ``on_restart(now)`` after an idle time; ``pacing_rate()`` in segments per
+second, or None. Optional methods of an AQM: ``decides_at_dequeue()`` and ``dequeue(now, sojourn, packet, queue,
+random)``; ``next_timer()`` and ``on_timer(now, queue, random)``; ``on_link_change(now, rate)``; ``observe()``, a
+dictionary with any of `average_packets`, `probability` and `adapted`, for traces.
 """
 
 from __future__ import annotations
@@ -35,7 +36,18 @@ from typing import Literal, Protocol
 
 from ._core import Ack, Link, Packet, Queue, Random, Reduction, Window
 
-__all__ = ["Ack", "CongestionControl", "Link", "Packet", "Queue", "QueueManager", "Random", "Reduction", "Verdict", "Window"]
+__all__ = [
+    "Ack",
+    "CongestionControl",
+    "Link",
+    "Packet",
+    "Queue",
+    "QueueManager",
+    "Random",
+    "Reduction",
+    "Verdict",
+    "Window",
+]
 
 Verdict = Literal["accept", "mark", "drop"]
 """What to do with a packet. Only an ECN-capable one can be marked."""
@@ -51,8 +63,8 @@ class CongestionControl(Protocol):
         """
         Reduce.
 
-        For ``"loss"`` and ``"ecn"`` set `ssthresh` and `cwnd` to the window that is wanted at once; for ``"timeout"`` only
-        `ssthresh` counts, the window then starts again from one segment.
+        For ``"loss"`` and ``"ecn"`` set `ssthresh` and `cwnd` to the window that is wanted at once; for ``"timeout"``
+        only `ssthresh` counts, the window then starts again from one segment.
         """
 
 

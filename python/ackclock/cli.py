@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from . import _core
 from .errors import AckclockError, Interrupted, ScenarioError
 from .files import whole_file
-from .scenario import Scenario, _to_toml, load
+from .scenario import Scenario, load
 from .simulate import FlowTraces, Progress, list_algorithms, replicate, run, schema
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ exit codes: 0 done, 1 the run failed, 2 the input is wrong, 130 interrupted
 """
 
 
-class _Wrong(Exception):
+class _WrongInputError(Exception):
     """The input is wrong; the message says all."""
 
 
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command: Callable[[argparse.Namespace], None] = options.command
         command(options)
         sys.stdout.flush()
-    except (ScenarioError, _Wrong) as error:
+    except (ScenarioError, _WrongInputError) as error:
         return _fail(str(error), WRONG_INPUT)
     except Interrupted as error:
         return _fail(f"ackclock: {error}", INTERRUPTED)
@@ -104,7 +104,7 @@ def _parser() -> argparse.ArgumentParser:
         return made
 
     one = add("run", _run, "run a scenario packet by packet")
-    one.add_argument("file", metavar="FILE", type=Path, help="scenario in TOML (or JSON, by its suffix)")
+    one.add_argument("files", metavar="FILE", nargs="+", type=Path, help="scenario in TOML (or JSON, by its suffix)")
     one.add_argument(
         "--set",
         metavar="KEY=VALUE",
@@ -115,10 +115,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     one.add_argument("--seed", type=_count(0), help="seed in place of the scenario's")
     one.add_argument("--seeds", metavar="N", type=_count(1), help="N replications with seeds SEED, SEED + 1, ...")
-    one.add_argument("--threads", metavar="N", type=_count(1), help="threads for replications (default: one a processor)")
+    one.add_argument(
+        "--threads", metavar="N", type=_count(1), help="threads for replications (default: one a processor)"
+    )
     one.add_argument("--traces", metavar="OUT.parquet", type=Path, help="write traces of links and flows")
     one.add_argument(
-        "--trace-flows", metavar="N", type=_flows, help=f"trace the first N flows of each class, or all (default: {TRACED_FLOWS})"
+        "--trace-flows",
+        metavar="N",
+        type=_flows,
+        help=f"trace the first N flows of each class, or all (default: {TRACED_FLOWS})",
     )
     one.add_argument("--report", metavar="OUT.html", type=Path, help="write a report with figures")
     one.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
@@ -155,34 +160,38 @@ def _load(path: Path) -> Scenario:
     try:
         return load(path)
     except OSError as error:
-        raise _Wrong(f"{path}: {error.strerror}") from None
+        raise _WrongInputError(f"{path}: {error.strerror}") from None
 
 
 # run
 
 
 def _run(options: argparse.Namespace) -> None:
-    variants = _variants(_load(options.file), options.changes)
+    loaded = [(path, _load(path)) for path in options.files]
+    variants = [variant for path, scenario in loaded for variant in _variants(path, scenario, options.changes)]
+    labels = [label for label, _ in variants]
     with ExitStack() as outputs:
         # before the work, so that an unwritable place is found at once
         traces = _output(outputs, options.traces)
         report = _output(outputs, options.report)
-        results = [_simulate(scenario, options, label) for label, scenario in variants]
+        results = [_simulate(scenario, options) for _, scenario in variants]
         if traces:
-            _write_traces(traces, [label for label, _ in variants], results)
+            _write_traces(traces, labels, results)
         if report:
             from . import report as reports
 
-            flat = [result for entry in results for result in ([entry] if _is_single(entry) else entry)]
-            reports.write(report, results[0] if len(results) == 1 and not _is_single(results[0]) else flat, variants[0][1].name)
-        _print(options, [label for label, _ in variants], results)
+            reports.write(report, _shown(results), " · ".join(dict.fromkeys(scenario.name for _, scenario in loaded)))
+        _print(options, labels, results)
         sys.stdout.flush()
 
 
-def _is_single(result: Result | Replications) -> bool:
-    from .result import Result
+def _shown(results: Sequence[Result | Replications]) -> list[Result] | Replications:
+    """What a report shows: replications together, variants one by one."""
+    from .result import Replications, Result
 
-    return isinstance(result, Result)
+    if len(results) == 1 and isinstance(results[0], Replications):
+        return results[0]
+    return [one for entry in results for one in ([entry] if isinstance(entry, Result) else entry)]
 
 
 def _output(outputs: ExitStack, path: Path | None) -> Path | None:
@@ -191,26 +200,26 @@ def _output(outputs: ExitStack, path: Path | None) -> Path | None:
     try:
         return outputs.enter_context(whole_file(path))
     except OSError as error:
-        raise _Wrong(f"{path}: cannot be written: {error.strerror}") from None
+        raise _WrongInputError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def _variants(scenario: Scenario, changes: Sequence[str]) -> list[tuple[dict[str, Any], Scenario]]:
-    """The scenario with every combination of the values that keys were given."""
+def _variants(path: Path, scenario: Scenario, changes: Sequence[str]) -> list[tuple[dict[str, Any], Scenario]]:
+    """The scenario with every combination of the values that keys were given, and what tells them apart."""
     values: dict[str, list[Any]] = {}
     for change in changes:
         key, equals, text = change.partition("=")
         if not equals:
-            raise _Wrong(f"--set {change}: must be KEY=VALUE, such as flows.rtt=10ms")
+            raise _WrongInputError(f"--set {change}: must be KEY=VALUE, such as flows.rtt=10ms")
         values.setdefault(key.strip(), []).append(_value(text.strip()))
     if not values:
-        return [({}, scenario)]
+        return [({"file": str(path), "set": {}}, scenario)]
     variants = []
     for combination in product(*values.values()):
-        label = dict(zip(values, combination, strict=True))
+        chosen = dict(zip(values, combination, strict=True))
         try:
-            variants.append((label, scenario.with_(label)))
+            variants.append(({"file": str(path), "set": chosen}, scenario.with_(chosen)))
         except KeyError as error:
-            raise _Wrong(f"--set {error.args[0]}") from None
+            raise _WrongInputError(f"--set {error.args[0]}") from None
     return variants
 
 
@@ -222,7 +231,7 @@ def _value(text: str) -> Any:
         return text
 
 
-def _simulate(scenario: Scenario, options: argparse.Namespace, label: Mapping[str, Any]) -> Result | Replications:
+def _simulate(scenario: Scenario, options: argparse.Namespace) -> Result | Replications:
     wanted = bool(options.traces or options.report)
     traced: FlowTraces = options.trace_flows if options.trace_flows is not None else TRACED_FLOWS
     common: dict[str, Any] = {
@@ -231,18 +240,16 @@ def _simulate(scenario: Scenario, options: argparse.Namespace, label: Mapping[st
         "trace_flows": traced if wanted else None,
         "general": options.general,
     }
-    with _progress(scenario, options.seeds or 1, _label(label)) as progress:
+    with _progress(scenario, options.seeds or 1) as progress:
         if options.seeds is None:
             return run(scenario, progress=progress, **common)
         return replicate(scenario, options.seeds, threads=options.threads, progress=progress, **common)
 
 
-def _label(label: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} = {value}" for key, value in label.items())
-
-
 @contextmanager
-def _progress(scenario: Scenario, count: int, label: str, stream: TextIO | None = None) -> Iterator[Callable[[Progress], None] | None]:
+def _progress(
+    scenario: Scenario, count: int, stream: TextIO | None = None
+) -> Iterator[Callable[[Progress], None] | None]:
     """A line on the terminal that is written over and over; nothing where there is no terminal."""
     stream = stream or sys.stderr
     if not stream.isatty():
@@ -252,7 +259,7 @@ def _progress(scenario: Scenario, count: int, label: str, stream: TextIO | None 
     end = _core.duration(scenario._checked)
 
     def show(progress: Progress) -> None:
-        stream.write("\r\x1b[K" + _progress_line(progress, end, count, time.monotonic() - begin, label))
+        stream.write("\r\x1b[K" + _progress_line(progress, end, count, time.monotonic() - begin))
         stream.flush()
 
     try:
@@ -262,9 +269,9 @@ def _progress(scenario: Scenario, count: int, label: str, stream: TextIO | None 
         stream.flush()
 
 
-def _progress_line(progress: Progress, end: float | None, count: int, elapsed: float, label: str) -> str:
+def _progress_line(progress: Progress, end: float | None, count: int, elapsed: float) -> str:
     done = sum(progress["times"])
-    parts = [label] if label else []
+    parts = []
     if count > 1:
         parts.append(f"{progress['finished']} of {count} replications")
     if end is None:
@@ -286,7 +293,7 @@ def _write_traces(path: Path, labels: list[dict[str, Any]], results: Sequence[Re
     for label, result in zip(labels, results, strict=True):
         table = result.to_arrow()
         if len(results) > 1:
-            table = table.add_column(0, "set", pa.array([json.dumps(label)] * len(table)).dictionary_encode())
+            table = table.add_column(0, "variant", pa.array([json.dumps(label)] * len(table)).dictionary_encode())
         tables.append(table)
     pq.write_table(pa.concat_tables(tables, promote_options="default"), path)
 
@@ -297,10 +304,10 @@ def _print(options: argparse.Namespace, labels: list[dict[str, Any]], results: S
         if len(trees) == 1:
             _print_json(trees[0])
         else:
-            _print_json({"variants": [{"set": label, **tree} for label, tree in zip(labels, trees, strict=True)]})
+            _print_json({"variants": [label | tree for label, tree in zip(labels, trees, strict=True)]})
         return
     for label, result in zip(labels, results, strict=True):
-        _print_summary(result, _label(label))
+        _print_summary(result, label["set"])
         if options.timing and result.timing is not None:
             timing = result.timing
             print(
@@ -313,10 +320,12 @@ def _print_json(tree: object) -> None:
     print(json.dumps(tree, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def _print_summary(result: Result | Replications, label: str) -> None:
+def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) -> None:
     from .result import Result, overview
 
-    title = result.name + (f" with {label}" if label else "")
+    title = result.name
+    if changes:
+        title += " with " + ", ".join(f"{key} = {value}" for key, value in changes.items())
     if isinstance(result, Result):
         begin, end = result.window
         print(f"{title}: seed {result.seed}, measured from {begin:g} s to {end:g} s\n")
@@ -349,11 +358,11 @@ def _text_table(table: pd.DataFrame) -> str:
 
 
 def _check(options: argparse.Namespace) -> None:
-    tree = _load(options.file).canonical
+    scenario = _load(options.file)
     if options.json:
-        _print_json(tree)
+        _print_json(scenario.canonical)
     else:
-        print(_to_toml(tree), end="")
+        print(_core.to_toml(scenario._checked), end="")
 
 
 def _list(options: argparse.Namespace) -> None:
@@ -375,7 +384,7 @@ def _list(options: argparse.Namespace) -> None:
         names = [str(entry["kind"]) for group in algorithms.values() for entry in group]
         near = difflib.get_close_matches(options.name, names, 1)
         hint = f'; did you mean "{near[0]}"?' if near else ""
-        raise _Wrong(f'there is no algorithm "{options.name}"{hint} there are: {", ".join(names)}')
+        raise _WrongInputError(f'there is no algorithm "{options.name}"{hint} there are: {", ".join(names)}')
     if options.json:
         _print_json(found[0] if len(found) == 1 else found)
         return

@@ -15,8 +15,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     Give a temporary path beside `path`, renamed to it if all goes well and removed if not.
 
-    The temporary file is made at once, so that an unwritable place is found before the work and not after it. Devices and
-    pipes are written directly.
+    The temporary file is made at once, so that an unwritable place is found before the work and not after it. Devices
+    and pipes are written directly.
     """
     final = Path(path)
     if _is_special(final):

@@ -1,7 +1,8 @@
 """
 Results of the packet engine: tables, traces, summaries.
 
-Times are in seconds, rates in bit/s, windows in packets. Everything is measured inside the measurement window unless it says so.
+Times are in seconds, rates in bit/s, windows in packets. Everything is measured inside the measurement window unless
+it says so.
 """
 
 from __future__ import annotations
@@ -79,7 +80,14 @@ class Result:
     """
 
     def __init__(
-        self, raw: Raw, scenario: dict[str, Any], *, seed: int, version: str, toml: str | None = None, timing: Timing | None = None
+        self,
+        raw: Raw,
+        scenario: dict[str, Any],
+        *,
+        seed: int,
+        version: str,
+        toml: str | None = None,
+        timing: Timing | None = None,
     ) -> None:
         self._raw = raw
         self._scenario = scenario
@@ -146,12 +154,14 @@ class Result:
 
     @cached_property
     def flows(self) -> pd.DataFrame:
-        """One row a flow; `class` is the name of its class. `completion` is NaN unless a finite transfer is finished."""
+        """One row a flow; `class` is the name of its class. `completion`: NaN unless a finite transfer finished."""
         import pandas as pd
 
         table = pd.DataFrame(dict(self._raw["flows"]))
         names = [entry["name"] for entry in self._scenario["flows"]]
-        table["class"] = pd.Categorical.from_codes(self._raw["flows"]["class"].astype(np.int64), categories=names)
+        table["class"] = pd.Categorical.from_codes(
+            self._raw["flows"]["class"].astype(np.int64), categories=pd.Index(names)
+        )
         table.index.name = "flow"
         return table
 
@@ -181,12 +191,12 @@ class Result:
 
     @property
     def delay_histograms(self) -> dict[str, tuple[NDArray[np.float64], NDArray[np.uint64]]]:
-        """Sojourn times in each link's queue: upper edges of the bins (s) and packets in them; empty bins are left out."""
+        """Sojourn times in each link's queue: upper edges of the bins (s), packets in them; empty bins are left out."""
         return {link["name"]: (link["delay_edges"], link["delay_counts"]) for link in self._raw["links"]}
 
     @cached_property
     def traces(self) -> xr.Dataset:
-        """What was sampled over time, with dimensions `link` or `flow`, and `time`. Empty unless traces were asked for."""
+        """What was sampled over time; dimensions `link` or `flow`, and `time`. Empty unless traces were asked for."""
         import xarray as xr
 
         raw = self._raw["traces"]
@@ -203,7 +213,9 @@ class Result:
             "flow": ("flow", raw["flows"].astype(np.int64)),
             "flow_class": ("flow", of_flow),
         }
-        return xr.Dataset(data, coords=coordinates, attrs={"scenario": self.name, "seed": self.seed, "interval": raw["interval"]})
+        return xr.Dataset(
+            data, coords=coordinates, attrs={"scenario": self.name, "seed": self.seed, "interval": raw["interval"]}
+        )
 
     def to_arrow(self) -> pa.Table:
         """
@@ -279,8 +291,8 @@ class Result:
         """
         Return everything but traces, as one tree of plain values: what ``ackclock run --json`` prints.
 
-        The same scenario, seed and version give the same tree, unless `timing` is asked for. None stands where a quantity has
-        no value (no packets, no such transfers).
+        The same scenario, seed and version give the same tree, unless `timing` is asked for. None stands where a
+        quantity has no value (no packets, no such transfers).
         """
         tree: dict[str, Any] = {
             "scenario": self.name,
@@ -294,7 +306,7 @@ class Result:
         }
         if timing and self.timing is not None:
             tree["timing"] = {**self.timing, "events": self.events, "departures": self.departures}
-        return plain(tree)
+        return _plain_tree(tree)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save into a directory `path`: ``result.json``, ``flows.parquet`` and ``traces.parquet``."""
@@ -353,7 +365,7 @@ class Result:
         return plot.queue(self, link=link, ax=ax)
 
     def plot_windows(self, flows: Sequence[int] | None = None, *, ax: Axes | None = None) -> Axes:
-        """Draw the congestion windows of `flows` (default: those traced, up to a readable number) over time. Needs traces."""
+        """Draw the congestion windows of `flows` (default: a readable number of those traced). Needs traces."""
         from . import plot
 
         return plot.windows(self, flows=flows, ax=ax)
@@ -369,7 +381,8 @@ class Result:
         return f"<Result {self.name!r}, seed {self.seed}: {used}>"
 
     def _repr_html_(self) -> str:
-        head = f"<p><b>{html.escape(self.name)}</b>: seed {self.seed}, measured from {self.window[0]:g} s to {self.window[1]:g} s</p>"
+        begin, end = self.window
+        head = f"<p><b>{html.escape(self.name)}</b>: seed {self.seed}, measured from {begin:g} s to {end:g} s</p>"
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
         tables = [table.to_html(na_rep="", escape=True, border=0) for table in overview(self)]
         return head + "".join(tables) + (f"<ul>{notes}</ul>" if notes else "")
@@ -428,7 +441,7 @@ class Replications(Sequence[Result]):
         }
         if timing and self.timing is not None:
             tree["timing"] = dict(self.timing)
-        return plain(tree)
+        return _plain_tree(tree)
 
     def to_arrow(self) -> pa.Table:
         """Traces of all replications, told apart by their column `seed`."""
@@ -499,6 +512,10 @@ def flatten(tree: dict[str, Any], prefix: str = "") -> dict[str, float]:
     return numbers
 
 
+def _plain_tree(tree: dict[str, Any]) -> dict[str, Any]:
+    return {key: plain(value) for key, value in tree.items()}
+
+
 def plain(value: Any) -> Any:
     """Numbers of numpy and pandas as Python's own, and None in place of what JSON cannot say."""
     if isinstance(value, dict):
@@ -541,7 +558,9 @@ def _link_json(row: pd.Series[Any]) -> dict[str, Any]:
         "overflow_drops": "overflows",
         "marked_packets": "marks",
     }
-    return {key: float(row[column]) for key, column in keys.items()} | {key: int(row[column]) for key, column in counts.items()}
+    return {key: float(row[column]) for key, column in keys.items()} | {
+        key: int(row[column]) for key, column in counts.items()
+    }
 
 
 def _mean(values: NDArray[np.float64]) -> float:
@@ -577,15 +596,27 @@ def _raw_traces(table: pa.Table, head: dict[str, Any]) -> dict[str, Any]:
 
     raw: dict[str, Any] = {"interval": head["trace_interval"]}
     names = [link["name"] for link in head["links"]]
-    dtypes = {"queue_packets": np.uint32, "queue_bytes": np.uint64, "drops": np.uint64, "marks": np.uint64, "delivered": np.uint64}
+    dtypes = {
+        "queue_packets": np.uint32,
+        "queue_bytes": np.uint64,
+        "drops": np.uint64,
+        "marks": np.uint64,
+        "delivered": np.uint64,
+    }
     times = np.empty(0)
     for kind, columns in (("link", _LINK_TRACES), ("flow", _FLOW_TRACES)):
         rows = table.filter(pc.is_valid(table[kind]))
-        entities = [] if not len(rows) else pc.unique(rows[kind].cast(pa.string()) if kind == "link" else rows[kind]).to_pylist()
+        entities = (
+            []
+            if not len(rows)
+            else pc.unique(rows[kind].cast(pa.string()) if kind == "link" else rows[kind]).to_pylist()
+        )
         if entities:
             times = rows["time"].to_numpy()[: len(rows) // len(entities)]
         shape = (len(entities), len(rows) // len(entities) if entities else len(times))
-        raw[f"{kind}s"] = np.array([names.index(name) for name in entities] if kind == "link" else entities, dtype=np.uint64)
+        raw[f"{kind}s"] = np.array(
+            [names.index(name) for name in entities] if kind == "link" else entities, dtype=np.uint64
+        )
         for name in columns:
             values = rows[name].to_numpy().astype(dtypes.get(name, np.float64), copy=False)
             raw[f"{kind}_{name}"] = values.reshape(shape)

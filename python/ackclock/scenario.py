@@ -1,8 +1,8 @@
 """
 Scenarios: read from TOML or built in Python.
 
-A scenario is a tree of plain values with the keys of the TOML form; the compiled core checks it and fills in every default. The
-builders here only save typing: what they make can be written to TOML and read again.
+A scenario is a tree of plain values with the keys of the TOML form; the compiled core checks it and fills in every
+default. The builders here only save typing: what they make can be written to TOML and read again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Scenario:
     Parameters
     ----------
     tree
-        The scenario with the keys of the TOML form: ``{"scenario": {...}, "link": [...], "flows": [...], "change": [...]}``.
+        The scenario with the keys of the TOML form, such as ``{"scenario": {...}, "link": [...], "flows": [...]}``.
         A class in place of ``congestion`` or of a queue's ``aqm`` is a user's own algorithm; see `ackclock.algorithms`.
     origin
         What errors call the scenario.
@@ -66,9 +66,7 @@ class Scenario:
     @classmethod
     def _parse(cls, text: bytes, origin: str, form: str) -> Scenario:
         scenario = cls.__new__(cls)
-        # the core first: its errors name line and column
-        checked_text = text
-        _core.check(checked_text, origin, form)
+        # the core before the other parser: its errors name line, column and what is allowed
         scenario._set(text, origin, form, {}, {})
         scenario._tree = tomllib.loads(text.decode()) if form == "toml" else json.loads(text)
         return scenario
@@ -100,18 +98,18 @@ class Scenario:
         return int(self.canonical["scenario"]["seed"])
 
     def to_json(self, *, defaults: bool = True) -> str:
-        """JSON, with every default filled in unless `defaults` is false. A user's own algorithms appear by their names only."""
+        """JSON, with every default unless `defaults` is false. A user's own algorithms appear by their names only."""
         if defaults:
             return json.dumps(self.canonical, indent=2, ensure_ascii=False)
         return json.dumps(_without_classes(self._tree)[0], indent=2, ensure_ascii=False)
 
     def to_toml(self) -> str:
-        """TOML: the text that was read, else the tree. A user's own algorithms cannot be written."""
+        """TOML: the text that was read, else every key with its value. A user's own algorithms cannot be written."""
         if self._toml is not None:
             return self._toml
         if self._controllers or self._managers:
             raise ValueError("a scenario with algorithms written in Python cannot be put into TOML")
-        return _to_toml(self._tree)
+        return _core.to_toml(self._checked)
 
     def with_(self, changes: Mapping[str, Any]) -> Scenario:
         """
@@ -224,8 +222,8 @@ def dumbbell(
     flows
         One class (see `flows`) or several.
     reverse
-        Classes that send the other way, over a link ``bottleneck-reverse`` of the same kind. If there are any, the ACKs of both
-        directions share the queues with the other direction's data.
+        Classes that send the other way, over a link ``bottleneck-reverse`` of the same kind. If there are any, the ACKs
+        of both directions share the queues with the other direction's data.
     duration, name, scenario
         ``duration``, ``name`` and any other key of ``[scenario]``: ``measure``, ``seed``, ``sample``.
     change
@@ -315,14 +313,17 @@ def _name(algorithm: Callable[..., object]) -> str:
     return f"python:{getattr(function, '__qualname__', type(function).__qualname__)}"
 
 
-def _without_classes(tree: Mapping[str, Any]) -> tuple[Tree, dict[int, Callable[..., object]], dict[int, Callable[..., object]]]:
+def _without_classes(
+    tree: Mapping[str, Any],
+) -> tuple[Tree, dict[int, Callable[..., object]], dict[int, Callable[..., object]]]:
     """The tree without a user's own algorithms, and those by index of class and link."""
     plain = _copy(tree)
     controllers: dict[int, Callable[..., object]] = {}
     managers: dict[int, Callable[..., object]] = {}
     for index, entry in enumerate(_tables(plain, "flows")):
         if callable(entry.get("congestion")):
-            controllers[index] = entry.pop("congestion")
+            controllers[index] = entry["congestion"]
+            entry["congestion"] = "reno"  # a placeholder: the engine never sees it
     for index, entry in enumerate(_tables(plain, "link")):
         queue = entry.get("queue")
         if callable(queue):
@@ -377,34 +378,3 @@ def _item(place: Any, index: int, path: str) -> Any:
     if not isinstance(place, list) or index >= len(place):
         raise KeyError(f"{path}: there is no entry [{index}]")
     return place[index]
-
-
-def _to_toml(tree: Tree) -> str:
-    lines: list[str] = []
-    for key, value in tree.items():
-        if isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value):
-            for entry in value:
-                lines += ["", f"[[{_toml_key(key)}]]", *_toml_entries(entry)]
-        elif isinstance(value, dict):
-            lines += ["", f"[{_toml_key(key)}]", *_toml_entries(value)]
-        else:
-            lines.insert(0, f"{_toml_key(key)} = {_toml_value(value)}")
-    return "\n".join(lines).strip() + "\n"
-
-
-def _toml_entries(table: Tree) -> list[str]:
-    return [f"{_toml_key(key)} = {_toml_value(value)}" for key, value in table.items()]
-
-
-def _toml_key(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _toml_value(key)
-
-
-def _toml_value(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{ " + ", ".join(_toml_entries(value)) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_toml_value, value)) + "]"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return json.dumps(value)

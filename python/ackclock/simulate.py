@@ -83,8 +83,8 @@ def replicate(
     """
     Run a scenario `count` times, with seeds `seed`, `seed + 1`, ...
 
-    Each replication equals `run` with its seed; they do not depend on `threads` (default: as many as there are processors).
-    All other parameters and the errors are those of `run`.
+    Each replication equals `run` with its seed; they do not depend on `threads` (default: as many as there are
+    processors). All other parameters and the errors are those of `run`.
     """
     from .result import Replications
 

@@ -22,7 +22,7 @@ mod _core {
     #[pymodule_export]
     use super::user::{PyAck, PyLink, PyPacket, PyQueue, PyReduction, PyWindow, Random};
     #[pymodule_export]
-    use super::{check, duration, registry, run_scenario, schema};
+    use super::{check, duration, registry, run_scenario, schema, to_toml};
 
     /// Version of the compiled core.
     #[pymodule_export]
@@ -37,7 +37,7 @@ mod _core {
 #[pyfunction]
 fn check(py: Python<'_>, text: &[u8], origin: &str, form: &str) -> PyResult<String> {
     let parsed = match form {
-        "toml" => ackclock_scenario::parse_toml(text, origin),
+        "toml" => ackclock_scenario::parse(text, origin),
         "json" => ackclock_scenario::parse_json(text, origin),
         _ => {
             return Err(PyValueError::new_err(format!(
@@ -59,10 +59,16 @@ fn duration(py: Python<'_>, scenario: &str) -> PyResult<Option<f64>> {
     })
 }
 
+/// A checked scenario as TOML, with every default.
+#[pyfunction]
+fn to_toml(py: Python<'_>, scenario: &str) -> PyResult<String> {
+    Ok(ackclock_scenario::canonical_toml(&parse(py, scenario)?))
+}
+
 /// JSON Schema of scenarios.
 #[pyfunction]
 fn schema() -> String {
-    ackclock_scenario::schema()
+    ackclock_scenario::json_schema().to_string()
 }
 
 /// All registered algorithms with their parameters.
@@ -173,6 +179,7 @@ fn run_scenario<'py>(
             flows: flows.clone(),
         },
         seed: Some(seed),
+        abort: None,
     };
     refuse_beyond(py, &scenario, &options(0), threads.min(seeds.len()), memory)?;
 

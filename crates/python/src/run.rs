@@ -50,7 +50,7 @@ pub(crate) struct Standing {
 }
 
 const EVENTS_PER_STEP: u64 = 50_000;
-/// A Python call takes as long as a hundred events.
+/// A Python call takes as long as a hundred events; Ctrl-C must not wait for long.
 const EVENTS_PER_STEP_IN_PYTHON: u64 = 500;
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -131,8 +131,12 @@ impl Job<'_> {
         };
         let failed = || failure.take().map(|(at, error)| Stop::User(at, error));
 
-        let mut simulation =
-            Simulation::new(scenario, &self.options[index]).map_err(Stop::Engine)?;
+        let abort = own.is_some().then(|| failure.abort());
+        let options = Options {
+            abort,
+            ..self.options[index].clone()
+        };
+        let mut simulation = Simulation::new(scenario, &options).map_err(Stop::Engine)?;
         loop {
             if cancel.load(Ordering::Relaxed) {
                 return Err(Stop::Cancelled);

@@ -1,6 +1,6 @@
 //! A user's congestion control or AQM, written as a Python class, at work in the engine.
 //!
-//! The engine knows no exceptions: the first one is kept in [`Failure`], every later call does nothing, and the run stops soon after.
+//! The engine knows no exceptions: the first one is kept in [`Failure`], every later call does nothing, and the run stops.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,17 +8,26 @@ use ackclock_algorithms::aqm::{Aqm, LinkView, Observation, PacketView, QueueView
 use ackclock_algorithms::congestion::{Ack, CongestionControl, Reduction, Signal, Window};
 use ackclock_algorithms::registry::{ControllerFactory, ManagerFactory};
 use ackclock_algorithms::{Owner, Stream, Time};
+use ackclock_packet::Abort;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 /// The first exception that a user's algorithm raised, and when (simulated time, s).
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Failure(Arc<Mutex<Option<(f64, PyErr)>>>);
+pub(crate) struct Failure {
+    first: Arc<Mutex<Option<(f64, PyErr)>>>,
+    abort: Abort,
+}
 
 impl Failure {
+    /// What stops the engine when something fails.
+    pub(crate) fn abort(&self) -> Abort {
+        self.abort.clone()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Option<(f64, PyErr)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.first.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn happened(&self) -> bool {
@@ -35,6 +44,7 @@ impl Failure {
             return fallback;
         }
         Python::attach(call).unwrap_or_else(|error| {
+            self.abort.raise(now, error.to_string());
             self.lock().get_or_insert((now.seconds(), error));
             fallback
         })

@@ -3,34 +3,90 @@
 //! Units everywhere: windows and queues in packets, rates in packets/s, times in seconds. Every law is generic over [`Scalar`], so that
 //! the analyses differentiate it exactly, in states and in parameters.
 //!
-//! A sender with window w (packets) and round-trip time R gets x(t) = w(t - R) / R acknowledgements and congestion signals a second, of which a
-//! fraction p(t - R) are signals. Its window moves as
+//! A sender with window w (packets) and round-trip time R hears of x(t) = w(t - R) / R packets a second, of which a fraction
+//! p(t - R) was lost or marked. In the plainest case its window moves as
 //!
 //! dw/dt = ( i(w) (1 - p) - d(w) p ) x
 //!
 //! with i(w) = [`FluidTcp::increase`] and d(w) = [`FluidTcp::decrease`] (Raina and Wischik 2005; Manjunath and Raina, "Compound TCP with RED",
 //! equations (1) and (9)). Models that drop the factor 1 - p, or count a decrease from the peak of the window ([`round_average`]), are
-//! choices of the engine.
+//! choices of the engine: it states them by the rates in [`TcpInput`], or combines i(w) and d(w) itself.
 
 use crate::Scalar;
 use crate::aqm::LinkView;
 use crate::params::Parameters;
+
+/// What a sender's law may know of its path.
+#[derive(Clone, Copy, Debug)]
+pub struct Path<S = f64> {
+    /// Round-trip time now, queueing included, s.
+    pub rtt: S,
+    /// Round-trip time without queueing, s.
+    pub base_rtt: S,
+}
+
+/// What drives a sender.
+#[derive(Clone, Copy, Debug)]
+pub struct TcpInput<S = f64> {
+    /// Packets acknowledged without a congestion signal, packets/s: (1 - p) x.
+    pub acks: S,
+    /// Congestion signals, 1/s: p x.
+    pub signals: S,
+    /// The path.
+    pub path: Path<S>,
+}
 
 /// The fluid law of a congestion control in congestion avoidance; implemented by its parameters.
 pub trait FluidTcp: Parameters {
     /// The parameters over a scalar.
     type Over<S: Scalar>;
 
+    /// Where the law leaves something of the algorithm out: what, and whose model it is. `None` for an exact law.
+    const APPROXIMATION: Option<&'static str> = None;
+
     /// i(w): what one acknowledgement adds to the window `window`, packets.
-    fn increase<S: Scalar>(params: &Self::Over<S>, window: S) -> S;
+    fn increase<S: Scalar>(params: &Self::Over<S>, window: S, path: &Path<S>) -> S;
 
     /// d(w): what one congestion signal takes from the window `window`, packets.
     fn decrease<S: Scalar>(params: &Self::Over<S>, window: S) -> S;
 
-    /// Window (packets) below which the sender really follows Reno's i(w) = 1 / w instead of [`FluidTcp::increase`]; zero if it never does.
-    /// The papers' smooth models leave it out: whether to follow it is the engine's choice.
-    fn reno_below<S: Scalar>(_params: &Self::Over<S>) -> S {
+    /// Window (packets) below which the sender really grows and shrinks by another law, that of [`FluidTcp::small_window`]; zero if it never does.
+    /// The papers' smooth models leave this out: whether to follow it is the engine's choice.
+    fn small_below<S: Scalar>(_params: &Self::Over<S>, _path: &Path<S>) -> S {
         S::from_f64(0.0)
+    }
+
+    /// i(w) and d(w) of small windows; Reno's unless it says otherwise.
+    fn small_window<S: Scalar>(_params: &Self::Over<S>, window: S) -> (S, S) {
+        (S::from_f64(1.0) / window, window * 0.5)
+    }
+
+    /// What its state variables are, with their units. More than the window alone for senders with a memory; then [`FluidTcp::derivative`] is the better
+    /// law, and i(w) and d(w) are its quasi-static approximation.
+    fn state_names<S: Scalar>(_params: &Self::Over<S>) -> &'static [&'static str] {
+        &["window (packets)"]
+    }
+
+    /// The window in a state, packets.
+    fn window<S: Scalar>(_params: &Self::Over<S>, state: &[S]) -> S {
+        state[0]
+    }
+
+    /// A state with window `window` from which an engine can start or search an equilibrium, written to `state`.
+    fn start<S: Scalar>(_params: &Self::Over<S>, window: S, _path: &Path<S>, state: &mut [S]) {
+        state[0] = window;
+    }
+
+    /// Writes the time derivative of each state variable (per second) to `rate`.
+    fn derivative<S: Scalar>(
+        params: &Self::Over<S>,
+        input: &TcpInput<S>,
+        state: &[S],
+        rate: &mut [S],
+    ) {
+        let window = state[0];
+        let gain = Self::increase(params, window, &input.path) * input.acks;
+        rate[0] = gain - Self::decrease(params, window) * input.signals;
     }
 }
 
@@ -119,6 +175,9 @@ pub enum QueueModel {
 pub trait FluidAqm: Parameters {
     /// The parameters over a scalar.
     type Over<S: Scalar>;
+
+    /// Where the law leaves something of the algorithm out: what, and whose model it is. `None` for an exact law.
+    const APPROXIMATION: Option<&'static str> = None;
 
     /// The same parameters with everything settled that depends on the link ("auto" words become numbers).
     #[must_use]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::aqm::{Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict};
 use crate::congestion::{Ack, CongestionAlgorithm, CongestionControl, Reduction, Window};
-use crate::fluid::{AqmInput, FluidAqm, FluidTcp, QueueModel};
+use crate::fluid::{AqmInput, FluidAqm, FluidTcp, Path, QueueModel, TcpInput};
 use crate::params::Fault;
 use crate::{ParameterSpec, Parameters, Scalar, Stream, Time, Value, ValueError};
 
@@ -39,12 +39,14 @@ pub struct Meta {
     pub parameters: &'static [ParameterSpec],
     /// Whether it has a fluid law, so that the fluid, mean-field and stability engines know it.
     pub has_fluid: bool,
+    /// What its fluid law leaves out, and whose model it is; `None` for an exact law or none at all.
+    pub approximation: Option<&'static str>,
     /// For congestion control: whether it reacts to ECN marks. For an AQM: whether it can mark.
     pub ecn: bool,
 }
 
 impl Meta {
-    const fn new(about: &About, parameters: &'static [ParameterSpec], has_fluid: bool) -> Self {
+    const fn new(about: &About, parameters: &'static [ParameterSpec]) -> Self {
         let About {
             kind,
             title,
@@ -58,8 +60,21 @@ impl Meta {
             summary,
             citation,
             parameters,
-            has_fluid,
+            has_fluid: false,
+            approximation: None,
             ecn,
+        }
+    }
+
+    const fn with_fluid(
+        about: &About,
+        parameters: &'static [ParameterSpec],
+        approximation: Option<&'static str>,
+    ) -> Self {
+        Self {
+            has_fluid: true,
+            approximation,
+            ..Self::new(about, parameters)
         }
     }
 }
@@ -131,11 +146,11 @@ macro_rules! registry {
     ) => {
         registry!(@spec
             CongestionSpec, ControllerFactory, "A congestion control and its parameters.",
-            congestion: $($fluid_tcp($fluid_tcp_params) true,)* $($tcp($tcp_params) false,)*
+            congestion: $($fluid_tcp($fluid_tcp_params) [FluidTcp],)* $($tcp($tcp_params) [],)*
         );
         registry!(@spec
             AqmSpec, ManagerFactory, "An AQM and its parameters.",
-            aqms: $($fluid_aqm($fluid_aqm_params) true,)* $($aqm($aqm_params) false,)*
+            aqms: $($fluid_aqm($fluid_aqm_params) [FluidAqm],)* $($aqm($aqm_params) [],)*
         );
 
         impl CongestionSpec {
@@ -204,14 +219,16 @@ macro_rules! registry {
 
         impl<S: Scalar> TcpLaw<S> {
             /// i(w): see [`FluidTcp::increase`].
+            #[must_use]
             #[inline]
-            pub fn increase(&self, window: S) -> S {
+            pub fn increase(&self, window: S, path: &Path<S>) -> S {
                 match self {
-                    $(Self::$fluid_tcp(params) => <crate::congestion::$fluid_tcp_params as FluidTcp>::increase(params, window),)*
+                    $(Self::$fluid_tcp(params) => <crate::congestion::$fluid_tcp_params as FluidTcp>::increase(params, window, path),)*
                 }
             }
 
             /// d(w): see [`FluidTcp::decrease`].
+            #[must_use]
             #[inline]
             pub fn decrease(&self, window: S) -> S {
                 match self {
@@ -219,11 +236,57 @@ macro_rules! registry {
                 }
             }
 
-            /// Window below which the sender grows and shrinks as Reno: see [`FluidTcp::reno_below`].
+            /// See [`FluidTcp::small_below`].
             #[must_use]
-            pub fn reno_below(&self) -> S {
+            #[inline]
+            pub fn small_below(&self, path: &Path<S>) -> S {
                 match self {
-                    $(Self::$fluid_tcp(params) => <crate::congestion::$fluid_tcp_params as FluidTcp>::reno_below(params),)*
+                    $(Self::$fluid_tcp(params) => <crate::congestion::$fluid_tcp_params as FluidTcp>::small_below(params, path),)*
+                }
+            }
+
+            /// See [`FluidTcp::small_window`].
+            #[must_use]
+            #[inline]
+            pub fn small_window(&self, window: S) -> (S, S) {
+                match self {
+                    $(Self::$fluid_tcp(params) => <crate::congestion::$fluid_tcp_params as FluidTcp>::small_window(params, window),)*
+                }
+            }
+
+            /// See [`FluidTcp::state_names`].
+            #[must_use]
+            #[inline]
+            pub fn state_names(&self) -> &'static [&'static str] {
+                match self {
+                    $(Self::$fluid_tcp(params) => <crate::congestion::$fluid_tcp_params as FluidTcp>::state_names(params),)*
+                }
+            }
+
+            /// See [`FluidTcp::window`].
+            #[must_use]
+            #[inline]
+            pub fn window(&self, state: &[S]) -> S {
+                match self {
+                    $(Self::$fluid_tcp(params) => <crate::congestion::$fluid_tcp_params as FluidTcp>::window(params, state),)*
+                }
+            }
+
+            /// See [`FluidTcp::start`].
+
+            #[inline]
+            pub fn start(&self, window: S, path: &Path<S>, state: &mut [S]) {
+                match self {
+                    $(Self::$fluid_tcp(params) => <crate::congestion::$fluid_tcp_params as FluidTcp>::start(params, window, path, state),)*
+                }
+            }
+
+            /// See [`FluidTcp::derivative`].
+
+            #[inline]
+            pub fn derivative(&self, input: &TcpInput<S>, state: &[S], rate: &mut [S]) {
+                match self {
+                    $(Self::$fluid_tcp(params) => <crate::congestion::$fluid_tcp_params as FluidTcp>::derivative(params, input, state, rate),)*
                 }
             }
 
@@ -326,7 +389,7 @@ macro_rules! registry {
         }
     };
 
-    (@spec $spec:ident, $factory:ident, $doc:literal, $list:ident: $($name:ident($params:ident) $fluid:literal,)*) => {
+    (@spec $spec:ident, $factory:ident, $doc:literal, $list:ident: $($name:ident($params:ident) $fluid:tt,)*) => {
         #[doc = $doc]
         #[derive(Clone, Debug)]
         pub enum $spec {
@@ -341,7 +404,7 @@ macro_rules! registry {
         impl $spec {
             /// Every registered algorithm.
             pub const ALL: &'static [Meta] = &[
-                $(Meta::new(&<registry!(@path $spec $params)>::ABOUT, <registry!(@path $spec $params)>::SPEC, $fluid),)*
+                $(registry!(@meta $spec $params $fluid),)*
             ];
 
             /// The algorithm `kind` with the given parameters, and defaults for all others. Checks ranges and consistency.
@@ -419,6 +482,16 @@ macro_rules! registry {
         pub fn $list() -> &'static [Meta] {
             $spec::ALL
         }
+    };
+    (@meta $spec:ident $params:ident []) => {
+        Meta::new(&<registry!(@path $spec $params)>::ABOUT, <registry!(@path $spec $params)>::SPEC)
+    };
+    (@meta $spec:ident $params:ident [$fluid:ident]) => {
+        Meta::with_fluid(
+            &<registry!(@path $spec $params)>::ABOUT,
+            <registry!(@path $spec $params)>::SPEC,
+            <registry!(@path $spec $params) as $fluid>::APPROXIMATION,
+        )
     };
     (@module CongestionSpec) => { "congestion" };
     (@module AqmSpec) => { "aqm" };
@@ -553,6 +626,7 @@ registry! {
             Reno(RenoParams),
             Aimd(AimdParams),
             Compound(CompoundParams),
+            Cubic(CubicParams),
         }
         packets only {
         }

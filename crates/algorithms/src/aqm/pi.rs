@@ -67,6 +67,10 @@ impl AqmAlgorithm for PiParams {
 impl FluidAqm for PiParams {
     type Over<S: Scalar> = PiParams<S>;
 
+    const APPROXIMATION: Option<&'static str> = Some(
+        "in continuous time (Hollot, Misra, Towsley and Gong 2001): sampling adds a delay of about half a period",
+    );
+
     fn on_link(&self, _link: &LinkView) -> Self {
         *self
     }

@@ -36,6 +36,10 @@ impl AqmAlgorithm for ThresholdParams {
 impl FluidAqm for ThresholdParams {
     type Over<S: Scalar> = ThresholdParams<S>;
 
+    const APPROXIMATION: Option<&'static str> = Some(
+        "the queue follows the present rate of arrivals as an M/M/1 queue (Manjunath and Raina, section VI)",
+    );
+
     fn on_link(&self, _link: &LinkView) -> Self {
         *self
     }

@@ -1,7 +1,7 @@
 //! AIMD(alpha, beta): additive increase, multiplicative decrease.
 
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window};
-use crate::fluid::FluidTcp;
+use crate::fluid::{FluidTcp, Path};
 use crate::registry::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, parameters};
 
@@ -41,7 +41,7 @@ impl FluidTcp for AimdParams {
     type Over<S: Scalar> = AimdParams<S>;
 
     /// alpha / w: alpha packets over the w acknowledgements of a round trip.
-    fn increase<S: Scalar>(params: &AimdParams<S>, window: S) -> S {
+    fn increase<S: Scalar>(params: &AimdParams<S>, window: S, _path: &Path<S>) -> S {
         params.alpha / window
     }
 
@@ -78,7 +78,7 @@ impl CongestionControl for Aimd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::test::{ack, loss, random};
+    use crate::congestion::test::{PATH, ack, loss, random};
 
     const TFRC_LIKE: AimdParams = AimdParams {
         alpha: 0.2,
@@ -183,6 +183,6 @@ mod tests {
         let w: f64 = 100.0;
         let p = TFRC_LIKE.alpha * (1.0 + TFRC_LIKE.beta) / (2.0 * (1.0 - TFRC_LIKE.beta) * w * w);
         let fall = crate::fluid::round_average(w, AimdParams::decrease(&TFRC_LIKE, w));
-        assert!((fall * p / AimdParams::increase(&TFRC_LIKE, w) - 1.0).abs() < 1e-14);
+        assert!((fall * p / AimdParams::increase(&TFRC_LIKE, w, &PATH) - 1.0).abs() < 1e-14);
     }
 }

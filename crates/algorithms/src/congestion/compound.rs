@@ -14,7 +14,7 @@
 //! in the papers that analyse Compound.
 
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Signal, Window};
-use crate::fluid::FluidTcp;
+use crate::fluid::{FluidTcp, Path};
 use crate::registry::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, parameters};
 
@@ -62,8 +62,12 @@ impl CongestionAlgorithm for CompoundParams {
 impl FluidTcp for CompoundParams {
     type Over<S: Scalar> = CompoundParams<S>;
 
-    /// alpha w^(k - 1) (Manjunath and Raina, table I): the delay window at work, queues below gamma.
-    fn increase<S: Scalar>(params: &CompoundParams<S>, window: S) -> S {
+    const APPROXIMATION: Option<&'static str> = Some(
+        "without the retreat of the delay window from backlogs above gamma (Manjunath and Raina, table I)",
+    );
+
+    /// alpha w^(k - 1) (Manjunath and Raina, table I): queues below gamma.
+    fn increase<S: Scalar>(params: &CompoundParams<S>, window: S, _path: &Path<S>) -> S {
         params.alpha * window.pow(params.k - 1.0)
     }
 
@@ -72,8 +76,8 @@ impl FluidTcp for CompoundParams {
         params.beta * window
     }
 
-    /// (1 / alpha)^(1/k): below it the delay window stays shut.
-    fn reno_below<S: Scalar>(params: &CompoundParams<S>) -> S {
+    /// (1 / alpha)^(1/k): below it the delay window stays shut, and the loss window alone adds one packet a round trip.
+    fn small_below<S: Scalar>(params: &CompoundParams<S>, _path: &Path<S>) -> S {
         if params.k.re() > 0.0 {
             (-params.alpha.ln() / params.k).exp()
         } else {
@@ -83,6 +87,11 @@ impl FluidTcp for CompoundParams {
                 0.0
             })
         }
+    }
+
+    /// 1 / w and beta w.
+    fn small_window<S: Scalar>(params: &CompoundParams<S>, window: S) -> (S, S) {
+        (S::from_f64(1.0) / window, params.beta * window)
     }
 }
 
@@ -167,7 +176,7 @@ impl CongestionControl for Compound {
 mod tests {
     use super::*;
     use crate::Parameters as _;
-    use crate::congestion::test::{ack, loss, random};
+    use crate::congestion::test::{PATH, ack, loss, random};
 
     fn params() -> CompoundParams {
         CompoundParams::from_values(&[]).unwrap()
@@ -250,7 +259,7 @@ mod tests {
         assert_eq!((control.delay_window, window.cwnd), (0.0, 15.9));
         control.on_ack(&ack(1), &mut window, &mut random());
         assert_eq!(window.cwnd, 15.9 + 1.0 / 15.9);
-        assert!((CompoundParams::reno_below(&params()) - 16.0).abs() < 1e-12);
+        assert!((CompoundParams::small_below(&params(), &PATH) - 16.0).abs() < 1e-12);
     }
 
     #[test]
@@ -343,7 +352,7 @@ mod tests {
                 &mut random(),
             );
         }
-        let step = CompoundParams::increase(&params(), 81.0) * 81.0;
+        let step = CompoundParams::increase(&params(), 81.0, &PATH) * 81.0;
         assert!((window.cwnd - 81.0 - step).abs() < 0.04, "{}", window.cwnd);
     }
 
@@ -351,7 +360,7 @@ mod tests {
     fn fluid_equilibrium_of_the_paper() {
         // Manjunath and Raina, figure 2 at tau = 0.084834105 s, C = 100: w* = 8.6268585, p* = 0.016628075
         let (w, p) = (8.6268585, 0.016628075);
-        let balance = CompoundParams::increase(&params(), w) * (1.0 - p)
+        let balance = CompoundParams::increase(&params(), w, &PATH) * (1.0 - p)
             / (CompoundParams::decrease(&params(), w) * p);
         assert!((balance - 1.0_f64).abs() < 1e-7, "{balance}");
     }

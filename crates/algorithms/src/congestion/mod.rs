@@ -2,10 +2,12 @@
 
 mod aimd;
 mod compound;
+mod cubic;
 mod reno;
 
 pub use aimd::{Aimd, AimdParams};
 pub use compound::{Compound, CompoundParams};
+pub use cubic::{Cubic, CubicParams};
 pub use reno::RenoParams;
 
 use crate::registry::Algorithm;
@@ -128,7 +130,14 @@ pub(crate) mod test {
     //! What unit tests of congestion controls need.
 
     use super::{Ack, Reduction, Signal};
+    use crate::fluid::Path;
     use crate::{Owner, Stream, Time};
+
+    /// A path of 100 ms.
+    pub(crate) const PATH: Path = Path {
+        rtt: 0.1,
+        base_rtt: 0.1,
+    };
 
     /// An ACK of `acked` segments, 10 ms after nothing happened.
     pub(crate) fn ack(acked: u32) -> Ack {

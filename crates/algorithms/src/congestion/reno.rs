@@ -1,7 +1,7 @@
 //! TCP Reno's congestion control: AIMD(1, 0.5).
 
 use super::{Aimd, AimdParams, CongestionAlgorithm};
-use crate::fluid::FluidTcp;
+use crate::fluid::{FluidTcp, Path};
 use crate::registry::{About, Algorithm};
 use crate::{Scalar, parameters};
 
@@ -41,8 +41,8 @@ impl FluidTcp for RenoParams {
     type Over<S: Scalar> = RenoParams<S>;
 
     /// 1 / w.
-    fn increase<S: Scalar>(_params: &RenoParams<S>, window: S) -> S {
-        AimdParams::increase(&aimd(), window)
+    fn increase<S: Scalar>(_params: &RenoParams<S>, window: S, path: &Path<S>) -> S {
+        AimdParams::increase(&aimd(), window, path)
     }
 
     /// w / 2.
@@ -54,7 +54,7 @@ impl FluidTcp for RenoParams {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::test::{ack, loss, random};
+    use crate::congestion::test::{PATH, ack, loss, random};
     use crate::congestion::{CongestionControl as _, Window};
 
     #[test]
@@ -82,8 +82,8 @@ mod tests {
         let p: f64 = 0.01;
         let w = (2.0 * (1.0 - p) / p).sqrt();
         let params = RenoParams::default();
-        let balance =
-            RenoParams::increase(&params, w) * (1.0 - p) - RenoParams::decrease(&params, w) * p;
+        let balance = RenoParams::increase(&params, w, &PATH) * (1.0 - p)
+            - RenoParams::decrease(&params, w) * p;
         assert!(balance.abs() < 1e-15);
     }
 }

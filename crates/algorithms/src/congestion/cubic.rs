@@ -1,0 +1,556 @@
+//! CUBIC, as RFC 9438 has it.
+//!
+//! In congestion avoidance the window follows W(t) = C (t - K)^3 + W_max over the time t since the present stage began, where W_max is the window before the
+//! last reduction and K the time at which W(t) is back there (section 4.2):
+//!
+//! - An ACK aims at W(t + RTT), held between cwnd and 1.5 cwnd, and adds (target - cwnd) / cwnd a segment (sections 4.2, 4.4, 4.5).
+//! - Where a Reno of equal loss rate would be ahead, it follows the estimate W_est of that (section 4.3), which grows by alpha / cwnd a segment with
+//!   alpha = 3 (1 - beta) / (1 + beta), and by Reno's own 1 / cwnd once it has reached the window before the last reduction.
+//! - A loss or mark leaves beta of the window in use (section 4.6). If the window had not come back to W_max, W_max is set lower still, to leave room for others
+//!   (fast convergence, section 4.7).
+//! - A stage begins at the first ACK in congestion avoidance after a reduction. Where cwnd then is not below W_max (slow start that found no loss), W_max is cwnd
+//!   and K zero; after a timeout always so (section 4.8).
+//! - Time in which the window is not used, or the connection idle, does not count (sections 4.2, 5.8).
+//!
+//! RTT is the smoothed one. Hybrid slow start (section 4.10) and the repair of spurious reductions (section 4.9) are not part of it.
+
+use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Signal, Window};
+use crate::fluid::{FluidTcp, Path, TcpInput};
+use crate::registry::{About, Algorithm};
+use crate::{Interval, Scalar, Stream, Time, parameters};
+
+parameters! {
+    /// Parameters of CUBIC.
+    pub struct CubicParams {
+        /// Scale of the cubic, segments/s^3 (C).
+        c: number = 0.4, in Interval::above(0.0), "RFC 9438, section 5";
+        /// Fraction of the window that remains after a reduction.
+        beta: number = 0.7, in Interval::inside(0.0, 1.0), "RFC 9438, section 4.6";
+        /// Whether a flow that is losing ground gives up some more of it.
+        fast_convergence: flag = true, "RFC 9438, section 4.7";
+        /// Whether it keeps up with Reno where that is faster.
+        reno_friendly: flag = true, "RFC 9438, section 4.3";
+    }
+}
+
+impl<S: Scalar> CubicParams<S> {
+    /// alpha of the AIMD(alpha, beta) that is as fast as Reno (section 4.3).
+    fn friendly_alpha(&self) -> S {
+        let one = S::from_f64(1.0);
+        (one - self.beta) * 3.0 / (one + self.beta)
+    }
+
+    /// (C / (1 - beta))^(1/3), s^-1 per cube root of a packet.
+    fn speed(&self) -> S {
+        (self.c / (S::from_f64(1.0) - self.beta)).powf(1.0 / 3.0)
+    }
+}
+
+impl Algorithm for CubicParams {
+    const ABOUT: About = About {
+        kind: "cubic",
+        title: "CUBIC",
+        summary: "Lets the window follow a cubic function of the time since the last loss, flat at the window of that loss; the default of Linux, macOS and Windows.",
+        citation: "L. Xu, S. Ha, I. Rhee, V. Goel and L. Eggert, CUBIC for fast and long-distance networks, RFC 9438 (2023)",
+        ecn: true,
+    };
+}
+
+impl CongestionAlgorithm for CubicParams {
+    type Controller = Cubic;
+
+    fn build(&self, _flow: u32) -> Cubic {
+        Cubic {
+            c: self.c,
+            beta: self.beta,
+            alpha: self.friendly_alpha(),
+            w_max: 0.0,
+            prior: 0.0,
+            origin: 0.0,
+            k: 0.0,
+            estimate: 0.0,
+            start: Time::NEVER,
+            last: Time::ZERO,
+            fast_convergence: self.fast_convergence,
+            reno_friendly: self.reno_friendly,
+        }
+    }
+}
+
+impl FluidTcp for CubicParams {
+    type Over<S: Scalar> = CubicParams<S>;
+
+    const APPROXIMATION: Option<&'static str> = Some(
+        "as a window with memory: W_max and the time since the last loss (Vardoyan, Hollot and Towsley 2018), without fast convergence; \
+         as i(w): the window at rest of that model (RFC 9438, section 5.1, has 2 % less)",
+    );
+
+    /// R (C / (1 - beta))^(1/3) (1 - beta) w^(-1/3): balances d(w) where a flow that sees w p / R signals a second just returns to
+    /// W_max from one to the next.
+    fn increase<S: Scalar>(params: &CubicParams<S>, window: S, path: &Path<S>) -> S {
+        path.rtt * params.speed() * (S::from_f64(1.0) - params.beta) * window.powf(-1.0 / 3.0)
+    }
+
+    /// (1 - beta) w.
+    fn decrease<S: Scalar>(params: &CubicParams<S>, window: S) -> S {
+        (S::from_f64(1.0) - params.beta) * window
+    }
+
+    /// Where both increases are equal: the Reno-friendly region of section 4.3.
+    fn small_below<S: Scalar>(params: &CubicParams<S>, path: &Path<S>) -> S {
+        if !params.reno_friendly {
+            return S::from_f64(0.0);
+        }
+        let cubic = path.rtt * params.speed() * (S::from_f64(1.0) - params.beta);
+        (params.friendly_alpha() / cubic).powf(1.5)
+    }
+
+    /// Those of AIMD(alpha, beta) with the alpha of section 4.3.
+    fn small_window<S: Scalar>(params: &CubicParams<S>, window: S) -> (S, S) {
+        (
+            params.friendly_alpha() / window,
+            (S::from_f64(1.0) - params.beta) * window,
+        )
+    }
+
+    fn state_names<S: Scalar>(_params: &CubicParams<S>) -> &'static [&'static str] {
+        &["W_max (packets)", "time since the last loss (s)"]
+    }
+
+    /// W = C (s - K)^3 + W_max with K = (W_max (1 - beta) / C)^(1/3).
+    fn window<S: Scalar>(params: &CubicParams<S>, state: &[S]) -> S {
+        let (w_max, since) = (state[0], state[1]);
+        let late = since - w_max.powf(1.0 / 3.0) / params.speed();
+        params.c * late * late * late + w_max
+    }
+
+    /// At rest at `window`: W_max is the window, and the time that of the return to it.
+    fn start<S: Scalar>(params: &CubicParams<S>, window: S, _path: &Path<S>, state: &mut [S]) {
+        state[0] = window;
+        state[1] = window.powf(1.0 / 3.0) / params.speed();
+    }
+
+    /// dW_max/dt = (W - W_max) signals, ds/dt = 1 - s signals.
+    fn derivative<S: Scalar>(
+        params: &CubicParams<S>,
+        input: &TcpInput<S>,
+        state: &[S],
+        rate: &mut [S],
+    ) {
+        rate[0] = (Self::window(params, state) - state[0]) * input.signals;
+        rate[1] = S::from_f64(1.0) - state[1] * input.signals;
+    }
+}
+
+/// CUBIC at work.
+#[derive(Clone, Copy, Debug)]
+pub struct Cubic {
+    c: f64,
+    beta: f64,
+    /// Increase of the Reno estimate below `prior`.
+    alpha: f64,
+    /// Window before the last reduction, after fast convergence; zero if there is none.
+    w_max: f64,
+    /// Window before the last reduction (cwnd_prior).
+    prior: f64,
+    /// W_max of this stage.
+    origin: f64,
+    k: f64,
+    /// What a Reno would have (W_est).
+    estimate: f64,
+    /// Start of the stage, moved on by the time that does not count; NEVER before it.
+    start: Time,
+    /// The last ACK of the stage.
+    last: Time,
+    fast_convergence: bool,
+    reno_friendly: bool,
+}
+
+impl Cubic {
+    fn begin_stage(&mut self, now: Time, cwnd: f64) {
+        self.start = now;
+        self.last = now;
+        self.estimate = cwnd;
+        if cwnd < self.w_max {
+            self.origin = self.w_max;
+            self.k = libm::cbrt((self.w_max - cwnd) / self.c);
+        } else {
+            self.origin = cwnd;
+            self.k = 0.0;
+        }
+    }
+
+    /// W at `t` seconds of the stage.
+    fn curve(&self, t: f64) -> f64 {
+        let late = t - self.k;
+        self.c * late * late * late + self.origin
+    }
+
+    /// The window after `acked` segments in congestion avoidance.
+    fn avoid(&mut self, acked: f64, srtt: f64, cwnd: f64) -> f64 {
+        let t = self.last.since(self.start).seconds();
+        if self.reno_friendly {
+            let alpha = if self.estimate >= self.prior {
+                1.0
+            } else {
+                self.alpha
+            };
+            self.estimate += alpha * acked / cwnd;
+            if self.curve(t) < self.estimate {
+                return cwnd.max(self.estimate);
+            }
+        }
+        let target = self.curve(t + srtt).clamp(cwnd, 1.5 * cwnd);
+        cwnd + (target - cwnd) * acked / cwnd
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
+        if window.in_slow_start() {
+            if !ack.cwnd_limited {
+                return;
+            }
+            let acked = window.slow_start(f64::from(ack.acked));
+            if !window.in_slow_start() {
+                self.begin_stage(ack.now, window.cwnd);
+                window.cwnd = self.avoid(acked, ack.srtt, window.cwnd);
+            }
+            return;
+        }
+        if self.start == Time::NEVER {
+            self.begin_stage(ack.now, window.cwnd);
+        }
+        if !ack.cwnd_limited {
+            self.start += ack.now.since(self.last);
+        }
+        self.last = ack.now;
+        if ack.cwnd_limited {
+            window.cwnd = self.avoid(f64::from(ack.acked), ack.srtt, window.cwnd);
+        }
+    }
+
+    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        let used = reduction.window_used;
+        self.w_max = if self.fast_convergence && used < self.w_max {
+            used * (1.0 + self.beta) / 2.0
+        } else {
+            used
+        };
+        self.prior = used;
+        self.start = Time::NEVER;
+        window.ssthresh = (self.beta * used).max(MIN_SSTHRESH);
+        if reduction.signal == Signal::Timeout {
+            // the next stage takes the window that slow start ends with as its W_max
+            self.w_max = 0.0;
+        } else {
+            window.cwnd = window.ssthresh;
+        }
+    }
+
+    fn on_restart(&mut self, now: Time) {
+        if self.start != Time::NEVER {
+            self.start += now.since(self.last);
+            self.last = now;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Parameters as _;
+    use crate::congestion::test::{PATH, ack, loss, random};
+
+    const RTT: f64 = 0.1;
+
+    fn params() -> CubicParams {
+        CubicParams::from_values(&[]).unwrap()
+    }
+
+    /// After a loss at `used` segments, with `before` as the W_max of earlier.
+    fn after_loss(before: f64, used: f64) -> (Cubic, Window) {
+        let mut control = Cubic {
+            w_max: before,
+            ..params().build(0)
+        };
+        let mut window = Window {
+            cwnd: used,
+            ssthresh: used,
+        };
+        control.on_congestion(&loss(used), &mut window);
+        (control, window)
+    }
+
+    /// ACKs of a full window over `seconds` in steps of `tick`, from `from`: `cwnd` per RTT. Returns the time of the last.
+    fn acks(control: &mut Cubic, window: &mut Window, from: f64, seconds: f64) -> f64 {
+        let mut now = from;
+        while now < from + seconds {
+            now += RTT / window.cwnd;
+            let ack = Ack {
+                now: Time::from_seconds(now),
+                srtt: RTT,
+                ..ack(1)
+            };
+            control.on_ack(&ack, window, &mut random());
+        }
+        now
+    }
+
+    #[test]
+    fn section_4_6_and_4_2_reduction_and_k() {
+        let (mut control, mut window) = after_loss(0.0, 1000.0);
+        assert_eq!(
+            window,
+            Window {
+                cwnd: 700.0,
+                ssthresh: 700.0
+            }
+        );
+        control.on_ack(
+            &Ack {
+                srtt: RTT,
+                ..ack(0)
+            },
+            &mut window,
+            &mut random(),
+        );
+        // K = ((1000 - 700) / 0.4)^(1/3), W(0) = cwnd, W(K) = W_max
+        assert!((control.k - 750.0_f64.cbrt()).abs() < 1e-12);
+        assert!((control.curve(0.0) - 700.0).abs() < 1e-9);
+        assert!((control.curve(control.k) - 1000.0).abs() < 1e-12);
+        assert!((control.curve(control.k + 5.0) - 1050.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn section_4_2_the_window_follows_the_curve() {
+        let (mut control, mut window) = after_loss(0.0, 1000.0);
+        control.reno_friendly = false;
+        let mut now = 0.0;
+        for _ in 0..13 {
+            now = acks(&mut control, &mut window, now, 1.0);
+            // the window trails W(t + RTT) by what it gains in a round
+            let (low, high) = (control.curve(now), control.curve(now + RTT));
+            assert!(
+                low - 1.0 < window.cwnd && window.cwnd < high + 1.0,
+                "{now}: {low} {} {high}",
+                window.cwnd
+            );
+        }
+        assert!(window.cwnd > 1010.0);
+    }
+
+    #[test]
+    fn section_4_4_one_ack_adds_its_share_of_the_way() {
+        let (mut control, mut window) = after_loss(0.0, 1000.0);
+        control.reno_friendly = false;
+        control.on_ack(
+            &Ack {
+                srtt: RTT,
+                ..ack(0)
+            },
+            &mut window,
+            &mut random(),
+        );
+        let later = Ack {
+            now: Time::from_seconds(2.0),
+            srtt: RTT,
+            ..ack(1)
+        };
+        control.on_ack(&later, &mut window, &mut random());
+        let target = 0.4 * (2.1 - 750.0_f64.cbrt()).powi(3) + 1000.0;
+        assert!((window.cwnd - 700.0 - (target - 700.0) / 700.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn section_4_2_the_target_is_at_most_half_more() {
+        let (mut control, mut window) = after_loss(0.0, 10.0);
+        control.reno_friendly = false;
+        control.on_ack(
+            &Ack {
+                srtt: RTT,
+                ..ack(0)
+            },
+            &mut window,
+            &mut random(),
+        );
+        let late = Ack {
+            now: Time::from_seconds(100.0),
+            srtt: RTT,
+            ..ack(1)
+        };
+        control.on_ack(&late, &mut window, &mut random());
+        assert!((window.cwnd - 7.5).abs() < 1e-12, "{}", window.cwnd); // 7 + (10.5 - 7) / 7
+    }
+
+    #[test]
+    fn section_4_3_reno_friendly_region() {
+        // 20 segments, 10 ms: the curve is slow, the estimate leads
+        let (mut control, mut window) = after_loss(0.0, 20.0);
+        let alpha = 3.0 * 0.3 / 1.7;
+        let mut now = Time::ZERO;
+        control.on_ack(
+            &Ack {
+                srtt: 0.01,
+                ..ack(0)
+            },
+            &mut window,
+            &mut random(),
+        );
+        let mut expected = 14.0;
+        for _ in 0..28 {
+            now += Time::from_seconds(0.01 / 14.0);
+            expected += alpha / expected;
+            control.on_ack(
+                &Ack {
+                    now,
+                    srtt: 0.01,
+                    ..ack(1)
+                },
+                &mut window,
+                &mut random(),
+            );
+        }
+        assert!(
+            (window.cwnd - expected).abs() < 1e-12,
+            "{} {expected}",
+            window.cwnd
+        );
+        // from the old window on it grows as Reno
+        control.estimate = 20.0;
+        window.cwnd = 20.0;
+        control.on_ack(
+            &Ack {
+                now,
+                srtt: 0.01,
+                ..ack(1)
+            },
+            &mut window,
+            &mut random(),
+        );
+        assert_eq!(window.cwnd, 20.05);
+    }
+
+    #[test]
+    fn section_4_7_fast_convergence() {
+        assert_eq!(after_loss(1000.0, 800.0).0.w_max, 680.0);
+        assert_eq!(after_loss(1000.0, 1200.0).0.w_max, 1200.0);
+        let mut slow = Cubic {
+            w_max: 1000.0,
+            fast_convergence: false,
+            ..params().build(0)
+        };
+        slow.on_congestion(
+            &loss(800.0),
+            &mut Window {
+                cwnd: 800.0,
+                ssthresh: 1.0,
+            },
+        );
+        assert_eq!(slow.w_max, 800.0);
+    }
+
+    #[test]
+    fn section_4_8_after_a_timeout_k_is_zero() {
+        let mut control = params().build(0);
+        let mut window = Window {
+            cwnd: 100.0,
+            ssthresh: 100.0,
+        };
+        control.on_congestion(
+            &Reduction {
+                signal: Signal::Timeout,
+                ..loss(100.0)
+            },
+            &mut window,
+        );
+        assert_eq!(window.ssthresh, 70.0);
+        window.cwnd = 69.0; // the endpoint starts from one; slow start is nearly done
+        control.on_ack(
+            &Ack {
+                srtt: RTT,
+                ..ack(2)
+            },
+            &mut window,
+            &mut random(),
+        );
+        assert_eq!((control.k, control.origin), (0.0, 70.0));
+        assert!(window.cwnd >= 70.0);
+    }
+
+    #[test]
+    fn slow_start_without_a_loss_starts_on_the_convex_side() {
+        let mut control = params().build(0);
+        let mut window = Window {
+            cwnd: 31.0,
+            ssthresh: 32.0,
+        };
+        control.on_ack(
+            &Ack {
+                srtt: RTT,
+                ..ack(1)
+            },
+            &mut window,
+            &mut random(),
+        );
+        assert_eq!((window.cwnd, control.k, control.origin), (32.0, 0.0, 32.0));
+    }
+
+    #[test]
+    fn section_5_8_time_that_is_not_used_does_not_count() {
+        let (mut control, mut window) = after_loss(0.0, 1000.0);
+        control.reno_friendly = false;
+        acks(&mut control, &mut window, 0.0, 1.0);
+        let (before, t) = (window.cwnd, control.last.since(control.start));
+        for second in 2..10 {
+            let ack = Ack {
+                now: Time::from_seconds(f64::from(second)),
+                srtt: RTT,
+                cwnd_limited: false,
+                ..ack(1)
+            };
+            control.on_ack(&ack, &mut window, &mut random());
+        }
+        assert_eq!(
+            (window.cwnd, control.last.since(control.start)),
+            (before, t)
+        );
+        control.on_restart(Time::from_seconds(100.0));
+        assert_eq!(control.last.since(control.start), t);
+    }
+
+    #[test]
+    fn fluid_models_agree_at_rest() {
+        let (params, w) = (params(), 200.0_f64);
+        let mut state = [0.0; 2];
+        CubicParams::start(&params, w, &PATH, &mut state);
+        assert!((CubicParams::window(&params, &state) - w).abs() < 1e-12);
+        let signals = 1.0 / state[1];
+        let input = TcpInput {
+            acks: w / PATH.rtt - signals,
+            signals,
+            path: PATH,
+        };
+        let mut rate = [1.0; 2];
+        CubicParams::derivative(&params, &input, &state, &mut rate);
+        assert!(rate.iter().all(|rate| rate.abs() < 1e-12), "{rate:?}");
+        // i(w) x = d(w) signals, with all packets counted as acknowledged
+        let (i, d) = (
+            CubicParams::increase(&params, w, &PATH),
+            CubicParams::decrease(&params, w),
+        );
+        assert!((i * w / PATH.rtt - d * signals).abs() < 1e-9);
+    }
+
+    #[test]
+    fn fluid_window_is_that_of_section_5_1_within_2_per_cent() {
+        // average window (C (3 + beta) / (4 (1 - beta)))^(1/4) (R / p)^(3/4)
+        let (params, p) = (params(), 1e-4_f64);
+        let standard = (0.4 * 3.7 / (4.0 * 0.3)).powf(0.25) * (PATH.rtt / p).powf(0.75);
+        let w = standard / (3.7_f64 / 4.0).powf(0.25);
+        let balance =
+            CubicParams::increase(&params, w, &PATH) / (CubicParams::decrease(&params, w) * p);
+        assert!((balance - 1.0).abs() < 1e-12, "{balance}");
+        assert!((w / standard - 1.0).abs() < 0.02);
+    }
+}

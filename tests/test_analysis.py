@@ -279,6 +279,15 @@ def test_a_sine_between_empty_and_twice_its_mean_is_the_limit_of_stable() -> Non
     assert not analysis.is_stable(50.0, 1.001 * 50 * analysis.STABLE_DEVIATION)
 
 
+def test_a_queue_that_oscillates_is_not_stable_however_little_it_deviates() -> None:
+    t = np.arange(0, 60, 0.05)
+    oscillating = analysis.is_oscillating(100 + 40 * np.sin(2 * np.pi * t / 3), 0.05)
+    verdict = analysis.is_stable(100.0, 28.0, oscillating)
+    assert not verdict
+    assert "it oscillates, and deviates by 28% of its mean" in verdict.sentence
+    assert analysis.is_stable(100.0, 28.0)
+
+
 def test_an_empty_queue_is_called_empty() -> None:
     verdict = analysis.is_stable(0.0, 0.0)
     assert math.isnan(verdict.value)

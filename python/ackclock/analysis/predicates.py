@@ -33,27 +33,6 @@ class Verdict:
         return self.holds
 
 
-def is_stable(mean: float, deviation: float) -> Verdict:
-    """Tell whether a queue is stable: its deviation over time at most ``STABLE_DEVIATION`` of its mean.
-
-    ``mean`` and ``deviation`` are the time average and standard deviation of the queue, in one unit.
-
-    >>> bool(is_stable(75.0, 37.0)), bool(is_stable(59.0, 72.0))
-    (True, False)
-    """
-    value = deviation / mean if mean > 0 else float("nan")
-    holds = bool(value <= STABLE_DEVIATION)
-    if math.isnan(value):
-        sentence = "The queue is always empty."
-    elif holds:
-        sentence = f"The queue is stable: it deviates by {value:.0%} of its mean."
-    else:
-        sentence = (
-            f"The queue is not stable: it deviates by {value:.0%} of its mean (stable: at most {STABLE_DEVIATION:.0%})."
-        )
-    return Verdict(holds, value, STABLE_DEVIATION, sentence)
-
-
 def is_oscillating(queue: ArrayLike, interval: float) -> Verdict:
     """Tell whether a queue oscillates: a significant period, an amplitude of ``OSCILLATION_AMPLITUDE`` of the mean.
 
@@ -80,6 +59,27 @@ def is_oscillating(queue: ArrayLike, interval: float) -> Verdict:
         f"(oscillating: at least {OSCILLATION_AMPLITUDE:.0%})."
     )
     return Verdict(False, value, OSCILLATION_AMPLITUDE, sentence)
+
+
+def is_stable(mean: float, deviation: float, oscillating: Verdict | None = None) -> Verdict:
+    """Tell whether a queue is stable: it does not oscillate, and deviates by at most ``STABLE_DEVIATION`` of its mean.
+
+    ``mean`` and ``deviation`` are the time average and standard deviation of the queue, in one unit; ``oscillating`` is
+    what :func:`is_oscillating` says of its trace, if there is one. The value is deviation over mean.
+
+    >>> bool(is_stable(75.0, 37.0)), bool(is_stable(59.0, 72.0))
+    (True, False)
+    """
+    value = deviation / mean if mean > 0 else float("nan")
+    spread = f"deviates by {value:.0%} of its mean"
+    if math.isnan(value):
+        return Verdict(False, value, STABLE_DEVIATION, "The queue is always empty.")
+    if oscillating:
+        return Verdict(False, value, STABLE_DEVIATION, f"The queue is not stable: it oscillates, and {spread}.")
+    if value > STABLE_DEVIATION:
+        sentence = f"The queue is not stable: it {spread} (stable: at most {STABLE_DEVIATION:.0%})."
+        return Verdict(False, value, STABLE_DEVIATION, sentence)
+    return Verdict(True, value, STABLE_DEVIATION, f"The queue is stable: it {spread}.")
 
 
 def is_synchronised(cwnd: ArrayLike) -> Verdict:

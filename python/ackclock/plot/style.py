@@ -1,0 +1,124 @@
+"""How every figure looks: colours that colour-blind readers can tell apart, and line styles that survive grey print."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+BLACK: Final = "#000000"
+GREY: Final = "#666666"
+PALE: Final = "#ececec"
+BLUE: Final = "#0072b2"
+NAVY: Final = "#00446b"
+SKY: Final = "#56b4e9"
+VERMILION: Final = "#d55e00"
+GREEN: Final = "#009e73"
+PURPLE: Final = "#8a4f7d"
+"""After Okabe and Ito; navy and purple are theirs, darkened."""
+
+DASHED: Final = (0, (4, 1.5))
+DOTTED: Final = (0, (1, 1.5))
+
+SERIES: Final[tuple[dict[str, Any], ...]] = (
+    {"color": BLUE, "linestyle": "-", "marker": "o"},
+    {"color": VERMILION, "linestyle": DASHED, "marker": "s"},
+    {"color": GREEN, "linestyle": (0, (6, 1.5, 1, 1.5)), "marker": "D"},
+    {"color": PURPLE, "linestyle": DOTTED, "marker": "^"},
+    {"color": BLACK, "linestyle": (0, (3, 1, 1, 1, 1, 1)), "marker": "v"},
+    {"color": GREY, "linestyle": "-", "marker": "P"},
+)
+"""Look of the n-th series of a figure; it starts again after the last."""
+
+JAGGED: Final = (NAVY, VERMILION, SKY)
+"""Colours of traces too jagged for dashes: they differ in lightness."""
+
+SETTINGS: Final[dict[str, Any]] = {
+    "figure.figsize": (7.2, 2.9),
+    "figure.dpi": 110,
+    "figure.constrained_layout.use": True,
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.formatter.useoffset": False,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "lines.markersize": 3.5,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "ackclock",
+}
+"""Matplotlib settings of our own figures."""
+
+
+def context() -> AbstractContextManager[None]:
+    """Return the matplotlib settings that the figures are made for, as a context.
+
+    Axes that ackclock makes use them. With axes of your own: ``with style.context(): figure, ax = plt.subplots()``.
+    The user's matplotlibrc does not count, so that a report has the same bytes on every machine.
+    """
+    kept = {"backend", "interactive", "toolbar"}
+    settings: Any = {key: value for key, value in mpl.rcParamsDefault.items() if key not in kept} | SETTINGS
+    return mpl.rc_context(settings)
+
+
+@contextmanager
+def drawing(ax: Axes | None) -> Iterator[Axes]:
+    """Yield ``ax`` as it is, or new axes in ackclock's style with that style in force."""
+    if ax is not None:
+        yield ax
+    else:
+        with context():
+            yield plt.subplots()[1]
+
+
+@dataclass(frozen=True)
+class Label:
+    """Words beside the right end of a line, in place of a legend."""
+
+    at: float
+    """Height in the unit of the axis."""
+    text: str
+    color: str = BLACK
+    line: str = "\u2014"
+    """What the line looks like, in characters: readers of grey print need it."""
+
+
+def label_right(ax: Axes, labels: Sequence[Label]) -> None:
+    """Write ``labels`` to the right of the axes, apart from one another; call it when the limits are final."""
+    bottom, top = ax.get_ylim()
+    height = max(ax.get_window_extent().height, 1.0)
+    line = 1.3 * mpl.rcParams["font.size"] * ax.figure.dpi / 72 / height
+    order = sorted(labels, key=lambda label: label.at)
+    places: list[float] = []
+    for label in order:
+        wanted = min(max((label.at - bottom) / (top - bottom), 0.0), 1.0)
+        places.append(max(wanted, places[-1] + line) if places else wanted)
+    limit = 1.0
+    for k in reversed(range(len(places))):
+        places[k] = min(places[k], limit)
+        limit = places[k] - line
+    for place, label in zip(places, order, strict=True):
+        ax.annotate(
+            f"{label.line} {label.text}".strip(),
+            xy=(1, place),
+            xytext=(5, 0),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            color=label.color,
+            va="center",
+            annotation_clip=False,
+        )
+
+
+def few_ticks(ax: Axes) -> None:
+    """Let the axes have few ticks, at round numbers."""
+    ax.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
+    ax.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))

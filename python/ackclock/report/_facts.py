@@ -1,0 +1,108 @@
+"""What the predicates say of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import analysis
+from ..analysis import Oscillation, Sawtooth, Verdict
+from ..plot._data import competing, link_trace, sample_times
+
+if TYPE_CHECKING:
+    from ..result import Result
+
+
+@dataclass(frozen=True)
+class QueueFacts:
+    """One link of one run."""
+
+    stable: Verdict
+    underused: Verdict
+    oscillating: Verdict | None
+    """``None`` without a trace."""
+    oscillation: Oscillation | None
+    """The significant period, if there is one."""
+
+    @property
+    def behaviour(self) -> str:
+        """What the queue does, as the words after "it"."""
+        if np.isnan(self.stable.value):
+            return "is always empty"
+        if self.oscillating:
+            return "oscillates"
+        if self.stable:
+            return "is stable"
+        return "fluctuates irregularly" if self.oscillating is not None else "is not stable"
+
+
+@dataclass(frozen=True)
+class FlowFacts:
+    """The endless flows of one run."""
+
+    starved: Verdict
+    synchronised: Verdict | None
+    """``None`` without traces."""
+    sawtooth: Sawtooth | None
+    """Cycles of the window of a flow that is alone."""
+
+
+_WORTH = 0.1
+"""Part of the longest mean delay from which on a link's queue is worth a word."""
+_LINKS = 3
+"""Links that figures and summary show at most."""
+
+
+def links_worth_showing(results: Sequence[Result]) -> list[str]:
+    """Return the links where packets wait, those with the longest mean delay first, at most three."""
+    delay: dict[str, float] = {}
+    for result in results:
+        for name, value in result.links["delay_mean"].fillna(0.0).items():
+            delay[str(name)] = max(delay.get(str(name), 0.0), float(value))
+    order = sorted(delay, key=lambda name: -delay[name])
+    return [name for k, name in enumerate(order[:_LINKS]) if k == 0 or delay[name] > _WORTH * delay[order[0]]]
+
+
+def queue_facts(result: Result, link: str) -> QueueFacts:
+    """Judge the queue of ``link``."""
+    oscillating = oscillation = None
+    if link in list(result.traces["link"].to_numpy()) and (inside := _inside(result)).sum() > 1:
+        waiting = link_trace(result, link, "queue_packets")[inside]
+        interval = float(result.traces.attrs["interval"])
+        oscillating = analysis.is_oscillating(waiting, interval)
+        oscillation = analysis.find_oscillation(waiting, interval)
+    return QueueFacts(
+        stable=analysis.is_stable(
+            float(result.links["queue_packets_mean"][link]),
+            float(result.links["queue_packets_std"][link]),
+            oscillating,
+        ),
+        underused=analysis.is_underused(result.utilization_1s[link]),
+        oscillating=oscillating,
+        oscillation=oscillation,
+    )
+
+
+def flow_facts(result: Result) -> FlowFacts:
+    """Judge the endless flows."""
+    member = competing(result)
+    goodput = np.asarray(result.flows["goodput"], dtype=np.float64)[member]
+    traced = [k for k, flow in enumerate(result.traces["flow"].to_numpy()) if member[int(flow)]]
+    inside = _inside(result)
+    synchronised = teeth = None
+    if traced and inside.sum() > 1:
+        cwnd = np.asarray(result.traces["flow_cwnd"].to_numpy(), dtype=np.float64)[traced][:, inside]
+        synchronised = analysis.is_synchronised(cwnd)
+        if len(result.flows) == 1 and np.isfinite(cwnd).all():
+            teeth = analysis.sawtooth(sample_times(result)[inside], cwnd[0])
+    return FlowFacts(analysis.is_starved(goodput), synchronised, teeth)
+
+
+def _inside(result: Result) -> NDArray[np.bool_]:
+    """Return which samples lie in the measurement window."""
+    time = sample_times(result)
+    return np.asarray((time >= result.window[0]) & (time <= result.window[1]), dtype=np.bool_)

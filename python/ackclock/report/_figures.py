@@ -1,0 +1,151 @@
+"""The figures of a report, as SVG to stand inside HTML."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from .. import plot
+from ..plot import style
+from ._facts import links_worth_showing, queue_facts
+from ._groups import Group
+
+_CLOSE = 8
+"""Periods of an oscillation that a close-up shows."""
+_CLOSE_PART = 0.1
+"""Part of the window that a close-up shows where nothing oscillates."""
+_WIDE, _NARROW = (7.6, 2.7), (6.0, 2.6)
+"""Sizes of a figure that has the page's width to itself, or shares it (inches)."""
+
+_LEFT, _RIGHT, _BOTTOM, _TOP = 0.7, 1.75, 0.5, 0.3
+"""Margins (inches), the same for all, so that times lie under one another; the right one has room for labels."""
+
+Span = tuple[float, float]
+Draw = Callable[[Group, str, Axes, Span | None], Axes | None]
+"""Draws a figure of a group and a link on axes with the given limits; ``None`` where the run lacks the data."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One figure, drawn for each group."""
+
+    title: str
+    caption: str
+    drawings: list[tuple[str, Markup]]
+    """Label of the group, SVG."""
+
+
+def panels(groups: Sequence[Group]) -> list[Panel]:
+    """Draw everything that the runs have data for; figures of one kind share their scale."""
+    links = links_worth_showing([result for group in groups for result in group.results])
+    made = []
+    for link in links:
+        name = f" of {link}" if len(links) > 1 else ""
+        waiting = f"Packets waiting at {link}; the one in service is not counted."
+        made += [
+            _panel(f"Queue{name}", waiting, groups, link, _queue),
+            _panel(f"Queue{name}, close-up", "The end of the measurement window.", groups, link, _close_up),
+        ]
+    made.append(_panel("Congestion windows", "The end of the measurement window.", groups, links[0], _windows))
+    for link in links:
+        name = f" of {link}" if len(links) > 1 else ""
+        made += [
+            _panel(f"Utilisation{name}", "Second by second.", groups, link, _utilization),
+            _panel(f"Queueing delay{name}", "Cumulative distribution over the packets.", groups, link, _delay, "x"),
+        ]
+    made.append(_panel("Goodput", "Each flow, in order of its goodput.", groups, links[0], _flows))
+    return [panel for panel in made if panel is not None]
+
+
+def _panel(title: str, caption: str, groups: Sequence[Group], link: str, draw: Draw, scale: str = "y") -> Panel | None:
+    size = _WIDE if len(groups) == 1 else _NARROW
+    with style.context():
+        # Once to learn the scales, once to draw with the widest.
+        found = [limits for group in groups if (limits := _limits(group, link, draw, scale, size))]
+        if not found:
+            return None
+        limits = (min(low for low, _ in found), max(high for _, high in found))
+        drawings: list[tuple[str, Markup]] = []
+        for k, group in enumerate(groups):
+            figure = _figure(size)
+            if draw(group, link, figure.axes[0], limits) is not None:
+                prefix = re.sub(r"\W+", "-", title.lower()) + f"-{k}-"
+                drawings.append((group.label, _svg(figure, prefix, f"{title}: {group.label}")))
+    return Panel(title, caption, drawings)
+
+
+def _limits(group: Group, link: str, draw: Draw, scale: str, size: Span) -> Span | None:
+    ax = draw(group, link, _figure(size).axes[0], None)
+    if ax is None:
+        return None
+    return ax.get_ylim() if scale == "y" else ax.get_xlim()
+
+
+def _figure(size: Span) -> Figure:
+    """Return a figure of ``size`` inches with one set of axes."""
+    width, height = size
+    figure = Figure(figsize=size)
+    figure.set_layout_engine("none")
+    place = (_LEFT / width, _BOTTOM / height, 1 - (_LEFT + _RIGHT) / width, 1 - (_BOTTOM + _TOP) / height)
+    figure.add_axes(place)
+    return figure
+
+
+def _svg(figure: Figure, prefix: str, label: str) -> Markup:
+    """Return a figure as an element for HTML; its identifiers begin with ``prefix``, as they must differ in a page."""
+    out = io.StringIO()
+    figure.savefig(out, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
+    text = out.getvalue()
+    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], count=1, flags=re.DOTALL)
+    text = re.sub(r'\bid="', f'id="{prefix}', text)
+    text = re.sub(r'(xlink:href="#|url\(#)', rf"\1{prefix}", text)
+    return Markup(text.replace("<svg ", Markup('<svg role="img" aria-label="{}" ').format(label), 1))
+
+
+def _queue(group: Group, link: str, ax: Axes, limits: Span | None) -> Axes | None:
+    return plot.queue(group.first, link, limits=limits, ax=ax) if _traced(group, link) else None
+
+
+def _close_up(group: Group, link: str, ax: Axes, limits: Span | None) -> Axes | None:
+    if not _traced(group, link):
+        return None
+    return plot.queue(group.first, link, span=_close(group, link), limits=limits, ax=ax)
+
+
+def _windows(group: Group, link: str, ax: Axes, limits: Span | None) -> Axes | None:
+    if group.first.traces.sizes["flow"] == 0 or group.first.traces.sizes["time"] == 0:
+        return None
+    return plot.windows(group.first, span=_close(group, link), limits=limits, ax=ax)
+
+
+def _utilization(group: Group, link: str, ax: Axes, limits: Span | None) -> Axes | None:
+    seconds = group.first.utilization_1s.get(link)
+    return plot.utilization(group.first, link, limits=limits, ax=ax) if seconds is not None and seconds.size else None
+
+
+def _delay(group: Group, link: str, ax: Axes, limits: Span | None) -> Axes | None:
+    histogram = group.first.delay_histograms.get(link)
+    return plot.delay(group.first, link, limits=limits, ax=ax) if histogram is not None and histogram[0].size else None
+
+
+def _flows(group: Group, _link: str, ax: Axes, limits: Span | None) -> Axes | None:
+    return plot.flows(group.first, limits=limits, ax=ax) if len(group.first.flows) > 1 else None
+
+
+def _traced(group: Group, link: str) -> bool:
+    traces = group.first.traces
+    return traces.sizes["time"] > 0 and link in list(traces["link"].to_numpy())
+
+
+def _close(group: Group, link: str) -> Span:
+    """Return the time of close-ups: some periods, or a part of the window."""
+    start, end = group.first.window
+    found = queue_facts(group.first, link).oscillation if link in group.first.links.index else None
+    length = _CLOSE * found.period if found else _CLOSE_PART * (end - start)
+    return max(start, end - length), end

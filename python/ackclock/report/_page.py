@@ -1,0 +1,82 @@
+"""The page itself."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from ..files import whole_file
+from ..result import Result
+from ._figures import panels
+from ._groups import Group, differences, grouped, settings
+from ._tables import tables
+from ._words import summary
+
+if TYPE_CHECKING:
+    from ..result import Replications
+
+
+def write(path: str | os.PathLike[str], results: Result | Iterable[Result | Replications], title: str) -> None:
+    """Write a report to ``path``: one HTML file that needs nothing else.
+
+    ``results`` is one result, replications, or several of either, which are compared side by side. Results of the same
+    scenario with different seeds count as replications: numbers are their mean with its 95 % interval, figures show the
+    first. The same results give the same bytes.
+    """
+    text = page(results, title)
+    with whole_file(path) as beside:
+        beside.write_text(text, encoding="utf-8")
+
+
+def page(results: Result | Iterable[Result | Replications], title: str) -> str:
+    """Return the report that :func:`write` writes."""
+    groups = grouped(_flat(results))
+    if not groups:
+        raise ValueError("a report needs at least one result")
+    environment = Environment(
+        loader=PackageLoader("ackclock.report", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    scenarios = [group.first.scenario_json for group in groups]
+    return environment.get_template("page.html").render(
+        title=title,
+        groups=groups,
+        summaries=[(group.label, summary(group)) for group in groups],
+        sections=tables(groups),
+        panels=panels(groups),
+        notes=[(group.label, notes) for group in groups if (notes := _notes(group))],
+        differences=differences(scenarios),
+        settings=_by_section(scenarios[0]),
+        versions=", ".join(dict.fromkeys(result.version for group in groups for result in group.results)),
+        replicated=any(len(group.results) > 1 for group in groups),
+    )
+
+
+def _flat(results: Result | Iterable[Result | Replications]) -> list[Result]:
+    if isinstance(results, Result):
+        return [results]
+    return [result for entry in results for result in ([entry] if isinstance(entry, Result) else entry)]
+
+
+def _notes(group: Group) -> list[str]:
+    """Return the notes of all runs, each once."""
+    return list(dict.fromkeys(note for result in group.results for note in result.notes))
+
+
+def _by_section(scenario: str) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the settings of a scenario under the name of their part: ``scenario``, ``link.bottleneck``, ..."""
+    sections: dict[str, list[tuple[str, str]]] = {}
+    for part, tree in json.loads(scenario).items():
+        entries = tree if isinstance(tree, list) else [tree]
+        for k, entry in enumerate(entries, 1):
+            name = f"{part} {entry.get('name', k)}" if isinstance(tree, list) else part
+            sections.setdefault(name, []).extend(settings(entry))
+    return list(sections.items())

@@ -1,0 +1,166 @@
+"""The summary of a report in plain sentences."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..analysis import SYNCHRONISED_CORRELATION, Interval, mean_interval
+from ._facts import FlowFacts, QueueFacts, flow_facts, links_worth_showing, queue_facts
+from ._groups import Group
+
+
+def summary(group: Group) -> list[str]:
+    """Say what the congested queues do, what that costs, and how the flows fare."""
+    trees = [result.json() for result in group.results]
+    sentences = []
+    for link in links_worth_showing(group.results):
+        queues = [queue_facts(result, link) for result in group.results]
+        sentences += [_queue(link, queues, trees), _delay(link, trees), _use(link, queues, trees)]
+    sentences += _flows([flow_facts(result) for result in group.results], trees)
+    return [sentence for sentence in sentences if sentence]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """How numbers of a kind are written."""
+
+    suffix: str = ""
+    factor: float = 1.0
+    digits: int = 3
+    """Where there is no interval."""
+
+
+PLAIN = Unit()
+INDEX = Unit(digits=4)
+PACKETS = Unit(" packets")
+SECONDS = Unit(" s")
+MILLISECONDS = Unit(" ms", 1e3)
+MEGABITS = Unit(" Mbit/s", 1e-6)
+PERCENT = Unit("%", 100.0)
+
+
+def show(interval: Interval, unit: Unit = PLAIN) -> str:
+    """Return a mean as text; with an interval, to the two first digits of its half width."""
+    if interval.count == 0:
+        return ""
+    mean, half = unit.factor * interval.mean, unit.factor * interval.half
+    if math.isnan(half) or half <= 1e-9 * abs(mean):
+        return f"{_digits(mean, unit)}{unit.suffix}"
+    places = min(6, max(0, 1 - math.floor(math.log10(half))))
+    return f"{mean:,.{places}f} ± {half:,.{places}f}{unit.suffix}"
+
+
+def _digits(value: float, unit: Unit) -> str:
+    """Return the leading digits, large numbers to the unit, and per cent near 100 so that what is missing has two."""
+    large, near_all, some = 1000, 99, 10
+    if unit is PERCENT and abs(value) >= some:
+        return f"{value:.2f}" if near_all <= value < 100 else f"{value:.1f}"  # noqa: PLR2004  per cent
+    return f"{value:,.0f}" if abs(value) >= large else f"{value:.{unit.digits}g}"
+
+
+def of(trees: Sequence[dict[str, Any]], *path: str) -> Interval:
+    """Average a number of the runs' JSON; what has no value does not count."""
+    values = []
+    for tree in trees:
+        value: Any = tree
+        for key in path:
+            value = value[key]
+        values.append(math.nan if value is None else float(value))
+    return mean_interval(values)
+
+
+def _tally(words: Sequence[str], subject: str) -> str:
+    """Return one statement where all runs agree, else how many runs say what."""
+    counts = Counter(words).most_common()
+    if len(counts) == 1:
+        return f"{subject} {counts[0][0]}" + (f" in all {len(words)} runs" if len(words) > 1 else "")
+    parts = [f"{word} in {count}" for word, count in counts]
+    return f"{subject} {', '.join(parts[:-1])} and {parts[-1]} of {len(words)} runs"
+
+
+def _queue(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, Any]]) -> str:
+    sentence = _tally([queue.behaviour for queue in queues], f"The queue of {link}")
+    mean, deviation = (of(trees, "links", link, f"queue_packets_{key}") for key in ("mean", "std"))
+    periods = [queue.oscillation for queue in queues if queue.oscillating and queue.oscillation]
+    if periods:
+        period = mean_interval([found.period for found in periods])
+        swing = mean_interval([found.amplitude for found in periods])
+        sentence += f": period {show(period)} s, amplitude {show(swing)} packets"
+    if mean.mean > 0:
+        sentence += (
+            f"{',' if periods else ':'} mean {show(mean)} packets, deviation {show(deviation)} "
+            f"({deviation.mean / mean.mean:.0%} of the mean)"
+        )
+    if all(queue.oscillating is None for queue in queues):
+        sentence += ". Whether it oscillates is not known: it was not traced"
+    return sentence + "."
+
+
+def _delay(link: str, trees: Sequence[dict[str, Any]]) -> str:
+    middle, tail = (of(trees, "links", link, f"delay_s_{key}") for key in ("p50", "p99"))
+    if tail.count == 0:
+        return ""
+    return (
+        f"Half of the packets wait at most {show(middle, MILLISECONDS)} in it, 99% at most {show(tail, MILLISECONDS)}."
+    )
+
+
+def _use(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, Any]]) -> str:
+    sentence = f"The link transmits {show(of(trees, 'links', link, 'utilization'), PERCENT)} of the time"
+    worst = of(trees, "links", link, "utilization_min_1s")
+    if worst.count:
+        under = sum(bool(queue.underused) for queue in queues)
+        sentence += f", in its worst second {show(worst, PERCENT)}"
+        if under:
+            sentence += ": it is underused at times"
+            sentence += f" in {under} of {len(queues)} runs" if 1 < len(queues) != under else ""
+    sentence += "."
+    loss, marked = of(trees, "links", link, "loss"), of(trees, "links", link, "marks")
+    if loss.count:
+        dropped = show(loss, PERCENT) if loss.mean > 0 else "none"
+        sentence += f" Of the arriving packets {dropped} {'are' if loss.mean > 0 else 'is'} dropped"
+        sentence += f" and {show(marked, PERCENT)} marked." if marked.mean > 0 else "."
+    return sentence
+
+
+def _flows(facts: Sequence[FlowFacts], trees: Sequence[dict[str, Any]]) -> list[str]:
+    every = trees[0]["flows"]["all"]
+    goodput = of(trees, "flows", "all", "goodput_bps")
+    many = every["count"] > 1
+    sentence = f"{every['count']:,} flows together get" if many else "The flow gets"
+    sentence += f" {show(goodput, MEGABITS)} of goodput"
+    jain, starved = of(trees, "flows", "all", "jain"), of(trees, "flows", "all", "starved")
+    if jain.count and many:
+        sentence += f"; Jain's fairness index is {show(jain, INDEX)}"
+        if starved.mean == 0:
+            sentence += " and none is starved"
+        else:
+            sentence += f" and {show(starved)} of them {'is' if starved.mean == 1 else 'are'} starved"
+    sentences = [sentence + "."]
+    known = [fact.synchronised for fact in facts if fact.synchronised is not None]
+    known = [verdict for verdict in known if not math.isnan(verdict.value)]
+    if known:
+        words = ["are synchronised" if verdict else "are not synchronised" for verdict in known]
+        value = mean_interval([verdict.value for verdict in known])
+        sentences.append(
+            f"{_tally(words, 'The windows')}: the mean correlation of two of them is {show(value)} "
+            f"(synchronised: above {SYNCHRONISED_CORRELATION:g})."
+        )
+    teeth = [fact.sawtooth for fact in facts if fact.sawtooth is not None]
+    if teeth:
+        period, peak, mean = (mean_interval([getattr(t, key) for t in teeth]) for key in ("period", "peak", "mean"))
+        sentences.append(
+            f"The window is a sawtooth: period {show(period)} s, peak {show(peak)} and mean {show(mean)} packets."
+        )
+    completed = of(trees, "flows", "all", "completed")
+    times = [of(trees, "flows", "all", f"fct_s_{key}") for key in ("mean", "p99")]
+    if completed.count and times[0].count:
+        sentences.append(
+            f"{show(completed)} transfers completed, in {show(times[0])} s on average and within "
+            f"{show(times[1])} s for 99% of them."
+        )
+    return sentences

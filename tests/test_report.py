@@ -1,0 +1,185 @@
+"""Reports: complete, escaped, the same bytes for the same results."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from ackclock import report
+from ackclock.analysis import Interval
+from ackclock.report._groups import differences, grouped, settings
+from ackclock.report._words import MEGABITS, PACKETS, PERCENT, Unit, show
+from synthetic_result import result
+
+NAN = float("nan")
+
+
+class Checker(HTMLParser):
+    """Collects what a page holds and complains of tags that do not match."""
+
+    VOID = frozenset({"meta", "br", "link", "img", "input", "hr"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.attributes: list[str] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._note(tag, attrs)
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._note(tag, attrs)
+
+    def _note(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for key, value in attrs:
+            self.attributes.append(key)
+            if key == "id":
+                self.ids.append(value or "")
+            if key in {"src", "href", "xlink:href"}:
+                self.links.append(value or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] not in {"style", "text", "tspan"}:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+def test_a_report_needs_nothing_from_elsewhere() -> None:
+    found = Checker(report.page([result(), result("calm", swing=5.0, seed=2)], "Title"))
+    assert all(link.startswith("#") for link in found.links)
+    assert {link[1:] for link in found.links} <= set(found.ids)
+    assert len(found.ids) == len(set(found.ids))
+    assert "script" not in found.tags
+
+
+def test_the_summary_comes_first_and_says_what_the_queue_does() -> None:
+    text = Checker(report.page(result(), "Title")).text
+    assert text.index("Summary") < text.index("Numbers") < text.index("Figures") < text.index("Scenario")
+    assert re.search(r"The queue of bottleneck oscillates: period 3\.(09|1|11) s, amplitude 7\d", text)
+    assert "The windows are synchronised" in text
+    assert "it is underused at times" in text
+    assert "none is starved" in text
+
+
+def test_a_calm_queue_is_called_stable_and_a_starved_flow_starved() -> None:
+    text = Checker(report.page(result(swing=5.0, synchronised=False, starved=True), "Title")).text
+    assert "The queue of bottleneck is stable" in text
+    assert "The windows are not synchronised" in text
+    assert "1 of them is starved" in text
+
+
+def test_several_results_stand_side_by_side_on_one_scale() -> None:
+    page = report.page([result("RTT 10 ms", swing=5.0), result("RTT 200 ms")], "Both")
+    found = Checker(page)
+    kinds = ("Queue", "Queue, close-up", "Congestion windows", "Utilisation", "Queueing delay", "Goodput")
+    assert found.tags.count("svg") == 2 * len(kinds)
+    assert "Where the scenarios differ setting RTT 10 ms RTT 200 ms scenario.name RTT 10 ms RTT 200 ms" in found.text
+    # The calm queue stays below 100 packets, but has the scale of the other: its ticks too reach 150.
+    calm = page[page.index('aria-label="Queue: RTT 10 ms"') : page.index('aria-label="Queue: RTT 200 ms"')]
+    assert ">150</text>" in calm
+
+
+def test_replications_become_a_mean_with_its_interval() -> None:
+    text = Checker(report.page([result(seed=seed) for seed in (1, 2, 3, 7)], "Replicated")).text
+    assert "oscillates in all 4 runs" in text
+    assert "seeds 1 to 3, 7" in text
+    assert re.search(r"queue, mean 7\d\.\d+ ± \d\.\d+ packets", text)
+
+
+def test_user_text_is_escaped_everywhere() -> None:
+    bad = '<script>alert("1")</script>&$x$'
+    page = report.page(
+        [result(f"{bad}{k}", flow_class=bad, notes=[bad], swing=swing) for k, swing in ((1, 5.0), (2, 70.0))], bad
+    )
+    assert "<script" not in page
+    found = Checker(page)
+    assert bad in found.text
+    assert not any(attribute.startswith("on") for attribute in found.attributes)
+
+
+def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a.html", "b.html"):
+        report.write(tmp_path / name, [result(), result("calm", swing=5.0)], "Title")
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "b.html"]
+
+
+def test_a_report_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "out.html"
+    path.write_text("old")
+    with pytest.raises(ValueError, match="at least one result"):
+        report.write(path, [], "Title")
+    assert path.read_text() == "old"
+
+
+def test_without_traces_the_report_says_what_it_cannot_know() -> None:
+    text = Checker(report.page(result(traced=False), "Title")).text
+    assert "Whether it oscillates is not known: it was not traced" in text
+    assert "synchronised" not in text.replace("synchronised flows", "")
+    assert "Queueing delay" in text
+
+
+def test_the_whole_scenario_is_printed_with_version_and_seed() -> None:
+    run = result(seed=5)
+    text = Checker(report.page(run, "Title")).text
+    assert "ackclock 0.1.0" in text
+    assert "seed 5" in text
+    for value in ("2084 packets", "max_probability", "reverse_path", "congestion.gamma"):
+        assert value in text
+
+
+def test_a_single_flow_is_described_as_a_sawtooth() -> None:
+    text = Checker(report.page(result(flows=1), "Title")).text
+    assert "The window is a sawtooth: period 3.1" in text
+    assert "The flow gets" in text
+
+
+def test_groups_are_named_by_what_differs_where_names_do_not() -> None:
+    runs = [result("same", flow_class=name, seed=seed) for name in ("a", "b") for seed in (1, 2)]
+    groups = grouped(runs)
+    assert [len(group.results) for group in groups] == [2, 2]
+    assert len({group.label for group in groups}) == 2
+    tree = '{"scenario": {"name": "x"}, "flows": [{"name": "f", "rtt": "%s"}]}'
+    assert differences([tree % "10 ms", tree % "200 ms"]) == {"flows.f.rtt": ["10 ms", "200 ms"]}
+
+
+def test_settings_are_listed_by_path() -> None:
+    tree = {"link": [{"name": "l", "queue": {"aqm": "red", "gentle": True}}], "flows": [{"path": ["l", "m"]}]}
+    assert dict(settings(tree)) == {
+        "link.l.queue.aqm": "red",
+        "link.l.queue.gentle": "true",
+        "flows.1.path": "l, m",
+    }
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "unit", "text"),
+    [
+        (0.99949, NAN, PERCENT, "99.95%"),
+        (0.0327, NAN, PERCENT, "3.27%"),
+        (0.5, 0.012, PERCENT, "50.0 ± 1.2%"),
+        (75.1564, 0.431, PACKETS, "75.16 ± 0.43 packets"),
+        (75.0, 0.0, PACKETS, "75 packets"),
+        (123456.0, 789.0, Unit(), "123,456 ± 789"),
+        (99.93e6, NAN, MEGABITS, "99.9 Mbit/s"),
+    ],
+)
+def test_numbers_are_written_to_the_digits_that_they_have(mean: float, half: float, unit: Unit, text: str) -> None:
+    assert show(Interval(mean, half, 2), unit) == text

@@ -8,6 +8,8 @@ mod bifurcation;
 mod continuation;
 mod equilibrium;
 mod error;
+mod fixed;
+mod integrate;
 mod linalg;
 mod linear;
 mod spectrum;
@@ -23,6 +25,8 @@ pub use equilibrium::{equilibria, equilibrium};
 pub use error::{Error, Result};
 /// Complex numbers, as faer and num-complex have them.
 pub use faer::c64;
+pub use fixed::{FixedStep, Method};
+pub use integrate::{Event, EventKind, Tolerance, Trajectory, integrate};
 pub use linear::Linear;
 pub use num_dual::{Dual64, DualNum, HyperDual64, HyperHyperDual64};
 pub use spectrum::{

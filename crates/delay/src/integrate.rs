@@ -1,0 +1,802 @@
+//! Time integration with step-size control.
+//!
+//! Dormand and Prince's explicit Runge-Kutta pair of order 5(4) with its continuous extension of order 4 (Hairer, Norsett and
+//! Wanner, Solving Ordinary Differential Equations I), a PI controller, and for delays: discontinuities propagated and stepped on,
+//! stages iterated when a delay is shorter than the step (Bellen and Zennaro 2003; Shampine and Thompson 2001).
+
+use crate::{
+    error::{Error, Result},
+    system::{Args, Bound, DynSystem},
+};
+
+/// Tolerances and limits of [`integrate`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tolerance {
+    /// Relative local error per step.
+    pub relative: f64,
+    /// Absolute local error per step, in the units of each state.
+    pub absolute: f64,
+    /// Largest step; infinity for none.
+    pub largest_step: f64,
+    /// The most steps to take.
+    pub steps: usize,
+    /// Times before the start at which the history is not smooth.
+    pub breakpoints: Vec<f64>,
+}
+
+impl Default for Tolerance {
+    fn default() -> Self {
+        Self {
+            relative: 1e-8,
+            absolute: 1e-11,
+            largest_step: f64::INFINITY,
+            steps: 1_000_000,
+            breakpoints: Vec::new(),
+        }
+    }
+}
+
+/// What happened at a point of a trajectory where the right-hand side is not smooth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Event {
+    /// When.
+    pub time: f64,
+    /// What.
+    pub kind: EventKind,
+}
+
+/// Kinds of [`Event`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// The state reached a bound and slides along it.
+    Reached {
+        /// Index of the state.
+        state: usize,
+    },
+    /// The state left its bound.
+    Left {
+        /// Index of the state.
+        state: usize,
+    },
+    /// A switch function changed its sign.
+    Switched {
+        /// Index of the switch function.
+        switch: usize,
+    },
+}
+
+/// One step's polynomial.
+#[derive(Clone, Debug)]
+struct Segment {
+    start: f64,
+    /// The polynomial's own length; the segment may end before, at the next one's start.
+    length: f64,
+}
+
+/// A computed solution, continuous in time.
+#[derive(Clone, Debug)]
+pub struct Trajectory {
+    n: usize,
+    segments: Vec<Segment>,
+    /// Five coefficients a state and segment.
+    coefficients: Vec<f64>,
+    end: f64,
+    /// Bounds reached and left, switches passed, in order.
+    pub events: Vec<Event>,
+}
+
+impl Trajectory {
+    /// First time.
+    #[must_use]
+    pub fn start(&self) -> f64 {
+        self.segments.first().map_or(self.end, |s| s.start)
+    }
+
+    /// Last time.
+    #[must_use]
+    pub fn end(&self) -> f64 {
+        self.end
+    }
+
+    /// Times of the steps, both ends included.
+    pub fn mesh(&self) -> impl Iterator<Item = f64> + '_ {
+        self.segments
+            .iter()
+            .map(|s| s.start)
+            .chain(std::iter::once(self.end))
+    }
+
+    /// The state at time `t`, which is moved into the computed interval if it lies outside.
+    pub fn at(&self, t: f64, out: &mut [f64]) {
+        let index = self
+            .segments
+            .partition_point(|s| s.start <= t)
+            .saturating_sub(1);
+        self.polynomial(index, t.clamp(self.start(), self.end), out);
+    }
+
+    /// The state at time `t` as a new vector.
+    #[must_use]
+    pub fn state(&self, t: f64) -> Vec<f64> {
+        let mut out = vec![0.0; self.n];
+        self.at(t, &mut out);
+        out
+    }
+
+    fn polynomial(&self, index: usize, t: f64, out: &mut [f64]) {
+        let s = &self.segments[index];
+        let c = &self.coefficients[index * 5 * self.n..(index + 1) * 5 * self.n];
+        dense(c, (t - s.start) / s.length, out);
+    }
+
+    /// As [`Trajectory::at`] for t after the start, near segment `hint`.
+    fn lookup(&self, t: f64, hint: &mut usize, out: &mut [f64]) {
+        let last = self.segments.len() - 1;
+        let mut k = (*hint).min(last);
+        while k > 0 && self.segments[k].start > t {
+            k -= 1;
+        }
+        while k < last && self.segments[k + 1].start <= t {
+            k += 1;
+        }
+        *hint = k;
+        self.polynomial(k, t, out);
+    }
+}
+
+/// The continuous extension at fraction `s` of the step.
+fn dense(c: &[f64], s: f64, out: &mut [f64]) {
+    let n = out.len();
+    for i in 0..n {
+        out[i] = c[i]
+            + s * (c[n + i]
+                + (1.0 - s) * (c[2 * n + i] + s * (c[3 * n + i] + (1.0 - s) * c[4 * n + i])));
+    }
+}
+
+const A: [[f64; 6]; 6] = [
+    [1.0 / 5.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+    [3.0 / 40.0, 9.0 / 40.0, 0.0, 0.0, 0.0, 0.0],
+    [44.0 / 45.0, -56.0 / 15.0, 32.0 / 9.0, 0.0, 0.0, 0.0],
+    [
+        19372.0 / 6561.0,
+        -25360.0 / 2187.0,
+        64448.0 / 6561.0,
+        -212.0 / 729.0,
+        0.0,
+        0.0,
+    ],
+    [
+        9017.0 / 3168.0,
+        -355.0 / 33.0,
+        46732.0 / 5247.0,
+        49.0 / 176.0,
+        -5103.0 / 18656.0,
+        0.0,
+    ],
+    [
+        35.0 / 384.0,
+        0.0,
+        500.0 / 1113.0,
+        125.0 / 192.0,
+        -2187.0 / 6784.0,
+        11.0 / 84.0,
+    ],
+];
+const NODES: [f64; 7] = [0.0, 0.2, 0.3, 0.8, 8.0 / 9.0, 1.0, 1.0];
+const ERROR: [f64; 7] = [
+    71.0 / 57600.0,
+    0.0,
+    -71.0 / 16695.0,
+    71.0 / 1920.0,
+    -17253.0 / 339_200.0,
+    22.0 / 525.0,
+    -1.0 / 40.0,
+];
+const DENSE: [f64; 7] = [
+    -12_715_105_075.0 / 11_282_082_432.0,
+    0.0,
+    87_487_479_700.0 / 32_700_410_799.0,
+    -10_690_763_975.0 / 1_880_347_072.0,
+    701_980_252_875.0 / 199_316_789_632.0,
+    -1_453_857_185.0 / 822_651_844.0,
+    69_997_945.0 / 29_380_423.0,
+];
+/// A discontinuity in a derivative of higher order than this does not disturb a method of order five.
+const SMOOTH: usize = 5;
+
+struct Run<'a, D: DynSystem + ?Sized> {
+    system: &'a D,
+    history: &'a dyn Fn(f64, &mut [f64]),
+    p: &'a [f64],
+    t0: f64,
+    n: usize,
+    m: usize,
+    path: Trajectory,
+    /// The polynomial of the step in work: start, length, coefficients; `None` before the first iterate.
+    current: Option<(f64, f64, Vec<f64>)>,
+    hints: Vec<usize>,
+    past: Vec<f64>,
+    bounds: Vec<Bound>,
+    /// For each bound: which end the state slides along.
+    sliding: Vec<Option<f64>>,
+    /// Whether a stage of this step looked into the step itself.
+    overlap: bool,
+}
+
+impl<D: DynSystem + ?Sized> Run<'_, D> {
+    fn solution(&mut self, t: f64, delay: usize, target: usize) {
+        let n = self.n;
+        let mut out = std::mem::take(&mut self.past);
+        let slot = &mut out[target..target + n];
+        if t <= self.t0 {
+            (self.history)(t, slot);
+        } else if t <= self.path.end && !self.path.segments.is_empty() {
+            self.path.lookup(t, &mut self.hints[delay], slot);
+        } else {
+            self.overlap = true;
+            if let Some((start, length, c)) = &self.current {
+                dense(c, (t - start) / length, slot);
+            } else if self.path.segments.is_empty() {
+                (self.history)(self.t0, slot);
+            } else {
+                // first iterate: the last step's polynomial carried on
+                let last = self.path.segments.len() - 1;
+                self.path.polynomial(last, t, slot);
+            }
+        }
+        self.past = out;
+    }
+
+    /// Fills the delayed states at (t, x).
+    fn look_back(&mut self, t: f64, x: &[f64]) -> Result<()> {
+        for j in 0..self.m {
+            let tau = self.system.delay_f64(
+                j,
+                Args {
+                    x,
+                    past: &self.past,
+                    p: self.p,
+                },
+            );
+            if tau < 0.0 || tau.is_nan() {
+                return Err(Error::BadDelay {
+                    delay: j,
+                    value: tau,
+                    time: t,
+                    cause: "a delay must not be negative",
+                });
+            }
+            if tau == 0.0 {
+                self.past[j * self.n..(j + 1) * self.n].copy_from_slice(x);
+            } else {
+                self.solution(t - tau, j, j * self.n);
+            }
+        }
+        Ok(())
+    }
+
+    /// The right-hand side without sliding.
+    fn free_field(&mut self, t: f64, x: &[f64], out: &mut [f64]) -> Result<()> {
+        self.look_back(t, x)?;
+        self.system.rhs_f64(
+            Args {
+                x,
+                past: &self.past,
+                p: self.p,
+            },
+            out,
+        );
+        Ok(())
+    }
+
+    fn field(&mut self, t: f64, x: &[f64], out: &mut [f64]) -> Result<()> {
+        self.free_field(t, x, out)?;
+        for (bound, slides) in self.bounds.iter().zip(&self.sliding) {
+            if slides.is_some() {
+                out[bound.state] = 0.0;
+            }
+        }
+        Ok(())
+    }
+
+    fn switches(&mut self, t: f64, x: &[f64], out: &mut [f64]) -> Result<()> {
+        self.look_back(t, x)?;
+        self.system.switch(
+            Args {
+                x,
+                past: &self.past,
+                p: self.p,
+            },
+            out,
+        );
+        Ok(())
+    }
+
+    /// One step of length h from (t, x) with stages k (k[0] given): the coefficients of its polynomial and the error estimate.
+    fn step(
+        &mut self,
+        t: f64,
+        x: &[f64],
+        h: f64,
+        k: &mut [Vec<f64>],
+        tolerance: &Tolerance,
+    ) -> Result<(Vec<f64>, Vec<f64>, f64)> {
+        let n = self.n;
+        let mut stage = vec![0.0; n];
+        let mut previous: Option<Vec<f64>> = None;
+        self.current = None;
+        for _ in 0..12 {
+            self.overlap = false;
+            for s in 1..7 {
+                for i in 0..n {
+                    let mut sum = 0.0;
+                    for (r, row) in k.iter().enumerate().take(s) {
+                        sum += A[s - 1][r] * row[i];
+                    }
+                    stage[i] = x[i] + h * sum;
+                }
+                let mut out = std::mem::take(&mut k[s]);
+                let outcome = self.field(t + NODES[s] * h, &stage, &mut out);
+                k[s] = out;
+                outcome?;
+            }
+            let mut c = vec![0.0; 5 * n];
+            for i in 0..n {
+                let rise = stage[i] - x[i];
+                let bulge = h * k[0][i] - rise;
+                c[i] = x[i];
+                c[n + i] = rise;
+                c[2 * n + i] = bulge;
+                c[3 * n + i] = rise - h * k[6][i] - bulge;
+                c[4 * n + i] = h * (0..7).map(|r| DENSE[r] * k[r][i]).sum::<f64>();
+            }
+            if !c.iter().all(|v| v.is_finite()) {
+                return Err(Error::NotFinite { time: t + h });
+            }
+            let weight =
+                |i: usize| tolerance.absolute + tolerance.relative * x[i].abs().max(stage[i].abs());
+            let settled = !self.overlap
+                || previous.as_ref().is_some_and(|old| {
+                    (0..n).all(|i| {
+                        (0..5).all(|r| (old[r * n + i] - c[r * n + i]).abs() < 0.02 * weight(i))
+                    })
+                });
+            if settled {
+                let mut error = 0.0;
+                for i in 0..n {
+                    let e = h * (0..7).map(|r| ERROR[r] * k[r][i]).sum::<f64>() / weight(i);
+                    error += e * e;
+                }
+                return Ok((c, stage, (error / n as f64).sqrt()));
+            }
+            self.current = Some((t, h, c.clone()));
+            previous = Some(c);
+        }
+        // no contraction: ask for a shorter step
+        Ok((Vec::new(), stage, 1e6))
+    }
+}
+
+/// Solves the initial-value problem from `t0` to `t1`; `history(t, out)` gives the state for all t <= t0.
+///
+/// Bounds are kept by sliding and switches are located to rounding; both are listed in [`Trajectory::events`].
+///
+/// # Errors
+/// [`Error::StepUnderflow`], [`Error::NotFinite`], [`Error::TooManySteps`], [`Error::BadDelay`]; [`Error::Argument`] for an initial
+/// state outside its bounds.
+pub fn integrate<D: DynSystem + ?Sized>(
+    system: &D,
+    p: &[f64],
+    history: &dyn Fn(f64, &mut [f64]),
+    t0: f64,
+    t1: f64,
+    tolerance: &Tolerance,
+) -> Result<Trajectory> {
+    let (n, m) = (system.dimension(), system.delays());
+    let mut x = vec![0.0; n];
+    history(t0, &mut x);
+    if !(t0.is_finite() && t1.is_finite() && t1 >= t0) {
+        return Err(Error::Argument(format!("integration from {t0} to {t1}")));
+    }
+    let bounds = system.bounds(p);
+    if let Some(b) = bounds
+        .iter()
+        .find(|b| x[b.state] < b.lower || x[b.state] > b.upper)
+    {
+        return Err(Error::Argument(format!(
+            "state {} starts at {}, outside {} .. {}",
+            b.state, x[b.state], b.lower, b.upper
+        )));
+    }
+    let mut run = Run {
+        system,
+        history,
+        p,
+        t0,
+        n,
+        m,
+        path: Trajectory {
+            n,
+            segments: Vec::new(),
+            coefficients: Vec::new(),
+            end: t0,
+            events: Vec::new(),
+        },
+        current: None,
+        hints: vec![0; m],
+        past: vec![0.0; n * m],
+        sliding: vec![None; bounds.len()],
+        bounds,
+        overlap: false,
+    };
+    let mut k = vec![vec![0.0; n]; 7];
+    let mut t = t0;
+    // discontinuities (time, order of the derivative that jumps), and those still ahead for constant delays
+    let mut breaks: Vec<(f64, usize)> = tolerance
+        .breakpoints
+        .iter()
+        .filter(|b| **b < t0)
+        .map(|b| (*b, 1))
+        .collect();
+    breaks.push((t0, 0));
+    let mut ahead: Vec<(f64, usize)> = Vec::new();
+    let moving = system.state_dependent();
+    run.look_back(t, &x)?;
+    let constant: Vec<f64> = if moving {
+        Vec::new()
+    } else {
+        (0..m)
+            .map(|j| {
+                system.delay_f64(
+                    j,
+                    Args {
+                        x: &x,
+                        past: &run.past,
+                        p,
+                    },
+                )
+            })
+            .collect()
+    };
+    let push_ahead = |ahead: &mut Vec<(f64, usize)>, time: f64, order: usize| {
+        for tau in constant.iter().filter(|tau| **tau > 0.0) {
+            let next = time + tau;
+            if order < SMOOTH
+                && next > t0
+                && next < t1
+                && !ahead.iter().any(|(a, _)| (a - next).abs() <= 1e-12 * tau)
+            {
+                ahead.push((next, order + 1));
+            }
+        }
+        ahead.sort_by(|a, b| b.0.total_cmp(&a.0));
+    };
+    for (time, order) in breaks.clone() {
+        push_ahead(&mut ahead, time, order);
+    }
+    let count = system.switches();
+    let mut signs = vec![0.0; count];
+    run.switches(t, &x, &mut signs)?;
+    for s in &mut signs {
+        *s = if *s < 0.0 { -1.0 } else { 1.0 };
+    }
+    let mut restart = true;
+    let mut h = 0.0;
+    let mut last_error = 1e-4_f64;
+    for _ in 0..tolerance.steps {
+        if t >= t1 {
+            return Ok(run.path);
+        }
+        if restart {
+            settle(&mut run, t, &mut x)?;
+            let mut k0 = std::mem::take(&mut k[0]);
+            run.field(t, &x, &mut k0)?;
+            k[0] = k0;
+            if h == 0.0 {
+                h = first_step(&x, &k[0], t1 - t, tolerance);
+            }
+            restart = false;
+        }
+        h = h.min(tolerance.largest_step);
+        while ahead
+            .last()
+            .is_some_and(|(next, _)| *next <= t + 4.0 * f64::EPSILON * t.abs())
+        {
+            if let Some((time, order)) = ahead.pop() {
+                push_ahead(&mut ahead, time, order);
+            }
+        }
+        let stop = ahead.last().map_or(t1, |(next, _)| next.min(t1));
+        let mut tried = if t + 1.01 * h >= stop { stop - t } else { h };
+        if tried <= 16.0 * f64::EPSILON * t.abs().max(t1.abs()) && stop - t > tried {
+            return Err(Error::StepUnderflow { time: t });
+        }
+        let (c, end, error) = match run.step(t, &x, tried, &mut k, tolerance) {
+            Ok(done) => done,
+            Err(Error::NotFinite { .. }) => (Vec::new(), Vec::new(), 1e6),
+            Err(e) => return Err(e),
+        };
+        if !(error <= 1.0) {
+            h = tried * (0.9 * error.powf(-0.2)).clamp(0.1, 0.9);
+            if h <= 16.0 * f64::EPSILON * t.abs().max(1e-300) {
+                return Err(if c.is_empty() {
+                    Error::NotFinite { time: t }
+                } else {
+                    Error::StepUnderflow { time: t }
+                });
+            }
+            continue;
+        }
+        run.current = Some((t, tried, c.clone()));
+        // a delayed argument that passes an old discontinuity makes a new one: step onto it
+        if moving
+            && let Some((at, order)) = crossed_break(&mut run, t, &x, tried, &c, &end, &breaks)?
+        {
+            if at < tried * (1.0 - 1e-9) && at > 1e-9 * tried {
+                tried = at;
+                let redo = run.step(t, &x, tried, &mut k, tolerance)?;
+                breaks.push((t + tried, order));
+                accept(&mut run, t, tried, tried, redo.0);
+                t += tried;
+                x = redo.1;
+                restart = true;
+                continue;
+            }
+            breaks.push((t + at, order));
+        }
+        match first_event(&mut run, t, tried, &c, &end, &mut signs)? {
+            None => {
+                accept(&mut run, t, tried, tried, c);
+                t = if t + tried >= stop { stop } else { t + tried };
+                run.path.end = t;
+                x = end;
+                k.swap(0, 6);
+            }
+            Some((at, kind)) => {
+                dense(&c, at / tried, &mut x);
+                accept(&mut run, t, tried, at, c);
+                t += at;
+                run.path.end = t;
+                match kind {
+                    EventKind::Reached { state } => {
+                        for (b, slides) in run.bounds.iter().zip(&mut run.sliding) {
+                            if b.state == state {
+                                let limit =
+                                    if (x[state] - b.lower).abs() < (x[state] - b.upper).abs() {
+                                        b.lower
+                                    } else {
+                                        b.upper
+                                    };
+                                x[state] = limit;
+                                *slides = Some(limit);
+                            }
+                        }
+                    }
+                    EventKind::Left { state } => {
+                        for (b, slides) in run.bounds.iter().zip(&mut run.sliding) {
+                            if b.state == state {
+                                *slides = None;
+                            }
+                        }
+                    }
+                    EventKind::Switched { switch } => signs[switch] = -signs[switch],
+                }
+                run.path.events.push(Event { time: t, kind });
+                breaks.push((t, 0));
+                push_ahead(&mut ahead, t, 0);
+                restart = true;
+            }
+        }
+        let error = error.max(1e-10);
+        h = tried * (0.9 * error.powf(-0.14) * last_error.powf(0.08)).clamp(0.2, 6.0);
+        last_error = error.max(1e-4);
+    }
+    if t >= t1 {
+        Ok(run.path)
+    } else {
+        Err(Error::TooManySteps {
+            steps: tolerance.steps,
+            time: t,
+        })
+    }
+}
+
+fn accept<D: DynSystem + ?Sized>(
+    run: &mut Run<'_, D>,
+    t: f64,
+    length: f64,
+    used: f64,
+    c: Vec<f64>,
+) {
+    run.path.segments.push(Segment { start: t, length });
+    run.path.coefficients.extend(c);
+    run.path.end = t + used;
+    run.current = None;
+}
+
+/// A start at a bound with the field pointing outwards slides from the beginning.
+fn settle<D: DynSystem + ?Sized>(run: &mut Run<'_, D>, t: f64, x: &mut [f64]) -> Result<()> {
+    if run.bounds.is_empty() {
+        return Ok(());
+    }
+    let mut f = vec![0.0; run.n];
+    run.free_field(t, x, &mut f)?;
+    for (b, slides) in run.bounds.iter().zip(&mut run.sliding) {
+        let (v, slope) = (x[b.state], f[b.state]);
+        *slides = if v <= b.lower && slope <= 0.0 {
+            Some(b.lower)
+        } else if v >= b.upper && slope >= 0.0 {
+            Some(b.upper)
+        } else {
+            None
+        };
+        if let Some(limit) = slides {
+            x[b.state] = *limit;
+        }
+    }
+    Ok(())
+}
+
+fn first_step(x: &[f64], f: &[f64], span: f64, tolerance: &Tolerance) -> f64 {
+    let (mut size, mut speed) = (0.0_f64, 0.0_f64);
+    for (x, f) in x.iter().zip(f) {
+        let weight = tolerance.absolute + tolerance.relative * x.abs();
+        size = size.max(x.abs() / weight);
+        speed = speed.max(f.abs() / weight);
+    }
+    let guess = if speed > 1e-10 && size > 1e-5 {
+        0.01 * size / speed
+    } else {
+        1e-6
+    };
+    guess
+        .min(0.01 * span)
+        .min(1.0 / speed.max(1e-30).powf(0.2))
+        .max(1e-12 * span)
+}
+
+/// The earliest point in the step where a delayed argument passes an earlier discontinuity: offset and order of the new one.
+fn crossed_break<D: DynSystem + ?Sized>(
+    run: &mut Run<'_, D>,
+    t: f64,
+    x: &[f64],
+    h: f64,
+    c: &[f64],
+    end: &[f64],
+    breaks: &[(f64, usize)],
+) -> Result<Option<(f64, usize)>> {
+    let mut best: Option<(f64, usize)> = None;
+    let mut state = vec![0.0; run.n];
+    for j in 0..run.m {
+        let argument = |run: &mut Run<'_, D>, t: f64, x: &[f64]| -> Result<f64> {
+            run.look_back(t, x)?;
+            Ok(t - run.system.delay_f64(
+                j,
+                Args {
+                    x,
+                    past: &run.past,
+                    p: run.p,
+                },
+            ))
+        };
+        let (from, to) = (argument(run, t, x)?, argument(run, t + h, end)?);
+        for (old, order) in breaks.iter().filter(|(_, order)| *order < SMOOTH) {
+            // a start on the discontinuity itself is not a crossing
+            if (from - old) * (to - old) >= 0.0
+                || (from - old).abs() <= 1e-8 * (to - from).abs() + 1e-12 * old.abs()
+            {
+                continue;
+            }
+            let (mut low, mut high) = (0.0, h);
+            for _ in 0..60 {
+                let middle = 0.5 * (low + high);
+                dense(c, middle / h, &mut state);
+                let here = argument(run, t + middle, &state)?;
+                if (here - old) * (from - old) > 0.0 {
+                    low = middle
+                } else {
+                    high = middle
+                }
+            }
+            if best.is_none_or(|(at, _)| high < at) {
+                best = Some((high, order + 1));
+            }
+        }
+    }
+    Ok(best)
+}
+
+/// The earliest bound reached or left or switch passed within the step.
+fn first_event<D: DynSystem + ?Sized>(
+    run: &mut Run<'_, D>,
+    t: f64,
+    h: f64,
+    c: &[f64],
+    end: &[f64],
+    signs: &mut [f64],
+) -> Result<Option<(f64, EventKind)>> {
+    const PROBES: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
+    if run.bounds.is_empty() && signs.is_empty() {
+        return Ok(None);
+    }
+    let n = run.n;
+    let mut best: Option<(f64, EventKind)> = None;
+    let mut state = vec![0.0; n];
+    let mut field = vec![0.0; n];
+    let bounds = run.bounds.clone();
+    for (index, bound) in bounds.iter().enumerate() {
+        let slides = run.sliding[index];
+        // positive: event not yet; the first probe at or below zero brackets it
+        let mut measure = |run: &mut Run<'_, D>, s: f64| -> Result<f64> {
+            dense(c, s, &mut state);
+            match slides {
+                None => {
+                    Ok((state[bound.state] - bound.lower).min(bound.upper - state[bound.state]))
+                }
+                Some(limit) => {
+                    run.free_field(t + s * h, &state, &mut field)?;
+                    Ok(if limit == bound.lower {
+                        -field[bound.state]
+                    } else {
+                        field[bound.state]
+                    })
+                }
+            }
+        };
+        let kind = if slides.is_none() {
+            EventKind::Reached { state: bound.state }
+        } else {
+            EventKind::Left { state: bound.state }
+        };
+        let mut low = 0.0;
+        for probe in PROBES {
+            if measure(run, probe)? >= 0.0 {
+                low = probe;
+                continue;
+            }
+            let mut high = probe;
+            for _ in 0..60 {
+                let middle = 0.5 * (low + high);
+                if measure(run, middle)? >= 0.0 {
+                    low = middle
+                } else {
+                    high = middle
+                }
+            }
+            // leaving and touching within rounding of the start is no event
+            if high * h > 1e-12 * h && best.is_none_or(|(at, _)| high * h < at) {
+                best = Some((high * h, kind));
+            }
+            break;
+        }
+    }
+    if !signs.is_empty() {
+        let mut values = vec![0.0; signs.len()];
+        run.switches(t + h, end, &mut values)?;
+        for k in 0..signs.len() {
+            if values[k] * signs[k] >= 0.0 {
+                continue;
+            }
+            let (mut low, mut high) = (0.0, 1.0);
+            for _ in 0..60 {
+                let middle = 0.5 * (low + high);
+                dense(c, middle, &mut state);
+                run.switches(t + middle * h, &state, &mut values)?;
+                if values[k] * signs[k] >= 0.0 {
+                    low = middle
+                } else {
+                    high = middle
+                }
+            }
+            if high < 1e-10 {
+                // it had passed before this step began, by rounding
+                signs[k] = -signs[k];
+            } else if best.is_none_or(|(at, _)| high * h < at) {
+                best = Some((high * h, EventKind::Switched { switch: k }));
+            }
+            run.switches(t + h, end, &mut values)?;
+        }
+    }
+    Ok(best)
+}

@@ -25,6 +25,13 @@ pub struct Path<S = f64> {
     pub base_rtt: S,
 }
 
+impl<S: Copy> Path<S> {
+    /// A path of round-trip time `rtt` whose queueing is neglected.
+    pub fn fixed(rtt: S) -> Self {
+        Self { rtt, base_rtt: rtt }
+    }
+}
+
 /// What drives a sender.
 #[derive(Clone, Copy, Debug)]
 pub struct TcpInput<S = f64> {

@@ -481,12 +481,6 @@ impl<S: Scalar> Assign<S> for NumberOr<S> {
     }
 }
 
-impl<S: Scalar> Assign<S> for bool {
-    fn assign(&mut self, spec: &ParameterSpec, value: S) -> Result<(), ValueError> {
-        Err(not_changeable(spec, value))
-    }
-}
-
 /// The error that a flag or choice cannot take a number.
 #[doc(hidden)]
 pub fn not_changeable<S: Scalar>(spec: &ParameterSpec, value: S) -> ValueError {
@@ -674,7 +668,7 @@ macro_rules! parameters {
 
         $crate::parameters!(@common $name [$($base $base_type)?] {
             $(
-                $field
+                $field [$kind $(($($word),+))?]
                 $crate::ParameterSpec {
                     name: stringify!($field),
                     kind: $crate::parameters!(@kind $kind),
@@ -688,7 +682,7 @@ macro_rules! parameters {
         });
     };
 
-    (@common $name:ident [$($base:ident $base_type:ident)?] { $($field:ident $spec:expr;)* }) => {
+    (@common $name:ident [$($base:ident $base_type:ident)?] { $($field:ident [$($kind:tt)+] $spec:expr;)* }) => {
         impl $crate::Parameters for $name {
             const SPEC: &'static [$crate::ParameterSpec] = {
                 const OWN: &[$crate::ParameterSpec] = &[$($spec),*];
@@ -740,7 +734,7 @@ macro_rules! parameters {
                 let specs = <$name as $crate::Parameters>::SPEC;
                 let spec = specs.iter().find(|spec| spec.name == name).ok_or_else(|| $crate::params::unknown(specs, name))?;
                 match name {
-                    $(stringify!($field) => $crate::params::Assign::assign(&mut self.$field, spec, value),)*
+                    $(stringify!($field) => $crate::parameters!(@assign self.$field, spec, value, $($kind)+),)*
                     _ => $crate::parameters!(@otherwise self spec value $($base)?),
                 }
             }
@@ -750,6 +744,13 @@ macro_rules! parameters {
     (@base_spec $base_type:ident) => { <$base_type as $crate::Parameters>::SPEC };
     (@otherwise $self:ident $spec:ident $value:ident) => { Err($crate::params::not_changeable($spec, $value)) };
     (@otherwise $self:ident $spec:ident $value:ident $base:ident) => { $self.$base.set_scalar($spec.name, $value) };
+    (@assign $place:expr, $spec:ident, $value:ident, flag) => { Err($crate::params::not_changeable($spec, $value)) };
+    (@assign $place:expr, $spec:ident, $value:ident, choice($type:ident)) => {
+        Err($crate::params::not_changeable($spec, $value))
+    };
+    (@assign $place:expr, $spec:ident, $value:ident, $($kind:tt)+) => {
+        $crate::params::Assign::assign(&mut $place, $spec, $value)
+    };
     (@build $name:ident {}) => { $name(std::marker::PhantomData) };
     (@build $name:ident { $($field:ident: $value:expr,)+ }) => { $name { $($field: $value),+ } };
 
@@ -820,12 +821,6 @@ macro_rules! choices {
 
             fn value(&self) -> $crate::Value {
                 $crate::Value::Word(self.name().to_owned())
-            }
-        }
-
-        impl<S: $crate::Scalar> $crate::params::Assign<S> for $type {
-            fn assign(&mut self, spec: &$crate::ParameterSpec, value: S) -> Result<(), $crate::ValueError> {
-                Err($crate::params::not_changeable(spec, value))
             }
         }
 

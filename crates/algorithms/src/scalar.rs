@@ -5,12 +5,11 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// A real number, or a dual number over it.
 ///
-/// `f64` uses `libm`, so that results have the same bits on every machine.
+/// `f64` uses `libm`, so that results have the same bits on every machine. With the feature `autodiff` every (hyper-)dual number of
+/// the `num-dual` crate over `f64` is a scalar, of any order.
 pub trait Scalar:
     Copy
     + Debug
-    + Send
-    + Sync
     + 'static
     + Add<Output = Self>
     + Sub<Output = Self>
@@ -59,6 +58,7 @@ pub trait Scalar:
     }
 }
 
+#[cfg(not(feature = "autodiff"))]
 impl Scalar for f64 {
     #[inline]
     fn from_f64(value: f64) -> Self {
@@ -92,44 +92,198 @@ impl Scalar for f64 {
 
 #[cfg(feature = "autodiff")]
 mod dual {
-    use num_dual::{Dual2_64, Dual3_64, Dual64, DualNum, HyperDual64, HyperHyperDual64};
+    use num_dual::DualNum;
 
     use super::Scalar;
 
-    macro_rules! dual {
-        ($($type:ty),+) => {$(
-            impl Scalar for $type {
-                #[inline]
-                fn from_f64(value: f64) -> Self {
-                    Self::from(value)
-                }
-                #[inline]
-                fn re(self) -> f64 {
-                    DualNum::re(&self)
-                }
-                #[inline]
-                fn exp(self) -> Self {
-                    DualNum::exp(&self)
-                }
-                #[inline]
-                fn ln(self) -> Self {
-                    DualNum::ln(&self)
-                }
-                #[inline]
-                fn sqrt(self) -> Self {
-                    DualNum::sqrt(&self)
-                }
-                #[inline]
-                fn powf(self, exponent: f64) -> Self {
-                    DualNum::powf(&self, exponent)
-                }
-                #[inline]
-                fn pow(self, exponent: Self) -> Self {
-                    DualNum::powd(&self, exponent)
-                }
+    /// `f64` is among these numbers (`NDERIV` is zero) and keeps to `libm`, so that the feature changes no bit of it.
+    impl<T: DualNum<Primitive = f64> + Copy> Scalar for T {
+        #[inline]
+        fn from_f64(value: f64) -> Self {
+            Self::from(value)
+        }
+        #[inline]
+        fn re(self) -> f64 {
+            num_dual::DualStruct::re(&self)
+        }
+        #[inline]
+        fn exp(self) -> Self {
+            if T::NDERIV == 0 {
+                Self::from(libm::exp(self.re()))
+            } else {
+                DualNum::exp(&self)
             }
-        )+};
+        }
+        #[inline]
+        fn ln(self) -> Self {
+            if T::NDERIV == 0 {
+                Self::from(libm::log(self.re()))
+            } else {
+                DualNum::ln(&self)
+            }
+        }
+        #[inline]
+        fn sqrt(self) -> Self {
+            DualNum::sqrt(&self)
+        }
+        #[inline]
+        fn powf(self, exponent: f64) -> Self {
+            if T::NDERIV == 0 {
+                Self::from(libm::pow(self.re(), exponent))
+            } else {
+                DualNum::powf(&self, exponent)
+            }
+        }
+        #[inline]
+        fn pow(self, exponent: Self) -> Self {
+            if T::NDERIV == 0 {
+                Self::from(libm::pow(self.re(), exponent.re()))
+            } else {
+                DualNum::powd(&self, exponent)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Scalar;
+
+    #[test]
+    fn plain_numbers_use_libm() {
+        let (x, y) = (1.234_567_8_f64, 0.75_f64);
+        assert_eq!(Scalar::exp(x), libm::exp(x));
+        assert_eq!(Scalar::ln(x), libm::log(x));
+        assert_eq!(Scalar::powf(x, y), libm::pow(x, y));
+        assert_eq!(Scalar::pow(x, y), libm::pow(x, y));
+        assert_eq!((Scalar::max(x, y), Scalar::min(x, y)), (x, y));
     }
 
-    dual!(Dual64, Dual2_64, Dual3_64, HyperDual64, HyperHyperDual64);
+    #[cfg(feature = "autodiff")]
+    mod autodiff {
+        use num_dual::{Dual3_64, Dual64, HyperDual64, HyperHyperDual64};
+
+        use crate::aqm::LinkView;
+        use crate::fluid::{AqmInput, Path};
+        use crate::registry::{AqmSpec, CongestionSpec};
+        use crate::{Scalar, Value};
+
+        /// Compound's i(w) = alpha w^(k - 1) at w = 20, with derivatives by hand.
+        #[test]
+        fn derivatives_of_compounds_increase() {
+            let law = CongestionSpec::from_values("compound", &[])
+                .unwrap()
+                .fluid()
+                .unwrap();
+            let (alpha, k, w) = (0.125, 0.75, 20.0_f64);
+            let third = law.lift::<Dual3_64>().increase(
+                Dual3_64::from_re(w).derivative(),
+                &Path::fixed(Dual3_64::from_re(1.0)),
+            );
+            let i = alpha * w.powf(k - 1.0);
+            for (order, value) in [third.re, third.v1, third.v2, third.v3]
+                .into_iter()
+                .enumerate()
+            {
+                let exact = [
+                    i,
+                    i * (k - 1.0) / w,
+                    i * (k - 1.0) * (k - 2.0) / w.powi(2),
+                    i * (k - 1.0) * (k - 2.0) * (k - 3.0) / w.powi(3),
+                ][order];
+                assert!(
+                    (value / exact - 1.0).abs() < 1e-12,
+                    "{order}: {value} {exact}"
+                );
+            }
+            // in a parameter: d i / d k = i ln w
+            let mut law = law.lift::<Dual64>();
+            law.set("k", Dual64::from_re(k).derivative()).unwrap();
+            let in_k = law.increase(Dual64::from_re(w), &Path::fixed(Dual64::from_re(1.0)));
+            assert!((in_k.eps / (i * w.ln()) - 1.0).abs() < 1e-12);
+        }
+
+        /// The threshold policy's probability in arrival rate and threshold: mixed derivative.
+        #[test]
+        fn mixed_derivative_of_the_threshold_law() {
+            let link = LinkView {
+                rate: 1e6,
+                delay: 0.0,
+                capacity_packets: f64::INFINITY,
+            };
+            let spec = AqmSpec::from_values(
+                "threshold",
+                &[("threshold".to_owned(), Value::Number(15.0))],
+            )
+            .unwrap();
+            let mut law = spec.fluid(&link).unwrap().lift::<HyperDual64>();
+            law.set("threshold", HyperDual64::from_re(15.0).derivative2())
+                .unwrap();
+            let input = AqmInput::new(
+                HyperDual64::from_re(0.0),
+                HyperDual64::from_re(90.0).derivative1(),
+                HyperDual64::from_re(100.0),
+            );
+            let p = law.probability(&input, &[], 0);
+            let r: f64 = 0.9;
+            // d/dq d/dx (x / C)^q = r^(q - 1) (1 + q ln r) / C
+            let exact = r.powi(14) * (1.0 + 15.0 * r.ln()) / 100.0;
+            assert!((p.eps1eps2 / exact - 1.0).abs() < 1e-12);
+        }
+
+        #[test]
+        fn plain_and_dual_values_agree_for_every_law() {
+            let link = LinkView {
+                rate: 8e6,
+                delay: 0.01,
+                capacity_packets: 100.0,
+            };
+            let path = Path {
+                rtt: 0.1,
+                base_rtt: 0.08,
+            };
+            let lifted = Path {
+                rtt: HyperHyperDual64::from_re(0.1),
+                base_rtt: HyperHyperDual64::from_re(0.08),
+            };
+            for meta in crate::registry::congestion()
+                .iter()
+                .filter(|meta| meta.has_fluid)
+            {
+                let law = CongestionSpec::from_values(meta.kind, &[])
+                    .unwrap()
+                    .fluid()
+                    .unwrap();
+                let dual = law.lift::<HyperHyperDual64>();
+                let w = HyperHyperDual64::from_re(30.0);
+                assert!(
+                    (law.increase(30.0, &path) / Scalar::re(dual.increase(w, &lifted)) - 1.0).abs()
+                        < 1e-14
+                );
+                assert!((law.decrease(30.0) / Scalar::re(dual.decrease(w)) - 1.0).abs() < 1e-14);
+            }
+            for meta in crate::registry::aqms().iter().filter(|meta| meta.has_fluid) {
+                let law = AqmSpec::from_values(meta.kind, &[])
+                    .unwrap()
+                    .fluid(&link)
+                    .unwrap();
+                let dual = law.lift::<HyperHyperDual64>();
+                let of = HyperHyperDual64::from_re;
+                let (plain, wide) = (
+                    AqmInput::new(25.0, 80.0, 100.0),
+                    AqmInput::new(of(25.0), of(80.0), of(100.0)),
+                );
+                let state = vec![20.0; law.states()];
+                let wide_state: Vec<_> = state.iter().map(|x| of(*x)).collect();
+                assert_eq!(law.piece(&plain, &state), dual.piece(&wide, &wide_state));
+                for piece in 0..law.pieces().len() {
+                    let (p, q) = (
+                        law.probability(&plain, &state, piece),
+                        dual.probability(&wide, &wide_state, piece),
+                    );
+                    assert!((p - Scalar::re(q)).abs() < 1e-14, "{} {piece}", meta.kind);
+                }
+            }
+        }
+    }
 }

@@ -39,12 +39,16 @@ proc apply_settings {} {
 }
 
 # The random streams: ns-2's default generator (RED and whatever draws without
-# naming a generator) and one of ours for delays and start times.
+# naming a generator) and one of ours for delays and start times. Both are moved on by
+# "seed" substreams. Setting the generator's seed instead is a trap: the first
+# numbers after small seeds lie close together.
 proc seed_streams {} {
     global opt draws defaultRNG
-    $defaultRNG seed [expr {$opt(seed) * 7919 + 13}]
     set draws [new RNG]
-    $draws seed [expr {$opt(seed) * 104729 + 71}]
+    for {set i 0} {$i < $opt(seed)} {incr i} {
+        $defaultRNG next-substream
+        $draws next-substream
+    }
 }
 
 proc uniform {low high} {

@@ -473,7 +473,7 @@ pub const DUMBBELL: Section = Section {
     name: "dumbbell",
     repeated: false,
     doc: concat!(
-        "Ready shape: one link `bottleneck` from node `left` to node `right`, and with `reverse` a link `reverse` back. ",
+        "Ready shape: one link `bottleneck` from node `left` to node `right`, and with `reverse` a link `bottleneck-reverse` back. ",
         "Flows without a path go from left to right; `from = \"right\", to = \"left\"` makes them go the other way."
     ),
     keys: &[

@@ -139,6 +139,7 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], origin: &str) -> Result<&'a str, Vec<D
     let source = Source::new(origin, "");
     if bytes.len() > MAX_BYTES {
         let mut error = source.diagnostic(None, "", "the file is too large to be a scenario");
+        error.position = Some((1, 1));
         error.found = Some(format!("{} bytes", bytes.len()));
         error.allowed = Some(format!("at most {MAX_BYTES} bytes (16 MiB)"));
         return Err(vec![error]);
@@ -157,6 +158,7 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], origin: &str) -> Result<&'a str, Vec<D
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim().is_empty() {
         let mut error = source.diagnostic(None, "", "the file is empty");
+        error.position = Some((1, 1));
         error.allowed = Some("a scenario with [scenario], [[link]] and [[flows]]".to_owned());
         return Err(vec![error]);
     }

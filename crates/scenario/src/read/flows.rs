@@ -1,0 +1,430 @@
+//! Classes of flows.
+
+use std::borrow::Cow;
+
+use ackclock_algorithms::registry::{CongestionSpec, congestion};
+
+use super::network::Net;
+use super::routes::{earliest, own};
+use super::{Item, Place, Reader, Seen, Table, join};
+use crate::diagnostic::quoted_list;
+use crate::keys;
+use crate::model::{End, FlowClass, Recovery, Tcp, Traffic};
+use crate::tree::{Node, Value};
+use crate::units::{format_time, seconds, shorten};
+
+/// A class's name, and the class unless it has mistakes.
+pub(super) type NamedClass = (String, Option<FlowClass>);
+
+impl Reader<'_> {
+    /// `[[flows]]`.
+    pub(super) fn all_flows(
+        &self,
+        root: &Table<'_>,
+        net: Option<&Net>,
+        end: Option<End>,
+    ) -> Option<Vec<NamedClass>> {
+        let tables = self.repeated(root, "flows")?;
+        if tables.is_empty() {
+            self.push(&root.place, "there are no flows", |diagnostic| {
+                diagnostic.allowed = Some("[[flows]]".to_owned());
+            });
+            return None;
+        }
+        let mut seen = Seen::new();
+        let mut classes = Vec::new();
+        for (at, (place, node)) in tables.into_iter().enumerate() {
+            let automatic = format!("flows-{}", at + 1);
+            let Some(table) = self.table(node, place, keys::FLOWS.keys, &[]) else {
+                classes.push((automatic, None));
+                continue;
+            };
+            let name = match table.given("name") {
+                Some(item) => self.name(&item).filter(|name| {
+                    self.unique(&mut seen, name, &item.place);
+                    if name == "all" {
+                        self.push(
+                            &item.place,
+                            "the name \"all\" means all flows together in results",
+                            |diagnostic| {
+                                diagnostic.allowed = Some("any other name".to_owned());
+                            },
+                        );
+                    }
+                    name != "all"
+                }),
+                None => {
+                    self.unique(&mut seen, &automatic, &table.place);
+                    Some(automatic.clone())
+                }
+            };
+            let class = self.flows(&table, name.clone(), net, end);
+            if let (Some(class), Some(item)) = (&class, table.given("count"))
+                && class.count == 0
+                && !self.is_changed(root, &class.name, "count")
+            {
+                self.wrong(&item, "an empty class, and no change ever fills it");
+            }
+            classes.push((name.unwrap_or(automatic), class));
+        }
+        Some(classes)
+    }
+
+    /// Whether some change names this class and this key (whatever the value).
+    fn is_changed(&self, root: &Table<'_>, class: &str, key: &str) -> bool {
+        let Some((
+            _,
+            Node {
+                value: Value::Array(changes),
+                ..
+            },
+        )) = root.find("change")
+        else {
+            return false;
+        };
+        changes.iter().any(|change| {
+            let Value::Table(entries) = &change.value else {
+                return false;
+            };
+            entries.iter().any(|(name, node)| {
+                name.text == "flows"
+                    && matches!(&node.value, Value::Text(text) if text.trim() == class)
+            }) && entries.iter().any(|(name, _)| name.text == key)
+        })
+    }
+
+    fn flows(
+        &self,
+        table: &Table<'_>,
+        name: Option<String>,
+        net: Option<&Net>,
+        end: Option<End>,
+    ) -> Option<FlowClass> {
+        let get = |key: &str| self.item(table, key);
+        let count = get("count")
+            .and_then(|item| self.integer(&item))
+            .and_then(|count| u32::try_from(count).ok());
+        let traffic = self.traffic(table);
+        let is_tcp = traffic.as_ref().is_none_or(Traffic::is_tcp);
+        if !is_tcp {
+            for key in keys::TCP_KEYS {
+                if let Some(entry) = table.find(key) {
+                    let place = Place {
+                        key: join(&table.place.key, key),
+                        span: entry.0.span.clone(),
+                    };
+                    self.push(
+                        &place,
+                        "a key of TCP, but the traffic of this class is UDP",
+                        |_| {},
+                    );
+                }
+            }
+        }
+        let route = net.and_then(|net| self.route(table, net));
+        let rtt = match (table.given("rtt"), net, &route) {
+            (Some(item), net, route) => {
+                let own = net
+                    .zip(route.as_ref())
+                    .and_then(|(net, (path, back))| own(net, path, back.as_deref()));
+                self.rtt(&item, own, is_tcp)
+            }
+            (None, Some(net), Some((path, back))) => {
+                self.default_rtt(table, net, path, back.as_deref(), is_tcp)
+            }
+            _ => None,
+        };
+        let access_rate = get("access_rate").and_then(|item| {
+            if item.is_word() {
+                Some(None)
+            } else {
+                self.rate(&item).map(Some)
+            }
+        });
+        let access_buffer =
+            get("access_buffer").and_then(|item| self.capacity(&item, access_rate.flatten()));
+        let start = get("start").and_then(|item| {
+            let start = self.distribution(&item)?;
+            if let Some(End::At(end)) = end
+                && earliest(&start) >= seconds(end)
+            {
+                self.push(
+                    &item.place,
+                    "no flow starts before the end of the run",
+                    |diagnostic| {
+                        diagnostic.found = Some(item.node.describe());
+                        diagnostic.allowed = Some(format!("times before {}", format_time(end)));
+                    },
+                );
+                return None;
+            }
+            Some(start)
+        });
+        let stop = get("stop").and_then(|item| {
+            if item.is_word() {
+                return Some(None);
+            }
+            let stop = self.time(&item)?;
+            if start
+                .as_ref()
+                .is_some_and(|start| earliest(start) >= seconds(stop))
+            {
+                self.wrong(&item, "every flow would stop before it starts");
+                return None;
+            }
+            Some(Some(stop))
+        });
+        let packet_size = get("packet_size").and_then(|item| self.packet_size(&item));
+        let header_size = get("header_size").and_then(|item| {
+            let header = self.packet_size(&item)?;
+            if packet_size.is_some_and(|packet| header >= packet) {
+                self.push(
+                    &item.place,
+                    "the headers leave no room for payload",
+                    |diagnostic| {
+                        diagnostic.found = Some(item.node.describe());
+                        diagnostic.allowed = Some("less than packet_size".to_owned());
+                    },
+                );
+                return None;
+            }
+            Some(header)
+        });
+        let ack_size = get("ack_size").and_then(|item| self.packet_size(&item));
+        let tcp = self.tcp(table);
+        let (path, reverse_path) = route?;
+        Some(FlowClass {
+            name: name?,
+            count: count?,
+            path,
+            reverse_path,
+            rtt: rtt?,
+            access_rate: access_rate?,
+            access_buffer: access_buffer?,
+            start: start?,
+            stop: stop?,
+            traffic: traffic?,
+            packet_size: packet_size?,
+            header_size: header_size?,
+            ack_size: ack_size?,
+            tcp: tcp?,
+        })
+    }
+
+    fn tcp(&self, table: &Table<'_>) -> Option<Tcp> {
+        let get = |key: &str| self.item(table, key);
+        let flag = |key: &str| get(key).and_then(|item| self.flag(&item));
+        let time = |key: &str| get(key).and_then(|item| self.time(&item));
+        let congestion = self.congestion(table);
+        let recovery = get("recovery")
+            .and_then(|item| self.choice(&item))
+            .map(|name| match name {
+                "newreno" => Recovery::NewReno,
+                "reno" => Recovery::Reno,
+                "tahoe" => Recovery::Tahoe,
+                _ => Recovery::Sack,
+            });
+        let initial_window = get("initial_window").and_then(|item| self.packets(&item));
+        let initial_ssthresh = get("initial_ssthresh").and_then(|item| {
+            if item.is_word() {
+                Some(f64::INFINITY)
+            } else {
+                self.packets(&item)
+            }
+        });
+        let max_window = get("max_window").and_then(|item| {
+            if item.is_word() {
+                Some(None)
+            } else {
+                self.whole_packets(&item).map(Some)
+            }
+        });
+        let (handshake, ecn, delayed_ack, limited_transmit) = (
+            flag("handshake"),
+            flag("ecn"),
+            flag("delayed_ack"),
+            flag("limited_transmit"),
+        );
+        let delayed_ack_timeout = time("delayed_ack_timeout");
+        let (min_rto, max_rto, initial_rto) =
+            (time("min_rto"), time("max_rto"), time("initial_rto"));
+        if let (Some(least), Some(most)) = (min_rto, max_rto)
+            && least > most
+            && let Some(item) = table.given("min_rto").or_else(|| table.given("max_rto"))
+        {
+            self.push(&item.place, "min_rto is above max_rto", |diagnostic| {
+                diagnostic.found = Some(item.node.describe());
+                diagnostic.allowed = Some(format!(
+                    "min_rto {} at most max_rto {}",
+                    format_time(least),
+                    format_time(most)
+                ));
+            });
+            return None;
+        }
+        let dup_threshold = get("dup_threshold")
+            .and_then(|item| self.integer(&item))
+            .and_then(|number| u32::try_from(number).ok());
+        Some(Tcp {
+            congestion: congestion?,
+            recovery: recovery?,
+            handshake: handshake?,
+            initial_window: initial_window?,
+            initial_ssthresh: initial_ssthresh?,
+            max_window: max_window?,
+            ecn: ecn?,
+            delayed_ack: delayed_ack?,
+            delayed_ack_timeout: delayed_ack_timeout?,
+            limited_transmit: limited_transmit?,
+            min_rto: min_rto?,
+            max_rto: max_rto?,
+            initial_rto: initial_rto?,
+            dup_threshold: dup_threshold?,
+        })
+    }
+
+    /// `congestion = "cubic"` or `{ kind = "compound", ... }`.
+    fn congestion(&self, table: &Table<'_>) -> Option<CongestionSpec> {
+        let item = self.item(table, "congestion")?;
+        let Value::Table(entries) = &item.node.value else {
+            let meta = self.algorithm(&item, congestion(), "congestion control")?;
+            let empty = Table {
+                place: item.place.clone(),
+                entries: &[],
+                keys: &[],
+            };
+            let values = self.parameters(&empty, meta)?;
+            return CongestionSpec::from_values(meta.kind, &values)
+                .map_err(|error| self.refused(&item.place, &error))
+                .ok();
+        };
+        let Some((_, kind)) = entries.iter().find(|(name, _)| name.text == "kind") else {
+            let names: Vec<_> = congestion().iter().map(|meta| meta.kind).collect();
+            self.missing(&item.place, "kind", quoted_list(names));
+            return None;
+        };
+        let place = Place {
+            key: join(&item.place.key, "kind"),
+            span: kind.span.clone(),
+        };
+        let meta = self.algorithm(
+            &Item {
+                node: Cow::Borrowed(kind),
+                place,
+                rule: item.rule,
+            },
+            congestion(),
+            "congestion control",
+        )?;
+        let names: Vec<&str> = std::iter::once("kind")
+            .chain(meta.parameters.iter().map(|spec| spec.name))
+            .collect();
+        let inner = self.table(&item.node, item.place.clone(), &[], &names)?;
+        let values = self.parameters(&inner, meta)?;
+        CongestionSpec::from_values(meta.kind, &values)
+            .map_err(|error| self.refused(&Self::place_of_parameter(&inner, &error.name), &error))
+            .ok()
+    }
+
+    /// `traffic = "bulk"` or `{ kind = "transfer", ... }`.
+    fn traffic(&self, table: &Table<'_>) -> Option<Traffic> {
+        let item = self.item(table, "traffic")?;
+        let kinds: Vec<&str> = keys::TRAFFIC.iter().map(|kind| kind.kind).collect();
+        let (kind, kind_place) = match &item.node.value {
+            Value::Text(text) => (text.as_str(), item.place.clone()),
+            Value::Table(entries) => match entries.iter().find(|(name, _)| name.text == "kind") {
+                Some((_, node)) => {
+                    let place = Place {
+                        key: join(&item.place.key, "kind"),
+                        span: node.span.clone(),
+                    };
+                    let Value::Text(text) = &node.value else {
+                        self.push(&place, "the wrong kind of value", |diagnostic| {
+                            diagnostic.found = Some(node.describe());
+                            diagnostic.allowed = Some(quoted_list(kinds.iter().copied()));
+                        });
+                        return None;
+                    };
+                    (text.as_str(), place)
+                }
+                None => {
+                    self.missing(&item.place, "kind", quoted_list(kinds.iter().copied()));
+                    return None;
+                }
+            },
+            _ => {
+                self.wrong_kind(&item);
+                return None;
+            }
+        };
+        let Some(kind) = keys::TRAFFIC.iter().find(|known| known.kind == kind) else {
+            self.unknown_name(
+                &kind_place,
+                format!("there is no traffic \"{}\"", shorten(kind)),
+                kind,
+                &kinds,
+            );
+            return None;
+        };
+        let inner = match &item.node.value {
+            Value::Table(_) => self.table(&item.node, item.place.clone(), kind.keys, &["kind"])?,
+            _ => Table {
+                place: item.place.clone(),
+                entries: &[],
+                keys: kind.keys,
+            },
+        };
+        let rate = || self.item(&inner, "rate").and_then(|item| self.rate(&item));
+        let mean = |key: &str| {
+            self.item(&inner, key)
+                .and_then(|item| self.time(&item))
+                .map(seconds)
+        };
+        match kind.kind {
+            "bulk" => Some(Traffic::Bulk),
+            "transfer" => {
+                let bytes = self
+                    .item(&inner, "size")
+                    .and_then(|item| self.size(&item, u64::MAX))?;
+                Some(Traffic::Transfer { bytes })
+            }
+            "app-limited" => rate().map(|rate| Traffic::AppLimited { rate }),
+            "cbr" => rate().map(|rate| Traffic::Cbr { rate }),
+            "on-off" => {
+                let (rate, on, off) = (rate(), mean("on"), mean("off"));
+                Some(Traffic::OnOff {
+                    rate: rate?,
+                    on: on?,
+                    off: off?,
+                })
+            }
+            _ => {
+                let (rate, sizes) = (
+                    rate(),
+                    self.item(&inner, "sizes")
+                        .and_then(|item| self.choice(&item)),
+                );
+                Some(Traffic::Poisson {
+                    rate: rate?,
+                    exponential_sizes: sizes? == "exponential",
+                })
+            }
+        }
+    }
+}
+
+/// The entry of [`keys::TRAFFIC`] that describes this traffic.
+pub(crate) fn traffic_kind(traffic: &Traffic) -> &'static keys::TrafficKind {
+    let name = match traffic {
+        Traffic::Bulk => "bulk",
+        Traffic::Transfer { .. } => "transfer",
+        Traffic::AppLimited { .. } => "app-limited",
+        Traffic::Cbr { .. } => "cbr",
+        Traffic::OnOff { .. } => "on-off",
+        Traffic::Poisson { .. } => "poisson",
+    };
+    keys::TRAFFIC
+        .iter()
+        .find(|kind| kind.kind == name)
+        .unwrap_or(&keys::TRAFFIC[0])
+}

@@ -1,0 +1,313 @@
+//! Links and the ready shapes that stand for them.
+
+use ackclock_algorithms::Time;
+use ackclock_algorithms::registry::{AqmSpec, aqms};
+
+use super::{Place, Reader, Seen, Table, join};
+use crate::keys::{self, Key};
+use crate::model::{Capacity, Link, LinkId};
+use crate::tree::{Name, Node, Value};
+
+/// The links of a scenario while it is read.
+pub(super) struct Net {
+    /// Names in the order of the file, also of links that have mistakes; the nodes that a link joins.
+    pub(super) names: Vec<(String, Option<(String, String)>)>,
+    /// `None` where a link has mistakes.
+    pub(super) links: Vec<Option<Link>>,
+    /// What a flow without a path gets.
+    pub(super) ends: Option<(String, String)>,
+}
+
+impl Net {
+    pub(super) fn find(&self, name: &str) -> Option<LinkId> {
+        self.names.iter().position(|(known, _)| known == name)
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(|(name, _)| name.as_str())
+    }
+
+    pub(super) fn nodes(&self) -> Vec<&str> {
+        let mut nodes: Vec<&str> = self
+            .names
+            .iter()
+            .filter_map(|(_, ends)| ends.as_ref())
+            .flat_map(|(from, to)| [from.as_str(), to])
+            .collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+
+    /// Sum of the propagation delays; `None` if a link has mistakes.
+    pub(super) fn propagation(&self, path: &[LinkId]) -> Option<Time> {
+        path.iter().try_fold(Time::ZERO, |sum, link| {
+            let delay = self.links.get(*link)?.as_ref()?.delay;
+            Some(Time(sum.0.saturating_add(delay.0)))
+        })
+    }
+}
+
+impl Reader<'_> {
+    pub(super) fn net(&self, root: &Table<'_>) -> Option<Net> {
+        let shapes: Vec<&(Name, Node)> = ["link", "dumbbell", "parking_lot"]
+            .into_iter()
+            .filter_map(|name| root.find(name))
+            .collect();
+        if let [_, second, ..] = shapes[..] {
+            let place = Place {
+                key: second.0.text.clone(),
+                span: second.0.span.clone(),
+            };
+            self.push(
+                &place,
+                "a second description of the network",
+                |diagnostic| {
+                    diagnostic.allowed =
+                        Some("either [[link]], or [dumbbell], or [parking_lot]".to_owned());
+                },
+            );
+            return None;
+        }
+        let Some(entry) = shapes.first() else {
+            self.push(&root.place, "there are no links", |diagnostic| {
+                diagnostic.allowed = Some("[[link]], or [dumbbell], or [parking_lot]".to_owned());
+            });
+            return None;
+        };
+        match entry.0.text.as_str() {
+            "link" => self.links(root),
+            "dumbbell" => self.shape(
+                &entry.1,
+                root.place_of(entry),
+                keys::DUMBBELL.keys,
+                |_, _| Some(1),
+                |_| "bottleneck".to_owned(),
+                |node| {
+                    if node == 0 {
+                        "left".to_owned()
+                    } else {
+                        "right".to_owned()
+                    }
+                },
+            ),
+            _ => self.shape(
+                &entry.1,
+                root.place_of(entry),
+                keys::PARKING_LOT.keys,
+                |reader, table| {
+                    reader
+                        .item(table, "hops")
+                        .and_then(|item| reader.integer(&item))
+                },
+                |hop| format!("hop-{hop}"),
+                |node| format!("node-{node}"),
+            ),
+        }
+    }
+
+    /// `[[link]]`.
+    fn links(&self, root: &Table<'_>) -> Option<Net> {
+        let tables = self.repeated(root, "link")?;
+        if tables.is_empty() {
+            self.push(&root.place, "there are no links", |diagnostic| {
+                diagnostic.allowed = Some("[[link]]".to_owned());
+            });
+            return None;
+        }
+        let mut net = Net {
+            names: Vec::new(),
+            links: Vec::new(),
+            ends: None,
+        };
+        let mut seen = Seen::new();
+        for (place, node) in tables {
+            let Some(table) = self.table(node, place, keys::LINK.keys, &[]) else {
+                net.names.push((String::new(), None));
+                net.links.push(None);
+                continue;
+            };
+            let name = self.item(&table, "name").and_then(|item| {
+                let name = self.name(&item)?;
+                self.unique(&mut seen, &name, &item.place);
+                Some(name)
+            });
+            let rate = self.item(&table, "rate").and_then(|item| self.rate(&item));
+            let delay = self.item(&table, "delay").and_then(|item| self.time(&item));
+            let queue = self.queue(&table, rate);
+            let from = table.given("from").map(|item| self.name(&item));
+            let to = table.given("to").map(|item| self.name(&item));
+            if from.is_some() != to.is_some() {
+                let (given, other) = if from.is_some() {
+                    ("from", "to")
+                } else {
+                    ("to", "from")
+                };
+                self.missing(
+                    &table.place,
+                    other,
+                    format!("the other node, because `{given}` is given"),
+                );
+            }
+            let ends = from.flatten().zip(to.flatten());
+            net.names.push((name.clone().unwrap_or_default(), ends));
+            net.links.push((|| {
+                let (aqm, capacity) = queue?;
+                Some(Link {
+                    name: name?,
+                    rate: rate?,
+                    delay: delay?,
+                    capacity,
+                    aqm,
+                })
+            })());
+        }
+        Some(net)
+    }
+
+    /// `queue = { ... }` of a link, or the default queue.
+    fn queue(&self, link: &Table<'_>, rate: Option<f64>) -> Option<(AqmSpec, Capacity)> {
+        let empty = Node::table([]);
+        let (node, place) = match link.find("queue") {
+            Some(entry) => (&entry.1, link.place_of(entry)),
+            None => (
+                &empty,
+                Place {
+                    key: join(&link.place.key, "queue"),
+                    span: link.place.span.clone(),
+                },
+            ),
+        };
+        self.queue_node(node, place, rate)
+    }
+
+    fn queue_node(
+        &self,
+        node: &Node,
+        place: Place,
+        rate: Option<f64>,
+    ) -> Option<(AqmSpec, Capacity)> {
+        // a queue may be given by the name of its AQM alone
+        let short;
+        let node = if let Value::Text(_) = node.value {
+            short = Node {
+                value: Value::Table(vec![(
+                    Name {
+                        text: "aqm".to_owned(),
+                        span: node.span.clone(),
+                    },
+                    node.clone(),
+                )]),
+                span: node.span.clone(),
+            };
+            &short
+        } else {
+            node
+        };
+        // the valid names depend on the AQM, which is therefore read first
+        let Value::Table(entries) = &node.value else {
+            self.table(node, place, keys::QUEUE.keys, &[]);
+            return None;
+        };
+        let table = Table {
+            place: place.clone(),
+            entries,
+            keys: keys::QUEUE.keys,
+        };
+        let capacity = self
+            .item(&table, "capacity")
+            .and_then(|item| self.capacity(&item, rate));
+        let meta = self
+            .item(&table, "aqm")
+            .and_then(|item| self.algorithm(&item, aqms(), "AQM"))?;
+        let names: Vec<&str> = meta.parameters.iter().map(|spec| spec.name).collect();
+        let table = self.table(node, place, keys::QUEUE.keys, &names)?;
+        let values = self.parameters(&table, meta)?;
+        let aqm = AqmSpec::from_values(meta.kind, &values)
+            .map_err(|error| self.refused(&Self::place_of_parameter(&table, &error.name), &error))
+            .ok()?;
+        Some((aqm, capacity?))
+    }
+
+    /// A ready shape: equal links in a row, with or without a way back.
+    fn shape(
+        &self,
+        node: &Node,
+        place: Place,
+        keys: &'static [Key],
+        hops: impl Fn(&Self, &Table<'_>) -> Option<i64>,
+        link_name: impl Fn(usize) -> String,
+        node_name: impl Fn(usize) -> String,
+    ) -> Option<Net> {
+        let table = self.table(node, place, keys, &[])?;
+        let hops = hops(self, &table).and_then(|hops| usize::try_from(hops).ok());
+        let rate = self.item(&table, "rate").and_then(|item| self.rate(&item));
+        let delay = self.item(&table, "delay").and_then(|item| self.time(&item));
+        let queue = self.queue(&table, rate);
+        let reverse = match table.find("reverse") {
+            None => Some(None),
+            Some(entry) => self.reverse(&table, entry, rate, delay).map(Some),
+        };
+        let (hops, (aqm, capacity)) = (hops?, queue?);
+        let forward = Link {
+            name: String::new(),
+            rate: rate?,
+            delay: delay?,
+            capacity,
+            aqm,
+        };
+        let mut net = Net {
+            names: Vec::new(),
+            links: Vec::new(),
+            ends: Some((node_name(0), node_name(hops))),
+        };
+        for hop in 1..=hops {
+            net.names
+                .push((link_name(hop), Some((node_name(hop - 1), node_name(hop)))));
+            net.links.push(Some(Link {
+                name: link_name(hop),
+                ..forward.clone()
+            }));
+        }
+        if let Some(back) = reverse? {
+            for hop in 1..=hops {
+                let name = format!("{}-reverse", link_name(hop));
+                net.names
+                    .push((name.clone(), Some((node_name(hop), node_name(hop - 1)))));
+                net.links.push(Some(Link {
+                    name,
+                    ..back.clone()
+                }));
+            }
+        }
+        Some(net)
+    }
+
+    fn reverse(
+        &self,
+        shape: &Table<'_>,
+        entry: &(Name, Node),
+        rate: Option<f64>,
+        delay: Option<Time>,
+    ) -> Option<Link> {
+        let table = self.table(&entry.1, shape.place_of(entry), keys::REVERSE.keys, &[])?;
+        let rate = table.given("rate").map_or(rate, |item| self.rate(&item));
+        let delay = table.given("delay").map_or(delay, |item| self.time(&item));
+        // the forward queue's capacity in time means another number of bytes at another rate, so it is read again
+        let (aqm, capacity) = if table.find("queue").is_some() {
+            self.queue(&table, rate)?
+        } else {
+            let before = self.errors.borrow().len();
+            let queue = self.queue(shape, rate);
+            self.errors.borrow_mut().truncate(before); // reported for the forward queue already
+            queue?
+        };
+        Some(Link {
+            name: String::new(),
+            rate: rate?,
+            delay: delay?,
+            capacity,
+            aqm,
+        })
+    }
+}

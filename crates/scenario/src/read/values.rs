@@ -1,0 +1,512 @@
+//! Values: numbers with units, names, distributions, parameters of algorithms.
+
+use std::borrow::Cow;
+
+use ackclock_algorithms::registry::Meta;
+use ackclock_algorithms::{
+    DefaultValue, Kind as ParameterKind, ParameterSpec, Time, Value as Setpoint,
+};
+
+use super::{Item, Place, Reader, Rule, Table, allowed_parameter, dimension_of};
+use crate::diagnostic::nearest;
+use crate::keys::{self, Key};
+use crate::model::{Capacity, Distribution};
+use crate::tree::{Node, Value};
+use crate::units::{Dimension, Quantity, QuantityError, shorten};
+
+/// The longest time that a scenario may name: sums of several stay far below the end of [`Time`].
+const LONGEST: Time = Time(30 * 24 * 3600 * Time::PER_SECOND);
+/// The slowest and fastest rates, bit/s: at the fastest a 40 B packet still takes 3 ps.
+const RATES: (f64, f64) = (1.0, 1e14);
+/// The largest packet, bytes (IPv4).
+const LARGEST_PACKET: u64 = 65_535;
+
+impl Reader<'_> {
+    pub(super) fn text<'i>(&self, item: &'i Item<'_>) -> Option<&'i str> {
+        if let Value::Text(text) = &item.node.value {
+            Some(text)
+        } else {
+            self.wrong_kind(item);
+            None
+        }
+    }
+
+    /// A name that can stand in paths and results.
+    pub(super) fn name(&self, item: &Item<'_>) -> Option<String> {
+        let text = self.text(item)?.trim();
+        if text.is_empty() || text.chars().count() > 100 || text.chars().any(char::is_control) {
+            self.wrong(item, "not a usable name");
+            return None;
+        }
+        Some(text.to_owned())
+    }
+
+    pub(super) fn flag(&self, item: &Item<'_>) -> Option<bool> {
+        if let Value::Flag(flag) = item.node.value {
+            Some(flag)
+        } else {
+            self.wrong_kind(item);
+            None
+        }
+    }
+
+    pub(super) fn integer(&self, item: &Item<'_>) -> Option<i64> {
+        let Rule::Key(Key {
+            kind: keys::Kind::Integer(low, high),
+            ..
+        }) = item.rule
+        else {
+            return None;
+        };
+        match item.node.value {
+            Value::Integer(number) if (*low..=*high).contains(&number) => return Some(number),
+            Value::Integer(number) if number < 0 && *low >= 0 => self.wrong(item, "negative"),
+            Value::Integer(_) | Value::Other(_) => self.wrong(item, "out of range"),
+            Value::Float(number) if !number.is_finite() => self.wrong(item, "not finite"),
+            Value::Float(_) => self.wrong(item, "not a whole number"),
+            _ => self.wrong_kind(item),
+        }
+        None
+    }
+
+    fn failed(&self, item: &Item<'_>, error: &QuantityError) {
+        self.push(&item.place, error.to_string(), |diagnostic| {
+            diagnostic.found = Some(item.node.describe());
+            diagnostic.allowed = Some(item.allowed());
+            if let QuantityError::UnknownUnit { nearest, .. } = error {
+                diagnostic.suggestion = nearest.map(str::to_owned);
+            }
+        });
+    }
+
+    pub(super) fn ok<T>(&self, item: &Item<'_>, result: Result<T, QuantityError>) -> Option<T> {
+        result.map_err(|error| self.failed(item, &error)).ok()
+    }
+
+    /// A number with a unit of one of these dimensions.
+    fn quantity(&self, item: &Item<'_>, dimensions: &[Dimension]) -> Option<Quantity> {
+        match &item.node.value {
+            Value::Text(text) => self.quantity_in(item, text, dimensions),
+            Value::Integer(_) => {
+                self.wrong(item, "the unit is missing");
+                None
+            }
+            Value::Float(number) => {
+                self.wrong(
+                    item,
+                    if number.is_finite() {
+                        "the unit is missing"
+                    } else {
+                        "not finite"
+                    },
+                );
+                None
+            }
+            _ => {
+                self.wrong_kind(item);
+                None
+            }
+        }
+    }
+
+    fn quantity_in(
+        &self,
+        item: &Item<'_>,
+        text: &str,
+        dimensions: &[Dimension],
+    ) -> Option<Quantity> {
+        let quantity = self.ok(item, Quantity::parse(text))?;
+        if dimensions.contains(&quantity.dimension) {
+            return Some(quantity);
+        }
+        let needed = dimensions
+            .iter()
+            .map(|dimension| dimension.noun())
+            .collect::<Vec<_>>()
+            .join(" or ");
+        self.wrong(
+            item,
+            format!("{} where {needed} is needed", quantity.dimension.noun()),
+        );
+        None
+    }
+
+    fn time_in(&self, item: &Item<'_>, text: &str) -> Option<Time> {
+        let quantity = self.quantity_in(item, text, &[Dimension::Time])?;
+        self.time_of(item, quantity)
+    }
+
+    fn time_of(&self, item: &Item<'_>, quantity: Quantity) -> Option<Time> {
+        let time = self.ok(item, quantity.time())?;
+        if time > LONGEST {
+            self.wrong(item, "longer than 30 days");
+            return None;
+        }
+        Some(time)
+    }
+
+    /// A time, above zero where the key says so.
+    pub(super) fn time(&self, item: &Item<'_>) -> Option<Time> {
+        let quantity = self.quantity(item, &[Dimension::Time])?;
+        let time = self.time_of(item, quantity)?;
+        if time == Time::ZERO
+            && matches!(
+                item.rule,
+                Rule::Key(Key {
+                    kind: keys::Kind::Span,
+                    ..
+                })
+            )
+        {
+            self.wrong(item, "zero");
+            return None;
+        }
+        Some(time)
+    }
+
+    pub(super) fn rate(&self, item: &Item<'_>) -> Option<f64> {
+        let quantity = self.quantity(item, &[Dimension::Rate])?;
+        let rate = self.ok(item, quantity.value())?;
+        let problem = if rate < 0.0 {
+            "negative"
+        } else if rate == 0.0 {
+            "a rate of zero"
+        } else if rate < RATES.0 {
+            "slower than 1 bit/s"
+        } else if rate > RATES.1 {
+            "faster than 100 Tbit/s"
+        } else {
+            return Some(rate);
+        };
+        self.wrong(item, problem);
+        None
+    }
+
+    /// A whole number of bytes, from 1 to `most`.
+    pub(super) fn size(&self, item: &Item<'_>, most: u64) -> Option<u64> {
+        let quantity = self.quantity(item, &[Dimension::Size])?;
+        let bytes = self.ok(item, quantity.whole())?;
+        if bytes == 0 {
+            self.wrong(item, "zero");
+            return None;
+        }
+        if bytes > most {
+            self.wrong(item, format!("larger than {most} B"));
+            return None;
+        }
+        Some(bytes)
+    }
+
+    pub(super) fn packet_size(&self, item: &Item<'_>) -> Option<u32> {
+        self.size(item, LARGEST_PACKET)
+            .and_then(|bytes| u32::try_from(bytes).ok())
+    }
+
+    /// A number of packets, at least one.
+    pub(super) fn packets(&self, item: &Item<'_>) -> Option<f64> {
+        let quantity = self.quantity(item, &[Dimension::Packets])?;
+        let packets = self.ok(item, quantity.value())?;
+        let problem = if packets < 0.0 {
+            "negative"
+        } else if packets < 1.0 {
+            "less than one packet"
+        } else if packets > 1e9 {
+            "more than 1e9 packets"
+        } else {
+            return Some(packets);
+        };
+        self.wrong(item, problem);
+        None
+    }
+
+    pub(super) fn whole_packets(&self, item: &Item<'_>) -> Option<u32> {
+        let packets = self.packets(item)?;
+        if packets.fract() != 0.0 {
+            self.wrong(item, "not a whole number");
+            return None;
+        }
+        Some(packets as u32)
+    }
+
+    /// A queue's limit; a time means what `rate` sends in it.
+    pub(super) fn capacity(&self, item: &Item<'_>, rate: Option<f64>) -> Option<Capacity> {
+        if matches!(&item.node.value, Value::Text(text) if text.trim() == "unlimited") {
+            return Some(Capacity::Unlimited);
+        }
+        let quantity = self.quantity(
+            item,
+            &[Dimension::Packets, Dimension::Size, Dimension::Time],
+        )?;
+        match quantity.dimension {
+            Dimension::Packets => {
+                let packets = self.ok(item, quantity.whole())?;
+                let packets = u32::try_from(packets)
+                    .map_err(|_| self.wrong(item, "too large"))
+                    .ok()?;
+                Some(Capacity::Packets(packets))
+            }
+            Dimension::Size => self.ok(item, quantity.whole()).map(Capacity::Bytes),
+            _ => {
+                let time = self.time_of(item, quantity)?;
+                // a link without a rate has been reported already
+                Some(Capacity::Bytes(
+                    (rate? / 8.0 * time.seconds()).round() as u64
+                ))
+            }
+        }
+    }
+
+    pub(super) fn window(&self, item: &Item<'_>) -> Option<(Time, Time)> {
+        let Some((from, to)) = self.text(item)?.split_once("..") else {
+            self.wrong(item, "not two times");
+            return None;
+        };
+        let (from, to) = (self.time_in(item, from)?, self.time_in(item, to)?);
+        if from >= to {
+            self.wrong(item, "the end is not after the beginning");
+            return None;
+        }
+        Some((from, to))
+    }
+
+    pub(super) fn choice(&self, item: &Item<'_>) -> Option<&'static str> {
+        let Rule::Key(Key {
+            kind: keys::Kind::Choice(choices),
+            ..
+        }) = item.rule
+        else {
+            return None;
+        };
+        let text = self.text(item)?;
+        let found = choices
+            .iter()
+            .map(|(name, _)| *name)
+            .find(|name| *name == text);
+        if found.is_none() {
+            let names: Vec<_> = choices.iter().map(|(name, _)| *name).collect();
+            self.unknown_name(
+                &item.place,
+                format!("\"{}\" is not a choice", shorten(text)),
+                text,
+                &names,
+            );
+        }
+        found
+    }
+
+    /// Times drawn once per flow, in seconds.
+    pub(super) fn distribution(&self, item: &Item<'_>) -> Option<Distribution> {
+        let value = |text: &str| {
+            let quantity = self.quantity_in(item, text, &[Dimension::Time])?;
+            self.time_of(item, quantity)?; // neither negative nor too long
+            self.ok(item, quantity.value())
+        };
+        if let Value::Array(items) = &item.node.value {
+            if items.is_empty() {
+                self.wrong(item, "an empty list");
+                return None;
+            }
+            let read = |(at, node): (usize, &Node)| {
+                let place = Place {
+                    key: format!("{}[{at}]", item.place.key),
+                    span: node.span.clone().or(item.place.span.clone()),
+                };
+                let entry = Item {
+                    node: Cow::Borrowed(node),
+                    place,
+                    rule: item.rule,
+                };
+                let quantity = self.quantity(&entry, &[Dimension::Time])?;
+                self.time_of(&entry, quantity)?;
+                self.ok(&entry, quantity.value())
+            };
+            let list: Vec<Option<f64>> = items.iter().enumerate().map(read).collect();
+            return list
+                .into_iter()
+                .collect::<Option<_>>()
+                .map(Distribution::List);
+        }
+        let Value::Text(text) = &item.node.value else {
+            self.quantity(item, &[Dimension::Time]); // says what is wrong
+            return None;
+        };
+        let text = text.trim();
+        let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        match word {
+            "uniform" | "range" => {
+                let Some((low, high)) = rest.split_once("..") else {
+                    self.wrong(item, "not two times");
+                    return None;
+                };
+                let (low, high) = (value(low)?, value(high)?);
+                if low > high {
+                    self.wrong(item, "the second time is below the first");
+                    return None;
+                }
+                Some(if word == "range" {
+                    Distribution::Range(low, high)
+                } else {
+                    Distribution::Uniform(low, high)
+                })
+            }
+            "normal" => {
+                let Some((mean, deviation)) = rest.split_once(',') else {
+                    self.wrong(item, "not a mean and a deviation");
+                    return None;
+                };
+                Some(Distribution::Normal(value(mean)?, value(deviation)?))
+            }
+            "exponential" => Some(Distribution::Exponential(value(rest)?)),
+            _ if word.starts_with(char::is_alphabetic) => {
+                let names = ["uniform", "range", "normal", "exponential"];
+                self.push(&item.place, "an unknown distribution", |diagnostic| {
+                    diagnostic.found = Some(item.node.describe());
+                    diagnostic.suggestion = nearest(word, names).map(str::to_owned);
+                    diagnostic.allowed = Some(item.allowed());
+                });
+                None
+            }
+            _ if text.contains("..") => {
+                self.push(
+                    &item.place,
+                    "two times without a word that says how they are meant",
+                    |diagnostic| {
+                        diagnostic.found = Some(item.node.describe());
+                        diagnostic.allowed = Some(item.allowed());
+                    },
+                );
+                None
+            }
+            _ => value(text).map(Distribution::Fixed),
+        }
+    }
+
+    /// A parameter of an algorithm, in the unit of its kind.
+    pub(super) fn parameter(
+        &self,
+        item: &Item<'_>,
+        spec: &'static ParameterSpec,
+    ) -> Option<Setpoint> {
+        let Some(dimension) = dimension_of(spec.kind) else {
+            return match (&item.node.value, spec.kind) {
+                (Value::Flag(flag), ParameterKind::Flag) => Some(Setpoint::Flag(*flag)),
+                (Value::Text(text), ParameterKind::Choice) => {
+                    if spec.words.contains(&text.as_str()) {
+                        return Some(Setpoint::Word(text.clone()));
+                    }
+                    self.unknown_name(
+                        &item.place,
+                        format!("\"{}\" is not a choice", shorten(text)),
+                        text,
+                        spec.words,
+                    );
+                    None
+                }
+                _ => {
+                    self.wrong_kind(item);
+                    None
+                }
+            };
+        };
+        let number = match &item.node.value {
+            Value::Text(text) if spec.words.contains(&text.as_str()) => {
+                return Some(Setpoint::Word(text.clone()));
+            }
+            Value::Integer(number) if dimension == Dimension::Number => *number as f64,
+            Value::Float(number) if dimension == Dimension::Number && number.is_finite() => *number,
+            Value::Text(text)
+                if !spec.words.is_empty() && text.trim_start().starts_with(char::is_alphabetic) =>
+            {
+                self.unknown_name(
+                    &item.place,
+                    format!(
+                        "\"{}\" is neither a value nor one of the words",
+                        shorten(text)
+                    ),
+                    text,
+                    spec.words,
+                );
+                return None;
+            }
+            Value::Text(_) if dimension == Dimension::Number => {
+                let quantity = self.quantity(item, &[Dimension::Percent])?;
+                self.ok(item, quantity.value())?
+            }
+            _ => {
+                let quantity = self.quantity(item, &[dimension])?;
+                self.ok(item, quantity.value())?
+            }
+        };
+        if spec.range.contains(number) {
+            return Some(Setpoint::Number(number));
+        }
+        self.wrong(
+            item,
+            if number < 0.0 && spec.range.low >= 0.0 {
+                "negative"
+            } else {
+                "out of range"
+            },
+        );
+        None
+    }
+
+    /// The parameters of an algorithm, which stand beside `keys` in `table`.
+    pub(super) fn parameters<'n>(
+        &self,
+        table: &Table<'n>,
+        meta: &'static Meta,
+    ) -> Option<Vec<(String, Setpoint)>> {
+        let mut values = Vec::new();
+        let mut good = true;
+        for spec in meta.parameters {
+            match table.find(spec.name) {
+                Some(entry) => {
+                    let item = Item {
+                        node: Cow::Borrowed(&entry.1),
+                        place: table.place_of(entry),
+                        rule: Rule::Parameter(spec),
+                    };
+                    match self.parameter(&item, spec) {
+                        Some(value) => values.push((spec.name.to_owned(), value)),
+                        None => good = false,
+                    }
+                }
+                None if spec.default == DefaultValue::Required => {
+                    self.missing(&table.place, spec.name, allowed_parameter(spec));
+                    good = false;
+                }
+                None => {}
+            }
+        }
+        good.then_some(values)
+    }
+
+    /// An algorithm's name, or a near one offered.
+    pub(super) fn algorithm(
+        &self,
+        item: &Item<'_>,
+        known: &'static [Meta],
+        noun: &str,
+    ) -> Option<&'static Meta> {
+        let kind = self.text(item)?;
+        let found = known.iter().find(|meta| meta.kind == kind);
+        if found.is_none() {
+            let names: Vec<_> = known.iter().map(|meta| meta.kind).collect();
+            self.unknown_name(
+                &item.place,
+                format!("there is no {noun} \"{}\"", shorten(kind)),
+                kind,
+                &names,
+            );
+        }
+        found
+    }
+
+    /// Where a parameter stands, to report what the registry says of it.
+    pub(super) fn place_of_parameter(table: &Table<'_>, name: &str) -> Place {
+        table
+            .find(name)
+            .map_or_else(|| table.place.clone(), |entry| table.place_of(entry))
+    }
+}

@@ -1,0 +1,1049 @@
+//! What is wrong with a scenario is said with its place, the key and what is allowed.
+
+use ackclock_scenario::{MAX_BYTES, parse, parse_json};
+
+/// A scenario without mistakes, whose lines the tests replace.
+const GOOD: &str = r#"[scenario]
+duration = "100 s"
+measure = "50 s .. 100 s"
+
+[[link]]
+name = "bottleneck"
+rate = "100 Mbit/s"
+delay = "5 ms"
+queue = { aqm = "red", min_threshold = "50 packets", max_threshold = "100 packets" }
+
+[[link]]
+name = "second"
+rate = "10 Mbit/s"
+delay = "1 ms"
+
+[[flows]]
+name = "users"
+count = 60
+path = ["bottleneck", "second"]
+rtt = "30 ms"
+congestion = { kind = "reno" }
+access_rate = "2 Mbit/s"
+
+[[flows]]
+name = "video"
+path = ["second"]
+traffic = { kind = "cbr", rate = "1 Mbit/s" }
+
+[[change]]
+at = "20 s"
+link = "bottleneck"
+delay = "10 ms"
+"#;
+
+/// All messages for a text, one a line.
+fn messages(text: impl AsRef<[u8]>) -> String {
+    let errors = parse(text, "home.toml").expect_err("there is a mistake");
+    let lines: Vec<_> = errors.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+/// The messages after `old` was replaced by `new` in the good scenario.
+fn with(old: &str, new: &str) -> String {
+    assert!(GOOD.contains(old), "{old}");
+    messages(GOOD.replacen(old, new, 1))
+}
+
+/// Exactly one message, which begins at this line and column, is about this key, and contains all of these parts.
+#[track_caller]
+fn one(text: &str, place: &str, parts: &[&str]) {
+    assert!(text.starts_with(&format!("home.toml:{place}: ")), "{text}");
+    assert_eq!(text.lines().count(), 1, "{text}");
+    for part in parts {
+        assert!(text.contains(part), "no {part:?} in: {text}");
+    }
+}
+
+#[test]
+fn good_is_good() {
+    parse(GOOD, "home.toml").unwrap();
+}
+
+#[test]
+fn misspelt_key() {
+    let text = with(
+        "max_threshold =",
+        "max_treshold = \"60 packets\", max_threshold =",
+    );
+    one(
+        &text,
+        "9:54",
+        &[
+            "link[0].queue.max_treshold: unknown key; did you mean \"max_threshold\"? allowed: aqm, capacity, min_threshold",
+        ],
+    );
+    one(
+        &with("delay = \"5 ms\"", "dealy = \"5 ms\""),
+        "8:1",
+        &[
+            "link[0].dealy",
+            "\"delay\"",
+            "allowed: name, rate, delay, queue",
+        ],
+    );
+    one(
+        &with("count = 60", "cuont = 60"),
+        "18:1",
+        &["flows[0].cuont", "\"count\""],
+    );
+    one(
+        &with("duration", "seed = 2\ndurration = \"1 s\"\nduration"),
+        "3:1",
+        &["scenario.durration", "\"duration\""],
+    );
+    one(
+        &with("[[change]]", "[changes]\nx = 1\n[[change]]"),
+        "29:2",
+        &["changes: unknown key; did you mean \"change\"?"],
+    );
+    one(
+        &with("at = \"20 s\"", "at = \"20 s\"\nrtae = \"1 Mbit/s\""),
+        "31:1",
+        &["change[0].rtae", "\"rate\""],
+    );
+    one(
+        &with("kind = \"cbr\",", "kind = \"cbr\", of = 1,"),
+        "27:27",
+        &["flows[1].traffic.of: unknown key", "allowed: rate, kind"],
+    );
+}
+
+#[test]
+fn misspelt_word() {
+    one(
+        &with("aqm = \"red\"", "aqm = \"rde\""),
+        "9:17",
+        &[
+            "link[0].queue.aqm: there is no AQM \"rde\"; did you mean \"red\"?",
+            "\"drop-tail\"",
+        ],
+    );
+    one(
+        &with("kind = \"reno\"", "kind = \"rneo\""),
+        "21:23",
+        &["flows[0].congestion.kind", "did you mean \"reno\"?"],
+    );
+    one(
+        &with("kind = \"cbr\"", "kind = \"cbrr\""),
+        "27:20",
+        &["flows[1].traffic.kind", "did you mean \"cbr\"?", "\"bulk\""],
+    );
+    one(
+        &with("count = 60", "recovery = \"newrneo\""),
+        "18:12",
+        &[
+            "flows[0].recovery",
+            "did you mean \"newreno\"?",
+            "\"tahoe\"",
+        ],
+    );
+    one(
+        &with("aqm = \"red\"", "aqm = \"red\", mode = \"byte\""),
+        "9:31",
+        &["link[0].queue.mode", "did you mean \"bytes\"?"],
+    );
+    one(
+        &with("aqm = \"red\"", "aqm = \"red\", weight = \"automatic\""),
+        "9:33",
+        &["link[0].queue.weight", "\"auto\""],
+    );
+}
+
+#[test]
+fn missing_key() {
+    one(
+        &with("duration = \"100 s\"\n", ""),
+        "1:1",
+        &["scenario.duration: the key is missing; allowed: a time such as \"10 ms\""],
+    );
+    one(
+        &with("rate = \"100 Mbit/s\"\n", ""),
+        "5:1",
+        &["link[0].rate: the key is missing", "bit/s"],
+    );
+    one(
+        &with("path = [\"second\"]\n", ""),
+        "24:1",
+        &[
+            "flows[1].path: the key is missing",
+            "\"bottleneck\", \"second\"",
+        ],
+    );
+    one(
+        &with("at = \"20 s\"\n", ""),
+        "29:1",
+        &["change[0].at: the key is missing"],
+    );
+    one(
+        &with("link = \"bottleneck\"\n", ""),
+        "29:1",
+        &["change[0].link: the key is missing", "class"],
+    );
+    one(
+        &with("delay = \"10 ms\"\n", ""),
+        "29:1",
+        &[
+            "change[0]: a change that changes nothing",
+            "rate, delay, capacity",
+            "max_threshold",
+        ],
+    );
+    one(
+        &with(", rate = \"1 Mbit/s\"", ""),
+        "27:11",
+        &["flows[1].traffic.rate: the key is missing"],
+    );
+    one(
+        &with("kind = \"cbr\", ", ""),
+        "27:11",
+        &["flows[1].traffic.kind: the key is missing", "\"transfer\""],
+    );
+    one(
+        &with(
+            "[scenario]\nduration = \"100 s\"\nmeasure = \"50 s .. 100 s\"\n",
+            "",
+        ),
+        "1:1",
+        &["the section [scenario] is missing"],
+    );
+}
+
+#[test]
+fn missing_or_wrong_unit() {
+    one(
+        &with("\"5 ms\"", "5"),
+        "8:9",
+        &["link[0].delay: the unit is missing, found 5; allowed: a time such as \"10 ms\""],
+    );
+    one(
+        &with("\"5 ms\"", "\"5\""),
+        "8:9",
+        &["link[0].delay: the unit is missing, found \"5\""],
+    );
+    one(
+        &with("\"5 ms\"", "\"5 Mbit/s\""),
+        "8:9",
+        &["a data rate where a time is needed, found \"5 Mbit/s\""],
+    );
+    one(
+        &with("\"100 Mbit/s\"", "\"100 ms\""),
+        "7:8",
+        &["a time where a data rate is needed"],
+    );
+    one(
+        &with("\"100 Mbit/s\"", "\"100 MB\""),
+        "7:8",
+        &["a size where a data rate is needed"],
+    );
+    one(
+        &with("\"100 Mbit/s\"", "\"100 Mbitt/s\""),
+        "7:8",
+        &["unknown unit \"Mbitt/s\"", "did you mean \"Mbit/s\"?"],
+    );
+    one(
+        &with("\"50 packets\"", "50"),
+        "9:40",
+        &[
+            "link[0].queue.min_threshold: the unit is missing",
+            "packets",
+        ],
+    );
+    one(
+        &with("\"50 packets\"", "\"50 kB\""),
+        "9:40",
+        &["a size where a number of packets is needed"],
+    );
+    one(
+        &with("\"30 ms\"", "\"uniform 20 ms .. 30\""),
+        "20:7",
+        &["flows[0].rtt: the unit is missing"],
+    );
+    one(
+        &with("aqm = \"red\"", "aqm = \"red\", capacity = 100"),
+        "9:35",
+        &[
+            "link[0].queue.capacity: the unit is missing",
+            "\"300 packets\", \"300 kB\", \"unlimited\"",
+        ],
+    );
+    one(
+        &with("\"5 ms\"", "true"),
+        "8:9",
+        &["the wrong kind of value, found true"],
+    );
+    one(
+        &with("count = 60", "count = \"60\""),
+        "18:9",
+        &["flows[0].count: the wrong kind of value", "a whole number"],
+    );
+    one(
+        &with("count = 60", "count = 1.5"),
+        "18:9",
+        &["not a whole number"],
+    );
+    one(
+        &with("name = \"users\"", "name = 5"),
+        "17:8",
+        &["flows[0].name: the wrong kind of value"],
+    );
+    one(
+        &with("name = \"users\"", "name = 2020-01-01"),
+        "17:8",
+        &["the wrong kind of value, found the date 2020-01-01"],
+    );
+    one(
+        &with("count = 60", "max_window = \"2.5 packets\""),
+        "18:14",
+        &["flows[0].max_window: not a whole number"],
+    );
+}
+
+#[test]
+fn negative_and_not_finite() {
+    one(
+        &with("\"5 ms\"", "\"-5 ms\""),
+        "8:9",
+        &["link[0].delay: negative, found \"-5 ms\""],
+    );
+    one(
+        &with("\"100 Mbit/s\"", "\"-1 Mbit/s\""),
+        "7:8",
+        &["link[0].rate: negative"],
+    );
+    one(
+        &with("\"100 Mbit/s\"", "\"inf Mbit/s\""),
+        "7:8",
+        &["link[0].rate: not finite"],
+    );
+    one(
+        &with("\"100 Mbit/s\"", "nan"),
+        "7:8",
+        &["link[0].rate: not finite"],
+    );
+    one(
+        &with("\"100 Mbit/s\"", "\"1e200 Gbit/s\""),
+        "7:8",
+        &["faster than 100 Tbit/s"],
+    );
+    one(
+        &with("\"100 Mbit/s\"", "\"1e399 Gbit/s\""),
+        "7:8",
+        &["too large"],
+    );
+    one(
+        &with("count = 60", "count = -1"),
+        "18:9",
+        &["flows[0].count: negative", "0 to 4294967295"],
+    );
+    one(
+        &with("count = 60", "count = 5_000_000_000"),
+        "18:9",
+        &["flows[0].count: out of range"],
+    );
+    one(
+        &with("count = 60", "count = 99999999999999999999"),
+        "18:9",
+        &["flows[0].count: out of range"],
+    );
+    one(
+        &with("count = 60", "count = inf"),
+        "18:9",
+        &["flows[0].count: not finite"],
+    );
+    one(
+        &with("\"50 packets\"", "\"-1 packets\""),
+        "9:40",
+        &["link[0].queue.min_threshold: negative"],
+    );
+    one(
+        &with("duration = \"100 s\"", "duration = \"100 s\"\nseed = -3"),
+        "3:8",
+        &["scenario.seed: negative"],
+    );
+    one(
+        &with("aqm = \"red\"", "aqm = \"red\", max_probability = nan"),
+        "9:42",
+        &["not finite"],
+    );
+    one(
+        &with("\"100 s\"", "\"31 h 100 s\""),
+        "2:12",
+        &["unknown unit"],
+    );
+    one(
+        &with("duration = \"100 s\"", "duration = \"800 h\""),
+        "2:12",
+        &["longer than 30 days"],
+    );
+    one(
+        &with("duration = \"100 s\"", "duration = \"0 s\""),
+        "2:12",
+        &["scenario.duration: zero"],
+    );
+}
+
+#[test]
+fn zero_rate_link() {
+    one(
+        &with("\"100 Mbit/s\"", "\"0 Mbit/s\""),
+        "7:8",
+        &["link[0].rate: a rate of zero", "above zero"],
+    );
+    one(
+        &with("delay = \"10 ms\"", "rate = \"0 bit/s\""),
+        "32:8",
+        &["change[0].rate: a rate of zero"],
+    );
+}
+
+#[test]
+fn thresholds_out_of_order() {
+    one(
+        &with("\"50 packets\"", "\"150 packets\""),
+        "9:40",
+        &[
+            "link[0].queue.min_threshold: contradicts another parameter, found 150; allowed: below max_threshold (100)",
+        ],
+    );
+    one(
+        &with(
+            "delay = \"10 ms\"",
+            "queue = { min_threshold = \"200 packets\" }",
+        ),
+        "32:27",
+        &[
+            "change[0].queue.min_threshold: contradicts another parameter",
+            "200",
+        ],
+    );
+    // raised together they are in order, whichever comes first
+    let both = "queue = { min_threshold = \"200 packets\", max_threshold = \"300 packets\" }";
+    parse(GOOD.replace("delay = \"10 ms\"", both), "home.toml").unwrap();
+}
+
+#[test]
+fn probability_outside() {
+    for (value, found) in [("1.5", "1.5"), ("-0.1", "-0.1"), ("\"150 %\"", "\"150 %\"")] {
+        let text = with(
+            "aqm = \"red\"",
+            &format!("aqm = \"red\", max_probability = {value}"),
+        );
+        one(
+            &text,
+            "9:42",
+            &[
+                "link[0].queue.max_probability: ",
+                &format!("found {found}"),
+                "above 0, at most 1",
+            ],
+        );
+    }
+}
+
+#[test]
+fn measurement_outside_the_run() {
+    one(
+        &with("50 s .. 100 s", "50 s .. 101 s"),
+        "3:11",
+        &[
+            "scenario.measure: the measurement ends after the run",
+            "times up to 100 s",
+        ],
+    );
+    one(
+        &with("50 s .. 100 s", "50 s .. 50 s"),
+        "3:11",
+        &["the end is not after the beginning"],
+    );
+    one(
+        &with("50 s .. 100 s", "-1 s .. 50 s"),
+        "3:11",
+        &["negative"],
+    );
+    one(
+        &with("50 s .. 100 s", "50 s"),
+        "3:11",
+        &["not two times", "75 s .. 100 s"],
+    );
+}
+
+#[test]
+fn unknown_link_or_class() {
+    one(
+        &with(
+            "[\"bottleneck\", \"second\"]",
+            "[\"botleneck\", \"second\"]",
+        ),
+        "19:9",
+        &[
+            "flows[0].path[0]: there is no link \"botleneck\"; did you mean \"bottleneck\"? allowed: \"bottleneck\", \"second\"",
+        ],
+    );
+    one(
+        &with("link = \"bottleneck\"", "link = \"botleneck\""),
+        "31:8",
+        &[
+            "change[0].link: there is no link",
+            "did you mean \"bottleneck\"?",
+        ],
+    );
+    one(
+        &with("link = \"bottleneck\"\ndelay", "flows = \"user\"\nrtt"),
+        "31:9",
+        &["change[0].flows: there is no class of flows \"user\"; did you mean \"users\"?"],
+    );
+    one(
+        &with(
+            "rtt = \"30 ms\"",
+            "rtt = \"30 ms\"\nreverse_path = [\"back\"]",
+        ),
+        "21:17",
+        &["flows[0].reverse_path[0]: there is no link \"back\""],
+    );
+    one(
+        &with("[\"second\"]", "[]"),
+        "26:8",
+        &["flows[1].path: an empty path"],
+    );
+    one(
+        &with("[\"second\"]", "[\"second\", \"second\"]"),
+        "26:19",
+        &["crosses \"second\" twice"],
+    );
+}
+
+#[test]
+fn rtt_below_the_path() {
+    one(
+        &with("\"30 ms\"", "\"5 ms\""),
+        "20:7",
+        &["flows[0].rtt: below the path's own propagation, found \"5 ms\"; allowed: 6 ms or more"],
+    );
+    one(
+        &with("\"30 ms\"", "\"uniform 5 ms .. 30 ms\""),
+        "20:7",
+        &["below the path's own propagation"],
+    );
+    one(
+        &with("\"30 ms\"", "[\"30 ms\", \"5 ms\"]"),
+        "20:7",
+        &["below the path's own propagation"],
+    );
+    one(
+        &with("\"30 ms\"", "\"0 s\""),
+        "20:7",
+        &["a round-trip time of zero"],
+    );
+    one(
+        &with("\"30 ms\"", "\"exponential 30 ms\""),
+        "20:7",
+        &["cannot be exponential"],
+    );
+    // the change of the link's delay comes first, so that 15 ms are then too short
+    one(
+        &with(
+            "delay = \"10 ms\"\n",
+            "delay = \"20 ms\"\n[[change]]\nat = \"30 s\"\nflows = \"users\"\nrtt = \"15 ms\"\n",
+        ),
+        "36:7",
+        &["change[1].rtt: out of range", "(21 ms)"],
+    );
+    parse(GOOD.replace("\"30 ms\"", "\"6 ms\""), "home.toml").unwrap();
+}
+
+#[test]
+fn bad_changes() {
+    one(
+        &with("at = \"20 s\"", "at = \"100 s\""),
+        "30:6",
+        &[
+            "change[0].at: the change would come after the end of the run",
+            "times before 100 s",
+        ],
+    );
+    one(
+        &with(
+            "link = \"bottleneck\"",
+            "link = \"bottleneck\"\nflows = \"users\"",
+        ),
+        "32:9",
+        &["both a link and a class"],
+    );
+    one(
+        &with("delay = \"10 ms\"", "gentle = false"),
+        "32:10",
+        &["change[0].gentle: not a numeric parameter"],
+    );
+    one(
+        &with("delay = \"10 ms\"", "weight = \"auto\""),
+        "32:10",
+        &["change[0].weight: a change needs a number"],
+    );
+    one(
+        &with("delay = \"10 ms\"", "max_probability = 2"),
+        "32:19",
+        &["change[0].max_probability: out of range"],
+    );
+    one(
+        &with("delay = \"10 ms\"", "name = \"x\""),
+        "32:1",
+        &["change[0].name: unknown key"],
+    );
+    let flows = |key: &str| with("link = \"bottleneck\"\ndelay = \"10 ms\"", key);
+    one(
+        &flows("flows = \"users\"\npacket_size = \"100 B\""),
+        "32:1",
+        &[
+            "change[0].packet_size: unknown key",
+            "count, rtt, access_rate, max_window",
+        ],
+    );
+    one(
+        &flows("flows = \"users\"\nrate = \"1 Mbit/s\""),
+        "32:1",
+        &["change[0].rate: unknown key"],
+    );
+    one(
+        &flows("flows = \"video\"\naccess_rate = \"1 Mbit/s\""),
+        "32:15",
+        &["has no access rate that could change"],
+    );
+    one(
+        &flows("flows = \"video\"\nmax_window = \"5 packets\""),
+        "32:1",
+        &["change[0].max_window: unknown key"],
+    );
+    one(
+        &flows("flows = \"users\"\naccess_rate = \"unlimited\""),
+        "32:15",
+        &["a change needs a number"],
+    );
+    parse(
+        GOOD.replace(
+            "link = \"bottleneck\"\ndelay = \"10 ms\"",
+            "flows = \"video\"\nrate = \"1 Mbit/s\"",
+        ),
+        "home.toml",
+    )
+    .unwrap();
+}
+
+#[test]
+fn duplicated_names() {
+    let twice = GOOD.replace(
+        "[[flows]]\nname = \"users\"",
+        "[[link]]\nname = \"second\"\nrate = \"1 Mbit/s\"\n\n[[flows]]\nname = \"users\"",
+    );
+    one(
+        &messages(twice),
+        "17:8",
+        &["link[2].name: the name \"second\" is taken by line 12"],
+    );
+    one(
+        &with("name = \"video\"", "name = \"users\""),
+        "25:8",
+        &["flows[1].name: the name \"users\" is taken by line 17"],
+    );
+    one(
+        &with("name = \"video\"", "name = \"all\""),
+        "25:8",
+        &["means all flows together"],
+    );
+    one(
+        &with("name = \"video\"", "name = \"  \""),
+        "25:8",
+        &["not a usable name"],
+    );
+}
+
+#[test]
+fn empty_flows() {
+    one(
+        &with("count = 60", "count = 0"),
+        "18:9",
+        &["flows[0].count: an empty class, and no change ever fills it"],
+    );
+    let filled = GOOD.replace("count = 60", "count = 0").replace(
+        "link = \"bottleneck\"\ndelay = \"10 ms\"",
+        "flows = \"users\"\ncount = 5",
+    );
+    parse(filled, "home.toml").unwrap();
+    let none = "[scenario]\nduration = \"1 s\"\n[[link]]\nname = \"a\"\nrate = \"1 Mbit/s\"\n";
+    one(
+        &messages(none),
+        "1:1",
+        &["there are no flows; allowed: [[flows]]"],
+    );
+    one(
+        &messages("flows = []\n".to_owned() + none),
+        "1:1",
+        &["there are no flows"],
+    );
+}
+
+#[test]
+fn contradictions_of_a_class() {
+    one(
+        &with("traffic = { kind", "ecn = true\ntraffic = { kind"),
+        "27:1",
+        &["flows[1].ecn: a key of TCP, but the traffic of this class is UDP"],
+    );
+    one(
+        &with("count = 60", "start = \"100 s\""),
+        "18:9",
+        &["flows[0].start: no flow starts before the end of the run"],
+    );
+    one(
+        &with("count = 60", "start = \"5 s\"\nstop = \"5 s\""),
+        "19:8",
+        &["flows[0].stop: every flow would stop before it starts"],
+    );
+    one(
+        &with("count = 60", "header_size = \"1500 B\""),
+        "18:15",
+        &["leave no room for payload", "less than packet_size"],
+    );
+    one(
+        &with("count = 60", "packet_size = \"70 kB\""),
+        "18:15",
+        &["flows[0].packet_size: larger than 65535 B"],
+    );
+    one(
+        &with("count = 60", "min_rto = \"2 min\""),
+        "18:11",
+        &["min_rto is above max_rto", "at most max_rto 60 s"],
+    );
+    one(
+        &with("count = 60", "initial_window = \"0 packets\""),
+        "18:18",
+        &["less than one packet"],
+    );
+    one(
+        &with("\"30 ms\"", "\"20 ms .. 30 ms\""),
+        "20:7",
+        &["without a word that says how they are meant", "uniform"],
+    );
+    one(
+        &with("\"30 ms\"", "\"uniform 30 ms .. 20 ms\""),
+        "20:7",
+        &["the second time is below the first"],
+    );
+    one(
+        &with("\"30 ms\"", "\"unifrom 20 ms .. 30 ms\""),
+        "20:7",
+        &["an unknown distribution", "did you mean \"uniform\"?"],
+    );
+    one(
+        &with("\"30 ms\"", "\"normal 20 ms\""),
+        "20:7",
+        &["not a mean and a deviation"],
+    );
+    one(&with("\"30 ms\"", "[]"), "20:7", &["an empty list"]);
+    one(
+        &with("\"30 ms\"", "[\"10 ms\", 20]"),
+        "20:17",
+        &["flows[0].rtt[1]: the unit is missing"],
+    );
+    one(
+        &with(
+            "duration = \"100 s\"\nmeasure = \"50 s .. 100 s\"",
+            "duration = \"until done\"",
+        ),
+        "2:12",
+        &["never end: no class has a transfer"],
+    );
+}
+
+#[test]
+fn nodes() {
+    let nodes = r#"[scenario]
+duration = "1 s"
+[[link]]
+name = "ab"
+from = "a"
+to = "b"
+rate = "1 Mbit/s"
+delay = "1 ms"
+[[link]]
+name = "bc"
+from = "b"
+to = "c"
+rate = "1 Mbit/s"
+delay = "1 ms"
+[[link]]
+name = "ac"
+from = "a"
+to = "c"
+rate = "1 Mbit/s"
+delay = "1 ms"
+[[flows]]
+from = "a"
+to = "c"
+congestion = "reno"
+"#;
+    let scenario = parse(nodes, "home.toml").unwrap();
+    assert_eq!(
+        (&scenario.flows[0].path, &scenario.flows[0].reverse_path),
+        (&vec![2], &None)
+    );
+    let with = |old: &str, new: &str| messages(nodes.replacen(old, new, 1));
+    one(
+        &with("to = \"c\"\ncong", "to = \"d\"\ncong"),
+        "23:6",
+        &["flows[0].to: there is no node \"d\"", "\"a\", \"b\", \"c\""],
+    );
+    one(
+        &with(
+            "from = \"a\"\nto = \"c\"\ncong",
+            "from = \"c\"\nto = \"a\"\ncong",
+        ),
+        "21:1",
+        &["no links lead from \"c\" to \"a\""],
+    );
+    one(
+        &with("from = \"a\"\nto = \"c\"\ncong", "from = \"a\"\ncong"),
+        "21:1",
+        &["flows[0].to: the key is missing"],
+    );
+    one(
+        &with(
+            "from = \"a\"\nto = \"c\"\ncong",
+            "from = \"a\"\nto = \"a\"\ncong",
+        ),
+        "21:1",
+        &["the same node"],
+    );
+    one(
+        &with(
+            "from = \"a\"\nto = \"c\"\ncong",
+            "from = \"a\"\nto = \"c\"\npath = [\"ac\"]\ncong",
+        ),
+        "22:8",
+        &["both `path` and nodes"],
+    );
+    one(
+        &with(
+            "from = \"a\"\nto = \"c\"\ncong",
+            "path = [\"bc\", \"ab\"]\ncong",
+        ),
+        "22:15",
+        &["\"bc\" ends at node \"c\", but \"ab\" begins at \"a\""],
+    );
+    one(
+        &with("to = \"c\"\nrate", "rate"),
+        "9:1",
+        &["link[1].to: the key is missing"],
+    );
+    let tie = nodes
+        .replace(
+            "name = \"ac\"\nfrom = \"a\"\nto = \"c\"",
+            "name = \"ac\"\nfrom = \"a\"\nto = \"d\"",
+        )
+        .replace(
+            "[[flows]]",
+            "[[link]]\nname = \"dc\"\nfrom = \"d\"\nto = \"c\"\nrate = \"1 Mbit/s\"\n[[flows]]",
+        );
+    one(
+        &messages(tie),
+        "26:1",
+        &[
+            "two ways are equally short: [ab, bc] and [ac, dc]",
+            "name the links in `path`",
+        ],
+    );
+}
+
+#[test]
+fn shapes() {
+    let shape = |text: &str| {
+        messages(format!(
+            "[scenario]\nduration = \"1 s\"\n{text}\n[[flows]]\nrtt = \"1 s\"\ncongestion = \"reno\"\n"
+        ))
+    };
+    one(
+        &shape("[dumbbell]"),
+        "3:1",
+        &["dumbbell.rate: the key is missing"],
+    );
+    one(
+        &shape("[parking_lot]\nrate = \"1 Mbit/s\"\nhops = 0"),
+        "5:8",
+        &["parking_lot.hops", "1 to 1000"],
+    );
+    one(
+        &shape("[dumbbell]\nrate = \"1 Mbit/s\"\nreverse = { rte = 1 }"),
+        "5:13",
+        &["dumbbell.reverse.rte", "did you mean \"rate\"?"],
+    );
+    one(
+        &shape("[dumbbell]\nrate = \"1 Mbit/s\"\n[parking_lot]\nrate = \"1 Mbit/s\""),
+        "5:2",
+        &["a second description of the network"],
+    );
+    one(
+        &shape(""),
+        "1:1",
+        &[
+            "there are no links",
+            "[[link]], or [dumbbell], or [parking_lot]",
+        ],
+    );
+    one(
+        &shape("[link]\nname = \"a\""),
+        "3:1",
+        &["link: the wrong kind of value", "[[link]]"],
+    );
+}
+
+#[test]
+fn several_mistakes_at_once() {
+    let text = messages(
+        GOOD.replace("\"5 ms\"", "5")
+            .replace("count = 60", "cuont = 60")
+            .replace("\"20 s\"", "\"20\""),
+    );
+    let places: Vec<_> = text
+        .lines()
+        .map(|line| line.split(": ").next().unwrap())
+        .collect();
+    assert_eq!(
+        places,
+        ["home.toml:8:9", "home.toml:18:1", "home.toml:30:6"],
+        "{text}"
+    );
+    let many = format!(
+        "{GOOD}{}",
+        (0..200)
+            .map(|at| format!("wrong{at} = 1\n"))
+            .collect::<String>()
+    );
+    let text = messages(many);
+    assert_eq!(text.lines().count(), 51);
+    assert!(text.ends_with("and 150 more mistakes"), "{text}");
+}
+
+#[test]
+fn not_a_scenario_file() {
+    one(&messages(""), "1:1", &["the file is empty"]);
+    one(&messages(" \n\t\n"), "1:1", &["the file is empty"]);
+    one(
+        &messages(b"[scenario]\nname = \"caf\xe9\"\n"),
+        "2:12",
+        &["the file is not UTF-8 text, found byte 0xe9"],
+    );
+    one(&messages("[scenario\n"), "1:10", &["not TOML: "]);
+    one(&messages("duration 5"), "1:10", &["not TOML: "]);
+    one(
+        &messages("[scenario]\nseed = 1\nseed = 2\n"),
+        "3:1",
+        &["not TOML: duplicate key"],
+    );
+    assert!(messages("a = 1").starts_with("home.toml:1:1: a: unknown key"));
+}
+
+#[test]
+fn huge_files_are_refused_before_they_are_read() {
+    let mut text = GOOD.to_owned();
+    text.push('#');
+    text.extend(std::iter::repeat_n('x', 100 << 20));
+    one(
+        &messages(&text),
+        "1:1",
+        &[
+            "too large to be a scenario",
+            "at most 16777216 bytes (16 MiB)",
+        ],
+    );
+    text.truncate(MAX_BYTES);
+    parse(&text, "home.toml").unwrap();
+}
+
+#[test]
+fn deep_nesting_is_an_error() {
+    for text in [
+        "a = ".to_owned() + &"[".repeat(100_000),
+        "a = ".to_owned() + &"{b=".repeat(100_000),
+        "a.".repeat(100_000) + "b = 1",
+    ] {
+        assert!(messages(text).contains("home.toml"));
+    }
+    let deep = "[".repeat(100_000);
+    assert!(
+        parse_json(deep, "x").unwrap_err()[0]
+            .to_string()
+            .contains("not JSON: recursion limit")
+    );
+}
+
+#[test]
+fn json_names_the_path_of_keys() {
+    let json = r#"{"scenario": {"duration": "1 s", "seed": 18446744073709551615},
+        "link": [{"name": "a", "rate": "1 Mbit/s", "queue": {"aqm": "drop-tail", "capcity": "5 packets"}}],
+        "flows": [{"path": ["a"], "rtt": null, "congestion": "reno"}]}"#;
+    let errors: Vec<_> = parse_json(json, "built")
+        .unwrap_err()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(errors.len(), 3, "{errors:?}");
+    assert!(
+        errors[0].starts_with(
+            "built: scenario.seed: out of range, found 18446744073709551615; allowed: "
+        ),
+        "{errors:?}"
+    );
+    assert!(
+        errors[1]
+            .starts_with("built: link[0].queue.capcity: unknown key; did you mean \"capacity\"?"),
+        "{errors:?}"
+    );
+    assert!(
+        errors[2]
+            .starts_with("built: flows[0].rtt: the wrong kind of value, found null; allowed: "),
+        "{errors:?}"
+    );
+    let error = |text: &str| parse_json(text, "built").unwrap_err()[0].to_string();
+    assert!(error("{\"a\": NaN}").starts_with("built:1:7: not JSON"));
+    assert!(error("{\"a\": 1, \"a\": 2}").contains("duplicate key \"a\""));
+    assert!(error("[1]").contains("not a scenario, found an array"));
+    assert!(error("{}").contains("the section [scenario] is missing"));
+}
+
+#[test]
+fn both_forms_say_the_same() {
+    let toml = GOOD
+        .replace("\"5 ms\"", "5")
+        .replace("[\"second\"]", "[\"secnd\"]")
+        .replace("\"cbr\"", "\"cb\"");
+    let json = r#"{"scenario": {"duration": "100 s", "measure": "50 s .. 100 s"},
+        "link": [{"name": "bottleneck", "rate": "100 Mbit/s", "delay": 5,
+                  "queue": {"aqm": "red", "min_threshold": "50 packets", "max_threshold": "100 packets"}},
+                 {"name": "second", "rate": "10 Mbit/s", "delay": "1 ms"}],
+        "flows": [{"name": "users", "count": 60, "path": ["bottleneck", "second"], "rtt": "30 ms",
+                   "congestion": {"kind": "reno"}, "access_rate": "2 Mbit/s"},
+                  {"name": "video", "path": ["secnd"], "traffic": {"kind": "cb", "rate": "1 Mbit/s"}}],
+        "change": [{"at": "20 s", "link": "bottleneck", "delay": "10 ms"}]}"#;
+    let without_place = |text: String| {
+        let mut lines: Vec<_> = text
+            .lines()
+            .map(|line| line.split_once(": ").unwrap().1.to_owned())
+            .collect();
+        lines.sort();
+        lines
+    };
+    let from_json: Vec<_> = parse_json(json, "home.toml")
+        .unwrap_err()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        without_place(messages(toml)),
+        without_place(from_json.join("\n"))
+    );
+}

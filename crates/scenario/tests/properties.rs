@@ -1,0 +1,318 @@
+//! Random valid scenarios survive being written and read; nothing makes the parser panic.
+
+use ackclock_algorithms::registry::{aqms, congestion};
+use ackclock_algorithms::{DefaultValue, Kind, ParameterSpec};
+use ackclock_scenario::{canonical_toml, parse, parse_json, to_json};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// A time between 1 ps and about two days, in some unit.
+fn time() -> impl Strategy<Value = String> {
+    prop_oneof![
+        (1_u64..1_000_000, select(vec!["ps", "ns", "us", "ms"]))
+            .prop_map(|(number, unit)| format!("{number} {unit}")),
+        (1e-9..1e5_f64).prop_map(|seconds| format!("{seconds} s")),
+        (0.01..40.0_f64).prop_map(|hours| format!("{hours} h")),
+    ]
+}
+
+fn distribution() -> impl Strategy<Value = String> {
+    prop_oneof![
+        time().prop_map(|time| format!("\"{time}\"")),
+        proptest::collection::vec(time(), 1..4).prop_map(|list| format!("{list:?}")),
+        (select(vec!["uniform", "range"]), 0.0..1e3_f64, 0.0..1e3_f64)
+            .prop_map(|(word, low, more)| format!("\"{word} {low} s .. {} s\"", low + more)),
+        (time(), time()).prop_map(|(mean, deviation)| format!("\"normal {mean}, {deviation}\"")),
+    ]
+}
+
+fn rate() -> impl Strategy<Value = String> {
+    prop_oneof![
+        (
+            1_u64..10_000,
+            select(vec!["bit/s", "kbit/s", "Mbps", "Gb/s", "kB/s"])
+        )
+            .prop_map(|(number, unit)| format!("{number} {unit}")),
+        (1.0..1e13_f64).prop_map(|rate| format!("{rate} bit/s")),
+    ]
+}
+
+fn capacity() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("unlimited".to_owned()),
+        any::<u32>().prop_map(|packets| format!("{packets} packets")),
+        (any::<u64>()).prop_map(|bytes| format!("{bytes} B")),
+        (1_u32..1000).prop_map(|time| format!("{time} ms")),
+    ]
+}
+
+/// A value of a parameter within its range, which may still contradict another parameter's.
+fn parameter(spec: &'static ParameterSpec) -> BoxedStrategy<String> {
+    let range = spec.range;
+    let low = if range.low.is_finite() {
+        range.low
+    } else {
+        -100.0
+    };
+    let high = if range.high.is_finite() {
+        range.high
+    } else {
+        low.abs() * 2.0 + 1000.0
+    };
+    let number = (0.001..0.999_f64).prop_map(move |part| low + part * (high - low));
+    let words: Vec<String> = spec
+        .words
+        .iter()
+        .map(|word| format!("\"{word}\""))
+        .collect();
+    match spec.kind {
+        Kind::Flag => any::<bool>().prop_map(|flag| flag.to_string()).boxed(),
+        Kind::Choice => select(words).boxed(),
+        Kind::Number => number.prop_map(|number| number.to_string()).boxed(),
+        kind if words.is_empty() => number
+            .prop_map(move |number| format!("\"{number} {}\"", kind.unit()))
+            .boxed(),
+        kind => prop_oneof![
+            select(words),
+            number.prop_map(move |number| format!("\"{number} {}\"", kind.unit()))
+        ]
+        .boxed(),
+    }
+}
+
+/// A table of an algorithm: all required parameters and some of the others.
+fn algorithm(
+    tag: &'static str,
+    kind: &'static str,
+    specs: &'static [ParameterSpec],
+) -> BoxedStrategy<String> {
+    let mut table = Just(format!("{{ {tag} = \"{kind}\"")).boxed();
+    for spec in specs {
+        let chance = if spec.default == DefaultValue::Required {
+            1.0
+        } else {
+            0.3
+        };
+        table = (table, proptest::option::weighted(chance, parameter(spec)))
+            .prop_map(|(table, value)| match value {
+                Some(value) => format!("{table}, {} = {value}", spec.name),
+                None => table,
+            })
+            .boxed();
+    }
+    table
+}
+
+fn queue() -> impl Strategy<Value = String> {
+    let any_aqm =
+        select(aqms().to_vec()).prop_flat_map(|meta| algorithm("aqm", meta.kind, meta.parameters));
+    (any_aqm, capacity())
+        .prop_map(|(table, capacity)| format!("{table}, capacity = \"{capacity}\" }}"))
+}
+
+fn controller() -> impl Strategy<Value = String> {
+    let any_controller = select(congestion().to_vec())
+        .prop_flat_map(|meta| algorithm("kind", meta.kind, meta.parameters));
+    any_controller.prop_map(|table| format!("{table} }}"))
+}
+
+/// The keys of a TCP class, each sometimes.
+fn tcp() -> impl Strategy<Value = String> {
+    let some = |key: &'static str, value: BoxedStrategy<String>| {
+        proptest::option::of(value)
+            .prop_map(move |value| {
+                value.map_or_else(String::new, |value| format!("{key} = {value}\n"))
+            })
+            .boxed()
+    };
+    let text =
+        |strategy: BoxedStrategy<String>| strategy.prop_map(|text| format!("\"{text}\"")).boxed();
+    let packets = || {
+        (1.0..1e4_f64)
+            .prop_map(|packets| format!("\"{packets} packets\""))
+            .boxed()
+    };
+    let flag = || any::<bool>().prop_map(|flag| flag.to_string()).boxed();
+    let keys = vec![
+        some("congestion", controller().boxed()),
+        some(
+            "recovery",
+            select(vec!["\"sack\"", "\"newreno\"", "\"reno\"", "\"tahoe\""])
+                .prop_map(str::to_owned)
+                .boxed(),
+        ),
+        some("handshake", flag()),
+        some("initial_window", packets()),
+        some("initial_ssthresh", packets()),
+        some(
+            "max_window",
+            (1_u32..100_000)
+                .prop_map(|packets| format!("\"{packets} segments\""))
+                .boxed(),
+        ),
+        some("ecn", flag()),
+        some("delayed_ack", flag()),
+        some("delayed_ack_timeout", text(time().boxed())),
+        some("limited_transmit", flag()),
+        some("initial_rto", text(time().boxed())),
+        some(
+            "dup_threshold",
+            (1..1000).prop_map(|number: i32| number.to_string()).boxed(),
+        ),
+    ];
+    keys.prop_map(|keys| keys.concat())
+}
+
+fn flows() -> impl Strategy<Value = String> {
+    let udp = (rate(), select(vec!["cbr", "poisson", "on-off"]))
+        .prop_map(|(rate, kind)| format!("traffic = {{ kind = \"{kind}\", rate = \"{rate}\" }}\n"));
+    let tcp = (
+        tcp(),
+        prop_oneof![
+            Just("traffic = \"bulk\"\n".to_owned()),
+            (1_u64..u64::MAX).prop_map(|size| format!(
+                "traffic = {{ kind = \"transfer\", size = \"{size} B\" }}\n"
+            )),
+            rate().prop_map(|rate| format!(
+                "traffic = {{ kind = \"app-limited\", rate = \"{rate}\" }}\n"
+            )),
+        ],
+    )
+        .prop_map(|(tcp, traffic)| tcp + &traffic);
+    let path = select(vec![
+        "[\"a\"]",
+        "[\"b\"]",
+        "[\"a\", \"b\"]",
+        "[\"b\", \"a\"]",
+    ]);
+    let back = select(vec![
+        "",
+        "reverse_path = \"none\"\n",
+        "reverse_path = [\"b\"]\n",
+    ]);
+    (prop_oneof![udp, tcp], path, back, distribution(), proptest::option::of(rate()), 41_u32..65_000, 1_u32..1000, capacity()).prop_map(
+        |(traffic, path, back, rtt, access, packet, count, buffer)| {
+            let access = access.map_or_else(String::new, |rate| format!("access_rate = \"{rate}\"\naccess_buffer = \"{buffer}\"\n"));
+            format!("[[flows]]\npath = {path}\n{back}count = {count}\nrtt = {rtt}\n{access}packet_size = \"{packet} B\"\n{traffic}\n")
+        },
+    )
+}
+
+fn scenario() -> impl Strategy<Value = String> {
+    let head = (any::<String>(), time(), 0..i64::MAX).prop_map(|(name, duration, seed)| {
+        format!(
+            "[scenario]\nname = {}\nduration = \"{duration}\"\nseed = {seed}\n",
+            serde_json::Value::from(name)
+                .to_string()
+                .replace('\u{7f}', "?")
+        )
+    });
+    let links = ((rate(), queue()), (rate(), queue()));
+    let change = prop_oneof![
+        rate().prop_map(|rate| format!("rate = \"{rate}\"")),
+        time().prop_map(|delay| format!("delay = \"{delay}\"")),
+        capacity().prop_map(|capacity| format!("capacity = \"{capacity}\"")),
+        (rate(), capacity()).prop_map(|(rate, capacity)| format!(
+            "rate = \"{rate}\"\nqueue.capacity = \"{capacity}\""
+        )),
+    ];
+    let changes = proptest::collection::vec(change, 0..3);
+    (
+        head,
+        links,
+        proptest::collection::vec(flows(), 1..4),
+        changes,
+    )
+        .prop_map(
+            |(head, ((rate_a, queue_a), (rate_b, queue_b)), flows, changes)| {
+                let change: String = changes
+                    .iter()
+                    .map(|keys| format!("[[change]]\nat = \"0 s\"\nlink = \"a\"\n{keys}\n"))
+                    .collect();
+                format!(
+                    "{head}[[link]]\nname = \"a\"\nrate = \"{rate_a}\"\nqueue = {queue_a}\n\
+                 [[link]]\nname = \"b\"\nrate = \"{rate_b}\"\nqueue = {queue_b}\n{}{change}",
+                    flows.concat()
+                )
+            },
+        )
+}
+
+/// Whether the only mistakes are parameters that contradict each other, which the strategies above cannot rule out.
+fn only_contradictions(text: &str) -> bool {
+    parse(text, "random").is_err_and(|errors| {
+        errors
+            .iter()
+            .all(|error| error.problem == "contradicts another parameter")
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn written_scenarios_read_back(text in scenario()) {
+        prop_assume!(!only_contradictions(&text));
+        let scenario = match parse(&text, "random") {
+            Ok(scenario) => scenario,
+            Err(errors) => {
+                let lines: Vec<_> = errors.iter().map(ToString::to_string).collect();
+                return Err(TestCaseError::fail(format!("{}\n{text}", lines.join("\n"))));
+            }
+        };
+        let json = to_json(&scenario);
+        let from_json = parse_json(&json, "json").unwrap();
+        prop_assert_eq!(format!("{from_json:?}"), format!("{scenario:?}"));
+        prop_assert_eq!(to_json(&from_json), json);
+        let from_toml = parse(canonical_toml(&scenario), "toml").unwrap();
+        prop_assert_eq!(format!("{from_toml:?}"), format!("{scenario:?}"));
+    }
+
+    #[test]
+    fn mutations_never_panic(file in 0_usize..6, edits in proptest::collection::vec((any::<proptest::sample::Index>(), any::<proptest::sample::Index>(), 0_u8..6, any::<char>()), 1..6)) {
+        let mut text = SHIPPED[file].to_owned();
+        for (at, to, kind, character) in edits {
+            let places: Vec<usize> = text.char_indices().map(|(place, _)| place).collect();
+            if places.is_empty() {
+                break;
+            }
+            let (at, to) = (places[at.index(places.len())], places[to.index(places.len())]);
+            let (at, to) = (at.min(to), at.max(to));
+            match kind {
+                0 => text.insert(at, character),
+                1 => drop(text.remove(at)),
+                2 => text.replace_range(at..to.min(at + 40).max(at), ""),
+                3 => {
+                    let piece = text[at..to].to_owned();
+                    text.push_str(&piece);
+                }
+                4 => text.insert_str(at, "-1e999"),
+                _ => text.insert_str(at, &text[at..to].lines().next().unwrap_or("").to_owned()),
+            }
+            text.truncate(text.floor_char_boundary(100_000));
+        }
+        match parse(&text, "mutated") {
+            Ok(scenario) => {
+                let json = to_json(&scenario);
+                prop_assert_eq!(to_json(&parse_json(&json, "json").unwrap()), json);
+            }
+            Err(errors) => {
+                prop_assert!(!errors.is_empty());
+                for error in &errors {
+                    let (line, column) = error.position.unwrap_or((1, 1));
+                    prop_assert!(line >= 1 && column >= 1 && !error.problem.is_empty());
+                }
+            }
+        }
+        let _ = parse_json(&text, "mutated");
+    }
+}
+
+const SHIPPED: [&str; 6] = [
+    include_str!("../../../scenarios/bufferbloat.toml"),
+    include_str!("../../../scenarios/changing-link.toml"),
+    include_str!("../../../scenarios/compound-red.toml"),
+    include_str!("../../../scenarios/compound-red-200ms.toml"),
+    include_str!("../../../scenarios/mixed-traffic.toml"),
+    include_str!("../../../scenarios/parking-lot.toml"),
+];

@@ -613,7 +613,7 @@ fn two_parameter_curve<P>(
     let n = system.dimension();
     let at = n + usize::from(hopf);
     let limits = [(0, free.0), (1, free.1)].map(|(k, parameter)| Limit {
-        unknown: at + k,
+        from_last: 1 - k,
         parameter,
         low: ranges[k].0,
         high: ranges[k].1,
@@ -721,7 +721,7 @@ pub fn branch(
     let mut u = x;
     u.push(p[free]);
     let limits = [Limit {
-        unknown: n,
+        from_last: 0,
         parameter: free,
         low: range.0,
         high: range.1,

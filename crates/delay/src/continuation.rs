@@ -14,9 +14,14 @@ pub(crate) trait Equations {
         residual: &mut Vec<f64>,
         jacobian: &mut Vec<f64>,
     ) -> Result<()>;
-    /// Called with every accepted point, for references that move along (null vectors, phase conditions, meshes).
+    /// Called with every accepted point and its tangent (in the units of the unknowns), for references that move along: null
+    /// vectors, phase conditions, meshes. Both may be replaced, even by longer ones as long as the last unknowns keep their meaning.
     fn accept(&mut self, _u: &mut Vec<f64>, _tangent: &mut Vec<f64>) -> Result<()> {
         Ok(())
+    }
+    /// The scale of each unknown: a change by it counts as a step of one.
+    fn scales(&self, u: &[f64], seen: &mut Vec<f64>) -> Vec<f64> {
+        scales(u, seen)
     }
 }
 
@@ -67,7 +72,8 @@ impl Default for Follow {
 /// A range that a parameter (or any unknown) must not leave.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit {
-    pub(crate) unknown: usize,
+    /// Index of the unknown, counted from the last one (0).
+    pub(crate) from_last: usize,
     pub(crate) parameter: usize,
     pub(crate) low: f64,
     pub(crate) high: f64,
@@ -188,7 +194,7 @@ pub(crate) fn follow(
     let mut u = start.to_vec();
     let m = u.len();
     let mut seen = vec![0.0; m];
-    let mut scales = scales(&u, &mut seen);
+    let mut scales = equations.scales(&u, &mut seen);
     let (mut residual, mut jacobian) = (Vec::new(), Vec::new());
     let mut direction = vec![0.0; m];
     direction[lead] = sign;
@@ -199,7 +205,7 @@ pub(crate) fn follow(
         Ok(t) => t,
         Err(e) => return End::Failed(e),
     };
-    if let Err(e) = equations.accept(&mut u, &mut t) {
+    if let Err(e) = move_on(equations, &mut u, &mut t, &mut scales, &mut seen) {
         return End::Failed(e);
     }
     let mut h = options.step;
@@ -235,7 +241,9 @@ pub(crate) fn follow(
             Err(e) => return End::Failed(e),
         };
         for limit in limits {
-            let (value, before) = (next[limit.unknown], u[limit.unknown]);
+            let m = u.len();
+            let unknown = m - 1 - limit.from_last;
+            let (value, before) = (next[unknown], u[unknown]);
             let end = if value < limit.low {
                 limit.low
             } else if value > limit.high {
@@ -254,14 +262,14 @@ pub(crate) fn follow(
                 .zip(&next)
                 .map(|(a, b)| a + fraction * (b - a))
                 .collect();
-            last[limit.unknown] = end;
+            last[unknown] = end;
             let mut row = vec![0.0; m];
-            row[limit.unknown] = 1.0;
+            row[unknown] = 1.0;
             let anchor = last.clone();
             if let Err(e) = correct(equations, &mut last, &scales, &row, &anchor, what) {
                 return End::Failed(e);
             }
-            last[limit.unknown] = end;
+            last[unknown] = end;
             return visit(&last, &new).unwrap_or(End::Range {
                 parameter: limit.parameter,
                 value: end,
@@ -276,23 +284,40 @@ pub(crate) fn follow(
         if count > 3 && closed(start, &u, &t, &scales, h) {
             return End::Closed;
         }
-        if let Err(e) = equations.accept(&mut u, &mut t) {
+        if let Err(e) = move_on(equations, &mut u, &mut t, &mut scales, &mut seen) {
             return End::Failed(e);
-        }
-        // the tangent keeps its direction when the scales move on
-        let old = std::mem::replace(&mut scales, self::scales(&u, &mut seen));
-        for (k, v) in t.iter_mut().enumerate() {
-            *v *= old[k] / scales[k];
-        }
-        let length = norm(&t);
-        for v in &mut t {
-            *v /= length;
         }
     }
     End::Points
 }
 
+/// Tells the equations of the new point and brings the tangent to the new scales.
+fn move_on(
+    equations: &mut dyn Equations,
+    u: &mut Vec<f64>,
+    t: &mut Vec<f64>,
+    scales: &mut Vec<f64>,
+    seen: &mut Vec<f64>,
+) -> Result<()> {
+    for (v, s) in t.iter_mut().zip(scales.iter()) {
+        *v *= s;
+    }
+    equations.accept(u, t)?;
+    *scales = equations.scales(u, seen);
+    for (v, s) in t.iter_mut().zip(scales.iter()) {
+        *v /= s;
+    }
+    let length = norm(t);
+    for v in t {
+        *v /= length;
+    }
+    Ok(())
+}
+
 fn closed(start: &[f64], u: &[f64], t: &[f64], scales: &[f64], h: f64) -> bool {
+    if start.len() != u.len() {
+        return false;
+    }
     let gap: Vec<f64> = start
         .iter()
         .zip(u)

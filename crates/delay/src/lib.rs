@@ -6,6 +6,7 @@
 
 mod bifurcation;
 mod continuation;
+mod cycle;
 mod equilibrium;
 mod error;
 mod fixed;
@@ -21,6 +22,10 @@ pub use bifurcation::{
     hopf_curve, hopf_near,
 };
 pub use continuation::{End, Follow};
+pub use cycle::{
+    Cycle, CyclePoint, Floquet, Resolution, cycle_at, cycle_branch, cycle_fold, cycle_from_hopf,
+    cycle_with_amplitude, floquet, period_doubling,
+};
 pub use equilibrium::{equilibria, equilibrium};
 pub use error::{Error, Result};
 /// Complex numbers, as faer and num-complex have them.

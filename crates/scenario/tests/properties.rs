@@ -281,7 +281,7 @@ proptest! {
             match kind {
                 0 => text.insert(at, character),
                 1 => drop(text.remove(at)),
-                2 => text.replace_range(at..to.min(at + 40).max(at), ""),
+                2 => text.replace_range(at..text.floor_char_boundary(to.min(at + 40)), ""),
                 3 => {
                     let piece = text[at..to].to_owned();
                     text.push_str(&piece);

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""Run the scenarios of this folder and compare them with ns-2's and Linux's own results, in one table.
+
+    ./compare.py                 all set-ups, ten seeds each; prints the table
+    ./compare.py --only s5       those whose name contains this
+    ./compare.py --write         also puts the tables into README.md
+
+Needs the package `ackclock`; the witnesses' results come from ../ns2/ns2_runs.csv and linux_runs.csv.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import statistics
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import ackclock as ac
+from ackclock import analysis
+
+HERE = Path(__file__).resolve().parent
+NS2 = HERE.parent / "ns2" / "ns2_runs.csv"
+LINUX = HERE / "linux_runs.csv"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What is compared: how ours is called, how the witness's column is, and how far apart they may be."""
+
+    name: str
+    ours: str
+    column: str
+    scale: float = 1.0
+    digits: str = ".4g"
+    relative: float = 0.0
+    absolute: float = 0.0
+    judged: bool = True
+
+    def tolerance(self, theirs: float) -> float:
+        return max(self.relative * abs(theirs), self.absolute)
+
+    def stated(self) -> str:
+        parts = [f"{100 * self.relative:g} %"] * (self.relative > 0) + [f"{self.absolute:g}"] * (self.absolute > 0)
+        return " or ".join(parts)
+
+
+UTILISATION = Quantity("utilisation, %", "utilization", "util", 100, ".2f", absolute=1.0)
+LEAST = Quantity("least utilisation in 1 s, %", "utilization_min_1s", "util_min1s", 100, ".1f", judged=False)
+LOSS = Quantity("loss, %", "loss", "loss", 100, ".3g", relative=0.15)
+DROPS = Quantity("drops", "drops", "drops", 1, ".3g", relative=0.15, absolute=1.0)
+QUEUE = Quantity("mean queue, packets", "queue_packets_mean", "meanq", 1, ".4g", relative=0.05, absolute=3.0)
+DEVIATION = Quantity("deviation of queue, packets", "queue_packets_std", "stdq", 1, ".4g", relative=0.15)
+JAIN = Quantity("Jain index", "jain", "jain", 1, ".3f", judged=False)
+STARVED = Quantity("starved flows", "starved", "starved", 1, ".2g", judged=False)
+TIMEOUTS = Quantity("timeouts", "timeouts", "timeouts", 1, ".3g", judged=False)
+PERIOD = Quantity("period of the sawtooth, s", "period", "period_s", 1, ".3f", relative=0.05)
+PER_CYCLE = Quantity("drops a cycle", "drops_per_cycle", "drops_per_cycle", 1, ".2f", absolute=0.5)
+
+MANY = (UTILISATION, LEAST, LOSS, QUEUE, DEVIATION, JAIN, STARVED, TIMEOUTS)
+ONE = (UTILISATION, LEAST, DROPS, QUEUE, DEVIATION, TIMEOUTS)
+LINUX_MANY = (UTILISATION, LOSS, QUEUE, DEVIATION, JAIN)
+LINUX_ONE = (UTILISATION, DROPS, PERIOD, PER_CYCLE, QUEUE, DEVIATION)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A scenario file, its witness, and the quantities that are compared."""
+
+    file: str
+    title: str
+    witness: str
+    label: tuple[str, ...]
+    quantities: tuple[Quantity, ...]
+    flows: str = "all"
+
+
+SETUPS = (
+    Setup("s1-compound-10ms", "S1, Compound, 10 ms", "ns-2", ("S1", "compound_rtt10"), MANY),
+    Setup("s1-compound-100ms", "S1, Compound, 100 ms", "ns-2", ("S1", "compound_rtt100"), MANY),
+    Setup("s1-sack-10ms", "S1, SACK, 10 ms", "ns-2", ("S1", "sack_rtt10_acc100"), MANY),
+    Setup("s3-newreno", "S3, NewReno, ARED", "ns-2", ("S3", "ared_newreno"), MANY, "forward"),
+    Setup("s4-sack", "S4, SACK, RED", "ns-2", ("S4", "kp1e-4_qw0.002"), MANY),
+    Setup("s5-sack-1", "S5, SACK, N = 1", "ns-2", ("S5", "N1"), ONE),
+    Setup("s5-sack-10", "S5, SACK, N = 10", "ns-2", ("S5", "N10"), MANY),
+    Setup("s6-compound", "S6, Compound", "ns-2", ("S6", "compound"), MANY),
+    Setup("s6-reno", "S6, Reno", "ns-2", ("S6", "reno"), MANY),
+    Setup("linux-reno-10M-1", "Reno, pfifo 33, N = 1", "Linux", ("reno-10M-1",), LINUX_ONE),
+    Setup("linux-cubic-10M-1", "CUBIC, pfifo 33, N = 1", "Linux", ("cubic-10M-1",), LINUX_ONE),
+    Setup("linux-reno-10M-10", "Reno, pfifo 33, N = 10", "Linux", ("reno-10M-10",), LINUX_MANY),
+    Setup("linux-cubic-10M-10", "CUBIC, pfifo 33, N = 10", "Linux", ("cubic-10M-10",), LINUX_MANY),
+    Setup("linux-reno-red", "Reno, RED 10/30, N = 10", "Linux", ("reno-red",), LINUX_MANY),
+    Setup("linux-reno-100M-1", "Reno, pfifo 333, N = 1", "Linux", ("reno-100M-1",), (UTILISATION, DROPS, QUEUE, DEVIATION)),
+    Setup("linux-cubic-100M-1", "CUBIC, pfifo 333, N = 1", "Linux", ("cubic-100M-1",), (UTILISATION, DROPS, QUEUE, DEVIATION)),
+    Setup("linux-reno-100M-10", "Reno, pfifo 333, N = 10", "Linux", ("reno-100M-10",), LINUX_MANY),
+    Setup("linux-cubic-100M-10", "CUBIC, pfifo 333, N = 10", "Linux", ("cubic-100M-10",), LINUX_MANY),
+)
+
+
+def witness_values(setup: Setup) -> dict[str, list[float]]:
+    """Columns of the witness's runs of a set-up: one value a seed."""
+    path, keys = (NS2, ("scenario", "label")) if setup.witness == "ns-2" else (LINUX, ("setup",))
+    with path.open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if tuple(row[key] for key in keys) == setup.label]
+    if not rows:
+        raise SystemExit(f"{path}: no runs of {setup.label}")
+    columns = {name: [float(row[name]) for row in rows if _is_number(row[name])] for name in rows[0]}
+    if "period_s" in columns and columns["period_s"]:
+        span = 40.0  # the runs' measured time, s
+        columns["drops_per_cycle"] = [
+            drops * period / span for drops, period in zip(columns["drops"], columns["period_s"], strict=True)
+        ]
+    return {name: values for name, values in columns.items() if values}
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def our_values(setup: Setup, seeds: int) -> dict[str, list[float]]:
+    """The same of ours."""
+    scenario = ac.load(HERE / "scenarios" / f"{setup.file}.toml")
+    single = PERIOD in setup.quantities
+    runs = ac.replicate(scenario, seeds, trace_links=single)
+    columns: dict[str, list[float]] = {}
+    for run in runs:
+        link = run.links.loc["bottleneck"]
+        values = {name: float(link[name]) for name in link.index}
+        group = run.json()["flows"][setup.flows]
+        values |= {name: float(group[name]) for name in ("jain", "starved", "timeouts", "fast_recoveries")}
+        if single:
+            traces = run.traces.sel(link="bottleneck", time=slice(*run.window))
+            teeth = analysis.sawtooth(traces["time"], traces["link_queue_packets"], traces["link_drops"])
+            values["period"] = teeth.period if teeth else math.nan
+            values["drops_per_cycle"] = teeth.drops_per_cycle if teeth else math.nan
+        for name, value in values.items():
+            columns.setdefault(name, []).append(value)
+    return columns
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One line of the table."""
+
+    setup: Setup
+    quantity: Quantity
+    ours: analysis.Interval
+    theirs: float
+    spread: float
+    runs: int
+    error: float
+    allowed: float
+
+    @property
+    def difference(self) -> float:
+        return self.ours.mean - self.theirs
+
+    @property
+    def verdict(self) -> str:
+        if not self.quantity.judged:
+            return ""
+        return "agrees" if abs(self.difference) <= self.allowed else "**differs**"
+
+    def words(self) -> list[str]:
+        form, q = self.quantity.digits, self.quantity
+        interval = f"{self.ours.mean:{form}} ± {self.ours.half:.2g}"
+        theirs = f"{self.theirs:{form}} ({self.spread:.2g}; {self.runs})" if self.runs > 1 else f"{self.theirs:{form}} (1)"
+        relative = f" ({100 * self.difference / self.theirs:+.0f} %)" if q.relative and self.theirs else ""
+        allowed = f"{self.allowed:.3g} ({q.stated()})" if q.judged else "reported"
+        return [self.setup.title, q.name, interval, theirs, f"{self.difference:+.3g}{relative}", allowed, self.verdict]
+
+
+def compare(setup: Setup, seeds: int) -> list[Cell]:
+    theirs, ours = witness_values(setup), our_values(setup, seeds)
+    cells = []
+    for quantity in setup.quantities:
+        a = [value * quantity.scale for value in ours[quantity.ours]]
+        b = [value * quantity.scale for value in theirs[quantity.column]]
+        interval = analysis.mean_interval(a)
+        own = statistics.stdev(a)
+        spread = statistics.stdev(b) if len(b) > 1 else math.nan
+        # one run of a witness says nothing of its spread: ours stands in for it
+        error = math.sqrt(own**2 / len(a) + (spread if len(b) > 1 else own) ** 2 / len(b))
+        mean = statistics.fmean(b)
+        cells.append(
+            Cell(setup, quantity, interval, mean, spread, len(b), error, quantity.tolerance(mean) + 2 * error)
+        )
+    return cells
+
+
+HEAD = ["set-up", "quantity", "ours, 95 % interval", "witness (deviation; runs)", "difference", "allowed", "verdict"]
+
+
+def table(rows: Sequence[Sequence[str]], head: Sequence[str] = HEAD) -> str:
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    last = ""
+    for row in rows:
+        first = "" if row[0] == last else row[0]
+        last = row[0]
+        lines.append("| " + " | ".join([first, *row[1:]]) + " |")
+    return "\n".join(lines)
+
+
+def put(text: str, name: str, content: str) -> str:
+    """Replace what stands between the marks of `name`."""
+    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+    head, rest = text.split(begin)
+    return f"{head}{begin}\n{content}\n{end}{rest.split(end)[1]}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", help="set-ups whose file name contains this")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--write", action="store_true", help="put the tables into README.md")
+    args = parser.parse_args()
+    chosen = [setup for setup in SETUPS if args.only in setup.file]
+    cells: list[Cell] = []
+    for setup in chosen:
+        cells += compare(setup, args.seeds)
+        print(setup.file, file=sys.stderr)
+    witnesses: list[tuple[str, Callable[[Setup], bool]]] = [
+        ("ns-2", lambda setup: setup.witness == "ns-2"),
+        ("Linux", lambda setup: setup.witness == "Linux"),
+    ]
+    readme = HERE / "README.md"
+    text = readme.read_text(encoding="utf-8") if args.write else ""
+    for name, belongs in witnesses:
+        rows = [cell.words() for cell in cells if belongs(cell.setup)]
+        if not rows:
+            continue
+        print(f"\n{name}\n\n{table(rows)}")
+        if args.write:
+            text = put(text, f"{name} table", table(rows))
+    judged = [cell for cell in cells if cell.quantity.judged]
+    apart = [cell for cell in judged if cell.verdict != "agrees"]
+    print(f"\n{len(judged)} cells judged, {len(apart)} outside tolerance")
+    if args.write:
+        readme.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -27,7 +27,7 @@ impl Time {
     #[inline]
     #[must_use]
     pub fn seconds(self) -> f64 {
-        self.0 as f64 * 1e-12
+        self.0 as f64 / Self::PER_SECOND as f64
     }
 
     /// The span since `earlier`, zero if `earlier` is later.

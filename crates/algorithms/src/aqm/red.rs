@@ -291,6 +291,9 @@ fn automatic_minimum(params: &RedParams, link: &LinkView) -> f64 {
     f64::max(5.0, 0.5 * params.target_delay * params.packet_rate(link))
 }
 
+/// An average below this, in packets or bytes, is none.
+const NOTHING: f64 = 1e-100;
+
 /// What the hot path needs, in the unit of the queue (packets or bytes).
 #[derive(Clone, Copy, Debug)]
 struct Curve {
@@ -443,6 +446,9 @@ impl Red {
         if self.average < self.curve.min || !enough {
             self.above = false;
             self.initial = 0.0;
+            if self.average < NOTHING {
+                self.average = 0.0; // an average that fades for ever would end in slow subnormal numbers
+            }
         } else if self.average >= self.curve.forced {
             self.initial = 1.0;
             return self.drop();

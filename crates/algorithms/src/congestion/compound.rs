@@ -31,6 +31,9 @@ parameters! {
         gamma: packets = 30.0, in Interval::above(0.0), "Tan, Song, Zhang and Sridharan 2006, section III";
         /// Share of the backlog by which the delay window retreats a round trip.
         zeta: number = 0.5, in Interval::at_least(0.0), "Manjunath and Raina, section II-A";
+        /// Whether w^k and alpha w^k are rounded down to whole segments, as the integers of ns-2's Linux-derived agent do. The delay window then opens at 41
+        /// segments instead of 16.
+        whole_segments: flag = false, "ns-2 2.35: TCP/Linux with compound";
     }
 }
 
@@ -116,13 +119,20 @@ impl Compound {
             k,
             gamma,
             zeta,
+            whole_segments,
             ..
         } = self.params;
         let backlog = window.cwnd * (1.0 - base_rtt / rtt);
         let step = if backlog >= gamma {
             -(zeta * backlog).min(self.delay_window)
         } else if self.limited {
-            (alpha * libm::pow(window.cwnd, k) - 1.0).max(0.0)
+            let power = libm::pow(window.cwnd, k);
+            let gain = if whole_segments {
+                (alpha * power.floor()).floor()
+            } else {
+                alpha * power
+            };
+            (gain - 1.0).max(0.0)
         } else {
             0.0
         };
@@ -162,11 +172,14 @@ impl CongestionControl for Compound {
             window.ssthresh = remaining.max(MIN_SSTHRESH);
             return;
         }
-        // an unused part of the window counts as the loss window's
-        let half_loss_window = 0.5 * (used - self.delay_window).max(0.0);
-        self.delay_window = (remaining - half_loss_window).max(0.0);
-        window.ssthresh = (half_loss_window + self.delay_window).max(MIN_SSTHRESH);
+        // of an unused window both parts count for what was used of them
+        let delay_window = self.delay_window * (used / window.cwnd).min(1.0);
+        let half_loss_window = 0.5 * (used - delay_window);
+        let delay_window = (remaining - half_loss_window).max(0.0);
+        window.ssthresh = (half_loss_window + delay_window).max(MIN_SSTHRESH);
         window.cwnd = window.ssthresh;
+        // one segment at least is the loss window's, so that the other can shut
+        self.delay_window = delay_window.min(window.cwnd - 1.0);
         // samples from before the loss say nothing of the time after it
         (self.rtt_sum, self.rtt_samples, self.limited) = (0.0, 0, false);
     }
@@ -216,6 +229,23 @@ mod tests {
             (control.delay_window - 2.375).abs() < 1e-12 && (window.cwnd - 83.375).abs() < 1e-12
         );
         // with the loss window's segment a round adds alpha w^k
+    }
+
+    #[test]
+    fn whole_segments_are_rounded_down() {
+        for (cwnd, step) in [(40.0, 0.0), (41.0, 1.0), (81.0, 2.0)] {
+            let mut control = CompoundParams {
+                whole_segments: true,
+                ..params()
+            }
+            .build(0);
+            let mut window = Window {
+                cwnd,
+                ssthresh: 2.0,
+            };
+            control.on_ack(&round(0.1), &mut window, &mut random());
+            assert_eq!(control.delay_window, step, "{cwnd}"); // floor(floor(w^0.75) / 8) - 1
+        }
     }
 
     #[test]

@@ -188,6 +188,7 @@ impl Cubic {
 
     /// The window after `acked` segments in congestion avoidance.
     fn avoid(&mut self, acked: f64, srtt: f64, cwnd: f64) -> f64 {
+        let share = acked / cwnd;
         let t = self.last.since(self.start).seconds();
         if self.reno_friendly {
             let alpha = if self.estimate >= self.prior {
@@ -195,13 +196,13 @@ impl Cubic {
             } else {
                 self.alpha
             };
-            self.estimate += alpha * acked / cwnd;
+            self.estimate += alpha * share;
             if self.curve(t) < self.estimate {
                 return cwnd.max(self.estimate);
             }
         }
         let target = self.curve(t + srtt).clamp(cwnd, 1.5 * cwnd);
-        cwnd + (target - cwnd) * acked / cwnd
+        cwnd + (target - cwnd) * share
     }
 }
 

@@ -1,0 +1,443 @@
+//! What holds for every registered algorithm, whichever it is.
+
+use ackclock_algorithms::aqm::{Aqm, LinkView, PacketView, QueueView, Verdict};
+use ackclock_algorithms::congestion::{Ack, CongestionControl, Reduction, Signal, Window};
+use ackclock_algorithms::fluid::{AqmInput, Path, QueueModel, TcpInput};
+use ackclock_algorithms::registry::{AqmSpec, CongestionSpec, aqms, congestion};
+use ackclock_algorithms::{Interval, Kind, Owner, ParameterSpec, Stream, Time, Value};
+
+const LINK: LinkView = LinkView {
+    rate: 10e6,
+    delay: 0.02,
+    capacity_packets: 200.0,
+};
+const PATH: Path = Path {
+    rtt: 0.12,
+    base_rtt: 0.1,
+};
+
+fn random(index: u64) -> Stream {
+    Stream::new(7, Owner::Traffic, index)
+}
+
+/// A value that a parameter may take, or what it may not if `random` says so.
+fn some_value(spec: &ParameterSpec, random: &mut Stream) -> Value {
+    let Interval { low, high, .. } = spec.range;
+    match spec.kind {
+        Kind::Flag => Value::Flag(random.uniform() < 0.5),
+        Kind::Choice => Value::Word(
+            spec.words[(random.uniform() * spec.words.len() as f64) as usize].to_owned(),
+        ),
+        _ if !spec.words.is_empty() && random.uniform() < 0.3 => {
+            Value::Word(spec.words[0].to_owned())
+        }
+        _ => {
+            let (low, high) = (low.max(-1e3), high.min(1e3));
+            Value::Number(low + (high - low) * random.uniform().powi(4))
+        }
+    }
+}
+
+fn some_values(specs: &[ParameterSpec], random: &mut Stream) -> Vec<(String, Value)> {
+    let some = specs
+        .iter()
+        .filter(|_| random.uniform() < 0.5)
+        .collect::<Vec<_>>();
+    some.into_iter()
+        .map(|spec| (spec.name.to_owned(), some_value(spec, random)))
+        .collect()
+}
+
+/// A queue of at most `limit` packets, fed at random: bursts, idle times, full buffers, ECN or not.
+fn drive(aqm: &mut impl Aqm, random: &mut Stream, limit: u32, packets: u32) -> Vec<Verdict> {
+    let mut draws = Stream::new(8, Owner::Queue, 0);
+    let (mut now, mut waiting, mut verdicts) = (Time::ZERO, 0_u32, vec![]);
+    for _ in 0..packets {
+        now += Time::from_seconds(random.exponential(0.001));
+        let idle = random.uniform() < 0.05;
+        waiting = if idle {
+            0
+        } else {
+            (f64::from(waiting) + 20.0 * (random.uniform() - 0.45)).clamp(0.0, f64::from(limit))
+                as u32
+        };
+        let packet = PacketView {
+            size: 40 + (1460.0 * random.uniform()) as u32,
+            flow: 0,
+            ecn_capable: random.uniform() < 0.5,
+            syn: false,
+        };
+        let queue = QueueView {
+            packets: waiting,
+            bytes: u64::from(waiting) * 1000,
+            full: waiting == limit,
+            idle_since: idle.then(|| now.since(Time::from_seconds(random.exponential(0.005)))),
+            rate: LINK.rate,
+        };
+        while let Some(timer) = aqm.next_timer().filter(|timer| *timer <= now) {
+            aqm.on_timer(timer, &queue, &mut draws);
+            assert!(
+                aqm.next_timer().is_none_or(|next| next > timer),
+                "a timer that stands still"
+            );
+        }
+        let verdict = aqm.enqueue(now, &packet, &queue, &mut draws);
+        assert!(verdict != Verdict::Mark || packet.ecn_capable);
+        assert!(verdict == Verdict::Drop || !queue.full);
+        let seen = aqm.observe();
+        assert!(
+            seen.probability.is_none_or(|p| (0.0..=1.0).contains(&p)),
+            "{seen:?}"
+        );
+        assert!(
+            seen.average_packets
+                .is_none_or(|average| average >= 0.0 && average.is_finite()),
+            "{seen:?}"
+        );
+        verdicts.push(verdict);
+    }
+    verdicts
+}
+
+#[test]
+fn aqms_hold_their_contract_for_any_parameters() {
+    for (index, meta) in aqms().iter().enumerate() {
+        let mut random = random(index as u64);
+        let mut accepted = 0;
+        for _ in 0..300 {
+            let values = some_values(meta.parameters, &mut random);
+            // what contradicts itself is refused with a message
+            match AqmSpec::from_values(meta.kind, &values) {
+                Ok(spec) => {
+                    accepted += 1;
+                    drive(&mut spec.build(&LINK), &mut random, 200, 500);
+                }
+                Err(error) => assert!(!error.to_string().is_empty()),
+            }
+        }
+        assert!(accepted > 30, "{}: {accepted}", meta.kind);
+    }
+}
+
+#[test]
+fn only_aqms_that_can_mark_do() {
+    for meta in aqms() {
+        let has_switch = meta.parameters.iter().any(|spec| spec.name == "ecn");
+        assert_eq!(meta.ecn, has_switch, "{}", meta.kind);
+        let verdicts = |values: &[(String, Value)]| {
+            let spec = AqmSpec::from_values(meta.kind, values).unwrap();
+            let run = |limit| drive(&mut spec.build(&LINK), &mut random(1), limit, 50_000);
+            [12, 25, 50, 100, 200].map(run).concat()
+        };
+        assert!(
+            !verdicts(&[]).contains(&Verdict::Mark),
+            "{} marks unasked",
+            meta.kind
+        );
+        if has_switch {
+            let on = [("ecn".to_owned(), Value::Flag(true))];
+            assert!(
+                verdicts(&on).contains(&Verdict::Mark),
+                "{} does not mark",
+                meta.kind
+            );
+        }
+    }
+}
+
+#[test]
+fn same_draws_give_the_same_verdicts() {
+    for meta in aqms() {
+        let spec = AqmSpec::from_values(meta.kind, &[]).unwrap();
+        let run = || drive(&mut spec.build(&LINK), &mut random(3), 200, 20_000);
+        assert_eq!(run(), run(), "{}", meta.kind);
+    }
+}
+
+#[test]
+fn a_change_to_the_present_value_changes_no_verdict() {
+    for meta in aqms() {
+        let spec = AqmSpec::from_values(meta.kind, &[]).unwrap();
+        let mut touched = spec.build(&LINK);
+        for (name, value) in spec.values() {
+            if let Value::Number(number) = value {
+                touched.set_parameter(name, number).unwrap();
+            }
+        }
+        let plain = drive(&mut spec.build(&LINK), &mut random(4), 200, 20_000);
+        assert_eq!(
+            plain,
+            drive(&mut touched, &mut random(4), 200, 20_000),
+            "{}",
+            meta.kind
+        );
+        assert!(touched.set_parameter("no such parameter", 1.0).is_err());
+    }
+}
+
+/// ACKs, losses, marks, timeouts and pauses at random; `sane` looks at each window.
+fn drive_sender(
+    control: &mut impl CongestionControl,
+    random: &mut Stream,
+    mut sane: impl FnMut(&Window, &Window),
+) {
+    let mut draws = Stream::new(9, Owner::Flow, 0);
+    let mut window = Window {
+        cwnd: 10.0,
+        ssthresh: f64::INFINITY,
+    };
+    let mut now = Time::ZERO;
+    for _ in 0..20_000 {
+        now += Time::from_seconds(random.exponential(0.01));
+        let before = window;
+        let rtt = 0.1 + random.exponential(0.01);
+        let dice = random.uniform();
+        if dice < 0.01 {
+            let signal =
+                [Signal::Loss, Signal::Ecn, Signal::Timeout][(random.uniform() * 3.0) as usize];
+            let window_used = if random.uniform() < 0.5 {
+                window.cwnd
+            } else {
+                (window.cwnd * random.uniform()).max(1.0)
+            };
+            control.on_congestion(
+                &Reduction {
+                    now,
+                    signal,
+                    window_used,
+                    min_rtt: 0.1,
+                    srtt: rtt,
+                },
+                &mut window,
+            );
+            assert!(window.ssthresh >= 2.0 && window.ssthresh <= before.cwnd.max(2.0));
+            if signal == Signal::Timeout {
+                window.cwnd = 1.0;
+            }
+        } else if dice < 0.012 {
+            now += Time::from_seconds(5.0);
+            control.on_restart(now);
+        } else {
+            let ack = Ack {
+                now,
+                acked: (random.uniform() * 3.0) as u32,
+                rtt: if random.uniform() < 0.1 {
+                    f64::NAN
+                } else {
+                    rtt
+                },
+                min_rtt: 0.1,
+                srtt: rtt,
+                in_flight: window.cwnd as u32,
+                round_start: random.uniform() < 0.1,
+                cwnd_limited: random.uniform() < 0.9,
+                ece: false,
+            };
+            control.on_ack(&ack, &mut window, &mut draws);
+        }
+        assert!(control.pacing_rate().is_none_or(|rate| rate > 0.0));
+        sane(&before, &window);
+    }
+}
+
+#[test]
+fn windows_stay_finite_and_at_least_one_segment_for_any_parameters() {
+    for (index, meta) in congestion().iter().enumerate() {
+        let mut random = random(100 + index as u64);
+        for trial in 0..30 {
+            // the first with defaults
+            let values = if trial == 0 {
+                vec![]
+            } else {
+                some_values(meta.parameters, &mut random)
+            };
+            if let Ok(spec) = CongestionSpec::from_values(meta.kind, &values) {
+                drive_sender(&mut spec.build(0), &mut random, |_, window| {
+                    assert!(
+                        window.cwnd.is_finite() && window.cwnd >= 1.0,
+                        "{values:?} {window:?}"
+                    );
+                    assert!(window.ssthresh >= 2.0, "{values:?} {window:?}");
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn losses_never_enlarge_the_window_and_unused_windows_never_grow() {
+    for meta in congestion() {
+        let mut control = CongestionSpec::from_values(meta.kind, &[])
+            .unwrap()
+            .build(0);
+        let mut draws = random(5);
+        let mut window = Window {
+            cwnd: 100.0,
+            ssthresh: 50.0,
+        };
+        for n in 0..1000_u32 {
+            let ack = Ack {
+                now: Time::from_seconds(0.01 * f64::from(n)),
+                acked: 1,
+                rtt: 0.1,
+                min_rtt: 0.1,
+                srtt: 0.1,
+                in_flight: 5,
+                round_start: n % 10 == 0,
+                cwnd_limited: false,
+                ece: false,
+            };
+            let before = window.cwnd;
+            control.on_ack(&ack, &mut window, &mut draws);
+            assert!(window.cwnd <= before, "{}", meta.kind);
+        }
+        let before = window.cwnd;
+        let loss = Reduction {
+            now: Time::from_seconds(10.0),
+            signal: Signal::Loss,
+            window_used: before,
+            min_rtt: 0.1,
+            srtt: 0.1,
+        };
+        control.on_congestion(&loss, &mut window);
+        assert!(window.cwnd < before, "{}", meta.kind);
+    }
+}
+
+#[test]
+fn packet_and_fluid_face_agree_on_a_round_and_a_loss() {
+    // a window in congestion avoidance, just after a loss at `peak`: what a round adds and what the next loss takes
+    for (kind, peak) in [("reno", 200.0), ("aimd", 200.0), ("compound", 200.0)] {
+        let spec = CongestionSpec::from_values(kind, &[]).unwrap();
+        let law = spec.fluid().unwrap();
+        let (mut control, mut draws) = (spec.build(0), random(6));
+        let mut window = Window {
+            cwnd: peak,
+            ssthresh: peak,
+        };
+        let loss = Reduction {
+            now: Time::ZERO,
+            signal: Signal::Loss,
+            window_used: peak,
+            min_rtt: 0.1,
+            srtt: 0.1,
+        };
+        control.on_congestion(&loss, &mut window);
+        assert!(
+            (peak - window.cwnd - law.decrease(peak)).abs() < 1e-9,
+            "{kind}"
+        );
+        let start = window.cwnd;
+        let (acks, path) = (start.floor() as u32, Path::fixed(0.1));
+        for n in 1..=acks {
+            let ack = Ack {
+                now: Time::from_seconds(0.1 * f64::from(n) / start),
+                acked: 1,
+                rtt: 0.1,
+                min_rtt: 0.1,
+                srtt: 0.1,
+                in_flight: acks,
+                round_start: n == acks,
+                cwnd_limited: true,
+                ece: false,
+            };
+            control.on_ack(&ack, &mut window, &mut draws);
+        }
+        let law = law.increase(start, &path) * f64::from(acks);
+        assert!(
+            ((window.cwnd - start) / law - 1.0).abs() < 0.02,
+            "{kind}: {} {law}",
+            window.cwnd - start
+        );
+    }
+}
+
+#[test]
+fn fluid_tcp_laws_make_sense() {
+    for meta in congestion().iter().filter(|meta| meta.has_fluid) {
+        let law = CongestionSpec::from_values(meta.kind, &[])
+            .unwrap()
+            .fluid()
+            .unwrap();
+        let mut state = vec![0.0; law.state_names().len()];
+        for window in [2.0, 10.0, 100.0, 10_000.0] {
+            assert!(law.increase(window, &PATH) > 0.0);
+            let decrease = law.decrease(window);
+            assert!(decrease > 0.0 && decrease < window);
+            law.start(window, &PATH, &mut state);
+            assert!(
+                (law.window(&state) / window - 1.0).abs() < 1e-12,
+                "{}",
+                meta.kind
+            );
+            let mut rate = vec![f64::NAN; state.len()];
+            law.derivative(
+                &TcpInput {
+                    acks: window / PATH.rtt,
+                    signals: 0.1,
+                    path: PATH,
+                },
+                &state,
+                &mut rate,
+            );
+            assert!(rate.iter().all(|rate| rate.is_finite()), "{}", meta.kind);
+            // where the small-window law ends, it has the increase of the other
+            let edge = law.small_below(&PATH);
+            if edge > 0.0 {
+                assert!(
+                    (law.small_window(edge).0 / law.increase(edge, &PATH) - 1.0).abs() < 1e-9,
+                    "{}",
+                    meta.kind
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn fluid_aqm_laws_make_sense() {
+    for meta in aqms().iter().filter(|meta| meta.has_fluid) {
+        let law = AqmSpec::from_values(meta.kind, &[])
+            .unwrap()
+            .fluid(&LINK)
+            .unwrap();
+        let stationary = law.queue_model() == QueueModel::Stationary;
+        let mut last = 0.0;
+        for step in 0..=4000 {
+            let x = 0.05 * f64::from(step);
+            let base = AqmInput {
+                limit: LINK.capacity_packets,
+                ..AqmInput::new(x, 833.0, 833.0)
+            };
+            let input = if stationary {
+                AqmInput {
+                    arrivals: 4.0 * x,
+                    service: 400.0,
+                    ..base
+                }
+            } else {
+                base
+            };
+            // an average equal to the queue, an integral of zero
+            let state: Vec<f64> = law
+                .state_names()
+                .iter()
+                .map(|name| if name.starts_with("average") { x } else { 0.0 })
+                .collect();
+            let piece = law.piece(&input, &state);
+            assert!(piece < law.pieces().len());
+            let p = law.probability(&input, &state, piece);
+            assert!((0.0..=1.0).contains(&p), "{} {x} {p}", meta.kind);
+            // rising without jumps
+            assert!(
+                p >= last && p - last < 0.1,
+                "{} at {x}: {last} then {p}",
+                meta.kind
+            );
+            last = p;
+            let mut rate = vec![f64::NAN; law.states()];
+            law.derivative(&input, &state, &mut rate);
+            assert!(rate.iter().all(|rate| rate.is_finite()));
+        }
+    }
+}

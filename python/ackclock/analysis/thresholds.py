@@ -5,13 +5,13 @@ from typing import Final
 STABLE_DEVIATION: Final = 0.5**0.5
 """Largest deviation over mean of a stable queue: that of a sine between empty and twice its mean."""
 
-OSCILLATION_AMPLITUDE: Final = 0.25
-"""Least amplitude over mean of an oscillating queue: less is ripple that changes neither delay nor utilisation much."""
+OSCILLATION_AMPLITUDE: Final = 0.5
+"""Least amplitude over mean of an oscillating queue: less is ripple, or noise at the loop's own pace."""
 
 OSCILLATION_SIGNIFICANCE: Final = 0.01
 """Largest p-value of a period that is believed."""
 
-OSCILLATION_COHERENCE: Final = 0.3
+OSCILLATION_COHERENCE: Final = 0.4
 """Least autocorrelation one period apart of a period that is believed; purely random queues rarely reach it."""
 
 SYNCHRONISED_CORRELATION: Final = 0.5

@@ -63,13 +63,13 @@ def queue(
         labels = [Label(mean, "queue", style.BLUE)]
         highest = max(1.0, float(waiting.max(initial=0)))
         if np.isfinite(average).any():
-            ax.plot(*thin(time[show], average), color=style.VERMILION, linewidth=1.8, linestyle=style.DASHED)
+            ax.plot(*thin(time[show], average), color=style.VERMILION, linewidth=1.5, linestyle=style.DASHED)
             labels.append(Label(float(np.nanmean(average)), "AQM's average", style.VERMILION, "- -"))
             highest = max(highest, float(np.nanmax(average)))
         levels = queue_levels(result, link)
         drawn = {key: level for key, level in levels.items() if level <= _NEAR * highest}
         for key, level in drawn.items():
-            ax.axhline(level, color=style.GREY, linewidth=1.0, linestyle=style.DOTTED)
+            ax.axhline(level, color=style.GREY, linewidth=1.0, linestyle=style.DOTTED, zorder=2.5)
             labels.append(Label(level, f"{key.replace('_', ' ')} {level:g}", style.GREY, "···"))
         top = 1.08 * max(highest, *drawn.values()) if drawn else 1.08 * highest
         labels += [

@@ -18,8 +18,8 @@ from ._groups import Group
 
 _CLOSE = 8
 """Periods of an oscillation that a close-up shows."""
-_CLOSE_PART = 0.1
-"""Part of the window that a close-up shows where nothing oscillates."""
+_CLOSE_PART, _CLOSE_SAMPLES = 0.1, 200
+"""Part of the window that a close-up shows where nothing oscillates, and the least samples in it."""
 _WIDE, _NARROW = (7.6, 2.7), (6.0, 2.6)
 """Sizes of a figure that has the page's width to itself, or shares it (inches)."""
 
@@ -147,5 +147,6 @@ def _close(group: Group, link: str) -> Span:
     """Return the time of close-ups: some periods, or a part of the window."""
     start, end = group.first.window
     found = queue_facts(group.first, link).oscillation if link in group.first.links.index else None
-    length = _CLOSE * found.period if found else _CLOSE_PART * (end - start)
+    interval = float(group.first.traces.attrs["interval"])
+    length = _CLOSE * found.period if found else max(_CLOSE_PART * (end - start), _CLOSE_SAMPLES * interval)
     return max(start, end - length), end

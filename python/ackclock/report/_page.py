@@ -14,7 +14,7 @@ from ..result import Result
 from ._figures import panels
 from ._groups import Group, differences, grouped, settings
 from ._tables import tables
-from ._words import summary
+from ._words import WORDS, summary
 
 if TYPE_CHECKING:
     from ..result import Replications
@@ -55,6 +55,7 @@ def page(results: Result | Iterable[Result | Replications], title: str) -> str:
         notes=[(group.label, notes) for group in groups if (notes := _notes(group))],
         differences=differences(scenarios),
         settings=_by_section(scenarios[0]),
+        words=WORDS,
         versions=", ".join(dict.fromkeys(result.version for group in groups for result in group.results)),
         replicated=any(len(group.results) > 1 for group in groups),
     )

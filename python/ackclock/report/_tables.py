@@ -27,11 +27,12 @@ class Section:
     """A measure and its value in each group; rows without any value are left out."""
 
 
+_MARKED = "packets marked"
 _LINK: tuple[Row, ...] = (
     ("utilization", "utilisation", PERCENT),
     ("utilization_min_1s", "lowest utilisation in one second", PERCENT),
     ("loss", "packets dropped", PERCENT),
-    ("marks", "packets marked", PERCENT),
+    ("marks", _MARKED, PERCENT),
     ("queue_packets_mean", "queue, mean", PACKETS),
     ("queue_packets_std", "queue, deviation over time", PACKETS),
     ("queue_packets_p95", "queue, 95th percentile", PACKETS),
@@ -90,7 +91,9 @@ def _verdicts(groups: Sequence[Group]) -> Section:
             ("starved flows (smallest share over fair share)", [flow.starved for flow in flows]),
         ):
             found.setdefault(name, []).append(list(verdicts))
-    return _section("Verdicts on the bottleneck", [(name, list(map(_verdict, row))) for name, row in found.items()])
+    slowest = list(dict.fromkeys(slowest_link(group.first) for group in groups))
+    heading = f"Verdicts, link {slowest[0]}" if len(slowest) == 1 else "Verdicts on the slowest link"
+    return _section(heading, [(name, list(map(_verdict, row))) for name, row in found.items()])
 
 
 def _verdict(verdicts: Sequence[Verdict | None]) -> str:
@@ -123,4 +126,7 @@ def _oscillation(group: Group, link: str, key: str, unit: Unit) -> str:
 
 
 def _section(heading: str, rows: list[tuple[str, list[str]]]) -> Section:
-    return Section(heading, [row for row in rows if any(row[1])])
+    """Leave out what has no value anywhere, and marks where nothing is ever marked."""
+    return Section(
+        heading, [row for row in rows if any(row[1]) and not (row[0] == _MARKED and set(row[1]) <= {"0%", ""})]
+    )

@@ -8,20 +8,50 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..analysis import SYNCHRONISED_CORRELATION, Interval, mean_interval
+from ..analysis import (
+    OSCILLATION_AMPLITUDE,
+    OSCILLATION_COHERENCE,
+    OSCILLATION_SIGNIFICANCE,
+    STABLE_DEVIATION,
+    STARVED_SHARE,
+    SYNCHRONISED_CORRELATION,
+    UNDERUSED_UTILIZATION,
+    Interval,
+    mean_interval,
+)
+from ..plot._data import competing
 from ._facts import FlowFacts, QueueFacts, flow_facts, links_worth_showing, queue_facts
 from ._groups import Group
 
+WORDS = (
+    ("queue", "Packets waiting at a link; the one in service is not counted. Mean and deviation are over time."),
+    ("queueing delay", "Time from a packet's arrival at the queue to the start of its transmission."),
+    ("utilisation", "Fraction of the time in which the link transmits."),
+    ("goodput", "New payload delivered to the receivers' applications; what was sent twice counts once."),
+    (
+        "oscillating",
+        f"The queue has a significant period (p at most {OSCILLATION_SIGNIFICANCE:g}, autocorrelation one period apart "
+        f"at least {OSCILLATION_COHERENCE:g}) and an amplitude of at least {OSCILLATION_AMPLITUDE:.0%} of its mean.",
+    ),
+    ("stable", f"The queue does not oscillate, and its deviation is at most {STABLE_DEVIATION:.0%} of its mean."),
+    ("underused", f"In some second of the window the utilisation is below {UNDERUSED_UTILIZATION:.0%}."),
+    ("synchronised", f"The mean correlation of two windows over time is above {SYNCHRONISED_CORRELATION:g}."),
+    ("starved", f"An endless flow with less than {STARVED_SHARE:.0%} of the mean goodput of all endless flows."),
+    ("Jain's fairness index", "1 if all endless flows have the same goodput, 1/n if one of n flows has all."),
+)
+"""The words of a report that have a definition."""
+
 
 def summary(group: Group) -> list[str]:
-    """Say what the congested queues do, what that costs, and how the flows fare."""
+    """Say what each congested link does and what that costs, then how the flows fare."""
     trees = [result.json() for result in group.results]
     sentences = []
     for link in links_worth_showing(group.results):
         queues = [queue_facts(result, link) for result in group.results]
-        sentences += [_queue(link, queues, trees), _delay(link, trees), _use(link, queues, trees)]
-    sentences += _flows([flow_facts(result) for result in group.results], trees)
-    return [sentence for sentence in sentences if sentence]
+        parts = [_queue(link, queues, trees), _delay(link, trees), _use(link, queues, trees)]
+        sentences.append(" ".join(part for part in parts if part))
+    endless = int(competing(group.first).sum())
+    return sentences + _flows([flow_facts(result) for result in group.results], trees, endless)
 
 
 @dataclass(frozen=True)
@@ -31,11 +61,12 @@ class Unit:
     suffix: str = ""
     factor: float = 1.0
     digits: int = 3
-    """Where there is no interval."""
+    """Significant digits where there is no interval."""
 
 
 PLAIN = Unit()
 INDEX = Unit(digits=4)
+COARSE = Unit(digits=2)
 PACKETS = Unit(" packets")
 SECONDS = Unit(" s")
 MILLISECONDS = Unit(" ms", 1e3)
@@ -83,17 +114,16 @@ def _tally(words: Sequence[str], subject: str) -> str:
 
 
 def _queue(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, Any]]) -> str:
-    sentence = _tally([queue.behaviour for queue in queues], f"The queue of {link}")
+    sentence = _tally([queue.behaviour for queue in queues], f"Link {link}: the queue")
     mean, deviation = (of(trees, "links", link, f"queue_packets_{key}") for key in ("mean", "std"))
     periods = [queue.oscillation for queue in queues if queue.oscillating and queue.oscillation]
     if periods:
         period = mean_interval([found.period for found in periods])
         swing = mean_interval([found.amplitude for found in periods])
-        sentence += f": period {show(period)} s, amplitude {show(swing)} packets"
+        sentence += f" with a period of {show(period)} s and an amplitude of {show(swing)} packets"
     if mean.mean > 0:
         sentence += (
-            f"{',' if periods else ':'} mean {show(mean)} packets, deviation {show(deviation)} "
-            f"({deviation.mean / mean.mean:.0%} of the mean)"
+            f", mean {show(mean)} packets, deviation {show(deviation)} ({deviation.mean / mean.mean:.0%} of the mean)"
         )
     if all(queue.oscillating is None for queue in queues):
         sentence += ". Whether it oscillates is not known: it was not traced"
@@ -127,15 +157,16 @@ def _use(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, Any]
     return sentence
 
 
-def _flows(facts: Sequence[FlowFacts], trees: Sequence[dict[str, Any]]) -> list[str]:
+def _flows(facts: Sequence[FlowFacts], trees: Sequence[dict[str, Any]], endless: int) -> list[str]:
     every = trees[0]["flows"]["all"]
     goodput = of(trees, "flows", "all", "goodput_bps")
     many = every["count"] > 1
     sentence = f"{every['count']:,} flows together get" if many else "The flow gets"
     sentence += f" {show(goodput, MEGABITS)} of goodput"
     jain, starved = of(trees, "flows", "all", "jain"), of(trees, "flows", "all", "starved")
-    if jain.count and many:
-        sentence += f"; Jain's fairness index is {show(jain, INDEX)}"
+    if jain.count and endless > 1:
+        among = "" if endless == every["count"] else f" among the {endless:,} endless ones"
+        sentence += f"; Jain's fairness index{among} is {show(jain, INDEX)}"
         if starved.mean == 0:
             sentence += " and none is starved"
         else:
@@ -147,7 +178,7 @@ def _flows(facts: Sequence[FlowFacts], trees: Sequence[dict[str, Any]]) -> list[
         words = ["are synchronised" if verdict else "are not synchronised" for verdict in known]
         value = mean_interval([verdict.value for verdict in known])
         sentences.append(
-            f"{_tally(words, 'The windows')}: the mean correlation of two of them is {show(value)} "
+            f"{_tally(words, 'The windows')}: the mean correlation of two of them is {show(value, COARSE)} "
             f"(synchronised: above {SYNCHRONISED_CORRELATION:g})."
         )
     teeth = [fact.sawtooth for fact in facts if fact.sawtooth is not None]

@@ -1,8 +1,20 @@
 //! What senders and routers do, as pure code: no clock, no I/O, no engine, no allocation per packet.
 //!
 //! One algorithm is one file (in [`congestion`] or [`aqm`]) that holds everything about it: parameters with unit, default, range and
-//! source, its behaviour per packet, its fluid law where one exists, its citation and its tests. One line in [`registry`] makes it known
-//! to the scenario language, the command line, the documentation and the parametrised tests.
+//! source, its behaviour per packet, its fluid law where one exists, its citation and its tests. One line in the `mod.rs` beside it makes it
+//! known to the scenario language, the command line, the documentation, the engines and the tests that run over every algorithm.
+//!
+//! # Adding an algorithm
+//!
+//! 1. Write the file. [`parameters!`] declares the parameters; the struct that it makes implements
+//!    [`Algorithm`](registry::Algorithm) (name, summary, citation, consistency of parameters),
+//!    [`CongestionAlgorithm`](congestion::CongestionAlgorithm) or [`AqmAlgorithm`](aqm::AqmAlgorithm) (makes the thing at work, which implements
+//!    [`CongestionControl`](congestion::CongestionControl) or [`Aqm`](aqm::Aqm)) and, if there is a fluid law,
+//!    [`FluidTcp`](fluid::FluidTcp) or [`FluidAqm`](fluid::FluidAqm). `congestion/aimd.rs` and `aqm/threshold.rs` are short examples.
+//! 2. In `mod.rs` add `mod`, `pub use` and the line in the list, under "with fluid law" or "packets only".
+//!
+//! What is built on another algorithm takes over its parameters (`include` in [`parameters!`]) and calls its parts:
+//! see `aqm/adaptive_red.rs`.
 
 pub mod aqm;
 pub mod congestion;

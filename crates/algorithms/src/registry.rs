@@ -1,4 +1,4 @@
-//! Every algorithm, one line each.
+//! What is made of the lists of algorithms in [`crate::congestion`] and [`crate::aqm`]: specifications, dispatch, fluid laws, metadata.
 
 use std::fmt;
 use std::sync::Arc;
@@ -133,25 +133,19 @@ fn custom(name: &str, value: f64) -> ValueError {
     }
 }
 
+/// Makes the enums of one kind of algorithm from the list of its file.
 macro_rules! registry {
     (
         congestion {
             with fluid law { $($fluid_tcp:ident ($fluid_tcp_params:ident),)* }
             packets only { $($tcp:ident ($tcp_params:ident),)* }
         }
-        aqm {
-            with fluid law { $($fluid_aqm:ident ($fluid_aqm_params:ident),)* }
-            packets only { $($aqm:ident ($aqm_params:ident),)* }
-        }
     ) => {
         registry!(@spec
             CongestionSpec, ControllerFactory, "A congestion control and its parameters.",
             congestion: $($fluid_tcp($fluid_tcp_params) [FluidTcp],)* $($tcp($tcp_params) [],)*
         );
-        registry!(@spec
-            AqmSpec, ManagerFactory, "An AQM and its parameters.",
-            aqms: $($fluid_aqm($fluid_aqm_params) [FluidAqm],)* $($aqm($aqm_params) [],)*
-        );
+        registry!(@controller $($fluid_tcp($fluid_tcp_params),)* $($tcp($tcp_params),)*);
 
         impl CongestionSpec {
             /// The controller of flow number `flow`.
@@ -173,30 +167,6 @@ macro_rules! registry {
                 }
             }
         }
-
-        impl AqmSpec {
-            /// The manager of a link's queue.
-            #[must_use]
-            pub fn build(&self, link: &LinkView) -> QueueManager {
-                match self {
-                    $(Self::$fluid_aqm(params) => QueueManager::$fluid_aqm(params.build(link)),)*
-                    $(Self::$aqm(params) => QueueManager::$aqm(params.build(link)),)*
-                    Self::Custom(factory) => QueueManager::Custom(factory.build(link)),
-                }
-            }
-
-            /// Its fluid law on a link, if it has one.
-            #[must_use]
-            pub fn fluid(&self, link: &LinkView) -> Option<AqmLaw> {
-                match self {
-                    $(Self::$fluid_aqm(params) => Some(AqmLaw::$fluid_aqm(params.on_link(link))),)*
-                    _ => None,
-                }
-            }
-        }
-
-        registry!(@controller $($fluid_tcp($fluid_tcp_params),)* $($tcp($tcp_params),)*);
-        registry!(@manager $($fluid_aqm($fluid_aqm_params),)* $($aqm($aqm_params),)*);
 
         /// The fluid law of a congestion control, over a scalar.
         #[derive(Clone, Copy, Debug)]
@@ -297,6 +267,40 @@ macro_rules! registry {
             pub fn set(&mut self, name: &str, value: S) -> Result<(), ValueError> {
                 match self {
                     $(Self::$fluid_tcp(params) => params.set_scalar(name, value),)*
+                }
+            }
+        }
+    };
+
+    (
+        aqm {
+            with fluid law { $($fluid_aqm:ident ($fluid_aqm_params:ident),)* }
+            packets only { $($aqm:ident ($aqm_params:ident),)* }
+        }
+    ) => {
+        registry!(@spec
+            AqmSpec, ManagerFactory, "An AQM and its parameters.",
+            aqms: $($fluid_aqm($fluid_aqm_params) [FluidAqm],)* $($aqm($aqm_params) [],)*
+        );
+        registry!(@manager $($fluid_aqm($fluid_aqm_params),)* $($aqm($aqm_params),)*);
+
+        impl AqmSpec {
+            /// The manager of a link's queue.
+            #[must_use]
+            pub fn build(&self, link: &LinkView) -> QueueManager {
+                match self {
+                    $(Self::$fluid_aqm(params) => QueueManager::$fluid_aqm(params.build(link)),)*
+                    $(Self::$aqm(params) => QueueManager::$aqm(params.build(link)),)*
+                    Self::Custom(factory) => QueueManager::Custom(factory.build(link)),
+                }
+            }
+
+            /// Its fluid law on a link, if it has one.
+            #[must_use]
+            pub fn fluid(&self, link: &LinkView) -> Option<AqmLaw> {
+                match self {
+                    $(Self::$fluid_aqm(params) => Some(AqmLaw::$fluid_aqm(params.on_link(link))),)*
+                    _ => None,
                 }
             }
         }
@@ -619,30 +623,8 @@ macro_rules! registry {
     };
 }
 
-// A line here and a file beside the others: that is an algorithm.
-registry! {
-    congestion {
-        with fluid law {
-            Reno(RenoParams),
-            Aimd(AimdParams),
-            Compound(CompoundParams),
-            Cubic(CubicParams),
-        }
-        packets only {
-        }
-    }
-    aqm {
-        with fluid law {
-            DropTail(DropTailParams),
-            Threshold(ThresholdParams),
-            Red(RedParams),
-            Pi(PiParams),
-        }
-        packets only {
-            AdaptiveRed(AdaptiveRedParams),
-        }
-    }
-}
+crate::congestion::every_congestion_control!(registry);
+crate::aqm::every_aqm!(registry);
 
 #[cfg(test)]
 mod tests {

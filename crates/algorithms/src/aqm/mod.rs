@@ -1,4 +1,6 @@
 //! Active queue management: what a queue does to an arriving or departing packet.
+//!
+//! A new one is a file here, and in this file its `mod` and `pub use` and a line in `every_aqm`.
 
 mod adaptive_red;
 mod drop_tail;
@@ -11,6 +13,26 @@ pub use drop_tail::{DropTail, DropTailParams};
 pub use pi::{Pi, PiParams};
 pub use red::{Mode, Red, RedParams, Spacing};
 pub use threshold::{Threshold, ThresholdParams};
+
+/// Every AQM: variant and parameters.
+macro_rules! every_aqm {
+    ($then:ident) => {
+        $then! {
+            aqm {
+                with fluid law {
+                    DropTail(DropTailParams),
+                    Threshold(ThresholdParams),
+                    Red(RedParams),
+                    Pi(PiParams),
+                }
+                packets only {
+                    AdaptiveRed(AdaptiveRedParams),
+                }
+            }
+        }
+    };
+}
+pub(crate) use every_aqm;
 
 use crate::registry::Algorithm;
 use crate::{Fault, Parameters, Stream, Time, ValueError};

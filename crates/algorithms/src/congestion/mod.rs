@@ -1,4 +1,6 @@
 //! Congestion control: how a sender's window grows and shrinks.
+//!
+//! A new one is a file here, and in this file its `mod` and `pub use` and a line in `every_congestion_control`.
 
 mod aimd;
 mod compound;
@@ -9,6 +11,25 @@ pub use aimd::{Aimd, AimdParams};
 pub use compound::{Compound, CompoundParams};
 pub use cubic::{Cubic, CubicParams};
 pub use reno::RenoParams;
+
+/// Every congestion control: variant and parameters.
+macro_rules! every_congestion_control {
+    ($then:ident) => {
+        $then! {
+            congestion {
+                with fluid law {
+                    Reno(RenoParams),
+                    Aimd(AimdParams),
+                    Compound(CompoundParams),
+                    Cubic(CubicParams),
+                }
+                packets only {
+                }
+            }
+        }
+    };
+}
+pub(crate) use every_congestion_control;
 
 use crate::registry::Algorithm;
 use crate::{Stream, Time};

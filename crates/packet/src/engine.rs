@@ -44,7 +44,7 @@ pub(crate) struct Engine {
     pub(crate) now: u64,
     /// When the run ends; `u64::MAX` until that is known.
     pub(crate) end: u64,
-    /// Events up to here may still concern a sender's clock before the end.
+    /// Events so long after the end may still concern an end's clock before it.
     pub(crate) grace: u64,
     /// Finite transfers not yet complete, when the run lasts until they are.
     pub(crate) remaining: Option<u64>,
@@ -83,7 +83,7 @@ impl Engine {
                 continue;
             }
             self.calendar.pop(near);
-            if time > self.end && !self.concerns_sender_before_end(time, kind, entity) {
+            if time > self.end && !self.concerns_time_before_end(time, kind, entity) {
                 continue;
             }
             self.now = time;
@@ -92,11 +92,17 @@ impl Engine {
         Ok(false)
     }
 
-    /// A sender's clock lags behind its events: some that come after the end belong before it.
-    fn concerns_sender_before_end(&self, time: u64, kind: Kind, entity: usize) -> bool {
+    /// The clocks of a fused flow's ends lag behind its events: some that come after the end belong before it.
+    fn concerns_time_before_end(&self, time: u64, kind: Kind, entity: usize) -> bool {
+        let flow = entity.wrapping_sub(self.links.len());
         match kind {
             Kind::Start | Kind::Application | Kind::Timer | Kind::SampleFlow => {
-                time - self.flows[entity - self.links.len()].sender_shift() <= self.end
+                time - self.flows[flow].sender_shift() <= self.end
+            }
+            Kind::Receive => time - self.flows[flow].receiver_shift <= self.end,
+            // a fused receiver's is booked for the sender, when the ACK is there
+            Kind::DelayedAck => {
+                time - self.flows[flow].receiver_shift.max(self.flows[flow].shift) <= self.end
             }
             _ => false,
         }
@@ -235,7 +241,7 @@ impl Engine {
         } else {
             &class.path
         };
-        if (packet.hop as usize) < path.len() {
+        if (packet.hop as usize) < path.len() || class.varies {
             let wire = &mut self.links[link].wire;
             wire.push_back((at, packet));
             if wire.len() == 1 {
@@ -249,7 +255,7 @@ impl Engine {
         }
     }
 
-    /// The head of a link's wire reaches the next queue of its path.
+    /// The head of a link's wire reaches the next queue of its path, or the private path of its flow.
     fn on_wire(&mut self, link: usize) {
         let wire = &mut self.links[link].wire;
         let (_, packet) = wire.pop_front().expect("a wire event stands for a packet");
@@ -258,13 +264,17 @@ impl Engine {
                 .push_near(at, Tag::new(Order::Arrival, link, Kind::Wire));
         }
         let class = &self.classes[self.flows[packet.flow as usize].class as usize];
-        let path = if packet.flags.has(Flags::ACK) {
+        let is_ack = packet.flags.has(Flags::ACK);
+        let path = if is_ack {
             class.reverse.as_deref().unwrap_or(&[])
         } else {
             &class.path
         };
-        let next = path[packet.hop as usize];
-        self.arrive(next, packet);
+        match path.get(packet.hop as usize) {
+            Some(&next) => self.arrive(next, packet),
+            None if is_ack => self.ack_to_sender(packet, self.now),
+            None => self.to_receiver(packet, self.now),
+        }
     }
 
     fn on_aqm_timer(&mut self, link: usize) {
@@ -796,7 +806,7 @@ impl Engine {
             blocks: number,
         };
         let event = at + state.delays.back;
-        if event == self.now {
+        if event == self.now && event <= self.end {
             self.arrive_reverse(flow, packet);
             return;
         }
@@ -981,7 +991,8 @@ impl Engine {
         let position = self.recorder.position[flow] as usize;
         let trace = &mut self.recorder.flows[position];
         let state = &self.flows[flow];
-        let started = state.start != u64::MAX;
+        // a connecting flow's events lag less than those of an established one: it may have started after the time sampled
+        let started = state.start < self.now - state.shift;
         if let Ends::Tcp { sender, .. } = &state.ends
             && started
         {

@@ -30,6 +30,8 @@ pub(crate) struct Class {
     /// A sender's events are booked when its packets reach the first queue, and a receiver's as part of the packet's departure,
     /// which saves two events a packet; not possible where something on the private path changes during the run.
     pub(crate) fused: bool,
+    /// Delays of the private path change during the run: they are taken when a packet comes out of its last link.
+    pub(crate) varies: bool,
     pub(crate) links_forward: u64,
     pub(crate) links_reverse: u64,
 }

@@ -134,6 +134,7 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
             _ => u64::MAX,
         },
         fused: !general && !changes_class(scenario, id),
+        varies: changes_class(scenario, id),
         links_forward: delay(&class.path),
         links_reverse: class.reverse_path.as_deref().map_or(0, delay),
     }
@@ -319,7 +320,10 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
             }
             let mut twin = build_flow(class, id, &reference, index, count, seed);
             set_delays(&reference, &mut twin);
-            grace = grace.max(twin.shift).max(twin.connect_shift);
+            grace = grace
+                .max(twin.shift)
+                .max(twin.connect_shift)
+                .max(twin.receiver_shift);
             flows.push(flow);
         }
         class_flows.push(first..flows.len());

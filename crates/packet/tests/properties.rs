@@ -1,0 +1,241 @@
+//! Random scenarios: whatever is asked, the books balance, limits hold, and the same question has the same answer.
+
+mod common;
+
+use std::fmt::Write as _;
+
+use ackclock_packet::{FlowSelection, Options, TraceSelection, run};
+use common::{difference, scenario};
+use proptest::prelude::*;
+
+/// A class of flows, as choices.
+#[derive(Clone, Debug)]
+struct Class {
+    count: u32,
+    congestion: &'static str,
+    recovery: &'static str,
+    traffic: String,
+    rtt: u32,
+    access: Option<u32>,
+    buffer: Option<u32>,
+    delayed_ack: bool,
+    ecn: bool,
+    handshake: bool,
+    limited_transmit: bool,
+    path: u32,
+    reverse: bool,
+    window: Option<u32>,
+}
+
+#[derive(Clone, Debug)]
+struct World {
+    seed: u32,
+    links: Vec<(u32, u32, String)>,
+    classes: Vec<Class>,
+    changes: Vec<String>,
+}
+
+fn queue() -> impl Strategy<Value = String> {
+    prop_oneof![
+        (1_u32..60).prop_map(|n| format!("{{ aqm = \"drop-tail\", capacity = \"{n} packets\" }}")),
+        (2000_u32..60_000).prop_map(|n| format!("{{ aqm = \"drop-tail\", capacity = \"{n} B\" }}")),
+        (3_u32..20, any::<bool>(), any::<bool>()).prop_map(|(n, bytes, ecn)| {
+            let mode = if bytes { "bytes" } else { "packets" };
+            format!(
+                "{{ aqm = \"red\", capacity = \"100 packets\", min_threshold = \"{n} packets\", max_threshold = \"{} packets\", \
+                 max_probability = 0.1, weight = 0.02, mode = \"{mode}\", ecn = {ecn} }}",
+                3 * n
+            )
+        }),
+        (2_u32..30).prop_map(|n| format!("{{ aqm = \"threshold\", capacity = \"100 packets\", threshold = \"{n} packets\" }}")),
+        Just("{ aqm = \"pi\", capacity = \"80 packets\", reference = \"20 packets\" }".to_owned()),
+    ]
+}
+
+fn traffic() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => Just("bulk".to_owned()).prop_map(|kind| format!("{{ kind = \"{kind}\" }}")),
+        2 => (1_u32..200_000).prop_map(|n| format!("{{ kind = \"transfer\", size = \"{n} B\" }}")),
+        1 => (50_u32..2000).prop_map(|n| format!("{{ kind = \"app-limited\", rate = \"{n} kbit/s\" }}")),
+        1 => (50_u32..2000).prop_map(|n| format!("{{ kind = \"cbr\", rate = \"{n} kbit/s\" }}")),
+        1 => (50_u32..2000).prop_map(|n| format!("{{ kind = \"on-off\", rate = \"{n} kbit/s\", on = \"100 ms\", off = \"200 ms\" }}")),
+        1 => (50_u32..2000, any::<bool>())
+            .prop_map(|(n, sizes)| format!("{{ kind = \"poisson\", rate = \"{n} kbit/s\", sizes = \"{}\" }}", if sizes { "exponential" } else { "fixed" })),
+    ]
+}
+
+fn class() -> impl Strategy<Value = Class> {
+    (
+        (
+            1_u32..4,
+            prop::sample::select(vec!["reno", "cubic", "compound"]),
+            prop::sample::select(vec!["sack", "newreno", "reno", "tahoe"]),
+        ),
+        (
+            traffic(),
+            10_u32..120,
+            prop::option::of(500_u32..20_000),
+            prop::option::of(1_u32..30),
+        ),
+        (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
+        (0_u32..3, any::<bool>(), prop::option::of(1_u32..40)),
+    )
+        .prop_map(
+            |(
+                (count, congestion, recovery),
+                (traffic, rtt, access, buffer),
+                flags,
+                (path, reverse, window),
+            )| Class {
+                count,
+                congestion,
+                recovery,
+                traffic,
+                rtt,
+                access,
+                buffer,
+                delayed_ack: flags.0,
+                ecn: flags.1,
+                handshake: flags.2,
+                limited_transmit: flags.3,
+                path,
+                reverse,
+                window,
+            },
+        )
+}
+
+fn change() -> impl Strategy<Value = String> {
+    prop_oneof![
+        (500_u32..2500, 300_u32..9000).prop_map(|(at, rate)| format!(
+            "at = \"{at} ms\"\nlink = \"a\"\nrate = \"{rate} kbit/s\""
+        )),
+        (500_u32..2500, 0_u32..4).prop_map(|(at, delay)| format!(
+            "at = \"{at} ms\"\nlink = \"a\"\ndelay = \"{delay} ms\""
+        )),
+        (500_u32..2500, 20_u32..200)
+            .prop_map(|(at, rtt)| format!("at = \"{at} ms\"\nflows = \"c0\"\nrtt = \"{rtt} ms\"")),
+        (500_u32..2500, 0_u32..6)
+            .prop_map(|(at, count)| format!("at = \"{at} ms\"\nflows = \"c0\"\ncount = {count}")),
+    ]
+}
+
+fn world() -> impl Strategy<Value = World> {
+    (
+        any::<u32>(),
+        prop::collection::vec((300_u32..8000, 0_u32..4, queue()), 3),
+        prop::collection::vec(class(), 1..4),
+        prop::collection::vec(change(), 0..3),
+    )
+        .prop_map(|(seed, links, classes, changes)| World {
+            seed,
+            links,
+            classes,
+            changes,
+        })
+}
+
+impl World {
+    fn toml(&self) -> String {
+        let mut text = format!(
+            "[scenario]\nname = \"random\"\nduration = \"3 s\"\nmeasure = \"1 s .. 3 s\"\nseed = {}\nsample = \"50 ms\"\n",
+            self.seed
+        );
+        for (name, (rate, delay, queue)) in ["a", "b", "back"].iter().zip(&self.links) {
+            writeln!(text, "[[link]]\nname = \"{name}\"\nrate = \"{rate} kbit/s\"\ndelay = \"{delay} ms\"\nqueue = {queue}").unwrap();
+        }
+        for (number, class) in self.classes.iter().enumerate() {
+            let tcp = ["bulk", "transfer", "app"]
+                .iter()
+                .any(|kind| class.traffic.contains(kind));
+            let path = ["[\"a\"]", "[\"b\"]", "[\"a\", \"b\"]"][class.path as usize];
+            writeln!(text, "[[flows]]\nname = \"c{number}\"\ncount = {}\npath = {path}\nrtt = \"{} ms\"\nstart = \"uniform 0 s .. 1 s\"", class.count, class.rtt)
+                .unwrap();
+            writeln!(text, "traffic = {}", class.traffic).unwrap();
+            if let Some(rate) = class.access {
+                writeln!(text, "access_rate = \"{rate} kbit/s\"").unwrap();
+                if let Some(buffer) = class.buffer {
+                    writeln!(text, "access_buffer = \"{buffer} packets\"").unwrap();
+                }
+            }
+            if tcp {
+                writeln!(
+                    text,
+                    "congestion = \"{}\"\nrecovery = \"{}\"\ndelayed_ack = {}",
+                    class.congestion, class.recovery, class.delayed_ack
+                )
+                .unwrap();
+                writeln!(
+                    text,
+                    "ecn = {}\nhandshake = {}\nlimited_transmit = {}",
+                    class.ecn, class.handshake, class.limited_transmit
+                )
+                .unwrap();
+                if class.reverse {
+                    writeln!(text, "reverse_path = [\"back\"]").unwrap();
+                }
+                if let Some(window) = class.window {
+                    writeln!(text, "max_window = \"{window} packets\"").unwrap();
+                }
+            }
+        }
+        for change in &self.changes {
+            writeln!(text, "[[change]]\n{change}").unwrap();
+        }
+        text
+    }
+}
+
+fn traced() -> Options {
+    Options {
+        traces: TraceSelection {
+            links: true,
+            flows: FlowSelection::All,
+        },
+        ..Options::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Ledgers balance (else the run fails), limits hold, the same seed gives the same bits, and the general path those of the fast one.
+    #[test]
+    fn books_balance_and_paths_agree(world in world()) {
+        let text = world.toml();
+        let scenario = scenario(&text);
+        let fast = run(&scenario, &traced()).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
+        let again = run(&scenario, &traced()).unwrap();
+        prop_assert_eq!(difference(&fast, &again), None, "same seed, other bits: {}", text);
+        let general = run(&scenario, &Options { general: true, ..traced() })
+            .map_err(|error| TestCaseError::fail(format!("general: {error}\n{text}")))?;
+        prop_assert_eq!(difference(&fast, &general), None, "the paths differ: {}", text);
+        for (link, spec) in fast.links.iter().zip(&scenario.links) {
+            if let ackclock_scenario::Capacity::Packets(limit) = spec.capacity {
+                prop_assert!(link.queue_packets_max <= limit);
+            }
+            prop_assert!((0.0..=1.0).contains(&link.utilization), "utilisation {}", link.utilization);
+            prop_assert!(link.drops <= link.arrivals);
+        }
+        let highest = world.links[..2].iter().map(|link| link.0).chain([9000]).max().unwrap();
+        for flow in &fast.flows {
+            // what waits behind the link may come out of its access queue in the window: allow for a buffer's worth
+            prop_assert!(flow.goodput <= f64::from(highest) * 1000.0 * 1.2, "goodput {}", flow.goodput);
+        }
+    }
+
+    /// A flow whose first packet would come after the end changes nobody.
+    #[test]
+    fn an_idle_flow_changes_nobody(world in world()) {
+        let text = world.toml();
+        let plain = run(&scenario(&text), &Options::default()).unwrap();
+        let idle = "[[flows]]\nname = \"idle\"\npath = [\"a\"]\nrtt = \"50 ms\"\nstart = \"2999 ms\"\n";
+        let (head, changes) = match text.find("[[change]]") {
+            Some(at) => text.split_at(at),
+            None => (text.as_str(), ""),
+        };
+        let mut more = run(&scenario(&format!("{head}{idle}{changes}")), &Options::default()).unwrap();
+        more.flows.pop();
+        prop_assert_eq!(difference(&plain, &more), None);
+    }
+}

@@ -1,8 +1,26 @@
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, final
+from typing import Final, final
 
 from .result import Raw
 from .simulate import Progress
+
+__all__ = [
+    "MAX_BYTES",
+    "VERSION",
+    "Ack",
+    "Link",
+    "Packet",
+    "Queue",
+    "Random",
+    "Reduction",
+    "Window",
+    "check",
+    "duration",
+    "registry",
+    "run",
+    "schema",
+    "to_toml",
+]
 
 VERSION: Final[str]
 MAX_BYTES: Final[int]
@@ -25,6 +43,7 @@ def run(
     managers: Mapping[int, Callable[..., object]] = ...,
     memory: int | None = None,
 ) -> list[Raw]: ...
+
 @final
 class Ack:
     @property

@@ -397,6 +397,8 @@ def _print_algorithm(entry: dict[str, Any]) -> None:
     print(f"  {entry['summary']}")
     print(f"  source: {entry['citation']}")
     print(f"  engines: packet{', fluid, mean-field, stability' if entry['has_fluid'] else ''}")
+    if entry["approximation"]:
+        print(f"  fluid law: {entry['approximation']}")
     for parameter in entry["parameters"]:
         default = "required" if parameter["default"] is None else f"default {_quantity(parameter)}"
         print(f"\n  {parameter['name']}: {parameter['doc']}")

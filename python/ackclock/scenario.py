@@ -58,8 +58,8 @@ class Scenario:
         managers: Mapping[int, Callable[..., object]],
     ) -> None:
         self.origin = origin
-        self._toml = text.decode() if form == "toml" else None
         self._checked = _core.check(text, origin, form)
+        self._toml = text.decode() if form == "toml" else None
         self._controllers = dict(controllers)
         self._managers = dict(managers)
 
@@ -347,13 +347,14 @@ def _copy(value: Any) -> Any:
     return value
 
 
-_PATH = re.compile(r"[^.\[\]]+|\[\d+\]")
+_PART = re.compile(r"[^.\[\]]+|\[\d+\]")
+_PATH = re.compile(r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*")
 
 
 def _assign(tree: Tree, path: str, value: Any) -> None:
-    parts = _PATH.findall(path)
-    if not parts or "".join(parts) != path.replace(".", ""):
+    if not _PATH.fullmatch(path):
         raise KeyError(f"{path}: not a path of keys such as flows.rtt or link[0].queue.capacity")
+    parts = _PART.findall(path)
     places: list[Any] = [tree]
     for position, part in enumerate(parts):
         last = position == len(parts) - 1

@@ -93,6 +93,7 @@ fn algorithm<'py>(py: Python<'py>, meta: &Meta) -> PyResult<Bound<'py, PyDict>> 
         citation,
         parameters,
         has_fluid,
+        approximation,
         ecn,
     } = *meta;
     let dict = PyDict::new(py);
@@ -101,6 +102,7 @@ fn algorithm<'py>(py: Python<'py>, meta: &Meta) -> PyResult<Bound<'py, PyDict>> 
     dict.set_item("summary", summary)?;
     dict.set_item("citation", citation)?;
     dict.set_item("has_fluid", has_fluid)?;
+    dict.set_item("approximation", approximation)?;
     dict.set_item("ecn", ecn)?;
     let list = parameters
         .iter()

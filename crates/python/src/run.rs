@@ -104,7 +104,7 @@ impl Job<'_> {
             // detached while waiting: the threads may need Python for a user's algorithm
             while py.detach(|| working.wait(PROGRESS_INTERVAL)) {
                 if watched.is_ok() {
-                    watched = py.check_signals().and_then(|()| watch(&standings));
+                    watched = watch(&standings);
                     if watched.is_err() {
                         cancel.store(true, Ordering::Relaxed);
                     }

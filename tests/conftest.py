@@ -1,0 +1,70 @@
+"""What the tests of the package share."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+SMALL = """\
+[scenario]
+name = "small"
+duration = "10 s"
+measure = "2 s .. 10 s"
+seed = 7
+
+[[link]]
+name = "bottleneck"
+rate = "10 Mbit/s"
+delay = "5 ms"
+queue = { aqm = "red", capacity = "100 packets", min_threshold = "5 packets", max_threshold = "15 packets" }
+
+[[flows]]
+name = "long"
+count = 3
+path = ["bottleneck"]
+congestion = "reno"
+rtt = "uniform 30 ms .. 60 ms"
+start = "uniform 0 s .. 1 s"
+
+[[flows]]
+name = "short"
+count = 4
+path = ["bottleneck"]
+congestion = "reno"
+rtt = "20 ms"
+start = "range 3 s .. 9.999 s"
+traffic = { kind = "transfer", size = "50 kB" }
+"""
+"""Three long flows, and four short ones of which the last cannot finish."""
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def start(arguments: Sequence[str | Path], *, blocks: int | None = None) -> "subprocess.Popen[str]":
+    """Start the command line, on request unable to write files of more than some blocks (as if the disk was full)."""
+    command = [sys.executable, "-m", "ackclock", *map(str, arguments)]
+    if blocks is not None:
+        command = ["/bin/sh", "-c", f'ulimit -f {blocks} && exec "$@"', "sh", *command]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8")
+
+
+@pytest.fixture
+def ackclock() -> Command:
+    """Run the command line to its end."""
+
+    def run(*arguments: str | Path, blocks: int | None = None) -> subprocess.CompletedProcess[str]:
+        process = start(arguments, blocks=blocks)
+        out, err = process.communicate(timeout=120)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    return run
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """Write the small scenario to a file, alone in its directory."""
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL, encoding="utf-8")
+    return path

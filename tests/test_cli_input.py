@@ -1,0 +1,164 @@
+"""Bad input: a message with file, line, key and what is allowed; exit 2; nothing written."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from conftest import SMALL, Command
+
+
+def line_of(text: str) -> int:
+    return SMALL[: SMALL.index(text)].count("\n") + 1
+
+
+REPLACED = [
+    ("misspelt key", 'rate = "10 Mbit/s"', 'rat = "10 Mbit/s"', ["link[0].rat", '"rate"']),
+    ("unknown key", 'delay = "5 ms"', 'colour = "blue"', ["link[0].colour", "allowed"]),
+    ("misspelt AQM parameter", "min_threshold", "min_treshold", ["link[0].queue.min_treshold", '"min_threshold"']),
+    ("missing unit", 'rate = "10 Mbit/s"', "rate = 10", ["link[0].rate", "bit/s"]),
+    ("wrong unit kind", 'delay = "5 ms"', 'delay = "5 Mbit/s"', ["link[0].delay", "ms"]),
+    ("negative", 'delay = "5 ms"', 'delay = "-5 ms"', ["link[0].delay", "-5 ms"]),
+    ("not finite", 'duration = "10 s"', 'duration = "inf s"', ["scenario.duration", "inf"]),
+    ("not a number", 'rate = "10 Mbit/s"', 'rate = "nan bit/s"', ["link[0].rate", "nan"]),
+    ("zero rate", 'rate = "10 Mbit/s"', 'rate = "0 bit/s"', ["link[0].rate", "0 bit/s"]),
+    ("thresholds reversed", '"5 packets"', '"50 packets"', ["threshold", "50"]),
+    ("window outside the run", '"2 s .. 10 s"', '"2 s .. 11 s"', ["scenario.measure", "10 s"]),
+    ("window reversed", '"2 s .. 10 s"', '"9 s .. 3 s"', ["scenario.measure"]),
+    ("unknown link", 'path = ["bottleneck"]', 'path = ["bottelneck"]', ["flows[0].path", '"bottleneck"']),
+    ("unknown AQM", 'aqm = "red"', 'aqm = "rad"', ["link[0].queue.aqm", '"red"']),
+    ("unknown congestion control", 'congestion = "reno"', 'congestion = "renault"', ["flows[0].congestion", '"reno"']),
+    ("RTT below the path's", '"20 ms"', '"1 ms"', ["flows[1].rtt", "1 ms"]),
+    ("no flows", "count = 3", "count = -3", ["flows[0].count", "-3"]),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), [row[1:] for row in REPLACED], ids=[row[0] for row in REPLACED])
+def test_mistake_is_located(ackclock: Command, tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(SMALL.replace(old, new, 1), encoding="utf-8")
+    report = tmp_path / "out.html"
+    done = ackclock("run", path, "--json", "--report", report)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert f"{path}:{line_of(old)}:" in done.stderr
+    for text in expected:
+        assert text in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == [path]
+
+
+ADDED = [
+    (
+        "probability",
+        SMALL.replace('"15 packets"', '"15 packets", max_probability = 1.5'),
+        ["max_probability", "1.5"],
+        line_of("min_threshold"),
+    ),
+    (
+        "change after the end",
+        SMALL + '\n[[change]]\nat = "20 s"\nlink = "bottleneck"\nrate = "1 Mbit/s"\n',
+        ["change[0].at", "20 s", "10 s"],
+        SMALL.count("\n") + 3,
+    ),
+    (
+        "same name twice",
+        SMALL.replace('name = "short"', 'name = "long"'),
+        ["flows[1].name", "long"],
+        line_of('name = "short"'),
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "expected", "line"), [row[1:] for row in ADDED], ids=[row[0] for row in ADDED])
+def test_contradiction_is_located(ackclock: Command, tmp_path: Path, text: str, expected: list[str], line: int) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(text, encoding="utf-8")
+    done = ackclock("run", path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{path}:{line}:" in done.stderr
+    for word in expected:
+        assert word in done.stderr
+
+
+def test_every_mistake_is_named_at_once(ackclock: Command, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(
+        SMALL.replace('delay = "5 ms"', "delay = 5").replace("count = 3", 'count = "three"'), encoding="utf-8"
+    )
+    done = ackclock("check", path)
+    assert done.returncode == 2
+    assert re.search(r"link\[0\]\.delay.*\n.*flows\[0\]\.count", done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", "empty"),
+        (b"[scenario]\nname = \xff\xfe\n", "UTF-8"),
+        (b"this is not TOML", "wrong.toml:1:"),
+        (b"[scenario]\nname = 'unclosed\n", "wrong.toml:2:"),
+        (b"\x00" * 100, "wrong.toml"),
+        (b"# " + b"x" * (100 << 20), "16"),
+    ],
+    ids=["empty", "not UTF-8", "not TOML", "unclosed string", "zeros", "100 MB"],
+)
+def test_file_that_is_no_scenario(ackclock: Command, tmp_path: Path, content: bytes, expected: str) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_bytes(content)
+    done = ackclock("run", path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert expected in done.stderr
+    assert str(path) in done.stderr
+    assert len(done.stderr) < 2000
+    assert "Traceback" not in done.stderr
+
+
+def test_file_that_is_not_there(ackclock: Command, tmp_path: Path) -> None:
+    done = ackclock("check", tmp_path / "none.toml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"{tmp_path / 'none.toml'}: No such file or directory\n"
+    assert ackclock("check", tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize("option", ["--traces", "--report"])
+@pytest.mark.parametrize("place", ["missing/out", "file.txt/out", "directory"])
+def test_unwritable_output(ackclock: Command, small: Path, option: str, place: str) -> None:
+    (small.parent / "file.txt").write_text("not a directory")
+    (small.parent / "directory").mkdir()
+    before = sorted(small.parent.rglob("*"))
+    # so long that it would take minutes if the output were tried after the run
+    done = ackclock("run", small, "--set", "scenario.duration=100000 s", option, small.parent / place)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert str(small.parent / place) in done.stderr
+    assert "cannot be written" in done.stderr
+    assert sorted(small.parent.rglob("*")) == before
+
+
+def test_scenario_beyond_the_memory(ackclock: Command, small: Path) -> None:
+    done = ackclock("run", small, "--set", "flows.count=4000000000")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.search(r"needs about [\d.e+]+ GB of memory.*the machine has [\d.]+ GB", done.stderr)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run"],
+        ["run", "{small}", "--seeds", "0"],
+        ["run", "{small}", "--seed", "-1"],
+        ["run", "{small}", "--threads", "many"],
+        ["run", "{small}", "--set", "flows.rtt"],
+        ["run", "{small}", "--set", "link.bottelneck.rate=1 Mbit/s"],
+        ["run", "{small}", "--set", "flows.rtt=5 apples"],
+        ["run", "{small}", "--set", "flows[9].rtt=5 ms"],
+        ["list", "rad"],
+        ["fly"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_arguments(ackclock: Command, small: Path, arguments: list[str]) -> None:
+    done = ackclock(*[argument.format(small=small) for argument in arguments])
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,243 @@
+"""What the command line prints and writes."""
+
+import json
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import ackclock as ac
+from conftest import Command, start
+
+
+def parsed(text: str) -> Any:
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_json_contract(ackclock: Command, small: Path) -> None:
+    done = ackclock("run", small, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    tree = parsed(done.stdout)
+    assert tree["scenario"] == "small"
+    assert tree["version"] == ac.__version__
+    assert tree["seed"] == 7
+    assert tree["window_s"] == [2.0, 10.0]
+    link = tree["links"]["bottleneck"]
+    for key in (
+        *("utilization", "utilization_min_1s", "loss", "marks", "packets"),
+        *("queue_packets_mean", "queue_packets_std", "queue_bytes_mean", "delay_s_mean", "delay_s_p99"),
+    ):
+        assert isinstance(link[key], int | float), key
+    assert 0.5 < link["utilization"] <= 1
+    assert link["drops"] == pytest.approx(link["loss"] * link["arrivals"])
+    assert list(tree["flows"]) == ["all", "long", "short"]
+    everyone, long, short = tree["flows"].values()
+    assert (everyone["count"], long["count"], short["count"]) == (7, 3, 4)
+    assert everyone["goodput_bps"] == pytest.approx(long["goodput_bps"] + short["goodput_bps"])
+    assert 0 < long["jain"] <= 1
+    assert long["fct_s_mean"] is None
+    assert short["jain"] is None
+    # the last transfer starts a millisecond before the end
+    assert (short["completed"], short["censored"]) == (3, 1)
+    assert 0.02 < short["fct_s_mean"] < 2
+    assert "timing" not in tree
+
+
+def test_goodput_fits_through_the_link(ackclock: Command, small: Path) -> None:
+    # the whole run: what arrives in order after a loss may have crossed the link long before
+    tree = parsed(ackclock("run", small, "--json", "--set", "scenario.measure=0 s .. 10 s").stdout)
+    link, flows = tree["links"]["bottleneck"], tree["flows"]["all"]
+    assert 8 * link["bytes"] == pytest.approx(link["utilization"] * 10e6 * 10.0, rel=1e-3)
+    assert 0.9 < flows["goodput_bps"] / (link["utilization"] * 10e6) <= 1460 / 1500
+
+
+def test_same_bytes_again_and_on_any_number_of_threads(ackclock: Command, small: Path) -> None:
+    runs = [ackclock("run", small, "--seeds", "4", "--json", "--threads", threads) for threads in ("1", "2", "3", "1")]
+    assert [run.returncode for run in runs] == [0, 0, 0, 0]
+    assert len({run.stdout for run in runs}) == 1
+
+
+def test_general_path_gives_the_same_bytes(ackclock: Command, small: Path) -> None:
+    assert ackclock("run", small, "--json").stdout == ackclock("run", small, "--json", "--general").stdout
+
+
+def test_traces_do_not_change_the_result(ackclock: Command, small: Path) -> None:
+    plain = ackclock("run", small, "--json")
+    traced = ackclock("run", small, "--json", "--traces", small.parent / "t.parquet", "--trace-flows", "all")
+    assert plain.stdout == traced.stdout
+
+
+def test_replication_equals_the_solo_run_with_its_seed(ackclock: Command, small: Path) -> None:
+    together = parsed(ackclock("run", small, "--seeds", "5", "--json").stdout)
+    alone = parsed(ackclock("run", small, "--seed", "10", "--json").stdout)
+    assert [one["seed"] for one in together["replications"]] == [7, 8, 9, 10, 11]
+    assert together["replications"][3] == alone
+    values = [one["links"]["bottleneck"]["queue_packets_mean"] for one in together["replications"]]
+    assert len(set(values)) == 5
+    summary = together["summary"]["links.bottleneck.queue_packets_mean"]
+    mean = sum(values) / 5
+    deviation = (sum((value - mean) ** 2 for value in values) / 4) ** 0.5
+    assert summary["mean"] == pytest.approx(mean)
+    assert summary["ci95"] == pytest.approx(
+        2.776445 * deviation / 5**0.5, rel=1e-5
+    )  # Student's t, 4 degrees of freedom
+
+
+def test_summary_for_people(ackclock: Command, small: Path) -> None:
+    done = ackclock("run", small)
+    assert (done.returncode, done.stderr) == (0, "")
+    for word in ("small", "bottleneck", "utilisation", "goodput (Mbit/s)", "long", "short"):
+        assert word in done.stdout
+    assert "nan" not in done.stdout.lower()
+    several = ackclock("run", small, "--seeds", "3", "--timing")
+    assert "links.bottleneck.utilization" in several.stdout
+    assert "CPU time" in several.stdout
+
+
+def test_timing_only_when_asked(ackclock: Command, small: Path) -> None:
+    timing = parsed(ackclock("run", small, "--json", "--timing").stdout)["timing"]
+    assert timing["packets_per_cpu_s"] > 0
+    assert timing["events"] > 0
+    assert timing["departures"] > 0
+
+
+def test_variants(ackclock: Command, small: Path) -> None:
+    done = ackclock("run", small, "--json", "--set", "flows.long.count=1", "--set", "flows.long.count=5")
+    variants = parsed(done.stdout)["variants"]
+    assert [variant["set"] for variant in variants] == [{"flows.long.count": 1}, {"flows.long.count": 5}]
+    assert [variant["flows"]["long"]["count"] for variant in variants] == [1, 5]
+    assert all(variant["file"] == str(small) for variant in variants)
+
+
+def test_traces_file(ackclock: Command, small: Path) -> None:
+    out = small.parent / "out.parquet"
+    assert ackclock("run", small, "--seeds", "2", "--traces", out, "--trace-flows", "2").returncode == 0
+    table = pq.read_table(out).to_pandas()
+    assert sorted(table["seed"].unique()) == [7, 8]
+    one = table[table["seed"] == 7]
+    assert set(one["link"].dropna()) == {"bottleneck"}
+    assert sorted(one["flow"].dropna().unique()) == [0, 1, 3, 4]
+    assert len(one[one["flow"] == 0]) == len(one[one["link"] == "bottleneck"]) == 1001
+    assert sorted(small.parent.iterdir()) == [out, small]
+
+
+def test_report_file(ackclock: Command, small: Path) -> None:
+    out = small.parent / "out.html"
+    assert ackclock("run", small, "--report", out).returncode == 0
+    page = out.read_text(encoding="utf-8")
+    assert "<svg" in page
+    assert "small" in page
+    assert sorted(small.parent.iterdir()) == [out, small]
+
+
+@pytest.mark.parametrize(("option", "name"), [("--traces", "out.parquet"), ("--report", "out.html")])
+def test_full_disk_leaves_nothing(ackclock: Command, small: Path, option: str, name: str) -> None:
+    done = ackclock("run", small, "--json", option, small.parent / name, blocks=8)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert "too large" in done.stderr
+    assert list(small.parent.iterdir()) == [small]
+
+
+def test_failure_keeps_the_old_file(ackclock: Command, small: Path) -> None:
+    out = small.parent / "out.parquet"
+    out.write_text("an older result")
+    assert ackclock("run", small, "--traces", out, blocks=8).returncode == 1
+    assert out.read_text() == "an older result"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_full_standard_output(small: Path) -> None:
+    import subprocess
+
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        command = [sys.executable, "-m", "ackclock", "run", str(small), "--json"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_reader_that_leaves() -> None:
+    with start(["list"]) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode in (0, 1)
+
+
+@pytest.mark.parametrize("extra", [[], ["--seeds", "3", "--threads", "2"]], ids=["one run", "replications"])
+def test_ctrl_c_stops_cleanly(small: Path, extra: list[str]) -> None:
+    out = small.parent / "out.parquet"
+    process = start(["run", small, "--set", "scenario.duration=1000000 s", "--json", "--traces", out, *extra])
+    for _ in range(100):  # the run has begun when its output stands beside
+        time.sleep(0.1)
+        if len(list(small.parent.iterdir())) > 1:
+            break
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    begin = time.monotonic()
+    stdout, stderr = process.communicate(timeout=60)
+    assert time.monotonic() - begin < 5
+    assert process.returncode == 130
+    assert stdout == ""
+    assert "interrupted" in stderr
+    assert "s of simulated time" in stderr
+    assert "Traceback" not in stderr
+    assert list(small.parent.iterdir()) == [small]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_progress_on_a_terminal_only(small: Path) -> None:
+    import os
+    import pty
+    import subprocess
+
+    own, theirs = pty.openpty()
+    command = [sys.executable, "-m", "ackclock", "run", str(small), "--json", "--set", "scenario.duration=4000 s"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(own, 4096)
+            except OSError:
+                break
+            shown += piece
+        assert process.stdout is not None
+        parsed(process.stdout.read().decode())
+    os.close(own)
+    assert b"s of 4000 s" in shown
+    assert b"M packets" in shown
+    assert b"s left" in shown
+
+
+def test_check_prints_every_default(ackclock: Command, small: Path) -> None:
+    done = ackclock("check", small)
+    assert done.returncode == 0
+    for line in ('recovery = "sack"', 'min_rto = "200 ms"', 'sample = "10 ms"', "max_probability = 0.1"):
+        assert line in done.stdout
+    again = small.parent / "again.toml"
+    again.write_text(done.stdout, encoding="utf-8")
+    assert ackclock("check", again).stdout == done.stdout
+    assert parsed(ackclock("check", small, "--json").stdout) == ac.load(small).canonical
+
+
+def test_list_and_schema(ackclock: Command) -> None:
+    everything = ackclock("list").stdout
+    for name in ("reno", "compound", "drop-tail", "red"):
+        assert f"  {name} " in everything
+    red = ackclock("list", "red").stdout
+    assert "max_probability" in red
+    assert "Floyd" in red
+    assert {entry["kind"] for entry in parsed(ackclock("list", "--json").stdout)["aqm"]} >= {"red", "drop-tail"}
+    assert parsed(ackclock("schema").stdout)["properties"]["link"]

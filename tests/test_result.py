@@ -1,0 +1,233 @@
+"""Results as tables, traces and files."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ackclock as ac
+from ackclock.result import FORMAT
+from conftest import SMALL
+
+
+@pytest.fixture(scope="module")
+def result() -> ac.Result:
+    return ac.run(ac.loads(SMALL), trace_links=True, trace_flows="all")
+
+
+@pytest.fixture(scope="module")
+def replications() -> ac.Replications:
+    return ac.replicate(ac.loads(SMALL), 3, threads=2, trace_links=True, trace_flows=1)
+
+
+def test_what_the_result_says_of_itself(result: ac.Result) -> None:
+    assert (result.name, result.seed, result.version) == ("small", 7, ac.__version__)
+    assert result.window == (2.0, 10.0)
+    assert result.end == 10.0
+    assert result.scenario_toml == SMALL
+    assert json.loads(result.scenario_json) == ac.loads(SMALL).canonical
+    assert repr(result).startswith("<Result 'small', seed 7: bottleneck 9")
+
+
+def test_tables_agree_with_each_other(result: ac.Result) -> None:
+    flows, classes, link = result.flows, result.classes, result.links.loc["bottleneck"]
+    assert len(flows) == 7
+    assert list(flows["class"]) == ["long"] * 3 + ["short"] * 4
+    for name in ("long", "short"):
+        members = flows[flows["class"] == name]
+        assert classes.loc[name, "count"] == len(members)
+        assert classes.loc[name, "goodput_bps"] == pytest.approx(members["goodput"].sum())
+        for column in ("sent", "retransmissions", "drops", "timeouts"):
+            assert classes.loc[name, column] == members[column].sum()
+    goodput = flows[flows["class"] == "long"]["goodput"].to_numpy()
+    assert classes.loc["long", "jain"] == pytest.approx(goodput.sum() ** 2 / (3 * (goodput**2).sum()))
+    assert link["loss"] == link["drops"] / link["arrivals"]
+    assert link["utilization_min_1s"] == result.utilization_1s["bottleneck"].min()
+    assert len(result.utilization_1s["bottleneck"]) == 8
+    edges, counts = result.delay_histograms["bottleneck"]
+    assert counts.sum() == link["packets"]
+    assert (np.diff(edges) > 0).all()
+
+
+def test_ledgers_balance(result: ac.Result) -> None:
+    for table in (result.flows, result.links):
+        out = table["ledger_delivered"] + table["ledger_dropped"] + table["ledger_in_flight"]
+        assert (table["ledger_sent"] == out).all()
+        assert table["ledger_sent"].sum() > 1000
+
+
+def test_completion_times(result: ac.Result) -> None:
+    short = result.flows[result.flows["class"] == "short"]["completion"]
+    finished = sorted(short.dropna())
+    row = result.classes.loc["short"]
+    assert row["fct_s_mean"] == pytest.approx(sum(finished) / 3)
+    assert row["fct_s_p50"] == finished[1]
+    assert row["fct_s_p99"] == finished[2]
+    assert (row["completed"], row["censored"]) == (3, 1)
+
+
+def test_traces(result: ac.Result) -> None:
+    traces = result.traces
+    assert dict(traces.sizes) == {"link": 1, "time": 1001, "flow": 7}
+    np.testing.assert_allclose(traces["time"], np.arange(1001) * 0.01)
+    assert list(traces["flow_class"].to_numpy()) == ["long"] * 3 + ["short"] * 4
+    inside = traces.sel(time=slice(2, 10))
+    link = result.links.loc["bottleneck"]
+    # samples of a queue that moves within milliseconds estimate its time average
+    assert float(inside["link_queue_packets"].mean()) == pytest.approx(link["queue_packets_mean"], rel=0.05)
+    assert float(inside["link_utilization"][0, 1:].mean()) == pytest.approx(link["utilization"], rel=1e-6)
+    drops = traces["link_drops"].sel(link="bottleneck")
+    assert int(drops[-1] - drops.sel(time=2.0, method="nearest")) == link["drops"]
+    last = traces.sel(flow=6)
+    assert bool(last["flow_cwnd"].sel(time=slice(0, 9.9)).isnull().all())
+    assert traces["link_queue_packets"].attrs["units"] == "packets"
+
+
+def test_nothing_is_traced_unless_asked() -> None:
+    bare = ac.run(ac.loads(SMALL))
+    assert bare.traces.sizes["time"] == 0
+    assert len(bare.to_arrow()) == 0
+    some = ac.run(ac.loads(SMALL), trace_flows=[1, 5])
+    assert list(some.traces["flow"].to_numpy()) == [1, 5]
+    assert some.traces.sizes["link"] == 0
+    assert bare.json() == some.json()
+
+
+def test_arrow(result: ac.Result) -> None:
+    table = result.to_arrow().to_pandas()
+    assert len(table) == 1001 * 8
+    one = table[table["flow"] == 2]
+    np.testing.assert_array_equal(one["cwnd"], result.traces["flow_cwnd"].sel(flow=2))
+    assert set(one["class"]) == {"long"}
+    assert one["queue_packets"].isna().all()
+
+
+def test_saved_and_loaded(result: ac.Result, tmp_path: Path) -> None:
+    place = tmp_path / "saved"
+    result.save(place)
+    loaded = ac.Result.load(place)
+    assert loaded.json() == result.json()
+    assert loaded.flows.equals(result.flows)
+    assert loaded.links.equals(result.links)
+    assert loaded.traces.identical(result.traces)
+    assert loaded.scenario_toml == SMALL
+    assert loaded.scenario_json == result.scenario_json
+    for link, values in result.utilization_1s.items():
+        np.testing.assert_array_equal(loaded.utilization_1s[link], values)
+    summary = json.loads((place / "result.json").read_text(encoding="utf-8"))["summary"]
+    assert summary == result.json()
+    result.save(place)  # over itself
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["saved"]
+
+
+def test_saved_without_traces(tmp_path: Path) -> None:
+    bare = ac.run(ac.loads(SMALL))
+    bare.save(tmp_path / "bare")
+    loaded = ac.Result.load(tmp_path / "bare")
+    assert loaded.json() == bare.json()
+    assert loaded.traces.identical(bare.traces)
+
+
+def test_saving_destroys_nothing_else(result: ac.Result, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    with pytest.raises(FileExistsError):
+        result.save(tmp_path / "mine")
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
+
+
+def test_other_formats_are_refused(result: ac.Result, tmp_path: Path) -> None:
+    result.save(tmp_path / "saved")
+    head = tmp_path / "saved" / "result.json"
+    head.write_text(head.read_text().replace(f'"format": {FORMAT}', '"format": 99'))
+    with pytest.raises(ac.AckclockError, match="format 99"):
+        ac.Result.load(tmp_path / "saved")
+
+
+def test_notebook(result: ac.Result, replications: ac.Replications) -> None:
+    page = result._repr_html_()
+    assert page.count("<table") == 2
+    assert "bottleneck" in page
+    assert "nan" not in page.lower()
+    assert "&lt;b&gt;" in ac.run(ac.loads(SMALL.replace('"small"', '"<b>"')))._repr_html_()
+    assert "links.bottleneck.utilization" in replications._repr_html_()
+
+
+def test_replications(replications: ac.Replications) -> None:
+    assert [one.seed for one in replications] == [7, 8, 9]
+    assert len(replications) == 3
+    assert replications[1].json() == ac.run(ac.loads(SMALL), seed=8).json()
+    assert len(replications[:2]) == 2
+    assert json.loads(replications[1].scenario_json)["scenario"]["seed"] == 8
+    column = [one.links.loc["bottleneck", "queue_packets_mean"] for one in replications]
+    row = replications.summary.loc["links.bottleneck.queue_packets_mean"]
+    assert row["mean"] == pytest.approx(np.mean(column))
+    assert row["ci95"] == pytest.approx(4.302653 * np.std(column, ddof=1) / math.sqrt(3))
+    assert "flows.long.fct_s_mean" not in replications.summary.index
+    assert sorted(set(replications.to_arrow()["seed"].to_pylist())) == [7, 8, 9]
+
+
+def test_summary_is_the_json_flattened(result: ac.Result) -> None:
+    tree: Any = result.json()
+    assert result.summary.loc["links.bottleneck.utilization", "value"] == tree["links"]["bottleneck"]["utilization"]
+    assert result.summary.loc["flows.short.completed", "value"] == 3
+    assert math.isnan(result.summary.loc["flows.long.fct_s_mean", "value"])
+
+
+def test_progress() -> None:
+    seen: list[Any] = []
+    ac.replicate(ac.loads(SMALL).with_({"scenario.duration": "5000 s"}), 2, threads=2, progress=seen.append)
+    assert len(seen) >= 2
+    assert all(len(progress["times"]) == 2 and progress["finished"] <= 2 for progress in seen)
+    times = [sum(progress["times"]) for progress in seen]
+    assert times == sorted(times)
+    assert 0 < times[-1] <= 10000
+
+
+def test_exception_in_progress_stops_the_run() -> None:
+    def fail(_progress: object) -> None:
+        raise LookupError("no terminal")
+
+    with pytest.raises(LookupError, match="no terminal"):
+        ac.run(ac.loads(SMALL).with_({"scenario.duration": "1000000 s"}), progress=fail)
+
+
+def test_engine_works_while_python_does() -> None:
+    import threading
+    import time
+
+    ticks = 0
+    stop = threading.Event()
+
+    def tick() -> None:
+        nonlocal ticks
+        while not stop.is_set():
+            time.sleep(0.001)
+            ticks += 1
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    begin = time.monotonic()
+    ac.run(ac.loads(SMALL).with_({"scenario.duration": "3000 s"}))
+    elapsed = time.monotonic() - begin
+    stop.set()
+    thread.join()
+    assert elapsed > 0.1
+    assert ticks > 50 * elapsed  # the GIL was free
+
+
+def test_figures(result: ac.Result) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    _, axes = plt.subplots(3)
+    assert result.plot_queue(ax=axes[0]) is axes[0]
+    assert result.plot_windows(ax=axes[1]) is axes[1]
+    assert result.plot_flows(ax=axes[2]) is axes[2]
+    assert all(len(axis.lines) + len(axis.patches) + len(axis.collections) > 0 for axis in axes)
+    plt.close("all")

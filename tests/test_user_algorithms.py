@@ -1,0 +1,292 @@
+"""A user's congestion control or AQM, written in Python, at work in the engine."""
+
+import functools
+import json
+import math
+from typing import Any, ClassVar
+
+import pytest
+
+import ackclock as ac
+from ackclock.algorithms import (
+    Ack,
+    Link,
+    Packet,
+    Queue,
+    Random,
+    Reduction,
+    Verdict,
+    Window,
+)
+
+
+class Reno:
+    """RFC 5681, as the registered one."""
+
+    def __init__(self, decrease: float = 0.5) -> None:
+        self.decrease = decrease
+
+    def on_ack(self, ack: Ack, window: Window, random: Random) -> None:
+        if ack.cwnd_limited:
+            left = window.slow_start(ack.acked)
+            if left > 0:
+                window.cwnd += left / window.cwnd
+
+    def on_congestion(self, reduction: Reduction, window: Window) -> None:
+        window.ssthresh = max(self.decrease * reduction.window_used, 2.0)
+        window.cwnd = window.ssthresh
+
+
+class Threshold:
+    """Drops, or marks, whatever finds ten packets waiting."""
+
+    def __init__(self, link: Link) -> None:
+        assert link.rate == 10e6
+        assert link.delay == pytest.approx(0.005)
+        assert link.capacity_packets == 50
+
+    def enqueue(self, now: float, packet: Packet, queue: Queue, random: Random) -> Verdict:
+        assert queue.rate == 10e6
+        if queue.packets < 10:
+            return "accept"
+        return "mark" if packet.ecn_capable else "drop"
+
+
+THRESHOLD = {"aqm": "threshold", "threshold": "10 packets", "ecn": True}
+
+
+def scenario(congestion: Any = "reno", queue: Any = None, **flows: Any) -> ac.Scenario:
+    return ac.dumbbell(
+        rate="10 Mbit/s",
+        delay="5 ms",
+        queue={"aqm": "drop-tail", **(queue or {}), "capacity": "50 packets"},
+        flows=ac.flows(3, congestion, rtt="uniform 20 ms .. 60 ms", start="uniform 0 s .. 1 s", **flows),
+        duration="6 s",
+    )
+
+
+def measured(result: ac.Result) -> str:
+    return json.dumps({key: value for key, value in result.json().items() if key in ("links", "flows", "end_s")})
+
+
+def test_reno_in_python_gives_the_same_bits_as_the_registered_one() -> None:
+    own, registered = ac.run(scenario(Reno)), ac.run(scenario("reno"))
+    assert registered.flows["fast_recoveries"].sum() > 5
+    assert measured(own) == measured(registered)
+    assert own.flows.equals(registered.flows)
+
+
+def test_parameters_by_partial() -> None:
+    gentle = ac.run(scenario(functools.partial(Reno, decrease=0.875)))
+    registered = ac.run(scenario({"kind": "aimd", "alpha": 1, "beta": 0.875}))
+    assert measured(gentle) == measured(registered)
+    assert gentle.json()["flows"] != ac.run(scenario("reno")).json()["flows"]
+
+
+@pytest.mark.parametrize("ecn", [False, True])
+def test_threshold_in_python_gives_the_same_bits_as_the_registered_one(ecn: bool) -> None:
+    own, registered = ac.run(scenario(queue={"aqm": Threshold}, ecn=ecn)), ac.run(scenario(queue=THRESHOLD, ecn=ecn))
+    assert registered.links["marks" if ecn else "drops"].sum() > 5
+    assert measured(own) == measured(registered)
+
+
+class Recorder(Reno):
+    all: ClassVar[list["Recorder"]] = []
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.acks: list[Ack] = []
+        self.reductions: list[Reduction] = []
+        self.all.append(self)
+
+    def on_ack(self, ack: Ack, window: Window, random: Random) -> None:
+        self.acks.append(ack)
+        super().on_ack(ack, window, random)
+
+    def on_congestion(self, reduction: Reduction, window: Window) -> None:
+        self.reductions.append(reduction)
+        super().on_congestion(reduction, window)
+
+
+def test_what_an_algorithm_sees() -> None:
+    Recorder.all.clear()
+    result = ac.run(scenario(Recorder, handshake=False))  # the timeout of a lost SYN is none of its business
+    used = [recorder for recorder in Recorder.all if recorder.acks]
+    for recorder, (_, flow) in zip(used, result.flows.iterrows(), strict=True):
+        times = [ack.now for ack in recorder.acks]
+        assert times == sorted(times)
+        assert flow["start"] < times[0] < times[-1] <= 6
+        rtts = [ack.rtt for ack in recorder.acks if not math.isnan(ack.rtt)]
+        # 51 packets of 1500 B take 61.2 ms at 10 Mbit/s, and a delayed ACK waits for 40 ms at most
+        assert flow["rtt"] <= min(rtts) <= max(rtts) <= flow["rtt"] + 0.0612 + 0.04
+        signals = [reduction.signal for reduction in recorder.reductions]
+        assert signals.count("loss") == flow["fast_recoveries"] > 0
+        assert signals.count("timeout") == flow["timeouts"]
+
+
+class Coin:
+    """Drops one packet in a hundred."""
+
+    def __init__(self, link: Link) -> None: ...
+
+    def enqueue(self, now: float, packet: Packet, queue: Queue, random: Random) -> Verdict:
+        return "drop" if random.uniform() < 0.01 else "accept"
+
+
+def test_random_numbers_belong_to_the_seed() -> None:
+    first, again = ac.run(scenario(queue={"aqm": Coin})), ac.run(scenario(queue={"aqm": Coin}))
+    other = ac.run(scenario(queue={"aqm": Coin}), seed=2)
+    assert measured(first) == measured(again) != measured(other)
+    assert first.links.loc["bottleneck", "loss"] == pytest.approx(0.01, abs=0.007)
+
+
+def test_replications_in_threads() -> None:
+    one = ac.replicate(scenario(Reno, queue={"aqm": Coin}), 4, threads=1)
+    two = ac.replicate(scenario(Reno, queue={"aqm": Coin}), 4, threads=2)
+    assert [measured(result) for result in one] == [measured(result) for result in two]
+    assert len({measured(result) for result in one}) == 4
+
+
+class Timer:
+    """Counts its own ticks, in the trace of its probability."""
+
+    def __init__(self, link: Link) -> None:
+        self.next = 0.5
+        self.ticks = 0
+
+    def enqueue(self, now: float, packet: Packet, queue: Queue, random: Random) -> Verdict:
+        return "accept"
+
+    def next_timer(self) -> float:
+        return self.next
+
+    def on_timer(self, now: float, queue: Queue, random: Random) -> None:
+        assert now == pytest.approx(self.next)
+        self.next += 0.5
+        self.ticks += 1
+
+    def observe(self) -> dict[str, float]:
+        return {"probability": self.ticks / 100}
+
+
+def test_timers_and_traces_of_an_aqm() -> None:
+    result = ac.run(scenario(queue={"aqm": Timer}), trace_links=True)
+    ticks = 100 * result.traces["link_probability"].sel(link="bottleneck")
+    for time in (0.4, 1.2, 3.7, 5.9):
+        assert float(ticks.sel(time=time, method="nearest")) == pytest.approx(time // 0.5)
+
+
+class AtDequeue(Coin):
+    """Drops what has waited for more than 5 ms."""
+
+    waited: ClassVar[list[float]] = []
+
+    def decides_at_dequeue(self) -> bool:
+        return True
+
+    def enqueue(self, now: float, packet: Packet, queue: Queue, random: Random) -> Verdict:
+        return "accept"
+
+    def dequeue(self, now: float, sojourn: float, packet: Packet, queue: Queue, random: Random) -> Verdict:
+        self.waited.append(sojourn)
+        return "drop" if sojourn > 0.005 else "accept"
+
+
+def test_aqm_that_decides_at_dequeue() -> None:
+    AtDequeue.waited.clear()
+    result = ac.run(scenario(queue={"aqm": AtDequeue}))
+    link = result.links.loc["bottleneck"]
+    assert link["drops"] - link["overflows"] == sum(time > 0.005 for time in AtDequeue.waited) > 0
+    assert link["delay_max"] <= 0.005 * 1.02
+
+
+class Raises(Reno):
+    def on_ack(self, ack: Ack, window: Window, random: Random) -> None:
+        if ack.now > 3:
+            raise LookupError("no idea")
+        super().on_ack(ack, window, random)
+
+
+class RaisesInQueue(Threshold):
+    def enqueue(self, now: float, packet: Packet, queue: Queue, random: Random) -> Verdict:
+        if now > 3:
+            raise LookupError("no idea")
+        return "accept"
+
+
+@pytest.mark.parametrize("wrong", [{"congestion": Raises}, {"queue": {"aqm": RaisesInQueue}}], ids=["control", "queue"])
+@pytest.mark.parametrize("count", [1, 3])
+def test_exception_stops_the_run(wrong: dict[str, Any], count: int) -> None:
+    with pytest.raises(ac.RunError, match=r"dumbbell.*3\.0\d* s of simulated time") as caught:
+        ac.replicate(scenario(**wrong), count, threads=2)
+    assert caught.value.at == pytest.approx(3, abs=0.1)
+    assert caught.value.at > 3
+    assert isinstance(caught.value.__cause__, LookupError)
+    assert str(caught.value.__cause__) == "no idea"
+    assert caught.value.__cause__.__traceback__ is not None
+
+
+class NoMethods: ...
+
+
+class Nonsense(Reno):
+    def on_ack(self, ack: Ack, window: Window, random: Random) -> None:
+        window.cwnd = math.nan
+
+
+class Shrinks(Reno):
+    def on_congestion(self, reduction: Reduction, window: Window) -> None:
+        window.cwnd = -1.0
+
+
+class Unmade(Reno):
+    def __init__(self) -> None:
+        raise RuntimeError("not today")
+
+
+class WrongWord(Threshold):
+    def enqueue(self, now: float, packet: Packet, queue: Queue, random: Random) -> Verdict:
+        return "discard"  # type: ignore[return-value]
+
+
+class NoWord(Threshold):
+    def enqueue(self, now: float, packet: Packet, queue: Queue, random: Random) -> Verdict:
+        return None  # type: ignore[return-value]
+
+
+class MarksAll(Threshold):
+    def enqueue(self, now: float, packet: Packet, queue: Queue, random: Random) -> Verdict:
+        return "mark"
+
+
+class PastTimer(Timer):
+    def on_timer(self, now: float, queue: Queue, random: Random) -> None:
+        self.next = now - 0.1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        ({"congestion": NoMethods}, TypeError, "has no method on_ack"),
+        ({"congestion": Nonsense}, ValueError, "cwnd must be a finite number above zero"),
+        ({"congestion": Shrinks}, ValueError, "cwnd must be a finite number above zero"),
+        ({"congestion": Unmade}, RuntimeError, "not today"),
+        ({"queue": {"aqm": WrongWord}}, ValueError, '"accept", "mark" or "drop"'),
+        ({"queue": {"aqm": NoWord}}, TypeError, '"accept", "mark" or "drop"'),
+        ({"queue": {"aqm": MarksAll}}, ValueError, "only an ECN-capable packet"),
+        ({"queue": {"aqm": PastTimer}}, ValueError, "later than now"),
+    ],
+    ids=["no method", "NaN", "negative", "unmade", "wrong word", "no word", "mark without ECN", "past timer"],
+)
+def test_wrong_answers_stop_the_run(wrong: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(ac.RunError) as caught:
+        ac.run(scenario(**wrong))
+    assert isinstance(caught.value.__cause__, error)
+    assert message in str(caught.value.__cause__)
+
+
+def test_result_names_the_class() -> None:
+    result = ac.run(scenario(Reno, queue={"aqm": Coin}))
+    tree = json.loads(result.scenario_json)
+    assert tree["flows"][0]["congestion"] == {"kind": "python:Reno"}
+    assert tree["link"][0]["queue"] == {"aqm": "python:Coin", "capacity": "50 packets"}

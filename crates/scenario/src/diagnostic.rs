@@ -66,13 +66,20 @@ pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) 
         .map(|(_, name)| name)
 }
 
-/// `"a", "b", "c"`, for messages.
+/// `"a", "b", "c"`, for messages; long lists are cut.
 pub(crate) fn quoted_list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    names
-        .into_iter()
+    const MOST: usize = 40;
+    let mut names = names.into_iter();
+    let mut list: Vec<_> = names
+        .by_ref()
+        .take(MOST)
         .map(|name| format!("\"{name}\""))
-        .collect::<Vec<_>>()
-        .join(", ")
+        .collect();
+    match names.count() {
+        0 => {}
+        more => list.push(format!("and {more} more")),
+    }
+    list.join(", ")
 }
 
 #[cfg(test)]

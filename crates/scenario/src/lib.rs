@@ -9,6 +9,7 @@ mod diagnostic;
 pub mod keys;
 mod model;
 mod read;
+mod reference;
 mod schema;
 mod topology;
 mod tree;
@@ -20,6 +21,7 @@ pub use model::{
     Capacity, Change, ClassId, Distribution, End, FlowClass, Link, LinkId, Recovery, Scenario,
     Setting, Tcp, Traffic,
 };
+pub use reference::reference;
 pub use schema::json_schema;
 pub use tree::MAX_BYTES;
 

@@ -26,6 +26,10 @@ pub fn json_schema() -> Value {
     if let Some(change) = properties.get_mut("change") {
         change["items"] = change_table();
     }
+    let definitions: Map<String, Value> = DEFINED
+        .iter()
+        .map(|(name, shared)| ((*name).to_owned(), kind(*shared)))
+        .collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "ackclock scenario",
@@ -34,7 +38,35 @@ pub fn json_schema() -> Value {
         "required": ["scenario", "flows"],
         "oneOf": [{"required": ["link"]}, {"required": ["dumbbell"]}, {"required": ["parking_lot"]}],
         "additionalProperties": false,
+        "$defs": definitions,
     })
+}
+
+/// The kinds that stand in `$defs`, because many keys have them.
+const DEFINED: &[(&str, Kind)] = &[
+    ("time", Kind::Time),
+    ("rate", Kind::Rate),
+    ("size", Kind::Size),
+    ("packets", Kind::Packets),
+    ("capacity", Kind::Capacity),
+    ("distribution", Kind::Distribution),
+    ("queue", Kind::Queue),
+    ("congestion", Kind::Congestion),
+    ("traffic", Kind::Traffic),
+    ("reverse", Kind::Reverse),
+];
+
+/// The schema of a kind, by reference where it is defined once for all.
+fn reference(wanted: Kind) -> Value {
+    let pattern_of = match wanted {
+        Kind::Span => Kind::Time,
+        Kind::WholePackets => Kind::Packets,
+        other => other,
+    };
+    match DEFINED.iter().find(|(_, defined)| *defined == pattern_of) {
+        Some((name, _)) => json!({"$ref": format!("#/$defs/{name}")}),
+        None => kind(wanted),
+    }
 }
 
 fn object(doc: &str, properties: &Map<String, Value>, required: &[&str]) -> Value {
@@ -61,7 +93,7 @@ fn table(section: &Section) -> Value {
 }
 
 fn property(key: &Key) -> (String, Value) {
-    let mut schema = kind(key.kind);
+    let mut schema = reference(key.kind);
     if let Some((word, meaning)) = key.word {
         schema = json!({"anyOf": [schema, {"const": word, "description": meaning}]});
     }
@@ -217,7 +249,13 @@ fn traffic(kind: &keys::TrafficKind) -> Value {
 }
 
 fn parameter(spec: &ParameterSpec) -> Value {
-    let number = |dimension: Dimension| pattern(&format!("-?{}", quantity(&[dimension])));
+    let number = |dimension: Dimension, unsigned: Kind| {
+        if spec.range.low >= 0.0 {
+            reference(unsigned)
+        } else {
+            pattern(&format!("-?{}", quantity(&[dimension])))
+        }
+    };
     let mut schema = match spec.kind {
         ParameterKind::Number => {
             let mut number = json!({"type": "number"});
@@ -234,11 +272,11 @@ fn parameter(spec: &ParameterSpec) -> Value {
             }
             json!({"anyOf": [number, pattern(&quantity(&[Dimension::Percent]))]})
         }
-        ParameterKind::Time => number(Dimension::Time),
-        ParameterKind::Rate => number(Dimension::Rate),
-        ParameterKind::Packets => number(Dimension::Packets),
-        ParameterKind::Bytes => number(Dimension::Size),
-        ParameterKind::Frequency => number(Dimension::Frequency),
+        ParameterKind::Time => number(Dimension::Time, Kind::Time),
+        ParameterKind::Rate => number(Dimension::Rate, Kind::Rate),
+        ParameterKind::Packets => number(Dimension::Packets, Kind::Packets),
+        ParameterKind::Bytes => number(Dimension::Size, Kind::Size),
+        ParameterKind::Frequency => pattern(&format!("-?{}", quantity(&[Dimension::Frequency]))),
         ParameterKind::Flag => json!({"type": "boolean"}),
         ParameterKind::Choice => json!({"enum": spec.words}),
     };
@@ -296,4 +334,90 @@ fn change_table() -> Value {
         object("Keys of the link's queue.", &queue, &[]),
     );
     object(keys::CHANGE.doc, &properties, &required(keys::CHANGE.keys))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every `$ref` in the schema.
+    fn references(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(table) => {
+                for (key, value) in table {
+                    match (key.as_str(), value) {
+                        ("$ref", Value::String(target)) => found.push(target.clone()),
+                        _ => references(value, found),
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        let schema = json_schema();
+        let mut found = Vec::new();
+        references(&schema, &mut found);
+        assert!(found.len() > 30);
+        for target in found {
+            assert!(
+                schema.pointer(target.trim_start_matches('#')).is_some(),
+                "{target}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_key_and_every_algorithm_is_described() {
+        let schema = json_schema();
+        for section in keys::SECTIONS {
+            let table = &schema["properties"][section.name];
+            let table = if section.repeated {
+                &table["items"]
+            } else {
+                table
+            };
+            for key in section.keys {
+                let description = table["properties"][key.name]["description"].as_str();
+                assert!(
+                    description.is_some_and(|text| text.starts_with(key.doc)),
+                    "{}.{}",
+                    section.name,
+                    key.name
+                );
+            }
+            let required: Vec<&str> = required(section.keys);
+            assert_eq!(
+                table["required"].as_array().map_or(0, Vec::len),
+                required.len(),
+                "{}",
+                section.name
+            );
+        }
+        for (name, tag, known) in [
+            ("queue", "aqm", aqms()),
+            ("congestion", "kind", congestion()),
+        ] {
+            let tables = schema["$defs"][name]["anyOf"].as_array().unwrap();
+            assert_eq!(tables.len(), known.len() + 1);
+            for (table, meta) in tables.iter().zip(known) {
+                assert_eq!(table["properties"][tag]["const"], meta.kind);
+                for spec in meta.parameters {
+                    let property = &table["properties"][spec.name];
+                    assert!(
+                        property["description"]
+                            .as_str()
+                            .is_some_and(|text| text.starts_with(spec.doc))
+                    );
+                    assert_eq!(
+                        property.get("default").is_none(),
+                        spec.default == DefaultValue::Required
+                    );
+                }
+            }
+        }
+    }
 }

@@ -15,7 +15,10 @@ fn the_fuzz_corpus_never_panics() {
                     accepted += 1;
                     let json = to_json(&scenario);
                     assert_eq!(to_json(&parse_json(&json, "json").unwrap()), json);
-                    assert_eq!(to_json(&parse(canonical_toml(&scenario), "toml").unwrap()), json);
+                    assert_eq!(
+                        to_json(&parse(canonical_toml(&scenario), "toml").unwrap()),
+                        json
+                    );
                 }
                 Err(errors) => {
                     refused += 1;
@@ -24,5 +27,8 @@ fn the_fuzz_corpus_never_panics() {
             }
         }
     }
-    assert!(accepted >= 8 && refused >= 8, "{accepted} accepted, {refused} refused");
+    assert!(
+        accepted >= 8 && refused >= 8,
+        "{accepted} accepted, {refused} refused"
+    );
 }

@@ -287,7 +287,10 @@ proptest! {
                     text.push_str(&piece);
                 }
                 4 => text.insert_str(at, "-1e999"),
-                _ => text.insert_str(at, &text[at..to].lines().next().unwrap_or("").to_owned()),
+                _ => {
+                    let line = text[at..to].lines().next().unwrap_or("").to_owned();
+                    text.insert_str(at, &line);
+                }
             }
             text.truncate(text.floor_char_boundary(100_000));
         }

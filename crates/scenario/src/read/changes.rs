@@ -362,11 +362,7 @@ impl Reader<'_> {
         net: &Net,
         flows: &[NamedClass],
     ) -> Option<Vec<Change>> {
-        let mut now = Net {
-            names: net.names.clone(),
-            links: net.links.clone(),
-            ends: None,
-        };
+        let mut now = net.clone();
         let mut changes = Vec::with_capacity(drafts.len());
         let mut good = true;
         let mut waiting = std::collections::VecDeque::from(drafts);

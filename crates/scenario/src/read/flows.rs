@@ -1,6 +1,7 @@
 //! Classes of flows.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use ackclock_algorithms::registry::{CongestionSpec, congestion};
 
@@ -32,6 +33,7 @@ impl Reader<'_> {
             return None;
         }
         let mut seen = Seen::new();
+        let counted = Self::counted_by_changes(root);
         let mut classes = Vec::new();
         for (at, (place, node)) in tables.into_iter().enumerate() {
             let automatic = format!("flows-{}", at + 1);
@@ -61,7 +63,7 @@ impl Reader<'_> {
             let class = self.flows(&table, name.clone(), net, end);
             if let (Some(class), Some(item)) = (&class, table.given("count"))
                 && class.count == 0
-                && !self.is_changed(root, &class.name, "count")
+                && !counted.contains(class.name.as_str())
             {
                 self.wrong(&item, "an empty class, and no change ever fills it");
             }
@@ -70,27 +72,32 @@ impl Reader<'_> {
         Some(classes)
     }
 
-    /// Whether some change names this class and this key (whatever the value).
-    fn is_changed(&self, root: &Table<'_>, class: &str, key: &str) -> bool {
-        let Some((
-            _,
-            Node {
-                value: Value::Array(changes),
-                ..
-            },
-        )) = root.find("change")
-        else {
-            return false;
+    /// The classes whose number some change sets (whatever else is wrong with it).
+    fn counted_by_changes<'n>(root: &Table<'n>) -> HashSet<&'n str> {
+        let changes = match root.find("change").map(|(_, node)| &node.value) {
+            Some(Value::Array(changes)) => changes.as_slice(),
+            _ => &[],
         };
-        changes.iter().any(|change| {
+        let class_of = |change: &'n Node| {
             let Value::Table(entries) = &change.value else {
-                return false;
+                return None;
             };
-            entries.iter().any(|(name, node)| {
-                name.text == "flows"
-                    && matches!(&node.value, Value::Text(text) if text.trim() == class)
-            }) && entries.iter().any(|(name, _)| name.text == key)
-        })
+            let find = |key: &str| entries.iter().find(|(name, _)| name.text == key);
+            match (find("count"), find("flows")) {
+                (
+                    Some(_),
+                    Some((
+                        _,
+                        Node {
+                            value: Value::Text(class),
+                            ..
+                        },
+                    )),
+                ) => Some(class.trim()),
+                _ => None,
+            }
+        };
+        changes.iter().filter_map(class_of).collect()
     }
 
     fn flows(

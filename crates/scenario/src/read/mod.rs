@@ -7,7 +7,8 @@ mod routes;
 mod values;
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::ops::Range;
 
 use ackclock_algorithms::{Fault, Kind as ParameterKind, ParameterSpec, Time, ValueError};
@@ -22,6 +23,8 @@ pub(crate) use flows::traffic_kind;
 
 /// More messages than this help nobody.
 const MOST_ERRORS: usize = 50;
+/// So many are kept to find those that come first in the file.
+const MOST_KEPT: usize = 1000;
 
 /// Where something stands.
 #[derive(Clone, Debug)]
@@ -141,15 +144,17 @@ pub(crate) fn scenario(root: &Node, source: &Source<'_>) -> Result<Scenario, Vec
     let reader = Reader {
         source,
         errors: RefCell::default(),
+        more: Cell::new(0),
     };
     let scenario = reader.root(root);
+    let more = reader.more.get();
     let mut errors = reader.errors.into_inner();
     match scenario {
         Some(scenario) if errors.is_empty() => Ok(scenario),
         _ => {
             errors.sort_by_key(|error| error.position);
             if errors.len() > MOST_ERRORS {
-                let more = errors.len() - MOST_ERRORS;
+                let more = more + errors.len() - MOST_ERRORS;
                 errors.truncate(MOST_ERRORS);
                 errors.push(source.diagnostic(None, "", format!("and {more} more mistakes")));
             }
@@ -161,10 +166,16 @@ pub(crate) fn scenario(root: &Node, source: &Source<'_>) -> Result<Scenario, Vec
 struct Reader<'s> {
     source: &'s Source<'s>,
     errors: RefCell<Vec<Diagnostic>>,
+    /// Mistakes beyond those that are kept.
+    more: Cell<usize>,
 }
 
 impl Reader<'_> {
     fn push(&self, place: &Place, problem: impl Into<String>, fill: impl FnOnce(&mut Diagnostic)) {
+        if self.errors.borrow().len() >= MOST_KEPT {
+            self.more.set(self.more.get() + 1);
+            return;
+        }
         let mut diagnostic = self
             .source
             .diagnostic(place.span.as_ref(), &place.key, problem);
@@ -328,7 +339,7 @@ impl Reader<'_> {
 }
 
 /// A name and where it was given, to find duplicates.
-type Seen = Vec<(String, Place)>;
+type Seen = HashMap<String, Place>;
 
 impl Reader<'_> {
     fn root(&self, root: &Node) -> Option<Scenario> {
@@ -461,7 +472,7 @@ impl Reader<'_> {
 
     /// A name that nothing before it has.
     fn unique(&self, seen: &mut Seen, name: &str, place: &Place) {
-        if let Some((_, first)) = seen.iter().find(|(known, _)| known == name) {
+        if let Some(first) = seen.get(name) {
             let first = match &first.span {
                 Some(span) => format!("line {}", self.source.position(span.start).0),
                 None => first.key.clone(),
@@ -472,7 +483,7 @@ impl Reader<'_> {
                 |_| {},
             );
         } else {
-            seen.push((name.to_owned(), place.clone()));
+            seen.insert(name.to_owned(), place.clone());
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Links and the ready shapes that stand for them.
 
+use std::collections::HashMap;
+
 use ackclock_algorithms::Time;
 use ackclock_algorithms::registry::{AqmSpec, aqms};
 
@@ -9,6 +11,7 @@ use crate::model::{Capacity, Link, LinkId};
 use crate::tree::{Name, Node, Value};
 
 /// The links of a scenario while it is read.
+#[derive(Clone)]
 pub(super) struct Net {
     /// Names in the order of the file, also of links that have mistakes; the nodes that a link joins.
     pub(super) names: Vec<(String, Option<(String, String)>)>,
@@ -16,11 +19,28 @@ pub(super) struct Net {
     pub(super) links: Vec<Option<Link>>,
     /// What a flow without a path gets.
     pub(super) ends: Option<(String, String)>,
+    index: HashMap<String, LinkId>,
 }
 
 impl Net {
+    fn new(ends: Option<(String, String)>) -> Self {
+        Self {
+            names: Vec::new(),
+            links: Vec::new(),
+            ends,
+            index: HashMap::new(),
+        }
+    }
+
+    /// The first link of a name keeps it.
+    fn push(&mut self, name: String, ends: Option<(String, String)>, link: Option<Link>) {
+        self.index.entry(name.clone()).or_insert(self.names.len());
+        self.names.push((name, ends));
+        self.links.push(link);
+    }
+
     pub(super) fn find(&self, name: &str) -> Option<LinkId> {
-        self.names.iter().position(|(known, _)| known == name)
+        self.index.get(name).copied()
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
@@ -115,16 +135,11 @@ impl Reader<'_> {
             });
             return None;
         }
-        let mut net = Net {
-            names: Vec::new(),
-            links: Vec::new(),
-            ends: None,
-        };
+        let mut net = Net::new(None);
         let mut seen = Seen::new();
         for (place, node) in tables {
             let Some(table) = self.table(node, place, keys::LINK.keys, &[]) else {
-                net.names.push((String::new(), None));
-                net.links.push(None);
+                net.push(String::new(), None, None);
                 continue;
             };
             let name = self.item(&table, "name").and_then(|item| {
@@ -150,8 +165,8 @@ impl Reader<'_> {
                 );
             }
             let ends = from.flatten().zip(to.flatten());
-            net.names.push((name.clone().unwrap_or_default(), ends));
-            net.links.push((|| {
+            let known = name.clone().unwrap_or_default();
+            let link = (|| {
                 let (aqm, capacity) = queue?;
                 Some(Link {
                     name: name?,
@@ -160,7 +175,8 @@ impl Reader<'_> {
                     capacity,
                     aqm,
                 })
-            })());
+            })();
+            net.push(known, ends, link);
         }
         Some(net)
     }
@@ -256,28 +272,24 @@ impl Reader<'_> {
             capacity,
             aqm,
         };
-        let mut net = Net {
-            names: Vec::new(),
-            links: Vec::new(),
-            ends: Some((node_name(0), node_name(hops))),
+        let mut net = Net::new(Some((node_name(0), node_name(hops))));
+        let mut push = |name: String, from: usize, to: usize, link: &Link| {
+            let ends = Some((node_name(from), node_name(to)));
+            net.push(
+                name.clone(),
+                ends,
+                Some(Link {
+                    name,
+                    ..link.clone()
+                }),
+            );
         };
         for hop in 1..=hops {
-            net.names
-                .push((link_name(hop), Some((node_name(hop - 1), node_name(hop)))));
-            net.links.push(Some(Link {
-                name: link_name(hop),
-                ..forward.clone()
-            }));
+            push(link_name(hop), hop - 1, hop, &forward);
         }
         if let Some(back) = reverse? {
             for hop in 1..=hops {
-                let name = format!("{}-reverse", link_name(hop));
-                net.names
-                    .push((name.clone(), Some((node_name(hop), node_name(hop - 1)))));
-                net.links.push(Some(Link {
-                    name,
-                    ..back.clone()
-                }));
+                push(format!("{}-reverse", link_name(hop)), hop, hop - 1, &back);
             }
         }
         Some(net)

@@ -160,10 +160,11 @@ impl Heap {
             }
             let mut least = first;
             let mut least_key = heap[first].key();
-            for child in first + 1..(first + 4).min(length) {
-                let child_key = heap[child].key();
+            let children = &heap[first..(first + 4).min(length)];
+            for (offset, child) in children.iter().enumerate().skip(1) {
+                let child_key = child.key();
                 if child_key < least_key {
-                    least = child;
+                    least = first + offset;
                     least_key = child_key;
                 }
             }
@@ -218,9 +219,9 @@ impl Calendar {
     #[inline]
     pub(crate) fn pop(&mut self, near: bool) {
         if near {
-            self.near.pop()
+            self.near.pop();
         } else {
-            self.far.pop()
+            self.far.pop();
         }
     }
 
@@ -248,9 +249,9 @@ mod tests {
         ];
         for (index, (time, tag)) in tags.iter().enumerate() {
             if index % 2 == 0 {
-                calendar.push_near(*time, *tag)
+                calendar.push_near(*time, *tag);
             } else {
-                calendar.push_far(*time, *tag)
+                calendar.push_far(*time, *tag);
             }
         }
         let mut seen = Vec::new();

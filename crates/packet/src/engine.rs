@@ -96,9 +96,10 @@ impl Engine {
     fn concerns_time_before_end(&self, time: u64, kind: Kind, entity: usize) -> bool {
         let flow = entity.wrapping_sub(self.links.len());
         match kind {
-            Kind::Start | Kind::Application | Kind::Timer | Kind::SampleFlow => {
+            Kind::Start | Kind::Application | Kind::Timer => {
                 time - self.flows[flow].sender_shift() <= self.end
             }
+            Kind::SampleFlow => time - self.flows[flow].shift <= self.end,
             Kind::Receive => time - self.flows[flow].receiver_shift <= self.end,
             // a fused receiver's is booked for the sender, when the ACK is there
             Kind::DelayedAck => {
@@ -219,9 +220,9 @@ impl Engine {
         }
         for (packet, verdict) in judged {
             if verdict == Verdict::Mark {
-                self.book_mark(&packet)
+                self.book_mark(&packet);
             } else {
-                self.book_drop(&packet)
+                self.book_drop(&packet);
             }
         }
         if let Some(packet) = sent {
@@ -249,9 +250,9 @@ impl Engine {
                     .push_near(at, Tag::new(Order::Arrival, link, Kind::Wire));
             }
         } else if is_ack {
-            self.ack_to_sender(packet, at);
+            self.return_ack(packet, at);
         } else {
-            self.to_receiver(packet, at);
+            self.deliver_data(packet, at);
         }
     }
 
@@ -272,8 +273,8 @@ impl Engine {
         };
         match path.get(packet.hop as usize) {
             Some(&next) => self.arrive(next, packet),
-            None if is_ack => self.ack_to_sender(packet, self.now),
-            None => self.to_receiver(packet, self.now),
+            None if is_ack => self.return_ack(packet, self.now),
+            None => self.deliver_data(packet, self.now),
         }
     }
 
@@ -405,7 +406,11 @@ impl Engine {
         if sender.deadline == u64::MAX {
             return;
         }
-        let at = sender.deadline.saturating_add(state.sender_shift());
+        // a flow that was stopped may come back after its timer should have run
+        let at = sender
+            .deadline
+            .saturating_add(state.sender_shift())
+            .max(self.now);
         if at < state.timer_at {
             self.flows[flow].timer_at = at;
             self.calendar
@@ -554,7 +559,7 @@ impl Engine {
                 next = from
                     + Time::from_seconds(state.random.exponential(interval))
                         .0
-                        .max(1)
+                        .max(1);
             }
             Traffic::OnOff { on, off, .. } if next >= source.burst_end => {
                 next = source.burst_end.max(from + 1)
@@ -614,17 +619,17 @@ impl Engine {
 
     /// A packet comes out of the last link at `at`, on its way to the receiver.
     #[inline]
-    fn to_receiver(&mut self, packet: Packet, at: u64) {
+    fn deliver_data(&mut self, packet: Packet, at: u64) {
         let flow = packet.flow as usize;
         let state = &mut self.flows[flow];
         let mut arrival = at;
         if let Some(downlink) = &mut state.downlink {
-            let Some(finish) = downlink.offer(at, packet.size) else {
+            let finish = downlink.offer(at, packet.size);
+            state.settle_drops(self.now, self.window);
+            let Some(finish) = finish else {
                 if !packet.flags.has(Flags::SYN) {
-                    state.whole.drops += 1;
-                    if at >= self.window.0 && at < self.window.1 {
-                        state.window.drops += 1;
-                    }
+                    // booked when it happens: the run may end before
+                    state.rare().dropping.push_back(at);
                 }
                 return;
             };
@@ -845,7 +850,7 @@ impl Engine {
     }
 
     /// An ACK comes out of the last reverse link at `at`.
-    fn ack_to_sender(&mut self, packet: Packet, at: u64) {
+    fn return_ack(&mut self, packet: Packet, at: u64) {
         let flow = packet.flow as usize;
         let state = &self.flows[flow];
         let ack = Ack {
@@ -1118,17 +1123,20 @@ impl Engine {
 
     /// Packets of each flow that are in the network now, counted where they are.
     pub(crate) fn in_flight(&mut self) -> Vec<u64> {
-        let end = self.end;
+        let (end, window) = (self.end, self.window);
         let mut inside: Vec<u64> = self
             .flows
             .iter_mut()
             .map(|flow| {
                 flow.settle(end);
+                flow.settle_drops(end, window);
                 let outbound = flow.rare.as_ref().map_or(0, |rare| {
-                    rare.outbound
-                        .iter()
-                        .filter(|(_, packet)| !packet.flags.has(Flags::SYN))
-                        .count()
+                    rare.dropping.len()
+                        + rare
+                            .outbound
+                            .iter()
+                            .filter(|(_, packet)| !packet.flags.has(Flags::SYN))
+                            .count()
                 });
                 (flow.arriving.len() + outbound) as u64
             })

@@ -89,6 +89,8 @@ pub(crate) struct Rare {
     pub(crate) inbound: VecDeque<(u64, Packet)>,
     /// ACKs on the way to the first reverse queue.
     pub(crate) acks_out: VecDeque<(u64, Packet)>,
+    /// When packets will find the receiver's downlink full.
+    pub(crate) dropping: VecDeque<u64>,
     /// SACK blocks of ACKs on their way, by number.
     pub(crate) blocks: VecDeque<(u32, Vec<(u64, u64)>)>,
     pub(crate) last_block: u32,
@@ -165,6 +167,18 @@ impl Flow {
         while self.arriving.front().is_some_and(|&at| at <= now) {
             self.arriving.pop_front();
             self.delivered += 1;
+        }
+    }
+
+    /// Books the packets that the receiver's downlink has dropped by `now`.
+    pub(crate) fn settle_drops(&mut self, now: u64, window: (u64, u64)) {
+        let Some(rare) = &mut self.rare else { return };
+        while let Some(&at) = rare.dropping.front()
+            && at <= now
+        {
+            rare.dropping.pop_front();
+            self.whole.drops += 1;
+            self.window.drops += u64::from(at >= window.0 && at < window.1);
         }
     }
 }

@@ -49,6 +49,22 @@ pub(crate) struct Segment {
     pub(crate) cwr: bool,
 }
 
+/// What one ACK says.
+struct News {
+    now: u64,
+    /// Segments acknowledged cumulatively, and selectively for the first time.
+    acked: u64,
+    sacked: u32,
+    /// Segments outstanding before it.
+    before: u64,
+    cwnd_limited: bool,
+    /// RTT sample, ps; 0: none.
+    rtt: u64,
+    ece: bool,
+    /// The retransmission timer before it.
+    deadline: u64,
+}
+
 /// Counts of one sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counters {
@@ -225,36 +241,27 @@ impl Sender {
         self.controller.on_congestion(&reduction, &mut self.window);
     }
 
-    /// Lets the window grow.
+    /// Lets the window grow by what `acked` segments allow.
     #[inline]
-    fn grow(
-        &mut self,
-        now: u64,
-        acked: u32,
-        in_flight: u32,
-        cwnd_limited: bool,
-        rtt: u64,
-        ece: bool,
-        random: &mut Stream,
-    ) {
+    fn grow(&mut self, news: &News, acked: u32, random: &mut Stream) {
         let round_start = self.una > self.round_end;
         if round_start {
             self.round_end = self.next;
         }
         let event = AckEvent {
-            now: Time(now),
+            now: Time(news.now),
             acked,
-            rtt: if rtt == 0 {
+            rtt: if news.rtt == 0 {
                 f64::NAN
             } else {
-                Time(rtt).seconds()
+                Time(news.rtt).seconds()
             },
             min_rtt: Time(self.min_rtt).seconds(),
             srtt: Time(self.srtt).seconds(),
-            in_flight,
+            in_flight: news.before as u32,
             round_start,
-            cwnd_limited,
-            ece,
+            cwnd_limited: news.cwnd_limited || self.state == State::Loss,
+            ece: news.ece,
         };
         self.controller.on_ack(&event, &mut self.window, random);
     }
@@ -270,21 +277,28 @@ impl Sender {
         random: &mut Stream,
     ) {
         let before = self.next - self.una;
-        let deadline = self.deadline;
         let cwnd_limited = before >= self.window.cwnd as u64
             || (self.window.in_slow_start() && self.window.cwnd < 2.0 * before as f64);
-        let mut acked = 0;
-        let mut rtt = 0;
+        let mut news = News {
+            now,
+            acked: 0,
+            sacked: 0,
+            before,
+            cwnd_limited,
+            rtt: 0,
+            ece: ack.flags.has(Flags::ECE) && config.ecn,
+            deadline: self.deadline,
+        };
         if ack.cum > self.una {
-            acked = ack.cum - self.una;
+            news.acked = ack.cum - self.una;
             if !self.scoreboard.is_clear() {
                 self.scoreboard.advance(self.una, ack.cum);
             }
             self.una = ack.cum;
             self.next = self.next.max(ack.cum);
             if ack.echo != 0 {
-                rtt = now - ack.echo;
-                self.sample(rtt, config);
+                news.rtt = now - ack.echo;
+                self.sample(news.rtt, config);
             }
             // RFC 6298, rules 5.2 and 5.3
             self.deadline = if self.high > self.una {
@@ -295,43 +309,17 @@ impl Sender {
         } else if ack.cum < self.una {
             return; // old news, overtaken
         }
-        let ece = ack.flags.has(Flags::ECE) && config.ecn;
         if config.recovery == Recovery::Sack {
-            let mut news = 0;
-            if ack.sack != NONE && ack.sack >= self.una {
-                news += u32::from(
-                    self.scoreboard
-                        .sack(self.una, ack.sack, config.dup_threshold),
-                );
-            }
-            for &(from, to) in blocks {
+            let single = (ack.sack != NONE).then_some((ack.sack, ack.sack + 1));
+            for &(from, to) in single.iter().chain(blocks) {
                 for seq in from.max(self.una)..to {
-                    news += u32::from(self.scoreboard.sack(self.una, seq, config.dup_threshold));
+                    news.sacked +=
+                        u32::from(self.scoreboard.sack(self.una, seq, config.dup_threshold));
                 }
             }
-            self.on_ack_sack(
-                now,
-                acked,
-                news,
-                before,
-                cwnd_limited,
-                rtt,
-                ece,
-                config,
-                random,
-            );
+            self.on_ack_sack(&news, config, random);
         } else {
-            self.on_ack_cumulative(
-                now,
-                acked,
-                before,
-                cwnd_limited,
-                rtt,
-                ece,
-                deadline,
-                config,
-                random,
-            );
+            self.on_ack_cumulative(&news, config, random);
         }
     }
 
@@ -349,65 +337,34 @@ impl Sender {
 
     /// RFC 6675, section 5.
     #[inline]
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "one caller; these are the parts of one ACK"
-    )]
-    fn on_ack_sack(
-        &mut self,
-        now: u64,
-        acked: u64,
-        news: u32,
-        before: u64,
-        cwnd_limited: bool,
-        rtt: u64,
-        ece: bool,
-        config: &Config,
-        random: &mut Stream,
-    ) {
+    fn on_ack_sack(&mut self, news: &News, config: &Config, random: &mut Stream) {
         match self.state {
             State::Open => {
-                if acked > 0 {
+                let echo = self.on_echo(news.now, news.ece);
+                if news.acked > 0 {
                     self.dup_acks = 0;
-                    if !self.on_echo(now, ece) {
-                        self.grow(
-                            now,
-                            acked as u32,
-                            before as u32,
-                            cwnd_limited,
-                            rtt,
-                            ece,
-                            random,
-                        );
+                    if !echo {
+                        self.grow(news, news.acked as u32, random);
                     }
-                } else if news > 0 {
+                } else if news.sacked > 0 {
                     self.dup_acks += 1;
-                    self.on_echo(now, ece);
                 }
             }
-            State::Recovery => {
-                if self.una >= self.recover {
-                    self.state = State::Open;
-                    self.dup_acks = 0;
-                }
+            State::Loss if news.acked > 0 => {
+                // one segment an ACK: a cumulative jump after a timeout says nothing of what left the network (RFC 3465, section 2.3)
+                self.grow(news, 1, random);
             }
-            State::Loss => {
-                if acked > 0 {
-                    // one segment an ACK: a cumulative jump after a timeout says nothing of what left the network (RFC 3465, section 2.3)
-                    self.grow(now, 1, before as u32, true, rtt, ece, random);
-                }
-                if self.una >= self.recover {
-                    self.state = State::Open;
-                    self.dup_acks = 0;
-                }
-            }
-            State::Closed => {}
+            _ => {}
+        }
+        if matches!(self.state, State::Recovery | State::Loss) && self.una >= self.recover {
+            self.state = State::Open;
+            self.dup_acks = 0;
         }
         if self.state == State::Open
             && self.next > self.una
             && (self.dup_acks >= config.dup_threshold || self.scoreboard.first_is_lost(self.una))
         {
-            self.enter_recovery(now, config);
+            self.enter_recovery(news.now, config);
             self.high_resent = self.una;
             self.rescued = false;
         }
@@ -425,76 +382,59 @@ impl Sender {
     }
 
     /// RFC 5681, section 3.2 (Reno), RFC 6582 (NewReno), and Tahoe.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "one caller; these are the parts of one ACK"
-    )]
-    fn on_ack_cumulative(
-        &mut self,
-        now: u64,
-        acked: u64,
-        before: u64,
-        cwnd_limited: bool,
-        rtt: u64,
-        ece: bool,
-        deadline: u64,
-        config: &Config,
-        random: &mut Stream,
-    ) {
+    fn on_ack_cumulative(&mut self, news: &News, config: &Config, random: &mut Stream) {
         match self.state {
             State::Open | State::Loss => {
-                if acked > 0 {
+                let echo = self.on_echo(news.now, news.ece);
+                if news.acked > 0 {
                     self.dup_acks = 0;
-                    let counted = if self.state == State::Loss {
-                        1
-                    } else {
-                        acked as u32
-                    };
-                    if !self.on_echo(now, ece) {
-                        self.grow(now, counted, before as u32, cwnd_limited, rtt, ece, random);
+                    if !echo {
+                        let counted = if self.state == State::Loss {
+                            1
+                        } else {
+                            news.acked as u32
+                        };
+                        self.grow(news, counted, random);
                     }
                     if self.una >= self.recover {
                         self.state = State::Open;
                     }
-                    return;
-                }
-                if before == 0 {
-                    return;
-                }
-                self.dup_acks += 1;
-                self.on_echo(now, ece);
-                // RFC 6582, section 3.2, step 2: no second reduction for losses of the window that was reduced already
-                if self.dup_acks == config.dup_threshold && self.una >= self.recover {
-                    self.enter_recovery(now, config);
-                    self.first_partial_ack = true;
-                    if config.recovery == Recovery::Tahoe {
-                        self.window.cwnd = 1.0;
-                        self.forced = NONE;
-                        self.next = self.una;
-                        self.state = State::Loss;
-                    } else {
-                        self.window.cwnd = self.window.ssthresh + f64::from(config.dup_threshold);
+                } else if news.before > 0 {
+                    self.dup_acks += 1;
+                    // RFC 6582, section 3.2, step 2: no second reduction for losses of the window that was reduced already
+                    if self.dup_acks == config.dup_threshold && self.una >= self.recover {
+                        self.enter_recovery(news.now, config);
+                        self.first_partial_ack = true;
+                        if config.recovery == Recovery::Tahoe {
+                            self.window.cwnd = 1.0;
+                            self.forced = NONE;
+                            self.next = self.una;
+                            self.state = State::Loss;
+                        } else {
+                            self.window.cwnd =
+                                self.window.ssthresh + f64::from(config.dup_threshold);
+                        }
                     }
                 }
             }
             State::Recovery => {
-                if acked == 0 {
+                if news.acked == 0 {
                     self.window.cwnd += 1.0; // inflation: another segment has left the network
                 } else if self.una >= self.recover || config.recovery == Recovery::Reno {
-                    let flight = self.outstanding().max(1) as f64;
-                    self.window.cwnd = if config.recovery == Recovery::Reno {
-                        self.window.ssthresh
-                    } else {
-                        self.window.ssthresh.min(flight + 1.0) // RFC 6582, section 3.2, step 3, option 1
-                    };
+                    self.window.cwnd = self.window.ssthresh;
+                    if config.recovery == Recovery::NewReno {
+                        // RFC 6582, section 3.2, step 3, option 1: no burst
+                        let flight = self.outstanding().max(1) as f64;
+                        self.window.cwnd = self.window.ssthresh.min(flight + 1.0);
+                    }
                     self.state = State::Open;
                     self.dup_acks = 0;
                 } else {
                     // partial ACK: the next hole, deflation, and the timer only for the first (RFC 6582, "impatient")
                     self.forced = self.una;
-                    self.window.cwnd = (self.window.cwnd - acked as f64 + 1.0).max(1.0);
+                    self.window.cwnd = (self.window.cwnd - news.acked as f64 + 1.0).max(1.0);
                     if !self.first_partial_ack {
-                        self.deadline = deadline;
+                        self.deadline = news.deadline;
                     }
                     self.first_partial_ack = false;
                 }

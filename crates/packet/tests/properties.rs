@@ -197,7 +197,7 @@ fn traced() -> Options {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Ledgers balance (else the run fails), limits hold, the same seed gives the same bits, and the general path those of the fast one.
     #[test]

@@ -5,7 +5,7 @@ use ackclock_packet::{Options, Outcome, run};
 use ackclock_scenario::Scenario;
 
 /// The scenario in `text`, which must be right.
-pub fn scenario(text: &str) -> Scenario {
+pub(crate) fn scenario(text: &str) -> Scenario {
     ackclock_scenario::parse(text, "test.toml").unwrap_or_else(|diagnostics| {
         let lines: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
         panic!("{}\n{text}", lines.join("\n"))
@@ -13,12 +13,12 @@ pub fn scenario(text: &str) -> Scenario {
 }
 
 /// Its outcome.
-pub fn outcome(text: &str) -> Outcome {
+pub(crate) fn outcome(text: &str) -> Outcome {
     run(&scenario(text), &Options::default()).expect("the run succeeds")
 }
 
 /// Everything measured, as text: equal texts are equal bits. The number of events is left out: it tells the paths of the engine apart.
-pub fn bits(outcome: &Outcome) -> String {
+pub(crate) fn bits(outcome: &Outcome) -> String {
     format!(
         "{:#?}",
         Outcome {
@@ -29,7 +29,7 @@ pub fn bits(outcome: &Outcome) -> String {
 }
 
 /// Where two outcomes differ first, if they do.
-pub fn difference(a: &Outcome, b: &Outcome) -> Option<String> {
+pub(crate) fn difference(a: &Outcome, b: &Outcome) -> Option<String> {
     let (a, b) = (bits(a), bits(b));
     let differing = a
         .lines()

@@ -97,7 +97,8 @@ def test_summary_for_people(ackclock: Command, small: Path) -> None:
         assert word in done.stdout
     assert "nan" not in done.stdout.lower()
     several = ackclock("run", small, "--seeds", "3", "--timing")
-    assert "links.bottleneck.utilization" in several.stdout
+    assert "links.bottleneck.utilization " in several.stdout
+    assert "flows.short.fct_s_mean " in several.stdout
     assert "CPU time" in several.stdout
 
 

@@ -70,6 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail("ackclock: out of memory", FAILED)
     except OSError as error:
         return _fail(f"ackclock: {_reason(error)}", FAILED)
+    except Exception as error:
+        return _fail(f"ackclock: a bug, please report it: {type(error).__name__}: {error}", FAILED)
     return DONE
 
 
@@ -183,6 +185,9 @@ def _run(options: argparse.Namespace) -> None:
             reports.write(report, _shown(results), " · ".join(dict.fromkeys(scenario.name for _, scenario in loaded)))
         _print(options, labels, results)
         sys.stdout.flush()
+    if not options.json:
+        for path in filter(None, (options.traces, options.report)):
+            print(f"written: {path}")
 
 
 def _shown(results: Sequence[Result | Replications]) -> list[Result] | Replications:
@@ -335,11 +340,43 @@ def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) ->
             print(f"note: {note}")
     else:
         print(f"{title}: {len(result)} replications, mean and half the 95 % interval\n")
-        shown = result.summary.map("{:.6g}".format).replace("nan", "")
-        shown.index.name = ""
-        print(_text_table(shown) + "\n")
+        print(_text_table(_main_numbers(result)) + "\n")
         for note in dict.fromkeys(note for one in result for note in one.notes):
             print(f"note: {note}")
+
+
+_MAIN = {
+    "links": (
+        *("utilization", "utilization_min_1s", "loss", "marks", "queue_packets_mean", "queue_packets_std"),
+        *("delay_s_mean", "delay_s_p99"),
+    ),
+    "flows": (
+        "goodput_bps",
+        "jain",
+        "starved",
+        "cwnd_mean",
+        "rtt_s_mean",
+        "loss",
+        "timeouts",
+        "fct_s_mean",
+        "censored",
+    ),
+}
+"""What the summary of replications shows; the rest is in --json."""
+
+
+def _main_numbers(replications: Replications) -> pd.DataFrame:
+    summary = replications.summary
+    one_class = len(replications[0].classes) == len(("all", "its only class"))
+    rows = []
+    for path in summary.index:
+        branch, rest = path.split(".", 1)
+        name, key = rest.rsplit(".", 1)
+        if key in _MAIN[branch] and not (branch == "flows" and name == "all" and one_class):
+            rows.append(path)
+    shown = summary.loc[rows].map("{:.6g}".format).replace("nan", "")
+    shown.index.name = ""
+    return shown
 
 
 def _text_table(table: pd.DataFrame) -> str:

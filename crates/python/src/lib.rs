@@ -167,7 +167,7 @@ fn run_scenario<'py>(
     trace_links: bool,
     trace_flows: Option<FlowTraces>,
     general: bool,
-    progress: Option<Py<PyAny>>,
+    progress: Option<&Bound<'py, PyAny>>,
     controllers: HashMap<usize, Py<PyAny>>,
     managers: HashMap<usize, Py<PyAny>>,
     memory: Option<u64>,
@@ -193,8 +193,8 @@ fn run_scenario<'py>(
     };
     let watch = |standings: &[Standing]| {
         let shown = run::report(py, standings)?;
-        let watched = py.check_signals().and_then(|()| match &progress {
-            Some(progress) => progress.call1(py, (&shown,)).map(drop),
+        let watched = py.check_signals().and_then(|()| match progress {
+            Some(progress) => progress.call1((&shown,)).map(drop),
             None => Ok(()),
         });
         watched.map_err(|error| {

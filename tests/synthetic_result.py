@@ -88,7 +88,7 @@ def result(
         "max_probability": 0.1,
     }
     scenario = {
-        "scenario": {"name": name, "duration": "100 s", "measure": "50 s .. 100 s", "seed": 1, "sample": "50 ms"},
+        "scenario": {"name": name, "duration": "100 s", "measure": "50 s .. 100 s", "seed": seed, "sample": "50 ms"},
         "link": [
             {"name": "bottleneck", "rate": "100 Mbit/s", "delay": "5 ms", "queue": queue},
             {"name": "back", "rate": "100 Mbit/s", "delay": "5 ms", "queue": {"aqm": "drop-tail", "capacity": "1 MB"}},

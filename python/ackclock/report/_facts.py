@@ -98,7 +98,10 @@ def flow_facts(result: Result) -> FlowFacts:
         cwnd = np.asarray(result.traces["flow_cwnd"].to_numpy(), dtype=np.float64)[traced][:, inside]
         synchronised = analysis.is_synchronised(cwnd)
         if len(result.flows) == 1 and np.isfinite(cwnd).all():
-            teeth = analysis.sawtooth(sample_times(result)[inside], cwnd[0])
+            drops = None
+            if len(result.traces["link"]) == len(result.links):
+                drops = np.asarray(result.traces["link_drops"].to_numpy(), dtype=np.float64)[:, inside].sum(axis=0)
+            teeth = analysis.sawtooth(sample_times(result)[inside], cwnd[0], drops)
     return FlowFacts(analysis.is_starved(goodput), synchronised, teeth)
 
 

@@ -42,9 +42,16 @@ def grouped(results: Sequence[Result]) -> list[Group]:
     """Put runs of the same scenario together, in order of appearance, and name the groups apart."""
     runs: dict[str, list[Result]] = {}
     for result in results:
-        runs.setdefault(result.scenario_json, []).append(result)
+        runs.setdefault(_without_seed(result.scenario_json), []).append(result)
     labels = _labels([members[0].name for members in runs.values()], differences(list(runs)))
     return [Group(label, tuple(members)) for label, members in zip(labels, runs.values(), strict=True)]
+
+
+def _without_seed(scenario: str) -> str:
+    """Return a scenario in JSON as it is apart from its seed."""
+    tree = json.loads(scenario)
+    tree["scenario"].pop("seed", None)
+    return json.dumps(tree)
 
 
 def _labels(names: list[str], differ: dict[str, list[str]]) -> list[str]:
@@ -59,11 +66,11 @@ def _labels(names: list[str], differ: dict[str, list[str]]) -> list[str]:
 
 
 def differences(scenarios: Sequence[str]) -> dict[str, list[str]]:
-    """Return the settings (by path) in which scenarios in JSON differ, with the value of each."""
+    """Return the settings (by path) in which scenarios in JSON differ, with the value of each; seeds do not count."""
     flat = [dict(settings(json.loads(text))) for text in scenarios]
     keys = dict.fromkeys(key for table in flat for key in table)
     rows = {key: [table.get(key, "") for table in flat] for key in keys}
-    return {key: values for key, values in rows.items() if len(set(values)) > 1}
+    return {key: values for key, values in rows.items() if len(set(values)) > 1 and key != "scenario.seed"}
 
 
 def settings(tree: Any, path: str = "") -> Iterable[tuple[str, str]]:

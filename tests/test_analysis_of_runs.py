@@ -76,7 +76,7 @@ def test_one_reno_flow_over_a_buffer_of_one_bdp_is_a_sawtooth() -> None:
     assert teeth.mean == pytest.approx((windows**2).sum() / windows.sum(), rel=0.02)
     assert teeth.drops_per_cycle == 1
     assert not queue_facts(run, "bottleneck").underused
-    assert "The window is a sawtooth" in report.page(run, "Sawtooth")
+    assert "packets, drops a cycle 1" in report.page(run, "Sawtooth")
 
 
 def test_a_poisson_queue_has_no_period() -> None:

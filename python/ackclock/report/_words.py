@@ -184,8 +184,10 @@ def _flows(facts: Sequence[FlowFacts], trees: Sequence[dict[str, Any]], endless:
     teeth = [fact.sawtooth for fact in facts if fact.sawtooth is not None]
     if teeth:
         period, peak, mean = (mean_interval([getattr(t, key) for t in teeth]) for key in ("period", "peak", "mean"))
+        drops = mean_interval([found.drops_per_cycle for found in teeth])
+        lost = f", drops a cycle {show(drops)}" if drops.count else ""
         sentences.append(
-            f"The window is a sawtooth: period {show(period)} s, peak {show(peak)} and mean {show(mean)} packets."
+            f"The window is a sawtooth: period {show(period)} s, peak {show(peak)} and mean {show(mean)} packets{lost}."
         )
     completed = of(trees, "flows", "all", "completed")
     times = [of(trees, "flows", "all", f"fct_s_{key}") for key in ("mean", "p99")]

@@ -251,9 +251,9 @@ impl Equations for Augmented<'_> {
         for k in 0..own {
             let (mut dx, mut dp) = (vec![0.0; n], vec![0.0; p.len()]);
             if k < n {
-                dx[k] = 1.0
+                dx[k] = 1.0;
             } else {
-                dp[self.free[k - n]] = 1.0
+                dp[self.free[k - n]] = 1.0;
             }
             // drift is the derivative of -Delta v
             let value = pair(&forms.drift(&mode, &dx, &dp));

@@ -178,6 +178,9 @@ pub(crate) fn correct(
     })
 }
 
+/// Sees a point and its scaled tangent, and may end the curve.
+pub(crate) type Visit<'a> = &'a mut dyn FnMut(&[f64], &[f64]) -> Option<End>;
+
 /// Follows the curve from `start` (a solution), first along increasing (`sign` > 0) or decreasing unknown `lead`.
 /// `visit` sees every point with its scaled tangent and may stop the curve.
 #[allow(clippy::too_many_arguments)] // all of them independent
@@ -189,7 +192,7 @@ pub(crate) fn follow(
     limits: &[Limit],
     options: &Follow,
     what: &'static str,
-    visit: &mut dyn FnMut(&[f64], &[f64]) -> Option<End>,
+    visit: Visit<'_>,
 ) -> End {
     let mut u = start.to_vec();
     let m = u.len();

@@ -297,9 +297,9 @@ impl Cycle {
             for _ in 0..60 {
                 let (c, d) = (b - ratio * (b - a), a + ratio * (b - a));
                 if sign * value(c) > sign * value(d) {
-                    b = d
+                    b = d;
                 } else {
-                    a = c
+                    a = c;
                 }
             }
             sign * (sign * value(0.5 * (a + b))).max(sign * values[best as usize])
@@ -563,6 +563,7 @@ impl Collocation {
 
     /// Residuals of u' = T f at the Gauss points, and their derivatives handed to `entry(row, column, periods back, value)`;
     /// the columns after the nodes are T and the free parameter.
+    #[allow(clippy::too_many_arguments)] // all of them independent
     fn assemble(
         &self,
         system: &dyn DynSystem,
@@ -610,7 +611,7 @@ impl Collocation {
                             p,
                         },
                     );
-                    if !(tau >= 0.0) {
+                    if tau < 0.0 || tau.is_nan() {
                         let time = s * period;
                         return Err(Error::BadDelay {
                             delay: j,
@@ -812,7 +813,7 @@ fn newton(
                 new.p[f] -= change;
             }
         }
-        if !(new.period > 0.0) {
+        if new.period <= 0.0 || new.period.is_nan() {
             return Err(Error::NewtonFailed {
                 what: "a cycle",
                 iterations: ITERATIONS,

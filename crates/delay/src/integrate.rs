@@ -517,7 +517,7 @@ pub fn integrate<D: DynSystem + ?Sized>(
             Err(Error::NotFinite { .. }) => (Vec::new(), Vec::new(), 1e6),
             Err(e) => return Err(e),
         };
-        if !(error <= 1.0) {
+        if error > 1.0 || error.is_nan() {
             h = tried * (0.9 * error.powf(-0.2)).clamp(0.1, 0.9);
             if h <= 16.0 * f64::EPSILON * t.abs().max(1e-300) {
                 return Err(if c.is_empty() {
@@ -694,9 +694,9 @@ fn crossed_break<D: DynSystem + ?Sized>(
                 dense(c, middle / h, &mut state);
                 let here = argument(run, t + middle, &state)?;
                 if (here - old) * (from - old) > 0.0 {
-                    low = middle
+                    low = middle;
                 } else {
-                    high = middle
+                    high = middle;
                 }
             }
             if best.is_none_or(|(at, _)| high < at) {
@@ -759,9 +759,9 @@ fn first_event<D: DynSystem + ?Sized>(
             for _ in 0..60 {
                 let middle = 0.5 * (low + high);
                 if measure(run, middle)? >= 0.0 {
-                    low = middle
+                    low = middle;
                 } else {
-                    high = middle
+                    high = middle;
                 }
             }
             // leaving and touching within rounding of the start is no event
@@ -784,9 +784,9 @@ fn first_event<D: DynSystem + ?Sized>(
                 dense(c, middle, &mut state);
                 run.switches(t + middle * h, &state, &mut values)?;
                 if values[k] * signs[k] >= 0.0 {
-                    low = middle
+                    low = middle;
                 } else {
-                    high = middle
+                    high = middle;
                 }
             }
             if high < 1e-10 {

@@ -4,6 +4,9 @@
 //! third order, and every analysis follows. The crate knows nothing of what the equations describe. Failures are typed
 //! ([`Error`]) and name their cause.
 
+// indices are those of the formulas
+#![allow(clippy::needless_range_loop)]
+
 mod bifurcation;
 mod continuation;
 mod cycle;

@@ -265,7 +265,7 @@ fn degrees(linear: &Linear) -> impl Iterator<Item = usize> {
     let delayed = linear.largest_delay() > 0.0;
     [16, 32, 64, 128]
         .into_iter()
-        .filter(move |d| (*d == 16 || n * d <= 1600) && (delayed || *d == 16))
+        .filter(move |d| *d == 16 || n * d <= 1600 && delayed)
 }
 
 /// Eigenvalues of the Chebyshev discretisation of the generator with polynomials of `degree`, by descending real part.

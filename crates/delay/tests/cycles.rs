@@ -27,7 +27,7 @@ system!(
 fn planted_orbit_and_its_multipliers() {
     // the orbit is neutral to first order in its amplitude, so no isolated cycle can be solved for: take the exact one
     let cycle = Cycle::guess(1, TWO_PI, &[0.7], 24, &|s, x| {
-        x[0] = 0.7 * (TWO_PI * s).cos()
+        x[0] = 0.7 * (TWO_PI * s).cos();
     })
     .unwrap();
     close(cycle.amplitude(0), 0.7, 1e-12);
@@ -428,7 +428,7 @@ fn delays_longer_than_the_period() {
     for tau in [1.0, 7.0, 13.5] {
         let p = [0.1, tau];
         let guess = Cycle::guess(2, 6.0, &p, 8, &|s, x| {
-            x.copy_from_slice(&[0.3 * (TWO_PI * s).cos(), 0.3 * (TWO_PI * s).sin()])
+            x.copy_from_slice(&[0.3 * (TWO_PI * s).cos(), 0.3 * (TWO_PI * s).sin()]);
         })
         .unwrap();
         let cycle = cycle_at(&Circle, &guess, &p, &Resolution::default()).unwrap();
@@ -464,7 +464,7 @@ fn failures_are_typed() {
     // Mackey-Glass below its Hopf point has no cycle: the search collapses or fails, and says so
     let p = [2.0, 1.0, 10.0, 0.4];
     let guess = Cycle::guess(1, 1.5, &p, 10, &|s, x| {
-        x[0] = 1.0 + 0.05 * (TWO_PI * s).cos()
+        x[0] = 1.0 + 0.05 * (TWO_PI * s).cos();
     })
     .unwrap();
     let outcome = cycle_at(&MackeyGlass, &guess, &p, &Resolution::default());

@@ -1,0 +1,228 @@
+//! Plain inputs of the engine: one bottleneck, classes of flows, events.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use ackclock_algorithms::fluid::{AqmInput, Averaging};
+use ackclock_algorithms::registry::AqmLaw;
+
+use crate::error::Error;
+use crate::law::{Hazard, WindowLaw};
+
+/// How an AQM drops or marks on average.
+pub trait QueueLaw: Debug + Send + Sync {
+    /// Number of state variables of its own.
+    fn states(&self) -> usize {
+        0
+    }
+    /// Writes the time derivative of each state variable (per second) to `rate`.
+    fn derivative(&self, _input: &AqmInput, _state: &[f64], _rate: &mut [f64]) {}
+    /// Fraction of arriving packets that are dropped or marked; the overflow of a full queue comes on top.
+    fn probability(&self, input: &AqmInput, state: &[f64]) -> f64;
+    /// The same law with another value of the parameter `name` (as registered; SI units).
+    ///
+    /// # Errors
+    /// If there is no such parameter or it does not take the value.
+    fn with(&self, name: &str, value: f64) -> Result<Arc<dyn QueueLaw>, Error> {
+        Err(Error::Unsupported(format!(
+            "a change of `{name}` to {value}: this law has no such parameter"
+        )))
+    }
+}
+
+/// No AQM: only a full queue drops.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DropTail;
+
+impl QueueLaw for DropTail {
+    fn probability(&self, _: &AqmInput, _: &[f64]) -> f64 {
+        0.0
+    }
+}
+
+/// A registered AQM, whose probability may be multiplied.
+///
+/// The factor stands for rules that space drops out: RED's `uniform` drops twice, its `uniform-wait` two thirds of the nominal probability.
+#[derive(Clone, Copy, Debug)]
+pub struct RegisteredAqm {
+    /// The law.
+    pub law: AqmLaw,
+    /// Effective over nominal probability.
+    pub factor: f64,
+}
+
+impl QueueLaw for RegisteredAqm {
+    fn states(&self) -> usize {
+        self.law.states()
+    }
+    fn derivative(&self, input: &AqmInput, state: &[f64], rate: &mut [f64]) {
+        self.law.derivative(input, state, rate);
+    }
+    fn probability(&self, input: &AqmInput, state: &[f64]) -> f64 {
+        let piece = self.law.piece(input, state);
+        (self.factor * self.law.probability(input, state, piece)).clamp(0.0, 1.0)
+    }
+    fn with(&self, name: &str, value: f64) -> Result<Arc<dyn QueueLaw>, Error> {
+        let mut changed = *self;
+        changed
+            .law
+            .set(name, value)
+            .map_err(|error| Error::Value(error.to_string()))?;
+        Ok(Arc::new(changed))
+    }
+}
+
+/// The bottleneck.
+#[derive(Clone, Debug)]
+pub struct Bottleneck {
+    /// Packets that it can send in a second.
+    pub rate: f64,
+    /// Largest queue, packets; infinite without a limit.
+    pub buffer: f64,
+    /// What manages the queue.
+    pub aqm: Arc<dyn QueueLaw>,
+    /// Whether the AQM marks packets of ECN-capable flows instead of dropping them.
+    pub marks: bool,
+    /// How the weight of an averaging AQM becomes a rate.
+    pub averaging: Averaging,
+}
+
+/// Flows that share a description.
+#[derive(Clone, Debug)]
+pub struct Class {
+    /// Name in results.
+    pub name: String,
+    /// How the window moves.
+    pub law: Arc<dyn WindowLaw>,
+    /// Base round-trip time without queueing, s.
+    pub rtt: f64,
+    /// Largest window, packets; finite.
+    pub w_max: f64,
+    /// Whether its packets can be marked instead of dropped (ECN).
+    pub ecn: bool,
+}
+
+/// Packets that arrive at a constant rate whatever happens to them.
+#[derive(Clone, Debug)]
+pub struct Unresponsive {
+    /// Name in results.
+    pub name: String,
+    /// Packets per second and source.
+    pub rate: f64,
+}
+
+/// Something that happens at a point in time.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// When, s.
+    pub at: f64,
+    /// What.
+    pub what: Action,
+}
+
+/// What an [`Event`] does.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// Flows of a class start, in congestion avoidance at the given window (packets).
+    Start {
+        /// Index of the class.
+        class: usize,
+        /// How many.
+        flows: f64,
+        /// Their window, packets.
+        window: f64,
+    },
+    /// Flows of a class stop, whatever their windows. What they have in flight is delivered, but answered no more.
+    Stop {
+        /// Index of the class.
+        class: usize,
+        /// How many; more than there are means all.
+        flows: f64,
+    },
+    /// Unresponsive sources start (a positive number) or stop.
+    Sources {
+        /// Index of the unresponsive traffic.
+        traffic: usize,
+        /// Change of their number.
+        change: f64,
+    },
+    /// The rate of unresponsive sources, packets/s each.
+    SourceRate {
+        /// Index of the unresponsive traffic.
+        traffic: usize,
+        /// New value.
+        rate: f64,
+    },
+    /// The bottleneck's rate, packets/s.
+    Rate(f64),
+    /// The bottleneck's buffer, packets.
+    Buffer(f64),
+    /// A class's base round-trip time, s.
+    Rtt {
+        /// Index of the class.
+        class: usize,
+        /// New value, s.
+        rtt: f64,
+    },
+    /// A class's largest window, packets.
+    MaxWindow {
+        /// Index of the class.
+        class: usize,
+        /// New value, packets.
+        w_max: f64,
+    },
+    /// A parameter of the AQM.
+    Aqm {
+        /// Its registered name.
+        name: String,
+        /// New value, SI units.
+        value: f64,
+    },
+}
+
+/// All that the engine needs to know of the world.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// The queue that all share.
+    pub bottleneck: Bottleneck,
+    /// Classes of flows with congestion windows.
+    pub classes: Vec<Class>,
+    /// Traffic that does not react.
+    pub unresponsive: Vec<Unresponsive>,
+    /// What happens, in any order.
+    pub events: Vec<Event>,
+    /// When the run ends, s.
+    pub duration: f64,
+    /// Start and end of the measurement window, s.
+    pub measure: (f64, f64),
+}
+
+/// Choices of method. The default suits most work.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What counts as a decrease.
+    pub hazard: Hazard,
+    /// Cells of the window grid per packet (of growth per round trip, where that is not one packet). The error falls with the square.
+    pub cells_per_packet: f64,
+    /// Steps per smallest base round-trip time. The error falls with the square, apart from the instants at which the queue fills or empties.
+    pub steps_per_rtt: f64,
+    /// Interval of traces, s; `None`: no traces.
+    pub sample: Option<f64>,
+    /// Interval of snapshots of the density, s; `None`: no snapshots.
+    pub snapshot: Option<f64>,
+    /// Bins of a snapshot between zero and the largest window.
+    pub bins: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            hazard: Hazard::PerPacket,
+            cells_per_packet: 4.0,
+            steps_per_rtt: 200.0,
+            sample: None,
+            snapshot: None,
+            bins: 128,
+        }
+    }
+}

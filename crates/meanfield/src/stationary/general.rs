@@ -1,0 +1,414 @@
+//! The stationary law for any increase and decrease.
+
+use libm::cos;
+
+use crate::error::{Error, check};
+use crate::law::{Hazard, WindowLaw};
+
+/// Order of the polynomials on a panel.
+const ORDER: usize = 16;
+/// Decreases expected on the way up to an effectively unlimited window: mass of the order `exp(-HAZARD)` is cut off.
+const HAZARD: f64 = 300.0;
+/// Generations of decreases that are followed; the density falls faster than any geometric law along them.
+const GENERATIONS: usize = 400;
+
+/// Density, atom and moments of the window of any [`WindowLaw`] at a constant loss probability.
+///
+/// In units of round trips the window grows by `g(w) = w i(w)` and jumps down to `w - d(w)` at rate `h(w)` ([`Hazard`]). The upward flux
+/// `f = g p` through `w` equals the flux of the jumps over `w`. Along the images of a window under the jump, `w_m = w_(m-1) - d(w_(m-1))`,
+/// the fluxes obey the chain of ordinary differential equations
+///
+/// `df_m = -(h/g)(w_m) f_m dw_m + (h/g)(w_(m-1)) f_(m-1) dw_(m-1)`,
+///
+/// solved downwards from `w_max` by Chebyshev collocation of order 16.
+#[derive(Clone, Debug)]
+pub struct Stationary {
+    atom: f64,
+    mean: f64,
+    second: f64,
+    /// Panels from the highest window down; each holds nodes in falling order.
+    panels: Vec<Panel>,
+}
+
+#[derive(Clone, Debug)]
+struct Panel {
+    window: Nodes,
+    density: Nodes,
+}
+
+impl Stationary {
+    /// The law at loss probability `loss` with largest window `w_max` packets, which may be infinite if `loss > 0`.
+    ///
+    /// # Errors
+    /// If `loss` is outside `[0, 1]`, `w_max` is not above the law's floor, or no decrease ever stops the growth of an unlimited window.
+    pub fn new(law: &dyn WindowLaw, loss: f64, w_max: f64, hazard: Hazard) -> Result<Self, Error> {
+        check(
+            (0.0..=1.0).contains(&loss),
+            "the loss probability",
+            loss,
+            "from 0 to 1",
+        )?;
+        check(
+            w_max > law.floor(),
+            "the largest window",
+            w_max,
+            "above the law's smallest window",
+        )?;
+        if loss == 0.0 {
+            check(
+                w_max.is_finite(),
+                "the largest window",
+                w_max,
+                "finite when nothing is lost",
+            )?;
+            return Ok(Self {
+                atom: 1.0,
+                mean: w_max,
+                second: w_max * w_max,
+                panels: Vec::new(),
+            });
+        }
+        let rate = |w: f64| hazard.rate(loss, w) / (w * law.increase(w));
+        let top = effective_top(&rate, law, w_max)?;
+        Ok(solve(law, loss, top, hazard, &rate, top < w_max))
+    }
+
+    /// Probability of the window `w_max`.
+    #[must_use]
+    pub fn atom(&self) -> f64 {
+        self.atom
+    }
+
+    /// Mean window, packets, the atom included.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    /// Mean square of the window, packets^2, the atom included.
+    #[must_use]
+    pub fn second_moment(&self) -> f64 {
+        self.second
+    }
+
+    /// Density at `window` packets (the atom not included), 1/packet.
+    #[must_use]
+    pub fn density(&self, window: f64) -> f64 {
+        let at = self
+            .panels
+            .partition_point(|panel| panel.window[ORDER] > window);
+        let Some(panel) = self
+            .panels
+            .get(at)
+            .filter(|panel| panel.window[0] >= window)
+        else {
+            return 0.0;
+        };
+        barycentric(&panel.window, &panel.density, window).max(0.0)
+    }
+}
+
+/// `w_max`, or a lower window that is reached with probability below `exp(-HAZARD)`.
+fn effective_top(rate: &dyn Fn(f64) -> f64, law: &dyn WindowLaw, w_max: f64) -> Result<f64, Error> {
+    let mut low = law.floor().max(1.0);
+    let mut sum = 0.0;
+    while low < 1e12 {
+        if low >= w_max {
+            return Ok(w_max);
+        }
+        // Simpson's rule on a step of 10 % is ample for choosing where to cut
+        let high = 1.1 * low;
+        sum += (high - low) / 6.0 * (rate(low) + 4.0 * rate(0.5 * (low + high)) + rate(high));
+        low = high;
+        if sum > HAZARD {
+            return Ok(low);
+        }
+    }
+    Err(Error::NoEquilibrium(
+        "an unlimited window of this law outgrows its losses".to_owned(),
+    ))
+}
+
+fn solve(
+    law: &dyn WindowLaw,
+    loss: f64,
+    top: f64,
+    hazard: Hazard,
+    rate: &dyn Fn(f64) -> f64,
+    cut: bool,
+) -> Stationary {
+    let floor = law.floor();
+    let jump = |w: f64| w - law.decrease(w);
+    let chebyshev = Chebyshev::new();
+    // panels of the first generation, narrow enough for the exponential that the flux is there
+    let bottom = jump(top).max(floor);
+    let steps = (4.0 + 0.5 * rate(top).max(rate(bottom)) * (top - bottom)).min(400.0) as usize;
+    let mut windows: Vec<Nodes> = (0..steps)
+        .map(|i| {
+            let high = top + (bottom - top) * i as f64 / steps as f64;
+            let low = top + (bottom - top) * (i + 1) as f64 / steps as f64;
+            chebyshev
+                .points
+                .map(|x| 0.5 * (high + low) + 0.5 * (high - low) * x)
+        })
+        .collect();
+    // with an atom of mass 1 (before normalisation); a window that was cut off has none, but the flux through the cut starts the solution
+    let mut flux = hazard.rate(loss, top);
+    let mut source: Vec<Nodes> = vec![[0.0; ORDER + 1]; steps];
+    let mut sums = [
+        if cut { 0.0 } else { 1.0 },
+        if cut { 0.0 } else { top },
+        if cut { 0.0 } else { top * top },
+    ];
+    let mut panels: Vec<Panel> = Vec::new();
+    let mut scale = 1.0;
+    'generations: for generation in 0..GENERATIONS {
+        let before = sums[0];
+        if generation == 1 {
+            flux -= hazard.rate(loss, top) * scale;
+        }
+        for (nodes, source) in windows.iter_mut().zip(&mut source) {
+            if generation > 0 {
+                let above = *nodes;
+                *nodes = above.map(jump);
+                if nodes[0] <= floor {
+                    break 'generations;
+                }
+                if nodes[ORDER] < floor {
+                    // decreases from lower windows end at the floor: the density does too
+                    chebyshev.cut(&above, nodes, source, &jump, floor);
+                }
+            }
+            let slope = chebyshev.derivative(nodes);
+            let weight: Nodes = std::array::from_fn(|i| rate(nodes[i]) * slope[i]);
+            let f = chebyshev.solve(&weight, source, flux);
+            flux = f[ORDER];
+            let mut density = [0.0; ORDER + 1];
+            for i in 0..=ORDER {
+                density[i] = f[i] / (nodes[i] * law.increase(nodes[i]));
+                // minus: nodes fall as the parameter rises
+                let mass = -chebyshev.weights[i] * slope[i] * density[i];
+                sums[0] += mass;
+                sums[1] += mass * nodes[i];
+                sums[2] += mass * nodes[i] * nodes[i];
+                source[i] = weight[i] * f[i];
+            }
+            panels.push(Panel {
+                window: *nodes,
+                density,
+            });
+            if sums[0] > 1e200 {
+                // a rare atom: the density grows by exp(hazard) on the way down
+                let down = 1e-200;
+                flux *= down;
+                scale *= down;
+                sums.iter_mut().for_each(|sum| *sum *= down);
+                panels
+                    .iter_mut()
+                    .for_each(|panel| panel.density.iter_mut().for_each(|p| *p *= down));
+                source.iter_mut().for_each(|value| *value *= down);
+            }
+            if nodes[ORDER] <= floor * (1.0 + 1e-12) {
+                break 'generations;
+            }
+        }
+        if generation > 2 && sums[0] - before < 1e-17 * sums[0] {
+            break;
+        }
+    }
+    panels
+        .iter_mut()
+        .for_each(|panel| panel.density.iter_mut().for_each(|p| *p /= sums[0]));
+    let atom = if cut { 0.0 } else { scale / sums[0] };
+    Stationary {
+        atom,
+        mean: sums[1] / sums[0],
+        second: sums[2] / sums[0],
+        panels,
+    }
+}
+
+/// Values at the nodes of a panel.
+type Nodes = [f64; ORDER + 1];
+
+/// Collocation on Chebyshev's extreme points, in falling order from 1 to -1.
+struct Chebyshev {
+    points: Nodes,
+    /// Derivative with respect to the parameter that rises from 0 (at the first point) to 1 (at the last).
+    derivative: [Nodes; ORDER + 1],
+    /// Integral over that parameter.
+    weights: Nodes,
+}
+
+impl Chebyshev {
+    fn new() -> Self {
+        use std::f64::consts::PI;
+        let points: Nodes = std::array::from_fn(|i| cos(PI * i as f64 / ORDER as f64));
+        let c = |i: usize| if i == 0 || i == ORDER { 2.0 } else { 1.0 };
+        let mut derivative = [[0.0; ORDER + 1]; ORDER + 1];
+        for i in 0..=ORDER {
+            for j in 0..=ORDER {
+                if i != j {
+                    let sign = if (i + j) % 2 == 0 { 1.0 } else { -1.0 };
+                    // points fall by 2 while the parameter rises by 1
+                    derivative[i][j] = -2.0 * c(i) / c(j) * sign / (points[i] - points[j]);
+                }
+            }
+            derivative[i][i] = -derivative[i].iter().sum::<f64>();
+        }
+        let mut weights = [0.0; ORDER + 1];
+        for (i, weight) in weights.iter_mut().enumerate() {
+            // Clenshaw and Curtis, on an interval of length 1
+            let sum: f64 = (1..=ORDER / 2)
+                .map(|k| {
+                    let b = if 2 * k == ORDER { 1.0 } else { 2.0 };
+                    b / (4.0 * (k * k) as f64 - 1.0) * cos(2.0 * PI * (k * i) as f64 / ORDER as f64)
+                })
+                .sum();
+            *weight = (1.0 - sum) / (ORDER as f64 * c(i));
+        }
+        Self {
+            points,
+            derivative,
+            weights,
+        }
+    }
+
+    /// Value at `x` (from 1 at the first node to -1 at the last) of the polynomial with these values.
+    fn interpolate(&self, values: &Nodes, x: f64) -> f64 {
+        barycentric(&self.points, values, x)
+    }
+
+    /// Shortens a panel so that its last node, the image of `above` under `jump`, lies on the floor.
+    fn cut(
+        &self,
+        above: &Nodes,
+        nodes: &mut Nodes,
+        source: &mut Nodes,
+        jump: &dyn Fn(f64) -> f64,
+        floor: f64,
+    ) {
+        let (mut inside, mut outside) = (1.0, -1.0);
+        for _ in 0..60 {
+            let middle = 0.5 * (inside + outside);
+            if jump(self.interpolate(above, middle)) > floor {
+                inside = middle;
+            } else {
+                outside = middle;
+            }
+        }
+        let part = 0.5 * (1.0 - inside);
+        let old = *source;
+        for (i, point) in self.points.iter().enumerate() {
+            let x = 1.0 - part * (1.0 - point);
+            nodes[i] = jump(self.interpolate(above, x)).max(floor);
+            // a derivative with respect to the panel's parameter, which now runs slower
+            source[i] = part * self.interpolate(&old, x);
+        }
+        nodes[ORDER] = floor;
+    }
+
+    /// Derivative at the nodes of the polynomial with these values.
+    fn derivative(&self, values: &Nodes) -> Nodes {
+        std::array::from_fn(|i| {
+            self.derivative[i]
+                .iter()
+                .zip(values)
+                .map(|(d, v)| d * v)
+                .sum()
+        })
+    }
+
+    /// Solves `f' = -weight f + source` from `f = start` at the first node.
+    fn solve(&self, weight: &Nodes, source: &Nodes, start: f64) -> Nodes {
+        let mut a = self.derivative;
+        let mut f = *source;
+        for i in 1..=ORDER {
+            a[i][i] += weight[i];
+        }
+        a[0] = [0.0; ORDER + 1];
+        a[0][0] = 1.0;
+        f[0] = start;
+        // Gaussian elimination with partial pivoting, 17 by 17
+        for column in 0..ORDER {
+            let pivot = (column..=ORDER)
+                .max_by(|&r, &s| a[r][column].abs().total_cmp(&a[s][column].abs()))
+                .unwrap_or(column);
+            a.swap(column, pivot);
+            f.swap(column, pivot);
+            for row in column + 1..=ORDER {
+                let factor = a[row][column] / a[column][column];
+                let (above, below) = a.split_at_mut(row);
+                for (value, pivot) in below[0].iter_mut().zip(&above[column]).skip(column) {
+                    *value -= factor * pivot;
+                }
+                f[row] -= factor * f[column];
+            }
+        }
+        for row in (0..=ORDER).rev() {
+            let rest: f64 = (row + 1..=ORDER).map(|k| a[row][k] * f[k]).sum();
+            f[row] = (f[row] - rest) / a[row][row];
+        }
+        f
+    }
+}
+
+/// Interpolation between Chebyshev's extreme points, mapped to `nodes` by a smooth monotone function.
+fn barycentric(nodes: &Nodes, values: &Nodes, at: f64) -> f64 {
+    let (mut above, mut below) = (0.0, 0.0);
+    for i in 0..=ORDER {
+        let difference = at - nodes[i];
+        if difference == 0.0 {
+            return values[i];
+        }
+        // for nodes that are not exactly Chebyshev's the weights are products of differences
+        let product: f64 = (0..=ORDER)
+            .filter(|&j| j != i)
+            .map(|j| (nodes[i] - nodes[j]) / (nodes[0] - nodes[ORDER]) * 4.0)
+            .product();
+        let weight = 1.0 / (product * difference);
+        above += weight * values[i];
+        below += weight;
+    }
+    above / below
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::Aimd;
+    use crate::stationary::RenoStationary;
+
+    #[test]
+    fn agrees_with_the_closed_form() {
+        for (loss, w_max) in [
+            (0.0015, 64.0),
+            (2e-4, 64.0),
+            (0.003, 64.0),
+            (0.05, 64.0),
+            (0.3, 1000.0),
+            (1e-6, 20.0),
+            (0.01, f64::INFINITY),
+        ] {
+            let exact = RenoStationary::new(loss, w_max).unwrap();
+            let numeric = Stationary::new(&Aimd::RENO, loss, w_max, Hazard::PerPacket).unwrap();
+            let close = |a: f64, b: f64, what: &str| {
+                assert!(
+                    (a - b).abs() <= 1e-11 * b.abs() + 1e-12 / exact.mean(),
+                    "{what} at {loss}, {w_max}: {a} against {b}"
+                );
+            };
+            close(numeric.atom(), exact.atom(), "atom");
+            close(numeric.mean(), exact.mean(), "mean");
+            close(
+                numeric.second_moment(),
+                exact.second_moment(),
+                "second moment",
+            );
+            for part in 1..40 {
+                let w = exact.mean() * f64::from(part) / 15.0;
+                close(numeric.density(w), exact.density(w), "density");
+            }
+        }
+    }
+}

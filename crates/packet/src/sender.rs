@@ -219,8 +219,8 @@ impl Sender {
     }
 
     /// The window in use when a reduction is due (RFC 5681, equation 4).
-    fn window_used(&self) -> f64 {
-        let outstanding = self.outstanding() as f64;
+    fn window_used(&self, outstanding: u64) -> f64 {
+        let outstanding = outstanding as f64;
         match self.state {
             // the window that sent the outstanding data is the one that counts, not what recovery made of it
             State::Recovery | State::Loss => outstanding.min(self.prior_cwnd),
@@ -229,11 +229,12 @@ impl Sender {
         }
     }
 
-    fn reduce(&mut self, now: u64, signal: Signal) {
+    /// Reduces the window when `outstanding` segments are, or were before the ACK that says so.
+    fn reduce(&mut self, now: u64, signal: Signal, outstanding: u64) {
         let reduction = Reduction {
             now: Time(now),
             signal,
-            window_used: self.window_used(),
+            window_used: self.window_used(outstanding),
             min_rtt: Time(self.min_rtt).seconds(),
             srtt: Time(self.srtt).seconds(),
         };
@@ -325,14 +326,14 @@ impl Sender {
 
     /// Reacts to ECN-Echo once a window; true if the window must not grow on this ACK.
     #[inline]
-    fn on_echo(&mut self, now: u64, ece: bool) -> bool {
-        if ece && self.state == State::Open && self.una >= self.cwr_end && self.next > 0 {
-            self.reduce(now, Signal::Ecn);
+    fn on_echo(&mut self, news: &News) -> bool {
+        if news.ece && self.state == State::Open && self.una >= self.cwr_end && self.next > 0 {
+            self.reduce(news.now, Signal::Ecn, news.before);
             self.counters.ecn_reductions += 1;
             self.cwr_end = self.next;
             self.send_cwr = true;
         }
-        ece
+        news.ece
     }
 
     /// RFC 6675, section 5.
@@ -340,7 +341,7 @@ impl Sender {
     fn on_ack_sack(&mut self, news: &News, config: &Config, random: &mut Stream) {
         match self.state {
             State::Open => {
-                let echo = self.on_echo(news.now, news.ece);
+                let echo = self.on_echo(news);
                 if news.acked > 0 {
                     self.dup_acks = 0;
                     if !echo {
@@ -364,15 +365,15 @@ impl Sender {
             && self.next > self.una
             && (self.dup_acks >= config.dup_threshold || self.scoreboard.first_is_lost(self.una))
         {
-            self.enter_recovery(news.now, config);
+            self.enter_recovery(news.now, news.before, config);
             self.high_resent = self.una;
             self.rescued = false;
         }
     }
 
-    fn enter_recovery(&mut self, now: u64, config: &Config) {
+    fn enter_recovery(&mut self, now: u64, outstanding: u64, config: &Config) {
         self.counters.fast_recoveries += 1;
-        self.reduce(now, Signal::Loss);
+        self.reduce(now, Signal::Loss, outstanding);
         self.cwr_end = self.next;
         self.send_cwr = config.ecn;
         self.state = State::Recovery;
@@ -385,7 +386,7 @@ impl Sender {
     fn on_ack_cumulative(&mut self, news: &News, config: &Config, random: &mut Stream) {
         match self.state {
             State::Open | State::Loss => {
-                let echo = self.on_echo(news.now, news.ece);
+                let echo = self.on_echo(news);
                 if news.acked > 0 {
                     self.dup_acks = 0;
                     if !echo {
@@ -403,7 +404,7 @@ impl Sender {
                     self.dup_acks += 1;
                     // RFC 6582, section 3.2, step 2: no second reduction for losses of the window that was reduced already
                     if self.dup_acks == config.dup_threshold && self.una >= self.recover {
-                        self.enter_recovery(news.now, config);
+                        self.enter_recovery(news.now, news.before, config);
                         self.first_partial_ack = true;
                         if config.recovery == Recovery::Tahoe {
                             self.window.cwnd = 1.0;
@@ -447,7 +448,7 @@ impl Sender {
     pub(crate) fn on_timeout(&mut self, now: u64, config: &Config) {
         self.counters.timeouts += 1;
         if self.backoff == 0 {
-            self.reduce(now, Signal::Timeout);
+            self.reduce(now, Signal::Timeout, self.outstanding());
         }
         self.window.cwnd = 1.0;
         self.backoff += 1;
@@ -573,5 +574,247 @@ impl Sender {
         self.counters.timeouts += 1;
         self.backoff += 1;
         self.deadline = now + self.timeout(config);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ackclock_algorithms::Owner;
+    use ackclock_algorithms::registry::CongestionSpec;
+
+    const MS: u64 = 1_000_000_000;
+
+    struct Bench {
+        sender: Sender,
+        config: Config,
+        random: Stream,
+        now: u64,
+    }
+
+    impl Bench {
+        fn new(recovery: Recovery, initial_window: f64) -> Self {
+            let config = Config {
+                recovery,
+                initial_window,
+                max_window: u64::MAX,
+                ecn: true,
+                limited_transmit: true,
+                dup_threshold: 3,
+                min_rto: 200 * MS,
+                max_rto: 60_000 * MS,
+                initial_rto: 1000 * MS,
+            };
+            let reno = CongestionSpec::from_values("reno", &[]).expect("reno is registered");
+            let mut sender = Sender::new(reno.build(0), &config, f64::INFINITY);
+            sender.open(0, false, &config);
+            sender.written = u64::MAX;
+            Self {
+                sender,
+                config,
+                random: Stream::new(1, Owner::Flow, 0),
+                now: MS,
+            }
+        }
+
+        /// All that may be sent now; retransmissions are negative.
+        fn sent(&mut self) -> Vec<i64> {
+            let mut segments = Vec::new();
+            while let Some(segment) = self.sender.next_segment(self.now, &self.config) {
+                segments.push(if segment.retransmission {
+                    -(segment.seq as i64)
+                } else {
+                    segment.seq as i64
+                });
+            }
+            segments
+        }
+
+        fn ack(&mut self, cum: u64, sack: u64, flags: u8) -> Vec<i64> {
+            self.now += 10 * MS;
+            let ack = Ack {
+                at: self.now,
+                cum,
+                echo: self.now - 100 * MS,
+                sack,
+                blocks: 0,
+                flags: Flags(flags),
+            };
+            self.sender
+                .on_ack(self.now, &ack, &[], &self.config, &mut self.random);
+            self.sent()
+        }
+    }
+
+    #[test]
+    fn slow_start_then_one_segment_a_round() {
+        let mut bench = Bench::new(Recovery::Sack, 2.0);
+        bench.now = 200 * MS;
+        assert_eq!(bench.sent(), [0, 1]);
+        assert_eq!(bench.ack(1, NONE, 0), [2, 3]);
+        assert_eq!(bench.ack(2, NONE, 0), [4, 5]);
+        bench.sender.window.ssthresh = 4.0;
+        let sent: usize = (3..=6).map(|cum| bench.ack(cum, NONE, 0).len()).sum();
+        assert_eq!((bench.sender.window.cwnd as u64, sent), (4, 4)); // 4 + 3.8/4...
+        assert!(
+            (bench.sender.window.cwnd - 5.0).abs() < 0.1,
+            "{}",
+            bench.sender.window.cwnd
+        );
+    }
+
+    /// RFC 3042, RFC 6675 section 5: two new segments for two duplicates, then the hole; the second hole when the pipe allows.
+    #[test]
+    fn selective_recovery() {
+        let mut bench = Bench::new(Recovery::Sack, 10.0);
+        bench.now = 200 * MS;
+        assert_eq!(bench.sent(), (0..10).collect::<Vec<_>>());
+        bench.sender.window.ssthresh = 10.0;
+        // 0 and 2 are lost
+        assert_eq!(bench.ack(0, 1, 0), [10]);
+        assert_eq!(bench.ack(0, 3, 0), [11]);
+        assert_eq!(bench.ack(0, 4, 0), [0]); // the retransmission of 0 prints as -0
+        assert_eq!(bench.sender.state, State::Recovery);
+        assert_eq!(
+            (bench.sender.window.cwnd, bench.sender.window.ssthresh),
+            (5.0, 5.0)
+        );
+        // pipe: 12 outstanding, 3 known to have arrived, 0 lost and sent again, 2 not yet lost by RFC 6675
+        assert!(bench.ack(0, 5, 0).is_empty());
+        let mut resent = Vec::new();
+        for sack in 6..12 {
+            resent.extend(bench.ack(0, sack, 0));
+        }
+        assert!(resent.contains(&-2), "{resent:?}");
+        assert_eq!(resent.iter().filter(|&&segment| segment < 0).count(), 1);
+        bench.ack(2, NONE, 0);
+        bench.ack(12, NONE, 0);
+        assert_eq!(bench.sender.state, State::Open);
+        assert_eq!(bench.sender.window.cwnd, 5.0);
+        assert_eq!(bench.sender.counters.fast_recoveries, 1);
+        assert_eq!(bench.sender.counters.timeouts, 0);
+    }
+
+    /// RFC 6582: a partial ACK repairs the next hole and stays in recovery; RFC 5681's Reno leaves it.
+    #[test]
+    fn partial_acknowledgements() {
+        for (recovery, stays) in [(Recovery::NewReno, true), (Recovery::Reno, false)] {
+            let mut bench = Bench::new(recovery, 10.0);
+            bench.now = 200 * MS;
+            bench.sent();
+            for _ in 0..3 {
+                bench.ack(0, NONE, 0);
+            }
+            assert_eq!(bench.sender.state, State::Recovery);
+            assert_eq!(
+                (bench.sender.window.ssthresh, bench.sender.window.cwnd),
+                (5.0, 8.0)
+            );
+            for _ in 0..5 {
+                bench.ack(0, NONE, 0);
+            }
+            let sent = bench.ack(4, NONE, 0);
+            assert_eq!(bench.sender.state == State::Recovery, stays, "{recovery:?}");
+            assert_eq!(sent.first() == Some(&-4), stays, "{recovery:?} {sent:?}");
+            bench.ack(bench.sender.high, NONE, 0);
+            assert_eq!(bench.sender.state, State::Open);
+        }
+    }
+
+    #[test]
+    fn tahoe_goes_back_and_starts_slowly() {
+        let mut bench = Bench::new(Recovery::Tahoe, 10.0);
+        bench.now = 200 * MS;
+        bench.sent();
+        bench.ack(0, NONE, 0);
+        bench.ack(0, NONE, 0);
+        assert_eq!(bench.ack(0, NONE, 0), [0]);
+        assert_eq!(
+            (bench.sender.window.cwnd, bench.sender.window.ssthresh),
+            (1.0, 5.0)
+        );
+        assert_eq!(bench.ack(10, NONE, 0).len(), 2);
+    }
+
+    /// RFC 6298: first samples (2.2, 2.3), the floor, doubling (5.5), restart by an ACK of new data.
+    #[test]
+    fn retransmission_timer() {
+        let mut bench = Bench::new(Recovery::Sack, 4.0);
+        bench.now = 1000 * MS;
+        bench.sent();
+        assert_eq!(bench.sender.deadline, 2000 * MS);
+        bench.ack(1, NONE, 0); // 100 ms
+        assert_eq!(
+            (bench.sender.srtt, bench.sender.rttvar),
+            (100 * MS, 50 * MS)
+        );
+        assert_eq!(bench.sender.deadline, bench.now + 300 * MS);
+        for cum in 2..40 {
+            bench.ack(cum, NONE, 0);
+        }
+        assert_eq!(bench.sender.timeout(&bench.config), 200 * MS);
+        let cwnd = bench.sender.window.cwnd;
+        for doubling in 0..4 {
+            bench.now = bench.sender.deadline;
+            bench.sender.on_timeout(bench.now, &bench.config);
+            assert_eq!(bench.sent().len(), 1);
+            assert_eq!(bench.sender.deadline, bench.now + (400 << doubling) * MS);
+            assert_eq!(bench.sender.window.cwnd, 1.0);
+            // RFC 5681, section 3.1: ssthresh is not reduced again by the same segment
+            assert_eq!(bench.sender.window.ssthresh, (cwnd / 2.0).max(2.0));
+        }
+        bench.ack(41, NONE, 0);
+        assert_eq!(bench.sender.timeout(&bench.config), 200 * MS);
+    }
+
+    /// After a timeout only what is missing is sent again (RFC 6675, section 5.1).
+    #[test]
+    fn a_timeout_keeps_the_scoreboard() {
+        let mut bench = Bench::new(Recovery::Sack, 6.0);
+        bench.now = 200 * MS;
+        bench.sent();
+        bench.ack(0, 2, 0);
+        bench.ack(0, 4, 0);
+        bench.now = bench.sender.deadline;
+        bench.sender.on_timeout(bench.now, &bench.config);
+        assert_eq!(bench.sent(), [0]);
+        assert_eq!(bench.ack(1, NONE, 0), [-1, -3]);
+        // 6 and 7 were sent by limited transmit; the timeout has lost them too
+        assert_eq!(bench.ack(3, NONE, 0), [-5, -6]);
+        assert_eq!(bench.sender.counters.fast_recoveries, 0);
+    }
+
+    /// RFC 3168, section 6.1.2: one reduction a window, and CWR on the next new segment.
+    #[test]
+    fn congestion_is_answered_once_a_window() {
+        let mut bench = Bench::new(Recovery::Sack, 10.0);
+        bench.now = 200 * MS;
+        bench.sent();
+        bench.ack(1, NONE, Flags::ECE);
+        assert_eq!(bench.sender.window.cwnd, 5.0);
+        for cum in 2..10 {
+            bench.ack(cum, NONE, Flags::ECE);
+        }
+        assert_eq!(bench.sender.counters.ecn_reductions, 1);
+        bench.ack(11, NONE, Flags::ECE);
+        assert_eq!(bench.sender.counters.ecn_reductions, 2);
+    }
+
+    #[test]
+    fn the_receivers_window_holds() {
+        let mut bench = Bench::new(Recovery::Sack, 10.0);
+        bench.now = 200 * MS;
+        bench.config.max_window = 4;
+        assert_eq!(bench.sent(), [0, 1, 2, 3]);
+        assert_eq!(bench.ack(1, NONE, 0), [4]);
+        for cum in 2..50 {
+            bench.ack(cum, NONE, 0);
+        }
+        // a window that is not used does not grow (RFC 7661)
+        assert!(
+            bench.sender.window.cwnd <= 10.0,
+            "{}",
+            bench.sender.window.cwnd
+        );
     }
 }

@@ -24,7 +24,7 @@ fn speed(c: &mut Criterion) {
         let x = equilibrium(&system, &tcp_start(policy, &p), &p).unwrap();
         let linear = Linear::of(&system, &x, &p);
         c.bench_function(&format!("verdict by argument principle, {name}"), |b| {
-            b.iter(|| is_stable(black_box(&linear)).unwrap())
+            b.iter(|| is_stable(black_box(&linear)).unwrap());
         });
         c.bench_function(
             &format!("equilibrium, linearisation and verdict, {name}"),

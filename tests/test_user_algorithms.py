@@ -3,6 +3,10 @@
 import functools
 import json
 import math
+import os
+import signal
+import threading
+import time
 from typing import Any, ClassVar
 
 import pytest
@@ -172,8 +176,8 @@ class Timer:
 def test_timers_and_traces_of_an_aqm() -> None:
     result = ac.run(scenario(queue={"aqm": Timer}), trace_links=True)
     ticks = 100 * result.traces["link_probability"].sel(link="bottleneck")
-    for time in (0.4, 1.2, 3.7, 5.9):
-        assert float(ticks.sel(time=time, method="nearest")) == pytest.approx(time // 0.5)
+    for moment in (0.4, 1.2, 3.7, 5.9):
+        assert float(ticks.sel(time=moment, method="nearest")) == pytest.approx(moment // 0.5)
 
 
 class AtDequeue(Coin):
@@ -224,6 +228,21 @@ def test_exception_stops_the_run(wrong: dict[str, Any], count: int) -> None:
     assert isinstance(caught.value.__cause__, LookupError)
     assert str(caught.value.__cause__) == "no idea"
     assert caught.value.__cause__.__traceback__ is not None
+
+
+@pytest.mark.parametrize("congestion", ["reno", Reno], ids=["engine alone", "Python in the engine"])
+@pytest.mark.parametrize("count", [1, 3])
+def test_ctrl_c(congestion: Any, count: int) -> None:
+    endless = scenario(congestion).with_({"scenario.duration": "1000000 s"})
+    timer = threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    begin = time.monotonic()
+    with pytest.raises(ac.Interrupted, match="of simulated time") as caught:
+        ac.replicate(endless, count, threads=2)
+    assert time.monotonic() - begin < 5
+    assert len(caught.value.times) == count
+    assert max(caught.value.times) > 0
+    assert caught.value.finished == 0
 
 
 class NoMethods: ...

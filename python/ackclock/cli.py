@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from . import _core
 from .errors import AckclockError, Interrupted, ScenarioError
-from .files import whole_file
+from .files import whole_file, writing
 from .scenario import Scenario, load
 from .simulate import FlowTraces, Progress, list_algorithms, replicate, run, schema
 
@@ -178,11 +178,14 @@ def _run(options: argparse.Namespace) -> None:
         report = _output(outputs, options.report)
         results = [_simulate(scenario, options) for _, scenario in variants]
         if traces:
-            _write_traces(traces, labels, results)
+            with writing(options.traces):
+                _write_traces(traces, labels, results)
         if report:
             from . import report as reports
 
-            reports.write(report, _shown(results), " · ".join(dict.fromkeys(scenario.name for _, scenario in loaded)))
+            title = " · ".join(dict.fromkeys(scenario.name for _, scenario in loaded))
+            with writing(options.report):
+                reports.write(report, _shown(results), title)
         _print(options, labels, results)
         sys.stdout.flush()
     if not options.json:

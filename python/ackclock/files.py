@@ -39,6 +39,17 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Make errors of what is written inside name `path`, whatever the library that writes calls it."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from error
+
+
+@contextmanager
 def whole_directory(path: str | os.PathLike[str], marker: str) -> Iterator[Path]:
     """
     Give a temporary directory beside `path`, renamed to it if all goes well and removed if not.

@@ -46,6 +46,7 @@ pub struct MeanField {
     sample: Sampling,
     balance: Balance,
     snapshots: Vec<Snapshot>,
+    notes: Vec<String>,
     failed: Option<Error>,
 }
 
@@ -273,10 +274,21 @@ impl MeanField {
             },
             balance: Balance::default(),
             snapshots: Vec::new(),
+            notes: Vec::new(),
             failed: None,
             model,
             options,
         })
+    }
+
+    pub(crate) fn set_notes(&mut self, notes: Vec<String>) {
+        self.notes = notes;
+    }
+
+    /// What the user should know of how the model represents the scenario.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Simulated time, s.
@@ -763,6 +775,7 @@ impl MeanField {
                 let c = state.measured;
                 ClassSummary {
                     name: state.class.name.clone(),
+                    origin: state.class.origin,
                     rtt: state.class.rtt,
                     flows: c.flows / m.steps,
                     window_mean: c.flight / c.flows,
@@ -772,7 +785,7 @@ impl MeanField {
                 }
             })
             .collect();
-        let mut notes = Vec::new();
+        let mut notes = self.notes;
         if self.balance.debt_steps > 0 {
             notes.push(format!(
                 "windows shrank below what was in flight in {} steps (debt of at most {:.3} packets): nothing was sent until it was paid",

@@ -8,6 +8,7 @@ mod law;
 mod model;
 mod monte_carlo;
 mod outcome;
+mod scenario;
 mod stationary;
 
 pub use engine::MeanField;
@@ -19,4 +20,5 @@ pub use model::{
 };
 pub use monte_carlo::{Estimate, Users, simulate_users};
 pub use outcome::{Balance, ClassSummary, ClassTrace, LinkSummary, Outcome, Snapshot, Traces};
+pub use scenario::RegisteredTcp;
 pub use stationary::{RenoStationary, SQUARE_ROOT_LAW, Stationary};

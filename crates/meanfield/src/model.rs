@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use ackclock_algorithms::aqm::Spacing;
 use ackclock_algorithms::fluid::{AqmInput, Averaging};
 use ackclock_algorithms::registry::AqmLaw;
 
@@ -40,15 +41,38 @@ impl QueueLaw for DropTail {
     }
 }
 
-/// A registered AQM, whose probability may be multiplied.
-///
-/// The factor stands for rules that space drops out: RED's `uniform` drops twice, its `uniform-wait` two thirds of the nominal probability.
+/// A registered AQM.
 #[derive(Clone, Copy, Debug)]
 pub struct RegisteredAqm {
     /// The law.
     pub law: AqmLaw,
-    /// Effective over nominal probability.
-    pub factor: f64,
+    /// How drops at the law's probability are spaced: RED's rules `uniform` and `uniform-wait` drop more, or fewer, than one in `1 / p` packets.
+    pub spacing: Spacing,
+    /// Size of a packet over the mean packet of an AQM that counts bytes; 1 for one that counts packets.
+    pub relative_size: f64,
+}
+
+impl RegisteredAqm {
+    fn input(&self, input: &AqmInput) -> AqmInput {
+        AqmInput {
+            queue: input.queue * self.relative_size,
+            limit: input.limit * self.relative_size,
+            ..*input
+        }
+    }
+}
+
+/// Long-run fraction of packets that are dropped at initial probability `p`.
+fn spaced(spacing: Spacing, p: f64) -> f64 {
+    if p >= 1.0 {
+        return 1.0;
+    }
+    match spacing {
+        Spacing::Bernoulli => p,
+        // one drop in (1 + 1/p) / 2 packets, in (1 + 3/p) / 2 packets
+        Spacing::Uniform => 2.0 * p / (1.0 + p),
+        Spacing::UniformWait => 2.0 * p / (3.0 + p),
+    }
 }
 
 impl QueueLaw for RegisteredAqm {
@@ -56,11 +80,17 @@ impl QueueLaw for RegisteredAqm {
         self.law.states()
     }
     fn derivative(&self, input: &AqmInput, state: &[f64], rate: &mut [f64]) {
-        self.law.derivative(input, state, rate);
+        self.law.derivative(&self.input(input), state, rate);
     }
     fn probability(&self, input: &AqmInput, state: &[f64]) -> f64 {
-        let piece = self.law.piece(input, state);
-        (self.factor * self.law.probability(input, state, piece)).clamp(0.0, 1.0)
+        // the engine itself drops what a full queue cannot take
+        if let AqmLaw::DropTail(_) = self.law {
+            return 0.0;
+        }
+        let input = self.input(input);
+        let piece = self.law.piece(&input, state);
+        let nominal = self.law.probability(&input, state, piece) * self.relative_size;
+        spaced(self.spacing, nominal.clamp(0.0, 1.0))
     }
     fn with(&self, name: &str, value: f64) -> Result<Arc<dyn QueueLaw>, Error> {
         let mut changed = *self;
@@ -100,6 +130,8 @@ pub struct Class {
     pub w_max: f64,
     /// Whether its packets can be marked instead of dropped (ECN).
     pub ecn: bool,
+    /// Index of the class of the scenario that it represents or is a part of.
+    pub origin: usize,
 }
 
 /// Packets that arrive at a constant rate whatever happens to them.
@@ -206,7 +238,9 @@ pub struct Options {
     pub cells_per_packet: f64,
     /// Steps per smallest base round-trip time. The error falls with the square, apart from the instants at which the queue fills or empties.
     pub steps_per_rtt: f64,
-    /// Interval of traces, s; `None`: no traces.
+    /// Whether RED's drop spacing counts: its mean rate instead of the nominal probability. Used when a scenario is read.
+    pub effective_spacing: bool,
+    /// Interval of traces, s; `None`: no traces (from a scenario: its own interval).
     pub sample: Option<f64>,
     /// Interval of snapshots of the density, s; `None`: no snapshots.
     pub snapshot: Option<f64>,
@@ -220,6 +254,7 @@ impl Default for Options {
             hazard: Hazard::PerPacket,
             cells_per_packet: 4.0,
             steps_per_rtt: 200.0,
+            effective_spacing: true,
             sample: None,
             snapshot: None,
             bins: 128,

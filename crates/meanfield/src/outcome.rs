@@ -55,6 +55,8 @@ pub struct LinkSummary {
 pub struct ClassSummary {
     /// Its name.
     pub name: String,
+    /// Index of the class of the scenario that it represents or is a part of.
+    pub origin: usize,
     /// Base round-trip time at the end, s.
     pub rtt: f64,
     /// Active flows: time average.

@@ -50,6 +50,7 @@ fn figure_7(flows: f64, aqm: Arc<dyn QueueLaw>, duration: f64) -> Model {
             rtt: 0.01,
             w_max: 64.0,
             ecn: false,
+            origin: 0,
         }],
         unresponsive: Vec::new(),
         events: vec![Event {

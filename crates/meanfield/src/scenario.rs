@@ -1,0 +1,718 @@
+//! From a scenario to the engine's plain inputs: what it means, what is approximated (with a note), what is refused (by name).
+
+use std::sync::Arc;
+
+use ackclock_algorithms::aqm::{LinkView, Spacing};
+use ackclock_algorithms::fluid::{Averaging, Path};
+use ackclock_algorithms::registry::{AqmSpec, TcpLaw};
+use ackclock_algorithms::{Time, Value};
+use ackclock_scenario::{
+    Capacity, Distribution, End, FlowClass, LinkId, Scenario, Setting, Traffic,
+};
+
+use crate::engine::MeanField;
+use crate::error::Error;
+use crate::law::WindowLaw;
+use crate::model::{Action, Bottleneck, Class, Event, Model, Options, RegisteredAqm, Unresponsive};
+
+/// Flows of a class with different round trips are put into so many groups.
+const GROUPS: usize = 8;
+/// Cells of a window grid where the largest window is large beside the share of a flow.
+const CELLS: f64 = 1024.0;
+/// Flows from which the mean-field limit is accurate with drop-tail, and with an AQM (Reynier 2006, sections 2 and 5).
+const ENOUGH: (f64, f64) = (10.0, 25.0);
+
+/// A registered congestion control, as a law of its window.
+#[derive(Clone, Copy, Debug)]
+pub struct RegisteredTcp {
+    law: TcpLaw,
+    path: Path,
+    /// Reno-like below this window, packets.
+    small_below: f64,
+    floor: f64,
+    halving: Option<f64>,
+}
+
+impl RegisteredTcp {
+    /// The law on a path. Small windows follow the sender's real behaviour where its smooth law leaves it out.
+    #[must_use]
+    pub fn new(law: TcpLaw, path: Path) -> Self {
+        let mut new = Self {
+            law,
+            path,
+            small_below: law.small_below(&path),
+            floor: 0.0,
+            halving: None,
+        };
+        // a growth per round trip in proportion to the window never leaves zero
+        if 1e-6 * new.increase(1e-6) < 1e-3 {
+            new.floor = 1.0;
+        }
+        let increase = new.increase(1.0);
+        let halves = |w: f64| {
+            new.decrease(w) == 0.5 * w && (w * new.increase(w) - increase).abs() <= 1e-15 * increase
+        };
+        if new.floor == 0.0 && (-8..=20).all(|i| halves(libm::ldexp(1.1, i))) {
+            new.halving = Some(increase);
+        }
+        new
+    }
+
+    /// Whether the growth depends on the round-trip time; it is then taken at the base round trip.
+    fn depends_on_path(&self) -> bool {
+        let longer = Path::fixed(2.0 * self.path.rtt);
+        [2.0, 20.0, 200.0]
+            .iter()
+            .any(|&w| self.law.increase(w, &self.path) != self.law.increase(w, &longer))
+    }
+}
+
+impl WindowLaw for RegisteredTcp {
+    fn increase(&self, window: f64) -> f64 {
+        if window < self.small_below {
+            self.law.small_window(window).0
+        } else {
+            self.law.increase(window, &self.path)
+        }
+    }
+    fn decrease(&self, window: f64) -> f64 {
+        if window < self.small_below {
+            self.law.small_window(window).1
+        } else {
+            self.law.decrease(window)
+        }
+    }
+    fn halving_increase(&self) -> Option<f64> {
+        self.halving
+    }
+    fn floor(&self) -> f64 {
+        self.floor
+    }
+}
+
+impl MeanField {
+    /// Prepares a run of a scenario. Traces are sampled at the scenario's interval unless the options give one.
+    ///
+    /// # Errors
+    /// Names what the scenario holds that a window distribution at one shared queue cannot represent, or what is out of range.
+    pub fn new(scenario: &Scenario, mut options: Options) -> Result<Self, Error> {
+        let mut reader = Reader::new(scenario)?;
+        let model = reader.model(&mut options)?;
+        let duration = model.duration;
+        options.sample = options.sample.or_else(|| {
+            Some(
+                scenario
+                    .sample
+                    .map_or((duration / 1000.0).max(1e-3), Time::seconds),
+            )
+        });
+        let mut engine = Self::from_model(model, options)?;
+        engine.set_notes(reader.notes);
+        Ok(engine)
+    }
+}
+
+/// A group of flows of one class that have one round trip.
+#[derive(Clone, Debug)]
+struct Group {
+    /// Index in the scenario.
+    class: usize,
+    /// Which flows of the class: from the first quantile to the second.
+    part: (f64, f64),
+    rtt: f64,
+}
+
+struct Reader<'a> {
+    scenario: &'a Scenario,
+    link: LinkId,
+    packet_size: f64,
+    groups: Vec<Group>,
+    /// For each unresponsive traffic its class in the scenario.
+    traffic: Vec<usize>,
+    notes: Vec<String>,
+}
+
+fn unsupported<T>(what: impl Into<String>) -> Result<T, Error> {
+    Err(Error::Unsupported(what.into()))
+}
+
+impl<'a> Reader<'a> {
+    fn new(scenario: &'a Scenario) -> Result<Self, Error> {
+        let mut notes = Vec::new();
+        let links = &scenario.links;
+        // the one link whose queue holds data
+        let mut crossed: Option<LinkId> = None;
+        for class in &scenario.flows {
+            if let [first, second, ..] = class.path[..] {
+                return unsupported(format!(
+                    "flows `{}`: their path crosses the queues of `{}` and `{}`, and this engine has one queue",
+                    class.name, links[first].name, links[second].name
+                ));
+            }
+            let link = class.path[0];
+            if let Some(other) = crossed
+                && other != link
+            {
+                return unsupported(format!(
+                    "two bottlenecks, `{}` and `{}`: this engine has one queue, which all flows share",
+                    links[other].name, links[link].name
+                ));
+            }
+            crossed = Some(link);
+        }
+        let Some(link) = crossed else {
+            return unsupported("a scenario without flows");
+        };
+        for class in &scenario.flows {
+            if let Some(reverse) = &class.reverse_path {
+                if reverse.contains(&link) {
+                    return unsupported(format!(
+                        "flows `{}`: their ACKs share the queue of `{}` with data",
+                        class.name, links[link].name
+                    ));
+                }
+                notes.push(format!(
+                    "flows `{}`: ACKs return without queueing",
+                    class.name
+                ));
+            }
+        }
+        let mut tcp = scenario.flows.iter().filter(|class| class.traffic.is_tcp());
+        let packet_size = tcp.next().unwrap_or(&scenario.flows[0]).packet_size;
+        if let Some(other) = tcp.find(|class| class.packet_size != packet_size) {
+            return unsupported(format!(
+                "flows `{}`: packets of {} B beside packets of {packet_size} B; all TCP packets must have one size",
+                other.name, other.packet_size
+            ));
+        }
+        let mut reader = Self {
+            scenario,
+            link,
+            packet_size: f64::from(packet_size),
+            groups: Vec::new(),
+            traffic: Vec::new(),
+            notes,
+        };
+        for (class, flows) in scenario.flows.iter().enumerate() {
+            if flows.traffic.is_tcp() {
+                let groups = reader.groups_of(
+                    class,
+                    &flows.rtt,
+                    flows.count.max(scenario.max_count(class)),
+                );
+                reader.groups.extend(groups);
+            } else {
+                reader.traffic.push(class);
+            }
+        }
+        Ok(reader)
+    }
+
+    /// Groups of one round trip each.
+    fn groups_of(&mut self, class: usize, rtt: &Distribution, count: u32) -> Vec<Group> {
+        let values = quantiles(rtt, count as usize);
+        let mut distinct = values.clone();
+        distinct.sort_by(f64::total_cmp);
+        distinct.dedup();
+        if distinct.len() <= GROUPS {
+            let mut start = 0.0;
+            return distinct
+                .into_iter()
+                .map(|rtt| {
+                    let share = values.iter().filter(|value| **value == rtt).count() as f64
+                        / values.len() as f64;
+                    let part = (start, start + share);
+                    start = part.1;
+                    Group { class, part, rtt }
+                })
+                .collect();
+        }
+        self.notes.push(format!(
+            "flows `{}`: their round trips are represented by {GROUPS} groups of equal size",
+            self.scenario.flows[class].name
+        ));
+        let mut sorted = values;
+        sorted.sort_by(f64::total_cmp);
+        let edge = |group: usize| group * sorted.len() / GROUPS;
+        (0..GROUPS)
+            .map(|group| {
+                let members = &sorted[edge(group)..edge(group + 1)];
+                let n = sorted.len() as f64;
+                Group {
+                    class,
+                    part: (edge(group) as f64 / n, edge(group + 1) as f64 / n),
+                    rtt: members.iter().sum::<f64>() / members.len() as f64,
+                }
+            })
+            .collect()
+    }
+
+    fn model(&mut self, options: &mut Options) -> Result<Model, Error> {
+        let scenario = self.scenario;
+        let duration = match scenario.end {
+            End::At(time) => time.seconds(),
+            End::UntilDone => {
+                return unsupported("`duration = \"until done\"`: its flows never end");
+            }
+        };
+        let bottleneck = self.bottleneck(options)?;
+        let flows: f64 = self
+            .groups
+            .iter()
+            .map(|group| self.size(group, self.scenario.max_count(group.class)))
+            .sum();
+        let drop_tail = matches!(scenario.links[self.link].aqm, AqmSpec::DropTail(_));
+        let enough = if drop_tail { ENOUGH.0 } else { ENOUGH.1 };
+        if flows < enough {
+            self.notes.push(format!(
+                "{flows} flows: the mean-field limit is accurate from about {enough} flows on with {}",
+                if drop_tail { "drop-tail" } else { "an AQM" }
+            ));
+        }
+        let classes = self
+            .groups
+            .clone()
+            .iter()
+            .map(|group| self.class(group, &bottleneck, flows))
+            .collect::<Result<Vec<_>, Error>>()?;
+        self.notes.dedup();
+        let largest = classes.iter().map(|class| class.w_max).fold(1.0, f64::max);
+        options.cells_per_packet = options.cells_per_packet.min(CELLS / largest);
+        let unresponsive = self
+            .traffic
+            .clone()
+            .into_iter()
+            .map(|class| self.unresponsive(class))
+            .collect::<Result<Vec<_>, Error>>()?;
+        let events = self.events()?;
+        let measure = scenario.measure.map_or((0.0, duration), |(from, to)| {
+            (from.seconds(), to.seconds().min(duration))
+        });
+        Ok(Model {
+            bottleneck,
+            classes,
+            unresponsive,
+            events,
+            duration,
+            measure,
+        })
+    }
+
+    /// Flows of a group when its class has `count`.
+    fn size(&self, group: &Group, count: u32) -> f64 {
+        (group.part.1 - group.part.0) * f64::from(count)
+    }
+
+    fn packets(&self, capacity: Capacity) -> f64 {
+        match capacity {
+            Capacity::Packets(packets) => f64::from(packets),
+            Capacity::Bytes(bytes) => bytes as f64 / self.packet_size,
+            Capacity::Unlimited => f64::INFINITY,
+        }
+    }
+
+    fn bottleneck(&mut self, options: &Options) -> Result<Bottleneck, Error> {
+        let link = &self.scenario.links[self.link];
+        let buffer = self.packets(link.capacity);
+        let view = LinkView {
+            rate: link.rate,
+            delay: link.delay.seconds(),
+            capacity_packets: buffer,
+        };
+        let Some(law) = link.aqm.fluid(&view) else {
+            return unsupported(format!(
+                "the queue of `{}`: `{}` has no fluid law",
+                link.name,
+                link.aqm.kind()
+            ));
+        };
+        if let Some(approximation) = link.aqm.meta().and_then(|meta| meta.approximation) {
+            self.notes
+                .push(format!("{}: {approximation}", link.aqm.kind()));
+        }
+        let values = link.aqm.values();
+        let value = |name: &str| {
+            values
+                .iter()
+                .find(|(key, _)| *key == name)
+                .map(|(_, value)| value)
+        };
+        // in byte mode thresholds are in mean packets, and the probability of a packet goes with its size
+        let mut relative_size = 1.0;
+        if let (Some(Value::Word(mode)), Some(Value::Number(mean))) =
+            (value("mode"), value("mean_packet"))
+            && mode == "bytes"
+        {
+            relative_size = self.packet_size / mean;
+        }
+        let spacing = match &link.aqm {
+            AqmSpec::Red(params) if options.effective_spacing => params.spacing,
+            _ => Spacing::Bernoulli,
+        };
+        if spacing != Spacing::Bernoulli {
+            self.notes.push(format!(
+                "{}: drops at p are counted at the mean rate of their spacing, about {:.2} p",
+                link.aqm.kind(),
+                spacing.rate_factor()
+            ));
+        }
+        let marks = matches!(value("ecn"), Some(Value::Flag(true)));
+        if marks && value("mark_ceiling").is_some() {
+            self.notes.push(format!(
+                "{}: ECN packets are marked at any probability, without a ceiling",
+                link.aqm.kind()
+            ));
+        }
+        Ok(Bottleneck {
+            rate: link.rate / (8.0 * self.packet_size),
+            buffer,
+            aqm: Arc::new(RegisteredAqm {
+                law,
+                spacing,
+                relative_size,
+            }),
+            marks,
+            averaging: Averaging::Exponential,
+        })
+    }
+
+    fn class(
+        &mut self,
+        group: &Group,
+        bottleneck: &Bottleneck,
+        flows: f64,
+    ) -> Result<Class, Error> {
+        let FlowClass {
+            name,
+            tcp,
+            access_rate,
+            traffic,
+            ..
+        } = &self.scenario.flows[group.class];
+        match traffic {
+            Traffic::Bulk => {}
+            Traffic::Transfer { .. } => {
+                return unsupported(format!("flows `{name}`: finite transfers"));
+            }
+            Traffic::AppLimited { .. } => {
+                return unsupported(format!(
+                    "flows `{name}`: senders limited by their application"
+                ));
+            }
+            _ => return unsupported(format!("flows `{name}`: this kind of traffic")),
+        }
+        let congestion = &tcp.congestion;
+        let Some(law) = congestion.fluid() else {
+            return unsupported(format!(
+                "flows `{name}`: `{}` has no law i(w), d(w) of its window",
+                congestion.kind()
+            ));
+        };
+        let law = RegisteredTcp::new(law, Path::fixed(group.rtt));
+        let mut note = |text: String| self.notes.push(format!("flows `{name}`: {text}"));
+        if let Some(approximation) = congestion.meta().and_then(|meta| meta.approximation) {
+            note(format!("{}: {approximation}", congestion.kind()));
+        }
+        if law.depends_on_path() {
+            note(format!(
+                "the growth of {} is taken at the base round-trip time",
+                congestion.kind()
+            ));
+        }
+        if tcp.delayed_ack {
+            note("delayed ACKs are taken as one per packet".to_owned());
+        }
+        if tcp.initial_ssthresh > tcp.initial_window {
+            note(format!(
+                "there is no slow start: flows begin in congestion avoidance at {} packets",
+                tcp.initial_window
+            ));
+        }
+        // windows beyond what fills link and buffer alone never matter; many flows share, and a window sixteen times the share is out of reach
+        let buffer = if bottleneck.buffer.is_finite() {
+            bottleneck.buffer
+        } else {
+            bottleneck.rate * group.rtt
+        };
+        let all = bottleneck.rate * group.rtt + buffer;
+        let reach = all.min((16.0 * all / flows.max(1.0)).max(64.0)).max(8.0);
+        let w_max = tcp.max_window.map_or(reach, f64::from).max(law.floor + 1.0);
+        if let Some(rate) = access_rate {
+            let packets = rate / (8.0 * self.packet_size);
+            if w_max / group.rtt > packets {
+                note(format!(
+                    "access links of {packets:.0} packets/s do not limit it here"
+                ));
+            }
+        }
+        let single = group.part == (0.0, 1.0);
+        Ok(Class {
+            name: if single {
+                name.clone()
+            } else {
+                format!("{name} ({:.3} ms)", group.rtt * 1e3)
+            },
+            law: Arc::new(law),
+            rtt: group.rtt,
+            w_max,
+            ecn: tcp.ecn,
+            origin: group.class,
+        })
+    }
+
+    fn unresponsive(&mut self, class: usize) -> Result<Unresponsive, Error> {
+        let FlowClass { name, traffic, .. } = &self.scenario.flows[class];
+        let rate = match *traffic {
+            Traffic::Cbr { rate } => rate,
+            Traffic::OnOff { rate, on, off } => {
+                self.notes.push(format!(
+                    "flows `{name}`: on-off sources are represented by their mean rate"
+                ));
+                rate * on / (on + off)
+            }
+            Traffic::Poisson { rate, .. } => {
+                self.notes.push(format!(
+                    "flows `{name}`: Poisson arrivals are represented by their mean rate"
+                ));
+                rate
+            }
+            _ => return unsupported(format!("flows `{name}`: this kind of traffic")),
+        };
+        Ok(Unresponsive {
+            name: name.clone(),
+            rate: rate / (8.0 * self.packet_size),
+        })
+    }
+
+    fn events(&mut self) -> Result<Vec<Event>, Error> {
+        let mut events = Vec::new();
+        for index in 0..self.groups.len() {
+            let group = self.groups[index].clone();
+            let FlowClass {
+                count,
+                start,
+                stop,
+                tcp,
+                ..
+            } = &self.scenario.flows[group.class];
+            let size = self.size(&group, *count);
+            // flows of a group start at quantiles of their own
+            let starts = quantiles(start, libm::ceil(size).max(1.0) as usize);
+            for at in &starts {
+                let flows = size / starts.len() as f64;
+                events.push(Event {
+                    at: *at,
+                    what: Action::Start {
+                        class: index,
+                        flows,
+                        window: tcp.initial_window,
+                    },
+                });
+            }
+            if let Some(stop) = stop {
+                events.push(Event {
+                    at: stop.seconds(),
+                    what: Action::Stop {
+                        class: index,
+                        flows: f64::INFINITY,
+                    },
+                });
+            }
+        }
+        for (index, &class) in self.traffic.iter().enumerate() {
+            let FlowClass {
+                count, start, stop, ..
+            } = &self.scenario.flows[class];
+            for at in quantiles(start, *count as usize) {
+                events.push(Event {
+                    at,
+                    what: Action::Sources {
+                        traffic: index,
+                        change: 1.0,
+                    },
+                });
+            }
+            if let Some(stop) = stop {
+                events.push(Event {
+                    at: stop.seconds(),
+                    what: Action::Sources {
+                        traffic: index,
+                        change: f64::NEG_INFINITY,
+                    },
+                });
+            }
+        }
+        self.changes(&mut events)?;
+        Ok(events)
+    }
+
+    fn changes(&mut self, events: &mut Vec<Event>) -> Result<(), Error> {
+        let scenario = self.scenario;
+        let mut counts: Vec<u32> = scenario.flows.iter().map(|class| class.count).collect();
+        let mut delays: Vec<f64> = scenario
+            .links
+            .iter()
+            .map(|link| link.delay.seconds())
+            .collect();
+        let mut round_trips: Vec<f64> = self.groups.iter().map(|group| group.rtt).collect();
+        for change in &scenario.changes {
+            let at = change.at.seconds();
+            let mut push = |what: Action| events.push(Event { at, what });
+            match &change.set {
+                Setting::LinkRate(link, rate) if *link == self.link => {
+                    push(Action::Rate(rate / (8.0 * self.packet_size)))
+                }
+                Setting::LinkCapacity(link, capacity) if *link == self.link => {
+                    push(Action::Buffer(self.packets(*capacity)))
+                }
+                Setting::AqmParameter(link, name, value) if *link == self.link => {
+                    push(Action::Aqm {
+                        name: name.clone(),
+                        value: *value,
+                    })
+                }
+                // another link carries ACKs alone, which do not queue here
+                Setting::LinkRate(..) | Setting::LinkCapacity(..) | Setting::AqmParameter(..) => {}
+                Setting::LinkDelay(link, delay) => {
+                    let difference = delay.seconds() - delays[*link];
+                    delays[*link] = delay.seconds();
+                    for (index, group) in self.groups.iter().enumerate() {
+                        let class = &scenario.flows[group.class];
+                        let reverse = class.reverse_path.iter().flatten();
+                        let crossings = class
+                            .path
+                            .iter()
+                            .chain(reverse)
+                            .filter(|crossed| *crossed == link)
+                            .count();
+                        if crossings > 0 {
+                            round_trips[index] += difference * crossings as f64;
+                            push(Action::Rtt {
+                                class: index,
+                                rtt: round_trips[index],
+                            });
+                        }
+                    }
+                }
+                Setting::Rtt(class, rtt) => {
+                    let mut values = quantiles(rtt, 1000);
+                    values.sort_by(f64::total_cmp);
+                    for (index, group) in self
+                        .groups
+                        .iter()
+                        .enumerate()
+                        .filter(|(_, group)| group.class == *class)
+                    {
+                        let middle = 0.5 * (group.part.0 + group.part.1) * values.len() as f64;
+                        round_trips[index] = values[(middle as usize).min(values.len() - 1)];
+                        push(Action::Rtt {
+                            class: index,
+                            rtt: round_trips[index],
+                        });
+                    }
+                }
+                Setting::Count(class, count) => {
+                    let (before, after) = (counts[*class], *count);
+                    counts[*class] = after;
+                    let window = scenario.flows[*class].tcp.initial_window;
+                    for (index, group) in self
+                        .groups
+                        .iter()
+                        .enumerate()
+                        .filter(|(_, group)| group.class == *class)
+                    {
+                        let flows = self.size(group, after.abs_diff(before));
+                        push(if after > before {
+                            Action::Start {
+                                class: index,
+                                flows,
+                                window,
+                            }
+                        } else {
+                            Action::Stop {
+                                class: index,
+                                flows,
+                            }
+                        });
+                    }
+                    if let Some(traffic) = self.traffic.iter().position(|other| other == class) {
+                        push(Action::Sources {
+                            traffic,
+                            change: f64::from(after) - f64::from(before),
+                        });
+                    }
+                }
+                Setting::TrafficRate(class, rate) => {
+                    if let Some(traffic) = self.traffic.iter().position(|other| other == class) {
+                        push(Action::SourceRate {
+                            traffic,
+                            rate: rate / (8.0 * self.packet_size),
+                        });
+                    }
+                }
+                Setting::MaxWindow(class, window) => {
+                    for (index, _) in self
+                        .groups
+                        .iter()
+                        .enumerate()
+                        .filter(|(_, group)| group.class == *class)
+                    {
+                        push(Action::MaxWindow {
+                            class: index,
+                            w_max: f64::from(*window),
+                        });
+                    }
+                }
+                Setting::AccessRate(class, _) => {
+                    self.notes.push(format!(
+                        "flows `{}`: a change of access rate has no effect here",
+                        scenario.flows[*class].name
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `count` values in the middle of equal parts of a distribution, rising; a list gives its own values.
+fn quantiles(distribution: &Distribution, count: usize) -> Vec<f64> {
+    let count = count.max(1);
+    let spread = |quantile: &dyn Fn(f64) -> f64| {
+        (0..count)
+            .map(|i| quantile((i as f64 + 0.5) / count as f64))
+            .collect()
+    };
+    match distribution {
+        Distribution::Fixed(value) => vec![*value],
+        Distribution::List(values) => values.iter().copied().cycle().take(count).collect(),
+        Distribution::Range(from, to) if count > 1 => (0..count)
+            .map(|i| from + (to - from) * i as f64 / (count - 1) as f64)
+            .collect(),
+        Distribution::Range(from, _) => vec![*from],
+        Distribution::Uniform(from, to) => spread(&|u| from + (to - from) * u),
+        Distribution::Exponential(mean) => spread(&|u| -mean * libm::log(1.0 - u)),
+        // redrawn below zero: the part of the distribution above it
+        Distribution::Normal(mean, deviation) => {
+            let below = normal(-mean / deviation);
+            spread(&|u| mean + deviation * normal_quantile(below + (1.0 - below) * u))
+        }
+    }
+}
+
+fn normal(x: f64) -> f64 {
+    0.5 * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
+}
+
+fn normal_quantile(probability: f64) -> f64 {
+    let (mut low, mut high) = (-40.0, 40.0);
+    for _ in 0..80 {
+        let middle = 0.5 * (low + high);
+        if normal(middle) < probability {
+            low = middle
+        } else {
+            high = middle
+        }
+    }
+    0.5 * (low + high)
+}

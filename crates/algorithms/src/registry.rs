@@ -734,7 +734,7 @@ mod tests {
             (error.name.as_str(), error.fault),
             ("gamma", Fault::Unknown)
         );
-        assert_eq!(error.allowed, "alpha, beta");
+        assert_eq!(error.allowed, "alpha, beta, whole_packets");
         let error = CongestionSpec::from_values("renno", &[]).unwrap_err();
         assert_eq!(
             (error.name.as_str(), error.fault, error.found.as_str()),

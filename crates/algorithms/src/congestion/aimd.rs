@@ -1,6 +1,8 @@
 //! AIMD(alpha, beta): additive increase, multiplicative decrease.
 
-use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window};
+use super::{
+    Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, SegmentCount, Window,
+};
 use crate::fluid::{FluidTcp, Path};
 use crate::registry::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, parameters};
@@ -12,6 +14,9 @@ parameters! {
         alpha: number = 1.0, in Interval::above(0.0), "Wang, Cai, Liu and Shen, section II-A";
         /// Fraction of the window that remains after a reduction.
         beta: number = 0.5, in Interval::inside(0.0, 1.0), "Wang, Cai, Liu and Shen, section II-A";
+        /// Whether the window is a whole number of packets: it grows by one once enough packets have been acknowledged, and what remains after a
+        /// reduction is rounded down. Kernels count so.
+        whole_packets: flag = false, "RFC 5681, section 3.1; Linux";
     }
 }
 
@@ -33,6 +38,8 @@ impl CongestionAlgorithm for AimdParams {
         Aimd {
             alpha: self.alpha,
             beta: self.beta,
+            whole: self.whole_packets,
+            count: SegmentCount::default(),
         }
     }
 }
@@ -56,6 +63,8 @@ impl FluidTcp for AimdParams {
 pub struct Aimd {
     alpha: f64,
     beta: f64,
+    whole: bool,
+    count: SegmentCount,
 }
 
 impl CongestionControl for Aimd {
@@ -63,7 +72,10 @@ impl CongestionControl for Aimd {
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
         if ack.cwnd_limited {
             let acked = window.slow_start(f64::from(ack.acked));
-            if acked > 0.0 {
+            if self.whole && acked > 0.0 {
+                let per = (window.cwnd / self.alpha).max(1.0);
+                self.count.grow(acked, per, &mut window.cwnd);
+            } else if acked > 0.0 {
                 window.cwnd += self.alpha * acked / window.cwnd;
             }
         }
@@ -71,6 +83,10 @@ impl CongestionControl for Aimd {
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
         window.ssthresh = (self.beta * reduction.window_used).max(MIN_SSTHRESH);
+        if self.whole {
+            window.ssthresh = window.ssthresh.floor();
+            self.count.clear();
+        }
         window.cwnd = window.ssthresh;
     }
 }
@@ -83,6 +99,7 @@ mod tests {
     const TFRC_LIKE: AimdParams = AimdParams {
         alpha: 0.2,
         beta: 0.875,
+        whole_packets: false,
     };
 
     #[test]
@@ -97,6 +114,37 @@ mod tests {
         }
         // a little less than alpha: the window grows while the round's packets are counted
         assert!((window.cwnd - 100.2).abs() < 3e-4, "{}", window.cwnd);
+    }
+
+    #[test]
+    fn in_whole_packets_one_is_added_after_a_window_of_them() {
+        let params = AimdParams {
+            alpha: 1.0,
+            beta: 0.5,
+            whole_packets: true,
+        };
+        let mut control = params.build(0);
+        let mut window = Window {
+            cwnd: 11.0,
+            ssthresh: 11.0,
+        };
+        control.on_congestion(&loss(11.0), &mut window);
+        assert_eq!((window.cwnd, window.ssthresh), (5.0, 5.0));
+        let windows: Vec<f64> = (0..11)
+            .map(|_| {
+                control.on_ack(&ack(1), &mut window, &mut random());
+                window.cwnd
+            })
+            .collect();
+        // five acknowledged at 5, six at 6
+        assert_eq!(
+            windows,
+            [5.0, 5.0, 5.0, 5.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0, 7.0]
+        );
+        control.on_ack(&ack(8), &mut window, &mut random());
+        assert_eq!(window.cwnd, 8.0); // and one is left over
+        control.on_ack(&ack(7), &mut window, &mut random());
+        assert_eq!(window.cwnd, 9.0);
     }
 
     #[test]
@@ -132,6 +180,7 @@ mod tests {
         let mut control = AimdParams {
             alpha: 1.0,
             beta: 0.5,
+            whole_packets: false,
         }
         .build(0);
         let mut window = Window {
@@ -167,6 +216,7 @@ mod tests {
         let mut control = AimdParams {
             alpha: 1.0,
             beta: 0.5,
+            whole_packets: false,
         }
         .build(0);
         let mut window = Window {

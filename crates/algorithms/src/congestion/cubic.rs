@@ -14,7 +14,10 @@
 //!
 //! RTT is the smoothed one. Hybrid slow start (section 4.10) and the repair of spurious reductions (section 4.9) are not part of it.
 
-use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Signal, Window};
+use super::{
+    Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, SegmentCount, Signal,
+    Window,
+};
 use crate::fluid::{FluidTcp, Path, TcpInput};
 use crate::registry::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, Time, parameters};
@@ -30,6 +33,12 @@ parameters! {
         fast_convergence: flag = true, "RFC 9438, section 4.7";
         /// Whether it keeps up with Reno where that is faster.
         reno_friendly: flag = true, "RFC 9438, section 4.3";
+        /// Whether the Reno estimate grows by Reno's own 1 / cwnd once it is back at the window of the last reduction. Without, it keeps its slower pace, as in
+        /// RFC 8312 and Linux 6.1.
+        reno_pace: flag = true, "RFC 9438, section 4.3";
+        /// Whether the window is a whole number of packets: the curve is followed in whole packets, one is added once enough packets have been acknowledged, and
+        /// what remains after a reduction is rounded down. Kernels count so.
+        whole_packets: flag = false, "Linux 6.1";
     }
 }
 
@@ -73,6 +82,10 @@ impl CongestionAlgorithm for CubicParams {
             last: Time::ZERO,
             fast_convergence: self.fast_convergence,
             reno_friendly: self.reno_friendly,
+            reno_pace: self.reno_pace,
+            whole: self.whole_packets,
+            count: SegmentCount::default(),
+            estimate_count: SegmentCount::default(),
         }
     }
 }
@@ -164,6 +177,11 @@ pub struct Cubic {
     last: Time,
     fast_convergence: bool,
     reno_friendly: bool,
+    reno_pace: bool,
+    whole: bool,
+    /// Segments counted towards the next one of the window, and of the estimate, with whole packets.
+    count: SegmentCount,
+    estimate_count: SegmentCount,
 }
 
 impl Cubic {
@@ -171,6 +189,7 @@ impl Cubic {
         self.start = now;
         self.last = now;
         self.estimate = cwnd;
+        self.estimate_count.clear();
         if cwnd < self.w_max {
             self.origin = self.w_max;
             self.k = libm::cbrt((self.w_max - cwnd) / self.c);
@@ -186,23 +205,51 @@ impl Cubic {
         self.c * late * late * late + self.origin
     }
 
+    /// What the Reno estimate grows by in a window of acknowledged segments.
+    fn pace(&self) -> f64 {
+        if self.reno_pace && self.estimate >= self.prior {
+            1.0
+        } else {
+            self.alpha
+        }
+    }
+
     /// The window after `acked` segments in congestion avoidance.
     fn avoid(&mut self, acked: f64, srtt: f64, cwnd: f64) -> f64 {
+        if self.whole {
+            return self.avoid_whole(acked, srtt, cwnd);
+        }
         let share = acked / cwnd;
         let t = self.last.since(self.start).seconds();
         if self.reno_friendly {
-            let alpha = if self.estimate >= self.prior {
-                1.0
-            } else {
-                self.alpha
-            };
-            self.estimate += alpha * share;
+            self.estimate += self.pace() * share;
             if self.curve(t) < self.estimate {
                 return cwnd.max(self.estimate);
             }
         }
         let target = self.curve(t + srtt).clamp(cwnd, 1.5 * cwnd);
         cwnd + (target - cwnd) * share
+    }
+
+    /// The same in whole segments.
+    fn avoid_whole(&mut self, acked: f64, srtt: f64, mut cwnd: f64) -> f64 {
+        let t = self.last.since(self.start).seconds();
+        // the distance from the origin is rounded down, so that the curve is flat on both sides of it
+        let target = self.origin + (self.curve(t + srtt) - self.origin).trunc();
+        let mut per = if target > cwnd {
+            (cwnd / (target - cwnd)).floor()
+        } else {
+            100.0 * cwnd // hardly at all
+        };
+        if self.reno_friendly {
+            let step = cwnd / self.pace();
+            self.estimate_count.grow(acked, step, &mut self.estimate);
+            if self.estimate > cwnd {
+                per = per.min((cwnd / (self.estimate - cwnd)).floor());
+            }
+        }
+        self.count.grow(acked, per.max(2.0), &mut cwnd); // two: half more a round trip, as above
+        cwnd
     }
 }
 
@@ -241,6 +288,11 @@ impl CongestionControl for Cubic {
         self.prior = used;
         self.start = Time::NEVER;
         window.ssthresh = (self.beta * used).max(MIN_SSTHRESH);
+        if self.whole {
+            self.w_max = self.w_max.floor();
+            window.ssthresh = window.ssthresh.floor();
+            self.count.clear();
+        }
         if reduction.signal == Signal::Timeout {
             // the next stage takes the window that slow start ends with as its W_max
             self.w_max = 0.0;
@@ -430,6 +482,50 @@ mod tests {
             &mut random(),
         );
         assert_eq!(window.cwnd, 20.05);
+    }
+
+    #[test]
+    fn without_reno_pace_the_estimate_keeps_its_own() {
+        let (mut control, mut window) = after_loss(0.0, 20.0);
+        control.reno_pace = false;
+        window.cwnd = 20.0;
+        control.estimate = 20.0;
+        control.begin_stage(Time::ZERO, 20.0);
+        control.on_ack(
+            &Ack {
+                srtt: 0.01,
+                ..ack(1)
+            },
+            &mut window,
+            &mut random(),
+        );
+        assert_eq!(window.cwnd, 20.0 + 3.0 * 0.3 / 1.7 / 20.0);
+    }
+
+    #[test]
+    fn in_whole_packets_the_curve_is_flat_near_its_origin() {
+        let (mut control, mut window) = after_loss(0.0, 67.0);
+        control.whole = true;
+        control.reno_friendly = false;
+        control.on_congestion(&loss(67.0), &mut window);
+        assert_eq!((control.w_max, window.cwnd), (67.0, 46.0));
+        // within (1 / C)^(1/3) = 1.36 s of K the target is W_max itself
+        let mut reached = 0.0;
+        for step in 1..4000 {
+            let now = f64::from(step) * 1e-3;
+            let ack = Ack {
+                now: Time::from_seconds(now),
+                srtt: 0.05,
+                ..ack(2)
+            };
+            control.on_ack(&ack, &mut window, &mut random());
+            if reached == 0.0 && window.cwnd >= 67.0 {
+                reached = now;
+            }
+        }
+        assert!(window.cwnd == window.cwnd.floor());
+        assert!(reached < control.k - 1.2, "{reached} {}", control.k);
+        assert_eq!(window.cwnd, 67.0);
     }
 
     #[test]

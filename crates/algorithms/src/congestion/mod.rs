@@ -62,6 +62,31 @@ impl Window {
     }
 }
 
+/// Growth of a window in whole segments: acknowledged segments are counted, and add a segment to the window once there are enough of them. This is how
+/// kernels do it; RFC 5681, section 3.1, allows it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SegmentCount(f64);
+
+impl SegmentCount {
+    /// `acked` more segments; each `per` of them (one or more) add one to the window.
+    pub(crate) fn grow(&mut self, acked: f64, per: f64, cwnd: &mut f64) {
+        if self.0 >= per {
+            // counted when a step was longer: worth one step, not more
+            self.0 = 0.0;
+            *cwnd += 1.0;
+        }
+        self.0 += acked;
+        let steps = (self.0 / per).floor();
+        self.0 -= steps * per;
+        *cwnd += steps;
+    }
+
+    /// The count begins anew.
+    pub(crate) fn clear(&mut self) {
+        self.0 = 0.0;
+    }
+}
+
 /// What an arriving acknowledgement tells a sender. Given only while the window may grow or must be judged:
 /// the loss recovery of the endpoint does not call [`CongestionControl::on_ack`] between a reduction and its end,
 /// except in slow start after a timeout.

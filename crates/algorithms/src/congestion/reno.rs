@@ -15,6 +15,7 @@ fn aimd<S: Scalar>() -> AimdParams<S> {
     AimdParams {
         alpha: S::from_f64(1.0),
         beta: S::from_f64(0.5),
+        whole_packets: false,
     }
 }
 

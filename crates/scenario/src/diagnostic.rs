@@ -58,6 +58,7 @@ pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) 
     let word = normal(word);
     names
         .into_iter()
+        .take(2000) // enough for people, and a bound for files that no one wrote by hand
         .map(|name| (strsim::damerau_levenshtein(&word, &normal(name)), name))
         .min_by_key(|(distance, _)| *distance)
         .filter(|(distance, name)| {

@@ -79,8 +79,8 @@ fn value(key: &Key) -> String {
         }
         Kind::Path => "names of links".to_owned(),
         Kind::Name => "name".to_owned(),
-        Kind::Queue | Kind::Reverse => "table".to_owned(),
-        Kind::Congestion | Kind::Traffic => "name or table".to_owned(),
+        Kind::Reverse => "table".to_owned(),
+        Kind::Queue | Kind::Congestion | Kind::Traffic => "name or table".to_owned(),
     };
     match key.word {
         Some((word, meaning)) => format!("{kind}, or `\"{word}\"`: {meaning}"),

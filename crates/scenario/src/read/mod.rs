@@ -24,7 +24,7 @@ pub(crate) use flows::traffic_kind;
 /// More messages than this help nobody.
 const MOST_ERRORS: usize = 50;
 /// So many are kept to find those that come first in the file.
-const MOST_KEPT: usize = 1000;
+const MOST_KEPT: usize = 200;
 
 /// Where something stands.
 #[derive(Clone, Debug)]

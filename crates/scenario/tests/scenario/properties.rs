@@ -312,10 +312,10 @@ proptest! {
 }
 
 const SHIPPED: [&str; 6] = [
-    include_str!("../../../scenarios/bufferbloat.toml"),
-    include_str!("../../../scenarios/changing-link.toml"),
-    include_str!("../../../scenarios/compound-red.toml"),
-    include_str!("../../../scenarios/compound-red-200ms.toml"),
-    include_str!("../../../scenarios/mixed-traffic.toml"),
-    include_str!("../../../scenarios/parking-lot.toml"),
+    include_str!("../../../../scenarios/bufferbloat.toml"),
+    include_str!("../../../../scenarios/changing-link.toml"),
+    include_str!("../../../../scenarios/compound-red.toml"),
+    include_str!("../../../../scenarios/compound-red-200ms.toml"),
+    include_str!("../../../../scenarios/mixed-traffic.toml"),
+    include_str!("../../../../scenarios/parking-lot.toml"),
 ];

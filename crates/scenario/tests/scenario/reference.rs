@@ -1,6 +1,6 @@
 //! The reference of the scenario language in `scenarios/README.md` is the generated one.
 
-const BEGIN: &str = "<!-- generated from the parser's tables: UPDATE=1 cargo test --release -p ackclock-scenario --test reference -->\n";
+const BEGIN: &str = "<!-- generated from the parser's tables: UPDATE=1 cargo test --release -p ackclock-scenario --test scenario reference -->\n";
 
 #[test]
 fn the_readme_is_current() {

@@ -1047,3 +1047,38 @@ fn both_forms_say_the_same() {
         without_place(from_json.join("\n"))
     );
 }
+
+#[test]
+fn large_files_take_no_longer_than_their_size_deserves() {
+    // each would take minutes if every name were compared with every other
+    let many =
+        |count: usize, entry: &dyn Fn(usize) -> String| (0..count).map(entry).collect::<String>();
+    let links = many(20_000, &|at| {
+        format!("[[link]]\nname = \"link {at}\"\nrate = \"1 Mbit/s\"\n")
+    });
+    let flows = many(20_000, &|at| {
+        format!("[[flows]]\nname = \"class {at}\"\npath = [\"link {at}\"]\nrtt = \"1 ms\"\n")
+    });
+    let scenario = parse(
+        format!("[scenario]\nduration = \"1 s\"\n{links}{flows}"),
+        "many",
+    )
+    .unwrap();
+    assert_eq!(
+        (scenario.links.len(), scenario.flows.len()),
+        (20_000, 20_000)
+    );
+    let wrong = flows.replace("path = [\"link", "path = [\"lnk");
+    let text = messages(format!("[scenario]\nduration = \"1 s\"\n{links}{wrong}"));
+    assert!(
+        text.ends_with("and 19950 more mistakes") && text.len() < 100_000,
+        "{}",
+        text.len()
+    );
+    let text = messages(many(100_000, &|at| format!("key{at} = 1\n")));
+    assert!(
+        text.contains("more mistakes") && text.len() < 100_000,
+        "{}",
+        text.len()
+    );
+}

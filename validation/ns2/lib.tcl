@@ -66,6 +66,7 @@ proc new_agent {} {
         sack    { set class Agent/TCP/Sack1 }
         newreno { set class Agent/TCP/Newreno }
         reno    { set class Agent/TCP/Reno }
+        fack    { set class Agent/TCP/Fack }
         tahoe   { set class Agent/TCP }
         default { puts stderr "unknown tcp $opt(tcp)"; exit 2 }
     }
@@ -84,7 +85,7 @@ proc new_agent {} {
 proc new_sink {} {
     global opt
     set class Agent/TCPSink
-    if {$opt(tcp) eq "linux" || $opt(tcp) eq "sack"} { append class /Sack1 }
+    if {$opt(tcp) in {linux sack fack}} { append class /Sack1 }
     if {$opt(delack)} { append class /DelAck }
     set sink [new $class]
     # The Linux-derived agent needs the receiver to echo the stamp of the

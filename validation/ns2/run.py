@@ -26,12 +26,14 @@ SETUPS = [
     ("S1", "compound_rtt10", "s1.tcl", {"rtt": 0.01}),
     ("S1", "compound_rtt100", "s1.tcl", {"rtt": 0.1}),
     ("S1", "sack_rtt10_acc100", "s1.tcl", {"rtt": 0.01, "tcp": "sack", "accbuf": 100}),
+    ("S1", "sack_rtt100_acc100", "s1.tcl", {"rtt": 0.1, "tcp": "sack", "accbuf": 100}),
     ("S3", "ared_newreno", "s3.tcl", {}),
     ("S4", "kp1e-4_qw0.002", "s4.tcl", {}),
     ("S5", "N1", "s5.tcl", {"n": 1}),
     ("S5", "N10", "s5.tcl", {"n": 10}),
     ("S6", "compound", "s6.tcl", {"cc": "compound"}),
     ("S6", "reno", "s6.tcl", {"cc": "reno"}),
+    ("S6", "sack", "s6.tcl", {"tcp": "sack"}),
 ]
 
 _LINUX = {"rtt": 0.01}
@@ -86,6 +88,12 @@ VARIANTS = [
     ("S1", "linux_nomodule_100ms", "s1.tcl", {"rtt": 0.1, "cc": "none"}),
     ("S1", "sack_acc100_100ms", "s1.tcl", {**_SACK, "rtt": 0.1}),
     ("S1", "newreno_acc100_100ms", "s1.tcl", {**_NEWRENO, "rtt": 0.1}),
+    ("S1", "sack_numdupacks4_100ms", "s1.tcl", _set("Agent/TCP numdupacks_ 4", {**_SACK, "rtt": 0.1})),
+    ("S1", "sack_nolimitedtransmit_100ms", "s1.tcl",
+     _set("Agent/TCP singledup_ 0", {**_SACK, "rtt": 0.1})),
+    ("S1", "fack_100ms", "s1.tcl", {**_SACK, "tcp": "fack", "rtt": 0.1}),
+    ("S1", "fack_rampdown_100ms", "s1.tcl",
+     _set("Agent/TCP/Fack rampdown_ true", {**_SACK, "tcp": "fack", "rtt": 0.1})),
     # S3 with other senders and options.
     ("S3", "newreno", "s3.tcl", {}),
     ("S3", "sack", "s3.tcl", {"tcp": "sack"}),

@@ -5,6 +5,8 @@
     ./compare.py --only s5       those whose name contains this
     ./compare.py --write         also puts the tables into README.md
 
+Ends with 1 if a cell is outside tolerance and README.md does not say why.
+
 Needs the package `ackclock`; the witnesses' results come from ../ns2/ns2_runs.csv and linux_runs.csv.
 """
 
@@ -100,6 +102,17 @@ SETUPS = (
 )
 
 
+# Cells that are known to differ: which paragraph of README.md shows why.
+REASONS = {
+    ("s1-compound-10ms", DEVIATION): "a",
+    ("s6-reno", UTILISATION): "a",
+    ("linux-cubic-10M-1", PERIOD): "b",
+    ("linux-reno-10M-1", DROPS): "c",
+    ("linux-reno-10M-1", PER_CYCLE): "c",
+    ("linux-reno-100M-1", DROPS): "c",
+}
+
+
 def witness_values(setup: Setup) -> dict[str, list[float]]:
     """Columns of the witness's runs of a set-up: one value a seed."""
     path, keys = (NS2, ("scenario", "label")) if setup.witness == "ns-2" else (LINUX, ("setup",))
@@ -165,7 +178,14 @@ class Cell:
     def verdict(self) -> str:
         if not self.quantity.judged:
             return ""
-        return "agrees" if abs(self.difference) <= self.allowed else "**differs**"
+        if self.agrees:
+            return "agrees"
+        reason = REASONS.get((self.setup.file, self.quantity))
+        return f"**differs**, see {reason}" if reason else "**differs**"
+
+    @property
+    def agrees(self) -> bool:
+        return abs(self.difference) <= self.allowed
 
     def words(self) -> list[str]:
         form, q = self.quantity.digits, self.quantity
@@ -239,11 +259,14 @@ def main() -> int:
         if args.write:
             text = put(text, f"{name} table", table(rows))
     judged = [cell for cell in cells if cell.quantity.judged]
-    apart = [cell for cell in judged if cell.verdict != "agrees"]
-    print(f"\n{len(judged)} cells judged, {len(apart)} outside tolerance")
+    apart = [cell for cell in judged if not cell.agrees]
+    unexplained = [cell for cell in apart if (cell.setup.file, cell.quantity) not in REASONS]
+    count = f"{len(judged)} cells judged, {len(apart)} outside tolerance, {len(unexplained)} of them unexplained."
+    print(f"\n{count}")
     if args.write:
+        text = put(text, "count", count)
         readme.write_text(text, encoding="utf-8")
-    return 0
+    return 1 if unexplained else 0
 
 
 if __name__ == "__main__":

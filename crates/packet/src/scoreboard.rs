@@ -1,5 +1,7 @@
 //! The sender's scoreboard: what of the outstanding data is acknowledged selectively, lost, retransmitted (RFC 6675).
 
+use std::collections::VecDeque;
+
 use crate::bitmap::Bitmap;
 
 /// State of the segments between the first unacknowledged one and the next new one.
@@ -10,6 +12,8 @@ use crate::bitmap::Bitmap;
 pub(crate) struct Scoreboard {
     sacked: Bitmap,
     retransmitted: Bitmap,
+    /// Retransmissions in order, each with the next new segment at that time; kept only where lost ones are looked for.
+    resent: VecDeque<(u64, u64)>,
     /// The highest segments acknowledged selectively, descending; at most `dup_threshold` of them count.
     highest: Vec<u64>,
     /// Unacknowledged segments below this are lost.
@@ -81,7 +85,40 @@ impl Scoreboard {
     /// After a timeout everything that is not acknowledged is lost, retransmissions too.
     pub(crate) fn lose_all(&mut self, una: u64, next: u64) {
         self.retransmitted.clear();
+        self.resent.clear();
         self.raise_lost_edge(una, next);
+    }
+
+    /// Retransmissions that are lost because something sent after them has been acknowledged selectively: they may go out again.
+    pub(crate) fn find_lost_retransmissions(&mut self, una: u64) {
+        let Some(&highest) = self.highest.first() else {
+            return;
+        };
+        while let Some(&(seq, next)) = self.resent.front()
+            && next <= highest
+        {
+            self.resent.pop_front();
+            if seq >= una {
+                self.retransmitted.remove(una, seq);
+            }
+        }
+    }
+
+    /// Remembers that `seq` was sent again while `next` was the next new segment.
+    pub(crate) fn remember(&mut self, seq: u64, next: u64) {
+        self.resent.push_back((seq, next));
+    }
+
+    /// The first lost segment that is not on its way again.
+    pub(crate) fn next_lost_not_resent(&self, una: u64) -> Option<u64> {
+        let mut from = una;
+        loop {
+            let seq = self.next_lost(una, from)?;
+            if !self.retransmitted.contains(una, seq) {
+                return Some(seq);
+            }
+            from = seq + 1;
+        }
     }
 
     /// Segment `seq` is sent again.

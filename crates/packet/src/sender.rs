@@ -8,7 +8,7 @@ use ackclock_algorithms::congestion::{
 };
 use ackclock_algorithms::registry::Controller;
 use ackclock_algorithms::{Stream, Time};
-use ackclock_scenario::Recovery;
+use ackclock_scenario::{Recovery, WindowReduction};
 
 use crate::packet::{Ack, Flags, NONE};
 use crate::scoreboard::Scoreboard;
@@ -17,6 +17,8 @@ use crate::scoreboard::Scoreboard;
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) recovery: Recovery,
+    pub(crate) reduction: WindowReduction,
+    pub(crate) detect_lost: bool,
     pub(crate) initial_window: f64,
     pub(crate) max_window: u64,
     pub(crate) ecn: bool,
@@ -98,6 +100,12 @@ pub(crate) struct Sender {
     /// The next segment out is this one, whatever the window says (fast retransmit).
     forced: u64,
     rescued: bool,
+    /// Rate halving: the window that falls by one for every two ACKs.
+    halving: u64,
+    /// Proportional rate reduction: segments delivered and sent since the recovery began, and outstanding when it did.
+    prr_delivered: u64,
+    prr_out: u64,
+    prr_flight: u64,
     first_partial_ack: bool,
     scoreboard: Scoreboard,
     /// Smoothed RTT and its variation, ps (RFC 6298); zero before the first sample.
@@ -136,6 +144,10 @@ impl Sender {
             high_resent: 0,
             forced: NONE,
             rescued: false,
+            halving: 0,
+            prr_delivered: 0,
+            prr_out: 0,
+            prr_flight: 0,
             first_partial_ack: false,
             scoreboard: Scoreboard::default(),
             srtt: 0,
@@ -318,6 +330,9 @@ impl Sender {
                         u32::from(self.scoreboard.sack(self.una, seq, config.dup_threshold));
                 }
             }
+            if config.detect_lost && news.sacked > 0 {
+                self.scoreboard.find_lost_retransmissions(self.una);
+            }
             self.on_ack_sack(&news, config, random);
         } else {
             self.on_ack_cumulative(&news, config, random);
@@ -357,7 +372,10 @@ impl Sender {
             }
             _ => {}
         }
-        if matches!(self.state, State::Recovery | State::Loss) && self.una >= self.recover {
+        if self.state == State::Recovery {
+            self.steer_recovery(news, config);
+        }
+        if self.state == State::Loss && self.una >= self.recover {
             self.state = State::Open;
             self.dup_acks = 0;
         }
@@ -368,7 +386,64 @@ impl Sender {
             self.enter_recovery(news.now, news.before, config);
             self.high_resent = self.una;
             self.rescued = false;
+            match config.reduction {
+                WindowReduction::AtOnce => {}
+                WindowReduction::RateHalving => {
+                    self.halving = self.prior_cwnd as u64;
+                    self.window.cwnd = (self.window.ssthresh / 2.0).floor().max(1.0);
+                }
+                WindowReduction::Prr => {
+                    self.prr_flight = news.before.max(1);
+                    (self.prr_delivered, self.prr_out) = (0, 0);
+                    self.steer_recovery(news, config);
+                }
+            }
         }
+    }
+
+    /// The window in the course of a recovery, and at its end.
+    fn steer_recovery(&mut self, news: &News, config: &Config) {
+        let over = self.una >= self.recover;
+        if over {
+            self.state = State::Open;
+            self.dup_acks = 0;
+        }
+        if config.reduction == WindowReduction::AtOnce {
+            return;
+        }
+        let pipe = self.scoreboard.pipe(self.una, self.next);
+        if config.reduction == WindowReduction::RateHalving {
+            self.halving = self.halving.min(pipe + 1);
+            if over {
+                self.window.cwnd = self
+                    .window
+                    .ssthresh
+                    .min(pipe as f64 + 3.0)
+                    .max(self.window.cwnd);
+            }
+            return;
+        }
+        // RFC 6937, section 3, in segments
+        let ssthresh = self.window.ssthresh as u64;
+        let delivered = news.acked + u64::from(news.sacked);
+        self.prr_delivered += delivered;
+        let quota = if pipe > ssthresh {
+            (self.prr_delivered * ssthresh)
+                .div_ceil(self.prr_flight)
+                .saturating_sub(self.prr_out)
+        } else {
+            let bound = self
+                .prr_delivered
+                .saturating_sub(self.prr_out)
+                .max(delivered)
+                + 1;
+            bound.min(ssthresh - pipe)
+        };
+        self.window.cwnd = if over {
+            self.window.ssthresh
+        } else {
+            (pipe + quota) as f64
+        };
     }
 
     fn enter_recovery(&mut self, now: u64, outstanding: u64, config: &Config) {
@@ -472,6 +547,9 @@ impl Sender {
     #[inline]
     pub(crate) fn next_segment(&mut self, now: u64, config: &Config) -> Option<Segment> {
         let segment = self.choose(config)?;
+        if matches!(self.state, State::Recovery | State::Loss) {
+            self.book_recovery(segment, config);
+        }
         self.last_sent = now;
         if self.deadline == u64::MAX {
             self.deadline = now + self.timeout(config);
@@ -487,6 +565,18 @@ impl Sender {
         })
     }
 
+    /// A segment leaves during a recovery.
+    fn book_recovery(&mut self, (seq, retransmission): (u64, bool), config: &Config) {
+        self.prr_out += 1;
+        if config.reduction == WindowReduction::RateHalving {
+            let pipe = self.scoreboard.pipe(self.una, self.next);
+            self.halving = self.halving.min(pipe.saturating_sub(1).max(1));
+        }
+        if config.detect_lost && retransmission {
+            self.scoreboard.remember(seq, self.next);
+        }
+    }
+
     #[inline]
     fn choose(&mut self, config: &Config) -> Option<(u64, bool)> {
         if self.forced != NONE {
@@ -497,7 +587,10 @@ impl Sender {
             }
             return Some((seq, true));
         }
-        let cwnd = self.window.cwnd as u64;
+        let mut cwnd = self.window.cwnd as u64;
+        if self.state == State::Recovery && config.reduction == WindowReduction::RateHalving {
+            cwnd = cwnd.max(self.halving);
+        }
         if config.recovery == Recovery::Sack && !self.scoreboard.is_clear() {
             let open = self.state == State::Open;
             let pipe = if open && !config.limited_transmit {
@@ -508,7 +601,14 @@ impl Sender {
             if pipe >= cwnd {
                 return None;
             }
-            if !open && let Some(seq) = self.scoreboard.next_lost(self.una, self.high_resent) {
+            let lost = if open {
+                None
+            } else if config.detect_lost {
+                self.scoreboard.next_lost_not_resent(self.una)
+            } else {
+                self.scoreboard.next_lost(self.una, self.high_resent)
+            };
+            if let Some(seq) = lost {
                 return Some(self.resend(seq)); // rule 1
             }
             if let Some(segment) = self.choose_new(config) {
@@ -597,6 +697,8 @@ mod tests {
             let config = Config {
                 recovery,
                 initial_window,
+                reduction: WindowReduction::AtOnce,
+                detect_lost: false,
                 max_window: u64::MAX,
                 ecn: true,
                 limited_transmit: true,
@@ -798,6 +900,62 @@ mod tests {
         assert_eq!(bench.sender.counters.ecn_reductions, 1);
         bench.ack(11, NONE, Flags::ECE);
         assert_eq!(bench.sender.counters.ecn_reductions, 2);
+    }
+
+    /// A hole whose retransmission is lost too: found by what was sent after it, or else by the timer.
+    #[test]
+    fn lost_retransmissions() {
+        for detect in [true, false] {
+            let mut bench = Bench::new(Recovery::Sack, 10.0);
+            bench.config.detect_lost = detect;
+            bench.now = 200 * MS;
+            bench.sent();
+            let mut resent = 0;
+            // segment 0 is lost, and lost again; everything else arrives
+            for seq in 1..60 {
+                if seq < bench.sender.high {
+                    resent += bench
+                        .ack(0, seq, 0)
+                        .iter()
+                        .filter(|&&segment| segment <= 0)
+                        .count();
+                }
+            }
+            assert_eq!(resent > 1, detect, "sent again {resent} times");
+        }
+    }
+
+    /// One segment for every two that are acknowledged, or a share of them, until half of the window is left.
+    #[test]
+    fn reductions_over_a_round() {
+        for (reduction, expected) in [
+            (WindowReduction::AtOnce, 10),
+            (WindowReduction::RateHalving, 10),
+            (WindowReduction::Prr, 10),
+        ] {
+            let mut bench = Bench::new(Recovery::Sack, 20.0);
+            bench.config.reduction = reduction;
+            bench.config.limited_transmit = false;
+            bench.now = 200 * MS;
+            bench.sent();
+            bench.sender.window.ssthresh = 20.0;
+            let mut gaps = vec![0];
+            for seq in 1..20 {
+                match bench.ack(0, seq, 0).len() {
+                    0 => *gaps.last_mut().expect("not empty") += 1,
+                    _ => gaps.push(0),
+                }
+            }
+            let longest = *gaps[1..].iter().max().expect("segments were sent");
+            if reduction == WindowReduction::AtOnce {
+                assert!(longest >= 6, "silence while the pipe empties: {gaps:?}");
+            } else {
+                assert!(longest <= 2, "{reduction:?}: {gaps:?}");
+            }
+            bench.ack(20, NONE, 0);
+            assert_eq!(bench.sender.state, State::Open);
+            assert_eq!(bench.sender.window.cwnd as u64, expected, "{reduction:?}");
+        }
     }
 
     #[test]

@@ -106,6 +106,8 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
     Class {
         sender: sender::Config {
             recovery: class.tcp.recovery,
+            reduction: class.tcp.reduction,
+            detect_lost: class.tcp.detect_lost_retransmissions,
             initial_window: class.tcp.initial_window,
             max_window: class.tcp.max_window.map_or(u64::MAX, u64::from),
             ecn: class.tcp.ecn,

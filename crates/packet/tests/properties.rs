@@ -25,6 +25,8 @@ struct Class {
     path: u32,
     reverse: bool,
     window: Option<u32>,
+    reduction: &'static str,
+    detect: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -79,6 +81,10 @@ fn class() -> impl Strategy<Value = Class> {
         ),
         (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
         (0_u32..3, any::<bool>(), prop::option::of(1_u32..40)),
+        (
+            prop::sample::select(vec!["at-once", "rate-halving", "prr"]),
+            any::<bool>(),
+        ),
     )
         .prop_map(
             |(
@@ -86,6 +92,7 @@ fn class() -> impl Strategy<Value = Class> {
                 (traffic, rtt, access, buffer),
                 flags,
                 (path, reverse, window),
+                (reduction, detect),
             )| Class {
                 count,
                 congestion,
@@ -101,6 +108,8 @@ fn class() -> impl Strategy<Value = Class> {
                 path,
                 reverse,
                 window,
+                reduction,
+                detect,
             },
         )
 }
@@ -171,6 +180,14 @@ impl World {
                     class.ecn, class.handshake, class.limited_transmit
                 )
                 .unwrap();
+                if class.recovery == "sack" {
+                    writeln!(
+                        text,
+                        "reduction = \"{}\"\ndetect_lost_retransmissions = {}",
+                        class.reduction, class.detect
+                    )
+                    .unwrap();
+                }
                 if class.reverse {
                     writeln!(text, "reverse_path = [\"back\"]").unwrap();
                 }

@@ -299,6 +299,13 @@ pub const FLOWS: Section = Section {
         Key::new("ack_size", Kind::Size, Text("40 B"), "Size of a pure ACK on the wire."),
         Key::new("congestion", Kind::Congestion, Text("cubic"), "Congestion control (RFC 9438 is the default of today's stacks)."),
         Key::new("recovery", Kind::Choice(RECOVERIES), Text("sack"), "How losses are repaired."),
+        Key::new("reduction", Kind::Choice(REDUCTIONS), Text("at-once"), "How the window comes down when selective ACKs find a loss; needs recovery \"sack\"."),
+        Key::new(
+            "detect_lost_retransmissions",
+            Kind::Flag,
+            Flag(false),
+            "Whether a lost retransmission is found when something sent after it is acknowledged selectively, as RACK does (RFC 8985), instead of by a timeout; needs recovery \"sack\".",
+        ),
         Key::new("handshake", Kind::Flag, Flag(true), "Whether a three-way handshake of one round trip precedes the data; its packets cross the queues."),
         Key::new("initial_window", Kind::Packets, Text("10 packets"), "Initial window (RFC 6928: 10 segments)."),
         Key::new("initial_ssthresh", Kind::Packets, Text("unlimited"), "Initial slow-start threshold (RFC 5681, section 3.1: arbitrarily high).")
@@ -327,6 +334,8 @@ pub const TCP_KEYS: &[&str] = &[
     "ack_size",
     "congestion",
     "recovery",
+    "reduction",
+    "detect_lost_retransmissions",
     "handshake",
     "initial_window",
     "initial_ssthresh",
@@ -339,6 +348,19 @@ pub const TCP_KEYS: &[&str] = &[
     "max_rto",
     "initial_rto",
     "dup_threshold",
+];
+
+/// Values of `reduction`.
+pub const REDUCTIONS: &[(&str, &str)] = &[
+    (
+        "at-once",
+        "sending goes on when the pipe has fallen to the new window (RFC 6675)",
+    ),
+    (
+        "rate-halving",
+        "one segment for every two acknowledged; ssthresh is a ceiling afterwards (Linux 2.6, ns-2's Linux-derived sender)",
+    ),
+    ("prr", "proportional rate reduction (RFC 6937)"),
 ];
 
 /// Values of `recovery`.

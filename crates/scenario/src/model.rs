@@ -172,6 +172,11 @@ pub struct Tcp {
     pub congestion: CongestionSpec,
     /// How losses are repaired.
     pub recovery: Recovery,
+    /// How the window comes down when selective acknowledgements find a loss.
+    pub reduction: WindowReduction,
+    /// Whether a lost retransmission is found when something sent after it is acknowledged selectively, as RACK does (RFC 8985), instead of by
+    /// a timeout.
+    pub detect_lost_retransmissions: bool,
     /// Whether a three-way handshake precedes the data (one round trip; its packets cross the queues).
     pub handshake: bool,
     /// Initial window, segments (RFC 6928: 10).
@@ -210,6 +215,19 @@ pub enum Recovery {
     Reno,
     /// Fast retransmit, then slow start from one segment.
     Tahoe,
+}
+
+/// How the window comes down when selective acknowledgements find a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum WindowReduction {
+    /// At once; sending goes on when the pipe has fallen to it (RFC 6675).
+    #[default]
+    AtOnce,
+    /// One segment for every two that are acknowledged, and ssthresh is a ceiling afterwards, not a target (Linux 2.6, and the Linux-derived
+    /// sender of ns-2).
+    RateHalving,
+    /// Proportional rate reduction (RFC 6937, with its slow-start bound): spread over the round, ending at ssthresh.
+    Prr,
 }
 
 /// Something that changes during the run.

@@ -5,7 +5,7 @@ use ackclock_algorithms::{Kind as ParameterKind, ParameterSpec, Value as Setpoin
 use crate::keys;
 use crate::model::{
     Capacity, Change, Distribution, End, FlowClass, Link, LinkId, Recovery, Scenario, Setting,
-    Traffic,
+    Traffic, WindowReduction,
 };
 use crate::read::traffic_kind;
 use crate::tree::{Node, Value};
@@ -252,6 +252,11 @@ fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
             Recovery::Reno => "reno",
             Recovery::Tahoe => "tahoe",
         };
+        let reduction = match tcp.reduction {
+            WindowReduction::AtOnce => "at-once",
+            WindowReduction::RateHalving => "rate-halving",
+            WindowReduction::Prr => "prr",
+        };
         let ssthresh = if tcp.initial_ssthresh.is_finite() {
             format_packets(tcp.initial_ssthresh)
         } else {
@@ -271,6 +276,11 @@ fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
                 Node::table(std::iter::once(kind).chain(parameters(specs, &values))),
             ),
             ("recovery", Node::text(recovery)),
+            ("reduction", Node::text(reduction)),
+            (
+                "detect_lost_retransmissions",
+                flag(tcp.detect_lost_retransmissions),
+            ),
             ("handshake", flag(tcp.handshake)),
             (
                 "initial_window",

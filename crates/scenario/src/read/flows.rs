@@ -10,7 +10,7 @@ use super::routes::{earliest, own};
 use super::{Item, Place, Reader, Seen, Table, join};
 use crate::diagnostic::quoted_list;
 use crate::keys;
-use crate::model::{End, FlowClass, Recovery, Tcp, Traffic};
+use crate::model::{End, FlowClass, Recovery, Tcp, Traffic, WindowReduction};
 use crate::tree::{Node, Value};
 use crate::units::{format_time, seconds, shorten};
 
@@ -231,6 +231,36 @@ impl Reader<'_> {
                 "tahoe" => Recovery::Tahoe,
                 _ => Recovery::Sack,
             });
+        let reduction =
+            get("reduction")
+                .and_then(|item| self.choice(&item))
+                .map(|name| match name {
+                    "rate-halving" => WindowReduction::RateHalving,
+                    "prr" => WindowReduction::Prr,
+                    _ => WindowReduction::AtOnce,
+                });
+        let detect_lost_retransmissions = flag("detect_lost_retransmissions");
+        if recovery.is_some_and(|recovery| recovery != Recovery::Sack) {
+            for (key, set) in [
+                ("reduction", reduction != Some(WindowReduction::AtOnce)),
+                (
+                    "detect_lost_retransmissions",
+                    detect_lost_retransmissions == Some(true),
+                ),
+            ] {
+                if set && let Some(item) = table.given(key) {
+                    self.push(
+                        &item.place,
+                        "needs selective acknowledgements",
+                        |diagnostic| {
+                            diagnostic.found = Some(item.node.describe());
+                            diagnostic.allowed = Some("with recovery = \"sack\" only".to_owned());
+                        },
+                    );
+                    return None;
+                }
+            }
+        }
         let initial_window = get("initial_window").and_then(|item| self.packets(&item));
         let initial_ssthresh = get("initial_ssthresh").and_then(|item| {
             if item.is_word() {
@@ -275,6 +305,8 @@ impl Reader<'_> {
         Some(Tcp {
             congestion: congestion?,
             recovery: recovery?,
+            reduction: reduction?,
+            detect_lost_retransmissions: detect_lost_retransmissions?,
             handshake: handshake?,
             initial_window: initial_window?,
             initial_ssthresh: initial_ssthresh?,

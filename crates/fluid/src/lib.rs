@@ -1,1 +1,16 @@
-//! Placeholder of the crate's first commit.
+//! The fluid and stability engine: a scenario becomes delay-differential equations, and questions about it become analyses of them.
+
+mod design;
+mod error;
+mod margins;
+mod model;
+mod questions;
+
+pub use design::{
+    ApRed, PiController, Plant, ap_red, ap_red_gain, pi_design, pi_from_samples, pi_largest_lambda,
+    pi_loop, red_loop, tcp_friendly_alpha,
+};
+pub use error::{Error, Result};
+pub use margins::{Loop, Margins, margins};
+pub use model::{Choices, Decrease, Form, LARGEST, Model, Rtt};
+pub use questions::Equilibrium;

@@ -1,0 +1,141 @@
+//! Gain, phase and delay margins of a feedback loop.
+
+use std::f64::consts::PI;
+
+use ackclock_delay::{Linear, c64};
+
+use crate::{
+    error::{Error, Result},
+    model::Model,
+    questions::Equilibrium,
+};
+
+/// A loop transfer function L(s): the loop is closed by 1 + L(s) = 0.
+pub trait Loop {
+    /// L(s).
+    fn at(&self, s: c64) -> c64;
+}
+
+impl<F: Fn(c64) -> c64> Loop for F {
+    fn at(&self, s: c64) -> c64 {
+        self(s)
+    }
+}
+
+/// Margins of a loop. A margin that does not exist (no crossing in the range searched) is infinite.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Margins {
+    /// Factor by which the gain may grow: 1 / |L| at the first phase crossover.
+    pub gain: f64,
+    /// Frequency where the phase passes -180 degrees, rad/s; NaN without one.
+    pub phase_crossover: f64,
+    /// Phase above -180 degrees at the gain crossover, degrees.
+    pub phase: f64,
+    /// Frequency where |L| = 1, rad/s; NaN without one.
+    pub gain_crossover: f64,
+    /// Additional delay that the loop bears, s: phase margin over gain crossover frequency.
+    pub delay: f64,
+}
+
+/// The margins of a loop between two frequencies (rad/s), by a scan of `samples` points on a logarithmic scale and bisection. The phase is followed
+/// continuously from the lowest frequency.
+#[must_use]
+pub fn margins(open: &dyn Loop, low: f64, high: f64, samples: usize) -> Margins {
+    let at = |w: f64| open.at(c64::new(0.0, w));
+    let frequency = |k: usize| low * (high / low).powf(k as f64 / samples as f64);
+    let mut found = Margins {
+        gain: f64::INFINITY,
+        phase_crossover: f64::NAN,
+        phase: f64::INFINITY,
+        gain_crossover: f64::NAN,
+        delay: f64::INFINITY,
+    };
+    let bisect = |mut a: f64, mut b: f64, positive: &dyn Fn(f64) -> bool| {
+        let first = positive(a);
+        for _ in 0..80 {
+            let middle = (a * b).sqrt();
+            if positive(middle) == first {
+                a = middle;
+            } else {
+                b = middle;
+            }
+        }
+        (a * b).sqrt()
+    };
+    let mut last = at(low);
+    for k in 1..=samples {
+        let (a, b) = (frequency(k - 1), frequency(k));
+        let here = at(b);
+        // the negative real axis is crossed
+        if last.im * here.im < 0.0 && last.re + here.re < 0.0 {
+            let w = bisect(a, b, &|w| at(w).im > 0.0);
+            let gain = 1.0 / at(w).norm();
+            // only |L| < 1 leaves room upwards; a crossing beyond 1 bounds the gain from below
+            if gain >= 1.0 && gain < found.gain || found.phase_crossover.is_nan() {
+                found.gain = gain;
+                found.phase_crossover = w;
+            }
+        }
+        if (last.norm() - 1.0) * (here.norm() - 1.0) < 0.0 {
+            let w = bisect(a, b, &|w| at(w).norm() > 1.0);
+            let mut phase = at(w).arg() + PI;
+            if phase > PI {
+                phase -= 2.0 * PI;
+            }
+            if phase.to_degrees().abs() < found.phase.abs() {
+                found.phase = phase.to_degrees();
+                found.gain_crossover = w;
+                found.delay = phase / w;
+            }
+        }
+        last = here;
+    }
+    found
+}
+
+/// The loop of a model with one queue, cut where the senders hear of losses: L = det Delta_closed / det Delta_open - 1.
+struct ModelLoop {
+    closed: Linear,
+    open: Linear,
+}
+
+impl Loop for ModelLoop {
+    fn at(&self, s: c64) -> c64 {
+        self.closed.determinant(s) / self.open.determinant(s) - 1.0
+    }
+}
+
+impl Model {
+    /// The loop transfer function at an equilibrium, cut where the senders hear of losses or marks.
+    ///
+    /// # Errors
+    /// [`Error::SeveralLoops`] with more than one link or class: then there is no single loop.
+    pub fn feedback_loop(&self, at: &Equilibrium) -> Result<impl Loop + use<>> {
+        if self.link_count() != 1 {
+            return Err(Error::SeveralLoops {
+                links: self.link_count(),
+            });
+        }
+        let held = self.held(&at.pieces);
+        let open = Linear::of(&held.opened(&at.signals), &at.x, &at.p);
+        Ok(ModelLoop {
+            closed: self.linearised(at),
+            open,
+        })
+    }
+
+    /// Gain, phase and delay margins of a model with one queue.
+    ///
+    /// # Errors
+    /// As [`Model::feedback_loop`].
+    pub fn margins(&self, at: &Equilibrium) -> Result<Margins> {
+        let linear = self.linearised(at);
+        let bound = linear.root_bound(0.0);
+        Ok(margins(
+            &self.feedback_loop(at)?,
+            1e-7 * bound,
+            10.0 * bound,
+            4000,
+        ))
+    }
+}

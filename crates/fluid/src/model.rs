@@ -1,0 +1,939 @@
+//! From a scenario to a system of delay-differential equations.
+//!
+//! A class of N flows with windows w and round-trip time R sends x = N w / R packets a second. Each link i on its path loses or marks
+//! the fraction p_i of what reaches it. A sender hears after one round trip of what it sent then: its window follows the law of its
+//! congestion control ([`ackclock_algorithms::fluid::FluidTcp`]), driven by w(t - R) / R and the path's loss probability at t - R. A queue integrates
+//! arrivals less service. The delay from sender to queue is neglected against the whole round trip, as in all the papers below.
+//!
+//! Sources: Manjunath and Raina, "Compound TCP with RED", equations (1), (9), (26), (36); Misra, Gong and Towsley 2000; Wang, Cai, Liu and Shen,
+//! "AIMD congestion control", equations (1) and (2).
+
+use ackclock_algorithms::Value;
+use ackclock_algorithms::aqm::LinkView;
+use ackclock_algorithms::fluid::{
+    AqmInput, Averaging, Path, QueueModel, TcpInput, overflow, round_average,
+};
+use ackclock_algorithms::registry::{AqmLaw, TcpLaw};
+use ackclock_delay::{Args, Bound, Scalar, System};
+use ackclock_scenario::{Capacity, Distribution, Scenario, Traffic};
+
+use crate::error::{Error, Result};
+
+/// At most so many links, and as many classes: sums over them live on the stack.
+pub const LARGEST: usize = 16;
+
+/// Which form of the window equation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Form {
+    /// w' = (i(w) (1 - p) - d(w) p) w(t - R) / R: growth with acknowledgements (Manjunath and Raina, equation (9)).
+    #[default]
+    PerAck,
+    /// w' = i(w) w / R - d(w) p w(t - R) / R: growth with time (Misra, Gong and Towsley 2000; Wang et al., equation (1)).
+    Rate,
+}
+
+/// What one congestion signal takes from the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Decrease {
+    /// d(w) of the present window (Manjunath and Raina; Reddy).
+    #[default]
+    PerSignal,
+    /// d as seen from the average over a sawtooth, 2 (1 - beta) / (1 + beta) w for AIMD (Wang et al., equation (1)).
+    RoundAverage,
+}
+
+/// Which round-trip time the equations have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Rtt {
+    /// The base round-trip time: queueing is neglected (Manjunath and Raina).
+    #[default]
+    Fixed,
+    /// Base plus the queueing delay q / C of the path: a state-dependent delay.
+    Queueing,
+}
+
+/// Choices on which the papers differ. They are part of every result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choices {
+    /// Form of the window equation.
+    pub form: Form,
+    /// What a signal takes.
+    pub decrease: Decrease,
+    /// Round-trip time.
+    pub rtt: Rtt,
+    /// Whether small windows follow their own law (Compound's Reno branch).
+    pub small_windows: bool,
+    /// How RED's weight becomes a rate.
+    pub averaging: Averaging,
+    /// Queues between empty and full, probabilities in their piecewise form (true); or every law in the smooth piece that holds at the equilibrium,
+    /// continued everywhere (false).
+    pub clamped: bool,
+}
+
+impl Default for Choices {
+    fn default() -> Self {
+        Self {
+            form: Form::default(),
+            decrease: Decrease::default(),
+            rtt: Rtt::default(),
+            small_windows: false,
+            averaging: Averaging::Linear,
+            clamped: false,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Class {
+    name: String,
+    count: f64,
+    rtt: f64,
+    law: TcpLaw,
+    values: Vec<(&'static str, Value)>,
+    path: Vec<usize>,
+    marked: bool,
+    /// First of its states.
+    at: usize,
+    states: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Link {
+    name: String,
+    /// Packets/s.
+    rate: f64,
+    law: AqmLaw,
+    values: Vec<(&'static str, Value)>,
+    limit: f64,
+    /// Packets/s of traffic that does not react.
+    background: f64,
+    /// The queue's state, if the queue is one.
+    queue: Option<usize>,
+    /// First of the AQM's states.
+    at: usize,
+    states: usize,
+}
+
+/// A parameter of an algorithm that an analysis varies.
+#[derive(Clone, Debug)]
+struct Varied {
+    of_link: bool,
+    owner: usize,
+    name: String,
+    value: f64,
+}
+
+/// The equations of a scenario; a [`System`] of the delay crate.
+///
+/// Parameters of the system are, in order: `gain` (an exogenous factor kappa on all rates of change), the rate of each link, count and base round-trip
+/// time of each class, then those enrolled by [`Model::parameter`].
+#[derive(Clone, Debug)]
+pub struct Model {
+    choices: Choices,
+    classes: Vec<Class>,
+    links: Vec<Link>,
+    /// Order in which traffic meets the links.
+    order: Vec<usize>,
+    varied: Vec<Varied>,
+    dimension: usize,
+    names: Vec<String>,
+    notes: Vec<String>,
+    /// Piece of each AQM's law, when held; `None` where it follows the state.
+    pieces: Option<Vec<usize>>,
+    /// Loss probabilities that the senders are given instead of the queues' own: the loop is open.
+    opened: Option<Vec<f64>>,
+}
+
+/// What the network does in one state.
+struct Network<S> {
+    probability: [S; LARGEST],
+    arrivals: [S; LARGEST],
+    /// What enters a queue, a full queue's overflow not taken off.
+    entering: [S; LARGEST],
+    rtt: [S; LARGEST],
+    /// Packets/s of one flow of each class.
+    rate: [S; LARGEST],
+    /// Fraction of a class's packets lost or marked on its path.
+    signals: [S; LARGEST],
+    mean_rtt: S,
+}
+
+fn unsupported<T>(what: impl Into<String>, why: impl Into<String>) -> Result<T> {
+    Err(Error::Unsupported {
+        what: what.into(),
+        why: why.into(),
+    })
+}
+
+fn mean_rtt(d: &Distribution) -> f64 {
+    match d {
+        Distribution::Fixed(v) | Distribution::Normal(v, _) | Distribution::Exponential(v) => *v,
+        Distribution::List(list) => list.iter().sum::<f64>() / list.len() as f64,
+        Distribution::Range(a, b) | Distribution::Uniform(a, b) => 0.5 * (a + b),
+    }
+}
+
+impl Model {
+    /// The equations of `scenario` with the given choices.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] names what has no equations: finite transfers, shared reverse paths, algorithms without a fluid law, unequal packets.
+    pub fn from_scenario(scenario: &Scenario, choices: Choices) -> Result<Self> {
+        if scenario.links.len() > LARGEST || scenario.flows.len() > LARGEST {
+            return unsupported(
+                format!(
+                    "{} links and {} classes",
+                    scenario.links.len(),
+                    scenario.flows.len()
+                ),
+                format!("at most {LARGEST} of each"),
+            );
+        }
+        let mut notes = Vec::new();
+        let size = scenario
+            .flows
+            .iter()
+            .find(|f| f.traffic.is_tcp())
+            .map_or(1500, |f| f.packet_size);
+        if scenario
+            .flows
+            .iter()
+            .any(|f| f.traffic.is_tcp() && f.packet_size != size)
+        {
+            return unsupported(
+                "packets of different sizes",
+                "windows and queues are counted in packets of one size",
+            );
+        }
+        if !scenario.changes.is_empty() {
+            notes.push(
+                "changes during the run are not applied: the equations are those of its start"
+                    .to_owned(),
+            );
+        }
+        let per_packet = 8.0 * f64::from(size);
+        let mut background = vec![0.0; scenario.links.len()];
+        let mut names = Vec::new();
+        let mut classes = Vec::new();
+        for flow in &scenario.flows {
+            let what = || format!("class {}", flow.name);
+            match &flow.traffic {
+                Traffic::Bulk => {}
+                Traffic::Cbr { rate } | Traffic::Poisson { rate, .. } => {
+                    for l in &flow.path {
+                        background[*l] += f64::from(flow.count) * rate / per_packet;
+                    }
+                    continue;
+                }
+                Traffic::OnOff { rate, on, off } => {
+                    for l in &flow.path {
+                        background[*l] +=
+                            f64::from(flow.count) * rate * on / (on + off) / per_packet;
+                    }
+                    notes.push(format!(
+                        "{}: on-off traffic enters by its mean rate",
+                        what()
+                    ));
+                    continue;
+                }
+                Traffic::Transfer { .. } => {
+                    return unsupported(
+                        what(),
+                        "finite transfers come and go; the equations are those of flows that stay",
+                    );
+                }
+                Traffic::AppLimited { .. } => {
+                    return unsupported(
+                        what(),
+                        "a window that the application limits follows no law of its own",
+                    );
+                }
+            }
+            if flow.reverse_path.is_some() {
+                return unsupported(what(), "acknowledgements that share queues");
+            }
+            let Some(law) = flow.tcp.congestion.fluid() else {
+                return unsupported(
+                    format!(
+                        "congestion control {} of {}",
+                        flow.tcp.congestion.kind(),
+                        what()
+                    ),
+                    "it has no fluid law",
+                );
+            };
+            if let Some(text) = flow.tcp.congestion.meta().and_then(|m| m.approximation) {
+                notes.push(format!("{}: {text}", what()));
+            }
+            if !matches!(flow.rtt, Distribution::Fixed(_)) {
+                notes.push(format!(
+                    "{}: its round-trip times enter by their mean",
+                    what()
+                ));
+            }
+            if flow.access_rate.is_some() {
+                notes.push(format!("{}: access links add delay only", what()));
+            }
+            if flow.tcp.max_window.is_some() {
+                notes.push(format!(
+                    "{}: the receiver's window is taken as no limit",
+                    what()
+                ));
+            }
+            if flow.tcp.delayed_ack {
+                notes.push(format!(
+                    "{}: every packet is acknowledged (no delayed acknowledgements)",
+                    what()
+                ));
+            }
+            let states = law.state_names().len();
+            classes.push(Class {
+                name: flow.name.clone(),
+                count: f64::from(flow.count),
+                rtt: mean_rtt(&flow.rtt),
+                law,
+                values: flow.tcp.congestion.values(),
+                path: flow.path.clone(),
+                marked: flow.tcp.ecn,
+                at: names.len(),
+                states,
+            });
+            names.extend(
+                law.state_names()
+                    .iter()
+                    .map(|s| format!("{}.{s}", flow.name)),
+            );
+        }
+        if classes.is_empty() {
+            return unsupported("a scenario without TCP", "nothing in it reacts");
+        }
+        let mut links = Vec::new();
+        for (l, link) in scenario.links.iter().enumerate() {
+            let limit = match link.capacity {
+                Capacity::Packets(n) => f64::from(n),
+                Capacity::Bytes(n) => n as f64 / f64::from(size),
+                Capacity::Unlimited => f64::INFINITY,
+            };
+            let view = LinkView {
+                rate: link.rate,
+                delay: link.delay.seconds(),
+                capacity_packets: limit,
+            };
+            let Some(law) = link.aqm.fluid(&view) else {
+                return unsupported(
+                    format!("AQM {} of link {}", link.aqm.kind(), link.name),
+                    "it has no fluid law",
+                );
+            };
+            if let Some(text) = link.aqm.meta().and_then(|m| m.approximation) {
+                notes.push(format!("link {}: {text}", link.name));
+            }
+            let queue = (law.queue_model() == QueueModel::Integrated).then(|| {
+                names.push(format!("{}.queue (packets)", link.name));
+                names.len() - 1
+            });
+            let states = law.states();
+            links.push(Link {
+                name: link.name.clone(),
+                rate: link.rate / per_packet,
+                law,
+                values: link.aqm.values(),
+                limit,
+                background: background[l],
+                queue,
+                at: names.len(),
+                states,
+            });
+            names.extend(
+                law.state_names()
+                    .iter()
+                    .map(|s| format!("{}.{s}", link.name)),
+            );
+        }
+        // an AQM marks what can be marked only if it is told to
+        let marks: Vec<bool> = scenario
+            .links
+            .iter()
+            .map(|l| {
+                l.aqm
+                    .values()
+                    .iter()
+                    .any(|(name, v)| *name == "ecn" && *v == Value::Flag(true))
+            })
+            .collect();
+        for class in &mut classes {
+            class.marked &= class.path.iter().all(|l| marks[*l]);
+        }
+        let order = order(&classes, links.len())?;
+        Ok(Self {
+            choices,
+            classes,
+            links,
+            order,
+            varied: Vec::new(),
+            dimension: names.len(),
+            names,
+            notes,
+            pieces: None,
+            opened: None,
+        })
+    }
+
+    /// The choices that the equations follow.
+    #[must_use]
+    pub fn choices(&self) -> &Choices {
+        &self.choices
+    }
+
+    /// What the equations leave out of the scenario.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Names of the states, with their units.
+    #[must_use]
+    pub fn state_names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Names of the parameters of the system, in order.
+    #[must_use]
+    pub fn parameter_names(&self) -> Vec<String> {
+        let mut names = vec!["gain".to_owned()];
+        names.extend(
+            self.links
+                .iter()
+                .map(|l| format!("{}.rate (packets/s)", l.name)),
+        );
+        for c in &self.classes {
+            names.push(format!("{}.count", c.name));
+            names.push(format!("{}.rtt (s)", c.name));
+        }
+        for v in &self.varied {
+            let owner = if v.of_link {
+                &self.links[v.owner].name
+            } else {
+                &self.classes[v.owner].name
+            };
+            names.push(format!("{owner}.{}", v.name));
+        }
+        names
+    }
+
+    /// The values of the parameters, in order.
+    #[must_use]
+    pub fn parameters(&self) -> Vec<f64> {
+        let mut p = vec![1.0];
+        p.extend(self.links.iter().map(|l| l.rate));
+        for c in &self.classes {
+            p.push(c.count);
+            p.push(c.rtt);
+        }
+        p.extend(self.varied.iter().map(|v| v.value));
+        p
+    }
+
+    /// The index of a parameter: `gain`, `<link>.rate` (packets/s), `<class>.count`, `<class>.rtt` (s), or any numeric parameter of an algorithm as
+    /// `<link>.<name>` or `<class>.<name>`, which is enrolled on its first use.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] when there is none of that name.
+    pub fn parameter(&mut self, name: &str) -> Result<usize> {
+        let fault = |why: String| {
+            Err(Error::Parameter {
+                name: name.to_owned(),
+                why,
+            })
+        };
+        if name == "gain" {
+            return Ok(0);
+        }
+        let Some((owner, key)) = name.rsplit_once('.') else {
+            return fault("expected `gain` or `<link or class>.<parameter>`".to_owned());
+        };
+        let base = 1 + self.links.len() + 2 * self.classes.len();
+        let link = self.links.iter().position(|l| l.name == owner);
+        let class = self.classes.iter().position(|c| c.name == owner);
+        match (link, class, key) {
+            (Some(l), _, "rate") => return Ok(1 + l),
+            (_, Some(c), "count") => return Ok(1 + self.links.len() + 2 * c),
+            (_, Some(c), "rtt") => return Ok(2 + self.links.len() + 2 * c),
+            (None, None, _) => return fault(format!("no link or class is called {owner}")),
+            _ => {}
+        }
+        let of_link = link.is_some();
+        let owner = link.or(class).unwrap_or_default();
+        if let Some(k) = self
+            .varied
+            .iter()
+            .position(|v| v.of_link == of_link && v.owner == owner && v.name == key)
+        {
+            return Ok(base + k);
+        }
+        let values = if of_link {
+            &self.links[owner].values
+        } else {
+            &self.classes[owner].values
+        };
+        match values.iter().find(|(name, _)| *name == key) {
+            Some((name, Value::Number(value))) => {
+                self.varied.push(Varied {
+                    of_link,
+                    owner,
+                    name: (*name).to_owned(),
+                    value: *value,
+                });
+                Ok(base + self.varied.len() - 1)
+            }
+            Some((_, Value::Word(word))) => fault(format!(
+                "it is \"{word}\" in the scenario: give it a number to vary"
+            )),
+            Some(_) => fault("it is not a number".to_owned()),
+            None => {
+                let names: Vec<&str> = values.iter().map(|(name, _)| *name).collect();
+                fault(format!(
+                    "there is none of that name; there are {}",
+                    names.join(", ")
+                ))
+            }
+        }
+    }
+
+    /// Sets a parameter by its index.
+    pub fn set(&mut self, index: usize, value: f64) {
+        let links = self.links.len();
+        let classes = self.classes.len();
+        if (1..=links).contains(&index) {
+            self.links[index - 1].rate = value;
+        } else if index > links && index <= links + 2 * classes {
+            let k = index - links - 1;
+            let class = &mut self.classes[k / 2];
+            *(if k % 2 == 0 {
+                &mut class.count
+            } else {
+                &mut class.rtt
+            }) = value;
+        } else if let Some(v) = self
+            .varied
+            .get_mut(index.wrapping_sub(1 + links + 2 * classes))
+        {
+            v.value = value;
+        }
+    }
+
+    /// The same model with every AQM held in the given piece of its law, queues unbounded: smooth everywhere.
+    #[must_use]
+    pub fn held(&self, pieces: &[usize]) -> Self {
+        Self {
+            pieces: Some(pieces.to_vec()),
+            ..self.clone()
+        }
+    }
+
+    /// The same model with the senders given the constant loss probabilities `signals` (one a class): the loop is cut.
+    pub(crate) fn opened(&self, signals: &[f64]) -> Self {
+        Self {
+            opened: Some(signals.to_vec()),
+            ..self.clone()
+        }
+    }
+
+    /// Number of pieces of each link's law.
+    pub(crate) fn piece_counts(&self) -> Vec<usize> {
+        self.links.iter().map(|l| l.law.pieces().len()).collect()
+    }
+
+    /// The names of the pieces that the links are in.
+    pub(crate) fn piece_names(&self, pieces: &[usize]) -> Vec<&'static str> {
+        self.links
+            .iter()
+            .zip(pieces)
+            .map(|(l, k)| l.law.pieces()[*k])
+            .collect()
+    }
+
+    pub(crate) fn link_count(&self) -> usize {
+        self.links.len()
+    }
+
+    /// Piece of each link's law at a state.
+    pub(crate) fn pieces_at(&self, x: &[f64], p: &[f64]) -> Vec<usize> {
+        let (tcp, aqm) = self.laws::<f64>(p).unwrap_or_default();
+        let net = self.network(&tcp, &aqm, x, p);
+        (0..self.links.len())
+            .map(|l| aqm[l].piece(&self.input(&net, l, x, p), self.aqm_state(l, x)))
+            .collect()
+    }
+
+    /// Loss or marking probability of each link, and of each class's path, at a state.
+    pub(crate) fn probabilities(&self, x: &[f64], p: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let (tcp, aqm) = self.laws::<f64>(p).unwrap_or_default();
+        let net = self.network(&tcp, &aqm, x, p);
+        (
+            net.probability[..self.links.len()].to_vec(),
+            net.signals[..self.classes.len()].to_vec(),
+        )
+    }
+
+    /// Whether what a state says can be: windows and queues not negative, probabilities between zero and one.
+    pub(crate) fn sensible(&self, x: &[f64], p: &[f64]) -> bool {
+        let (links, _) = self.probabilities(x, p);
+        self.classes.iter().all(|c| x[c.at] > 0.0)
+            && self
+                .links
+                .iter()
+                .all(|l| l.queue.is_none_or(|q| x[q] >= 0.0 && x[q] <= l.limit))
+            && links.iter().all(|v| (0.0..=1.0).contains(v))
+    }
+
+    /// A state to search from: every link shared fairly, with `fill` packets in every queue.
+    pub(crate) fn start(&self, fill: f64, stretch: f64, p: &[f64]) -> Vec<f64> {
+        let mut x = vec![0.0; self.dimension];
+        let (tcp, _) = self.laws::<f64>(p).unwrap_or_default();
+        let mut flows = vec![0.0; self.links.len()];
+        for (c, class) in self.classes.iter().enumerate() {
+            for l in &class.path {
+                flows[*l] += p[self.count_at(c)];
+            }
+        }
+        for link in &self.links {
+            let fill = fill.min(0.9 * link.limit);
+            if let Some(q) = link.queue {
+                x[q] = fill;
+            }
+            // an average starts at its queue, an integral of a probability at a small one
+            for k in 0..link.states {
+                x[link.at + k] = if link.law.state_names()[k].contains("(packets)") {
+                    fill
+                } else {
+                    0.01
+                };
+            }
+        }
+        for (c, class) in self.classes.iter().enumerate() {
+            let share = class
+                .path
+                .iter()
+                .map(|l| (p[1 + l] - self.links[*l].background).max(0.01 * p[1 + l]) / flows[*l])
+                .fold(f64::INFINITY, f64::min);
+            let base = p[self.count_at(c) + 1];
+            let queueing: f64 = if self.choices.rtt == Rtt::Queueing {
+                class
+                    .path
+                    .iter()
+                    .map(|l| self.links[*l].queue.map_or(0.0, |q| x[q] / p[1 + l]))
+                    .sum()
+            } else {
+                0.0
+            };
+            let rtt = base + queueing;
+            if let Some(law) = tcp.get(c) {
+                law.start(
+                    stretch * share * rtt,
+                    &Path {
+                        rtt,
+                        base_rtt: base,
+                    },
+                    &mut x[class.at..class.at + class.states],
+                );
+            }
+        }
+        x
+    }
+
+    fn count_at(&self, class: usize) -> usize {
+        1 + self.links.len() + 2 * class
+    }
+
+    /// The laws over a scalar, with the enrolled parameters in them; `None` when one does not take its value.
+    fn laws<S: Scalar>(&self, p: &[S]) -> Option<(Vec<TcpLaw<S>>, Vec<AqmLaw<S>>)> {
+        let mut tcp: Vec<TcpLaw<S>> = self.classes.iter().map(|c| c.law.lift()).collect();
+        let mut aqm: Vec<AqmLaw<S>> = self.links.iter().map(|l| l.law.lift()).collect();
+        let base = 1 + self.links.len() + 2 * self.classes.len();
+        for (v, value) in self.varied.iter().zip(&p[base..]) {
+            let done = if v.of_link {
+                aqm[v.owner].set(&v.name, *value)
+            } else {
+                tcp[v.owner].set(&v.name, *value)
+            };
+            if done.is_err() {
+                return None;
+            }
+        }
+        Some((tcp, aqm))
+    }
+
+    fn aqm_state<'a, S>(&self, l: usize, x: &'a [S]) -> &'a [S] {
+        &x[self.links[l].at..self.links[l].at + self.links[l].states]
+    }
+
+    fn input<S: Scalar>(&self, net: &Network<S>, l: usize, x: &[S], p: &[S]) -> AqmInput<S> {
+        let mut flows = S::from(0.0);
+        for (c, class) in self.classes.iter().enumerate() {
+            if class.path.contains(&l) {
+                flows += p[self.count_at(c)];
+            }
+        }
+        AqmInput {
+            queue: self.links[l].queue.map_or(S::from(0.0), |q| x[q]),
+            arrivals: net.arrivals[l],
+            service: p[1 + l],
+            limit: self.links[l].limit,
+            sampling: p[1 + l],
+            averaging: self.choices.averaging,
+            flows,
+            rtt: net.mean_rtt,
+        }
+    }
+
+    fn network<S: Scalar>(
+        &self,
+        tcp: &[TcpLaw<S>],
+        aqm: &[AqmLaw<S>],
+        x: &[S],
+        p: &[S],
+    ) -> Network<S> {
+        let zero = S::from(0.0);
+        let one = S::from(1.0);
+        let mut net = Network {
+            probability: [zero; LARGEST],
+            arrivals: [zero; LARGEST],
+            entering: [zero; LARGEST],
+            rtt: [zero; LARGEST],
+            rate: [zero; LARGEST],
+            signals: [zero; LARGEST],
+            mean_rtt: zero,
+        };
+        // what of each class is still on its way
+        let mut left = [one; LARGEST];
+        let mut unsignalled = [one; LARGEST];
+        let mut flows = zero;
+        for (c, class) in self.classes.iter().enumerate() {
+            let count = p[self.count_at(c)];
+            let mut rtt = p[self.count_at(c) + 1];
+            if self.choices.rtt == Rtt::Queueing {
+                for l in &class.path {
+                    if let Some(q) = self.links[*l].queue {
+                        rtt += x[q] / p[1 + l];
+                    }
+                }
+            }
+            net.rtt[c] = rtt;
+            net.rate[c] = tcp[c].window(&x[class.at..class.at + class.states]) / rtt;
+            net.mean_rtt += count * rtt;
+            flows += count;
+        }
+        net.mean_rtt = net.mean_rtt / flows;
+        for &l in &self.order {
+            let link = &self.links[l];
+            let mut arrivals = S::from(link.background);
+            for (c, class) in self.classes.iter().enumerate() {
+                if class.path.contains(&l) {
+                    arrivals += p[self.count_at(c)] * net.rate[c] * left[c];
+                }
+            }
+            net.arrivals[l] = arrivals;
+            let input = self.input(&net, l, x, p);
+            let state = self.aqm_state(l, x);
+            let piece = self
+                .pieces
+                .as_ref()
+                .map_or_else(|| aqm[l].piece(&input, state), |k| k[l]);
+            let managed = aqm[l].probability(&input, state, piece);
+            let full = self.pieces.is_none()
+                && link
+                    .queue
+                    .is_some_and(|q| x[q].real() >= link.limit * (1.0 - 1e-12));
+            let extra = if full {
+                overflow(arrivals * (one - managed), p[1 + l])
+            } else {
+                zero
+            };
+            let lost = managed + (one - managed) * extra;
+            net.probability[l] = lost;
+            let mut entering = S::from(link.background) * (one - managed);
+            for (c, class) in self.classes.iter().enumerate() {
+                if class.path.contains(&l) {
+                    let kept = if class.marked { one } else { one - managed };
+                    entering += p[self.count_at(c)] * net.rate[c] * left[c] * kept;
+                    left[c] = left[c] * kept * (one - extra);
+                    unsignalled[c] = unsignalled[c] * (one - lost);
+                }
+            }
+            net.entering[l] = entering;
+        }
+        for c in 0..self.classes.len() {
+            net.signals[c] = one - unsignalled[c];
+        }
+        net
+    }
+}
+
+/// The links in an order that every path follows.
+fn order(classes: &[Class], links: usize) -> Result<Vec<usize>> {
+    let mut order = Vec::with_capacity(links);
+    while order.len() < links {
+        let next = (0..links).find(|l| {
+            !order.contains(l)
+                && classes
+                    .iter()
+                    .all(|c| match c.path.iter().position(|k| k == l) {
+                        Some(at) => c.path[..at].iter().all(|k| order.contains(k)),
+                        None => true,
+                    })
+        });
+        match next {
+            Some(l) => order.push(l),
+            None => {
+                return unsupported(
+                    "paths that cross the same links in opposite orders",
+                    "arrivals would depend on each other without delay",
+                );
+            }
+        }
+    }
+    Ok(order)
+}
+
+impl System for Model {
+    fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn delays(&self) -> usize {
+        self.classes.len()
+    }
+
+    fn state_dependent(&self) -> bool {
+        self.choices.rtt == Rtt::Queueing && self.links.iter().any(|l| l.queue.is_some())
+    }
+
+    fn rhs<S: Scalar>(&self, at: Args<'_, S>, out: &mut [S]) {
+        let Some((tcp, aqm)) = self.laws(at.p) else {
+            out.fill(S::from(f64::NAN));
+            return;
+        };
+        let n = self.dimension;
+        let one = S::from(1.0);
+        let gain = at.p[0];
+        let now = self.network(&tcp, &aqm, at.x, at.p);
+        for (c, class) in self.classes.iter().enumerate() {
+            let past = &at.past[c * n..(c + 1) * n];
+            let then = self.network(&tcp, &aqm, past, at.p);
+            let lost = self
+                .opened
+                .as_ref()
+                .map_or(then.signals[c], |fixed| S::from(fixed[c]));
+            let state = &at.x[class.at..class.at + class.states];
+            let rates = &mut out[class.at..class.at + class.states];
+            let path = Path {
+                rtt: now.rtt[c],
+                base_rtt: at.p[self.count_at(c) + 1],
+            };
+            let acks = match self.choices.form {
+                Form::PerAck => (one - lost) * then.rate[c],
+                Form::Rate => now.rate[c],
+            };
+            let signals = lost * then.rate[c];
+            let window = tcp[c].window(state);
+            if class.states == 1 {
+                let small =
+                    self.choices.small_windows && window.real() < tcp[c].small_below(&path).real();
+                let (grow, fall) = if small {
+                    tcp[c].small_window(window)
+                } else {
+                    (tcp[c].increase(window, &path), tcp[c].decrease(window))
+                };
+                let fall = match self.choices.decrease {
+                    Decrease::PerSignal => fall,
+                    Decrease::RoundAverage => round_average(window, fall),
+                };
+                rates[0] = grow * acks - fall * signals;
+            } else {
+                tcp[c].derivative(
+                    &TcpInput {
+                        acks,
+                        signals,
+                        path,
+                    },
+                    state,
+                    rates,
+                );
+            }
+        }
+        for (l, link) in self.links.iter().enumerate() {
+            if let Some(q) = link.queue {
+                out[q] = now.entering[l] - at.p[1 + l];
+            }
+            let input = self.input(&now, l, at.x, at.p);
+            aqm[l].derivative(
+                &input,
+                self.aqm_state(l, at.x),
+                &mut out[link.at..link.at + link.states],
+            );
+        }
+        for v in out.iter_mut() {
+            *v = *v * gain;
+        }
+    }
+
+    fn delay<S: Scalar>(&self, j: usize, at: Args<'_, S>) -> S {
+        let mut rtt = at.p[self.count_at(j) + 1];
+        if self.choices.rtt == Rtt::Queueing {
+            for l in &self.classes[j].path {
+                if let Some(q) = self.links[*l].queue {
+                    rtt += at.x[q] / at.p[1 + l];
+                }
+            }
+        }
+        rtt
+    }
+
+    /// One for each border between two pieces of an AQM's law.
+    fn switches(&self) -> usize {
+        if self.pieces.is_some() {
+            0
+        } else {
+            self.links.iter().map(|l| l.law.pieces().len() - 1).sum()
+        }
+    }
+
+    fn switch(&self, at: Args<'_, f64>, out: &mut [f64]) {
+        if out.is_empty() {
+            return;
+        }
+        let pieces = self.pieces_at(at.x, at.p);
+        let mut slot = 0;
+        for (link, piece) in self.links.iter().zip(pieces) {
+            for border in 0..link.law.pieces().len() - 1 {
+                out[slot] = piece as f64 - border as f64 - 0.5;
+                slot += 1;
+            }
+        }
+    }
+
+    fn bounds(&self, _: &[f64]) -> Vec<Bound> {
+        if self.pieces.is_some() {
+            return Vec::new();
+        }
+        let queues = self.links.iter().filter_map(|l| {
+            l.queue.map(|q| Bound {
+                state: q,
+                lower: 0.0,
+                upper: l.limit,
+            })
+        });
+        // a sender keeps at least one packet in flight
+        let windows = self
+            .classes
+            .iter()
+            .filter(|c| c.states == 1)
+            .map(|c| Bound {
+                state: c.at,
+                lower: 1.0,
+                upper: f64::INFINITY,
+            });
+        queues.chain(windows).collect()
+    }
+}

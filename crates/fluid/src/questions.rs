@@ -1,0 +1,337 @@
+//! Questions in the field's words, answered by the delay crate.
+
+use ackclock_delay::{
+    Criticality, Curve, Cycle, Follow, HopfPoint, Linear, Normalisation, Resolution, Search,
+    Spectrum, Tolerance, Trajectory, count_right_of, criticality, crossings, cycle_from_hopf,
+    cycle_with_amplitude, equilibrium, hopf_curve, integrate, is_stable, rightmost_roots,
+};
+
+use crate::{
+    error::{Error, Result},
+    model::Model,
+};
+
+/// Where windows, queues and probabilities stand still.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Equilibrium {
+    /// The state, in the order of [`Model::state_names`].
+    pub x: Vec<f64>,
+    /// The parameters, in the order of [`Model::parameter_names`].
+    pub p: Vec<f64>,
+    /// Loss or marking probability of each link.
+    pub probability: Vec<f64>,
+    /// Loss or marking probability on each class's path.
+    pub signals: Vec<f64>,
+    /// The piece of each AQM's law that holds there.
+    pub pieces: Vec<usize>,
+    /// Their names.
+    pub piece_names: Vec<&'static str>,
+}
+
+impl Model {
+    /// All equilibria that a search over queues from empty to full finds, each in the piece of the AQMs' laws that holds there.
+    ///
+    /// # Errors
+    /// [`Error::NoEquilibrium`] when there is none in any piece (a drop-tail queue, say, has none: it oscillates at its limit).
+    pub fn equilibria(&self) -> Result<Vec<Equilibrium>> {
+        let p = self.parameters();
+        let counts = self.piece_counts();
+        let mut found: Vec<Equilibrium> = Vec::new();
+        let mut near: Option<String> = None;
+        let mut pieces = vec![0; counts.len()];
+        loop {
+            let held = self.held(&pieces);
+            for fill in [0.5, 5.0, 30.0, 100.0, 300.0, 1000.0, 5000.0, 20000.0] {
+                for stretch in [1.02, 0.9, 1.5] {
+                    let Ok(x) = equilibrium(&held, &self.start(fill, stretch, &p), &p) else {
+                        continue;
+                    };
+                    if !self.sensible(&x, &p) {
+                        continue;
+                    }
+                    let here = self.pieces_at(&x, &p);
+                    if here != pieces {
+                        let names = self.piece_names(&pieces).join(", ");
+                        near.get_or_insert(format!(
+                            "the law's piece \"{names}\" has one, but outside its own range"
+                        ));
+                        continue;
+                    }
+                    let known = found.iter().any(|e| {
+                        e.x.iter()
+                            .zip(&x)
+                            .all(|(a, b)| (a - b).abs() <= 1e-7 * (a.abs() + b.abs()).max(1e-9))
+                    });
+                    if !known {
+                        let (probability, signals) = held.probabilities(&x, &p);
+                        let piece_names = self.piece_names(&pieces);
+                        found.push(Equilibrium {
+                            x,
+                            p: p.clone(),
+                            probability,
+                            signals,
+                            pieces: pieces.clone(),
+                            piece_names,
+                        });
+                    }
+                }
+            }
+            // next combination of pieces
+            let Some(k) = (0..counts.len()).find(|k| pieces[*k] + 1 < counts[*k]) else {
+                break;
+            };
+            pieces[k] += 1;
+            pieces[..k].fill(0);
+        }
+        if found.is_empty() {
+            let why = near.unwrap_or_else(|| "no piece of the AQMs' laws balances arrivals and service at a probability between 0 and 1".to_owned());
+            return Err(Error::NoEquilibrium { why });
+        }
+        Ok(found)
+    }
+
+    /// The only equilibrium.
+    ///
+    /// # Errors
+    /// As [`Model::equilibria`]; [`Error::OutsideValidity`] when there are several, which must then be asked for.
+    pub fn equilibrium(&self) -> Result<Equilibrium> {
+        let mut all = self.equilibria()?;
+        match all.len() {
+            1 => Ok(all.remove(0)),
+            n => Err(Error::OutsideValidity {
+                why: format!("there are {n} equilibria, and the question is about one"),
+            }),
+        }
+    }
+
+    /// The linearisation at an equilibrium.
+    #[must_use]
+    pub fn linearised(&self, at: &Equilibrium) -> Linear {
+        Linear::of(&self.held(&at.pieces), &at.x, &at.p)
+    }
+
+    /// The rightmost characteristic roots, at least `count`, certified.
+    ///
+    /// # Errors
+    /// [`Error::Analysis`].
+    pub fn roots(&self, at: &Equilibrium, count: usize) -> Result<Spectrum> {
+        Ok(rightmost_roots(&self.linearised(at), count)?)
+    }
+
+    /// Whether the equilibrium is stable.
+    ///
+    /// # Errors
+    /// [`Error::Analysis`] when a root lies on the imaginary axis to rounding.
+    pub fn is_stable(&self, at: &Equilibrium) -> Result<bool> {
+        Ok(is_stable(&self.linearised(at))?)
+    }
+
+    /// The losses and gains of stability as parameter `name` runs from `from` to `to` with `samples` looks.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`], [`Error::Analysis`].
+    pub fn stability_limits(
+        &mut self,
+        at: &Equilibrium,
+        name: &str,
+        from: f64,
+        to: f64,
+        samples: usize,
+    ) -> Result<Search> {
+        let free = self.parameter(name)?;
+        let mut model = self.clone();
+        model.set(free, from);
+        // the equilibrium near the one given, at the start of the range
+        let p = model.parameters();
+        let held = self.held(&at.pieces);
+        let start = walk(&held, &at.x, &extended(at, &self.parameters()), &p)?;
+        Ok(crossings(&held, &start, &p, free, from, to, samples)?)
+    }
+
+    /// The Hopf curve through `start` in two parameters.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`], [`Error::Analysis`].
+    pub fn hopf_curve(
+        &mut self,
+        at: &Equilibrium,
+        start: &HopfPoint,
+        names: (&str, &str),
+        ranges: [(f64, f64); 2],
+        options: &Follow,
+    ) -> Result<Curve<HopfPoint>> {
+        let free = (self.parameter(names.0)?, self.parameter(names.1)?);
+        let start = HopfPoint {
+            p: lengthened(&start.p, &self.parameters()),
+            ..start.clone()
+        };
+        Ok(hopf_curve(
+            &self.held(&at.pieces),
+            &start,
+            free,
+            ranges,
+            options,
+        )?)
+    }
+
+    /// Whether oscillations set in gradually or suddenly at a Hopf point: the normal form, for amplitudes of the first state (a window).
+    ///
+    /// # Errors
+    /// [`Error::Parameter`], [`Error::Analysis`].
+    pub fn criticality(
+        &mut self,
+        at: &Equilibrium,
+        hopf: &HopfPoint,
+        name: &str,
+    ) -> Result<Criticality> {
+        let free = self.parameter(name)?;
+        let hopf = HopfPoint {
+            p: lengthened(&hopf.p, &self.parameters()),
+            ..hopf.clone()
+        };
+        Ok(criticality(
+            &self.held(&at.pieces),
+            &hopf,
+            free,
+            Normalisation::Component(0),
+        )?)
+    }
+
+    /// The cycles that grow from a Hopf point as parameter `name` varies: one for each first-harmonic amplitude of the first state asked for.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`], [`Error::Analysis`].
+    pub fn cycles(
+        &mut self,
+        at: &Equilibrium,
+        hopf: &HopfPoint,
+        name: &str,
+        amplitudes: &[f64],
+        resolution: &Resolution,
+    ) -> Result<Vec<Cycle>> {
+        let free = self.parameter(name)?;
+        let hopf = HopfPoint {
+            p: lengthened(&hopf.p, &self.parameters()),
+            ..hopf.clone()
+        };
+        let held = self.held(&at.pieces);
+        let mut cycles: Vec<Cycle> = Vec::with_capacity(amplitudes.len());
+        for amplitude in amplitudes {
+            let next = match cycles.last() {
+                None => cycle_from_hopf(&held, &hopf, free, 0, *amplitude, resolution)?,
+                Some(last) => cycle_with_amplitude(&held, last, free, 0, *amplitude, resolution)?,
+            };
+            cycles.push(next);
+        }
+        Ok(cycles)
+    }
+
+    /// For every pair of values of two parameters: the number of unstable roots (argument principle), or `None` where the equilibrium was lost or a root
+    /// lies on the axis. Row by row, the first parameter outermost.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`].
+    pub fn chart(
+        &mut self,
+        at: &Equilibrium,
+        names: (&str, &str),
+        values: (&[f64], &[f64]),
+    ) -> Result<Vec<Option<usize>>> {
+        let free = (self.parameter(names.0)?, self.parameter(names.1)?);
+        let held = self.held(&at.pieces);
+        let mut p = extended(at, &self.parameters());
+        let mut row_start = at.x.clone();
+        let mut out = Vec::with_capacity(values.0.len() * values.1.len());
+        for a in values.0 {
+            let mut x = row_start.clone();
+            let mut last = p.clone();
+            for (column, b) in values.1.iter().enumerate() {
+                p[free.0] = *a;
+                p[free.1] = *b;
+                let found = walk(&held, &x, &last, &p);
+                let verdict = found
+                    .ok()
+                    .filter(|x| self.sensible(x, &p) && self.pieces_at(x, &p) == at.pieces)
+                    .map(|here| {
+                        x = here;
+                        last.clone_from(&p);
+                        if column == 0 {
+                            row_start.clone_from(&x);
+                        }
+                        count_right_of(&Linear::of(&held, &x, &p), 0.0).ok()
+                    });
+                out.push(verdict.flatten());
+            }
+        }
+        Ok(out)
+    }
+
+    /// The trajectory from a constant history `start` over `duration` seconds. A clamped model keeps queues between empty and full; a smooth one is
+    /// held in the pieces of `at`.
+    ///
+    /// # Errors
+    /// [`Error::Analysis`].
+    pub fn trajectory(
+        &self,
+        at: &Equilibrium,
+        start: &[f64],
+        duration: f64,
+        tolerance: &Tolerance,
+    ) -> Result<Trajectory> {
+        let p = self.parameters();
+        let history = |_: f64, x: &mut [f64]| x.copy_from_slice(start);
+        if self.choices().clamped {
+            Ok(integrate(self, &p, &history, 0.0, duration, tolerance)?)
+        } else {
+            Ok(integrate(
+                &self.held(&at.pieces),
+                &p,
+                &history,
+                0.0,
+                duration,
+                tolerance,
+            )?)
+        }
+    }
+}
+
+/// The parameters of an equilibrium, with those enrolled since at their values.
+fn extended(at: &Equilibrium, now: &[f64]) -> Vec<f64> {
+    lengthened(&at.p, now)
+}
+
+fn lengthened(p: &[f64], now: &[f64]) -> Vec<f64> {
+    p.iter()
+        .chain(&now[p.len().min(now.len())..])
+        .copied()
+        .collect()
+}
+
+/// The equilibrium carried from parameters `from` to `to`, in smaller steps where one does not do.
+fn walk(system: &Model, x: &[f64], from: &[f64], to: &[f64]) -> Result<Vec<f64>> {
+    let mut x = x.to_vec();
+    let (mut done, mut step) = (0.0_f64, 1.0_f64);
+    loop {
+        let next = (done + step).min(1.0);
+        let p: Vec<f64> = from
+            .iter()
+            .zip(to)
+            .map(|(a, b)| a + next * (b - a))
+            .collect();
+        match equilibrium(system, &x, &p) {
+            Ok(found) => {
+                x = found;
+                done = next;
+                if done >= 1.0 {
+                    return Ok(x);
+                }
+            }
+            Err(e) => {
+                step *= 0.5;
+                if step < 1e-3 {
+                    return Err(e.into());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,759 @@
+//! Scenarios of the papers, analysed, against an independent 30-digit computation from the papers' own equations.
+
+use ackclock_delay::{Crossing, Follow, HopfPoint, Resolution, Tolerance, c64};
+use ackclock_fluid::{
+    ApRed, Choices, Decrease, Equilibrium, Error, Form, Model, Plant, Rtt, ap_red, ap_red_gain,
+    margins, pi_design, pi_from_samples, pi_largest_lambda, pi_loop, red_loop, tcp_friendly_alpha,
+};
+
+#[track_caller]
+fn close(got: f64, want: f64, tolerance: f64) {
+    assert!(
+        (got - want).abs() <= tolerance * want.abs(),
+        "got {got:.10e}, want {want:.10e}"
+    );
+}
+
+/// One flow of 100 packets/s of its own, as the scaled equations of Manjunath and Raina have it.
+fn compound(queue: &str, rtt_ms: f64, congestion: &str) -> String {
+    format!(
+        "[scenario]\nname = 'one flow'\nduration = '10 s'\n[[link]]\nname = 'link'\nrate = '1.2 Mbit/s'\ndelay = '0 ms'\nqueue = {queue}\n\
+         [[flows]]\nname = 'tcp'\ncount = 1\npath = ['link']\nrtt = '{rtt_ms} ms'\ncongestion = {congestion}\ndelayed_ack = false\n"
+    )
+}
+
+const RED: &str = "{ aqm = 'red', capacity = 'unlimited', min_threshold = '50 packets', max_threshold = '550 packets', max_probability = 0.1, weight = WEIGHT, spacing = 'bernoulli' }";
+
+fn red(weight: &str) -> String {
+    RED.replace("WEIGHT", weight)
+}
+
+fn model(text: &str, choices: Choices) -> Model {
+    let scenario = ackclock_scenario::parse(text, "test").unwrap_or_else(|e| panic!("{e:?}"));
+    Model::from_scenario(&scenario, choices).unwrap()
+}
+
+fn first_hopf(model: &mut Model, at: &Equilibrium, name: &str, from: f64, to: f64) -> HopfPoint {
+    let search = model.stability_limits(at, name, from, to, 40).unwrap();
+    let Some(Crossing::Hopf(point)) = search.crossings.first() else {
+        panic!("{search:?}")
+    };
+    point.clone()
+}
+
+/// Figures 2a, 2b and 4a of "Compound TCP with RED": critical round-trip time, frequency, window, kind of onset (mu2, beta2, c1).
+#[test]
+fn compound_over_red() {
+    for (weight, tau, omega, w, c1) in [
+        (
+            "0.0001",
+            0.084834105,
+            0.099470578,
+            8.6268585,
+            c64::new(0.000109127337737, -0.000214176256441),
+        ),
+        (
+            "0.03",
+            0.170906,
+            0.93787731,
+            17.212469,
+            c64::new(-1.59450954388e-5, -0.00101788161587),
+        ),
+        (
+            "'off'",
+            0.27175129,
+            0.98839363,
+            27.284078,
+            c64::new(-4.9389695027e-6, -0.00020586628403),
+        ),
+    ] {
+        let mut model = model(
+            &compound(&red(weight), 50.0, "'compound'"),
+            Choices::default(),
+        );
+        let at = model.equilibrium().unwrap();
+        assert_eq!(at.piece_names, ["minimum to maximum"]);
+        let hopf = first_hopf(&mut model, &at, "tcp.rtt", 0.05, 0.6);
+        let index = model.parameter("tcp.rtt").unwrap();
+        close(
+            hopf.p[index],
+            tau,
+            if tau == 0.170906 { 1e-6 } else { 6e-8 },
+        );
+        close(hopf.omega, omega, 1e-7);
+        close(hopf.x[0], w, 1e-7);
+        let nf = model.criticality(&at, &hopf, "gain").unwrap();
+        assert!((nf.c1 - c1).norm() < 1e-8 * c1.norm(), "{} {c1}", nf.c1);
+        assert_eq!(nf.is_supercritical(), c1.re < 0.0);
+    }
+}
+
+/// Figure 3: equilibrium and rightmost roots for three weights.
+#[test]
+fn rightmost_roots() {
+    for (weight, re, im) in [
+        ("0.032", -0.0064126718, 0.94328082),
+        ("0.03", 0.00016557019, 0.93785991),
+        ("0.028", 0.0072771924, 0.93157434),
+    ] {
+        let model = model(
+            &compound(&red(weight), 171.0, "'compound'"),
+            Choices::default(),
+        );
+        let at = model.equilibrium().unwrap();
+        close(at.x[0], 17.221853, 1e-7);
+        close(at.x[1], 85.37744, 1e-7);
+        close(at.probability[0], 0.0070754879, 1e-7);
+        let roots = model.roots(&at, 2).unwrap();
+        close(roots.roots[0].re, re, 1e-7);
+        close(roots.roots[0].im, im, 1e-7);
+        assert_eq!(model.is_stable(&at).unwrap(), re < 0.0);
+    }
+}
+
+/// Figures 2c and 4c by the congestion control's own parameter, 2b by RED's, Reno and Illinois (as AIMD) of table I.
+#[test]
+fn parameters_of_algorithms() {
+    let mut one = model(
+        &compound(&red("0.03"), 171.0, "'compound'"),
+        Choices::default(),
+    );
+    let at = one.equilibrium().unwrap();
+    let hopf = first_hopf(&mut one, &at, "link.weight", 0.02, 0.05);
+    close(*hopf.p.last().unwrap(), 0.030048476, 1e-7);
+    let mut one = model(
+        &compound(&red("'off'"), 273.0, "'compound'"),
+        Choices::default(),
+    );
+    let at = one.equilibrium().unwrap();
+    let hopf = first_hopf(&mut one, &at, "tcp.alpha", 0.1, 0.25);
+    close(*hopf.p.last().unwrap(), 0.12633584, 1e-7);
+    let mut reno = model(
+        &compound(&red("'off'"), 100.0, "'reno'"),
+        Choices::default(),
+    );
+    let at = reno.equilibrium().unwrap();
+    let hopf = first_hopf(&mut reno, &at, "tcp.rtt", 0.1, 0.6);
+    close(hopf.p[3], 0.27855958, 1e-7);
+    close(
+        reno.criticality(&at, &hopf, "gain").unwrap().mu2,
+        0.00111053175545,
+        1e-6,
+    );
+    let illinois = "{ kind = 'aimd', alpha = 10, beta = 0.875 }";
+    let mut illinois = model(
+        &compound(&red("0.0001"), 400.0, illinois),
+        Choices::default(),
+    );
+    let at = illinois.equilibrium().unwrap();
+    let hopf = first_hopf(&mut illinois, &at, "tcp.rtt", 0.4, 1.0);
+    close(hopf.p[3], 0.57023281, 1e-7);
+    close(
+        illinois.criticality(&at, &hopf, "gain").unwrap().mu2,
+        -0.0051666215063,
+        1e-6,
+    );
+}
+
+/// Section VI: the threshold policy, its Hopf threshold and the oscillation beyond it (figure 14).
+#[test]
+fn threshold_policy() {
+    let mut model = model(
+        &compound(
+            "{ aqm = 'threshold', threshold = '20 packets', capacity = 'unlimited' }",
+            1000.0,
+            "'compound'",
+        ),
+        Choices::default(),
+    );
+    let at = model.equilibrium().unwrap();
+    let hopf = first_hopf(&mut model, &at, "link.threshold", 20.0, 80.0);
+    close(*hopf.p.last().unwrap(), 38.80428, 1e-7);
+    close(hopf.omega, 1.60298303, 1e-8);
+    close(hopf.x[0], 83.6648214, 1e-9);
+    let nf = model.criticality(&at, &hopf, "gain").unwrap();
+    close(nf.mu2, 0.113870714673, 1e-7);
+    close(nf.beta2, -0.159217254658, 1e-7);
+    let cycles = model
+        .cycles(&at, &hopf, "gain", &[0.5, 1.0, 2.0], &Resolution::default())
+        .unwrap();
+    for (cycle, (kappa, period)) in cycles.iter().zip([
+        (1.0070812, 3.9259897),
+        (1.0278997, 3.9449943),
+        (1.1050377, 4.0221221),
+    ]) {
+        close(cycle.p[0], kappa, 1e-7);
+        close(cycle.period, period, 1e-7);
+    }
+}
+
+/// Fig. 2a and 4a by continuation: the curve is a hyperbola in capacity and round-trip time; the chart agrees with it.
+#[test]
+fn hopf_curve_and_chart() {
+    let mut model = model(
+        &compound(&red("'off'"), 200.0, "'compound'"),
+        Choices::default(),
+    );
+    let at = model.equilibrium().unwrap();
+    let hopf = first_hopf(&mut model, &at, "tcp.rtt", 0.1, 0.6);
+    let curve = model
+        .hopf_curve(
+            &at,
+            &hopf,
+            ("link.rate", "tcp.rtt"),
+            [(100.0, 500.0), (0.01, 1.0)],
+            &Follow::default(),
+        )
+        .unwrap();
+    assert!(curve.points.len() > 10);
+    for point in &curve.points {
+        close(point.p[1] * point.p[3], 27.175129, 1e-7);
+    }
+    let rates = [100.0, 200.0, 300.0];
+    let rtts = [0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3];
+    let chart = model
+        .chart(&at, ("link.rate", "tcp.rtt"), (&rates, &rtts))
+        .unwrap();
+    for (k, unstable) in chart.iter().enumerate() {
+        let product = rates[k / rtts.len()] * rtts[k % rtts.len()];
+        assert_eq!(
+            *unstable,
+            Some(if product < 27.175129 { 0 } else { 2 }),
+            "{product}"
+        );
+    }
+}
+
+/// Margins at the critical round-trip time are one and zero; inside they are those of the scaled loop.
+#[test]
+fn margins_vanish_at_the_hopf_point() {
+    let critical = 271.75129;
+    let m = model(
+        &compound(&red("'off'"), critical, "'compound'"),
+        Choices::default(),
+    );
+    let at = m.equilibrium().unwrap();
+    let edge = m.margins(&at).unwrap();
+    close(edge.gain, 1.0, 1e-5);
+    assert!(edge.phase.abs() < 1e-3, "{edge:?}");
+    let m = model(
+        &compound(&red("'off'"), 150.0, "'compound'"),
+        Choices::default(),
+    );
+    let at = m.equilibrium().unwrap();
+    let inside = m.margins(&at).unwrap();
+    assert!(
+        inside.gain > 1.5 && inside.phase > 10.0 && inside.delay > 0.0,
+        "{inside:?}"
+    );
+}
+
+fn aimd(flows: &str, rate_mbit: f64, slope: f64) -> String {
+    format!(
+        "[scenario]\nname = 'aimd'\nduration = '10 s'\n[[link]]\nname = 'link'\nrate = '{rate_mbit} Mbit/s'\ndelay = '0 ms'\n\
+         queue = {{ aqm = 'red', capacity = 'unlimited', min_threshold = '200 packets', slope = {slope}, weight = 'off', ecn = true, \
+         spacing = 'bernoulli' }}\n{flows}"
+    )
+}
+
+fn class(name: &str, count: u32, rtt_ms: u32, alpha: f64, beta: f64) -> String {
+    format!(
+        "[[flows]]\nname = '{name}'\ncount = {count}\npath = ['link']\nrtt = '{rtt_ms} ms'\n\
+         congestion = {{ kind = 'aimd', alpha = {alpha}, beta = {beta} }}\necn = true\n"
+    )
+}
+
+const WANG: Choices = Choices {
+    form: Form::Rate,
+    decrease: Decrease::RoundAverage,
+    rtt: Rtt::Fixed,
+    small_windows: false,
+    averaging: ackclock_algorithms::fluid::Averaging::Linear,
+    clamped: false,
+};
+
+/// "AIMD congestion control" (Wang et al.): equilibria (3) and (8), and the delayed system (2), which the paper's theorems leave out.
+#[test]
+fn aimd_over_red() {
+    for (alpha, beta, q) in [
+        (1.0, 0.5, 1.5),
+        (0.2, 0.875, 1.5),
+        (0.09677, 0.9375, 1.499935),
+        (0.4286, 0.75, 1.5001),
+    ] {
+        let at = model(
+            &aimd(&class("a", 100, 100, alpha, beta), 1200.0, 1e-4),
+            WANG,
+        )
+        .equilibrium()
+        .unwrap();
+        close(at.x[0], 100.0, 1e-12);
+        close(at.x[1] - 200.0, q, 1e-6);
+    }
+    let both = class("tcp", 100, 100, 1.0, 0.5) + &class("aimd", 24, 100, 0.2, 0.875);
+    for (mbit, w, q) in [
+        (1200.0, 80.645161, 2.3064),
+        (1320.0, 88.709677, 1.9061157),
+        (132.0, 8.8709677, 190.61157),
+    ] {
+        let at = model(&aimd(&both, mbit, 1e-4), WANG).equilibrium().unwrap();
+        close(at.x[0], w, 1e-8);
+        close(at.x[1], w, 1e-8);
+        close(at.x[2] - 200.0, q, 1e-7);
+    }
+    for (slope, re, im) in [
+        (1e-6, 2.3592383, 6.85848),
+        (1e-5, 9.5432873, 12.8472),
+        (2e-5, 12.740448, 14.4807),
+        (1e-4, 21.499167, 17.678),
+    ] {
+        let one = model(&aimd(&class("a", 100, 100, 1.0, 0.5), 1200.0, slope), WANG);
+        let at = one.equilibrium().unwrap();
+        let root = one.roots(&at, 1).unwrap().roots[0];
+        close(root.re, re, 3e-8);
+        close(root.im, im, 1e-5);
+    }
+    for (count, rtt, alpha, beta, slope, omega, mu2, beta2) in [
+        (
+            100,
+            100,
+            1.0,
+            0.5,
+            2.9950067e-8,
+            1.4130361,
+            0.000100195,
+            -2.0005e-5,
+        ),
+        (
+            100,
+            200,
+            1.0,
+            0.5,
+            3.7468771e-9,
+            0.49979176,
+            2.50226e-5,
+            -1.25008e-6,
+        ),
+        (
+            100,
+            400,
+            1.0,
+            0.5,
+            4.6855475e-10,
+            0.17673988,
+            6.25272e-6,
+            -7.81262e-8,
+        ),
+        (
+            1000,
+            100,
+            1.0,
+            0.5,
+            2.9506603e-6,
+            4.4352079,
+            0.0104279,
+            -0.0204453,
+        ),
+        (
+            1000,
+            200,
+            1.0,
+            0.5,
+            3.7189573e-7,
+            1.5745809,
+            0.00253805,
+            -0.00125748,
+        ),
+        (
+            1000,
+            400,
+            1.0,
+            0.5,
+            4.6680337e-8,
+            0.55785504,
+            0.000628707,
+            -7.82457e-5,
+        ),
+        (
+            100,
+            100,
+            0.2,
+            0.875,
+            2.9990003e-8,
+            0.63235014,
+            0.000100034,
+            -4.00004e-6,
+        ),
+        (
+            100,
+            100,
+            0.09677,
+            0.9375,
+            2.9993862e-8,
+            0.43989634,
+            0.000100016,
+            -1.9354e-6,
+        ),
+        (
+            100,
+            100,
+            0.4286,
+            0.75,
+            2.9980581e-8,
+            0.92552041,
+            0.000100077,
+            -8.5724e-6,
+        ),
+    ] {
+        let mut one = model(
+            &aimd(&class("a", count, rtt, alpha, beta), 1200.0, 0.2 * slope),
+            WANG,
+        );
+        let at = one.equilibrium().unwrap();
+        let hopf = first_hopf(&mut one, &at, "link.slope", 0.2 * slope, 5.0 * slope);
+        close(*hopf.p.last().unwrap(), slope, 1e-7);
+        close(hopf.omega, omega, 1e-7);
+        let nf = one.criticality(&at, &hopf, "gain").unwrap();
+        close(nf.mu2, mu2, 1e-5);
+        close(nf.beta2, beta2, 1e-5);
+    }
+    for (beta, alpha) in [
+        (0.5, 1.0),
+        (0.875, 0.2),
+        (0.9375, 0.096774194),
+        (0.75, 0.42857143),
+    ] {
+        close(tcp_friendly_alpha(beta), alpha, 1e-7);
+    }
+}
+
+/// With the queueing delay in the round-trip time (a state-dependent delay) the same system is stable up to a larger slope, still below the paper's.
+#[test]
+fn queueing_delay_in_the_round_trip_time() {
+    let choices = Choices {
+        rtt: Rtt::Queueing,
+        ..WANG
+    };
+    let mut one = model(
+        &aimd(&class("a", 100, 100, 1.0, 0.5), 1200.0, 1e-8),
+        choices,
+    );
+    let at = one.equilibrium().unwrap();
+    let hopf = first_hopf(&mut one, &at, "link.slope", 1e-8, 1e-4);
+    let slope = *hopf.p.last().unwrap();
+    assert!(slope > 2.9950067e-8 && slope < 2e-5, "{slope:e}");
+    assert!(one.criticality(&at, &hopf, "gain").is_ok());
+}
+
+/// Statistical tuning (Chen): AP-RED's scaling, its proposition (4.9) against the exact gain margin.
+#[test]
+fn ap_red_rules() {
+    let initial = ApRed {
+        min_threshold: 50.0,
+        max_threshold: 150.0,
+        max_probability: 0.05,
+        weight: 1e-4,
+    };
+    let one = Plant {
+        flows: 50.0,
+        rtt: 0.12,
+        rate: 2500.0,
+    };
+    let two = ap_red(
+        &initial,
+        &one,
+        &Plant {
+            flows: 30.0,
+            rtt: 0.1,
+            rate: 1250.0,
+        },
+    );
+    close(two.max_threshold, 62.5, 1e-12);
+    close(two.min_threshold, 20.833333, 1e-7);
+    close(two.max_probability, 0.10368, 1e-12);
+    close(two.weight, 0.0003456, 1e-12);
+    let three = ap_red(
+        &initial,
+        &one,
+        &Plant {
+            flows: 100.0,
+            rtt: 0.25,
+            rate: 3000.0,
+        },
+    );
+    close(three.max_threshold, 375.0, 1e-12);
+    close(three.max_probability, 0.032, 1e-12);
+    close(three.weight, 3.2e-5, 1e-12);
+    let printed = [
+        (initial, one, 1.215, 16.425003, 3.3056845),
+        (
+            ApRed {
+                min_threshold: 20.0,
+                max_threshold: 60.0,
+                max_probability: 0.1,
+                weight: 3.5e-4,
+            },
+            Plant {
+                flows: 30.0,
+                rtt: 0.1,
+                rate: 1250.0,
+            },
+            1.2362445,
+            12.011864,
+            4.633353,
+        ),
+        (
+            ApRed {
+                min_threshold: 125.0,
+                max_threshold: 375.0,
+                max_probability: 0.032,
+                weight: 3.2e-5,
+            },
+            Plant {
+                flows: 100.0,
+                rtt: 0.25,
+                rate: 3000.0,
+            },
+            1.215,
+            19.842516,
+            1.4383086,
+        ),
+    ];
+    for (red, plant, proposition, gain, crossover) in printed {
+        close(ap_red_gain(&red, &plant), proposition, 1e-7);
+        let m = margins(&red_loop(&red, &plant), 1e-3, 1e3, 4000);
+        close(m.gain, gain, 1e-7);
+        close(m.phase_crossover, crossover, 1e-7);
+    }
+    // with the queueing delay at the equilibrium queue in the round-trip time
+    for (k, (queue, proposition, gain)) in [
+        (109.604, 5.7648607, 4.9000767),
+        (44.9331, 5.740429, 3.6234546),
+        (274.009, 5.7648607, 5.9441779),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (red, plant, ..) = printed[k];
+        let plant = Plant {
+            rtt: plant.rtt + queue / plant.rate,
+            ..plant
+        };
+        // the queue is printed with six digits, and the bound goes with the fifth power of the round-trip time
+        close(ap_red_gain(&red, &plant), proposition, 2e-5);
+        close(
+            margins(&red_loop(&red, &plant), 1e-3, 1e3, 4000).gain,
+            gain,
+            2e-5,
+        );
+    }
+}
+
+/// Statistical tuning (Chen): the PI design (6.3), its largest lambda, and what the printed and ns-2's coefficients stand for.
+#[test]
+fn pi_rules() {
+    let plant = Plant {
+        flows: 300.0,
+        rtt: 0.4,
+        rate: 3750.0,
+    };
+    close(plant.window_pole(), 1.0, 1e-12);
+    for (lambda, kp, a, b) in [
+        (0.1, 2.6799668e-5, 2.68784909e-5, 2.67208458e-5),
+        (0.25, 6.8718427e-5, 6.89205401e-5, 6.85163141e-5),
+        (0.5, 0.0001490712, 0.000149509643, 0.000148632754),
+        (0.85, 0.00029748651, 0.000298361468, 0.000296611547),
+    ] {
+        let pi = pi_design(lambda, &plant);
+        close(pi.gain, kp, 3e-8);
+        let sampled = pi.sampled(170.0);
+        close(sampled.0, a, 3e-9);
+        close(sampled.1, b, 3e-9);
+        let m = margins(&pi_loop(&pi, &plant), 1e-3, 1e3, 4000);
+        close(m.gain_crossover, lambda / plant.rtt, 1e-9);
+        close(m.phase, 90.0 - (lambda + lambda.atan()).to_degrees(), 1e-8);
+    }
+    close(pi_largest_lambda(), 0.86033359, 1e-8);
+    let printed = pi_from_samples(7.288e-5, 7.264e-5, 170.0);
+    close(printed.gain, 7.276e-5, 1e-12);
+    close(printed.zero, 0.56074766, 1e-8);
+    // Hollot, Misra, Towsley and Gong: K = 9.64e-6, z = 0.53, N = 60, C = 3750, R = 0.246: crossover at z with 75 degrees
+    let hollot = Plant {
+        flows: 60.0,
+        rtt: 0.246,
+        rate: 3750.0,
+    };
+    close(hollot.window_pole(), 0.5287858, 1e-7);
+    let controller = ackclock_fluid::PiController {
+        gain: 9.64e-6 / 0.53,
+        zero: 0.53,
+    };
+    let at = ackclock_fluid::Loop::at(&pi_loop(&controller, &hollot), c64::new(0.0, 0.53));
+    close(at.norm(), 0.98, 0.005);
+    close(180.0 + at.arg().to_degrees(), 75.0, 0.01);
+    // (6.2) with the printed coefficients: the closed loop's rightmost root
+    for (rtt, root) in [
+        (0.4, -0.31666367),
+        (0.44, -0.40421143),
+        (0.9, 0.21547793),
+        (0.02, -4.7808522e-5),
+    ] {
+        let plant = Plant { rtt, ..plant };
+        let (pole, gain) = (
+            plant.window_pole(),
+            printed.gain * plant.rate.powi(2) / (2.0 * plant.flows),
+        );
+        // s (s + pole) (s + 1/R) + gain (s + z) exp(-s R) as a system of first order
+        let now = vec![
+            0.0,
+            1.0,
+            0.0,
+            0.0,
+            0.0,
+            1.0,
+            0.0,
+            -pole / rtt,
+            -pole - 1.0 / rtt,
+        ];
+        let then = vec![
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            -gain * printed.zero,
+            -gain,
+            0.0,
+        ];
+        let linear = ackclock_delay::Linear::new(3, vec![0.0, rtt], vec![now, then]);
+        close(
+            ackclock_delay::rightmost_roots(&linear, 1)
+                .unwrap()
+                .abscissa(),
+            root,
+            1e-7,
+        );
+    }
+}
+
+/// A scenario that no paper has: Compound and Reno classes with different round-trip times over two RED links.
+#[test]
+fn two_links_and_three_classes() {
+    let queue = "{ aqm = 'red', capacity = '1000 packets', min_threshold = '50 packets', max_threshold = '400 packets', max_probability = 0.1, weight = 'off', spacing = 'bernoulli' }";
+    let mut text = "[scenario]\nname = 'two'\nduration = '10 s'\n".to_owned();
+    for name in ["one", "two"] {
+        text += &format!(
+            "[[link]]\nname = '{name}'\nrate = '24 Mbit/s'\ndelay = '1 ms'\nqueue = {queue}\n"
+        );
+    }
+    for (name, path, kind, rtt) in [
+        ("a", "['one', 'two']", "compound", 40),
+        ("b", "['one']", "reno", 60),
+        ("c", "['two']", "compound", 100),
+    ] {
+        text += &format!(
+            "[[flows]]\nname = '{name}'\ncount = 20\npath = {path}\nrtt = '{rtt} ms'\ncongestion = '{kind}'\ndelayed_ack = false\n"
+        );
+    }
+    let clamped = Choices {
+        clamped: true,
+        rtt: Rtt::Queueing,
+        ..Choices::default()
+    };
+    let model = model(&text, clamped);
+    let at = model.equilibrium().unwrap();
+    assert!(
+        at.signals[0] > at.signals[1] && at.signals[0] > at.signals[2],
+        "{at:?}"
+    );
+    let roots = model.roots(&at, 3).unwrap();
+    assert!(matches!(
+        model.margins(&at),
+        Err(Error::SeveralLoops { links: 2 })
+    ));
+    // the trajectory from a small disturbance decays or grows at the rate of the rightmost root
+    let start: Vec<f64> = at.x.iter().map(|v| v * 1.001).collect();
+    let tolerance = Tolerance {
+        relative: 1e-9,
+        ..Tolerance::default()
+    };
+    let path = model.trajectory(&at, &start, 40.0, &tolerance).unwrap();
+    let distance = |t: f64| {
+        path.state(t)
+            .iter()
+            .zip(&at.x)
+            .map(|(a, b)| ((a - b) / b).powi(2))
+            .sum::<f64>()
+            .sqrt()
+    };
+    let peak = |t: f64| {
+        (0..400)
+            .map(|k| distance(t + f64::from(k) * 0.01))
+            .fold(0.0, f64::max)
+    };
+    let rate = (peak(24.0) / peak(4.0)).ln() / 20.0;
+    assert_eq!(rate < 0.0, roots.abscissa() < 0.0);
+    if peak(24.0) > 1e-6 {
+        close(rate, roots.abscissa(), 0.2);
+    }
+}
+
+/// What has no equations is refused by name.
+#[test]
+fn refusals() {
+    let refuse = |text: &str| {
+        let scenario = ackclock_scenario::parse(text, "test").unwrap_or_else(|e| panic!("{e:?}"));
+        Model::from_scenario(&scenario, Choices::default())
+            .unwrap_err()
+            .to_string()
+    };
+    let adaptive = compound(
+        "{ aqm = 'adaptive-red', capacity = '100 packets' }",
+        100.0,
+        "'reno'",
+    );
+    assert!(
+        refuse(&adaptive).contains("adaptive-red"),
+        "{}",
+        refuse(&adaptive)
+    );
+    let mut one = model(
+        &compound(&red("'off'"), 100.0, "'reno'"),
+        Choices::default(),
+    );
+    assert!(matches!(
+        one.parameter("tcp.nothing"),
+        Err(Error::Parameter { .. })
+    ));
+    assert!(matches!(
+        one.parameter("link.weight"),
+        Err(Error::Parameter { .. })
+    ));
+    assert!(matches!(
+        one.parameter("nobody.rtt"),
+        Err(Error::Parameter { .. })
+    ));
+    // a drop-tail queue alone has no equilibrium: it fills until it overflows
+    let tail = model(
+        &compound(
+            "{ aqm = 'drop-tail', capacity = '100 packets' }",
+            100.0,
+            "'reno'",
+        ),
+        Choices::default(),
+    );
+    assert!(
+        matches!(tail.equilibrium(), Err(Error::NoEquilibrium { .. })),
+        "{:?}",
+        tail.equilibrium()
+    );
+    // RED without its gentle slope and with a demand beyond its maximum
+    let strict = "{ aqm = 'red', capacity = 'unlimited', min_threshold = '50 packets', max_threshold = '550 packets', max_probability = 0.1, weight = 'off', gentle = false }";
+    let small = model(&compound(strict, 10.0, "'compound'"), Choices::default());
+    assert!(
+        matches!(small.equilibrium(), Err(Error::NoEquilibrium { .. })),
+        "{:?}",
+        small.equilibrium()
+    );
+}

@@ -27,6 +27,27 @@ pub use tree::MAX_BYTES;
 
 /// Reads a scenario file (TOML). `origin` is its name in messages.
 ///
+/// ```
+/// let text = r#"
+/// [scenario]
+/// duration = "10 s"
+///
+/// [[link]]
+/// name = "home"
+/// rate = "20 Mbit/s"
+/// dealy = "5 ms"
+///
+/// [[flows]]
+/// path = ["home"]
+/// rtt = "30 ms"
+/// "#;
+/// let errors = ackclock_scenario::parse(text, "home.toml").unwrap_err();
+/// assert!(errors[0].to_string().starts_with(r#"home.toml:8:1: link[0].dealy: unknown key; did you mean "delay"?"#));
+///
+/// let scenario = ackclock_scenario::parse(text.replace("dealy", "delay"), "home.toml").unwrap();
+/// assert_eq!(scenario.links[0].rate, 20e6);
+/// ```
+///
 /// # Errors
 /// Every mistake found, in the order of the file. Nothing that a file contains makes this panic.
 pub fn parse(text: impl AsRef<[u8]>, origin: &str) -> Result<Scenario, Vec<Diagnostic>> {

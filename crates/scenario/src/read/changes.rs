@@ -1,6 +1,7 @@
 //! What changes during the run.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, VecDeque};
 
 use ackclock_algorithms::{Fault, ParameterSpec, Time, Value as Setpoint, ValueError};
 
@@ -9,18 +10,59 @@ use super::network::Net;
 use super::routes::{least, own};
 use super::{Item, Place, Reader, Rule, Table, join};
 use crate::keys::{self, Key};
-use crate::model::{Change, Distribution, End, FlowClass, Link, LinkId, Setting};
+use crate::model::{Change, ClassId, Distribution, End, FlowClass, Link, LinkId, Setting};
 use crate::tree::{Name, Node, Value};
 use crate::units::format_time;
 
 /// One key of a change that has been read but not yet checked against what came before it.
-pub(super) struct Draft<'n> {
+struct Draft<'n> {
     at: Time,
     setting: Setting,
     item: Item<'n>,
     /// Which `[[change]]` it belongs to.
     group: usize,
 }
+
+/// What changes may refer to.
+struct World<'w> {
+    net: &'w Net,
+    flows: &'w [NamedClass],
+    classes: HashMap<&'w str, ClassId>,
+    end: Option<End>,
+}
+
+/// The keys of a change to a link.
+struct LinkKeys {
+    link: Vec<&'static Key>,
+    queue: Vec<&'static Key>,
+    parameters: &'static [ParameterSpec],
+}
+
+impl LinkKeys {
+    fn of(link: &Link) -> Self {
+        let changeable = |keys: &'static [Key]| keys.iter().filter(|key| key.changeable).collect();
+        Self {
+            link: changeable(keys::LINK.keys),
+            queue: changeable(keys::QUEUE.keys),
+            parameters: link.aqm.meta().map_or(&[][..], |meta| meta.parameters),
+        }
+    }
+
+    /// Names that may stand in `queue = { ... }`, or directly.
+    fn names_in_queue(&self) -> Vec<&'static str> {
+        let numeric = self.parameters.iter().filter(|spec| spec.kind.is_numeric());
+        let keys = self.queue.iter().map(|key| key.name);
+        keys.chain(numeric.map(|spec| spec.name)).collect()
+    }
+
+    fn names(&self) -> Vec<&'static str> {
+        let keys = self.link.iter().map(|key| key.name);
+        keys.chain(["queue"]).chain(self.names_in_queue()).collect()
+    }
+}
+
+/// New values, and where they stand.
+type Settings<'n> = Vec<(Setting, Item<'n>)>;
 
 impl Reader<'_> {
     /// `[[change]]`.
@@ -31,89 +73,60 @@ impl Reader<'_> {
         flows: &[NamedClass],
         end: Option<End>,
     ) -> Option<Vec<Change>> {
+        let names = flows.iter().enumerate();
+        let classes = names
+            .map(|(class, (name, _))| (name.as_str(), class))
+            .collect();
+        let world = World {
+            net,
+            flows,
+            classes,
+            end,
+        };
         let mut drafts = Vec::new();
         let mut good = true;
         for (group, (place, node)) in self.repeated(root, "change")?.into_iter().enumerate() {
-            let before = self.errors.borrow().len();
-            self.change(node, place, net, flows, end, group, &mut drafts);
-            good &= self.errors.borrow().len() == before;
+            let (at, settings) = self.change(node, place, &world);
+            if let (Some(at), Some(settings)) = (at, settings) {
+                let draft = |(setting, item)| Draft {
+                    at,
+                    setting,
+                    item,
+                    group,
+                };
+                drafts.extend(settings.into_iter().map(draft));
+            } else {
+                good = false;
+            }
         }
         drafts.sort_by_key(|draft| draft.at);
         self.replay(drafts, net, flows).filter(|_| good)
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn change<'n>(
         &self,
         node: &'n Node,
         place: Place,
-        net: &Net,
-        flows: &[NamedClass],
-        end: Option<End>,
-        group: usize,
-        drafts: &mut Vec<Draft<'n>>,
-    ) -> Option<()> {
+        world: &World<'_>,
+    ) -> (Option<Time>, Option<Settings<'n>>) {
         let Value::Table(entries) = &node.value else {
             self.table(node, place, keys::CHANGE.keys, &[]);
-            return None;
+            return (None, None);
         };
         let table = Table {
             place,
             entries,
             keys: keys::CHANGE.keys,
         };
-        let at = self.item(&table, "at").and_then(|item| {
-            let at = self.time(&item)?;
-            match end {
-                Some(End::At(end)) if at >= end => {
-                    self.push(
-                        &item.place,
-                        "the change would come after the end of the run",
-                        |diagnostic| {
-                            diagnostic.found = Some(item.node.describe());
-                            diagnostic.allowed = Some(format!("times before {}", format_time(end)));
-                        },
-                    );
-                    None
-                }
-                _ => Some(at),
-            }
-        });
-        match (table.given("link"), table.given("flows")) {
-            (Some(item), None) => {
-                let name = self.name(&item)?;
-                let Some(link) = net.find(&name) else {
-                    let names: Vec<&str> = net.names().collect();
-                    self.unknown_name(
-                        &item.place,
-                        format!("there is no link \"{name}\""),
-                        &name,
-                        &names,
-                    );
-                    return None;
-                };
-                self.link_change(&table, link, net.links[link].as_ref()?, at, group, drafts)
-            }
-            (None, Some(item)) => {
-                let name = self.name(&item)?;
-                let Some(class) = flows.iter().position(|(known, _)| *known == name) else {
-                    let names: Vec<&str> = flows.iter().map(|(name, _)| name.as_str()).collect();
-                    self.unknown_name(
-                        &item.place,
-                        format!("there is no class of flows \"{name}\""),
-                        &name,
-                        &names,
-                    );
-                    return None;
-                };
-                self.flows_change(&table, class, flows[class].1.as_ref()?, at, group, drafts)
-            }
+        let at = self
+            .item(&table, "at")
+            .and_then(|item| self.time_of_change(&item, world.end));
+        let settings = match (table.given("link"), table.given("flows")) {
+            (Some(item), None) => self.link_change(&table, &item, world.net),
+            (None, Some(item)) => self.flows_change(&table, &item, world),
             (None, None) => {
-                self.missing(
-                    &table.place,
-                    "link",
-                    "the name of a link, or `flows = ` the name of a class".to_owned(),
-                );
+                let allowed = "the name of a link, or `flows = ` the name of a class";
+                self.missing(&table.place, "link", allowed.to_owned());
                 None
             }
             (Some(_), Some(item)) => {
@@ -122,179 +135,194 @@ impl Reader<'_> {
                 });
                 None
             }
+        };
+        (at, settings)
+    }
+
+    fn time_of_change(&self, item: &Item<'_>, end: Option<End>) -> Option<Time> {
+        let at = self.time(item)?;
+        match end {
+            Some(End::At(end)) if at >= end => {
+                self.push(
+                    &item.place,
+                    "the change would come after the end of the run",
+                    |diagnostic| {
+                        diagnostic.found = Some(item.node.describe());
+                        diagnostic.allowed = Some(format!("times before {}", format_time(end)));
+                    },
+                );
+                None
+            }
+            _ => Some(at),
         }
     }
 
     fn link_change<'n>(
         &self,
         table: &Table<'n>,
-        link: LinkId,
-        before: &Link,
-        at: Option<Time>,
-        group: usize,
-        drafts: &mut Vec<Draft<'n>>,
-    ) -> Option<()> {
-        let parameters: Vec<&'static ParameterSpec> = before
-            .aqm
-            .meta()
-            .map_or(&[][..], |meta| meta.parameters)
-            .iter()
-            .collect();
-        let rate = before.rate;
-        let of_link: Vec<&'static Key> = keys::LINK
-            .keys
-            .iter()
-            .filter(|key| key.changeable)
-            .collect();
-        let of_queue: Vec<&'static Key> = keys::QUEUE
-            .keys
-            .iter()
-            .filter(|key| key.changeable)
-            .collect();
-        let numeric = || {
-            parameters
-                .iter()
-                .filter(|spec| spec.kind.is_numeric())
-                .map(|spec| spec.name)
+        target: &Item<'_>,
+        net: &Net,
+    ) -> Option<Settings<'n>> {
+        let name = self.name(target)?;
+        let Some(id) = net.find(&name) else {
+            let names: Vec<&str> = net.names().collect();
+            self.unknown_name(
+                &target.place,
+                format!("there is no link \"{name}\""),
+                &name,
+                &names,
+            );
+            return None;
         };
-        let queue_names: Vec<&str> = of_queue
-            .iter()
-            .map(|key| key.name)
-            .chain(numeric())
-            .collect();
-        let names: Vec<&str> = ["at", "link", "queue"]
-            .into_iter()
-            .chain(of_link.iter().map(|key| key.name))
-            .chain(queue_names.iter().copied())
-            .collect();
+        let link = net.links[id].as_ref()?;
+        let keys = LinkKeys::of(link);
+        let mut settings = Vec::new();
+        let mut good = true;
         let mut found = false;
-        let mut take = |entry: &'n (Name, Node), place: Place, in_queue: bool| {
-            let name = entry.0.text.as_str();
-            let names = if in_queue { &queue_names } else { &names };
-            let item = |rule| Item {
-                node: Cow::Borrowed(&entry.1),
-                place: place.clone(),
-                rule,
-            };
-            let draft = if let Some(key) = of_link.iter().find(|key| key.name == name && !in_queue)
-            {
-                let item = item(Rule::Key(key));
-                let setting = match key.name {
-                    "rate" => self.rate(&item).map(|rate| Setting::LinkRate(link, rate)),
-                    _ => self
-                        .time(&item)
-                        .map(|delay| Setting::LinkDelay(link, delay)),
-                };
-                setting.map(|setting| (setting, item))
-            } else if let Some(key) = of_queue.iter().find(|key| key.name == name) {
-                let item = item(Rule::Key(key));
-                self.capacity(&item, Some(rate))
-                    .map(|capacity| (Setting::LinkCapacity(link, capacity), item))
-            } else if let Some(spec) = parameters.iter().find(|spec| spec.name == name) {
-                let item = item(Rule::Parameter(spec));
-                if !spec.kind.is_numeric() {
-                    self.push(
-                        &item.place,
-                        "not a numeric parameter, which cannot change during a run",
-                        |diagnostic| {
-                            diagnostic.allowed = Some(names.join(", "));
-                        },
-                    );
-                    return;
-                }
-                match self.parameter(&item, spec) {
-                    Some(Setpoint::Number(value)) => Some((
-                        Setting::AqmParameter(link, spec.name.to_owned(), value),
-                        item,
-                    )),
-                    Some(_) => {
-                        self.wrong(&item, "a change needs a number");
-                        None
-                    }
-                    None => None,
-                }
-            } else {
-                let parent = place.key.rsplit_once('.').map_or("", |(parent, _)| parent);
-                self.unknown_key(
-                    &Place {
-                        key: parent.to_owned(),
-                        span: None,
-                    },
-                    &entry.0,
-                    names,
-                );
-                None
-            };
-            if let (Some((setting, item)), Some(at)) = (draft, at) {
-                drafts.push(Draft {
-                    at,
-                    setting,
-                    item,
-                    group,
-                });
-            }
-        };
         for entry in table.entries {
-            match entry.0.text.as_str() {
-                "at" | "link" => continue,
-                "queue" => {
-                    let place = table.place_of(entry);
-                    let Value::Table(inner) = &entry.1.value else {
-                        self.push(&place, "the wrong kind of value", |diagnostic| {
-                            diagnostic.found = Some(entry.1.describe());
-                            diagnostic.allowed =
-                                Some(format!("a table with the keys {}", queue_names.join(", ")));
-                        });
-                        return None;
-                    };
+            let place = table.place_of(entry);
+            match (entry.0.text.as_str(), &entry.1.value) {
+                ("at" | "link", _) => continue,
+                ("queue", Value::Table(inner)) => {
                     for entry in inner {
-                        take(
-                            entry,
-                            Place {
-                                key: join(&place.key, &entry.0.text),
-                                span: entry.1.span.clone(),
-                            },
-                            true,
-                        );
+                        let place = Place {
+                            key: join(&place.key, &entry.0.text),
+                            span: entry.1.span.clone(),
+                        };
+                        let setting = self.link_setting(entry, place, id, link, &keys, true);
+                        good &= setting.is_some();
+                        settings.extend(setting);
                     }
                 }
-                _ => take(entry, table.place_of(entry), false),
+                ("queue", _) => {
+                    self.push(&place, "the wrong kind of value", |diagnostic| {
+                        let names = keys.names_in_queue().join(", ");
+                        diagnostic.found = Some(entry.1.describe());
+                        diagnostic.allowed = Some(format!("a table with the keys {names}"));
+                    });
+                    good = false;
+                }
+                _ => {
+                    let setting = self.link_setting(entry, place, id, link, &keys, false);
+                    good &= setting.is_some();
+                    settings.extend(setting);
+                }
             }
             found = true;
         }
-        self.not_idle(table, found, &names[2..])
+        self.not_idle(table, found, &keys.names())?;
+        good.then_some(settings)
+    }
+
+    /// One key of a change to a link, directly in the change or in its `queue`.
+    fn link_setting<'n>(
+        &self,
+        entry: &'n (Name, Node),
+        place: Place,
+        id: LinkId,
+        link: &Link,
+        keys: &LinkKeys,
+        in_queue: bool,
+    ) -> Option<(Setting, Item<'n>)> {
+        let name = entry.0.text.as_str();
+        let allowed = || match in_queue {
+            true => keys.names_in_queue(),
+            false => ["at", "link"].into_iter().chain(keys.names()).collect(),
+        };
+        let parent = Place {
+            key: place
+                .key
+                .strip_suffix(name)
+                .map_or("", |path| path.trim_end_matches('.'))
+                .to_owned(),
+            span: None,
+        };
+        let item = |rule| Item {
+            node: Cow::Borrowed(&entry.1),
+            place,
+            rule,
+        };
+        if let Some(key) = keys.link.iter().find(|key| key.name == name && !in_queue) {
+            let item = item(Rule::Key(key));
+            let setting = match key.name {
+                "rate" => Setting::LinkRate(id, self.rate(&item)?),
+                _ => Setting::LinkDelay(id, self.time(&item)?),
+            };
+            return Some((setting, item));
+        }
+        if let Some(key) = keys.queue.iter().find(|key| key.name == name) {
+            let item = item(Rule::Key(key));
+            let capacity = self.capacity(&item, Some(link.rate))?;
+            return Some((Setting::LinkCapacity(id, capacity), item));
+        }
+        let Some(spec) = keys.parameters.iter().find(|spec| spec.name == name) else {
+            self.unknown_key(&parent, &entry.0, &allowed());
+            return None;
+        };
+        let item = item(Rule::Parameter(spec));
+        if !spec.kind.is_numeric() {
+            self.push(
+                &item.place,
+                "not a numeric parameter, which cannot change during a run",
+                |diagnostic| {
+                    diagnostic.allowed = Some(allowed().join(", "));
+                },
+            );
+            return None;
+        }
+        match self.parameter(&item, spec)? {
+            Setpoint::Number(value) => {
+                Some((Setting::AqmParameter(id, spec.name.to_owned(), value), item))
+            }
+            _ => {
+                self.wrong(&item, "a change needs a number");
+                None
+            }
+        }
     }
 
     fn flows_change<'n>(
         &self,
         table: &Table<'n>,
-        class: usize,
-        before: &FlowClass,
-        at: Option<Time>,
-        group: usize,
-        drafts: &mut Vec<Draft<'n>>,
-    ) -> Option<()> {
-        let kind = traffic_kind(&before.traffic);
-        let is_tcp = before.traffic.is_tcp();
-        let of_class: Vec<&'static Key> = keys::FLOWS
+        target: &Item<'_>,
+        world: &World<'_>,
+    ) -> Option<Settings<'n>> {
+        let name = self.name(target)?;
+        let Some(id) = world.classes.get(name.as_str()).copied() else {
+            let names: Vec<&str> = world.flows.iter().map(|(name, _)| name.as_str()).collect();
+            self.unknown_name(
+                &target.place,
+                format!("there is no class of flows \"{name}\""),
+                &name,
+                &names,
+            );
+            return None;
+        };
+        let class = world.flows[id].1.as_ref()?;
+        let is_tcp = class.traffic.is_tcp();
+        let changeable: Vec<&'static Key> = keys::FLOWS
             .keys
             .iter()
-            .filter(|key| key.changeable && (is_tcp || !keys::TCP_KEYS.contains(&key.name)))
-            .chain(kind.keys.iter().filter(|key| key.changeable))
+            .filter(|key| is_tcp || !keys::TCP_KEYS.contains(&key.name))
+            .chain(traffic_kind(&class.traffic).keys)
+            .filter(|key| key.changeable)
             .collect();
-        let names: Vec<&str> = ["at", "flows"]
-            .into_iter()
-            .chain(of_class.iter().map(|key| key.name))
-            .collect();
+        let names: Vec<&str> = changeable.iter().map(|key| key.name).collect();
+        let mut settings = Vec::new();
+        let mut good = true;
         let mut found = false;
         for entry in table.entries {
-            let name = entry.0.text.as_str();
-            if matches!(name, "at" | "flows") {
+            if matches!(entry.0.text.as_str(), "at" | "flows") {
                 continue;
             }
             found = true;
-            let Some(key) = of_class.iter().find(|key| key.name == name) else {
+            let Some(key) = changeable.iter().find(|key| key.name == entry.0.text) else {
+                let names: Vec<&str> = ["at", "flows"]
+                    .into_iter()
+                    .chain(names.iter().copied())
+                    .collect();
                 self.unknown_key(&table.place, &entry.0, &names);
+                good = false;
                 continue;
             };
             let item = Item {
@@ -302,46 +330,46 @@ impl Reader<'_> {
                 place: table.place_of(entry),
                 rule: Rule::Key(key),
             };
-            if item.is_word() {
-                self.wrong(&item, "a change needs a number");
-                continue;
-            }
-            let setting = match key.name {
-                "count" => self
-                    .integer(&item)
-                    .and_then(|count| u32::try_from(count).ok())
-                    .map(|count| Setting::Count(class, count)),
-                "rtt" => self.distribution(&item).map(|rtt| Setting::Rtt(class, rtt)),
-                "access_rate" if before.access_rate.is_none() => {
-                    self.push(
-                        &item.place,
-                        "the class has no access rate that could change",
-                        |diagnostic| {
-                            diagnostic.allowed = Some("give the class an access_rate".to_owned());
-                        },
-                    );
-                    None
-                }
-                "access_rate" => self
-                    .rate(&item)
-                    .map(|rate| Setting::AccessRate(class, rate)),
-                "max_window" => self
-                    .whole_packets(&item)
-                    .map(|window| Setting::MaxWindow(class, window)),
-                _ => self
-                    .rate(&item)
-                    .map(|rate| Setting::TrafficRate(class, rate)),
-            };
-            if let (Some(setting), Some(at)) = (setting, at) {
-                drafts.push(Draft {
-                    at,
-                    setting,
-                    item,
-                    group,
-                });
-            }
+            let setting = self.flows_setting(&item, key, id, class);
+            good &= setting.is_some();
+            settings.extend(setting.map(|setting| (setting, item)));
         }
-        self.not_idle(table, found, &names[2..])
+        self.not_idle(table, found, &names)?;
+        good.then_some(settings)
+    }
+
+    /// One key of a change to a class.
+    fn flows_setting(
+        &self,
+        item: &Item<'_>,
+        key: &Key,
+        id: ClassId,
+        class: &FlowClass,
+    ) -> Option<Setting> {
+        if item.is_word() {
+            self.wrong(item, "a change needs a number");
+            return None;
+        }
+        match key.name {
+            "count" => {
+                let count = u32::try_from(self.integer(item)?).ok()?;
+                Some(Setting::Count(id, count))
+            }
+            "rtt" => Some(Setting::Rtt(id, self.distribution(item)?)),
+            "access_rate" if class.access_rate.is_none() => {
+                self.push(
+                    &item.place,
+                    "the class has no access rate that could change",
+                    |diagnostic| {
+                        diagnostic.allowed = Some("give the class an access_rate".to_owned());
+                    },
+                );
+                None
+            }
+            "access_rate" => Some(Setting::AccessRate(id, self.rate(item)?)),
+            "max_window" => Some(Setting::MaxWindow(id, self.whole_packets(item)?)),
+            _ => Some(Setting::TrafficRate(id, self.rate(item)?)),
+        }
     }
 
     fn not_idle(&self, table: &Table<'_>, found: bool, names: &[&str]) -> Option<()> {
@@ -365,7 +393,7 @@ impl Reader<'_> {
         let mut now = net.clone();
         let mut changes = Vec::with_capacity(drafts.len());
         let mut good = true;
-        let mut waiting = std::collections::VecDeque::from(drafts);
+        let mut waiting = VecDeque::from(drafts);
         while let Some(first) = waiting.pop_front() {
             let mut batch = vec![first];
             while waiting

@@ -190,7 +190,7 @@ fn missing_key() {
         "29:1",
         &[
             "change[0]: a change that changes nothing",
-            "rate, delay, capacity",
+            "rate, delay, queue, capacity",
             "max_threshold",
         ],
     );

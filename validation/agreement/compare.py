@@ -9,6 +9,7 @@ Ends with 1 if a cell is outside tolerance and README.md does not say why.
 
 Needs the package `ackclock`; the witnesses' results come from ../ns2/ns2_runs.csv and linux_runs.csv.
 """
+# ruff: noqa: T201
 
 from __future__ import annotations
 
@@ -17,9 +18,10 @@ import csv
 import math
 import statistics
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import ackclock as ac
 from ackclock import analysis
@@ -43,9 +45,11 @@ class Quantity:
     judged: bool = True
 
     def tolerance(self, theirs: float) -> float:
+        """How far ours may be from the witness's, sampling error apart."""
         return max(self.relative * abs(theirs), self.absolute)
 
     def stated(self) -> str:
+        """Give the tolerance in words."""
         parts = [f"{100 * self.relative:g} %"] * (self.relative > 0) + [f"{self.absolute:g}"] * (self.absolute > 0)
         return " or ".join(parts)
 
@@ -95,8 +99,16 @@ SETUPS = (
     Setup("linux-reno-10M-10", "Reno, pfifo 33, N = 10", "Linux", ("reno-10M-10",), LINUX_MANY),
     Setup("linux-cubic-10M-10", "CUBIC, pfifo 33, N = 10", "Linux", ("cubic-10M-10",), LINUX_MANY),
     Setup("linux-reno-red", "Reno, RED 10/30, N = 10", "Linux", ("reno-red",), LINUX_MANY),
-    Setup("linux-reno-100M-1", "Reno, pfifo 333, N = 1", "Linux", ("reno-100M-1",), (UTILISATION, DROPS, QUEUE, DEVIATION)),
-    Setup("linux-cubic-100M-1", "CUBIC, pfifo 333, N = 1", "Linux", ("cubic-100M-1",), (UTILISATION, DROPS, QUEUE, DEVIATION)),
+    Setup(
+        "linux-reno-100M-1", "Reno, pfifo 333, N = 1", "Linux", ("reno-100M-1",), (UTILISATION, DROPS, QUEUE, DEVIATION)
+    ),
+    Setup(
+        "linux-cubic-100M-1",
+        "CUBIC, pfifo 333, N = 1",
+        "Linux",
+        ("cubic-100M-1",),
+        (UTILISATION, DROPS, QUEUE, DEVIATION),
+    ),
     Setup("linux-reno-100M-10", "Reno, pfifo 333, N = 10", "Linux", ("reno-100M-10",), LINUX_MANY),
     Setup("linux-cubic-100M-10", "CUBIC, pfifo 333, N = 10", "Linux", ("cubic-100M-10",), LINUX_MANY),
 )
@@ -113,6 +125,44 @@ REASONS = {
 }
 
 
+@dataclass(frozen=True)
+class Switch:
+    """A semantic of the witness's, switched on in ours."""
+
+    file: str
+    words: str
+    changes: dict[str, Any]
+    quantities: tuple[Quantity, ...]
+
+
+HALVING = {"flows[0].reduction": "rate-halving"}
+FIND = {"flows[0].detect_lost_retransmissions": True, "flows[0].dup_threshold": 4}
+OLD_PACE = {"flows[0].congestion": {"kind": "cubic", "reno_pace": False}}
+WHOLE_CUBIC = {"flows[0].congestion": {"kind": "cubic", "reno_pace": False, "whole_packets": True}}
+SWITCHES = (
+    Switch("s1-compound-10ms", "rate halving", HALVING, (LOSS, DEVIATION, TIMEOUTS)),
+    Switch(
+        "s1-compound-10ms",
+        "and lost retransmissions found, losses known at the 4th SACK",
+        HALVING | FIND,
+        (LOSS, DEVIATION, TIMEOUTS),
+    ),
+    Switch("s6-reno", "rate halving", HALVING, (UTILISATION, LEAST, QUEUE)),
+    Switch("linux-cubic-10M-1", "whole packets", WHOLE_CUBIC, (DROPS, PERIOD, QUEUE, DEVIATION)),
+    Switch("linux-cubic-10M-10", "RFC 8312's pace", OLD_PACE, (LOSS, QUEUE, DEVIATION)),
+    Switch("linux-cubic-10M-10", "and whole packets", WHOLE_CUBIC, (LOSS, QUEUE, DEVIATION)),
+    Switch("linux-cubic-100M-10", "RFC 8312's pace", OLD_PACE, (LOSS, QUEUE, DEVIATION)),
+    Switch(
+        "linux-cubic-100M-10",
+        "and whole packets, PRR",
+        WHOLE_CUBIC | {"flows[0].reduction": "prr"},
+        (LOSS, QUEUE, DEVIATION),
+    ),
+    Switch("linux-reno-10M-1", "round trip 0.19 ms shorter", {"flows[0].rtt": "38.6 ms"}, (DROPS, PERIOD, PER_CYCLE)),
+    Switch("linux-reno-10M-1", "round trip 1.21 ms longer", {"flows[0].rtt": "40 ms"}, (DROPS, PERIOD, PER_CYCLE)),
+)
+
+
 def witness_values(setup: Setup) -> dict[str, list[float]]:
     """Columns of the witness's runs of a set-up: one value a seed."""
     path, keys = (NS2, ("scenario", "label")) if setup.witness == "ns-2" else (LINUX, ("setup",))
@@ -121,7 +171,7 @@ def witness_values(setup: Setup) -> dict[str, list[float]]:
     if not rows:
         raise SystemExit(f"{path}: no runs of {setup.label}")
     columns = {name: [float(row[name]) for row in rows if _is_number(row[name])] for name in rows[0]}
-    if "period_s" in columns and columns["period_s"]:
+    if columns.get("period_s"):
         span = 40.0  # the runs' measured time, s
         columns["drops_per_cycle"] = [
             drops * period / span for drops, period in zip(columns["drops"], columns["period_s"], strict=True)
@@ -136,9 +186,9 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def our_values(setup: Setup, seeds: int) -> dict[str, list[float]]:
-    """The same of ours."""
-    scenario = ac.load(HERE / "scenarios" / f"{setup.file}.toml")
+def our_values(setup: Setup, seeds: int, changes: Mapping[str, Any] | None = None) -> dict[str, list[float]]:
+    """The same of ours, with some keys of the scenario changed."""
+    scenario = ac.load(HERE / "scenarios" / f"{setup.file}.toml").with_(changes or {})
     single = PERIOD in setup.quantities
     runs = ac.replicate(scenario, seeds, trace_links=single)
     columns: dict[str, list[float]] = {}
@@ -172,10 +222,12 @@ class Cell:
 
     @property
     def difference(self) -> float:
+        """Ours less the witness's."""
         return self.ours.mean - self.theirs
 
     @property
     def verdict(self) -> str:
+        """What the table says; empty where nothing is judged."""
         if not self.quantity.judged:
             return ""
         if self.agrees:
@@ -185,21 +237,28 @@ class Cell:
 
     @property
     def agrees(self) -> bool:
+        """Whether the difference is within the tolerance and two standard errors."""
         return abs(self.difference) <= self.allowed
 
     def words(self) -> list[str]:
+        """Give the line of the table."""
         form, q = self.quantity.digits, self.quantity
         interval = f"{self.ours.mean:{form}} ± {self.ours.half:.2g}"
-        theirs = f"{self.theirs:{form}} ({self.spread:.2g}; {self.runs})" if self.runs > 1 else f"{self.theirs:{form}} (1)"
+        theirs = (
+            f"{self.theirs:{form}} ({self.spread:.2g}; {self.runs})" if self.runs > 1 else f"{self.theirs:{form}} (1)"
+        )
         relative = f" ({100 * self.difference / self.theirs:+.0f} %)" if q.relative and self.theirs else ""
         allowed = f"{self.allowed:.3g} ({q.stated()})" if q.judged else "reported"
         return [self.setup.title, q.name, interval, theirs, f"{self.difference:+.3g}{relative}", allowed, self.verdict]
 
 
-def compare(setup: Setup, seeds: int) -> list[Cell]:
-    theirs, ours = witness_values(setup), our_values(setup, seeds)
+def compare(
+    setup: Setup, seeds: int, changes: Mapping[str, Any] | None = None, quantities: Sequence[Quantity] = ()
+) -> list[Cell]:
+    """Compare a set-up's quantities (all, or these) with its witness's."""
+    theirs, ours = witness_values(setup), our_values(setup, seeds, changes)
     cells = []
-    for quantity in setup.quantities:
+    for quantity in quantities or setup.quantities:
         a = [value * quantity.scale for value in ours[quantity.ours]]
         b = [value * quantity.scale for value in theirs[quantity.column]]
         interval = analysis.mean_interval(a)
@@ -208,16 +267,26 @@ def compare(setup: Setup, seeds: int) -> list[Cell]:
         # one run of a witness says nothing of its spread: ours stands in for it
         error = math.sqrt(own**2 / len(a) + (spread if len(b) > 1 else own) ** 2 / len(b))
         mean = statistics.fmean(b)
-        cells.append(
-            Cell(setup, quantity, interval, mean, spread, len(b), error, quantity.tolerance(mean) + 2 * error)
-        )
+        cells.append(Cell(setup, quantity, interval, mean, spread, len(b), error, quantity.tolerance(mean) + 2 * error))
     return cells
 
 
 HEAD = ["set-up", "quantity", "ours, 95 % interval", "witness (deviation; runs)", "difference", "allowed", "verdict"]
 
+SWITCH_HEAD = [
+    "set-up",
+    "switched on",
+    "quantity",
+    "ours",
+    "ours, switched",
+    "witness (deviation; runs)",
+    "difference",
+    "verdict",
+]
+
 
 def table(rows: Sequence[Sequence[str]], head: Sequence[str] = HEAD) -> str:
+    """Format rows in Markdown; a set-up is named once."""
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     last = ""
     for row in rows:
@@ -235,6 +304,7 @@ def put(text: str, name: str, content: str) -> str:
 
 
 def main() -> int:
+    """Do what the module says."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="set-ups whose file name contains this")
     parser.add_argument("--seeds", type=int, default=10)
@@ -258,6 +328,23 @@ def main() -> int:
         print(f"\n{name}\n\n{table(rows)}")
         if args.write:
             text = put(text, f"{name} table", table(rows))
+    switched = [
+        (switch, plain, cell)
+        for switch in SWITCHES
+        for setup in chosen
+        if setup.file == switch.file
+        for cell in compare(setup, args.seeds, switch.changes, switch.quantities)
+        for plain in cells
+        if (plain.setup, plain.quantity) == (cell.setup, cell.quantity)
+    ]
+    if switched:
+        rows = [
+            [plain.words()[0], switch.words, *plain.words()[1:3], *cell.words()[2:5], cell.words()[6].split(",")[0]]
+            for switch, plain, cell in switched
+        ]
+        print(f"\nSwitches\n\n{table(rows, SWITCH_HEAD)}")
+        if args.write:
+            text = put(text, "switches", table(rows, SWITCH_HEAD))
     judged = [cell for cell in cells if cell.quantity.judged]
     apart = [cell for cell in judged if not cell.agrees]
     unexplained = [cell for cell in apart if (cell.setup.file, cell.quantity) not in REASONS]

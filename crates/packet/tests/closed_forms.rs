@@ -31,7 +31,7 @@ impl Aqm for Dropper {
         self.seen += 1;
         let hit = match self.loss {
             Loss::Random(probability) => random.uniform() < probability,
-            Loss::Every(n) => self.seen % n == 0,
+            Loss::Every(n) => self.seen.is_multiple_of(n),
             Loss::Once(n) => self.seen == n,
         };
         if hit { Verdict::Drop } else { Verdict::Accept }

@@ -144,6 +144,9 @@ pub struct Model {
     opened: Option<Vec<f64>>,
 }
 
+/// The laws of every class and every link over a scalar.
+type Laws<S> = (Vec<TcpLaw<S>>, Vec<AqmLaw<S>>);
+
 /// What the network does in one state.
 struct Network<S> {
     probability: [S; LARGEST],
@@ -509,7 +512,7 @@ impl Model {
         } else if index > links && index <= links + 2 * classes {
             let k = index - links - 1;
             let class = &mut self.classes[k / 2];
-            *(if k % 2 == 0 {
+            *(if k.is_multiple_of(2) {
                 &mut class.count
             } else {
                 &mut class.rtt
@@ -647,7 +650,7 @@ impl Model {
     }
 
     /// The laws over a scalar, with the enrolled parameters in them; `None` when one does not take its value.
-    fn laws<S: Scalar>(&self, p: &[S]) -> Option<(Vec<TcpLaw<S>>, Vec<AqmLaw<S>>)> {
+    fn laws<S: Scalar>(&self, p: &[S]) -> Option<Laws<S>> {
         let mut tcp: Vec<TcpLaw<S>> = self.classes.iter().map(|c| c.law.lift()).collect();
         let mut aqm: Vec<AqmLaw<S>> = self.links.iter().map(|l| l.law.lift()).collect();
         let base = 1 + self.links.len() + 2 * self.classes.len();
@@ -724,7 +727,7 @@ impl Model {
             net.mean_rtt += count * rtt;
             flows += count;
         }
-        net.mean_rtt = net.mean_rtt / flows;
+        net.mean_rtt /= flows;
         for &l in &self.order {
             let link = &self.links[l];
             let mut arrivals = S::from(link.background);
@@ -757,15 +760,13 @@ impl Model {
                 if class.path.contains(&l) {
                     let kept = if class.marked { one } else { one - managed };
                     entering += p[self.count_at(c)] * net.rate[c] * left[c] * kept;
-                    left[c] = left[c] * kept * (one - extra);
-                    unsignalled[c] = unsignalled[c] * (one - lost);
+                    left[c] *= kept * (one - extra);
+                    unsignalled[c] *= one - lost;
                 }
             }
             net.entering[l] = entering;
         }
-        for c in 0..self.classes.len() {
-            net.signals[c] = one - unsignalled[c];
-        }
+        net.signals = unsignalled.map(|u| one - u);
         net
     }
 }
@@ -874,7 +875,7 @@ impl System for Model {
             );
         }
         for v in out.iter_mut() {
-            *v = *v * gain;
+            *v *= gain;
         }
     }
 

@@ -434,15 +434,16 @@ fn queueing_delay_in_the_round_trip_time() {
         rtt: Rtt::Queueing,
         ..WANG
     };
-    let mut one = model(
-        &aimd(&class("a", 100, 100, 1.0, 0.5), 1200.0, 1e-8),
-        choices,
-    );
+    let text =
+        aimd(&class("a", 100, 100, 1.0, 0.5), 1200.0, 1e-8).replace("'200 packets'", "'0 packets'");
+    let mut one = model(&text, choices);
     let at = one.equilibrium().unwrap();
     let hopf = first_hopf(&mut one, &at, "link.slope", 1e-8, 1e-4);
     let slope = *hopf.p.last().unwrap();
-    assert!(slope > 2.9950067e-8 && slope < 2e-5, "{slope:e}");
     assert!(one.criticality(&at, &hopf, "gain").is_ok());
+    // the characteristic equation of w' = 1/R - 2/3 w w_R / R_R K q_R, q' = N w / R - C with R = q / C + T_p, written out and solved by hand
+    close(slope, 1.708_963_184_4e-6, 1e-9);
+    close(hopf.omega, 8.689_530_995, 1e-9);
 }
 
 /// Statistical tuning (Chen): AP-RED's scaling, its proposition (4.9) against the exact gain margin.

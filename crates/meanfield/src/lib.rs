@@ -1,5 +1,44 @@
-//! The mean-field engine: the distribution of the congestion windows of many flows.
+//! The mean-field engine: the distribution of the congestion windows of many flows that share a queue.
+//!
+//! With many flows the histogram of their windows becomes a density with an atom at the largest window, which obeys a transport equation: windows grow
+//! with the ACKs that come back and jump down with the losses that come back, while the flows together make the queue that delays and drops. It tells
+//! more than an average window (a fluid model) and costs the same for a hundred flows as for ten thousand.
+//!
+//! - [`RenoStationary`] and [`Stationary`]: the law of a window at a constant loss probability, in closed form for Reno and numerically for any
+//!   increase i(w) and decrease d(w); [`simulate_users`] is its witness.
+//! - [`MeanField`]: the dynamics, from a scenario or from plain inputs ([`Model`]).
+//! - [`RedLink`]: stability of RED's equilibrium: the bounds of Reynier (2006), and the true threshold of the linearised equations.
+//!
+//! ```
+//! use ackclock_meanfield::{MeanField, Options};
+//!
+//! let scenario = ackclock_scenario::parse(
+//!     r#"
+//!     [scenario]
+//!     name = "35 users on a gigabit"
+//!     duration = "5 s"
+//!     [[link]]
+//!     name = "router"
+//!     rate = "1 Gbit/s"
+//!     delay = "5 ms"
+//!     queue = { aqm = "drop-tail", capacity = "235 packets" }
+//!     [[flows]]
+//!     count = 35
+//!     path = ["router"]
+//!     rtt = "10 ms"
+//!     packet_size = "1064 B"
+//!     congestion = "reno"
+//!     max_window = "64 packets"
+//!     "#,
+//!     "example.toml",
+//! )
+//! .unwrap();
+//! let outcome = MeanField::new(&scenario, Options::default())?.finish()?;
+//! assert!(outcome.link.utilization < 0.97); // they synchronise
+//! # Ok::<(), ackclock_meanfield::Error>(())
+//! ```
 
+mod chebyshev;
 mod engine;
 mod error;
 mod grid;
@@ -9,6 +48,7 @@ mod model;
 mod monte_carlo;
 mod outcome;
 mod scenario;
+mod stability;
 mod stationary;
 
 pub use engine::MeanField;
@@ -21,4 +61,5 @@ pub use model::{
 pub use monte_carlo::{Estimate, Users, simulate_users};
 pub use outcome::{Balance, ClassSummary, ClassTrace, LinkSummary, Outcome, Snapshot, Traces};
 pub use scenario::RegisteredTcp;
+pub use stability::{Crossing, RedEquilibrium, RedLink, WindowResponse};
 pub use stationary::{RenoStationary, SQUARE_ROOT_LAW, Stationary};

@@ -560,16 +560,16 @@ impl<'a> Reader<'a> {
             let mut push = |what: Action| events.push(Event { at, what });
             match &change.set {
                 Setting::LinkRate(link, rate) if *link == self.link => {
-                    push(Action::Rate(rate / (8.0 * self.packet_size)))
+                    push(Action::Rate(rate / (8.0 * self.packet_size)));
                 }
                 Setting::LinkCapacity(link, capacity) if *link == self.link => {
-                    push(Action::Buffer(self.packets(*capacity)))
+                    push(Action::Buffer(self.packets(*capacity)));
                 }
                 Setting::AqmParameter(link, name, value) if *link == self.link => {
                     push(Action::Aqm {
                         name: name.clone(),
                         value: *value,
-                    })
+                    });
                 }
                 // another link carries ACKs alone, which do not queue here
                 Setting::LinkRate(..) | Setting::LinkCapacity(..) | Setting::AqmParameter(..) => {}
@@ -709,9 +709,9 @@ fn normal_quantile(probability: f64) -> f64 {
     for _ in 0..80 {
         let middle = 0.5 * (low + high);
         if normal(middle) < probability {
-            low = middle
+            low = middle;
         } else {
-            high = middle
+            high = middle;
         }
     }
     0.5 * (low + high)

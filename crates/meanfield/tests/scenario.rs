@@ -125,7 +125,7 @@ fn every_registered_congestion_control() {
                 runs += 1;
             }
             Err(Error::Unsupported(what)) => {
-                assert!(!meta.has_fluid && what.contains(meta.kind), "{what}")
+                assert!(!meta.has_fluid && what.contains(meta.kind), "{what}");
             }
             Err(error) => panic!("{}: {error}", meta.kind),
         }

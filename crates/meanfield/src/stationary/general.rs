@@ -1,12 +1,9 @@
 //! The stationary law for any increase and decrease.
 
-use libm::cos;
-
+use crate::chebyshev::{Chebyshev, Nodes, ORDER, barycentric};
 use crate::error::{Error, check};
 use crate::law::{Hazard, WindowLaw};
 
-/// Order of the polynomials on a panel.
-const ORDER: usize = 16;
 /// Decreases expected on the way up to an effectively unlimited window: mass of the order `exp(-HAZARD)` is cut off.
 const HAZARD: f64 = 300.0;
 /// Generations of decreases that are followed; the density falls faster than any geometric law along them.
@@ -226,151 +223,6 @@ fn solve(
         second: sums[2] / sums[0],
         panels,
     }
-}
-
-/// Values at the nodes of a panel.
-type Nodes = [f64; ORDER + 1];
-
-/// Collocation on Chebyshev's extreme points, in falling order from 1 to -1.
-struct Chebyshev {
-    points: Nodes,
-    /// Derivative with respect to the parameter that rises from 0 (at the first point) to 1 (at the last).
-    derivative: [Nodes; ORDER + 1],
-    /// Integral over that parameter.
-    weights: Nodes,
-}
-
-impl Chebyshev {
-    fn new() -> Self {
-        use std::f64::consts::PI;
-        let points: Nodes = std::array::from_fn(|i| cos(PI * i as f64 / ORDER as f64));
-        let c = |i: usize| if i == 0 || i == ORDER { 2.0 } else { 1.0 };
-        let mut derivative = [[0.0; ORDER + 1]; ORDER + 1];
-        for i in 0..=ORDER {
-            for j in 0..=ORDER {
-                if i != j {
-                    let sign = if (i + j) % 2 == 0 { 1.0 } else { -1.0 };
-                    // points fall by 2 while the parameter rises by 1
-                    derivative[i][j] = -2.0 * c(i) / c(j) * sign / (points[i] - points[j]);
-                }
-            }
-            derivative[i][i] = -derivative[i].iter().sum::<f64>();
-        }
-        let mut weights = [0.0; ORDER + 1];
-        for (i, weight) in weights.iter_mut().enumerate() {
-            // Clenshaw and Curtis, on an interval of length 1
-            let sum: f64 = (1..=ORDER / 2)
-                .map(|k| {
-                    let b = if 2 * k == ORDER { 1.0 } else { 2.0 };
-                    b / (4.0 * (k * k) as f64 - 1.0) * cos(2.0 * PI * (k * i) as f64 / ORDER as f64)
-                })
-                .sum();
-            *weight = (1.0 - sum) / (ORDER as f64 * c(i));
-        }
-        Self {
-            points,
-            derivative,
-            weights,
-        }
-    }
-
-    /// Value at `x` (from 1 at the first node to -1 at the last) of the polynomial with these values.
-    fn interpolate(&self, values: &Nodes, x: f64) -> f64 {
-        barycentric(&self.points, values, x)
-    }
-
-    /// Shortens a panel so that its last node, the image of `above` under `jump`, lies on the floor.
-    fn cut(
-        &self,
-        above: &Nodes,
-        nodes: &mut Nodes,
-        source: &mut Nodes,
-        jump: &dyn Fn(f64) -> f64,
-        floor: f64,
-    ) {
-        let (mut inside, mut outside) = (1.0, -1.0);
-        for _ in 0..60 {
-            let middle = 0.5 * (inside + outside);
-            if jump(self.interpolate(above, middle)) > floor {
-                inside = middle;
-            } else {
-                outside = middle;
-            }
-        }
-        let part = 0.5 * (1.0 - inside);
-        let old = *source;
-        for (i, point) in self.points.iter().enumerate() {
-            let x = 1.0 - part * (1.0 - point);
-            nodes[i] = jump(self.interpolate(above, x)).max(floor);
-            // a derivative with respect to the panel's parameter, which now runs slower
-            source[i] = part * self.interpolate(&old, x);
-        }
-        nodes[ORDER] = floor;
-    }
-
-    /// Derivative at the nodes of the polynomial with these values.
-    fn derivative(&self, values: &Nodes) -> Nodes {
-        std::array::from_fn(|i| {
-            self.derivative[i]
-                .iter()
-                .zip(values)
-                .map(|(d, v)| d * v)
-                .sum()
-        })
-    }
-
-    /// Solves `f' = -weight f + source` from `f = start` at the first node.
-    fn solve(&self, weight: &Nodes, source: &Nodes, start: f64) -> Nodes {
-        let mut a = self.derivative;
-        let mut f = *source;
-        for i in 1..=ORDER {
-            a[i][i] += weight[i];
-        }
-        a[0] = [0.0; ORDER + 1];
-        a[0][0] = 1.0;
-        f[0] = start;
-        // Gaussian elimination with partial pivoting, 17 by 17
-        for column in 0..ORDER {
-            let pivot = (column..=ORDER)
-                .max_by(|&r, &s| a[r][column].abs().total_cmp(&a[s][column].abs()))
-                .unwrap_or(column);
-            a.swap(column, pivot);
-            f.swap(column, pivot);
-            for row in column + 1..=ORDER {
-                let factor = a[row][column] / a[column][column];
-                let (above, below) = a.split_at_mut(row);
-                for (value, pivot) in below[0].iter_mut().zip(&above[column]).skip(column) {
-                    *value -= factor * pivot;
-                }
-                f[row] -= factor * f[column];
-            }
-        }
-        for row in (0..=ORDER).rev() {
-            let rest: f64 = (row + 1..=ORDER).map(|k| a[row][k] * f[k]).sum();
-            f[row] = (f[row] - rest) / a[row][row];
-        }
-        f
-    }
-}
-
-/// Interpolation between Chebyshev's extreme points, mapped to `nodes` by a smooth monotone function.
-fn barycentric(nodes: &Nodes, values: &Nodes, at: f64) -> f64 {
-    let (mut above, mut below) = (0.0, 0.0);
-    for i in 0..=ORDER {
-        let difference = at - nodes[i];
-        if difference == 0.0 {
-            return values[i];
-        }
-        // for nodes that are not exactly Chebyshev's the weights are products of differences
-        let product: f64 = (0..=ORDER)
-            .filter(|&j| j != i)
-            .map(|j| (nodes[i] - nodes[j]) / (nodes[0] - nodes[ORDER]) * 4.0)
-            .product();
-        let weight = 1.0 / (product * difference);
-        above += weight * values[i];
-        below += weight;
-    }
-    above / below
 }
 
 #[cfg(test)]

@@ -1065,9 +1065,25 @@ impl Engine {
     fn change_rtt(&mut self, class: usize, rtt: &Distribution) {
         let flows = self.class_flows[class].clone();
         let count = flows.len() as u32;
+        // what the links take of the new round trip is their delay now
+        let delay = |path: &[usize]| {
+            path.iter()
+                .map(|&link| self.links[link].delay_at(self.now))
+                .sum::<u64>()
+        };
+        let built = &self.classes[class];
+        let (forward, reverse) = (
+            delay(&built.path),
+            delay(built.reverse.as_deref().unwrap_or(&[])),
+        );
+        (
+            self.classes[class].links_forward,
+            self.classes[class].links_reverse,
+        ) = (forward, reverse);
+        let least = Time(forward + reverse).seconds();
         for (index, flow) in flows.enumerate() {
             let state = &mut self.flows[flow];
-            let seconds = setup::draw(rtt, index as u32, count, &mut state.random);
+            let seconds = setup::draw(rtt, least, index as u32, count, &mut state.random);
             state.rtt = Time::from_seconds(seconds).0;
             setup::set_delays(&self.classes[class], state);
         }

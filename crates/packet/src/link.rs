@@ -319,6 +319,11 @@ impl Link {
         self.last_exit
     }
 
+    /// Propagation delay at `time`, ps.
+    pub(crate) fn delay_at(&self, time: u64) -> u64 {
+        self.delay.value_at(time)
+    }
+
     /// The AQM's timer, if it has one.
     pub(crate) fn next_timer(&self) -> Option<u64> {
         self.manager.next_timer().map(|time| time.0)

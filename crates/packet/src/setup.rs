@@ -17,9 +17,10 @@ use crate::schedule::Schedule;
 use crate::sender::{self, Sender};
 use crate::{Error, FlowSelection, Options};
 
-/// A draw for flow `index` of `count`.
+/// A draw for flow `index` of `count`; a normal one is repeated until it is at least `least`.
 pub(crate) fn draw(
     distribution: &Distribution,
+    least: f64,
     index: u32,
     count: u32,
     random: &mut Stream,
@@ -33,7 +34,7 @@ pub(crate) fn draw(
         Distribution::Uniform(from, to) => from + (to - from) * random.uniform(),
         Distribution::Normal(mean, deviation) => loop {
             let value = mean + deviation * random.normal();
-            if value >= 0.0 {
+            if value >= least {
                 return value;
             }
         },
@@ -152,8 +153,9 @@ fn build_flow(
 ) -> Flow {
     let owner = entity(&class.name, u64::from(index));
     let mut random = Stream::new(seed, Owner::Flow, owner);
-    let rtt = Time::from_seconds(draw(&class.rtt, index, count, &mut random)).0;
-    let start = Time::from_seconds(draw(&class.start, index, count, &mut random)).0;
+    let propagation = Time(built.links_forward + built.links_reverse).seconds();
+    let rtt = Time::from_seconds(draw(&class.rtt, propagation, index, count, &mut random)).0;
+    let start = Time::from_seconds(draw(&class.start, 0.0, index, count, &mut random)).0;
     let ends = match class.traffic {
         Traffic::Bulk | Traffic::Transfer { .. } | Traffic::AppLimited { .. } => Ends::Tcp {
             sender: Sender::new(

@@ -65,7 +65,6 @@ class Interrupted(KeyboardInterrupt):
         if len(self.times) == 1:
             message = f"interrupted at {self.times[0]:.6g} s of simulated time"
         else:
-            running = ", ".join(f"{time:.6g} s" for time in self.times[finished:] if time > 0)
-            message = f"interrupted with {finished} of {len(self.times)} replications done"
-            message += f", others at {running} of simulated time" if running else ""
+            message = f"interrupted with {finished} of {len(self.times)} replications done, "
+            message += f"after {sum(self.times):.6g} s of simulated time in all"
         super().__init__(message)

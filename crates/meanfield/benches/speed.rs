@@ -62,6 +62,7 @@ fn model(flows: f64, red: bool, law: Arc<dyn WindowLaw>) -> Model {
             law,
             rtt: 0.01,
             w_max: 64.0,
+            open_ended: false,
             ecn: false,
             origin: 0,
         }],

@@ -5,7 +5,7 @@ use ackclock_algorithms::fluid::AqmInput;
 use crate::error::{Error, check};
 use crate::grid::{Grid, Step};
 use crate::history::{DelayLine, Passage, Returned, Ring, Sent};
-use crate::model::{Action, Class, Event, Model, Options};
+use crate::model::{Action, Class, Closure, Event, Model, Options};
 use crate::outcome::{Balance, ClassSummary, ClassTrace, LinkSummary, Outcome, Snapshot, Traces};
 
 /// Allowed violation of the balance of mass, relative.
@@ -186,6 +186,38 @@ impl MeanField {
                 "0 or more",
             )?;
         }
+        for interval in [options.sample, options.snapshot].into_iter().flatten() {
+            check(
+                interval > 0.0,
+                "the sampling interval",
+                interval,
+                "above 0 s",
+            )?;
+        }
+        for event in &model.events {
+            check(
+                event.at >= 0.0 && event.at.is_finite(),
+                "the time of an event",
+                event.at,
+                "0 s or more",
+            )?;
+            let (index, count) = match event.what {
+                Action::Start { class, .. }
+                | Action::Stop { class, .. }
+                | Action::Rtt { class, .. }
+                | Action::MaxWindow { class, .. } => (class, model.classes.len()),
+                Action::Sources { traffic, .. } | Action::SourceRate { traffic, .. } => {
+                    (traffic, model.unresponsive.len())
+                }
+                Action::Rate(_) | Action::Buffer(_) | Action::Aqm { .. } => (0, 1),
+            };
+            check(
+                index < count,
+                "the class of an event",
+                index as f64,
+                "one of the model's",
+            )?;
+        }
         // every round trip that occurs must be longer than a step
         let shortest = model
             .events
@@ -315,10 +347,12 @@ impl MeanField {
         self.queue
     }
 
-    /// Mean window of the active flows of a class now, packets; NaN without any.
+    /// Mean window of the active flows of a class now, packets; NaN without any, or without such a class.
     #[must_use]
     pub fn window_mean(&self, class: usize) -> f64 {
-        self.classes[class].flight / self.classes[class].flows
+        self.classes
+            .get(class)
+            .map_or(f64::NAN, |state| state.flight / state.flows)
     }
 
     /// Runs until `time` or the end, whichever comes first.
@@ -370,8 +404,16 @@ impl MeanField {
         self.take_samples(now);
         let (mut arrivals, mut markable) = (0.0, 0.0);
         for state in &mut self.classes {
-            let back = state.line.collect(self.step, &self.passages);
-            state.respond(back);
+            match self.options.closure {
+                Closure::DelayLine => {
+                    let back = state.line.collect(self.step, &self.passages);
+                    state.respond(back);
+                }
+                Closure::Little => {
+                    let rtt = state.class.rtt + self.queue / self.model.bottleneck.rate;
+                    state.follow_little(self.dt, rtt, self.step, &self.passages);
+                }
+            }
             if state.debt > 0.0 {
                 self.balance.debt = self.balance.debt.max(state.debt);
                 self.balance.debt_steps += 1;
@@ -485,6 +527,9 @@ impl MeanField {
             oldest,
         );
         for state in &mut self.classes {
+            if self.options.closure == Closure::Little {
+                continue;
+            }
             state.line.put(
                 self.step,
                 Sent {
@@ -674,17 +719,17 @@ impl MeanField {
             && now + half >= self.sample.next_snapshot
         {
             self.sample.next_snapshot += interval;
-            for class in 0..self.classes.len() {
-                let snapshot = self.snapshot(class);
-                self.snapshots.push(snapshot);
-            }
+            let now = (0..self.classes.len())
+                .filter_map(|class| self.snapshot(class))
+                .collect::<Vec<_>>();
+            self.snapshots.extend(now);
         }
     }
 
-    /// The distribution of the windows of a class now. Without active flows every value is NaN.
+    /// The distribution of the windows of a class now, if there is such a class. Without active flows every value is NaN.
     #[must_use]
-    pub fn snapshot(&self, class: usize) -> Snapshot {
-        let state = &self.classes[class];
+    pub fn snapshot(&self, class: usize) -> Option<Snapshot> {
+        let state = self.classes.get(class)?;
         let bins = self.options.bins;
         let w_max = state.class.w_max;
         let width = w_max / bins as f64;
@@ -703,13 +748,13 @@ impl MeanField {
                 *density += mass * share / (width * state.flows);
             }
         }
-        Snapshot {
+        Some(Snapshot {
             time: self.time(),
             class,
             w_max,
             density,
             atom: state.grid.atom() / state.flows,
-        }
+        })
     }
 
     fn check_balances(&mut self) -> Result<(), Error> {
@@ -723,6 +768,9 @@ impl MeanField {
                     // near an equilibrium every step rounds the same way: put right before it adds up
                     self.balance.rounding += mass;
                     state.grid.scale(state.flows / total);
+                }
+                if self.options.closure == Closure::Little {
+                    continue;
                 }
                 let expected = state.flight + state.debt;
                 let in_flight = (state.line.in_flight(self.step) - expected).abs()
@@ -786,6 +834,15 @@ impl MeanField {
             })
             .collect();
         let mut notes = self.notes;
+        for state in self.classes.iter().filter(|state| state.class.open_ended) {
+            let atom = state.measured.atom / state.measured.flows;
+            if atom > 1e-3 {
+                let (share, name, w_max) = (100.0 * atom, &state.class.name, state.class.w_max);
+                notes.push(format!(
+                    "flows `{name}`: {share:.1} % of them are at the end of the grid, {w_max:.0} packets; give `max_window` to bound them on purpose"
+                ));
+            }
+        }
         if self.balance.debt_steps > 0 {
             notes.push(format!(
                 "windows shrank below what was in flight in {} steps (debt of at most {:.3} packets): nothing was sent until it was paid",
@@ -828,6 +885,30 @@ impl ClassState {
         } else {
             0.0
         };
+    }
+}
+
+impl ClassState {
+    /// The Little-like closure: each flow sends a window a round trip, and learns of losses a round trip late.
+    fn follow_little(&mut self, dt: f64, rtt: f64, now: u64, passages: &Ring<Passage>) {
+        let ago = (rtt / dt) as u64;
+        let signals = now
+            .checked_sub(ago)
+            .filter(|step| (self.line.oldest()..now).contains(step))
+            .map_or(0.0, |step| passages.get(step).signals);
+        let rounds = dt / rtt;
+        let before = self.flight + self.started;
+        if self.flows > 0.0 {
+            self.grid.advance(Step {
+                rounds,
+                losses: rounds * signals,
+            });
+        }
+        self.flight = self.grid.packets();
+        self.started = 0.0;
+        self.arrivals = 0.5 * (before + self.flight) * rounds;
+        // what may still be asked for: the largest round trip is that of a full queue, or of the queue as it is
+        self.line.forget_before(now.saturating_sub(2 * ago + 64));
     }
 }
 

@@ -176,6 +176,12 @@ impl DelayLine {
         back
     }
 
+    /// Lets go of everything before `step`, whether it came back or not.
+    pub(crate) fn forget_before(&mut self, step: u64) {
+        self.output = (step, 0.0);
+        self.input = (step, 0.0);
+    }
+
     /// Packets on the way, counted one step after the other, before step `now`.
     pub(crate) fn in_flight(&self, now: u64) -> f64 {
         let mut sum = 0.0;

@@ -55,7 +55,7 @@ pub use engine::MeanField;
 pub use error::Error;
 pub use law::{Aimd, Hazard, WindowLaw};
 pub use model::{
-    Action, Bottleneck, Class, DropTail, Event, Model, Options, QueueLaw, RegisteredAqm,
+    Action, Bottleneck, Class, Closure, DropTail, Event, Model, Options, QueueLaw, RegisteredAqm,
     Unresponsive,
 };
 pub use monte_carlo::{Estimate, Users, simulate_users};

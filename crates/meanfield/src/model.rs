@@ -128,6 +128,8 @@ pub struct Class {
     pub rtt: f64,
     /// Largest window, packets; finite.
     pub w_max: f64,
+    /// Whether `w_max` only bounds the grid and should never be reached. If it is, the result says so.
+    pub open_ended: bool,
     /// Whether its packets can be marked instead of dropped (ECN).
     pub ecn: bool,
     /// Index of the class of the scenario that it represents or is a part of.
@@ -229,11 +231,24 @@ pub struct Model {
     pub measure: (f64, f64),
 }
 
+/// How packets in flight are accounted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Closure {
+    /// A delay line: ACKs come back at the rate of the bottleneck, and what is sent is what comes back plus the growth of the windows.
+    #[default]
+    DelayLine,
+    /// The approximation of usual fluid models, for comparison: at any time flows send at `w / R` with R the round trip of a packet that
+    /// arrives now (Reynier 2006, section 2.2.1). It does not conserve packets in flight.
+    Little,
+}
+
 /// Choices of method. The default suits most work.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// What counts as a decrease.
     pub hazard: Hazard,
+    /// How packets in flight are accounted for.
+    pub closure: Closure,
     /// Cells of the window grid per packet (of growth per round trip, where that is not one packet). The error falls with the square.
     pub cells_per_packet: f64,
     /// Steps per smallest base round-trip time. The error falls with the square, apart from the instants at which the queue fills or empties.
@@ -252,6 +267,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             hazard: Hazard::PerPacket,
+            closure: Closure::DelayLine,
             cells_per_packet: 4.0,
             steps_per_rtt: 200.0,
             effective_spacing: true,

@@ -455,6 +455,7 @@ impl<'a> Reader<'a> {
             law: Arc::new(law),
             rtt: group.rtt,
             w_max,
+            open_ended: tcp.max_window.is_none(),
             ecn: tcp.ecn,
             origin: group.class,
         })

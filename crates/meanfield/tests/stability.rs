@@ -243,6 +243,7 @@ fn dynamics_confirm_the_threshold() {
                     law: Arc::new(Aimd::RENO),
                     rtt: 0.01,
                     w_max: 64.0,
+                    open_ended: false,
                     ecn: false,
                     origin: 0,
                 }],

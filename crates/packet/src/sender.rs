@@ -191,7 +191,7 @@ impl Sender {
         self.backoff = 0;
         self.deadline = u64::MAX;
         if rtt > 0 {
-            self.sample(rtt, config);
+            self.sample(rtt, 1, config);
         } else if syn_retransmitted {
             self.rto = config
                 .initial_rto
@@ -200,17 +200,21 @@ impl Sender {
         }
     }
 
-    /// RFC 6298, section 2, with alpha = 1/8, beta = 1/4 and no clock granularity.
+    /// RFC 6298, section 2, with alpha = 1/8, beta = 1/4 and no clock granularity. With a sample from every ACK both gains are divided by the
+    /// samples expected in a round trip, one for two segments in flight, as RFC 7323, appendix G, wants (here rounded up to a power of
+    /// two): else the variation forgets within a round trip, and a queue that grows makes timers expire.
     #[inline]
-    fn sample(&mut self, rtt: u64, config: &Config) {
+    fn sample(&mut self, rtt: u64, in_flight: u64, config: &Config) {
         let rtt = rtt.max(1);
         if self.srtt == 0 {
             self.srtt = rtt;
             self.rttvar = rtt / 2;
         } else {
+            let samples = (in_flight / 2).max(1).next_power_of_two().trailing_zeros();
             let error = self.srtt.abs_diff(rtt);
-            self.rttvar = self.rttvar - self.rttvar / 4 + error / 4;
-            self.srtt = self.srtt - self.srtt / 8 + rtt / 8;
+            let (alpha, beta) = (3 + samples, 2 + samples);
+            self.rttvar = self.rttvar - (self.rttvar >> beta) + (error >> beta);
+            self.srtt = self.srtt - (self.srtt >> alpha) + (rtt >> alpha);
         }
         self.min_rtt = self.min_rtt.min(rtt);
         self.rto = (self.srtt + 4 * self.rttvar).clamp(config.min_rto, config.max_rto);
@@ -311,7 +315,7 @@ impl Sender {
             self.next = self.next.max(ack.cum);
             if ack.echo != 0 {
                 news.rtt = now - ack.echo;
-                self.sample(news.rtt, config);
+                self.sample(news.rtt, before, config);
             }
             // RFC 6298, rules 5.2 and 5.3
             self.deadline = if self.high > self.una {

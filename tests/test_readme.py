@@ -11,7 +11,8 @@ README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+    return [text for name, text in found if name == language]
 
 
 def test_scenario() -> None:

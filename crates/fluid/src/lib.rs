@@ -1,11 +1,15 @@
 //! The fluid and stability engine: a scenario becomes delay-differential equations, and questions about it become analyses of them.
 
+mod answer;
+mod coverage;
 mod design;
 mod error;
 mod margins;
 mod model;
 mod questions;
 
+pub use answer::{Answer, Onset, StabilityLimit};
+pub use coverage::{Coverage, Pair, coverage};
 pub use design::{
     ApRed, PiController, Plant, ap_red, ap_red_gain, pi_design, pi_from_samples, pi_largest_lambda,
     pi_loop, red_loop, tcp_friendly_alpha,

@@ -2,8 +2,9 @@
 
 use ackclock_delay::{
     Criticality, Curve, Cycle, Follow, HopfPoint, Linear, Normalisation, Resolution, Search,
-    Spectrum, Tolerance, Trajectory, count_right_of, criticality, crossings, cycle_from_hopf,
-    cycle_with_amplitude, equilibrium, hopf_curve, integrate, is_stable, rightmost_roots,
+    Spectrum, Tolerance, Trajectory, bautin_points, count_right_of, criticality, crossings,
+    cycle_from_hopf, cycle_with_amplitude, equilibrium, hopf_curve, integrate, is_stable,
+    rightmost_roots,
 };
 
 use crate::{
@@ -172,6 +173,20 @@ impl Model {
             ranges,
             options,
         )?)
+    }
+
+    /// Where on a Hopf curve the onset turns from gradual to sudden (Bautin points), the curve being one in the two named parameters.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`], [`Error::Analysis`].
+    pub fn onset_changes(
+        &mut self,
+        at: &Equilibrium,
+        curve: &[HopfPoint],
+        names: (&str, &str),
+    ) -> Result<Vec<HopfPoint>> {
+        let free = (self.parameter(names.0)?, self.parameter(names.1)?);
+        Ok(bautin_points(&self.held(&at.pieces), curve, free)?)
     }
 
     /// Whether oscillations set in gradually or suddenly at a Hopf point: the normal form, for amplitudes of the first state (a window).

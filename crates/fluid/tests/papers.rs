@@ -758,3 +758,182 @@ fn refusals() {
         small.equilibrium()
     );
 }
+
+/// Figures 2a and 2b of "Compound TCP with RED": along 2a (gamma = 1e-4) every onset is sudden; along 2b it turns gradual at one value of gamma and
+/// sudden again at a larger one. Checked by cycles on both sides of each.
+#[test]
+fn where_the_onset_turns_gradual() {
+    let mut one = model(
+        &compound(&red("0.0001"), 60.0, "'compound'"),
+        Choices::default(),
+    );
+    let at = one.equilibrium().unwrap();
+    let hopf = first_hopf(&mut one, &at, "tcp.rtt", 0.05, 0.3);
+    let fine = Follow {
+        points: 400,
+        step: 0.02,
+        largest_step: 0.1,
+    };
+    let along_2a = one
+        .hopf_curve(
+            &at,
+            &hopf,
+            ("link.rate", "tcp.rtt"),
+            [(100.0, 500.0), (0.005, 1.0)],
+            &fine,
+        )
+        .unwrap();
+    for point in &along_2a.points {
+        assert!(
+            !one.criticality(&at, point, "gain")
+                .unwrap()
+                .is_supercritical()
+        );
+    }
+    let along_2b = one
+        .hopf_curve(
+            &at,
+            &hopf,
+            ("link.weight", "tcp.rtt"),
+            [(1e-4, 0.05), (0.005, 1.0)],
+            &fine,
+        )
+        .unwrap();
+    let changes = one
+        .onset_changes(&at, &along_2b.points, ("link.weight", "tcp.rtt"))
+        .unwrap();
+    // sudden up to 0.00396, gradual up to 0.0332, and sudden again
+    assert_eq!(changes.len(), 2, "{changes:?}");
+    for (change, (gamma, sudden_below)) in changes
+        .iter()
+        .zip([(0.003_963_344_3, true), (0.033_242_325, false)])
+    {
+        close(*change.p.last().unwrap(), gamma, 1e-7);
+        assert!(one.criticality(&at, change, "gain").unwrap().l1.abs() < 1e-9);
+        // small cycles on both sides: beyond the limit (gain above 1) where the onset is gradual, before it where it is sudden
+        for (factor, below) in [(0.8, true), (1.25, false)] {
+            let off = |h: &HopfPoint| (h.p.last().unwrap() / (gamma * factor)).ln().abs();
+            let point = along_2b
+                .points
+                .iter()
+                .min_by(|a, b| off(a).total_cmp(&off(b)))
+                .unwrap();
+            let cycle = one
+                .cycles(
+                    &at,
+                    point,
+                    "gain",
+                    &[0.05 * point.x[0]],
+                    &Resolution::default(),
+                )
+                .unwrap();
+            assert_eq!(
+                cycle[0].p[0] < 1.0,
+                below == sudden_below,
+                "{gamma} {factor}: {}",
+                cycle[0].p[0]
+            );
+        }
+    }
+}
+
+/// The question in the field's words.
+#[test]
+fn an_answer_in_a_sentence() {
+    let mut one = model(
+        &compound(&red("0.0001"), 60.0, "'compound'"),
+        Choices::default(),
+    );
+    let answer = one.answer(&["tcp.rtt"]).unwrap();
+    assert!(answer.stable);
+    let limit = &answer.limits[0];
+    close(limit.limit, 0.084834105, 1e-7);
+    assert_eq!(limit.onset, ackclock_fluid::Onset::Sudden);
+    assert!(
+        answer
+            .sentence
+            .starts_with("Stable; tcp.rtt may grow from 0.06"),
+        "{}",
+        answer.sentence
+    );
+    assert!(answer.sentence.contains("onset sudden") && answer.sentence.contains("not safe"));
+    let mut two = model(
+        &compound(&red("'off'"), 400.0, "'compound'"),
+        Choices::default(),
+    );
+    let answer = two.answer(&["tcp.rtt"]).unwrap();
+    assert!(
+        !answer.stable && answer.sentence.contains("must shrink"),
+        "{}",
+        answer.sentence
+    );
+}
+
+/// A sudden onset: a thousandth below the critical round-trip time the equilibrium is stable, a small disturbance of the queue dies out, and a large one
+/// grows (in the clamped model, where queues stay above empty): the unstable cycle in between is where the normal form puts it.
+#[test]
+fn a_disturbance_can_tip_a_stable_queue() {
+    let clamped = Choices {
+        clamped: true,
+        ..Choices::default()
+    };
+    let mut one = model(&compound(&red("0.0001"), 84.75, "'compound'"), clamped);
+    let at = one.equilibrium().unwrap();
+    assert!(one.is_stable(&at).unwrap());
+    let hopf = first_hopf(&mut one, &at, "tcp.rtt", 0.084, 0.1);
+    let nf = one.criticality(&at, &hopf, "tcp.rtt").unwrap();
+    let tip = 2.0 * ((0.08475 - hopf.p[3]) / nf.mu2).sqrt() * nf.q[1].norm();
+    let swings = |disturbance: f64| {
+        let start = vec![at.x[0], at.x[1] + disturbance, at.x[2]];
+        let path = one
+            .trajectory(
+                &at,
+                &start,
+                60_000.0,
+                &Tolerance {
+                    relative: 1e-7,
+                    ..Tolerance::default()
+                },
+            )
+            .unwrap();
+        let swing = |from: f64| {
+            (0..4000)
+                .map(|k| (path.state(from + f64::from(k) * 0.05)[1] - at.x[1]).abs())
+                .fold(0.0, f64::max)
+        };
+        (swing(300.0), swing(59_700.0))
+    };
+    for below in [0.2, 0.8] {
+        let (early, late) = swings(below * tip);
+        assert!(late < 0.75 * early, "{below}: {early} {late}");
+    }
+    // above it the oscillation grows to one and the same size, with the queue empty for a part of each period
+    let (early, late) = swings(1.25 * tip);
+    assert!(late > 1.3 * early);
+    close(swings(1.5 * tip).1, late, 1e-4);
+    assert!(late > at.x[1]);
+}
+
+/// Every pair of registered algorithms is covered or refused by name.
+#[test]
+fn coverage_is_complete() {
+    let pairs = ackclock_fluid::coverage();
+    let (tcp, aqm) = (
+        ackclock_algorithms::registry::congestion().len(),
+        ackclock_algorithms::registry::aqms().len(),
+    );
+    assert_eq!(pairs.len(), tcp * aqm);
+    for pair in &pairs {
+        if let ackclock_fluid::Coverage::Refused(names) = &pair.coverage {
+            assert!(
+                names
+                    .iter()
+                    .all(|n| *n == pair.congestion || *n == pair.aqm)
+                    && !names.is_empty()
+            );
+        }
+    }
+    assert!(pairs.iter().any(|p| p.congestion == "reno"
+        && p.aqm == "red"
+        && !matches!(p.coverage, ackclock_fluid::Coverage::Refused(_))));
+}

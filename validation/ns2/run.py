@@ -17,12 +17,16 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 
+Options = dict[str, str | int | float]
+Row = dict[str, str]
+
 # (scenario, label, script, options)
-SETUPS = [
+SETUPS: list[tuple[str, str, str, Options]] = [
     ("S1", "compound_rtt10", "s1.tcl", {"rtt": 0.01}),
     ("S1", "compound_rtt100", "s1.tcl", {"rtt": 0.1}),
     ("S1", "sack_rtt10_acc100", "s1.tcl", {"rtt": 0.01, "tcp": "sack", "accbuf": 100}),
@@ -36,16 +40,16 @@ SETUPS = [
     ("S6", "sack", "s6.tcl", {"tcp": "sack"}),
 ]
 
-_LINUX = {"rtt": 0.01}
-_SACK = {"rtt": 0.01, "tcp": "sack", "accbuf": 100}
-_NEWRENO = {"rtt": 0.01, "tcp": "newreno", "accbuf": 100}
+_LINUX: Options = {"rtt": 0.01}
+_SACK: Options = {"rtt": 0.01, "tcp": "sack", "accbuf": 100}
+_NEWRENO: Options = {"rtt": 0.01, "tcp": "newreno", "accbuf": 100}
 
 
-def _set(words, base):
+def _set(words: str, base: Options) -> Options:
     return {**base, "set": words}
 
 
-VARIANTS = [
+VARIANTS: list[tuple[str, str, str, Options]] = [
     # S1 at 10 ms: what each sender and each option is worth.
     ("S1", "linux_compound", "s1.tcl", _LINUX),
     ("S1", "linux_reno", "s1.tcl", {**_LINUX, "cc": "reno"}),
@@ -57,8 +61,7 @@ VARIANTS = [
     ("S1", "linux_norxaccess", "s1.tcl", {**_LINUX, "rxaccess": 0}),
     ("S1", "linux_meanpkt500", "s1.tcl", {**_LINUX, "meanpkt": 500}),
     ("S1", "linux_nowait", "s1.tcl", _set("Queue/RED wait_ false", _LINUX)),
-    ("S1", "linux_packetmode", "s1.tcl",
-     _set("Queue/RED bytes_ false Queue/RED queue_in_bytes_ false", _LINUX)),
+    ("S1", "linux_packetmode", "s1.tcl", _set("Queue/RED bytes_ false Queue/RED queue_in_bytes_ false", _LINUX)),
     ("S1", "sack_acc1000", "s1.tcl", {**_SACK, "accbuf": 1000}),
     ("S1", "sack_acc1000_300s", "s1.tcl", {**_SACK, "accbuf": 1000, "stop": 300, "warm": 275}),
     ("S1", "sack_acc100", "s1.tcl", _SACK),
@@ -68,17 +71,13 @@ VARIANTS = [
     ("S1", "sack_nolimitedtransmit", "s1.tcl", _set("Agent/TCP singledup_ 0", _SACK)),
     ("S1", "sack_limtransmitfix", "s1.tcl", _set("Agent/TCP LimTransmitFix_ true", _SACK)),
     ("S1", "sack_partialack", "s1.tcl", _set("Agent/TCP partial_ack_ true", _SACK)),
-    ("S1", "sack_integercwnd", "s1.tcl",
-     _set("Agent/TCP precisionReduce_ false Agent/TCP windowOption_ 0", _SACK)),
+    ("S1", "sack_integercwnd", "s1.tcl", _set("Agent/TCP precisionReduce_ false Agent/TCP windowOption_ 0", _SACK)),
     ("S1", "sack_delack", "s1.tcl", {**_SACK, "delack": 1}),
     ("S1", "newreno_acc100", "s1.tcl", _NEWRENO),
     ("S1", "newreno_acc1000", "s1.tcl", {**_NEWRENO, "accbuf": 1000}),
-    ("S1", "newreno_slowbutsteady", "s1.tcl",
-     _set("Agent/TCP/Newreno newreno_changes1_ 0", _NEWRENO)),
-    ("S1", "newreno_nodeflation", "s1.tcl",
-     _set("Agent/TCP/Newreno partial_window_deflation_ 0", _NEWRENO)),
-    ("S1", "newreno_exitfix", "s1.tcl",
-     _set("Agent/TCP/Newreno exit_recovery_fix_ 1", _NEWRENO)),
+    ("S1", "newreno_slowbutsteady", "s1.tcl", _set("Agent/TCP/Newreno newreno_changes1_ 0", _NEWRENO)),
+    ("S1", "newreno_nodeflation", "s1.tcl", _set("Agent/TCP/Newreno partial_window_deflation_ 0", _NEWRENO)),
+    ("S1", "newreno_exitfix", "s1.tcl", _set("Agent/TCP/Newreno exit_recovery_fix_ 1", _NEWRENO)),
     ("S1", "newreno_nolimitedtransmit", "s1.tcl", _set("Agent/TCP singledup_ 0", _NEWRENO)),
     ("S1", "newreno_tick1ms", "s1.tcl", _set("Agent/TCP tcpTick_ 0.001", _NEWRENO)),
     ("S1", "reno_acc100", "s1.tcl", {**_NEWRENO, "tcp": "reno"}),
@@ -89,11 +88,14 @@ VARIANTS = [
     ("S1", "sack_acc100_100ms", "s1.tcl", {**_SACK, "rtt": 0.1}),
     ("S1", "newreno_acc100_100ms", "s1.tcl", {**_NEWRENO, "rtt": 0.1}),
     ("S1", "sack_numdupacks4_100ms", "s1.tcl", _set("Agent/TCP numdupacks_ 4", {**_SACK, "rtt": 0.1})),
-    ("S1", "sack_nolimitedtransmit_100ms", "s1.tcl",
-     _set("Agent/TCP singledup_ 0", {**_SACK, "rtt": 0.1})),
+    ("S1", "sack_nolimitedtransmit_100ms", "s1.tcl", _set("Agent/TCP singledup_ 0", {**_SACK, "rtt": 0.1})),
     ("S1", "fack_100ms", "s1.tcl", {**_SACK, "tcp": "fack", "rtt": 0.1}),
-    ("S1", "fack_rampdown_100ms", "s1.tcl",
-     _set("Agent/TCP/Fack rampdown_ true", {**_SACK, "tcp": "fack", "rtt": 0.1})),
+    (
+        "S1",
+        "fack_rampdown_100ms",
+        "s1.tcl",
+        _set("Agent/TCP/Fack rampdown_ true", {**_SACK, "tcp": "fack", "rtt": 0.1}),
+    ),
     # S3 with other senders and options.
     ("S3", "newreno", "s3.tcl", {}),
     ("S3", "sack", "s3.tcl", {"tcp": "sack"}),
@@ -115,21 +117,49 @@ VARIANTS = [
 ]
 
 FIGURES = [
-    "util", "util_min1s", "loss", "byte_loss", "arrivals", "drops", "meanq", "stdq",
-    "meanq_sampled", "meanq_bytes", "stdq_bytes", "peakq", "goodput_mbps", "jain", "starved",
-    "timeouts", "timeouts_per_flow_s", "cuts", "retransmits", "segments", "cwnd_mean",
-    "ave", "ave_std", "max_p", "q_weight", "flows", "window_s",
+    "util",
+    "util_min1s",
+    "loss",
+    "byte_loss",
+    "arrivals",
+    "drops",
+    "meanq",
+    "stdq",
+    "meanq_sampled",
+    "meanq_bytes",
+    "stdq_bytes",
+    "peakq",
+    "goodput_mbps",
+    "jain",
+    "starved",
+    "timeouts",
+    "timeouts_per_flow_s",
+    "cuts",
+    "retransmits",
+    "segments",
+    "cwnd_mean",
+    "ave",
+    "ave_std",
+    "max_p",
+    "q_weight",
+    "flows",
+    "window_s",
 ]
-COLUMNS = ["scenario", "label", "options", "seed"] + FIGURES
+COLUMNS = ["scenario", "label", "options", "seed", *FIGURES]
 
 
-def run_ns(script, options, seed):
+def run_ns(script: str, options: Options, seed: int) -> Row:
     """Run one simulation; return its report as a dict of strings."""
     words = [w for item in {**options, "seed": seed}.items() for w in map(str, item)]
     # The agents print freely on stdout; the report comes on stderr.
     done = subprocess.run(
-        ["ns", script, *words], cwd=HERE, stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE, text=True, check=False, preexec_fn=lambda: os.nice(10),
+        ["ns", script, *words],
+        cwd=HERE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        preexec_fn=lambda: os.nice(10),
     )
     for line in done.stderr.splitlines():
         if line.startswith("RESULT "):
@@ -137,14 +167,16 @@ def run_ns(script, options, seed):
     raise RuntimeError(f"ns {script} {' '.join(words)}: no result\n{done.stderr[:2000]}")
 
 
-def read_rows(path):
+def read_rows(path: Path) -> list[Row]:
+    """Rows of a CSV; none when there is no file."""
     if not path.exists():
         return []
     with path.open(newline="") as file:
         return list(csv.DictReader(file))
 
 
-def write_rows(path, rows):
+def write_rows(path: Path, rows: Iterable[Row]) -> None:
+    """Write the CSV in one move, so that a stop leaves the old one whole."""
     rows = sorted(rows, key=lambda r: (r["scenario"], r["label"], int(r["seed"])))
     partial = path.with_suffix(".part")
     with partial.open("w", newline="") as file:
@@ -154,30 +186,42 @@ def write_rows(path, rows):
     partial.replace(path)
 
 
-def short(value):
+def short(value: str) -> str:
     """Six significant digits: the seeds differ in the third."""
     number = float(value)
-    return str(int(number)) if number == int(number) and abs(number) < 1e9 else f"{number:.6g}"
+    return str(int(number)) if number.is_integer() else f"{number:.6g}"
 
 
-def summary(path):
-    groups = {}
+def summary(path: Path) -> str:
+    """Mean ± standard deviation over seeds of the main figures, as a Markdown table."""
+    groups: dict[tuple[str, str], list[Row]] = {}
     for row in read_rows(path):
         groups.setdefault((row["scenario"], row["label"]), []).append(row)
-    shown = ["util", "loss", "meanq", "stdq", "goodput_mbps", "jain", "util_min1s",
-             "starved", "timeouts_per_flow_s", "cwnd_mean"]
-    print("| set-up | seeds | " + " | ".join(shown) + " |")
-    print("|---" * (len(shown) + 2) + "|")
+    shown = [
+        "util",
+        "loss",
+        "meanq",
+        "stdq",
+        "goodput_mbps",
+        "jain",
+        "util_min1s",
+        "starved",
+        "timeouts_per_flow_s",
+        "cwnd_mean",
+    ]
+    lines = ["| set-up | seeds | " + " | ".join(shown) + " |", "|---" * (len(shown) + 2) + "|"]
     for (scenario, label), rows in groups.items():
         cells = []
         for key in shown:
             values = [float(r[key]) for r in rows]
             spread = statistics.stdev(values) if len(values) > 1 else 0.0
             cells.append(f"{statistics.mean(values):.4g} ± {spread:.2g}")
-        print(f"| {scenario} {label} | {len(rows)} | " + " | ".join(cells) + " |")
+        lines.append(f"| {scenario} {label} | {len(rows)} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
 
 
-def main():
+def main() -> None:
+    """Read the command line and run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--variants", action="store_true", help="the one-option changes")
     parser.add_argument("--only", default="", help="scenario, or scenario/label")
@@ -187,7 +231,8 @@ def main():
     args = parser.parse_args()
     path = HERE / ("ns2_variants.csv" if args.variants else "ns2_runs.csv")
     if args.summary:
-        return summary(path)
+        sys.stdout.write(summary(path))
+        return
     first, last = map(int, (args.seeds or ("1..3" if args.variants else "1..10")).split(".."))
     rows = {(r["scenario"], r["label"], int(r["seed"])): r for r in read_rows(path)}
     # Seeds outermost: a first set of all set-ups is there early.
@@ -200,13 +245,14 @@ def main():
                 continue
             begun = time.monotonic()
             result = run_ns(script, options, seed)
-            text = " ".join(f"{k}={{{v}}}" if " " in str(v) else f"{k}={v}"
-                            for k, v in options.items())
-            rows[key] = {"scenario": scenario, "label": label, "options": text, "seed": seed}
+            text = " ".join(f"{k}={{{v}}}" if " " in str(v) else f"{k}={v}" for k, v in options.items())
+            rows[key] = {"scenario": scenario, "label": label, "options": text, "seed": str(seed)}
             rows[key] |= {f: short(result[f]) for f in FIGURES if f in result}
             write_rows(path, rows.values())
-            print(f"{scenario} {label} seed {seed}: loss {rows[key]['loss']} queue "
-                  f"{rows[key]['meanq']} ({time.monotonic() - begun:.0f} s)", file=sys.stderr)
+            sys.stderr.write(
+                f"{scenario} {label} seed {seed}: loss {rows[key]['loss']} queue "
+                f"{rows[key]['meanq']} ({time.monotonic() - begun:.0f} s)\n"
+            )
 
 
 if __name__ == "__main__":

@@ -45,8 +45,8 @@ def test_figure_8_averaging() -> None:
     """Without averaging the queue at 25 ms hardly exceeds the upper threshold, and the worst second is better.
 
     The figure's "stays under the upper threshold" holds to within a tenth: peaks of 108 packets, 3 % of the time above
-    100. With averaging the queue goes up to 183 and is above 100 for a quarter of the time. At 50 ms the worst seconds are
-    within half a point of each other.
+    100. With averaging the queue goes up to 183 and is above 100 for a quarter of the time. At 50 ms the worst seconds
+    are within half a point of each other.
     """
     plain, averaged = run("25 ms", weight="off"), run("25 ms")
     quiet, rough = (
@@ -66,8 +66,8 @@ def test_figure_8_averaging() -> None:
 def test_figure_9_thresholds() -> None:
     """At 100 ms large thresholds give a deep, nearly periodic oscillation; small ones bursts that repeat less exactly.
 
-    The figure's "random" queue with thresholds 8 and 15 is not random here: its bursts of 60 to 70 packets have a period of
-    1.2 s, with two thirds of the coherence. The difference is one of degree.
+    The figure's "random" queue with thresholds 8 and 15 is not random here: its bursts of 60 to 70 packets have a period
+    of 1.2 s, with two thirds of the coherence. The difference is one of degree.
     """
     found = {}
     for name, low, high in (("small", 8, 15), ("large", 100, 200)):

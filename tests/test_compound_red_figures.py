@@ -66,8 +66,8 @@ def test_figure_8_averaging() -> None:
 def test_figure_9_thresholds() -> None:
     """At 100 ms large thresholds give a deep, nearly periodic oscillation; small ones bursts that repeat less exactly.
 
-    The figure's "random" queue with thresholds 8 and 15 is not random here: its bursts of 60 to 70 packets have a period
-    of 1.2 s, with two thirds of the coherence. The difference is one of degree.
+    The figure's "random" queue with thresholds 8 and 15 is not random here: its bursts of 60 to 70 packets have a
+    period of 1.2 s, with two thirds of the coherence. The difference is one of degree.
     """
     found = {}
     for name, low, high in (("small", 8, 15), ("large", 100, 200)):

@@ -3,6 +3,7 @@
 mod answer;
 mod coverage;
 mod design;
+mod end_host;
 mod error;
 mod margins;
 mod model;
@@ -14,6 +15,7 @@ pub use design::{
     ApRed, PiController, Plant, ap_red, ap_red_gain, pi_design, pi_from_samples, pi_largest_lambda,
     pi_loop, red_loop, tcp_friendly_alpha,
 };
+pub use end_host::{EndHost, Falling, Flows, Response};
 pub use error::{Error, Result};
 pub use margins::{Loop, Margins, margins};
 pub use model::{Choices, Decrease, Form, LARGEST, Model, Rtt};

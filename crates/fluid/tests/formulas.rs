@@ -1,0 +1,194 @@
+//! The closed formulas of "Compound TCP with RED" (Manjunath and Raina) evaluated at our equilibria: which are right, which misprinted.
+
+use ackclock_delay::c64;
+use ackclock_fluid::{Choices, Model};
+
+#[track_caller]
+fn close(got: f64, want: f64, tolerance: f64) {
+    assert!(
+        (got - want).abs() <= tolerance * want.abs(),
+        "got {got:.10e}, want {want:.10e}"
+    );
+}
+
+/// One flow of 100 packets/s: equilibrium window, loss probability, and the numbers of the formulas.
+struct Point {
+    w: f64,
+    p: f64,
+    tau: f64,
+    rho: f64,
+    c: f64,
+    gamma: f64,
+    k: f64,
+    beta: f64,
+}
+
+fn point(weight: &str, tau: f64) -> Point {
+    let text = format!(
+        "[scenario]\nname = 'one flow'\nduration = '10 s'\n[[link]]\nname = 'link'\nrate = '1.2 Mbit/s'\ndelay = '0 ms'\n\
+         queue = {{ aqm = 'red', capacity = 'unlimited', min_threshold = '50 packets', max_threshold = '550 packets', max_probability = 0.1, \
+         weight = {weight}, spacing = 'bernoulli' }}\n\
+         [[flows]]\nname = 'tcp'\ncount = 1\npath = ['link']\nrtt = '{} ms'\ncongestion = 'compound'\ndelayed_ack = false\n",
+        tau * 1e3
+    );
+    let scenario = ackclock_scenario::parse(text, "test").unwrap_or_else(|e| panic!("{e:?}"));
+    let at = Model::from_scenario(&scenario, Choices::default())
+        .unwrap()
+        .equilibrium()
+        .unwrap();
+    let (w, p) = (at.x[0], at.probability[0]);
+    let gamma = weight.parse().unwrap_or(1.0);
+    Point {
+        w,
+        p,
+        tau,
+        rho: 2e-4,
+        c: 100.0,
+        gamma,
+        k: 0.75,
+        beta: 0.5,
+    }
+}
+
+impl Point {
+    /// (2 - k) beta p*, the window's own damping.
+    fn m(&self) -> f64 {
+        (2.0 - self.k) * self.beta * self.p
+    }
+
+    /// Omega of section IV with `factor` rho^2 beta^2 under the root: four is right, one is printed.
+    fn omega(&self, factor: f64) -> f64 {
+        let (r2, m2) = (self.rho * self.rho, self.m() * self.m());
+        let inner = ((r2 - m2).powi(2) + factor * r2 * self.beta * self.beta).sqrt();
+        (0.5 * (inner - r2 - m2)).sqrt()
+    }
+
+    /// a1, a2, a3 of (29).
+    fn instantaneous(&self) -> [f64; 3] {
+        let x = self.w / self.tau;
+        [
+            (self.rho + self.m()) * x,
+            self.rho * self.m() * x * x,
+            self.rho * self.beta * x * x,
+        ]
+    }
+
+    /// a1 to a4 of (13).
+    fn averaged(&self) -> [f64; 4] {
+        let (x, gc, m) = (self.w / self.tau, self.gamma * self.c, self.m());
+        [
+            gc + m * x,
+            gc * self.rho * x + gc * m * x,
+            gc * self.rho * m * x * x,
+            gc * self.rho * self.beta * x * x,
+        ]
+    }
+}
+
+const NOAVG: f64 = 0.271_751_286;
+const AVG: f64 = 0.084_834_105;
+
+/// Omega, (33) and (34): the printed rho^2 beta^2 must be 4 rho^2 beta^2, and the printed denominator must lose its tau.
+#[test]
+fn without_averaging() {
+    let at = point("'off'", NOAVG);
+    let x = at.w / at.tau;
+    close(at.omega(4.0) * x, 0.98839363, 2e-8);
+    close(at.omega(1.0) * x, 0.68803092, 2e-8);
+    // (33) gives the critical delay at the equilibrium of that very delay: the fixed point, by the secant rule
+    let tau = |factor: f64| {
+        let excess = |tau: f64| {
+            let at = point("'off'", tau);
+            let [a1, _, a3] = at.instantaneous();
+            let w0 = at.omega(factor) * at.w / at.tau;
+            (a1 * w0 / a3).asin() / w0 - tau
+        };
+        let (mut a, mut b) = (0.268, 0.273);
+        let (mut fa, mut fb) = (excess(a), excess(b));
+        for _ in 0..12 {
+            if (b - a).abs() < 1e-12 {
+                break;
+            }
+            let next = b - fb * (b - a) / (fb - fa);
+            (a, fa) = (b, fb);
+            (b, fb) = (next, excess(next));
+        }
+        b
+    };
+    close(tau(4.0), 0.27175129, 3e-8);
+    close(tau(1.0), 0.27095875, 3e-8);
+    let [a1, a2, a3] = at.instantaneous();
+    let w0 = at.omega(4.0) * x;
+    // (28) has the root i omega0 there
+    let s = c64::new(0.0, w0);
+    assert!((s * s + s * a1 + a2 + (-s * at.tau).exp() * a3).norm() < 1e-7);
+    // (34) corrected and as printed: Re (dlambda / dkappa)^-1 at kappa = 1, against the root's own derivative
+    let e = (-s * at.tau).exp();
+    let slope = -(s * a1 + a2 * 2.0 + e * a3 * 2.0) / (s * 2.0 + a1 - e * a3 * at.tau);
+    close(slope.inv().re, 0.13768894, 1e-7);
+    close(slope.re, 0.12748269, 1e-7);
+    close(slope.im, 0.95374146, 1e-7);
+}
+
+/// (35) as a test of stability: its left side passes one at the Hopf point, but falls again for long round trips where the system is unstable.
+#[test]
+fn condition_35() {
+    let left = |tau: f64| {
+        let at = point("'off'", tau);
+        let omega = at.omega(4.0);
+        at.rho * at.beta * (at.w * omega).sin() / (omega * (at.rho + at.m()))
+    };
+    close(left(NOAVG), 1.0, 1e-7);
+    for (tau, value) in [
+        (0.2, 0.51977905),
+        (0.4, 2.2380471),
+        (3.0, 4.3359783),
+        (3.3, -5.0770268),
+        (5.0, -36.044577),
+    ] {
+        close(left(tau), value, 1e-6);
+    }
+}
+
+/// (12) to (24): the averaged model's coefficients, condition (16), and the transversality expression with its misprints.
+#[test]
+fn with_averaging() {
+    let at = point("0.0001", AVG);
+    let [a1, a2, a3, a4] = at.averaged();
+    let s = c64::new(0.0, 0.099470578);
+    let e = (-s * at.tau).exp();
+    let left = s * s * s + s * s * a1 + s * a2 + a3 + e * a4;
+    assert!(left.norm() < 1e-7 * a4, "{left} {a4}");
+    // (23)
+    let n = -(s * s * a1 + s * a2 * 2.0 + a3 * 3.0 + e * a4 * 3.0);
+    let d = s * s * 3.0 + s * a1 * 2.0 + a2 - e * a4 * at.tau;
+    close((n / d).re, 0.0004072669, 1e-5);
+    close((n / d).im, 0.0994291366, 1e-7);
+    // (24) printed with 6 omega^6, right with 3
+    let w2 = s.im * s.im;
+    let both = |six: f64| {
+        at.tau
+            * (six * w2.powi(3)
+                + 2.0 * w2 * w2 * (a1 * a1 - 2.0 * a2)
+                + w2 * (a2 * a2 - 2.0 * a1 * a3))
+    };
+    let dot = n.re * d.re + n.im * d.im;
+    close(dot, 1.8505732e-5, 1e-6);
+    close(both(3.0), 1.8505732e-5, 1e-6);
+    close(both(6.0), 1.8752257e-5, 1e-6);
+    // the claim (2 - k)^2 beta^2 p^2 - 2 gamma rho > 0 fails at gamma = 0.05
+    let late = point("0.05", 0.199_804_52);
+    close(
+        late.m().powi(2) - 2.0 * late.gamma * late.rho,
+        -6.6746444e-6,
+        1e-6,
+    );
+}
+
+/// RED's second slope and where the affine law ends: C tau at which p* = p_max.
+#[test]
+fn red_of_section_2() {
+    close((1.0 - 0.1) / 550.0, 0.0016363636, 3e-8);
+    let at = point("'off'", 1.7218231 / 100.0);
+    close(at.p, 0.1, 1e-7);
+}

@@ -87,10 +87,7 @@ proc new_sink {} {
     set class Agent/TCPSink
     if {$opt(tcp) in {linux sack fack}} { append class /Sack1 }
     if {$opt(delack)} { append class /DelAck }
-    set sink [new $class]
-    # The Linux-derived agent needs the receiver to echo the stamp of the
-    # segment that caused the ACK only in order; this is the default.
-    return $sink
+    return [new $class]
 }
 
 # One transfer of unlimited length between two nodes.

@@ -1,5 +1,5 @@
 # S4: 100 SACK flows started together over a 1 Gb/s RED link with
-# p = 1e-4 (avg - 200). The packet set-up of Wang, Liu and others' report on AIMD
+# p = 1e-4 (avg - 200). The packet set-up of Wang, Cai, Liu and Shen's report on AIMD
 # flows with RED, TCP case.
 #
 # Given: 1 Gb/s, 1250 byte packets, 100 flows started within 10 ms, round trip

@@ -209,7 +209,7 @@ impl Simulation {
             End::At(end) => end.0 / setup::sample_interval(scenario) + 1,
             End::UntilDone => 100_000,
         };
-        for (id, class) in scenario.flows.iter().enumerate() {
+        for id in 0..scenario.flows.len() {
             let count = u64::from(scenario.max_count(id));
             let in_flight = 64;
             bytes += count * (size_of::<flow::Flow>() as u64 + 64 * in_flight);
@@ -220,7 +220,6 @@ impl Simulation {
                 FlowSelection::List(list) => list.len() as u64,
             };
             bytes += traced * samples * 32;
-            let _ = class;
         }
         for link in &scenario.links {
             let waiting = engine::in_packets(link.capacity, 64.0).min(link.rate / 512.0);

@@ -9,7 +9,7 @@ use ackclock_scenario::{Distribution, End, FlowClass, Scenario, Setting, Traffic
 use crate::access::{Access, transmission};
 use crate::calendar::{Calendar, Class as Order, Kind, Tag};
 use crate::engine::{Change, Engine, Recorder, in_packets};
-use crate::flow::{Books, Class, Ends, Flow, Source, split_round_trip};
+use crate::flow::{Books, Class, Delays, Ends, Flow, Source, split_round_trip};
 use crate::link::Link;
 use crate::outcome::{FlowTrace, LinkTrace};
 use crate::receiver::{self, Receiver};
@@ -64,28 +64,36 @@ pub(crate) fn set_delays(class: &Class, flow: &mut Flow) {
         ack_transmission,
     );
     if class.fused {
-        let variable_size = matches!(
-            class.traffic,
-            Traffic::Poisson {
-                exponential_sizes: true,
-                ..
-            }
-        );
-        let own = if variable_size {
-            0
-        } else {
-            class
-                .access_rate
-                .map_or(0, |rate| transmission(class.packet_size, rate))
-        };
-        flow.shift = flow.delays.up + own;
-        flow.connect_shift = if class.handshake {
-            flow.delays.up + ack_transmission
-        } else {
-            flow.shift
-        };
-        flow.receiver_shift = if shares_reverse { flow.delays.back } else { 0 };
+        [flow.shift, flow.connect_shift, flow.receiver_shift] = lags(class, &flow.delays);
     }
+}
+
+/// How far a fused flow's events lag behind the clocks of its sender, of its connecting sender, and of its receiver, ps.
+fn lags(class: &Class, delays: &Delays) -> [u64; 3] {
+    let transmit = |size| class.access_rate.map_or(0, |rate| transmission(size, rate));
+    let variable_size = matches!(
+        class.traffic,
+        Traffic::Poisson {
+            exponential_sizes: true,
+            ..
+        }
+    );
+    let own = if variable_size {
+        0
+    } else {
+        transmit(class.packet_size)
+    };
+    let connecting = if class.handshake {
+        transmit(class.ack_size)
+    } else {
+        own
+    };
+    let receiver = if class.reverse.is_some() {
+        delays.back
+    } else {
+        0
+    };
+    [delays.up + own, delays.up + connecting, receiver]
 }
 
 /// Whether something on the private paths of the class changes during the run.
@@ -186,7 +194,7 @@ fn build_flow(
         ack_scheduled: false,
         application_scheduled: false,
         stopped: false,
-        delays: crate::flow::Delays::default(),
+        delays: Delays::default(),
         shift: 0,
         connect_shift: 0,
         receiver_shift: 0,
@@ -303,8 +311,6 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
             )));
         }
         let built = build_class(scenario, id, options.general);
-        // the grace is the same on both paths of the engine, so that runs that end when all is done end at the same time
-        let reference = build_class(scenario, id, false);
         let first = flows.len();
         let count = scenario.max_count(id);
         for index in 0..count {
@@ -322,12 +328,10 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
             } else {
                 flow.stopped = true;
             }
-            let mut twin = build_flow(class, id, &reference, index, count, seed);
-            set_delays(&reference, &mut twin);
-            grace = grace
-                .max(twin.shift)
-                .max(twin.connect_shift)
-                .max(twin.receiver_shift);
+            // as if the flow was fused, whatever path of the engine is taken: both end a run until all is done at the same time
+            if !built.varies {
+                grace = grace.max(lags(&built, &flow.delays).into_iter().max().unwrap_or(0));
+            }
             flows.push(flow);
         }
         class_flows.push(first..flows.len());

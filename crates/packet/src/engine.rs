@@ -5,7 +5,7 @@ use ackclock_algorithms::aqm::Verdict;
 use ackclock_scenario::{Capacity, Distribution, Setting, Traffic};
 
 use crate::calendar::{Calendar, Class as Order, Kind, Tag};
-use crate::flow::{Class, Ends, Flow};
+use crate::flow::{Arriving, Class, Ends, Flow};
 use crate::link::{Link, Offer};
 use crate::outcome::{FlowTrace, LinkTrace};
 use crate::packet::{Ack, Flags, NONE, Packet};
@@ -638,8 +638,11 @@ impl Engine {
         arrival = (arrival + state.delays.down).max(state.last_arrival);
         state.last_arrival = arrival;
         if !packet.flags.has(Flags::SYN) {
-            state.settle(self.now);
-            state.arriving.push_back(arrival);
+            state.settle(self.now, self.window);
+            state.arriving.push_back(Arriving {
+                at: arrival,
+                payload: 0,
+            });
         }
         let class = &self.classes[state.class as usize];
         if class.fused && class.reverse.is_none() {
@@ -676,7 +679,6 @@ impl Engine {
         if at > self.end {
             return;
         }
-        let inside = self.in_window(at);
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
         if packet.flags.has(Flags::SYN) {
@@ -695,8 +697,7 @@ impl Engine {
                     .size
                     .saturating_sub(class.packet_size - class.payload),
             );
-            state.whole.payload += payload;
-            state.window.payload += if inside { payload } else { 0 };
+            self.book_payload(flow, at, payload);
             return;
         };
         if receiver.due != 0 && receiver.due < at {
@@ -712,13 +713,20 @@ impl Engine {
         let before = receiver.next;
         let reply = receiver.on_data(at, packet.seq, packet.stamp, packet.flags, &class.receiver);
         let payload = (receiver.next - before) * u64::from(class.payload);
-        state.whole.payload += payload;
-        if inside {
-            state.window.payload += payload;
-        }
+        self.book_payload(flow, at, payload);
         match reply {
             Some(reply) => self.reply(flow, reply, at, Flags::ACK),
             None => self.arm_delayed_ack(flow),
+        }
+    }
+
+    /// The application gets new payload at `at`: booked when it happens, since the run may end before.
+    #[inline]
+    fn book_payload(&mut self, flow: usize, at: u64, payload: u64) {
+        let state = &mut self.flows[flow];
+        match state.arriving.back_mut() {
+            Some(packet) if at > self.now => packet.payload = payload,
+            _ => state.book_payload(at, payload, self.window),
         }
     }
 
@@ -1144,7 +1152,7 @@ impl Engine {
             .flows
             .iter_mut()
             .map(|flow| {
-                flow.settle(end);
+                flow.settle(end, window);
                 flow.settle_drops(end, window);
                 let outbound = flow.rare.as_ref().map_or(0, |rare| {
                     rare.dropping.len()

@@ -98,13 +98,22 @@ pub(crate) struct Rare {
     pub(crate) last_ack_out: u64,
 }
 
+/// A data packet on its last way to the receiver.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arriving {
+    /// When it is there.
+    pub(crate) at: u64,
+    /// New payload that the application then gets, bytes, where that is known already.
+    pub(crate) payload: u64,
+}
+
 /// One flow.
 pub(crate) struct Flow {
     pub(crate) ends: Ends,
     /// ACKs on the private way back, in order of arrival.
     pub(crate) acks: VecDeque<Ack>,
-    /// Arrival times at the receiver of data packets that have passed the last queue.
-    pub(crate) arriving: VecDeque<u64>,
+    /// Data packets that have passed the last queue.
+    pub(crate) arriving: VecDeque<Arriving>,
     pub(crate) class: u32,
     pub(crate) ack_scheduled: bool,
     pub(crate) application_scheduled: bool,
@@ -163,10 +172,22 @@ impl Flow {
 
     /// Books the data packets that have reached the receiver by `now`.
     #[inline]
-    pub(crate) fn settle(&mut self, now: u64) {
-        while self.arriving.front().is_some_and(|&at| at <= now) {
+    pub(crate) fn settle(&mut self, now: u64, window: (u64, u64)) {
+        while let Some(&Arriving { at, payload }) = self.arriving.front()
+            && at <= now
+        {
             self.arriving.pop_front();
             self.delivered += 1;
+            self.book_payload(at, payload, window);
+        }
+    }
+
+    /// The application gets new payload.
+    #[inline]
+    pub(crate) fn book_payload(&mut self, at: u64, payload: u64, window: (u64, u64)) {
+        self.whole.payload += payload;
+        if at >= window.0 && at < window.1 {
+            self.window.payload += payload;
         }
     }
 

@@ -19,6 +19,7 @@ use crate::schedule::{Schedule, Transmitter};
 /// A packet that waits, in known mode.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
+    arrival: u64,
     start: u64,
     size: u32,
 }
@@ -137,7 +138,12 @@ impl Link {
     /// Known mode: lets every packet leave the queue whose transmission begins by `now`.
     #[inline]
     pub(crate) fn advance(&mut self, now: u64) {
-        while let Some(&Waiting { start, size }) = self.waiting.front() {
+        while let Some(&Waiting {
+            arrival,
+            start,
+            size,
+        }) = self.waiting.front()
+        {
             if start > now {
                 break;
             }
@@ -145,6 +151,7 @@ impl Link {
             self.waiting.pop_front();
             self.bytes -= u64::from(size);
             self.started(size);
+            self.record(arrival, start);
         }
     }
 
@@ -223,13 +230,17 @@ impl Link {
         let start = if follows { self.free } else { now };
         if start > now {
             self.clock.account(now, self.waiting.len(), self.bytes);
-            self.waiting.push_back(Waiting { start, size });
+            self.waiting.push_back(Waiting {
+                arrival: now,
+                start,
+                size,
+            });
             self.bytes += u64::from(size);
         } else {
             self.busy.gap(self.free, now);
             self.started(size);
+            self.record(now, now);
         }
-        self.record(now, start);
         self.free = self.transmitter.finish(start, size, follows);
         Offer::Departs(self.free)
     }

@@ -256,3 +256,55 @@ proptest! {
         prop_assert_eq!(difference(&plain, &more), None);
     }
 }
+
+/// A run that lasts until all transfers are done ends at the same time on both paths of the engine, with all of them complete.
+#[test]
+fn until_done() {
+    for (access, reverse, buffer) in [
+        ("", "", ""),
+        (
+            "access_rate = \"5 Mbit/s\"\n",
+            "",
+            "access_buffer = \"20 packets\"\n",
+        ),
+        (
+            "access_rate = \"8 Mbit/s\"\n",
+            "reverse_path = [\"back\"]\n",
+            "",
+        ),
+    ] {
+        let text = format!(
+            "[scenario]\nname = \"transfers\"\nduration = \"until done\"\n\
+             [[link]]\nname = \"link\"\nrate = \"10 Mbit/s\"\ndelay = \"5 ms\"\nqueue = {{ capacity = \"30 packets\" }}\n\
+             [[link]]\nname = \"back\"\nrate = \"2 Mbit/s\"\ndelay = \"5 ms\"\nqueue = {{ capacity = \"10 packets\" }}\n\
+             [[flows]]\ncount = 7\npath = [\"link\"]\nrtt = \"uniform 30 ms .. 60 ms\"\nstart = \"uniform 0 s .. 2 s\"\n\
+             traffic = {{ kind = \"transfer\", size = \"900 kB\" }}\n{access}{reverse}{buffer}\
+             [[flows]]\npath = [\"link\"]\nrtt = \"50 ms\"\n{reverse}"
+        );
+        let scenario = scenario(&text);
+        let fast = run(&scenario, &traced()).unwrap();
+        let general = run(
+            &scenario,
+            &Options {
+                general: true,
+                ..traced()
+            },
+        )
+        .unwrap();
+        assert_eq!(difference(&fast, &general), None, "{text}");
+        assert!(
+            fast.flows[..7].iter().all(|flow| flow.completion > 0.0),
+            "{:?}",
+            fast.notes
+        );
+        let last = fast.flows[..7]
+            .iter()
+            .map(|flow| flow.start + flow.completion)
+            .fold(0.0, f64::max);
+        assert!(
+            fast.end >= last && fast.end < last + 0.1,
+            "ends at {}, last done at {last}",
+            fast.end
+        );
+    }
+}

@@ -512,22 +512,25 @@ pub fn integrate<D: DynSystem + ?Sized>(
         if tried <= 16.0 * f64::EPSILON * t.abs().max(t1.abs()) && stop - t > tried {
             return Err(Error::StepUnderflow { time: t });
         }
-        let (c, end, error) = match run.step(t, &x, tried, &mut k, tolerance) {
-            Ok(done) => done,
-            Err(Error::NotFinite { .. }) => (Vec::new(), Vec::new(), 1e6),
+        // a stage may leave the domain of the equations when the step is too long
+        let (outcome, refusal) = match run.step(t, &x, tried, &mut k, tolerance) {
+            Ok((c, end, error)) if error <= 1.0 => (Ok((c, end, error)), None),
+            Ok((_, _, error)) => (Err(error), None),
+            Err(e @ (Error::NotFinite { .. } | Error::BadDelay { .. })) => (Err(1e6), Some(e)),
             Err(e) => return Err(e),
         };
-        if error > 1.0 || error.is_nan() {
-            h = tried * (0.9 * error.powf(-0.2)).clamp(0.1, 0.9);
-            if h <= 16.0 * f64::EPSILON * t.abs().max(1e-300) {
-                return Err(if c.is_empty() {
-                    Error::NotFinite { time: t }
-                } else {
-                    Error::StepUnderflow { time: t }
-                });
+        let (c, end, error) = match outcome {
+            Ok(done) => done,
+            Err(error) => {
+                let shrink = (0.9 * error.powf(-0.2)).clamp(0.1, 0.9);
+                // NaN shrinks most
+                h = tried * if shrink.is_nan() { 0.1 } else { shrink };
+                if h <= 16.0 * f64::EPSILON * t.abs().max(1e-300) {
+                    return Err(refusal.unwrap_or(Error::StepUnderflow { time: t }));
+                }
+                continue;
             }
-            continue;
-        }
+        };
         run.current = Some((t, tried, c.clone()));
         // a delayed argument that passes an old discontinuity makes a new one: step onto it
         if moving
@@ -615,7 +618,7 @@ fn accept<D: DynSystem + ?Sized>(
     run.current = None;
 }
 
-/// A start at a bound with the field pointing outwards slides from the beginning.
+/// At a restart: a state at its bound slides if the field pushes it outwards, and only then.
 fn settle<D: DynSystem + ?Sized>(run: &mut Run<'_, D>, t: f64, x: &mut [f64]) -> Result<()> {
     if run.bounds.is_empty() {
         return Ok(());
@@ -624,15 +627,25 @@ fn settle<D: DynSystem + ?Sized>(run: &mut Run<'_, D>, t: f64, x: &mut [f64]) ->
     run.free_field(t, x, &mut f)?;
     for (b, slides) in run.bounds.iter().zip(&mut run.sliding) {
         let (v, slope) = (x[b.state], f[b.state]);
-        *slides = if v <= b.lower && slope <= 0.0 {
+        let now = if v <= b.lower && slope <= 0.0 {
             Some(b.lower)
         } else if v >= b.upper && slope >= 0.0 {
             Some(b.upper)
         } else {
             None
         };
-        if let Some(limit) = slides {
-            x[b.state] = *limit;
+        // a switch at the very bound may have come first
+        let kind = match (slides.is_some(), now.is_some()) {
+            (false, true) => Some(EventKind::Reached { state: b.state }),
+            (true, false) => Some(EventKind::Left { state: b.state }),
+            _ => None,
+        };
+        run.path
+            .events
+            .extend(kind.map(|kind| Event { time: t, kind }));
+        *slides = now;
+        if let Some(limit) = now {
+            x[b.state] = limit;
         }
     }
     Ok(())

@@ -32,6 +32,8 @@ pub struct Equilibrium {
 impl Model {
     /// All equilibria that a search over queues from empty to full finds, each in the piece of the AQMs' laws that holds there.
     ///
+    /// Newton's method runs with the pieces following the state, and (up to 256 combinations of pieces) with each combination held.
+    ///
     /// # Errors
     /// [`Error::NoEquilibrium`] when there is none in any piece (a drop-tail queue, say, has none: it oscillates at its limit).
     pub fn equilibria(&self) -> Result<Vec<Equilibrium>> {
@@ -39,56 +41,76 @@ impl Model {
         let counts = self.piece_counts();
         let mut found: Vec<Equilibrium> = Vec::new();
         let mut near: Option<String> = None;
-        let mut pieces = vec![0; counts.len()];
-        loop {
-            let held = self.held(&pieces);
-            for fill in [0.5, 5.0, 30.0, 100.0, 300.0, 1000.0, 5000.0, 20000.0] {
-                for stretch in [1.02, 0.9, 1.5] {
-                    let Ok(x) = equilibrium(&held, &self.start(fill, stretch, &p), &p) else {
-                        continue;
-                    };
-                    if !self.sensible(&x, &p) {
-                        continue;
-                    }
-                    let here = self.pieces_at(&x, &p);
-                    if here != pieces {
-                        let names = self.piece_names(&pieces).join(", ");
-                        near.get_or_insert(format!(
-                            "the law's piece \"{names}\" has one, but outside its own range"
-                        ));
-                        continue;
-                    }
-                    let known = found.iter().any(|e| {
-                        e.x.iter()
-                            .zip(&x)
-                            .all(|(a, b)| (a - b).abs() <= 1e-7 * (a.abs() + b.abs()).max(1e-9))
-                    });
-                    if !known {
-                        let (probability, signals) = held.probabilities(&x, &p);
-                        let piece_names = self.piece_names(&pieces);
-                        found.push(Equilibrium {
-                            x,
-                            p: p.clone(),
-                            probability,
-                            signals,
-                            pieces: pieces.clone(),
-                            piece_names,
-                        });
-                    }
-                }
-            }
-            // next combination of pieces
-            let Some(k) = (0..counts.len()).find(|k| pieces[*k] + 1 < counts[*k]) else {
-                break;
-            };
-            pieces[k] += 1;
-            pieces[..k].fill(0);
+        self.search(None, &p, &mut found, &mut near);
+        let combinations = counts
+            .iter()
+            .try_fold(1_usize, |n, c| n.checked_mul(*c))
+            .filter(|n| *n <= 256);
+        for index in 0..combinations.unwrap_or(0) {
+            let mut rest = index;
+            let pieces: Vec<usize> = counts
+                .iter()
+                .map(|c| {
+                    let piece = rest % c;
+                    rest /= c;
+                    piece
+                })
+                .collect();
+            self.search(Some(pieces), &p, &mut found, &mut near);
         }
         if found.is_empty() {
             let why = near.unwrap_or_else(|| "no piece of the AQMs' laws balances arrivals and service at a probability between 0 and 1".to_owned());
             return Err(Error::NoEquilibrium { why });
         }
         Ok(found)
+    }
+
+    /// Adds what Newton's method finds from many starts, with the given pieces held or following the state.
+    fn search(
+        &self,
+        pieces: Option<Vec<usize>>,
+        p: &[f64],
+        found: &mut Vec<Equilibrium>,
+        near: &mut Option<String>,
+    ) {
+        let held = pieces
+            .as_ref()
+            .map_or_else(|| self.clone(), |k| self.held(k));
+        for fill in [0.5, 5.0, 30.0, 100.0, 300.0, 1000.0, 5000.0, 20000.0] {
+            for stretch in [1.02, 0.9, 1.5] {
+                let Ok(x) = equilibrium(&held, &self.start(fill, stretch, p), p) else {
+                    continue;
+                };
+                if !self.sensible(&x, p) {
+                    continue;
+                }
+                let here = self.pieces_at(&x, p);
+                if let Some(pieces) = pieces.as_ref().filter(|k| **k != here) {
+                    let names = self.piece_names(pieces).join(", ");
+                    near.get_or_insert(format!(
+                        "the law's piece \"{names}\" has one, but outside its own range"
+                    ));
+                    continue;
+                }
+                let same = |e: &Equilibrium| {
+                    e.x.iter()
+                        .zip(&x)
+                        .all(|(a, b)| (a - b).abs() <= 1e-7 * (a.abs() + b.abs()).max(1e-9))
+                };
+                if !found.iter().any(same) {
+                    let (probability, signals) = held.probabilities(&x, p);
+                    let piece_names = self.piece_names(&here);
+                    found.push(Equilibrium {
+                        x,
+                        p: p.to_vec(),
+                        probability,
+                        signals,
+                        pieces: here,
+                        piece_names,
+                    });
+                }
+            }
+        }
     }
 
     /// The only equilibrium.

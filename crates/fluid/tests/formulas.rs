@@ -192,3 +192,71 @@ fn red_of_section_2() {
     let at = point("'off'", 1.7218231 / 100.0);
     close(at.p, 0.1, 1e-7);
 }
+
+/// (40), (42), (43) and (44): the threshold policy, w' = (i (1 - p) - d p) w(t - tau) / tau with p = (w / (C tau))^q_th, at C tau = 100.
+#[test]
+fn threshold_conditions() {
+    let text = |threshold: f64, congestion: &str| {
+        format!(
+            "[scenario]\nname = 'one flow'\nduration = '10 s'\n[[link]]\nname = 'link'\nrate = '1.2 Mbit/s'\ndelay = '0 ms'\n\
+             queue = {{ aqm = 'threshold', capacity = 'unlimited', threshold = '{threshold} packets' }}\n\
+             [[flows]]\nname = 'tcp'\ncount = 1\npath = ['link']\nrtt = '1000 ms'\ncongestion = {congestion}\ndelayed_ack = false\n"
+        )
+    };
+    let window = |threshold: f64, congestion: &str| {
+        let scenario = ackclock_scenario::parse(text(threshold, congestion), "test")
+            .unwrap_or_else(|e| panic!("{e:?}"));
+        let at = Model::from_scenario(&scenario, Choices::default())
+            .unwrap()
+            .equilibrium()
+            .unwrap();
+        (at.x[0], at.probability[0])
+    };
+    let secant = |f: &dyn Fn(f64) -> f64, mut a: f64, mut b: f64| {
+        let (mut fa, mut fb) = (f(a), f(b));
+        for _ in 0..20 {
+            if (b - a).abs() < 1e-11 * b {
+                break;
+            }
+            let next = b - fb * (b - a) / (fb - fa);
+            (a, fa) = (b, fb);
+            (b, fb) = (next, f(next));
+        }
+        b
+    };
+    // (40) and (42) hold with equality at the Hopf threshold
+    let (w, p) = window(38.804_280_4, "'compound'");
+    let i = 0.125 * w.powf(-0.25);
+    let (a1, a2) = (1.25 * i * (1.0 - p), 38.804_280_4 * i);
+    close((a2 * a2 - a1 * a1).sqrt(), (-a1 / a2).acos(), 1e-8);
+    // the expression for w* that takes 1 - p as one
+    let q_th = 38.804_280_4_f64;
+    close((0.125 / 0.5 * 100.0_f64.powf(q_th)).powf(1.0 / (q_th + 1.25)), 83.666884, 1e-8);
+    // (43), sufficient: alpha q_th w^(k - 1) = pi / 2
+    for (threshold, alpha) in [
+        (10.0, 0.4356971),
+        (15.0, 0.30071098),
+        (20.0, 0.2299849),
+        (30.0, 0.15666141),
+        (40.0, 0.11888444),
+        (50.0, 0.09581933),
+        (60.0, 0.080264008),
+        (70.0, 0.069060946),
+        (80.0, 0.060606213),
+        (90.0, 0.053998215),
+        (100.0, 0.048691044),
+    ] {
+        let excess = |alpha: f64| {
+            let (w, _) = window(
+                threshold,
+                &format!("{{ kind = 'compound', alpha = {alpha} }}"),
+            );
+            alpha * threshold * w.powf(-0.25) - std::f64::consts::FRAC_PI_2
+        };
+        close(secant(&excess, 0.9 * alpha, 1.1 * alpha), alpha, 5e-8);
+    }
+    // (44), Reno: q_th / w = pi / 2
+    let excess =
+        |threshold: f64| threshold / window(threshold, "'reno'").0 - std::f64::consts::FRAC_PI_2;
+    close(secant(&excess, 140.0, 155.0), 148.43298, 5e-8);
+}

@@ -556,6 +556,32 @@ impl Model {
             .collect()
     }
 
+    pub(crate) fn link_name(&self, link: usize) -> &str {
+        &self.links[link].name
+    }
+
+    /// Queues between empty and full, windows of at least one packet.
+    pub(crate) fn clamps(&self) -> Vec<Bound> {
+        let queues = self.links.iter().filter_map(|l| {
+            l.queue.map(|q| Bound {
+                state: q,
+                lower: 0.0,
+                upper: l.limit,
+            })
+        });
+        // a sender keeps at least one packet in flight
+        let windows = self
+            .classes
+            .iter()
+            .filter(|c| c.states == 1)
+            .map(|c| Bound {
+                state: c.at,
+                lower: 1.0,
+                upper: f64::INFINITY,
+            });
+        queues.chain(windows).collect()
+    }
+
     pub(crate) fn link_count(&self) -> usize {
         self.links.len()
     }
@@ -916,25 +942,9 @@ impl System for Model {
 
     fn bounds(&self, _: &[f64]) -> Vec<Bound> {
         if self.pieces.is_some() {
-            return Vec::new();
+            Vec::new()
+        } else {
+            self.clamps()
         }
-        let queues = self.links.iter().filter_map(|l| {
-            l.queue.map(|q| Bound {
-                state: q,
-                lower: 0.0,
-                upper: l.limit,
-            })
-        });
-        // a sender keeps at least one packet in flight
-        let windows = self
-            .classes
-            .iter()
-            .filter(|c| c.states == 1)
-            .map(|c| Bound {
-                state: c.at,
-                lower: 1.0,
-                upper: f64::INFINITY,
-            });
-        queues.chain(windows).collect()
     }
 }

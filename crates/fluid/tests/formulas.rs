@@ -231,7 +231,11 @@ fn threshold_conditions() {
     close((a2 * a2 - a1 * a1).sqrt(), (-a1 / a2).acos(), 1e-8);
     // the expression for w* that takes 1 - p as one
     let q_th = 38.804_280_4_f64;
-    close((0.125 / 0.5 * 100.0_f64.powf(q_th)).powf(1.0 / (q_th + 1.25)), 83.666884, 1e-8);
+    close(
+        (0.125 / 0.5 * 100.0_f64.powf(q_th)).powf(1.0 / (q_th + 1.25)),
+        83.666884,
+        1e-8,
+    );
     // (43), sufficient: alpha q_th w^(k - 1) = pi / 2
     for (threshold, alpha) in [
         (10.0, 0.4356971),

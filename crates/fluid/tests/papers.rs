@@ -989,3 +989,37 @@ fn a_full_buffer() {
         / 3000.0;
     assert!(mean > 50.0 && mean < 110.0, "{mean}");
 }
+
+/// Without averaging the cycles of (26) leave the affine law when the queue falls to the lower threshold, and the analysis says so. An independent computation
+/// puts that at kappa = 1.0002529 and the fold of cycles, beyond it, at kappa = 1.0005249.
+#[test]
+fn cycles_that_leave_the_affine_law() {
+    let mut one = model(
+        &compound(&red("'off'"), 271.0, "'compound'"),
+        Choices::default(),
+    );
+    let at = one.equilibrium().unwrap();
+    let hopf = first_hopf(&mut one, &at, "tcp.rtt", 0.1, 0.6);
+    let cycles = one
+        .cycles(
+            &at,
+            &hopf,
+            "gain",
+            &[3.0, 5.0, 6.0, 8.0],
+            &Resolution::default(),
+        )
+        .unwrap();
+    for cycle in &cycles {
+        let left = one.leaves_validity(&at, cycle);
+        assert_eq!(
+            left.is_empty(),
+            cycle.p[0] < 1.0002529,
+            "{} {left:?}",
+            cycle.p[0]
+        );
+        assert!(
+            left.iter().all(|text| text.contains("below minimum")),
+            "{left:?}"
+        );
+    }
+}

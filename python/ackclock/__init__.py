@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from . import _core
 from .errors import AckclockError, Diagnostic, Interrupted, RunError, ScenarioError
+from .meanfield import MeanFieldResult, RedStability, StationaryWindow, meanfield, red_stability, stationary
 from .scenario import Scenario, dumbbell, flows, load, loads, parking_lot
 from .simulate import list_algorithms, replicate, run, schema
 
@@ -34,21 +35,27 @@ __all__ = [
     "AckclockError",
     "Diagnostic",
     "Interrupted",
+    "MeanFieldResult",
+    "RedStability",
     "Replications",
     "Result",
     "RunError",
     "Scenario",
     "ScenarioError",
+    "StationaryWindow",
     "__version__",
     "dumbbell",
     "flows",
     "list_algorithms",
     "load",
     "loads",
+    "meanfield",
     "parking_lot",
+    "red_stability",
     "replicate",
     "run",
     "schema",
+    "stationary",
 ]
 
 _LATE = {"Replications": "result", "Result": "result"}

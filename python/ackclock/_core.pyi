@@ -1,11 +1,13 @@
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, final
+from typing import Any, Final, final
 
+from .meanfield import Raw as MeanFieldRaw
 from .result import Raw
 from .simulate import Progress
 
 __all__ = [
     "MAX_BYTES",
+    "SQUARE_ROOT_LAW",
     "VERSION",
     "Ack",
     "Link",
@@ -16,14 +18,18 @@ __all__ = [
     "Window",
     "check",
     "duration",
+    "red_stability",
     "registry",
     "run",
+    "run_meanfield",
     "schema",
+    "stationary",
     "to_toml",
 ]
 
 VERSION: Final[str]
 MAX_BYTES: Final[int]
+SQUARE_ROOT_LAW: Final[float]
 
 def check(text: bytes, origin: str, form: str) -> str: ...
 def duration(scenario: str) -> float | None: ...
@@ -43,6 +49,33 @@ def run(
     managers: Mapping[int, Callable[..., object]] = ...,
     memory: int | None = None,
 ) -> list[Raw]: ...
+def run_meanfield(
+    scenario: str,
+    *,
+    origin: str,
+    hazard: str,
+    closure: str,
+    cells_per_packet: float,
+    steps_per_rtt: float,
+    effective_spacing: bool,
+    sample: float | None,
+    snapshot: float | None,
+    bins: int,
+    progress: Callable[[float, float], object] | None = None,
+) -> MeanFieldRaw: ...
+def stationary(
+    loss: float, max_window: float, increase: float, decrease: float, hazard: str, windows: Sequence[float]
+) -> dict[str, Any]: ...
+def red_stability(
+    rate: float,
+    flows: float,
+    rtt: float,
+    max_window: float,
+    min_threshold: float,
+    max_threshold: float,
+    max_probability: float,
+    averaging: float | None,
+) -> dict[str, Any]: ...
 
 @final
 class Ack:

@@ -29,12 +29,16 @@ DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 TRACED_FLOWS = 10
 """Flows of each class whose windows are traced where the user does not say."""
 
+SNAPSHOTS = 400
+"""Window densities of a mean-field report where the user does not say."""
+
 EXAMPLES = """\
 examples:
   ackclock run home.toml                                     summary on the screen
   ackclock run home.toml --seeds 10 --json                   ten replications, mean and 95 % interval
   ackclock run home.toml --traces out.parquet --report out.html
   ackclock run home.toml --set flows.rtt="10 ms" --set flows.rtt="200 ms"
+  ackclock meanfield many.toml --report out.html             the windows of many flows as a distribution
   ackclock check home.toml                                   the scenario with every default
   ackclock list red                                          the parameters of RED
 
@@ -132,6 +136,35 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--timing", action="store_true", help="say how long it took")
     one.add_argument("--general", action="store_true", help="use the engine's general path only (same result, slower)")
 
+    field = add("meanfield", _meanfield, "run a scenario as a distribution of the windows of many flows")
+    field.add_argument("file", metavar="FILE", type=Path, help="scenario in TOML (or JSON, by its suffix)")
+    field.add_argument(
+        "--set", metavar="KEY=VALUE", action="append", default=[], dest="changes", help="change a key, as for run"
+    )
+    field.add_argument(
+        "--hazard",
+        choices=("packet", "event"),
+        default="packet",
+        help="a decrease for each lost packet (default), or one for the losses of a round trip",
+    )
+    field.add_argument(
+        "--closure",
+        choices=("delay-line", "little"),
+        default="delay-line",
+        help="packets in flight by a delay line (default), or by the usual approximation, to compare",
+    )
+    field.add_argument(
+        "--cells", metavar="N", type=_within(0.01, 1e4), default=4.0, help="cells of the grid per packet (default: 4)"
+    )
+    field.add_argument(
+        "--steps", metavar="N", type=_within(2, 1e5), default=200.0, help="steps per round trip (default: 200)"
+    )
+    field.add_argument(
+        "--snapshots", metavar="N", type=_count(2), help=f"window densities of the report (default: {SNAPSHOTS})"
+    )
+    field.add_argument("--report", metavar="OUT.html", type=Path, help="write a report with figures")
+    field.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
     check = add("check", _check, "check a scenario and print it with every default")
     check.add_argument("file", metavar="FILE", type=Path, help="scenario in TOML (or JSON, by its suffix)")
     check.add_argument("--json", action="store_true", help="print JSON instead of TOML")
@@ -149,6 +182,16 @@ def _count(least: int) -> Callable[[str], int]:
         value = int(text)
         if not least <= value < 2**63:
             raise argparse.ArgumentTypeError(f"must be {least} or more and below 2^63, not {text}")
+        return value
+
+    return number
+
+
+def _within(least: float, most: float) -> Callable[[str], float]:
+    def number(text: str) -> float:
+        value = float(text)
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"must be from {least:g} to {most:g}, not {text}")
         return value
 
     return number
@@ -255,19 +298,15 @@ def _simulate(scenario: Scenario, options: argparse.Namespace) -> Result | Repli
 
 
 @contextmanager
-def _progress(
-    scenario: Scenario, count: int, stream: TextIO | None = None
-) -> Iterator[Callable[[Progress], None] | None]:
+def _line(stream: TextIO | None = None) -> Iterator[Callable[[str], None] | None]:
     """A line on the terminal that is written over and over; nothing where there is no terminal."""
     stream = stream or sys.stderr
     if not stream.isatty():
         yield None
         return
-    begin = time.monotonic()
-    end = _core.duration(scenario._checked)
 
-    def show(progress: Progress) -> None:
-        stream.write("\r\x1b[K" + _progress_line(progress, end, count, time.monotonic() - begin))
+    def show(text: str) -> None:
+        stream.write("\r\x1b[K" + text)
         stream.flush()
 
     try:
@@ -275,6 +314,17 @@ def _progress(
     finally:
         stream.write("\r\x1b[K")
         stream.flush()
+
+
+@contextmanager
+def _progress(
+    scenario: Scenario, count: int, stream: TextIO | None = None
+) -> Iterator[Callable[[Progress], None] | None]:
+    """The progress of packet runs, on the terminal."""
+    begin = time.monotonic()
+    end = _core.duration(scenario._checked)
+    with _line(stream) as show:
+        yield show and (lambda progress: show(_progress_line(progress, end, count, time.monotonic() - begin)))
 
 
 def _progress_line(progress: Progress, end: float | None, count: int, elapsed: float) -> str:
@@ -285,12 +335,15 @@ def _progress_line(progress: Progress, end: float | None, count: int, elapsed: f
     if end is None:
         parts.append(f"{done:.4g} s simulated")
     else:
-        share = done / (end * count)
-        parts.append(f"{done:.4g} s of {end * count:.4g} s ({share:.0%})")
-        if share > 0:
-            parts.append(f"{elapsed * (1 - share) / share:.0f} s left")
+        parts.append(_time_left(done, end * count, elapsed))
     parts.append(f"{progress['packets'] / 1e6:.2f} M packets")
     return ", ".join(parts)
+
+
+def _time_left(done: float, end: float, elapsed: float) -> str:
+    share = done / end
+    left = f", {elapsed * (1 - share) / share:.0f} s left" if share > 0 else ""
+    return f"{done:.4g} s of {end:.4g} s ({share:.0%}){left}"
 
 
 def _write_traces(path: Path, labels: list[dict[str, Any]], results: Sequence[Result | Replications]) -> None:
@@ -392,6 +445,49 @@ def _text_table(table: pd.DataFrame) -> str:
         cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+# meanfield
+
+
+def _meanfield(options: argparse.Namespace) -> None:
+    from .meanfield import meanfield, overview
+
+    variants = _variants(options.file, _load(options.file), options.changes)
+    if len(variants) > 1:
+        raise _WrongInputError("--set: meanfield takes one value for each key")
+    [(label, scenario)] = variants
+    end = _core.duration(scenario._checked)
+    with ExitStack() as outputs:
+        report = _output(outputs, options.report)
+        with _line() as show:
+            begin = time.monotonic()
+            result = meanfield(
+                scenario,
+                hazard=options.hazard,
+                closure=options.closure,
+                cells_per_packet=options.cells,
+                steps_per_rtt=options.steps,
+                snapshot=end / (options.snapshots or SNAPSHOTS) if report and end else None,
+                progress=show and (lambda now, end: show(_time_left(now, end, time.monotonic() - begin))),
+            )
+        if report:
+            from .report import meanfield as reports
+
+            with writing(options.report):
+                reports.write(report, result)
+        if options.json:
+            _print_json({**label, **result.json()})
+            return
+        changes = ", ".join(f"{key} = {value}" for key, value in label["set"].items())
+        first, last = result.window
+        print(f"{result.name}{' with ' if changes else ''}{changes}: mean field, from {first:g} s to {last:g} s\n")
+        for table in overview(result):
+            print(_text_table(table) + "\n")
+        for note in result.notes:
+            print(f"note: {note}")
+    if options.report:
+        print(f"written: {options.report}")
 
 
 # check, list, schema

@@ -1,5 +1,6 @@
 //! The extension module `ackclock._core`: conversions, GIL release and error mapping, no maths.
 
+mod meanfield;
 mod measured;
 mod run;
 mod user;
@@ -20,6 +21,8 @@ use run::{Job, Standing, Stop, Substitute};
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use super::meanfield::{red_stability, run_meanfield, stationary};
+    #[pymodule_export]
     use super::user::{PyAck, PyLink, PyPacket, PyQueue, PyReduction, PyWindow, Random};
     #[pymodule_export]
     use super::{check, duration, registry, run_scenario, schema, to_toml};
@@ -27,6 +30,10 @@ mod _core {
     /// Version of the compiled core.
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    /// The constant alpha of the square-root law, `E[w] = alpha / sqrt(loss)`.
+    #[pymodule_export]
+    const SQUARE_ROOT_LAW: f64 = ackclock_meanfield::SQUARE_ROOT_LAW;
 
     /// The largest scenario that is read, bytes.
     #[pymodule_export]

@@ -1,0 +1,215 @@
+"""The mean-field engine from Python and from the command line."""
+
+import json
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ackclock as ac
+from ackclock.report import meanfield as report
+from conftest import Command
+
+MANY = """\
+[scenario]
+name = "many"
+duration = "6 s"
+measure = "2 s .. 6 s"
+sample = "5 ms"
+
+[[link]]
+name = "router"
+rate = "1 Gbit/s"
+delay = "5 ms"
+queue = { aqm = "drop-tail", capacity = "235 packets" }
+
+[[flows]]
+name = "users"
+count = 35
+path = ["router"]
+rtt = "10 ms"
+packet_size = "1064 B"
+congestion = "reno"
+max_window = "64 packets"
+"""
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    path = tmp_path / "many.toml"
+    path.write_text(MANY, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def result() -> ac.MeanFieldResult:
+    return ac.meanfield(ac.loads(MANY), snapshot=0.02)
+
+
+def test_stationary_is_the_closed_form() -> None:
+    law = ac.stationary(0.0015, 64)
+    # Reynier 2006, figure 2, prints 3.3 %; the series with corrected coefficients in 40 digits
+    assert law.atom == pytest.approx(0.03382673217008446, rel=1e-10)
+    assert law.mean == pytest.approx(33.4533402708039, rel=1e-10)
+    # equation (18)
+    assert law.second_moment == pytest.approx(2 * (1 - law.atom) / 0.0015, rel=1e-12)
+    mass = float(law.density.mean()) * 64 + law.atom
+    assert mass == pytest.approx(1, abs=1e-4)
+    general = ac.stationary(0.0015, 64, decrease=0.5 + 1e-12)
+    assert general.mean == pytest.approx(law.mean, rel=1e-9)
+    assert ac.stationary(0.01).mean == pytest.approx(1.309833274658021 / math.sqrt(0.01), rel=1e-10)
+
+
+def test_fewer_decreases_mean_larger_windows() -> None:
+    packet, event = (ac.stationary(0.02, 64, hazard=hazard) for hazard in ("packet", "event"))
+    assert event.mean > 1.05 * packet.mean
+
+
+@pytest.mark.parametrize(("loss", "largest"), [(-0.1, 64), (1.5, 64), (0.01, 0), (0.0, math.inf)])
+def test_stationary_refuses(loss: float, largest: float) -> None:
+    with pytest.raises(ValueError, match=r"loss probability|largest window"):
+        ac.stationary(loss, largest)
+
+
+def test_red_stability_of_the_example() -> None:
+    rate = 1e9 / (8 * 1064)
+    found = ac.red_stability(
+        rate=rate, flows=20, rtt=0.01, max_window=64, min_threshold=4e-4, max_threshold=2e-3, max_probability=0.005
+    )
+    # Reynier 2006, section 4.3: 0.36 %
+    assert found.theorem_4 == pytest.approx(0.003574298348752821, rel=1e-9)
+    assert found.theorem_3 == pytest.approx(3.08619, rel=1e-5)
+    assert found.u == pytest.approx(0.980537, rel=1e-5)
+    assert found.critical_slope is not None
+    assert found.theorem_3 < found.critical_slope < 5.29
+    with pytest.raises(ValueError, match="no equilibrium: 5 flows"):
+        ac.red_stability(
+            rate=rate, flows=5, rtt=0.01, max_window=64, min_threshold=4e-4, max_threshold=2e-3, max_probability=0.005
+        )
+
+
+def test_result(result: ac.MeanFieldResult) -> None:
+    value = result.summary["value"]
+    assert 0.9 < value["links.router.utilization"] < 0.97
+    assert 0.001 < value["links.router.loss"] < 0.003
+    assert value["flows.users.flows"] == pytest.approx(35)
+    assert result.balance["mass"] < 1e-12
+    assert result.balance["packets"] < 1e-9
+    traces = result.traces
+    inside = traces.sel(time=slice(2.0005, 6))
+    assert float(inside["utilization"].mean()) == pytest.approx(value["links.router.utilization"], abs=0.002)
+    assert float(inside["queue"].mean()) == pytest.approx(value["links.router.queue_packets_mean"], rel=0.02)
+    assert float(inside["queue"].max()) <= 235
+
+
+def test_densities_hold_all_flows_and_their_mean(result: ac.MeanFieldResult) -> None:
+    entry = result.density.sel({"class": "users"})
+    width = 64 / entry.sizes["part"]
+    mass = entry["density"].sum("part") * width + entry["atom"]
+    np.testing.assert_allclose(mass, 1, atol=1e-9)
+    mean = (entry["density"] * entry["part"] * 64).sum("part") * width + 64 * entry["atom"]
+    traced = result.traces["window_mean"].sel({"class": "users"}).sel(time=entry["time"], method="nearest")
+    np.testing.assert_allclose(mean, traced, rtol=2e-3)
+
+
+def test_options_matter(result: ac.MeanFieldResult) -> None:
+    scenario = ac.loads(MANY)
+    path = "links.router.utilization"
+    event = ac.meanfield(scenario, hazard="event").summary["value"][path]
+    little = ac.meanfield(scenario, closure="little").summary["value"][path]
+    per_packet = result.summary["value"][path]
+    assert event > per_packet + 0.02
+    assert abs(little - per_packet) > 0.005
+    with pytest.raises(ValueError, match="hazard must be"):
+        ac.meanfield(scenario, hazard="round")  # type: ignore[arg-type]
+
+
+def test_progress_and_its_errors() -> None:
+    seen: list[tuple[float, float]] = []
+    scenario = ac.loads(MANY).with_({"scenario.duration": "3 s", "scenario.measure": "2 s .. 3 s"})
+    ac.meanfield(scenario, progress=lambda now, end: seen.append((now, end)))
+    assert seen[-1] == (pytest.approx(3), pytest.approx(3))
+
+    def stop(_now: float, _end: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(ac.Interrupted, match="interrupted at"):
+        ac.meanfield(scenario, progress=stop)
+
+
+def test_command(ackclock: Command, many: Path, result: ac.MeanFieldResult) -> None:
+    done = ackclock("meanfield", many, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    tree = json.loads(done.stdout)
+    assert tree["engine"] == "mean-field"
+    assert tree["links"] == result.json()["links"]
+    assert tree["flows"] == result.json()["flows"]
+    few = ackclock("meanfield", many, "--set", "flows.count=4", "--hazard", "event", "--steps", "100")
+    assert few.returncode == 0
+    assert "note: 4 flows: the mean-field limit is accurate from about 10 flows on with drop-tail" in few.stdout
+    assert re.search(r"router +\d+\.\d+%", few.stdout)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ('flows.reverse_path=["router"]', "their ACKs share the queue of `router`"),
+        ('flows.traffic={ kind = "transfer", size = "50 kB" }', "finite transfers"),
+    ],
+)
+def test_refusals_name_file_and_reason(ackclock: Command, many: Path, change: str, reason: str) -> None:
+    done = ackclock("meanfield", many, "--set", change)
+    assert done.returncode == 2
+    assert reason in done.stderr
+    assert str(many) in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--steps", "1"], ["--cells", "-1"], ["--cells", "nan"]])
+def test_numbers_out_of_range(ackclock: Command, many: Path, arguments: list[str]) -> None:
+    done = ackclock("meanfield", many, *arguments)
+    assert done.returncode == 2
+    assert "must be" in done.stderr
+
+
+def test_python_algorithms_are_refused() -> None:
+    class Mine:
+        pass
+
+    tree = ac.loads(MANY).canonical
+    tree["flows"][0]["congestion"] = Mine
+    with pytest.raises(ac.ScenarioError, match=r"written in Python \(.*Mine"):
+        ac.meanfield(ac.Scenario(tree))
+
+
+def test_report(ackclock: Command, many: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.html"
+    done = ackclock(
+        "meanfield",
+        many,
+        "--report",
+        out,
+        "--snapshots",
+        "20",
+        "--set",
+        "scenario.duration=3 s",
+        "--set",
+        "scenario.measure=2 s .. 3 s",
+    )
+    assert done.returncode == 0, done.stderr
+    text = out.read_text(encoding="utf-8")
+    found = re.search(r'<script type="application/json">(.*?)</script>', text)
+    assert found is not None
+    frames = json.loads(found[1])
+    assert len(frames) in (20, 21)
+    assert frames[-1]["d"].startswith("M0 ")
+    # nothing from elsewhere
+    assert not re.search(r'(src|href)="(https?:)?//', text)
+
+
+def test_report_without_densities() -> None:
+    bare = ac.meanfield(ac.loads(MANY).with_({"scenario.duration": "0.5 s", "scenario.measure": "0 s .. 0.5 s"}))
+    assert "Play</button>" not in report.page(bare)
+    with pytest.raises(ValueError, match="no densities"):
+        bare.plot_density()

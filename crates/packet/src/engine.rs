@@ -381,16 +381,7 @@ impl Engine {
             if segment.cwr {
                 flags |= Flags::CWR;
             }
-            let packet = Packet {
-                seq: segment.seq,
-                stamp: now,
-                sack: NONE,
-                flow: flow as u32,
-                size,
-                hop: 0,
-                flags: Flags(flags),
-                blocks: 0,
-            };
+            let packet = Packet::new(flow, segment.seq, now, size, Flags(flags));
             self.launch(flow, packet, now);
         }
         self.arm_timer(flow);
@@ -493,16 +484,8 @@ impl Engine {
         let state = &mut self.flows[flow];
         let sent = self.now - state.connect_shift;
         state.connect_sent = sent;
-        let packet = Packet {
-            seq: 0,
-            stamp: sent,
-            sack: NONE,
-            flow: flow as u32,
-            size: self.classes[state.class as usize].ack_size,
-            hop: 0,
-            flags: Flags(Flags::SYN),
-            blocks: 0,
-        };
+        let size = self.classes[state.class as usize].ack_size;
+        let packet = Packet::new(flow, 0, sent, size, Flags(Flags::SYN));
         self.launch(flow, packet, sent);
     }
 
@@ -601,16 +584,7 @@ impl Engine {
         if sent >= self.window.0 && sent < self.window.1 {
             state.window.sent += 1;
         }
-        let packet = Packet {
-            seq,
-            stamp: sent,
-            sack: NONE,
-            flow: flow as u32,
-            size,
-            hop: 0,
-            flags: Flags(0),
-            blocks: 0,
-        };
+        let packet = Packet::new(flow, seq, sent, size, Flags(0));
         self.launch(flow, packet, sent);
         self.schedule_source(flow, sent);
     }
@@ -737,12 +711,7 @@ impl Engine {
         let Ends::Tcp { receiver, .. } = &state.ends else {
             return;
         };
-        // a fused receiver's timer matters when its ACK reaches the sender
-        let lag = if class.fused && class.reverse.is_none() {
-            state.delays.back + state.shift
-        } else {
-            state.receiver_shift
-        };
+        let lag = state.due_lag(class);
         let at = receiver.due + lag;
         if at < state.due_at {
             self.flows[flow].due_at = at;
@@ -759,11 +728,7 @@ impl Engine {
         }
         state.due_at = u64::MAX;
         let class = &self.classes[state.class as usize];
-        let lag = if class.fused && class.reverse.is_none() {
-            state.delays.back + state.shift
-        } else {
-            state.receiver_shift
-        };
+        let lag = state.due_lag(class);
         let Ends::Tcp { receiver, .. } = &mut state.ends else {
             return;
         };
@@ -809,14 +774,9 @@ impl Engine {
             }
         }
         let packet = Packet {
-            seq: reply.cum,
-            stamp: reply.echo,
             sack: reply.sack,
-            flow: flow as u32,
-            size,
-            hop: 0,
-            flags,
             blocks: number,
+            ..Packet::new(flow, reply.cum, reply.echo, size, flags)
         };
         let event = at + state.delays.back;
         if event == self.now && event <= self.end {

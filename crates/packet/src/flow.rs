@@ -170,6 +170,16 @@ impl Flow {
         }
     }
 
+    /// Event time of the delayed-ACK timer less receiver's clock: where a receiver has no events of its own the timer matters when its ACK
+    /// reaches the sender.
+    pub(crate) fn due_lag(&self, class: &Class) -> u64 {
+        if class.fused && class.reverse.is_none() {
+            self.delays.back + self.shift
+        } else {
+            self.receiver_shift
+        }
+    }
+
     /// Books the data packets that have reached the receiver by `now`.
     #[inline]
     pub(crate) fn settle(&mut self, now: u64, window: (u64, u64)) {

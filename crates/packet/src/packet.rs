@@ -47,6 +47,23 @@ pub(crate) struct Packet {
     pub(crate) blocks: u32,
 }
 
+impl Packet {
+    /// A packet that has crossed no link yet and reports nothing out of order.
+    #[inline]
+    pub(crate) fn new(flow: usize, seq: u64, stamp: u64, size: u32, flags: Flags) -> Self {
+        Self {
+            seq,
+            stamp,
+            sack: NONE,
+            flow: flow as u32,
+            size,
+            hop: 0,
+            flags,
+            blocks: 0,
+        }
+    }
+}
+
 /// An ACK on its way back over a private path: what the sender will read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ack {

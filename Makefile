@@ -11,7 +11,7 @@ export CARGO_TARGET_DIR := $(abspath $(TARGET))
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml)
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(RUST)
 
-.PHONY: help setup run test lint bench papers wheel clean rust-tools
+.PHONY: help setup run test lint bench papers agreement wheel clean rust-tools
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 12
@@ -52,6 +52,9 @@ bench: ## benchmarks of the crates that have them
 papers: setup ## reproduce the published results
 	@if ls papers/*/reproduce.py >/dev/null 2>&1; then for p in papers/*/reproduce.py; do $(BIN)/python $$p || exit 1; done; \
 	else echo "no paper is reproduced yet: papers/ is empty"; fi
+
+agreement: setup ## compare the packet engine with ns-2 and Linux, ten seeds each, and write validation/agreement/README.md
+	$(BIN)/python validation/agreement/compare.py --write
 
 wheel: setup ## build an installable wheel in dist/
 	$(BIN)/maturin build --release --out dist

@@ -42,7 +42,8 @@ def test_compound_over_red_is_stable_at_10_ms(seed: int) -> None:
 def test_compound_over_red_oscillates_and_synchronises_at_200_ms(seed: int) -> None:
     """The windows fall together, at the edge of the predicate.
 
-    Over ten seeds their mean pairwise correlation is 0.50 (0.46 to 0.56): the figure's "synchronised" holds in half of them.
+    Over ten seeds their mean pairwise correlation is 0.50 (0.46 to 0.56): the figure's "synchronised" holds in half of
+    them.
     At 10 ms it is about zero.
     """
     run = compound_red("compound-red-200ms", "200 ms", seed)

@@ -69,13 +69,23 @@ def windows(result: MeanFieldResult, *, ax: Axes | None = None) -> Axes:
         return ax
 
 
-def density(result: MeanFieldResult, which: str | None = None, *, ax: Axes | None = None) -> Axes:
+def density(
+    result: MeanFieldResult,
+    which: str | None = None,
+    *,
+    span: tuple[float, float] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw the window density of a class over time as an image, its mean window as a line.
+
+    ``span`` is the time to show, by default the whole run.
 
     Darker is denser, so it survives grey print; the scale ends at the 99.5th percentile. The mass at the largest window
     is not part of a density: it stands in the traces.
     """
     entry = result.density.sel({"class": _named(result, which)})
+    if span is not None:
+        entry = entry.sel(time=slice(*span))
     if entry.sizes["time"] < 2:  # noqa: PLR2004  an image needs two columns
         raise ValueError("there are no densities: run with snapshots")
     step = -(-entry.sizes["time"] // _COLUMNS)

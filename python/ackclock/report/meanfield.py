@@ -25,6 +25,7 @@ _SIZE = (7.6, 2.7)
 _WIDTH, _HEIGHT = 560.0, 220.0
 """Of the animation's drawing area, in its own units."""
 _FRAMES = 400
+"""Densities that a report shows, the last ones of the run."""
 
 
 def write(path: str | os.PathLike[str], result: MeanFieldResult) -> None:
@@ -79,7 +80,9 @@ def _of_class(result: MeanFieldResult, name: str, number: int) -> dict[str, Any]
     """Return the figures of a class; without snapshots only its stationary law."""
     entry: dict[str, Any] = {"name": name, "image": None, "animation": None}
     if result.density.sizes["time"] > 1:
-        entry["image"] = _drawn(f"density {number}", lambda ax: plots.density(result, name, ax=ax))
+        times = result.density["time"].to_numpy()[-_FRAMES:]
+        span = float(times[0]), float(times[-1])
+        entry["image"] = _drawn(f"density {number}", lambda ax: plots.density(result, name, span=span, ax=ax))
         entry["animation"] = _animation(result, name)
     entry["stationary"] = _drawn(f"stationary {number}", lambda ax: plots.stationary(result, name, ax=ax))
     return entry
@@ -87,9 +90,7 @@ def _of_class(result: MeanFieldResult, name: str, number: int) -> dict[str, Any]
 
 def _animation(result: MeanFieldResult, name: str) -> dict[str, Any]:
     """Return the frames of an animation: the path of each density in the drawing area, and what to write above it."""
-    entry = result.density.sel({"class": name})
-    step = -(-entry.sizes["time"] // _FRAMES)
-    entry = entry.isel(time=slice(None, None, step))
+    entry = result.density.sel({"class": name}).isel(time=slice(-_FRAMES, None))
     values = np.asarray(entry["density"].to_numpy(), dtype=np.float64)
     largest = np.asarray(entry["max_window"].to_numpy(), dtype=np.float64)
     atoms = np.asarray(entry["atom"].to_numpy(), dtype=np.float64)

@@ -3,6 +3,8 @@
 import json
 import math
 import re
+import signal
+import time
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.report import meanfield as report
-from conftest import Command
+from conftest import Command, start
 
 MANY = """\
 [scenario]
@@ -171,6 +173,22 @@ def test_numbers_out_of_range(ackclock: Command, many: Path, arguments: list[str
     done = ackclock("meanfield", many, *arguments)
     assert done.returncode == 2
     assert "must be" in done.stderr
+
+
+def test_notes_stand_once() -> None:
+    short = {"scenario.duration": "0.2 s", "scenario.measure": "0 s .. 0.2 s", "flows.rtt": "uniform 10 ms .. 20 ms"}
+    found = ac.meanfield(ac.loads(MANY).with_(short))
+    assert len(found.classes) == 8
+    assert sum("no slow start" in note for note in found.notes) == 1
+
+
+def test_interrupt_ends_cleanly(many: Path) -> None:
+    process = start(["meanfield", many, "--set", "scenario.duration=100000 s", "--set", "scenario.sample=1 s"])
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "interrupted at" in err
 
 
 def test_python_algorithms_are_refused() -> None:

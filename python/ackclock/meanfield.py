@@ -170,7 +170,8 @@ class MeanFieldResult:
     @property
     def notes(self) -> list[str]:
         """How the scenario is represented, and what one should know of the result."""
-        return self._raw["notes"]
+        # groups of a class say the same
+        return list(dict.fromkeys(self._raw["notes"]))
 
     @property
     def link(self) -> str:

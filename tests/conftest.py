@@ -1,11 +1,15 @@
 """What the tests of the package share."""
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+
+# A shell that runs the tests in the background ignores Ctrl-C, and so would they and all that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SMALL = """\
 [scenario]

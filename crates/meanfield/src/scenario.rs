@@ -277,7 +277,9 @@ impl<'a> Reader<'a> {
             .collect::<Result<Vec<_>, Error>>()?;
         self.notes.dedup();
         let largest = classes.iter().map(|class| class.w_max).fold(1.0, f64::max);
-        options.cells_per_packet = options.cells_per_packet.min(CELLS / largest);
+        if options.cells_per_packet > CELLS / largest {
+            options.cells_per_packet = CELLS / largest;
+        }
         let unresponsive = self
             .traffic
             .clone()

@@ -19,11 +19,14 @@ _COLUMNS = 600
 """Densities that an image shows side by side; more would be finer than a screen."""
 
 
-def queue(result: MeanFieldResult, *, ax: Axes | None = None) -> Axes:
-    """Draw the waiting packets over time; what lies outside the measurement window is shaded."""
+def queue(result: MeanFieldResult, *, span: tuple[float, float] | None = None, ax: Axes | None = None) -> Axes:
+    """Draw the waiting packets over time; what lies outside the measurement window is shaded.
+
+    ``span`` is the time to show, by default the whole run.
+    """
     values = np.asarray(result.traces["queue"].to_numpy(), dtype=np.float64)
     with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes
-        _over_time(ax, result, values, "queue (packets)")
+        _over_time(ax, result, values, "queue (packets)", span)
         ax.set_title(f"Queue of {plain_text(result.link)}", loc="left")
         return ax
 
@@ -172,8 +175,13 @@ def _times(result: MeanFieldResult) -> Floats:
     return np.asarray(result.traces["time"].to_numpy(), dtype=np.float64)
 
 
-def _over_time(ax: Axes, result: MeanFieldResult, values: Floats, label: str) -> None:
+def _over_time(
+    ax: Axes, result: MeanFieldResult, values: Floats, label: str, span: tuple[float, float] | None = None
+) -> None:
     time = _times(result)
+    if span is not None:
+        shown = (time >= span[0]) & (time <= span[1])
+        time, values = time[shown], values[shown]
     ax.plot(*thin(time, values), color=style.BLUE, linewidth=0.8)
     known = values[np.isfinite(values)]
     ax.set_ylim(0, 1.08 * float(known.max(initial=0.0)) or 1.0)

@@ -26,6 +26,8 @@ _WIDTH, _HEIGHT = 560.0, 220.0
 """Of the animation's drawing area, in its own units."""
 _FRAMES = 400
 """Densities that a report shows, the last ones of the run."""
+_CLOSE = 2.0
+"""Seconds at the end of the run that are shown close, so that single cycles can be seen."""
 
 
 def write(path: str | os.PathLike[str], result: MeanFieldResult) -> None:
@@ -50,6 +52,7 @@ def page(result: MeanFieldResult) -> str:
         tables=[_cells(table) for table in overview(result)],
         over_time=[
             _drawn("queue", lambda ax: plots.queue(result, ax=ax)),
+            _drawn("queue, close", lambda ax: plots.queue(result, span=(result.end - _CLOSE, result.end), ax=ax)),
             _drawn("utilisation", lambda ax: plots.utilization(result, ax=ax)),
             _drawn("loss", lambda ax: plots.loss(result, ax=ax)),
             _drawn("mean window", lambda ax: plots.windows(result, ax=ax)),

@@ -27,7 +27,8 @@ def queue(result: MeanFieldResult, *, span: tuple[float, float] | None = None, a
     values = np.asarray(result.traces["queue"].to_numpy(), dtype=np.float64)
     with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes
         _over_time(ax, result, values, "queue (packets)", span)
-        ax.set_title(f"Queue of {plain_text(result.link)}", loc="left")
+        close = "" if span is None else ", close"
+        ax.set_title(f"Queue of {plain_text(result.link)}{close}", loc="left")
         return ax
 
 

@@ -1,5 +1,6 @@
 """What the tests of the package share."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -52,6 +53,31 @@ def start(arguments: Sequence[str | Path], *, blocks: int | None = None) -> "sub
     if blocks is not None:
         command = ["/bin/sh", "-c", f'ulimit -f {blocks} && exec "$@"', "sh", *command]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8")
+
+
+def interrupted(arguments: Sequence[str | Path], *, after: str) -> tuple[int, str, str]:
+    """Run the command line on a terminal and press Ctrl-C once it has shown `after`: exit code, output, errors."""
+    import pty
+
+    own, theirs = pty.openpty()
+    command = [sys.executable, "-m", "ackclock", *map(str, arguments)]
+    shown = b""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs) as process:
+        os.close(theirs)
+        pressed = False
+        while True:
+            try:
+                piece = os.read(own, 4096)
+            except OSError:  # the other side is closed
+                break
+            shown += piece
+            if not pressed and after.encode() in shown:
+                process.send_signal(signal.SIGINT)
+                pressed = True
+        assert process.stdout is not None
+        out = process.stdout.read().decode()
+    os.close(own)
+    return process.returncode, out, shown.decode()
 
 
 @pytest.fixture

@@ -1,9 +1,7 @@
 """What the command line prints and writes."""
 
 import json
-import signal
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ackclock as ac
-from conftest import Command, start
+from conftest import Command, interrupted, start
 
 
 def parsed(text: str) -> Any:
@@ -176,20 +174,13 @@ def test_reader_that_leaves() -> None:
     assert process.returncode in (0, 1)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 @pytest.mark.parametrize("extra", [[], ["--seeds", "3", "--threads", "2"]], ids=["one run", "replications"])
 def test_ctrl_c_stops_cleanly(small: Path, extra: list[str]) -> None:
     out = small.parent / "out.parquet"
-    process = start(["run", small, "--set", "scenario.duration=1000000 s", "--json", "--traces", out, *extra])
-    for _ in range(100):  # the run has begun when its output stands beside
-        time.sleep(0.1)
-        if len(list(small.parent.iterdir())) > 1:
-            break
-    time.sleep(1)
-    process.send_signal(signal.SIGINT)
-    begin = time.monotonic()
-    stdout, stderr = process.communicate(timeout=60)
-    assert time.monotonic() - begin < 5
-    assert process.returncode == 130
+    endless = ["run", small, "--set", "scenario.duration=1000000 s", "--json", "--traces", out, *extra]
+    code, stdout, stderr = interrupted(endless, after="s left")
+    assert code == 130
     assert stdout == ""
     assert "interrupted" in stderr
     assert "s of simulated time" in stderr
@@ -198,28 +189,10 @@ def test_ctrl_c_stops_cleanly(small: Path, extra: list[str]) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-def test_progress_on_a_terminal_only(small: Path) -> None:
-    import os
-    import pty
-    import subprocess
-
-    own, theirs = pty.openpty()
-    command = [sys.executable, "-m", "ackclock", "run", str(small), "--json", "--set", "scenario.duration=4000 s"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs) as process:
-        os.close(theirs)
-        shown = b""
-        while True:
-            try:
-                piece = os.read(own, 4096)
-            except OSError:
-                break
-            shown += piece
-        assert process.stdout is not None
-        parsed(process.stdout.read().decode())
-    os.close(own)
-    assert b"s of 4000 s" in shown
-    assert b"M packets" in shown
-    assert b"s left" in shown
+def test_progress_on_a_terminal(small: Path) -> None:
+    _, _, shown = interrupted(["run", small, "--json", "--set", "scenario.duration=999999 s"], after="s left")
+    assert "s of 999999 s" in shown
+    assert "M packets" in shown
 
 
 def test_check_prints_every_default(ackclock: Command, small: Path) -> None:

@@ -6,7 +6,6 @@ import math
 import os
 import signal
 import threading
-import time
 from typing import Any, ClassVar
 
 import pytest
@@ -236,10 +235,8 @@ def test_ctrl_c(congestion: Any, count: int) -> None:
     endless = scenario(congestion).with_({"scenario.duration": "1000000 s"})
     timer = threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    begin = time.monotonic()
     with pytest.raises(ac.Interrupted, match="of simulated time") as caught:
         ac.replicate(endless, count, threads=2)
-    assert time.monotonic() - begin < 5
     assert len(caught.value.times) == count
     assert max(caught.value.times) > 0
     assert caught.value.finished == 0

@@ -336,7 +336,7 @@ def _progress_line(progress: Progress, end: float | None, count: int, elapsed: f
     if count > 1:
         parts.append(f"{progress['finished']} of {count} replications")
     if end is None:
-        parts.append(f"{done:.4g} s simulated")
+        parts.append(f"{_number(done)} s simulated")
     else:
         parts.append(_time_left(done, end * count, elapsed))
     parts.append(f"{progress['packets'] / 1e6:.2f} M packets")
@@ -346,7 +346,12 @@ def _progress_line(progress: Progress, end: float | None, count: int, elapsed: f
 def _time_left(done: float, end: float, elapsed: float) -> str:
     share = done / end
     left = f", {elapsed * (1 - share) / share:.0f} s left" if share > 0 else ""
-    return f"{done:.4g} s of {end:.4g} s ({share:.0%}){left}"
+    return f"{_number(done)} s of {_number(end)} s ({share:.0%}){left}"
+
+
+def _number(value: float) -> str:
+    """Four digits, and never a power of ten."""
+    return f"{value:.0f}" if value >= 1000 else f"{value:.4g}"
 
 
 def _write_traces(path: Path, labels: list[dict[str, Any]], results: Sequence[Result | Replications]) -> None:

@@ -351,7 +351,8 @@ def _time_left(done: float, end: float, elapsed: float) -> str:
 
 def _number(value: float) -> str:
     """Four digits, and never a power of ten."""
-    return f"{value:.0f}" if value >= 1000 else f"{value:.4g}"
+    short = f"{value:.4g}"
+    return f"{value:.0f}" if "e+" in short else short
 
 
 def _write_traces(path: Path, labels: list[dict[str, Any]], results: Sequence[Result | Replications]) -> None:

@@ -2,15 +2,23 @@
 //!
 //! A new one is a file here, and in this file its `mod` and `pub use` and a line in `every_congestion_control`.
 
+mod africa;
 mod aimd;
 mod compound;
 mod cubic;
+mod highspeed;
+mod illinois;
 mod reno;
+mod scalable;
 
+pub use africa::{Africa, AfricaParams};
 pub use aimd::{Aimd, AimdParams};
 pub use compound::{Compound, CompoundParams};
 pub use cubic::{Cubic, CubicParams};
+pub use highspeed::{Highspeed, HighspeedParams};
+pub use illinois::{Illinois, IllinoisParams};
 pub use reno::RenoParams;
+pub use scalable::{Scalable, ScalableParams};
 
 /// Every congestion control: variant and parameters.
 macro_rules! every_congestion_control {
@@ -22,6 +30,10 @@ macro_rules! every_congestion_control {
                     Aimd(AimdParams),
                     Compound(CompoundParams),
                     Cubic(CubicParams),
+                    Highspeed(HighspeedParams),
+                    Illinois(IllinoisParams),
+                    Africa(AfricaParams),
+                    Scalable(ScalableParams),
                 }
                 packets only {
                 }

@@ -1,0 +1,258 @@
+//! HighSpeed TCP, as RFC 3649 has it.
+//!
+//! Above `low_window` (38 segments) the response function is p(w) = 0.078 / w^1.2 instead of Reno's 1.5 / w^2: a loss rate of 10^-7 carries 83,000 segments.
+//! The AIMD that has it grows by a(w) segments a round trip and falls by the fraction b(w) of the window (RFC 3649, section 5):
+//!
+//! - b(w) falls linearly in log w from 0.5 at `low_window` to `high_decrease` at `high_window`;
+//! - a(w) = w^2 p(w) 2 b(w) / (2 - b(w)), one segment at least.
+//!
+//! Smaller windows are Reno's. The table of the RFC's appendix B is this formula with 1/12.8 for 0.078, in whole steps of a(w); here a(w) is not rounded.
+//! Limited slow start (RFC 3742) is not part of it.
+
+use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window};
+use crate::fluid::{FluidTcp, Path};
+use crate::params::Fault;
+use crate::registry::{About, Algorithm};
+use crate::{Interval, Scalar, Stream, ValueError, parameters};
+
+parameters! {
+    /// Parameters of HighSpeed TCP.
+    pub struct HighspeedParams {
+        /// Window up to which the sender is Reno.
+        low_window: packets = 38.0, in Interval::at_least(2.0), "RFC 3649, section 5";
+        /// Window at which the sender decreases by `high_decrease`.
+        high_window: packets = 83000.0, in Interval::above(2.0), "RFC 3649, section 5";
+        /// Decrease fraction at `high_window`: the window falls to (1 - b) w.
+        high_decrease: number = 0.1, in Interval::above_to(0.0, 0.5), "RFC 3649, section 5";
+        /// Scale of the response function: loss rate p = response_scale / w^response_exponent.
+        response_scale: number = 0.078, in Interval::above(0.0), "RFC 3649, section 5";
+        /// Exponent of the response function.
+        response_exponent: number = 1.2, in Interval::between(0.0, 2.0), "RFC 3649, section 5";
+    }
+}
+
+impl<S: Scalar> HighspeedParams<S> {
+    /// a(w) and b(w) by their formulas: packets a round trip, and the fraction that a loss takes, 0.5 at most (smaller windows) and 0.01 at least
+    /// (windows far above `high_window`, where the line would end below zero).
+    pub(super) fn response(&self, window: S) -> (S, S) {
+        let half = S::from_f64(0.5);
+        let way = (window / self.low_window).ln() / (self.high_window / self.low_window).ln();
+        let b = (half + (self.high_decrease - half) * way)
+            .max(S::from_f64(0.01))
+            .min(S::from_f64(0.99));
+        let p = self.response_scale * window.pow(-self.response_exponent);
+        (window * window * p * b * 2.0 / (-b + 2.0), b)
+    }
+}
+
+impl HighspeedParams {
+    /// What the sender does: [`HighspeedParams::response`] above `low_window`, Reno up to it.
+    #[inline]
+    pub(super) fn aimd(&self, window: f64) -> (f64, f64) {
+        if window <= self.low_window {
+            (1.0, 0.5)
+        } else {
+            let (a, b) = self.response(window);
+            (a.max(1.0), b)
+        }
+    }
+}
+
+impl Algorithm for HighspeedParams {
+    const ABOUT: About = About {
+        kind: "highspeed",
+        title: "HighSpeed TCP",
+        summary: "Grows faster and falls less the larger the window is, by a response function that sustains large windows at realistic loss rates.",
+        citation: "S. Floyd, HighSpeed TCP for large congestion windows, RFC 3649 (2003)",
+        ecn: true,
+    };
+
+    fn check(&self) -> Result<(), ValueError> {
+        if self.high_window > self.low_window {
+            return Ok(());
+        }
+        Err(ValueError {
+            name: "high_window".to_owned(),
+            fault: Fault::OutOfRange,
+            found: self.high_window.to_string(),
+            allowed: format!("above low_window, which is {}", self.low_window),
+        })
+    }
+}
+
+impl CongestionAlgorithm for HighspeedParams {
+    type Controller = Highspeed;
+
+    fn build(&self, _flow: u32) -> Highspeed {
+        Highspeed(*self)
+    }
+}
+
+impl FluidTcp for HighspeedParams {
+    type Over<S: Scalar> = HighspeedParams<S>;
+
+    /// a(w) / w.
+    fn increase<S: Scalar>(params: &HighspeedParams<S>, window: S, _path: &Path<S>) -> S {
+        params.response(window).0 / window
+    }
+
+    /// b(w) w.
+    fn decrease<S: Scalar>(params: &HighspeedParams<S>, window: S) -> S {
+        params.response(window).1 * window
+    }
+
+    /// `low_window`. The increase has a small step there: a(38) is 0.955 by the formula, 1 by the RFC's table.
+    fn small_below<S: Scalar>(params: &HighspeedParams<S>, _path: &Path<S>) -> S {
+        params.low_window
+    }
+}
+
+/// HighSpeed TCP at work.
+#[derive(Clone, Copy, Debug)]
+pub struct Highspeed(HighspeedParams);
+
+impl CongestionControl for Highspeed {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
+        if ack.cwnd_limited {
+            let acked = window.slow_start(f64::from(ack.acked));
+            if acked > 0.0 {
+                window.cwnd += self.0.aimd(window.cwnd).0 * acked / window.cwnd;
+            }
+        }
+    }
+
+    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        let used = reduction.window_used;
+        window.ssthresh = (used * (1.0 - self.0.aimd(used).1)).max(MIN_SSTHRESH);
+        window.cwnd = window.ssthresh;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Parameters as _;
+    use crate::congestion::test::{PATH, ack, loss, random};
+
+    fn params() -> HighspeedParams {
+        HighspeedParams::from_values(&[]).unwrap()
+    }
+
+    /// RFC 3649, appendix B: the windows at which a(w) rises by one more, and b(w) there (to two digits) where it is given here.
+    const TABLE: [u32; 72] = [
+        38, 118, 221, 347, 495, 663, 851, 1058, 1284, 1529, 1793, 2076, 2378, 2699, 3039, 3399,
+        3778, 4177, 4596, 5036, 5497, 5979, 6483, 7009, 7558, 8130, 8726, 9346, 9991, 10661, 11358,
+        12082, 12834, 13614, 14424, 15265, 16137, 17042, 17981, 18955, 19965, 21013, 22101, 23230,
+        24402, 25618, 26881, 28193, 29557, 30975, 32450, 33986, 35586, 37253, 38992, 40808, 42707,
+        44694, 46776, 48961, 51258, 53677, 56230, 58932, 61799, 64851, 68113, 71617, 75401, 79517,
+        84035, 89053,
+    ];
+    const DECREASES: [(u32, f64); 12] = [
+        (38, 0.50),
+        (118, 0.44),
+        (221, 0.41),
+        (347, 0.38),
+        (1058, 0.33),
+        (2378, 0.28),
+        (4177, 0.26),
+        (10661, 0.21),
+        (19965, 0.17),
+        (30975, 0.15),
+        (51258, 0.13),
+        (84035, 0.10),
+    ];
+
+    #[test]
+    fn appendix_b_table() {
+        // each row is the first window at which a(w) exceeds that of the row before by more than one
+        let params = HighspeedParams {
+            response_scale: 1.0 / 12.8,
+            ..params()
+        };
+        let (mut rows, mut last) = (vec![38], 1.0);
+        for window in 38..=89_053_u32 {
+            let (a, _) = params.response(f64::from(window));
+            if a > last + 1.0 {
+                rows.push(window);
+                last = a;
+            }
+        }
+        assert_eq!(rows, TABLE);
+        for (window, b) in DECREASES {
+            let (_, ours) = params.response(f64::from(window));
+            assert!((ours - b).abs() <= 0.005_001, "{window}: {ours}");
+        }
+    }
+
+    #[test]
+    fn response_function_of_section_5() {
+        // p = 10^-7 at 83,000 segments (there 0.078 / w^1.2 is rounded: 2.3 % off), 10^-3 at 38; w = 0.12 / p^0.835 to the digits given
+        let p = |w: f64| {
+            let (a, b) = params().response(w);
+            a * (2.0 - b) / (2.0 * b * w * w)
+        };
+        assert!((p(83_000.0) / 1e-7 - 1.0).abs() < 0.025);
+        assert!((p(38.0) / 1e-3 - 1.0).abs() < 0.01);
+        for w in [100.0, 1000.0, 10_000.0] {
+            assert!((0.12 / p(w).powf(0.835) / w - 1.0).abs() < 0.04, "{w}");
+        }
+        let (_, b) = params().response(83_000.0);
+        assert!((b - 0.1).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_round_adds_a_and_a_loss_takes_b() {
+        let mut control = params().build(0);
+        let mut window = Window {
+            cwnd: 10_661.0,
+            ssthresh: 2.0,
+        };
+        for _ in 0..10_661 {
+            control.on_ack(&ack(1), &mut window, &mut random());
+        }
+        // appendix B: 30 a round at 10,661
+        assert!(
+            (window.cwnd - 10_661.0 - 30.0).abs() < 0.05,
+            "{}",
+            window.cwnd
+        );
+        control.on_congestion(&loss(10_661.0), &mut window);
+        assert!((window.cwnd / 10_661.0 - 0.79).abs() < 0.005);
+    }
+
+    #[test]
+    fn small_windows_are_renos() {
+        let mut control = params().build(0);
+        let mut window = Window {
+            cwnd: 38.0,
+            ssthresh: 2.0,
+        };
+        control.on_ack(&ack(1), &mut window, &mut random());
+        assert_eq!(window.cwnd, 38.0 + 1.0 / 38.0);
+        control.on_ack(&ack(1), &mut window, &mut random()); // just above: at least Reno's
+        assert!((window.cwnd - 38.0 - 2.0 / 38.0).abs() < 1e-4);
+        control.on_congestion(&loss(38.0), &mut window);
+        assert_eq!((window.cwnd, window.ssthresh), (19.0, 19.0));
+    }
+
+    #[test]
+    fn fluid_law_of_manjunath_and_raina() {
+        // table I: a(w) = 0.156 w^2 b / ((2 - b) w^1.2), b = 0.5 - 0.4 (log w - log 38) / (log 83000 - log 38)
+        let w = 1000.0_f64;
+        let b = 0.5 - 0.4 * (w.ln() - 38_f64.ln()) / (83_000_f64.ln() - 38_f64.ln());
+        let a = 0.156 * w * w * b / ((2.0 - b) * w.powf(1.2));
+        assert!((HighspeedParams::increase(&params(), w, &PATH) / (a / w) - 1.0).abs() < 1e-14);
+        assert!((HighspeedParams::decrease(&params(), w) / (b * w) - 1.0).abs() < 1e-14);
+    }
+
+    #[test]
+    fn windows_in_the_wrong_order_are_refused() {
+        let swapped = HighspeedParams {
+            low_window: 1000.0,
+            high_window: 100.0,
+            ..params()
+        };
+        assert_eq!(swapped.check().unwrap_err().name, "high_window");
+    }
+}

@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::aqm::{Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict};
-use crate::congestion::{Ack, CongestionAlgorithm, CongestionControl, Reduction, Window};
+use crate::congestion::{
+    Ack, CongestionAlgorithm, CongestionControl, Delivery, Lost, Needs, Reduction, Window,
+};
 use crate::fluid::{AqmInput, FluidAqm, FluidTcp, Path, QueueModel, TcpInput};
 use crate::params::Fault;
 use crate::{ParameterSpec, Parameters, Scalar, Stream, Time, Value, ValueError};
@@ -537,11 +539,32 @@ macro_rules! registry {
                 }
             }
 
+            fn needs(&self) -> Needs {
+                match self {
+                    $(Self::$name(inner) => inner.needs(),)*
+                    Self::Custom(inner) => inner.needs(),
+                }
+            }
+
             #[inline]
             fn pacing_rate(&self) -> Option<f64> {
                 match self {
                     $(Self::$name(inner) => inner.pacing_rate(),)*
                     Self::Custom(inner) => inner.pacing_rate(),
+                }
+            }
+
+            fn on_delivery(&mut self, delivery: &Delivery, window: &mut Window, random: &mut Stream) {
+                match self {
+                    $(Self::$name(inner) => inner.on_delivery(delivery, window, random),)*
+                    Self::Custom(inner) => inner.on_delivery(delivery, window, random),
+                }
+            }
+
+            fn on_lost(&mut self, lost: &Lost) {
+                match self {
+                    $(Self::$name(inner) => inner.on_lost(lost),)*
+                    Self::Custom(inner) => inner.on_lost(lost),
                 }
             }
         }

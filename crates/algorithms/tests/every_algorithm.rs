@@ -232,6 +232,7 @@ fn drive_sender(
                 round_start: random.uniform() < 0.1,
                 cwnd_limited: random.uniform() < 0.9,
                 ece: false,
+                marked: 0,
             };
             control.on_ack(&ack, &mut window, &mut draws);
         }
@@ -286,6 +287,7 @@ fn losses_never_enlarge_the_window_and_unused_windows_never_grow() {
                 round_start: n % 10 == 0,
                 cwnd_limited: false,
                 ece: false,
+                marked: 0,
             };
             let before = window.cwnd;
             control.on_ack(&ack, &mut window, &mut draws);
@@ -346,6 +348,7 @@ fn packet_and_fluid_face_agree_on_a_round_and_a_loss() {
                 round_start: n == acks,
                 cwnd_limited: true,
                 ece: false,
+                marked: 0,
             };
             control.on_ack(&ack, &mut window, &mut draws);
         }

@@ -22,6 +22,8 @@ pub(crate) struct Config {
     pub(crate) initial_window: f64,
     pub(crate) max_window: u64,
     pub(crate) ecn: bool,
+    /// The receiver echoes each mark as it came.
+    pub(crate) accurate_ecn: bool,
     pub(crate) limited_transmit: bool,
     pub(crate) dup_threshold: u32,
     pub(crate) min_rto: u64,
@@ -260,7 +262,7 @@ impl Sender {
 
     /// Lets the window grow by what `acked` segments allow.
     #[inline]
-    fn grow(&mut self, news: &News, acked: u32, random: &mut Stream) {
+    fn grow(&mut self, news: &News, acked: u32, config: &Config, random: &mut Stream) {
         let round_start = self.una > self.round_end;
         if round_start {
             self.round_end = self.next;
@@ -279,6 +281,11 @@ impl Sender {
             round_start,
             cwnd_limited: news.cwnd_limited || self.state == State::Loss,
             ece: news.ece,
+            marked: if news.ece && config.accurate_ecn {
+                acked
+            } else {
+                0
+            },
         };
         self.controller.on_ack(&event, &mut self.window, random);
     }
@@ -364,7 +371,7 @@ impl Sender {
                 if news.acked > 0 {
                     self.dup_acks = 0;
                     if !echo {
-                        self.grow(news, news.acked as u32, random);
+                        self.grow(news, news.acked as u32, config, random);
                     }
                 } else if news.sacked > 0 {
                     self.dup_acks += 1;
@@ -372,7 +379,7 @@ impl Sender {
             }
             State::Loss if news.acked > 0 => {
                 // one segment an ACK: a cumulative jump after a timeout says nothing of what left the network (RFC 3465, section 2.3)
-                self.grow(news, 1, random);
+                self.grow(news, 1, config, random);
             }
             _ => {}
         }
@@ -474,7 +481,7 @@ impl Sender {
                         } else {
                             news.acked as u32
                         };
-                        self.grow(news, counted, random);
+                        self.grow(news, counted, config, random);
                     }
                     if self.una >= self.recover {
                         self.state = State::Open;
@@ -705,6 +712,7 @@ mod tests {
                 detect_lost: false,
                 max_window: u64::MAX,
                 ecn: true,
+                accurate_ecn: false,
                 limited_transmit: true,
                 dup_threshold: 3,
                 min_rto: 200 * MS,

@@ -120,6 +120,7 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
             initial_window: class.tcp.initial_window,
             max_window: class.tcp.max_window.map_or(u64::MAX, u64::from),
             ecn: class.tcp.ecn,
+            accurate_ecn: false,
             limited_transmit: class.tcp.limited_transmit,
             dup_threshold: class.tcp.dup_threshold,
             min_rto: class.tcp.min_rto.0,

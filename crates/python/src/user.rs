@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ackclock_algorithms::aqm::{Aqm, LinkView, Observation, PacketView, QueueView, Verdict};
-use ackclock_algorithms::congestion::{Ack, CongestionControl, Reduction, Signal, Window};
+use ackclock_algorithms::congestion::{Ack, CongestionControl, Needs, Reduction, Signal, Window};
 use ackclock_algorithms::registry::{ControllerFactory, ManagerFactory};
 use ackclock_algorithms::{Owner, Stream, Time};
 use ackclock_packet::Abort;
@@ -133,6 +133,7 @@ pub(crate) struct PyAck {
     round_start: bool,
     cwnd_limited: bool,
     ece: bool,
+    marked: u32,
 }
 
 impl From<&Ack> for PyAck {
@@ -147,6 +148,7 @@ impl From<&Ack> for PyAck {
             round_start,
             cwnd_limited,
             ece,
+            marked,
         } = *ack;
         Self {
             now: now.seconds(),
@@ -158,6 +160,7 @@ impl From<&Ack> for PyAck {
             round_start,
             cwnd_limited,
             ece,
+            marked,
         }
     }
 }
@@ -450,6 +453,13 @@ impl CongestionControl for UserController {
                     .call_method1(py, "on_restart", (now.seconds(),))
                     .map(drop)
             });
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            pacing: self.has_pacing,
+            ..Needs::default()
         }
     }
 

@@ -123,6 +123,88 @@ pub struct Ack {
     pub cwnd_limited: bool,
     /// The ACK carried ECN-Echo (RFC 3168).
     pub ece: bool,
+    /// Segments of `acked` that were marked Congestion Experienced, where the receiver says which were ([`Needs::marks`]); else zero.
+    pub marked: u32,
+}
+
+/// What a congestion control asks of its endpoint beyond [`CongestionControl::on_ack`] and [`CongestionControl::on_congestion`]. What is not asked for is not
+/// paid for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Segments leave at [`CongestionControl::pacing_rate`].
+    pub pacing: bool,
+    /// Delivery-rate samples: [`CongestionControl::on_delivery`] and [`CongestionControl::on_lost`] are called. The algorithm then owns the window in
+    /// loss recovery too: nothing but a timeout changes it beside the algorithm.
+    pub delivery: bool,
+    /// The receiver echoes each mark as it came (RFC 8257, section 3.2) instead of until it hears of a reduction (RFC 3168): [`Ack::marked`] counts
+    /// them, and marked ACKs come to [`CongestionControl::on_ack`] as well, before [`CongestionControl::on_congestion`], which is called once a window
+    /// as with RFC 3168.
+    pub marks: bool,
+}
+
+/// What the endpoint is doing about losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repair {
+    /// Nothing: none is known.
+    None,
+    /// Fast recovery.
+    Recovery,
+    /// Repair after a retransmission timeout.
+    Timeout,
+}
+
+/// What an ACK tells of the delivery of segments (draft-ietf-ccwg-bbr, section 4.1). Every ACK brings one, in loss recovery too.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivery {
+    /// Arrival at the sender.
+    pub now: Time,
+    /// Segments that this ACK newly says are delivered, cumulatively or selectively.
+    pub acked: u32,
+    /// Segments newly found lost.
+    pub lost: u32,
+    /// Segments delivered so far.
+    pub delivered: u64,
+    /// Segments found lost so far.
+    pub total_lost: u64,
+    /// Segments in the network before this ACK, and after it.
+    pub in_flight_before: u32,
+    /// See `in_flight_before`.
+    pub in_flight: u32,
+    /// Round trip of the newest segment delivered, s; NaN when it was sent twice or nothing is newly delivered.
+    pub rtt: f64,
+    /// Smoothed round-trip time, s; zero before the first sample.
+    pub srtt: f64,
+    /// Delivery rate, segments/s; NaN when this ACK gives no sample, or one taken over less than the smallest round trip.
+    pub rate: f64,
+    /// `delivered` when the newest segment delivered by this ACK was sent.
+    pub prior_delivered: u64,
+    /// Whether the sample was taken while the application left the window unused.
+    pub app_limited: bool,
+    /// Segments in the network just after that segment was sent.
+    pub sent_in_flight: u32,
+    /// Segments found lost since then.
+    pub lost_since_sent: u32,
+    /// Whether the window was full.
+    pub cwnd_limited: bool,
+    /// What the endpoint is doing about losses, after this ACK.
+    pub repair: Repair,
+}
+
+/// A segment found lost.
+#[derive(Clone, Copy, Debug)]
+pub struct Lost {
+    /// When it was found.
+    pub now: Time,
+    /// Segments in the network just after it was sent.
+    pub sent_in_flight: u32,
+    /// Segments found lost since it was sent, itself included.
+    pub lost_since_sent: u32,
+    /// Segments delivered so far.
+    pub delivered: u64,
+    /// Segments delivered when it was sent.
+    pub prior_delivered: u64,
+    /// Whether the application left the window unused when it was sent.
+    pub app_limited: bool,
 }
 
 /// Why the endpoint reduces.
@@ -165,13 +247,25 @@ pub trait CongestionControl {
     /// wants at once; for [`Signal::Timeout`] only `ssthresh` counts: the endpoint then sets `cwnd` to the loss window of one segment.
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window);
 
-    /// The connection is about to send after an idle time longer than a retransmission timeout (RFC 5681, section 4.1).
+    /// The connection is about to send after an idle time longer than a retransmission timeout (RFC 5681, section 4.1); with [`Needs::delivery`] after any
+    /// time with nothing in the network because the application had nothing to send.
     fn on_restart(&mut self, _now: Time) {}
 
-    /// Rate at which segments are to leave, segments per second; `None`: as ACKs clock them.
+    /// What it asks of the endpoint; asked once, at the start.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    /// Rate at which segments are to leave, segments per second; `None`: as ACKs clock them. Only with [`Needs::pacing`].
     fn pacing_rate(&self) -> Option<f64> {
         None
     }
+
+    /// An ACK arrived, whatever it says; after [`CongestionControl::on_ack`] and [`CongestionControl::on_congestion`]. Only with [`Needs::delivery`].
+    fn on_delivery(&mut self, _delivery: &Delivery, _window: &mut Window, _random: &mut Stream) {}
+
+    /// A segment was found lost; before the ACK that says so comes to [`CongestionControl::on_delivery`]. Only with [`Needs::delivery`].
+    fn on_lost(&mut self, _lost: &Lost) {}
 }
 
 /// Parameters that make a congestion control.
@@ -209,6 +303,7 @@ pub(crate) mod test {
             round_start: false,
             cwnd_limited: true,
             ece: false,
+            marked: 0,
         }
     }
 

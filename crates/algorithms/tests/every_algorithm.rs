@@ -50,12 +50,25 @@ fn some_values(specs: &[ParameterSpec], random: &mut Stream) -> Vec<(String, Val
 
 /// A queue of at most `limit` packets, fed at random: bursts, idle times, full buffers, ECN or not.
 fn drive(aqm: &mut impl Aqm, random: &mut Stream, limit: u32, packets: u32) -> Vec<Verdict> {
+    drive_around(aqm, random, limit, packets, None)
+}
+
+/// The same; with a `level`, the queue keeps near it, and the link is never idle.
+fn drive_around(
+    aqm: &mut impl Aqm,
+    random: &mut Stream,
+    limit: u32,
+    packets: u32,
+    level: Option<u32>,
+) -> Vec<Verdict> {
     let mut draws = Stream::new(8, Owner::Queue, 0);
     let (mut now, mut waiting, mut verdicts) = (Time::ZERO, 0_u32, vec![]);
     for _ in 0..packets {
-        now += Time::from_seconds(random.exponential(0.001));
-        let idle = random.uniform() < 0.05;
-        waiting = if idle {
+        now += Time::from_seconds(random.exponential(0.0005)); // 12 Mbit/s
+        let idle = level.is_none() && random.uniform() < 0.05;
+        waiting = if let Some(level) = level {
+            level + (random.uniform() * 3.0) as u32
+        } else if idle {
             0
         } else {
             (f64::from(waiting) + 20.0 * (random.uniform() - 0.45)).clamp(0.0, f64::from(limit))
@@ -84,6 +97,21 @@ fn drive(aqm: &mut impl Aqm, random: &mut Stream, limit: u32, packets: u32) -> V
         let verdict = aqm.enqueue(now, &packet, &queue, &mut draws);
         assert!(verdict != Verdict::Mark || packet.ecn_capable);
         assert!(verdict == Verdict::Drop || !queue.full);
+        verdicts.push(verdict);
+        if aqm.decides_at_dequeue() && waiting > 0 {
+            // the packet at the head leaves
+            let left = QueueView {
+                packets: waiting - 1,
+                bytes: u64::from(waiting - 1) * 1000,
+                full: false,
+                idle_since: None,
+                ..queue
+            };
+            let sojourn = Time::from_seconds(f64::from(waiting) * 0.0008);
+            let verdict = aqm.dequeue(now, sojourn, &packet, &left, &mut draws);
+            assert!(verdict != Verdict::Mark || packet.ecn_capable);
+            verdicts.push(verdict);
+        }
         let seen = aqm.observe();
         assert!(
             seen.probability.is_none_or(|p| (0.0..=1.0).contains(&p)),
@@ -94,7 +122,6 @@ fn drive(aqm: &mut impl Aqm, random: &mut Stream, limit: u32, packets: u32) -> V
                 .is_none_or(|average| average >= 0.0 && average.is_finite()),
             "{seen:?}"
         );
-        verdicts.push(verdict);
     }
     verdicts
 }
@@ -127,7 +154,15 @@ fn only_aqms_that_can_mark_do() {
         let verdicts = |values: &[(String, Value)]| {
             let spec = AqmSpec::from_values(meta.kind, values).unwrap();
             let run = |limit| drive(&mut spec.build(&LINK), &mut random(1), limit, 50_000);
-            [12, 25, 50, 100, 200].map(run).concat()
+            let around = |level| {
+                let mut aqm = spec.build(&LINK);
+                drive_around(&mut aqm, &mut random(2), 200, 20_000, Some(level))
+            };
+            [
+                [12, 25, 50, 100, 200].map(run).concat(),
+                [10, 20, 30, 60].map(around).concat(),
+            ]
+            .concat()
         };
         assert!(
             !verdicts(&[]).contains(&Verdict::Mark),
@@ -434,11 +469,15 @@ fn fluid_aqm_laws_make_sense() {
             } else {
                 base
             };
-            // an average equal to the queue, an integral of zero
+            // an average equal to the queue, a virtual capacity near the link's, an integral of zero
             let state: Vec<f64> = law
                 .state_names()
                 .iter()
-                .map(|name| if name.starts_with("average") { x } else { 0.0 })
+                .map(|name| match *name {
+                    name if name.starts_with("average queue") => x,
+                    name if name.starts_with("virtual capacity") => 0.98 * input.service,
+                    _ => 0.0,
+                })
                 .collect();
             let piece = law.piece(&input, &state);
             assert!(piece < law.pieces().len());

@@ -633,11 +633,20 @@ impl Model {
             }
             // an average starts at its queue, an integral of a probability at a small one
             for k in 0..link.states {
-                x[link.at + k] = if link.law.state_names()[k].contains("(packets)") {
-                    fill
-                } else {
-                    0.01
-                };
+                let name = link.law.state_names()[k];
+                if name.contains("(packets)") {
+                    x[link.at + k] = fill;
+                } else if !name.contains("(packets/s)") {
+                    x[link.at + k] = 0.01;
+                }
+            }
+        }
+        // and a rate at the link's
+        for (l, link) in self.links.iter().enumerate() {
+            for k in 0..link.states {
+                if link.law.state_names()[k].contains("(packets/s)") {
+                    x[link.at + k] = p[1 + l];
+                }
             }
         }
         for (c, class) in self.classes.iter().enumerate() {

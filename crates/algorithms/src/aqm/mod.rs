@@ -3,15 +3,21 @@
 //! A new one is a file here, and in this file its `mod` and `pub use` and a line in `every_aqm`.
 
 mod adaptive_red;
+mod avq;
 mod drop_tail;
 mod pi;
+mod pie;
 mod red;
+mod rem;
 mod threshold;
 
 pub use adaptive_red::{AdaptiveRed, AdaptiveRedParams};
+pub use avq::{Avq, AvqParams};
 pub use drop_tail::{DropTail, DropTailParams};
 pub use pi::{Pi, PiParams};
+pub use pie::{Pie, PieParams};
 pub use red::{Mode, Red, RedParams, Spacing};
+pub use rem::{Rem, RemParams};
 pub use threshold::{Threshold, ThresholdParams};
 
 /// Every AQM: variant and parameters.
@@ -24,6 +30,9 @@ macro_rules! every_aqm {
                     Threshold(ThresholdParams),
                     Red(RedParams),
                     Pi(PiParams),
+                    Rem(RemParams),
+                    Avq(AvqParams),
+                    Pie(PieParams),
                 }
                 packets only {
                     AdaptiveRed(AdaptiveRedParams),
@@ -173,6 +182,45 @@ fn changed<P: Algorithm>(params: &P, name: &str, value: f64) -> Result<P, ValueE
     Parameters::set(&mut changed, name, value)?;
     changed.check()?;
     Ok(changed)
+}
+
+/// The queue in packets, or in mean packets in byte mode.
+#[inline]
+fn length(mode: Mode, mean_packet: f64, queue: &QueueView) -> f64 {
+    match mode {
+        Mode::Packets => f64::from(queue.packets),
+        Mode::Bytes => queue.bytes as f64 / mean_packet,
+    }
+}
+
+/// A packet as a number of packets: one, or its size in mean packets in byte mode.
+#[inline]
+fn weight(mode: Mode, mean_packet: f64, size: u32) -> f64 {
+    match mode {
+        Mode::Packets => 1.0,
+        Mode::Bytes => f64::from(size) / mean_packet,
+    }
+}
+
+/// True with probability `p`. No number is drawn where none decides.
+#[inline]
+fn happens(p: f64, random: &mut Stream) -> bool {
+    p > 0.0 && (p >= 1.0 || random.uniform() < p)
+}
+
+/// A mark if marking is on and the packet can carry it, else a drop.
+#[inline]
+fn signal(ecn: bool, packet: &PacketView) -> Verdict {
+    if ecn && packet.ecn_capable {
+        Verdict::Mark
+    } else {
+        Verdict::Drop
+    }
+}
+
+/// The period of a timer of `frequency`.
+fn period(frequency: f64) -> Time {
+    Time(Time::from_seconds(1.0 / frequency).0.max(1))
 }
 
 #[cfg(test)]

@@ -1,0 +1,579 @@
+//! PIE: a PI controller of the queueing delay, RFC 8033.
+//!
+//! Every `interval` the drop probability moves by alpha (d - d_ref) + beta (d - d_old), where d is the queueing delay now and d_old at the last
+//! update, scaled down while the probability is small (section 4.2). A packet is dropped at random as it arrives; never while the burst allowance lasts,
+//! while the delay is below half the reference and the probability below 0.2, or while at most two mean packets wait (sections 4.1 and 4.4).
+//!
+//! The delay is the queue's length over the link's rate (section 4.3): on a link of known rate there is nothing to estimate. What the RFC calls optional
+//! is optional here: ECN with its threshold (5.1), activation (5.3), de-randomisation (5.4), the capped increase (5.5).
+
+use super::{
+    Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, happens,
+};
+use crate::fluid::{AqmInput, FluidAqm};
+use crate::registry::{About, Algorithm};
+use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
+
+parameters! {
+    /// Parameters of PIE.
+    pub struct PieParams {
+        /// Queueing delay that it steers to (QDELAY_REF).
+        target: time = 0.015, in Interval::above(0.0), "RFC 8033, section 4.2";
+        /// Time between two updates (T_UPDATE).
+        interval: time = 0.015, in Interval::above(0.0), "RFC 8033, section 4.2";
+        /// Weight of the delay's distance from the target, per second and update.
+        alpha: number = 0.125, in Interval::above(0.0), "RFC 8033, section 4.2";
+        /// Weight of the delay's change since the last update, per second.
+        beta: number = 1.25, in Interval::at_least(0.0), "RFC 8033, section 4.2";
+        /// For how long after a calm time nothing is dropped (MAX_BURST).
+        max_burst: time = 0.15, in Interval::at_least(0.0), "RFC 8033, section 4.4";
+        /// Whether drops are spaced out: none before the probabilities of the packets since the last add up to 0.85, one at the latest when they reach 8.5.
+        derandomize: flag = false, "RFC 8033, section 5.4 (optional)";
+        /// Whether the probability, once at 0.1, rises by 0.02 at most in an update.
+        cap_increase: flag = false, "RFC 8033, section 5.5 (optional)";
+        /// Part of the queue's capacity at which PIE becomes active; 0: always active.
+        activation: number = 0.0, in Interval::between(0.0, 1.0), "RFC 8033, section 5.3 (optional: one third)";
+        /// Size of an average packet, for the rule that spares short queues.
+        mean_packet: bytes = 1500.0, in Interval::above(0.0), "RFC 8033, section 4.1: MEAN_PKTSIZE";
+        /// Whether ECN-capable packets are marked instead of dropped.
+        ecn: flag = false, "RFC 8033, section 5.1";
+        /// From this probability on ECN-capable packets are dropped too (mark_ecnth).
+        mark_ceiling: number = 0.1, in Interval::between(0.0, 1.0), "RFC 8033, section 5.1";
+    }
+}
+
+impl Algorithm for PieParams {
+    const ABOUT: About = About {
+        kind: "pie",
+        title: "PIE",
+        summary: "Proportional Integral controller Enhanced: steers the queueing delay to a target, with gains that grow with the probability and an allowance for bursts.",
+        citation: "R. Pan, P. Natarajan, F. Baker and G. White, Proportional Integral Controller Enhanced (PIE), RFC 8033, 2017",
+        ecn: true,
+    };
+}
+
+/// Up to which drop probability a step is divided by what (RFC 8033, section 4.2); above them it is not.
+const TUNING: [(f64, f64); 6] = [
+    (1e-6, 2048.0),
+    (1e-5, 512.0),
+    (1e-4, 128.0),
+    (1e-3, 32.0),
+    (1e-2, 8.0),
+    (1e-1, 2.0),
+];
+
+/// What a step is divided by at probability `p`.
+fn divisor(p: f64) -> f64 {
+    TUNING
+        .iter()
+        .find(|(below, _)| p < *below)
+        .map_or(1.0, |(_, divisor)| *divisor)
+}
+
+impl AqmAlgorithm for PieParams {
+    type Manager = Pie;
+
+    fn build(&self, link: &LinkView) -> Pie {
+        let interval = interval(self);
+        Pie {
+            probability: 0.0,
+            delay: 0.0,
+            burst: Time::from_seconds(self.max_burst),
+            accumulated: 0.0,
+            active: self.activation <= 0.0,
+            threshold: threshold(self, link),
+            next: interval,
+            interval,
+            params: *self,
+            link: *link,
+        }
+    }
+}
+
+fn interval(params: &PieParams) -> Time {
+    Time(Time::from_seconds(params.interval).0.max(1))
+}
+
+/// Packets that must wait for PIE to become active. Without a limit there is no part of it: always.
+fn threshold(params: &PieParams, link: &LinkView) -> f64 {
+    if link.capacity_packets.is_finite() {
+        params.activation * link.capacity_packets
+    } else {
+        0.0
+    }
+}
+
+impl FluidAqm for PieParams {
+    type Over<S: Scalar> = PieParams<S>;
+
+    const APPROXIMATION: Option<&'static str> = Some(
+        "in continuous time, without burst allowance, the rule that spares small delays, the decay at an empty queue and the options of RFC 8033, section 5",
+    );
+
+    fn on_link(&self, _link: &LinkView) -> Self {
+        *self
+    }
+
+    /// The integral part of the sum of unscaled steps: the probability is a function of that sum, each decade of it with the slope of its scale.
+    fn state_names<S: Scalar>(_params: &PieParams<S>) -> &'static [&'static str] {
+        &["integral part of the unscaled probability"]
+    }
+
+    /// dI/dt = alpha / T (d - d_ref). It stands still where the probability is clipped and would be clipped further.
+    fn derivative<S: Scalar>(
+        params: &PieParams<S>,
+        input: &AqmInput<S>,
+        state: &[S],
+        rate: &mut [S],
+    ) {
+        let distance = input.queue / input.service - params.target;
+        let sum = unscaled(params, input, state).re();
+        let clipped = (sum <= 0.0 && distance.re() < 0.0) || (sum >= top() && distance.re() > 0.0);
+        rate[0] = if clipped {
+            S::from_f64(0.0)
+        } else {
+            params.alpha * distance / params.interval
+        };
+    }
+
+    fn pieces<S: Scalar>(_params: &PieParams<S>) -> &'static [&'static str] {
+        &[
+            "zero",
+            "up to 1e-6",
+            "1e-6 to 1e-5",
+            "1e-5 to 1e-4",
+            "1e-4 to 1e-3",
+            "1e-3 to 0.01",
+            "0.01 to 0.1",
+            "0.1 to one",
+            "one",
+        ]
+    }
+
+    fn piece<S: Scalar>(params: &PieParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
+        let sum = unscaled(params, input, state).re();
+        (0..8).filter(|piece| sum > corner(*piece).0).count()
+    }
+
+    fn probability<S: Scalar>(
+        params: &PieParams<S>,
+        input: &AqmInput<S>,
+        state: &[S],
+        piece: usize,
+    ) -> S {
+        match piece {
+            0 => S::from_f64(0.0),
+            8 => S::from_f64(1.0),
+            _ => {
+                let (from, p) = corner(piece - 1);
+                let slope = TUNING
+                    .get(piece - 1)
+                    .map_or(1.0, |(_, divisor)| 1.0 / divisor);
+                (unscaled(params, input, state) - from) * slope + p
+            }
+        }
+    }
+}
+
+/// The sum of unscaled steps, beta (d - d_ref) + I.
+fn unscaled<S: Scalar>(params: &PieParams<S>, input: &AqmInput<S>, state: &[S]) -> S {
+    params.beta * (input.queue / input.service - params.target) + state[0]
+}
+
+/// The corner where piece `piece` of the curve from sums of unscaled steps to probabilities ends: the sum, and the probability.
+fn corner(piece: usize) -> (f64, f64) {
+    let (mut sum, mut p) = (0.0, 0.0);
+    for (below, divisor) in TUNING.into_iter().chain([(1.0, 1.0)]).take(piece) {
+        sum += (below - p) * divisor;
+        p = below;
+    }
+    (sum, p)
+}
+
+/// The sum of unscaled steps at which the probability is one.
+fn top() -> f64 {
+    corner(7).0
+}
+
+/// PIE at work.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    probability: f64,
+    /// Queueing delay at the last update, s.
+    delay: f64,
+    /// What is left of the burst allowance.
+    burst: Time,
+    /// Sum of the probabilities of packets since the last drop.
+    accumulated: f64,
+    active: bool,
+    /// Packets that must wait for it to become active.
+    threshold: f64,
+    next: Time,
+    interval: Time,
+    params: PieParams,
+    link: LinkView,
+}
+
+impl Pie {
+    /// Whether the packet is to be dropped or marked (RFC 8033, sections 4.1 and 5.4).
+    fn early(&mut self, queue: &QueueView, random: &mut Stream) -> bool {
+        let calm = self.delay < 0.5 * self.params.target && self.probability < 0.2;
+        if calm || queue.bytes as f64 <= 2.0 * self.params.mean_packet {
+            return false;
+        }
+        if self.params.derandomize {
+            if self.probability <= 0.0 {
+                self.accumulated = 0.0;
+            }
+            self.accumulated += self.probability;
+            if self.accumulated < 0.85 {
+                return false;
+            }
+            if self.accumulated >= 8.5 {
+                self.accumulated = 0.0;
+                return true;
+            }
+        }
+        let dropped = happens(self.probability, random);
+        if dropped {
+            self.accumulated = 0.0;
+        }
+        dropped
+    }
+
+    fn calm(&self) -> bool {
+        self.probability <= 0.0 && self.delay < 0.5 * self.params.target
+    }
+}
+
+impl Aqm for Pie {
+    #[inline]
+    fn enqueue(
+        &mut self,
+        _now: Time,
+        packet: &PacketView,
+        queue: &QueueView,
+        random: &mut Stream,
+    ) -> Verdict {
+        if !self.active && f64::from(queue.packets) >= self.threshold {
+            self.active = true;
+            self.probability = 0.0;
+            self.delay = 0.0;
+            self.accumulated = 0.0;
+            self.burst = Time::from_seconds(self.params.max_burst);
+        } else if self.calm() {
+            self.burst = Time::from_seconds(self.params.max_burst);
+        }
+        if queue.full {
+            self.accumulated = 0.0;
+            Verdict::Drop
+        } else if !self.active || self.burst > Time::ZERO || !self.early(queue, random) {
+            Verdict::Accept
+        } else if self.params.ecn
+            && packet.ecn_capable
+            && self.probability < self.params.mark_ceiling
+        {
+            Verdict::Mark
+        } else {
+            Verdict::Drop
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        Some(self.next)
+    }
+
+    fn on_timer(&mut self, now: Time, queue: &QueueView, _random: &mut Stream) {
+        self.next = now + self.interval;
+        if !self.active {
+            return;
+        }
+        let params = &self.params;
+        let delay = 8.0 * queue.bytes as f64 / queue.rate;
+        let mut step = (params.alpha * (delay - params.target)
+            + params.beta * (delay - self.delay))
+            / divisor(self.probability);
+        if params.cap_increase && self.probability >= 0.1 {
+            step = step.min(0.02);
+        }
+        let mut p = self.probability + step;
+        if delay <= 0.0 && self.delay <= 0.0 {
+            p *= 0.98; // the congestion is over
+        }
+        self.probability = p.clamp(0.0, 1.0);
+        let was_calm = self.delay < 0.5 * params.target;
+        self.delay = delay;
+        self.burst = self.burst.since(self.interval);
+        if was_calm && self.calm() && f64::from(queue.packets) < self.threshold {
+            self.active = false;
+        }
+    }
+
+    fn set_parameter(&mut self, name: &str, value: f64) -> Result<(), ValueError> {
+        self.params = changed(&self.params, name, value)?;
+        self.interval = interval(&self.params);
+        self.threshold = threshold(&self.params, &self.link);
+        Ok(())
+    }
+
+    fn observe(&self) -> Observation {
+        Observation {
+            probability: Some(self.probability),
+            ..Observation::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Parameters as _;
+    use crate::aqm::test::{packet, queue, random};
+
+    /// 12 Mbit/s: a packet of 1500 B a millisecond.
+    const LINK: LinkView = LinkView {
+        rate: 12e6,
+        delay: 0.005,
+        capacity_packets: 300.0,
+    };
+
+    fn params() -> PieParams {
+        PieParams::from_values(&[]).unwrap()
+    }
+
+    fn waiting(packets: u32) -> QueueView {
+        QueueView {
+            rate: LINK.rate,
+            ..queue(packets)
+        }
+    }
+
+    /// Runs the timer over a sequence of queues.
+    fn run(aqm: &mut Pie, queues: impl IntoIterator<Item = u32>) {
+        for packets in queues {
+            aqm.on_timer(aqm.next_timer().unwrap(), &waiting(packets), &mut random());
+        }
+    }
+
+    /// What becomes of 100,000 packets, marked if `capable`.
+    fn verdicts(aqm: &mut Pie, packets: u32, capable: bool) -> (f64, f64) {
+        let mut random = random();
+        let (mut marks, mut drops) = (0.0, 0.0);
+        let arriving = PacketView {
+            ecn_capable: capable,
+            ..packet()
+        };
+        for _ in 0..100_000 {
+            match aqm.enqueue(Time::ZERO, &arriving, &waiting(packets), &mut random) {
+                Verdict::Mark => marks += 1e-5,
+                Verdict::Drop => drops += 1e-5,
+                Verdict::Accept => {}
+            }
+        }
+        (marks, drops)
+    }
+
+    #[test]
+    fn updates_by_hand() {
+        // n packets are n ms; each step is 0.125 (d - 15 ms) + 1.25 (d - d_old) over the scale of the probability before it
+        let mut aqm = params().build(&LINK);
+        let mut expected = 0.0;
+        for (packets, step, scale) in [
+            (30, 0.125 * 0.015 + 1.25 * 0.030, 2048.0), // 1.92e-5
+            (40, 0.125 * 0.025 + 1.25 * 0.010, 128.0),  // 1.41e-4
+            (60, 0.125 * 0.045 + 1.25 * 0.020, 32.0),   // 1.10e-3
+            (90, 0.125 * 0.075 + 1.25 * 0.030, 8.0),    // 6.96e-3
+            (150, 0.125 * 0.135 + 1.25 * 0.060, 8.0),   // 0.0184
+            (250, 0.125 * 0.235 + 1.25 * 0.100, 2.0),   // 0.0956
+            (250, 0.125 * 0.235, 2.0),                  // 0.1103
+            (290, 0.125 * 0.275 + 1.25 * 0.040, 1.0),   // 0.1947
+            (10, 0.125 * -0.005 + 1.25 * -0.280, 1.0),  // below zero
+        ] {
+            run(&mut aqm, [packets]);
+            expected = f64::max(0.0, expected + step / scale);
+            assert!((aqm.probability - expected).abs() < 1e-15, "{packets}");
+        }
+        assert_eq!(aqm.probability, 0.0);
+    }
+
+    #[test]
+    fn every_scale_of_the_table() {
+        for (p, scale) in [
+            (0.0, 2048.0),
+            (9e-7, 2048.0),
+            (1e-6, 512.0),
+            (1e-5, 128.0),
+            (1e-4, 32.0),
+            (1e-3, 8.0),
+            (1e-2, 2.0),
+            (0.0999, 2.0),
+            (0.1, 1.0),
+            (1.0, 1.0),
+        ] {
+            assert_eq!(divisor(p), scale, "{p}");
+        }
+    }
+
+    #[test]
+    fn the_burst_allowance_lasts_ten_updates_and_comes_back_when_it_is_calm() {
+        let mut aqm = PieParams {
+            alpha: 100.0, // certain drops, at once
+            ..params()
+        }
+        .build(&LINK);
+        for left in (0..10).rev() {
+            assert_eq!(verdicts(&mut aqm, 100, false), (0.0, 0.0), "{left}");
+            run(&mut aqm, [100]);
+        }
+        assert!((verdicts(&mut aqm, 100, false).1 - aqm.probability).abs() < 0.005);
+        assert!(aqm.probability > 0.05);
+        run(&mut aqm, [0, 0]);
+        aqm.probability = 0.0;
+        aqm.enqueue(Time::ZERO, &packet(), &waiting(0), &mut random());
+        assert_eq!(aqm.burst, Time::from_seconds(0.15));
+    }
+
+    #[test]
+    fn small_delays_and_short_queues_are_spared() {
+        let mut aqm = params().build(&LINK);
+        aqm.burst = Time::ZERO;
+        (aqm.probability, aqm.delay) = (0.19, 0.007);
+        assert_eq!(verdicts(&mut aqm, 50, false).1, 0.0);
+        aqm.probability = 0.2; // five standard errors are 0.0063
+        assert!((verdicts(&mut aqm, 50, false).1 - 0.2).abs() < 0.0063);
+        (aqm.probability, aqm.delay) = (0.19, 0.0075);
+        assert!((verdicts(&mut aqm, 50, false).1 - 0.19).abs() < 0.0063);
+        assert_eq!(verdicts(&mut aqm, 2, false).1, 0.0);
+        assert!(verdicts(&mut aqm, 3, false).1 > 0.18);
+    }
+
+    #[test]
+    fn marks_below_a_tenth_and_drops_above() {
+        let mut aqm = PieParams {
+            ecn: true,
+            ..params()
+        }
+        .build(&LINK);
+        (aqm.burst, aqm.delay) = (Time::ZERO, 0.02);
+        for (p, marks, drops) in [(0.09, 0.09, 0.0), (0.1, 0.0, 0.1), (0.3, 0.0, 0.3)] {
+            aqm.probability = p;
+            let seen = verdicts(&mut aqm, 50, true);
+            assert!(
+                (seen.0 - marks).abs() < 0.0075 && (seen.1 - drops).abs() < 0.0075,
+                "{seen:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn spaced_drops_wait_for_their_probabilities_to_add_up() {
+        let mut aqm = PieParams {
+            derandomize: true,
+            ..params()
+        }
+        .build(&LINK);
+        (aqm.burst, aqm.delay, aqm.probability) = (Time::ZERO, 0.02, 0.05);
+        let (mut random, mut gap, mut least) = (random(), 0, u32::MAX);
+        let (mut total, mut drops) = (0, 0);
+        for _ in 0..200_000 {
+            gap += 1;
+            if aqm.enqueue(Time::ZERO, &packet(), &waiting(50), &mut random) == Verdict::Drop {
+                (total, drops, least, gap) = (total + gap, drops + 1, least.min(gap), 0);
+            }
+        }
+        assert!((17..=18).contains(&least), "{least}"); // 17 x 0.05 = 0.85, up to rounding
+        let mean = f64::from(total) / f64::from(drops);
+        assert!(
+            (mean - (f64::from(least) - 1.0 + 20.0)).abs() < 1.2,
+            "{mean}"
+        ); // five standard errors
+    }
+
+    #[test]
+    fn the_increase_is_capped_if_asked() {
+        let mut aqm = PieParams {
+            cap_increase: true,
+            ..params()
+        }
+        .build(&LINK);
+        aqm.probability = 0.1;
+        run(&mut aqm, [250]);
+        assert!((aqm.probability - 0.12).abs() < 1e-15);
+    }
+
+    #[test]
+    fn the_probability_decays_when_the_queue_is_empty() {
+        let mut aqm = params().build(&LINK);
+        aqm.probability = 0.5;
+        run(&mut aqm, [0]);
+        // the delay was zero before, too
+        assert!((aqm.probability - 0.98 * (0.5 - 0.125 * 0.015)).abs() < 1e-15);
+    }
+
+    #[test]
+    fn it_sleeps_until_a_third_of_the_queue_is_used_if_asked() {
+        let mut aqm = PieParams {
+            activation: 1.0 / 3.0,
+            ..params()
+        }
+        .build(&LINK);
+        aqm.enqueue(Time::ZERO, &packet(), &waiting(99), &mut random());
+        run(&mut aqm, [99; 20]);
+        assert_eq!(aqm.probability, 0.0);
+        aqm.enqueue(Time::ZERO, &packet(), &waiting(100), &mut random());
+        run(&mut aqm, [100; 20]);
+        assert!(aqm.probability > 0.0 && aqm.active);
+        run(&mut aqm, [0; 1000]);
+        assert!(!aqm.active);
+    }
+
+    #[test]
+    fn fluid_law_has_the_gains_of_the_algorithm() {
+        // both answer to a delay that grows steadily by a microsecond an update, through all scales
+        let params = PieParams {
+            interval: 1e-4,
+            ..params()
+        };
+        let (mut aqm, steps) = (params.build(&LINK), 60_000);
+        let law = params.on_link(&LINK);
+        let mut integral = 0.0;
+        for n in 0..steps {
+            let delay = 0.015 + 1e-6 * f64::from(n + 1);
+            let bytes = (delay * LINK.rate / 8.0).round() as u64;
+            let view = QueueView {
+                bytes,
+                ..waiting(1)
+            };
+            if n == 0 {
+                aqm.delay = 0.015;
+            }
+            aqm.on_timer(aqm.next_timer().unwrap(), &view, &mut random());
+            let mut rate = [0.0];
+            let input = AqmInput::new(delay * 1000.0, 0.0, 1000.0);
+            PieParams::derivative(&law, &input, &[integral], &mut rate);
+            integral += rate[0] * 1e-4;
+            if n % 100 == 99 {
+                let piece = PieParams::piece(&law, &input, &[integral]);
+                let p = PieParams::probability(&law, &input, &[integral], piece);
+                assert!(
+                    p >= 1.0 || (p - aqm.probability).abs() < 0.01 * p + 1e-6,
+                    "{n} {p} {}",
+                    aqm.probability
+                );
+            }
+        }
+        assert_eq!(aqm.probability, 1.0);
+    }
+
+    #[test]
+    fn pieces_meet() {
+        let law = params().on_link(&LINK);
+        let input = AqmInput::new(15.0, 0.0, 1000.0); // at the target
+        for piece in 0..8 {
+            let at = [corner(piece).0];
+            let p = |piece| PieParams::probability(&law, &input, &at, piece);
+            assert!((p(piece) - p(piece + 1)).abs() < 1e-15, "{piece}");
+        }
+        assert!((top() - 1.198_976).abs() < 1e-12);
+    }
+}

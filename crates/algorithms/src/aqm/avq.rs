@@ -16,7 +16,7 @@ use super::{
 };
 use crate::fluid::{AqmInput, FluidAqm, QueueModel};
 use crate::registry::{About, Algorithm};
-use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, parameters};
+use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {
     /// Parameters of AVQ.
@@ -208,6 +208,7 @@ impl Aqm for Avq {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::NumberOr;
     use crate::Parameters as _;
     use crate::aqm::test::{LINK, packet, queue, random};
 

@@ -31,6 +31,15 @@ parameters! {
     }
 }
 
+/// The parameters of RFC 3649, section 5: the defaults.
+pub(super) const RFC_3649: HighspeedParams = HighspeedParams {
+    low_window: 38.0,
+    high_window: 83000.0,
+    high_decrease: 0.1,
+    response_scale: 0.078,
+    response_exponent: 1.2,
+};
+
 impl<S: Scalar> HighspeedParams<S> {
     /// a(w) and b(w) by their formulas: packets a round trip, and the fraction that a loss takes, 0.5 at most (smaller windows) and 0.01 at least
     /// (windows far above `high_window`, where the line would end below zero).
@@ -244,6 +253,11 @@ mod tests {
         let a = 0.156 * w * w * b / ((2.0 - b) * w.powf(1.2));
         assert!((HighspeedParams::increase(&params(), w, &PATH) / (a / w) - 1.0).abs() < 1e-14);
         assert!((HighspeedParams::decrease(&params(), w) / (b * w) - 1.0).abs() < 1e-14);
+    }
+
+    #[test]
+    fn the_defaults_are_the_rfcs() {
+        assert_eq!(params(), RFC_3649);
     }
 
     #[test]

@@ -6,8 +6,10 @@ mod africa;
 mod aimd;
 mod compound;
 mod cubic;
+mod cx;
 mod highspeed;
 mod illinois;
+mod pert;
 mod reno;
 mod scalable;
 
@@ -15,8 +17,10 @@ pub use africa::{Africa, AfricaParams};
 pub use aimd::{Aimd, AimdParams};
 pub use compound::{Compound, CompoundParams};
 pub use cubic::{Cubic, CubicParams};
+pub use cx::{Cx, CxBase, CxParams};
 pub use highspeed::{Highspeed, HighspeedParams};
 pub use illinois::{Illinois, IllinoisParams};
+pub use pert::{Pert, PertParams};
 pub use reno::RenoParams;
 pub use scalable::{Scalable, ScalableParams};
 
@@ -36,6 +40,8 @@ macro_rules! every_congestion_control {
                     Scalable(ScalableParams),
                 }
                 packets only {
+                    Cx(CxParams),
+                    Pert(PertParams),
                 }
             }
         }
@@ -97,6 +103,20 @@ impl SegmentCount {
     pub(crate) fn clear(&mut self) {
         self.0 = 0.0;
     }
+}
+
+/// Whether one of `packets` packets is hit, each with probability `p` of its own.
+#[inline]
+pub(crate) fn chance(p: f64, packets: u32, random: &mut Stream) -> bool {
+    if p <= 0.0 {
+        return false; // nothing is drawn where nothing can happen
+    }
+    let any = if packets == 1 {
+        p
+    } else {
+        1.0 - libm::pow(1.0 - p, f64::from(packets))
+    };
+    random.uniform() < any
 }
 
 /// What an arriving acknowledgement tells a sender. Given only while the window may grow or must be judged:

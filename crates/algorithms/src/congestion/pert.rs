@@ -1,0 +1,195 @@
+//! PERT: a Reno that backs off at random by its smoothed queueing delay, as a RED queue would make it.
+//!
+//! On each ACK the RTT is smoothed with a weight of 0.01 (srtt_0.99) and its excess over the smallest RTT taken as the queueing delay. The window falls by
+//! `early_decrease` with a probability that is RED's gentle curve over the delay: zero up to `min_threshold`, `p_max` at `max_threshold`, one at twice that; not more than
+//! once a round trip. Losses and marks halve it.
+
+use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window, chance};
+use crate::params::Fault;
+use crate::registry::{About, Algorithm};
+use crate::{Interval, Stream, Time, ValueError, parameters};
+
+parameters! {
+    /// Parameters of PERT.
+    pub struct PertParams {
+        /// Queueing delay up to which no early response happens.
+        min_threshold: time = 0.005, in Interval::at_least(0.0), "Bhandarkar et al. 2007, section 3.3";
+        /// Queueing delay of probability `p_max`; at twice it the probability is one.
+        max_threshold: time = 0.01, in Interval::above(0.0), "Bhandarkar et al. 2007, section 3.3";
+        /// Probability of an early response at `max_threshold`, for a packet.
+        p_max: number = 0.05, in Interval::between(0.0, 1.0), "Bhandarkar et al. 2007, section 3.3";
+        /// Decrease fraction of an early response: the window falls to (1 - early_decrease) w.
+        early_decrease: number = 0.35, in Interval::inside(0.0, 1.0), "Bhandarkar et al. 2007, section 3.2";
+        /// Weight of a sample in the smoothed RTT.
+        weight: number = 0.01, in Interval::above_to(0.0, 1.0), "Bhandarkar et al. 2007, section 2";
+    }
+}
+
+impl PertParams {
+    /// Probability of an early response at a queueing delay, s; zero where it is not known.
+    fn probability(&self, delay: f64) -> f64 {
+        let Self {
+            min_threshold,
+            max_threshold,
+            p_max,
+            ..
+        } = *self;
+        if delay.is_nan() || delay <= min_threshold {
+            0.0
+        } else if delay <= max_threshold {
+            p_max * (delay - min_threshold) / (max_threshold - min_threshold)
+        } else {
+            (p_max + (1.0 - p_max) * (delay - max_threshold) / max_threshold).min(1.0)
+        }
+    }
+}
+
+impl Algorithm for PertParams {
+    const ABOUT: About = About {
+        kind: "pert",
+        title: "PERT",
+        summary: "Emulates RED at the sender: Reno with random early decreases by a probability that rises with the smoothed queueing delay.",
+        citation: "S. Bhandarkar, A. L. N. Reddy, Y. Zhang and D. Loguinov, Emulating AQM from end hosts, SIGCOMM 2007",
+        ecn: true,
+    };
+
+    fn check(&self) -> Result<(), ValueError> {
+        if self.max_threshold > self.min_threshold {
+            return Ok(());
+        }
+        Err(ValueError {
+            name: "max_threshold".to_owned(),
+            fault: Fault::OutOfRange,
+            found: self.max_threshold.to_string(),
+            allowed: format!("above min_threshold, which is {}", self.min_threshold),
+        })
+    }
+}
+
+impl CongestionAlgorithm for PertParams {
+    type Controller = Pert;
+
+    fn build(&self, _flow: u32) -> Pert {
+        Pert {
+            average: f64::NAN,
+            last: None,
+            params: *self,
+        }
+    }
+}
+
+/// PERT at work.
+#[derive(Clone, Copy, Debug)]
+pub struct Pert {
+    /// srtt_0.99, s; NaN before the first sample.
+    average: f64,
+    /// The last early response.
+    last: Option<Time>,
+    params: PertParams,
+}
+
+impl CongestionControl for Pert {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, window: &mut Window, random: &mut Stream) {
+        if self.average.is_nan() {
+            self.average = ack.rtt;
+        } else if !ack.rtt.is_nan() {
+            self.average += self.params.weight * (ack.rtt - self.average);
+        }
+        let p = self.params.probability(self.average - ack.min_rtt);
+        let due = self
+            .last
+            .is_none_or(|last| ack.now.since(last).seconds() >= ack.srtt);
+        if due && chance(p, ack.acked, random) {
+            self.last = Some(ack.now);
+            window.ssthresh = (window.cwnd * (1.0 - self.params.early_decrease)).max(MIN_SSTHRESH);
+            window.cwnd = window.ssthresh.min(window.cwnd);
+        } else if ack.cwnd_limited {
+            let acked = window.slow_start(f64::from(ack.acked));
+            window.cwnd += acked / window.cwnd;
+        }
+    }
+
+    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        window.ssthresh = (0.5 * reduction.window_used).max(MIN_SSTHRESH);
+        window.cwnd = window.ssthresh;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Parameters as _;
+    use crate::congestion::test::{ack, loss, random};
+
+    fn params() -> PertParams {
+        PertParams::from_values(&[]).unwrap()
+    }
+
+    #[test]
+    fn the_curve_is_gentle_reds() {
+        let p = |ms: f64| params().probability(1e-3 * ms);
+        assert_eq!(
+            (p(f64::NAN), p(5.0), p(20.0), p(50.0)),
+            (0.0, 0.0, 1.0, 1.0)
+        );
+        assert!((p(7.5) - 0.025).abs() < 1e-15 && (p(10.0) - 0.05).abs() < 1e-15);
+        assert!((p(15.0) - 0.525).abs() < 1e-12);
+    }
+
+    /// ACKs every 10 ms of RTT 0.1 + `delay`; the instants at which the window fell.
+    fn falls(delay: f64, acks: u32) -> Vec<u32> {
+        let mut control = params().build(0);
+        let mut draws = random();
+        let sample = |n: u32, rtt: f64| Ack {
+            now: Time::from_seconds(0.01 * f64::from(n)),
+            rtt,
+            min_rtt: 0.1,
+            srtt: rtt,
+            ..ack(1)
+        };
+        control.average = 0.1 + delay;
+        (0..acks)
+            .filter(|n| {
+                let mut window = Window {
+                    cwnd: 100.0,
+                    ssthresh: 2.0,
+                };
+                control.on_ack(&sample(*n, 0.1 + delay), &mut window, &mut draws);
+                assert!([65.0, 100.01].contains(&window.cwnd), "{}", window.cwnd);
+                window.cwnd == 65.0
+            })
+            .collect()
+    }
+
+    #[test]
+    fn early_responses_take_35_per_cent_once_a_round_trip() {
+        assert!(falls(0.004, 1000).is_empty());
+        // certain at 25 ms: every 13th ACK of 10 ms, the first after a round trip of 125 ms
+        assert_eq!(falls(0.025, 48), [0, 13, 26, 39]);
+        // p = 0.05 at 10 ms: 11 ACKs of a round trip, then 20 on average; 100,000 / 30 = 3333
+        let count = falls(0.01, 100_000).len();
+        assert!((3150..3520).contains(&count), "{count}");
+    }
+
+    #[test]
+    fn the_smoothed_rtt_forgets_a_hundredth_a_sample() {
+        let mut control = params().build(0);
+        let mut window = Window {
+            cwnd: 100.0,
+            ssthresh: 2.0,
+        };
+        for rtt in [0.1, f64::NAN, 0.2] {
+            let sample = Ack {
+                rtt,
+                min_rtt: 0.1,
+                srtt: 0.1,
+                ..ack(1)
+            };
+            control.on_ack(&sample, &mut window, &mut random());
+        }
+        assert!((control.average - 0.101).abs() < 1e-15);
+        control.on_congestion(&loss(100.0), &mut window);
+        assert_eq!((window.cwnd, window.ssthresh), (50.0, 50.0));
+    }
+}

@@ -37,8 +37,8 @@ rust-tools:
 lint: setup rust-tools ## formatting, lints and types of Rust and Python
 	cargo fmt --all --check
 	cargo clippy --release --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff check python tests
-	$(BIN)/ruff format --check python tests
+	$(BIN)/ruff check python tests papers
+	$(BIN)/ruff format --check python tests papers
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest ackclock._core
 
@@ -49,9 +49,8 @@ test: lint ## everything: lints, types, Rust tests, Python tests
 bench: ## benchmarks of the crates that have them
 	cargo bench --workspace
 
-papers: setup ## reproduce the published results
-	@if ls papers/*/reproduce.py >/dev/null 2>&1; then for p in papers/*/reproduce.py; do $(BIN)/python $$p || exit 1; done; \
-	else echo "no paper is reproduced yet: papers/ is empty"; fi
+papers: setup ## reproduce the published results: pages in out/papers, verdicts and figures in papers/ (resumes where it stopped)
+	$(BIN)/ackclock paper all --write
 
 agreement: setup ## compare the packet engine with ns-2 and Linux, ten seeds each, and write validation/agreement/README.md
 	$(BIN)/python validation/agreement/compare.py --write

@@ -23,6 +23,7 @@ from .simulate import FlowTraces, Progress, list_algorithms, replicate, run, sch
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .paper import Outcome, Paper
     from .result import Replications, Result
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -41,6 +42,7 @@ examples:
   ackclock meanfield many.toml --report out.html             the windows of many flows as a distribution
   ackclock check home.toml                                   the scenario with every default
   ackclock list red                                          the parameters of RED
+  ackclock paper compound-red fig-6                          regenerate a published figure and judge its claims
 
 exit codes: 0 done, 1 the run failed, 2 the input is wrong, 130 interrupted
 """
@@ -175,6 +177,20 @@ def _parser() -> argparse.ArgumentParser:
     listing = add("list", _list, "list the algorithms, or one with its parameters")
     listing.add_argument("name", metavar="NAME", nargs="?", help="an algorithm")
     listing.add_argument("--json", action="store_true", help="print JSON")
+
+    published = add("paper", _paper, "regenerate published results: list them, make one figure, a paper or all")
+    published.add_argument("key", metavar="KEY", nargs="?", help="a paper, or all (default: list the papers)")
+    published.add_argument("ids", metavar="ID", nargs="*", help="figures or tables (default: all of the paper)")
+    published.add_argument("--quick", action="store_true", help="shorter runs and fewer points; verdicts may differ")
+    published.add_argument(
+        "--out", metavar="DIR", type=Path, default=Path("out/papers"), help="where to write (default: out/papers)"
+    )
+    published.add_argument("--papers", metavar="DIR", type=Path, help="the papers (default: papers/ of the checkout)")
+    published.add_argument("--threads", metavar="N", type=_count(1), help="runs at a time (default: one a processor)")
+    published.add_argument(
+        "--write", action="store_true", help="also put verdicts and figures into the papers' README files"
+    )
+    published.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
     add("schema", _schema, "print the JSON Schema of scenario files, for editors")
     return parser
@@ -555,6 +571,85 @@ def _quantity(parameter: dict[str, Any]) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g} {parameter['unit']}".rstrip() if isinstance(value, int | float) else str(value)
+
+
+def _paper(options: argparse.Namespace) -> None:
+    from . import paper as papers
+
+    try:
+        folder = papers.papers_folder(options.papers)
+        names = papers.keys(folder) if options.key in (None, "all") else [options.key]
+        found = [papers.paper(folder, name) for name in names]
+        chosen = [found[0].find(name) for name in options.ids] if options.ids and options.key != "all" else None
+    except papers.PaperError as error:
+        raise _WrongInputError(f"ackclock paper: {error}") from None
+    if options.ids and chosen is None:
+        raise _WrongInputError("ackclock paper all: takes no ID")
+    if options.write and (options.quick or chosen):
+        raise _WrongInputError("ackclock paper --write: needs a full run, without --quick and ID")
+    if options.key is None:
+        _print_papers(options, found)
+        return
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _WrongInputError(f"{options.out}: cannot be written: {error.strerror}") from None
+    tree: dict[str, Any] = {}
+    for one in found:
+        with _line() as show:
+            outcomes = papers.reproduce(
+                one,
+                chosen,
+                out=options.out,
+                quick=options.quick,
+                workers=options.threads or os.cpu_count() or 1,
+                progress=show,
+            )
+        if options.write:
+            papers.write_readme(one, outcomes)
+        if options.json:
+            tree[one.key] = {outcome.id: outcome.json() for outcome in outcomes}
+        else:
+            _print_outcomes(options, one, outcomes)
+    if options.json:
+        _print_json(tree)
+
+
+def _print_papers(options: argparse.Namespace, found: Sequence[Paper]) -> None:
+    if options.json:
+        _print_json(
+            {
+                one.key: {
+                    "title": one.title,
+                    "citation": one.citation,
+                    "items": {item.id: {"title": item.title, "source": item.source} for item in one.items.values()},
+                }
+                for one in found
+            }
+        )
+        return
+    for one in found:
+        print(f"{one.key}: {one.title}\n  {one.citation}\n")
+        width = max(map(len, one.items), default=0)
+        for item in one.items.values():
+            print(f"  {item.id.ljust(width)}  {item.title}")
+        print()
+
+
+def _print_outcomes(options: argparse.Namespace, one: Paper, outcomes: Sequence[Outcome]) -> None:
+    from . import paper as papers
+
+    for outcome in outcomes:
+        print(f"{one.key} {outcome.id}: {outcome.title} ({outcome.source})")
+        for claim in outcome.claims:
+            print(f"  {claim.verdict}: {claim.text}")
+            shown = [f"{name} {value}" for name, value in (("printed", claim.printed), ("ours", claim.ours)) if value]
+            print(f"    {'; '.join(shown)}")
+        for note in outcome.notes:
+            print(f"  note: {note}")
+        print()
+    print(f"{one.key}: {papers.summary(outcomes)}")
+    print(f"written: {papers.page_path(one, outcomes, options.out)}\n")
 
 
 def _schema(_options: argparse.Namespace) -> None:

@@ -60,6 +60,7 @@ def whole_directory(path: str | os.PathLike[str], marker: str) -> Iterator[Path]
     if final.exists() and not (final / marker).is_file():
         raise FileExistsError(17, f"exists and holds no {marker}", str(final))
     beside = final.with_name(f".{final.name}.{os.getpid()}.part")
+    shutil.rmtree(beside, ignore_errors=True)  # of a killed process that had our number
     beside.mkdir()
     try:
         yield beside

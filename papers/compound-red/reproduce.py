@@ -1,0 +1,596 @@
+"""
+Manjunath and Raina: Compound TCP with RED, and the threshold policy.
+
+The scenario files here are the packet set-ups; an item changes round trip, thresholds and averaging as its figure says.
+A round trip of the paper has a quarter on the bottleneck, or an eighth on each of the parking lot's links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ackclock import Result, Scenario, analysis
+from ackclock.paper import Lab, Paper
+from ackclock.plot import style
+
+paper = Paper(
+    "Compound TCP with Random Early Detection (RED): stability, bifurcation and performance analyses",
+    "S. Manjunath and G. Raina, Indian Institute of Technology Madras; extends their paper at the 27th Chinese Control "
+    "and Decision Conference, 2015.",
+)
+
+ROUND_TRIPS = (10, 25, 40, 55, 70, 85, 100, 120, 140, 160, 180, 200)
+"""Of the sweeps, ms."""
+FEW = (10, 100, 200)
+"""In quick mode."""
+SEEDS = 5
+"""Of figures over time."""
+SWEEP_SEEDS = 3
+"""Of sweeps over the round trip."""
+QUICK = {"scenario.duration": "120 s", "scenario.measure": "95 s .. 120 s"}
+POLICIES = {"RED": "red", "threshold": "threshold"}
+LOOKS = {"RED": style.SERIES[1], "threshold": style.SERIES[0]}
+
+
+def at(lab: Lab, name: str, rtt: float | Sequence[float], **keys: Any) -> Scenario:
+    """Return a scenario file at a round trip in ms, or at several that the flows take in turn."""
+    mean = float(np.mean(rtt))
+    share = 8 if name.startswith("parking-lot") else 4
+    changes: dict[str, Any] = {
+        "flows.rtt": f"{rtt:g} ms" if isinstance(rtt, int | float) else [f"{one:g} ms" for one in rtt],
+        "link.delay": f"{mean / share:g} ms",
+        **(QUICK if lab.quick else {}),
+        **{key.replace("__", "."): value for key, value in keys.items()},
+    }
+    return lab.scenario(name).with_(changes)
+
+
+def inside(result: Result, name: str, entity: str = "bottleneck") -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return times and values of a link's trace in the measurement window."""
+    trace = result.traces[name].sel(link=entity, time=slice(*result.window))
+    return trace["time"].to_numpy(), trace.to_numpy().astype(float)
+
+
+def windows(result: Result) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return times and the traced windows, a row a flow, in the measurement window."""
+    trace = result.traces["flow_cwnd"].sel(time=slice(*result.window))
+    return trace["time"].to_numpy(), trace.to_numpy().astype(float)
+
+
+def least(result: Result, link: str = "bottleneck") -> float:
+    """Return the utilisation of the worst second."""
+    return float(np.min(result.utilization_1s[link]))
+
+
+def spread(values: Sequence[float] | NDArray[np.float64], form: str = "{:.3g}") -> str:
+    """Return a mean over seeds, and their range."""
+    mean, low, high = (form.format(x) for x in (np.mean(values), np.min(values), np.max(values)))
+    return mean if len(values) == 1 else f"{mean} ({low} to {high} over {len(values)} seeds)"
+
+
+# figures 6 and 7: round trips
+
+
+def traces_figure(lab: Lab, runs: Mapping[str, Result]) -> None:
+    """Draw queue, average queue, mean window and utilisation over the last 25 s, a column a setting."""
+    caption = (
+        "Queue (pale) and RED's average (dark), mean window of 15 flows, utilisation in each second; one of the seeds. "
+        "Grey lines: the thresholds."
+    )
+    rows = 3
+    with lab.figure("traces", caption, rows, len(runs), size=(9, 6), sharex="col") as axes:
+        for column, (title, result) in enumerate(runs.items()):
+            time, queue = inside(result, "link_queue_packets")
+            _, average = inside(result, "link_average_packets")
+            top, middle, bottom = axes[:, column]
+            top.plot(time, queue, color=style.SKY, linewidth=0.8)
+            top.plot(time, average, color=style.NAVY, linewidth=1.1)
+            for threshold in (50, 100):
+                top.axhline(threshold, color=style.GREY, linewidth=0.7, linestyle=style.DOTTED)
+            top.set(title=title)
+            top.set_ylim(bottom=0)
+            moments, cwnd = windows(result)
+            middle.plot(moments, cwnd.mean(axis=0), color=style.BLUE, linewidth=0.9)
+            middle.set_ylim(bottom=0)
+            used = result.utilization_1s["bottleneck"]
+            bottom.step(result.window[0] + np.arange(len(used)), 100 * used, where="post", color=style.BLUE)
+            bottom.set(ylim=(0, 104), xlim=result.window, xlabel="time (s)")
+        for ax, text in zip(axes[:, 0], ("queue (packets)", "window (packets)", "utilisation (%)"), strict=True):
+            ax.set_ylabel(text)
+
+
+def round_trips(lab: Lab, settings: Mapping[str, float | Sequence[float]]) -> None:
+    """Compare a short and a long round trip, as figures 6 and 7 do."""
+    (short, _), (long, _) = settings.items()
+    seeds = lab.pick(SEEDS, 1)
+    found = lab.run(
+        {name: at(lab, "dumbbell-red", rtt) for name, rtt in settings.items()},
+        seeds=seeds,
+        trace_links=True,
+        trace_flows=15,
+    )
+    traces_figure(lab, {name: runs[0] for name, runs in found.items()})
+    average = [inside(run, "link_average_packets")[1].mean() for run in found[short]]
+    lab.claim(
+        f"{short}: mean of RED's average lies in [50, 100]",
+        50 <= np.mean(average) <= 100,
+        ours=f"{spread(average)} packets",
+        printed="between the thresholds",
+        robust=True,
+    )
+    used = [float(run.links.loc["bottleneck", "utilization"]) for run in found[short]]
+    lab.claim(
+        f"{short}: utilisation is 99.5 % or more",
+        np.mean(used) >= 0.995,
+        ours=spread(used, "{:.2%}"),
+        printed="100 %",
+        robust=True,
+    )
+    together = {name: [analysis.window_correlation(windows(run)[1]) for run in runs] for name, runs in found.items()}
+    lab.claim(
+        f"{short}: mean pairwise correlation of windows is below 0.2",
+        np.mean(together[short]) < 0.2,
+        ours=spread(together[short], "{:.2f}"),
+        printed="desynchronised",
+        robust=True,
+    )
+    worst = [least(run) for run in found[long]]
+    lab.claim(
+        f"{long}: the worst second's utilisation is below 95 %",
+        np.mean(worst) < 0.95,
+        ours=spread(worst, "{:.1%}"),
+        printed="drops",
+        robust=True,
+    )
+    lab.claim(
+        f"{long}: mean pairwise correlation of windows is above 0.5",
+        np.mean(together[long]) > 0.5,
+        ours=spread(together[long], "{:.2f}"),
+        printed="synchronised",
+    )
+    swings = {}
+    for name, runs in found.items():
+        interval = float(runs[0].traces.attrs["interval"])
+        swings[name] = [analysis.is_oscillating(inside(run, "link_queue_packets")[1], interval) for run in runs]
+    lab.claim(
+        "the queue oscillates at the long round trip and not at the short one, in all seeds",
+        all(map(bool, swings[long])) and not any(map(bool, swings[short])),
+        ours=f"{short}: {sum(map(bool, swings[short]))} of {seeds}; {long}: {sum(map(bool, swings[long]))} of {seeds}",
+        printed="oscillates, random",
+    )
+
+
+@paper.item("fig-6", "RED at round trips of 10 and 200 ms", "section V-A.1, figure 6")
+def figure_6(lab: Lab) -> None:
+    """All flows at one round trip."""
+    round_trips(lab, {"10 ms": 10, "200 ms": 200})
+    short = lab.run({0: at(lab, "dumbbell-red", 10)}, seeds=lab.pick(SEEDS, 1), trace_links=True, trace_flows=15)[0]
+    mean = [windows(run)[1].mean() for run in short]
+    lab.claim(
+        "10 ms: mean window is 10 packets to within 15 %",
+        abs(np.mean(mean) / 10 - 1) <= 0.15,
+        ours=f"{spread(mean)} packets",
+        printed="around 10 packets",
+        robust=True,
+    )
+
+
+@paper.item("fig-7", "RED at two round trips together", "section V-A.1, figure 7")
+def figure_7(lab: Lab) -> None:
+    """Half of the flows at one round trip, half at three times that."""
+    round_trips(lab, {"5 and 15 ms": (5, 15), "100 and 300 ms": (100, 300)})
+
+
+# figure 8: averaging
+
+
+@paper.item("fig-8", "RED with and without averaging", "section V-A.2, figure 8")
+def figure_8(lab: Lab) -> None:
+    """Queue at 25 ms, and the worst second's utilisation against the round trip."""
+    variants = {"with averaging": "auto", "without averaging": "off"}
+    found = lab.run(
+        {name: at(lab, "dumbbell-red", 25, link__queue__weight=weight) for name, weight in variants.items()},
+        seeds=lab.pick(SEEDS, 1),
+        trace_links=True,
+    )
+    with lab.figure("queue", "Queue at 25 ms; grey: the thresholds.", 1, 2, sharey=True, size=(9, 2.7)) as axes:
+        for ax, (name, runs) in zip(axes[0], found.items(), strict=True):
+            ax.plot(*inside(runs[0], "link_queue_packets"), color=style.BLUE, linewidth=0.8)
+            for threshold in (50, 100):
+                ax.axhline(threshold, color=style.GREY, linewidth=0.7, linestyle=style.DOTTED)
+            ax.set(title=name, xlabel="time (s)", ylim=(0, None), xlim=runs[0].window)
+        axes[0][0].set_ylabel("queue (packets)")
+    queues = {name: [inside(run, "link_queue_packets")[1] for run in runs] for name, runs in found.items()}
+    peaks = [float(queue.max()) for queue in queues["without averaging"]]
+    above = {name: 100 * float(np.mean([np.mean(queue > 100) for queue in many])) for name, many in queues.items()}
+    lab.claim(
+        "25 ms, without averaging: the queue never exceeds 100 packets",
+        max(peaks) <= 100,
+        ours=f"at most {spread(peaks, '{:.0f}')} packets; above 100 for {above['without averaging']:.1f} % of the "
+        f"time, with averaging {above['with averaging']:.0f} %",
+        printed="does not increase beyond the upper threshold",
+    )
+    lab.claim(
+        "25 ms: the queue exceeds the upper threshold for less of the time without averaging, by a factor of 3 or more",
+        3 * above["without averaging"] < above["with averaging"],
+        ours=f"{above['without averaging']:.1f} % and {above['with averaging']:.1f} % of the time",
+        printed="qualitative difference",
+        robust=True,
+    )
+    times = lab.pick(ROUND_TRIPS, FEW)
+    sweep = lab.run(
+        {
+            (name, rtt): at(lab, "dumbbell-red", rtt, link__queue__weight=weight)
+            for name, weight in variants.items()
+            for rtt in times
+        },
+        seeds=lab.pick(SWEEP_SEEDS, 1),
+    )
+    worst = {key: [least(run) for run in runs] for key, runs in sweep.items()}
+    caption = "Utilisation of the worst second of the last 25, mean and range over seeds."
+    with lab.figure("utilisation", caption, size=(6, 3)) as axes:
+        against(axes[0][0], times, worst, dict(zip(variants, (style.SERIES[1], style.SERIES[0]), strict=True)), 100)
+        axes[0][0].set(ylabel="least utilisation (%)")
+    means = {key: float(np.mean(values)) for key, values in worst.items()}
+    behind = [rtt for rtt in times if means["without averaging", rtt] <= means["with averaging", rtt]]
+    lab.claim(
+        "the worst second is better without averaging at every round trip",
+        not behind,
+        ours="at all" if not behind else f"not at {listed(behind)} ms",
+        printed="higher at every round trip",
+    )
+    lab.claim(
+        "the worst second is better without averaging, by three points or more, from 100 ms on",
+        all(means["without averaging", rtt] > means["with averaging", rtt] + 0.03 for rtt in times if rtt >= 100),
+        ours="; ".join(
+            f"{rtt} ms: {means['without averaging', rtt]:.1%} and {means['with averaging', rtt]:.1%}"
+            for rtt in times
+            if rtt >= 100
+        ),
+        printed="higher",
+        robust=True,
+    )
+
+
+def listed(numbers: Sequence[float]) -> str:
+    """Return numbers as words with commas."""
+    return ", ".join(f"{number:g}" for number in numbers)
+
+
+def against(
+    ax: Any,
+    times: Sequence[float],
+    values: Mapping[tuple[str, float], Sequence[float]],
+    looks: Mapping[str, Mapping[str, Any]],
+    scale: float = 1,
+) -> None:
+    """Draw means and ranges over seeds against the round trip."""
+    for name, look in looks.items():
+        mean, low, high = (
+            scale * np.array([function(values[name, rtt]) for rtt in times]) for function in (np.mean, np.min, np.max)
+        )
+        ax.plot(times, mean, label=name, **look)
+        ax.fill_between(times, low, high, color=look["color"], alpha=0.15, linewidth=0)
+    ax.set(xlabel="round trip (ms)", xlim=(0, 205))
+    ax.legend(frameon=False)
+
+
+# figure 9: thresholds
+
+
+@paper.item("fig-9", "Small and large thresholds of RED", "section V-A.3, figure 9")
+def figure_9(lab: Lab) -> None:
+    """Thresholds 8 and 15, and 100 and 200, at 100 ms."""
+    variants = {"8 and 15": (8, 15), "100 and 200": (100, 200)}
+    found = lab.run(
+        {
+            name: at(
+                lab,
+                "dumbbell-red",
+                100,
+                link__queue__min_threshold=f"{low} packets",
+                link__queue__max_threshold=f"{high} packets",
+            )
+            for name, (low, high) in variants.items()
+        },
+        seeds=lab.pick(SEEDS, 1),
+        trace_links=True,
+    )
+    with lab.figure("queue", "Queue at 100 ms; grey: the thresholds.", 1, 2, size=(9, 2.7)) as axes:
+        for ax, (name, runs) in zip(axes[0], found.items(), strict=True):
+            ax.plot(*inside(runs[0], "link_queue_packets"), color=style.BLUE, linewidth=0.8)
+            for threshold in variants[name]:
+                ax.axhline(threshold, color=style.GREY, linewidth=0.7, linestyle=style.DOTTED)
+            ax.set(title=f"thresholds {name} packets", xlabel="time (s)", ylim=(0, None), xlim=runs[0].window)
+        axes[0][0].set_ylabel("queue (packets)")
+    coherence, period = {}, {}
+    for name, runs in found.items():
+        interval = float(runs[0].traces.attrs["interval"])
+        swings = [analysis.find_oscillation(inside(run, "link_queue_packets")[1], interval) for run in runs]
+        coherence[name] = [swing.coherence if swing else 0.0 for swing in swings]
+        period[name] = [swing.period for swing in swings if swing]
+    lab.claim(
+        "thresholds 100 and 200: the queue oscillates (coherence above 0.8)",
+        np.mean(coherence["100 and 200"]) > 0.8,
+        ours=f"coherence {spread(coherence['100 and 200'], '{:.2f}')}, period {np.mean(period['100 and 200']):.2f} s",
+        printed="oscillates",
+        robust=True,
+    )
+    shown = f", period {np.mean(period['8 and 15']):.2f} s" if period["8 and 15"] else ""
+    lab.claim(
+        "thresholds 8 and 15: the queue varies randomly (coherence below 0.4)",
+        np.mean(coherence["8 and 15"]) < 0.4,
+        ours=f"coherence {spread(coherence['8 and 15'], '{:.2f}')}{shown}",
+        printed="varies randomly",
+    )
+    lab.claim(
+        "the queue repeats less exactly with the small thresholds (coherence lower by 0.1 or more)",
+        np.mean(coherence["8 and 15"]) < np.mean(coherence["100 and 200"]) - 0.1,
+        ours=f"{np.mean(coherence['8 and 15']):.2f} and {np.mean(coherence['100 and 200']):.2f}",
+        robust=True,
+    )
+
+
+# figures 15, 18, 19: the threshold policy
+
+
+@paper.item("fig-15", "RED and the threshold policy", "section VI-C.1, figure 15")
+def figure_15(lab: Lab) -> None:
+    """Queue and utilisation over one bottleneck, at 10 and 200 ms."""
+    printed = lab.printed["fig-15"]
+    limit = printed["threshold"]
+    small = {"link__queue__min_threshold": "8 packets", "link__queue__max_threshold": "15 packets"}
+    found = lab.run(
+        {
+            (policy, rtt): at(lab, f"dumbbell-{name}", rtt, **(small if policy == "RED" else {}))
+            for rtt in (10, 200)
+            for policy, name in POLICIES.items()
+        },
+        seeds=lab.pick(SEEDS, 1),
+        trace_links=True,
+    )
+    caption = "Queue (left) and utilisation in each second (right), at 10 and 200 ms; one of the seeds."
+    with lab.figure("traces", caption, 2, 2, size=(9, 5), sharex=True, sharey="col") as axes:
+        for row, rtt in enumerate((10, 200)):
+            left, right = axes[row]
+            for policy in POLICIES:
+                result = found[policy, rtt][0]
+                color = LOOKS[policy]["color"]
+                left.plot(*inside(result, "link_queue_packets"), color=color, linewidth=0.7, label=policy)
+                used = result.utilization_1s["bottleneck"]
+                right.step(result.window[0] + np.arange(len(used)), 100 * used, where="post", color=color, label=policy)
+            left.set(ylabel=f"{rtt} ms: queue (packets)", xlim=result.window, ylim=(0, 80))
+            right.set(ylabel="utilisation (%)", ylim=(0, 104))
+        for ax in axes[1]:
+            ax.set_xlabel("time (s)")
+        axes[0][1].legend(frameon=False, loc="lower left")
+    for rtt in (10, 200):
+        most = [float(run.links.loc["bottleneck", "queue_packets_max"]) for run in found["threshold", rtt]]
+        lab.claim(
+            f"{rtt} ms: the threshold policy's queue stays at or below {limit} packets",
+            max(most) <= limit,
+            ours=f"largest {max(most):.0f} packets",
+            printed="below 15 packets",
+            robust=True,
+        )
+        peak = [float(run.links.loc["bottleneck", "queue_packets_max"]) for run in found["RED", rtt]]
+        lab.claim(
+            f"{rtt} ms: RED's queue bursts to {printed['burst']} packets, to within a quarter",
+            abs(np.mean(peak) / printed["burst"] - 1) <= 0.25,
+            ours=f"largest {spread(peak, '{:.0f}')} packets",
+            printed=f"up to {printed['burst']} packets",
+        )
+    full = [float(run.links.loc["bottleneck", "utilization"]) for run in found["threshold", 10]]
+    lab.claim(
+        "10 ms: the threshold policy's utilisation is 99.5 % or more",
+        np.mean(full) >= 0.995,
+        ours=spread(full, "{:.2%}"),
+        printed="100 %",
+        robust=True,
+    )
+    worst = {policy: [least(run) for run in found[policy, 200]] for policy in POLICIES}
+    lab.claim(
+        "200 ms: the threshold policy's worst second is better than RED's",
+        np.mean(worst["threshold"]) > np.mean(worst["RED"]),
+        ours="; ".join(f"{policy} {spread(values, '{:.1%}')}" for policy, values in worst.items()),
+        printed="79 % and 38 %",
+        robust=True,
+    )
+    rows = []
+    for width in (1, 5, 25, 50):
+        bins = {}
+        for policy in POLICIES:
+            bins[policy] = [binned(inside(run, "link_utilization")[1], width).min() for run in found[policy, 200]]
+        rows.append([f"{20 * width} ms", *(spread(100 * np.array(bins[policy]), "{:.1f}") for policy in POLICIES)])
+    lab.table("Least utilisation at 200 ms (%), by the bin it is taken over", ["bin", *POLICIES], rows)
+    lab.claim(
+        "200 ms: least utilisation 79 % (threshold) and 38 % (RED)",
+        None,
+        ours="depends on the bin, which the paper does not print: see the table",
+        printed="79 % and 38 %",
+    )
+
+
+def binned(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    """Return means over `width` samples."""
+    return values[: len(values) // width * width].reshape(-1, width).mean(axis=1)
+
+
+CASES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "dumbbell": ("dumbbell", ("bottleneck",)),
+    "parking lot": ("parking-lot", ("first", "second")),
+}
+"""Topologies: beginning of the scenario files' names, links."""
+
+
+def policy_runs(lab: Lab, case: str, seeds: int, **keys: Any) -> dict[tuple[str, float], list[Result]]:
+    """Run both policies at every round trip."""
+    prefix, _ = CASES[case]
+    small = {"link__queue__min_threshold": "8 packets", "link__queue__max_threshold": "15 packets"}
+    return lab.run(
+        {
+            (policy, float(rtt)): at(lab, f"{prefix}-{name}", rtt, **(small if policy == "RED" else {}), **keys)
+            for policy, name in POLICIES.items()
+            for rtt in lab.pick(ROUND_TRIPS, FEW)
+        },
+        seeds=seeds,
+    )
+
+
+def of_runs(
+    runs: Mapping[tuple[str, float], Sequence[Result]], measure: Callable[[Result], float]
+) -> dict[tuple[str, float], list[float]]:
+    """Measure every run."""
+    return {key: [measure(run) for run in many] for key, many in runs.items()}
+
+
+def total_loss(result: Result) -> float:
+    """Return the fraction of the packets sent that were dropped at any link."""
+    return float(result.classes.loc["all", "drops"]) / float(result.classes.loc["all", "sent"])
+
+
+def everywhere(
+    values: Mapping[tuple[str, float], Sequence[float]], good: Callable[[float, float], bool]
+) -> tuple[bool, list[float]]:
+    """Return whether the threshold policy's means compare well with RED's at every round trip, and where not."""
+    bad = [
+        rtt
+        for policy, rtt in values
+        if policy == "RED" and not good(float(np.mean(values["threshold", rtt])), float(np.mean(values["RED", rtt])))
+    ]
+    return not bad, bad
+
+
+def verdict_text(bad: Sequence[float], values: Mapping[tuple[str, float], Sequence[float]], form: str) -> str:
+    """Say where a comparison fails, and the values at the ends."""
+    ends = (min(rtt for _, rtt in values), max(rtt for _, rtt in values))
+    shown = "; ".join(
+        f"{rtt:g} ms: {form.format(np.mean(values['threshold', rtt]))} (threshold), "
+        f"{form.format(np.mean(values['RED', rtt]))} (RED)"
+        for rtt in ends
+    )
+    return shown if not bad else f"not at {listed(bad)} ms; {shown}"
+
+
+@paper.item("fig-18", "Queueing delay and completion time against the round trip", "section VI-C, figure 18")
+def figure_18(lab: Lab) -> None:
+    """RED with thresholds 8 and 15 against the threshold policy at 15."""
+    times = [float(rtt) for rtt in lab.pick(ROUND_TRIPS, FEW)]
+    delays, completions = {}, {}
+    for case, (_, links) in CASES.items():
+        delays[case] = of_runs(
+            policy_runs(lab, case, lab.pick(SWEEP_SEEDS, 1)),
+            lambda run, links=links: 1e3 * sum(float(run.links.loc[link, "delay_mean"]) for link in links),
+        )
+        transfer = {
+            "flows__traffic": {"kind": "transfer", "size": lab.pick("500 MB", "10 MB")},
+            "scenario__duration": "until done",
+            "scenario__measure": "whole run",
+        }
+        completions[case] = of_runs(
+            policy_runs(lab, case, 1, **transfer), lambda run: float(run.classes.loc["all", "fct_s_mean"])
+        )
+    caption = "Mean queueing delay (sum of both queues in the parking lot) and mean completion time of 500 MB a flow."
+    with lab.figure("delay", caption, 2, len(CASES), size=(9, 5.4), sharex=True, sharey="row") as axes:
+        for column, case in enumerate(CASES):
+            against(axes[0][column], times, delays[case], LOOKS)
+            against(axes[1][column], times, completions[case], LOOKS)
+            axes[0][column].set(title=f"{case}, homogeneous", xlabel="", ylim=(0, None))
+            axes[1][column].set_ylim(0, None)
+        axes[0][0].set_ylabel("queueing delay (ms)")
+        axes[1][0].set_ylabel("completion time (s)")
+    for case in CASES:
+        lower, bad = everywhere(delays[case], lambda ours, other: ours < other)
+        lab.claim(
+            f"{case}: mean queueing delay below RED's at every round trip",
+            lower,
+            ours=verdict_text(bad, delays[case], "{:.2f} ms"),
+            printed="smaller",
+        )
+        lower, bad = everywhere(completions[case], lambda ours, other: ours < other)
+        lab.claim(
+            f"{case}: mean completion time below RED's at every round trip",
+            lower,
+            ours=verdict_text(bad, completions[case], "{:.0f} s"),
+            printed="shorter",
+        )
+    gap = (completions["dumbbell"]["RED", 200.0][0] - completions["dumbbell"]["threshold", 200.0][0]) / 60
+    minutes = lab.printed["fig-18"]["afct_gap_minutes"]
+    lab.claim(
+        f"dumbbell, 200 ms: completion times differ by {minutes} minutes, to within 2",
+        abs(gap - minutes) <= 2,
+        ours=f"{gap:.1f} min",
+        printed=f"about {minutes} min",
+    )
+    lab.claim(
+        "completion time grows more steeply with the round trip under RED (dumbbell, from the shortest to the longest)",
+        slope(completions["dumbbell"], "RED") > slope(completions["dumbbell"], "threshold"),
+        ours=f"{slope(completions['dumbbell'], 'RED'):.2f} s a ms (RED), "
+        f"{slope(completions['dumbbell'], 'threshold'):.2f} s a ms (threshold)",
+        printed="steeper",
+    )
+
+
+def slope(values: Mapping[tuple[str, float], Sequence[float]], policy: str) -> float:
+    """Return the mean rise of a measure per unit of round trip."""
+    times = [rtt for name, rtt in values if name == policy]
+    low, high = min(times), max(times)
+    return float(np.mean(values[policy, high]) - np.mean(values[policy, low])) / (high - low)
+
+
+@paper.item("fig-19", "Loss and throughput against the round trip", "section VI-C, figure 19")
+def figure_19(lab: Lab) -> None:
+    """The same runs as figure 18."""
+    times = [float(rtt) for rtt in lab.pick(ROUND_TRIPS, FEW)]
+    losses, rates = {}, {}
+    for case, (_, links) in CASES.items():
+        runs = policy_runs(lab, case, lab.pick(SWEEP_SEEDS, 1))
+        losses[case] = of_runs(runs, lambda run: 100 * total_loss(run))
+        rates[case] = of_runs(
+            runs,
+            lambda run, links=links: 100 * sum(float(run.links.loc[link, "utilization"]) for link in links),
+        )
+    caption = "Packets dropped at any link over packets sent; throughput (of both links together in the parking lot)."
+    with lab.figure("loss", caption, 2, len(CASES), size=(9, 5.4), sharex=True) as axes:
+        for column, case in enumerate(CASES):
+            against(axes[0][column], times, losses[case], LOOKS)
+            against(axes[1][column], times, rates[case], LOOKS)
+            axes[0][column].set(title=f"{case}, homogeneous", xlabel="", ylim=(0, None))
+            axes[1][column].set_ylim(0, None)
+        axes[0][0].set_ylabel("loss (%)")
+        axes[1][0].set_ylabel("throughput (Mbit/s)")
+    for case in CASES:
+        equal, bad = everywhere(rates[case], lambda ours, other: abs(ours / other - 1) <= 0.02)
+        lab.claim(
+            f"{case}: throughput equal to RED's to within 2 % at every round trip",
+            equal,
+            ours=verdict_text(bad, rates[case], "{:.1f} Mbit/s"),
+            printed="equal",
+        )
+    long = {key: values for key, values in losses["dumbbell"].items() if key[1] >= 100}
+    lower, bad = everywhere(long, lambda ours, other: ours < other)
+    lab.claim(
+        "dumbbell: loss below RED's at every round trip of 100 ms or more",
+        lower,
+        ours=verdict_text(bad, long, "{:.3f} %"),
+        printed="drops below that of RED for large round trips",
+    )
+    near, bad = everywhere(losses["dumbbell"], lambda ours, other: abs(ours - other) <= 0.25 * other)
+    lab.claim(
+        "dumbbell: loss within a quarter of RED's at every round trip",
+        near,
+        ours=verdict_text(bad, losses["dumbbell"], "{:.3f} %"),
+        printed="almost equal",
+    )
+    short = {key: values for key, values in losses["parking lot"].items() if key[1] <= 40}
+    higher, bad = everywhere(short, lambda ours, other: other < ours <= 1.25 * other)
+    lab.claim(
+        "parking lot: loss above RED's by at most a quarter at every round trip of 40 ms or less",
+        higher,
+        ours=verdict_text(bad, short, "{:.3f} %"),
+        printed="marginally higher",
+    )

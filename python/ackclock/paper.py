@@ -1,0 +1,536 @@
+"""
+Published results, regenerated and judged.
+
+A paper is a directory ``papers/KEY`` of the source checkout. It holds scenario files, the printed numbers
+(``printed.toml``) and ``reproduce.py``, which makes a `Paper` called ``paper`` and puts each figure or table into it::
+
+    paper = Paper("Compound TCP with RED", "Manjunath and Raina, ...")
+
+    @paper.item("fig-6", "Round trips of 10 and 200 ms", "section V-A.1, figure 6")
+    def figure_6(lab: Lab) -> None:
+        base = lab.scenario("dumbbell")
+        runs = lab.run({rtt: base.with_({"flows.rtt": f"{rtt} ms"}) for rtt in (10, 200)}, trace_links=True)
+        ...
+        lab.claim("utilisation at 10 ms is 99.5 % or more", used >= 0.995, ours=f"{used:.2%}", printed="100 %")
+
+Runs are kept in a store under what they depend on, so a reproduction that was interrupted, even killed, goes on where
+it stopped and ends with the same bytes.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import importlib.util
+import io
+import json
+import shutil
+import threading
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from . import _core
+from .errors import AckclockError
+from .files import whole_file
+from .scenario import Scenario, load
+from .simulate import FlowTraces, run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from .result import Result
+
+Key = TypeVar("Key")
+BEGIN, END = "<!-- verdicts -->\n", "<!-- end of verdicts -->"
+"""Between these lines of a paper's README stands the generated table."""
+
+
+class PaperError(AckclockError, ValueError):
+    """There is no such paper, or no such figure in it."""
+
+
+class Verdict(StrEnum):
+    """Whether a printed number or claim holds."""
+
+    HOLDS = "holds"
+    FAILS = "does not hold"
+    OPEN = "cannot be decided"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A printed number or statement beside ours."""
+
+    text: str
+    """The predicate, with its threshold."""
+    printed: str
+    ours: str
+    verdict: Verdict
+    robust: bool
+    """Whether it must come out the same in quick mode."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure."""
+
+    name: str
+    caption: str
+    svg: str
+    png: bytes
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers of ours beside printed ones."""
+
+    caption: str
+    columns: list[str]
+    rows: list[list[str]]
+
+
+@dataclass
+class Outcome:
+    """What became of one figure or table of a paper."""
+
+    id: str
+    title: str
+    source: str
+    claims: list[Claim] = field(default_factory=list)
+    drawings: list[Drawing] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def json(self) -> dict[str, Any]:
+        """Everything but the pictures, as plain values."""
+        return {
+            "id": self.id,
+            "title": self.title,
+            "source": self.source,
+            "claims": [
+                {"claim": one.text, "printed": one.printed, "ours": one.ours, "verdict": str(one.verdict)}
+                for one in self.claims
+            ],
+            "figures": [one.name for one in self.drawings],
+            "tables": [{"caption": one.caption, "columns": one.columns, "rows": one.rows} for one in self.tables],
+            "notes": self.notes,
+        }
+
+
+@dataclass(frozen=True)
+class Item:
+    """One figure, table or set of formulas of a paper, and how to regenerate it."""
+
+    id: str
+    title: str
+    source: str
+    """Where the paper has it."""
+    make: Callable[[Lab], None]
+
+
+class Paper:
+    """
+    A paper and the results in it.
+
+    Parameters
+    ----------
+    title, citation
+        As a reader would look it up.
+    """
+
+    def __init__(self, title: str, citation: str) -> None:
+        self.title = title
+        self.citation = citation
+        self.items: dict[str, Item] = {}
+        self.folder = Path()
+        """Where its files are."""
+
+    @property
+    def key(self) -> str:
+        """Name of its directory."""
+        return self.folder.name
+
+    def item(self, name: str, title: str, source: str) -> Callable[[Callable[[Lab], None]], Callable[[Lab], None]]:
+        """Register a function that regenerates the figure or table `name`."""
+
+        def register(make: Callable[[Lab], None]) -> Callable[[Lab], None]:
+            if name in self.items:
+                raise ValueError(f"{name} is there already")
+            self.items[name] = Item(name, title, source, make)
+            return make
+
+        return register
+
+    def find(self, name: str) -> Item:
+        """Return the item called `name`; ``fig-6a`` is a part of ``fig-6``."""
+        for candidate in (name, name.rstrip("abc")):
+            if candidate in self.items:
+                return self.items[candidate]
+        near = difflib.get_close_matches(name, self.items, 1)
+        hint = f'; did you mean "{near[0]}"?' if near else ""
+        raise PaperError(f'{self.key} has no "{name}"{hint} it has: {", ".join(self.items)}')
+
+
+class Store:
+    """Results of runs by what they depend on: scenario, seed, engine, and what was traced."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def place(self, kind: str, **identity: Any) -> Path:
+        """Where a result is or will be."""
+        text = json.dumps({"kind": kind, "engine": _engine(), **identity}, sort_keys=True)
+        return self.folder / hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@cache
+def _engine() -> str:
+    """The compiled core by its content: a rebuilt one starts anew."""
+    return hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()
+
+
+class Stopped(Exception):  # noqa: N818
+    """Another run failed or Ctrl-C was pressed."""
+
+
+class Lab:
+    """
+    What an item works with: its paper's files, the engines behind the store, and a sheet to write its outcome on.
+
+    Parameters
+    ----------
+    quick
+        For tests: an item may run shorter and at fewer points; only claims marked as robust mean anything then.
+    """
+
+    def __init__(
+        self,
+        paper: Paper,
+        item: Item,
+        store: Store,
+        *,
+        quick: bool = False,
+        workers: int = 2,
+        progress: Callable[[str], None] | None = None,
+    ) -> None:
+        self.paper = paper
+        self.quick = quick
+        self.outcome = Outcome(item.id, item.title, item.source)
+        self._store = store
+        self._workers = workers
+        self._progress = progress
+        self._halt = threading.Event()
+
+    # input
+
+    def scenario(self, name: str) -> Scenario:
+        """Read ``NAME.toml`` of the paper's directory."""
+        return load(self.paper.folder / f"{name}.toml")
+
+    @cached_property
+    def printed(self) -> dict[str, Any]:
+        """The paper's printed numbers: ``printed.toml``."""
+        tree: dict[str, Any] = tomllib.loads((self.paper.folder / "printed.toml").read_text(encoding="utf-8"))
+        return tree
+
+    def pick(self, full: Any, quick: Any) -> Any:
+        """Return one or the other, as the mode is."""
+        return quick if self.quick else full
+
+    # engines
+
+    def run(
+        self,
+        variants: Mapping[Key, Scenario],
+        *,
+        seeds: int = 1,
+        trace_links: bool = False,
+        trace_flows: FlowTraces = None,
+    ) -> dict[Key, list[Result]]:
+        """Run each variant in the packet engine with the seeds 1, 2, ..., `seeds`, or take it from the store."""
+        from .result import Result
+
+        flows = list(trace_flows) if isinstance(trace_flows, Sequence) and trace_flows != "all" else trace_flows
+        jobs: dict[tuple[Key, int], tuple[Path, Callable[[], None]]] = {}
+        for key, scenario in variants.items():
+            tree = scenario.canonical | {"scenario": {**scenario.canonical["scenario"], "seed": None}}
+            for seed in range(1, seeds + 1):
+                place = self._store.place("packet", scenario=tree, seed=seed, links=trace_links, flows=flows)
+
+                def job(scenario: Scenario = scenario, seed: int = seed, place: Path = place) -> None:
+                    run(
+                        scenario,
+                        seed=seed,
+                        trace_links=trace_links,
+                        trace_flows=trace_flows,
+                        progress=self._watch,
+                    ).save(place)
+
+                jobs[key, seed] = (place, job)
+        self._all(jobs.values())
+        return {key: [Result.load(jobs[key, seed][0]) for seed in range(1, seeds + 1)] for key in variants}
+
+    def fields(self, variants: Mapping[Key, Scenario], **options: Any) -> dict[Key, dict[str, Any]]:
+        """Run each variant in the mean-field engine with `options` of `ackclock.meanfield`: what ``json()`` gives."""
+        from .meanfield import meanfield
+
+        jobs: dict[Key, tuple[Path, Callable[[], None]]] = {}
+        for key, scenario in variants.items():
+            place = self._store.place("mean-field", scenario=scenario.canonical, options=options)
+
+            def job(scenario: Scenario = scenario, place: Path = place) -> None:
+                found = meanfield(scenario, progress=self._watch, **options)
+                with whole_file(place) as beside:
+                    beside.write_text(json.dumps(found.json()), encoding="utf-8")
+
+            jobs[key] = (place, job)
+        self._all(jobs.values())
+        return {key: json.loads(place.read_text(encoding="utf-8")) for key, (place, _) in jobs.items()}
+
+    def _all(self, jobs: Iterable[tuple[Path, Callable[[], None]]]) -> None:
+        """Do the jobs whose results are not there, in threads: the engines leave Python's lock alone."""
+        every = dict(jobs)
+        todo = {place: job for place, job in every.items() if not place.exists()}
+        done = len(every) - len(todo)
+        with ThreadPoolExecutor(self._workers) as pool:
+            futures = [pool.submit(job) for job in todo.values()]
+            try:
+                for future in futures:
+                    if self._progress:
+                        self._progress(f"{self.paper.key} {self.outcome.id}: {done} of {len(every)} runs")
+                    future.result()
+                    done += 1
+            except BaseException:
+                self._halt.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    def _watch(self, *_: object) -> None:
+        if self._halt.is_set():
+            raise Stopped
+
+    # outcome
+
+    def claim(self, text: str, holds: object, *, ours: str, printed: str = "", robust: bool = False) -> Verdict:
+        """
+        Put down whether a statement of the paper holds.
+
+        Parameters
+        ----------
+        text
+            The predicate in words, with its threshold.
+        holds
+            Its truth; None if the paper does not say enough to decide.
+        ours, printed
+            The numbers behind it. Without `printed` it is a statement of ours, such as a reason, and is not counted.
+        robust
+            Whether quick mode must give the same verdict; tests assert it.
+        """
+        verdict = Verdict.OPEN if holds is None else Verdict.HOLDS if holds else Verdict.FAILS
+        self.outcome.claims.append(Claim(text, printed, ours, verdict, robust))
+        return verdict
+
+    def number(
+        self, what: str, printed: str | float, ours: float, *, within: float | None = None, robust: bool = True
+    ) -> Verdict:
+        """
+        Put a printed number beside ours.
+
+        It holds if ours rounds to the digits printed (`printed` is text, such as ``"0.171"``), or with `within`, if the
+        relative difference is no larger than that.
+        """
+        text = str(printed)
+        shown = text if within is None else f"{text} (within {within:g} of it)"
+        allowed = 0.5000001 * 10.0 ** -len(text.partition(".")[2]) if within is None else abs(float(text)) * within
+        return self.claim(what, abs(ours - float(text)) <= allowed, ours=f"{ours:.6g}", printed=shown, robust=robust)
+
+    def note(self, text: str) -> None:
+        """Say something that a reader of the result should know."""
+        self.outcome.notes.append(text)
+
+    def table(self, caption: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+        """Show a table; floats with four digits."""
+        self.outcome.tables.append(Table(caption, list(columns), [[_cell(value) for value in row] for row in rows]))
+
+    @contextmanager
+    def figure(
+        self,
+        name: str,
+        caption: str,
+        rows: int = 1,
+        columns: int = 1,
+        *,
+        size: tuple[float, float] | None = None,
+        **subplots: Any,
+    ) -> Iterator[NDArray[Any]]:
+        """
+        Draw a figure: yields its axes, `rows` by `columns`, and takes it down at the end.
+
+        `size` is in inches; `subplots` are further arguments of matplotlib's function, such as ``sharex``.
+        """
+        from matplotlib.figure import Figure
+
+        from .plot import style
+        from .report.paper import svg
+
+        with style.context():
+            drawn: Figure = Figure(figsize=size or (3.8 * columns, 2.5 * rows))
+            yield drawn.subplots(rows, columns, squeeze=False, **subplots)
+            png = io.BytesIO()
+            drawn.savefig(png, metadata={"Software": None})
+            text = svg(drawn, f"{self.outcome.id}-{name}-", f"{self.outcome.title}: {caption}")
+            self.outcome.drawings.append(Drawing(name, caption, text, png.getvalue()))
+
+
+def _cell(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+# papers of a checkout
+
+
+def papers_folder(given: Path | None = None) -> Path:
+    """
+    Return the ``papers`` directory: `given`, or of the checkout around the working directory, or of the package's own.
+
+    Raises
+    ------
+    PaperError
+        If there is none: the papers are part of the source checkout, not of the installed package.
+    """
+    if given is not None:
+        candidates = [given]
+    else:
+        here = Path.cwd()
+        above = [here, *here.parents, Path(__file__).resolve().parents[2]]
+        candidates = [folder / "papers" for folder in above]
+    for folder in candidates:
+        if any(folder.glob("*/reproduce.py")):
+            return folder.resolve()
+    where = str(given) if given else "this directory and those above it"
+    raise PaperError(
+        f"no papers/*/reproduce.py in {where}: the papers come with ackclock's source checkout, not with the installed "
+        "package; change into a checkout or name its directory with --papers"
+    )
+
+
+def keys(folder: Path) -> list[str]:
+    """Names of the papers in `folder`."""
+    return sorted(path.parent.name for path in folder.glob("*/reproduce.py"))
+
+
+def paper(folder: Path, key: str) -> Paper:
+    """Read the paper `key` in `folder`."""
+    if key not in keys(folder):
+        near = difflib.get_close_matches(key, keys(folder), 1)
+        hint = f'; did you mean "{near[0]}"?' if near else ""
+        raise PaperError(f'there is no paper "{key}"{hint} there are: {", ".join(keys(folder))}')
+    path = folder / key / "reproduce.py"
+    spec = importlib.util.spec_from_file_location(f"ackclock_paper_{key.replace('-', '_')}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found: Paper = module.paper
+    found.folder = path.parent
+    return found
+
+
+def reproduce(
+    of: Paper,
+    items: Iterable[Item] | None = None,
+    *,
+    out: Path,
+    quick: bool = False,
+    workers: int = 2,
+    progress: Callable[[str], None] | None = None,
+) -> list[Outcome]:
+    """
+    Regenerate `items` of a paper (all by default) and write them below `out`.
+
+    There come figures ``KEY/ID-NAME.png``, numbers ``KEY/ID.json``, and the page ``KEY.html`` (``KEY-ID.html`` of
+    single items). The store is ``store`` in there; removing it starts anew.
+    """
+    from .report import paper as report
+
+    store = Store(out / "store")
+    folder = out / of.key
+    folder.mkdir(parents=True, exist_ok=True)
+    outcomes = []
+    for item in of.items.values() if items is None else items:
+        if progress:
+            progress(f"{of.key} {item.id}")
+        lab = Lab(of, item, store, quick=quick, workers=workers, progress=progress)
+        item.make(lab)
+        for drawing in lab.outcome.drawings:
+            with whole_file(folder / f"{item.id}-{drawing.name}.png") as beside:
+                beside.write_bytes(drawing.png)
+        with whole_file(folder / f"{item.id}.json") as beside:
+            beside.write_text(_json(lab.outcome.json()), encoding="utf-8")
+        outcomes.append(lab.outcome)
+    with whole_file(page_path(of, outcomes, out)) as beside:
+        beside.write_text(report.page(of, outcomes, quick=quick), encoding="utf-8")
+    return outcomes
+
+
+def page_path(of: Paper, outcomes: Sequence[Outcome], out: Path) -> Path:
+    """Where the page of these outcomes is: ``KEY.html`` if they are all of the paper's."""
+    made = [outcome.id for outcome in outcomes]
+    return out / f"{of.key if made == list(of.items) else '-'.join([of.key, *made])}.html"
+
+
+def _json(tree: object) -> str:
+    return json.dumps(tree, indent=2, ensure_ascii=False) + "\n"
+
+
+def counts(outcomes: Iterable[Outcome]) -> dict[Verdict, int]:
+    """How many printed numbers and claims hold, do not, and cannot be decided; statements of ours do not count."""
+    verdicts = [claim.verdict for outcome in outcomes for claim in outcome.claims if claim.printed]
+    return {verdict: verdicts.count(verdict) for verdict in Verdict}
+
+
+def summary(outcomes: Sequence[Outcome]) -> str:
+    """Return the counts in a sentence."""
+    parts = [f"{count} {verdict}" for verdict, count in counts(outcomes).items() if count]
+    return f"{sum(counts(outcomes).values())} printed numbers and claims: {', '.join(parts)}"
+
+
+def verdict_table(outcomes: Sequence[Outcome]) -> str:
+    """Return all claims as a table in Markdown."""
+
+    def cell(text: str) -> str:
+        return text.replace("|", "\\|")
+
+    lines = ["| item | number or claim | printed | ours | verdict |", "|---|---|---|---|---|"]
+    for outcome in outcomes:
+        for claim in outcome.claims:
+            cells = (outcome.id, claim.text, claim.printed, claim.ours, str(claim.verdict))
+            lines.append(f"| {' | '.join(map(cell, cells))} |")
+    return "\n".join(lines)
+
+
+def write_readme(of: Paper, outcomes: Sequence[Outcome]) -> None:
+    """Put the counts and the table of verdicts into the paper's README, and its figures beside it."""
+    readme = of.folder / "README.md"
+    head, begin, rest = readme.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not (begin and end):
+        raise PaperError(f"{readme} has no place for the verdicts: two lines {BEGIN.strip()} and {END}")
+    made = f"{summary(outcomes)}.\n\n{verdict_table(outcomes)}"
+    with whole_file(readme) as beside:
+        beside.write_text(f"{head}{begin}\n{made}\n\n{end}{tail}", encoding="utf-8")
+    figures = of.folder / "figures"
+    shutil.rmtree(figures, ignore_errors=True)
+    figures.mkdir()
+    for outcome in outcomes:
+        for drawing in outcome.drawings:
+            (figures / f"{outcome.id}-{drawing.name}.png").write_bytes(drawing.png)

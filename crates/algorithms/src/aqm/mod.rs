@@ -4,6 +4,7 @@
 
 mod adaptive_red;
 mod avq;
+mod codel;
 mod drop_tail;
 mod pi;
 mod pie;
@@ -13,6 +14,7 @@ mod threshold;
 
 pub use adaptive_red::{AdaptiveRed, AdaptiveRedParams};
 pub use avq::{Avq, AvqParams};
+pub use codel::{Codel, CodelLaw, CodelParams, CodelState};
 pub use drop_tail::{DropTail, DropTailParams};
 pub use pi::{Pi, PiParams};
 pub use pie::{Pie, PieParams};
@@ -36,6 +38,7 @@ macro_rules! every_aqm {
                 }
                 packets only {
                     AdaptiveRed(AdaptiveRedParams),
+                    Codel(CodelParams),
                 }
             }
         }

@@ -1,0 +1,336 @@
+//! CoDel, RFC 8289: drops at the head of the queue while the shortest recent delay stays above a target.
+//!
+//! Packets are judged as they leave. Once their sojourn times have been at or above `target` for a whole `interval`, a packet is dropped; further ones
+//! follow at interval / sqrt(count) after each other until a sojourn is below the target (or at most one packet of maximal size is left). When dropping starts
+//! again within 16 intervals, it goes on at the rate that it had reached, less what it started with (RFC 8289, section 5.5; count and lastcount).
+//!
+//! An ECN-capable packet is marked instead and sent. [`CodelState`] is what a queue keeps, so that a scheduler can have one for each flow (RFC 8290).
+
+use super::{Aqm, AqmAlgorithm, LinkView, PacketView, QueueView, Verdict, changed, signal};
+use crate::registry::{About, Algorithm};
+use crate::{Interval, Stream, Time, ValueError, parameters};
+
+parameters! {
+    /// Parameters of CoDel.
+    pub struct CodelParams {
+        /// Acceptable sojourn time in the queue.
+        target: time = 0.005, in Interval::above(0.0), "RFC 8289, section 4.4";
+        /// How long sojourn times must stay above the target before the first drop: about the largest round-trip time.
+        interval: time = 0.1, in Interval::above(0.0), "RFC 8289, section 4.4";
+        /// Largest packet: with no more than this left in the queue nothing is dropped.
+        max_packet: bytes = 1500.0, in Interval::at_least(0.0), "RFC 8289, section 5.4: maxpacket";
+        /// Whether ECN-capable packets are marked instead of dropped.
+        ecn: flag = false, "RFC 8289, section 3";
+    }
+}
+
+impl Algorithm for CodelParams {
+    const ABOUT: About = About {
+        kind: "codel",
+        title: "CoDel",
+        summary: "Controlled Delay: drops departing packets, ever more often, while the shortest sojourn time of an interval stays above a target.",
+        citation: "K. Nichols, V. Jacobson, A. McGregor and J. Iyengar, Controlled Delay active queue management, RFC 8289, 2018",
+        ecn: true,
+    };
+}
+
+impl CodelParams {
+    /// The numbers that every packet needs.
+    #[must_use]
+    pub fn law(&self) -> CodelLaw {
+        CodelLaw {
+            target: Time::from_seconds(self.target),
+            interval: Time::from_seconds(self.interval),
+            max_packet: self.max_packet as u64,
+            ecn: self.ecn,
+        }
+    }
+}
+
+/// CoDel's parameters as the hot path needs them.
+#[derive(Clone, Copy, Debug)]
+pub struct CodelLaw {
+    target: Time,
+    interval: Time,
+    max_packet: u64,
+    ecn: bool,
+}
+
+impl CodelLaw {
+    /// When to drop next after `time` (RFC 8289, section 5.3).
+    fn next(&self, time: Time, count: u32) -> Time {
+        time + Time((self.interval.0 as f64 / f64::from(count).sqrt() + 0.5) as u64)
+    }
+}
+
+/// What CoDel remembers of one queue. The default is that of a new queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CodelState {
+    /// When sojourn times will have been above the target for an interval, if they are.
+    first_above: Option<Time>,
+    drop_next: Time,
+    /// Drops since dropping began.
+    count: u32,
+    /// `count` when it began.
+    last_count: u32,
+    dropping: bool,
+    /// A packet has just been dropped while dropping; the next decides when the next drop is due.
+    dropped: bool,
+}
+
+impl CodelState {
+    /// Judges a packet that leaves after `sojourn`, `left` bytes staying behind. After a drop the next packet is to be judged at once.
+    #[inline]
+    pub fn dequeue(
+        &mut self,
+        law: &CodelLaw,
+        now: Time,
+        sojourn: Time,
+        left: u64,
+        packet: &PacketView,
+    ) -> Verdict {
+        let due = self.above_for_an_interval(law, now, sojourn, left);
+        if self.dropping {
+            if !due {
+                self.dropping = false;
+            } else if self.dropped {
+                self.drop_next = law.next(self.drop_next, self.count);
+            }
+            self.dropped = false;
+            if !self.dropping || now < self.drop_next {
+                return Verdict::Accept;
+            }
+            self.count = self.count.saturating_add(1);
+            let verdict = signal(law.ecn, packet);
+            if verdict == Verdict::Mark {
+                self.drop_next = law.next(self.drop_next, self.count);
+            } else {
+                self.dropped = true;
+            }
+            verdict
+        } else if due {
+            self.dropping = true;
+            let reached = self.count.saturating_sub(self.last_count);
+            let recent = now.since(self.drop_next).0 < law.interval.0.saturating_mul(16);
+            self.count = if reached > 1 && recent { reached } else { 1 };
+            self.last_count = self.count;
+            self.drop_next = law.next(now, self.count);
+            signal(law.ecn, packet)
+        } else {
+            Verdict::Accept
+        }
+    }
+
+    fn above_for_an_interval(
+        &mut self,
+        law: &CodelLaw,
+        now: Time,
+        sojourn: Time,
+        left: u64,
+    ) -> bool {
+        if sojourn < law.target || left <= law.max_packet {
+            self.first_above = None;
+            return false;
+        }
+        let first = *self.first_above.get_or_insert(now + law.interval);
+        now >= first
+    }
+}
+
+impl AqmAlgorithm for CodelParams {
+    type Manager = Codel;
+
+    fn build(&self, _link: &LinkView) -> Codel {
+        Codel {
+            state: CodelState::default(),
+            law: self.law(),
+            params: *self,
+        }
+    }
+}
+
+/// CoDel at work.
+#[derive(Clone, Debug)]
+pub struct Codel {
+    state: CodelState,
+    law: CodelLaw,
+    params: CodelParams,
+}
+
+impl Aqm for Codel {
+    fn decides_at_dequeue(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn enqueue(
+        &mut self,
+        _now: Time,
+        _packet: &PacketView,
+        queue: &QueueView,
+        _random: &mut Stream,
+    ) -> Verdict {
+        if queue.full {
+            Verdict::Drop
+        } else {
+            Verdict::Accept
+        }
+    }
+
+    #[inline]
+    fn dequeue(
+        &mut self,
+        now: Time,
+        sojourn: Time,
+        packet: &PacketView,
+        queue: &QueueView,
+        _random: &mut Stream,
+    ) -> Verdict {
+        self.state
+            .dequeue(&self.law, now, sojourn, queue.bytes, packet)
+    }
+
+    fn set_parameter(&mut self, name: &str, value: f64) -> Result<(), ValueError> {
+        self.params = changed(&self.params, name, value)?;
+        self.law = self.params.law();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Parameters as _;
+    use crate::aqm::test::packet;
+
+    fn law() -> CodelLaw {
+        CodelParams::from_values(&[]).unwrap().law()
+    }
+
+    fn ms(time: f64) -> Time {
+        Time::from_seconds(1e-3 * time)
+    }
+
+    /// Verdicts on the packets of a queue that is 20 packets long but for the last: (time, sojourn), both in ms.
+    fn judge(state: &mut CodelState, law: &CodelLaw, packets: &[(f64, f64)]) -> Vec<Verdict> {
+        let mut one = |&(time, sojourn): &(f64, f64)| {
+            state.dequeue(law, ms(time), ms(sojourn), 20 * 1500, &packet())
+        };
+        packets.iter().map(&mut one).collect()
+    }
+
+    use Verdict::{Accept, Drop, Mark};
+
+    #[test]
+    fn the_control_law_by_hand() {
+        let mut state = CodelState::default();
+        let seen = judge(
+            &mut state,
+            &law(),
+            &[
+                (0.0, 4.9),    // below the target
+                (10.0, 5.0),   // the interval begins: until 110 ms
+                (60.0, 20.0),  // not over yet
+                (109.9, 20.0), // still not
+                (110.0, 20.0), // first drop, next at 210 ms
+                (110.0, 20.0), // the packet that goes in its place
+                (209.9, 20.0),
+                (210.0, 20.0), // second drop, next at 210 + 100 / sqrt 2 = 280.71 ms
+                (210.0, 20.0),
+                (280.7, 20.0),
+                (280.72, 20.0), // third drop, next at 280.71 + 100 / sqrt 3 = 338.446 ms
+                (280.72, 20.0),
+                (338.44, 20.0),
+                (338.45, 20.0), // fourth drop, next at 338.446 + 100 / 2 = 388.446 ms
+                (338.45, 20.0),
+                (388.40, 4.9), // below the target: it is over
+                (389.0, 20.0), // a new interval, until 489 ms
+                (488.9, 20.0),
+            ],
+        );
+        let drops: Vec<_> = (0..seen.len()).filter(|n| seen[*n] == Drop).collect();
+        assert_eq!(drops, [4, 7, 10, 13]);
+        assert!((state.drop_next.seconds() - 0.388_446).abs() < 1e-6);
+        // dropping begins again soon: at the rate reached, 4 drops less the 1 that it began with
+        assert_eq!(judge(&mut state, &law(), &[(489.0, 20.0)]), [Drop]);
+        assert_eq!((state.count, state.last_count), (3, 3));
+        assert!((state.drop_next.seconds() - (0.489 + 0.1 / 3.0_f64.sqrt())).abs() < 1e-9);
+    }
+
+    #[test]
+    fn after_sixteen_intervals_it_begins_anew() {
+        for (pause, count) in [(1590.0, 3), (1610.0, 1)] {
+            let mut state = CodelState {
+                count: 4,
+                last_count: 1,
+                drop_next: ms(500.0),
+                ..CodelState::default()
+            };
+            judge(
+                &mut state,
+                &law(),
+                &[(400.0 + pause, 20.0), (500.0 + pause, 20.0)],
+            );
+            assert_eq!(state.count, count, "{pause}");
+        }
+    }
+
+    #[test]
+    fn overdue_drops_happen_at_once() {
+        // no packet left for a long time: drops were due at 100 (the first now), 200, 270.7, 328.4 and 378.4 ms
+        let mut state = CodelState::default();
+        judge(
+            &mut state,
+            &law(),
+            &[(0.0, 20.0), (100.0, 20.0), (100.0, 20.0)],
+        );
+        let seen = judge(&mut state, &law(), &[(330.0, 20.0); 5]);
+        assert_eq!(seen, [Drop, Drop, Drop, Accept, Accept]);
+        assert_eq!(state.count, 4);
+    }
+
+    #[test]
+    fn a_good_packet_ends_a_row_of_drops() {
+        let mut state = CodelState::default();
+        judge(
+            &mut state,
+            &law(),
+            &[(0.0, 20.0), (100.0, 20.0), (100.0, 20.0)],
+        );
+        let seen = judge(
+            &mut state,
+            &law(),
+            &[(330.0, 20.0), (330.0, 3.0), (330.0, 20.0)],
+        );
+        assert_eq!(seen, [Drop, Accept, Accept]);
+        assert!(!state.dropping);
+    }
+
+    #[test]
+    fn the_last_packet_is_spared() {
+        let mut state = CodelState::default();
+        let mut at = |time, left| state.dequeue(&law(), ms(time), ms(50.0), left, &packet());
+        assert_eq!(at(0.0, 1501), Accept);
+        assert_eq!(at(100.0, 1500), Accept); // and the interval begins again
+        assert_eq!(
+            [at(101.0, 1501), at(200.9, 1501), at(201.0, 1501)],
+            [Accept, Accept, Drop]
+        );
+    }
+
+    #[test]
+    fn marks_are_spaced_like_drops_and_the_packet_is_sent() {
+        let law = CodelLaw { ecn: true, ..law() };
+        let capable = PacketView {
+            ecn_capable: true,
+            ..packet()
+        };
+        let mut state = CodelState::default();
+        let mut at = |time| state.dequeue(&law, ms(time), ms(50.0), 30_000, &capable);
+        assert_eq!(
+            [0.0, 100.0, 150.0, 200.0, 270.0, 270.8, 328.0, 328.5].map(&mut at),
+            [Accept, Mark, Accept, Mark, Accept, Mark, Accept, Mark]
+        );
+        assert_eq!(state.count, 4);
+    }
+}

@@ -7,22 +7,30 @@ mod aimd;
 mod compound;
 mod cubic;
 mod cx;
+mod fast;
 mod highspeed;
+mod htcp;
 mod illinois;
+mod ledbat;
 mod pert;
 mod reno;
 mod scalable;
+mod vegas;
 
 pub use africa::{Africa, AfricaParams};
 pub use aimd::{Aimd, AimdParams};
 pub use compound::{Compound, CompoundParams};
 pub use cubic::{Cubic, CubicParams};
 pub use cx::{Cx, CxBase, CxParams};
+pub use fast::{Fast, FastParams};
 pub use highspeed::{Highspeed, HighspeedParams};
+pub use htcp::{Htcp, HtcpParams};
 pub use illinois::{Illinois, IllinoisParams};
+pub use ledbat::{Ledbat, LedbatParams};
 pub use pert::{Pert, PertParams};
 pub use reno::RenoParams;
 pub use scalable::{Scalable, ScalableParams};
+pub use vegas::{Vegas, VegasParams};
 
 /// Every congestion control: variant and parameters.
 macro_rules! every_congestion_control {
@@ -42,6 +50,10 @@ macro_rules! every_congestion_control {
                 packets only {
                     Cx(CxParams),
                     Pert(PertParams),
+                    Vegas(VegasParams),
+                    Fast(FastParams),
+                    Htcp(HtcpParams),
+                    Ledbat(LedbatParams),
                 }
             }
         }

@@ -3,6 +3,9 @@
 //! On each ACK the RTT is smoothed with a weight of 0.01 (srtt_0.99) and its excess over the smallest RTT taken as the queueing delay. The window falls by
 //! `early_decrease` with a probability that is RED's gentle curve over the delay: zero up to `min_threshold`, `p_max` at `max_threshold`, one at twice that; not more than
 //! once a round trip. Losses and marks halve it.
+//!
+//! The paper's receivers acknowledge each packet. Where they delay ACKs, the last ACK of a small window waits for the receiver's timer, which looks like a queue
+//! and would hold the window at two segments: with `filter_delayed_acks` the smaller of each two successive samples counts.
 
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window, chance};
 use crate::params::Fault;
@@ -22,6 +25,8 @@ parameters! {
         early_decrease: number = 0.35, in Interval::inside(0.0, 1.0), "Bhandarkar et al. 2007, section 3.2";
         /// Weight of a sample in the smoothed RTT.
         weight: number = 0.01, in Interval::above_to(0.0, 1.0), "Bhandarkar et al. 2007, section 2";
+        /// Whether single late samples, as delayed ACKs make them, do not count.
+        filter_delayed_acks: flag = true, "ours";
     }
 }
 
@@ -72,6 +77,7 @@ impl CongestionAlgorithm for PertParams {
     fn build(&self, _flow: u32) -> Pert {
         Pert {
             average: f64::NAN,
+            sample: f64::INFINITY,
             last: None,
             params: *self,
         }
@@ -83,6 +89,8 @@ impl CongestionAlgorithm for PertParams {
 pub struct Pert {
     /// srtt_0.99, s; NaN before the first sample.
     average: f64,
+    /// The last RTT sample, s; infinite before the first and without the filter.
+    sample: f64,
     /// The last early response.
     last: Option<Time>,
     params: PertParams,
@@ -91,10 +99,15 @@ pub struct Pert {
 impl CongestionControl for Pert {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, random: &mut Stream) {
-        if self.average.is_nan() {
-            self.average = ack.rtt;
-        } else if !ack.rtt.is_nan() {
-            self.average += self.params.weight * (ack.rtt - self.average);
+        if !ack.rtt.is_nan() {
+            let rtt = ack.rtt.min(self.sample);
+            if self.params.filter_delayed_acks {
+                self.sample = ack.rtt;
+            }
+            if self.average.is_nan() {
+                self.average = rtt;
+            }
+            self.average += self.params.weight * (rtt - self.average);
         }
         let p = self.params.probability(self.average - ack.min_rtt);
         let due = self
@@ -173,8 +186,30 @@ mod tests {
     }
 
     #[test]
-    fn the_smoothed_rtt_forgets_a_hundredth_a_sample() {
+    fn delayed_acks_are_filtered() {
         let mut control = params().build(0);
+        let mut window = Window {
+            cwnd: 3.0,
+            ssthresh: 2.0,
+        };
+        for n in 0..1000 {
+            let sample = Ack {
+                rtt: if n % 2 == 0 { 0.1 } else { 0.14 },
+                min_rtt: 0.1,
+                ..ack(1)
+            };
+            control.on_ack(&sample, &mut window, &mut random());
+            assert_eq!(control.average, 0.1);
+        }
+    }
+
+    #[test]
+    fn the_smoothed_rtt_forgets_a_hundredth_a_sample() {
+        let literal = PertParams {
+            filter_delayed_acks: false,
+            ..params()
+        };
+        let mut control = literal.build(0);
         let mut window = Window {
             cwnd: 100.0,
             ssthresh: 2.0,

@@ -1,0 +1,298 @@
+//! H-TCP: an AIMD whose increase grows with the time since the last loss.
+//!
+//! - Increase: for the first second (`delta_low`) after a reduction as Reno; from then on with Delta the time since it and x = Delta - delta_low
+//!   alpha = 1 + 10 x + (x / 2)^2 segments a round trip, times 2 (1 - beta), so that the mean throughput does not depend on beta.
+//! - With `rtt_scaling` also times base RTT / 0.1 s, between 0.1 and 2, and one at least before the factor 2 (1 - beta): the growth in time then depends
+//!   less on the RTT.
+//! - Decrease: beta (what remains) is RTT_min / RTT_max of the time between reductions, between 0.5 and 0.8: just enough to empty the queue. If the
+//!   throughput before this reduction and that before the last differ by more than a fifth, beta is 0.5.
+//!
+//! Throughput is the largest of the rates of the round trips between two reductions, smoothed with a weight of 1/4. RTT_max fades: after
+//! each reduction its distance from RTT_min counts 95 % (both as in Linux).
+
+use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Signal, Window};
+use crate::registry::{About, Algorithm};
+use crate::{Interval, Stream, Time, parameters};
+
+parameters! {
+    /// Parameters of H-TCP.
+    pub struct HtcpParams {
+        /// Time after a reduction in which the sender is Reno.
+        delta_low: time = 1.0, in Interval::at_least(0.0), "draft-leith-tcp-htcp-06, section 3";
+        /// Smallest fraction of the window that remains after a reduction.
+        beta_min: number = 0.5, in Interval::inside(0.0, 1.0), "draft-leith-tcp-htcp-06, section 3";
+        /// Largest fraction of the window that remains after a reduction.
+        beta_max: number = 0.8, in Interval::inside(0.0, 1.0), "draft-leith-tcp-htcp-06, section 3";
+        /// Change of throughput between reductions, relative, above which beta is the smallest.
+        throughput_change: number = 0.2, in Interval::at_least(0.0), "draft-leith-tcp-htcp-06, section 3";
+        /// Whether the increase is in proportion to the base RTT.
+        rtt_scaling: flag = true, "Linux 6.1";
+    }
+}
+
+impl Algorithm for HtcpParams {
+    const ABOUT: About = About {
+        kind: "htcp",
+        title: "H-TCP",
+        summary: "Grows the faster the longer the last loss is ago, and falls by just what empties the queue.",
+        citation: "D. Leith and R. Shorten, H-TCP: TCP for high-speed and long-distance networks, PFLDnet 2004; draft-leith-tcp-htcp-06 (2008)",
+        ecn: true,
+    };
+
+    fn check(&self) -> Result<(), crate::ValueError> {
+        if self.beta_max >= self.beta_min {
+            return Ok(());
+        }
+        Err(crate::ValueError {
+            name: "beta_max".to_owned(),
+            fault: crate::Fault::OutOfRange,
+            found: self.beta_max.to_string(),
+            allowed: format!("not below beta_min, which is {}", self.beta_min),
+        })
+    }
+}
+
+impl CongestionAlgorithm for HtcpParams {
+    type Controller = Htcp;
+
+    fn build(&self, _flow: u32) -> Htcp {
+        Htcp {
+            beta: self.beta_min,
+            last: Time::NEVER,
+            seen: Time::ZERO,
+            max_rtt: 0.0,
+            round: Time::NEVER,
+            acked: 0,
+            rate: 0.0,
+            top_rate: 0.0,
+            last_rate: 0.0,
+            params: *self,
+        }
+    }
+}
+
+/// H-TCP at work.
+#[derive(Clone, Copy, Debug)]
+pub struct Htcp {
+    /// What remained after the last reduction.
+    beta: f64,
+    /// The last reduction, moved on by the time that does not count; NEVER before the first ACK.
+    last: Time,
+    /// The last ACK.
+    seen: Time,
+    /// Largest RTT since the last reduction, s, or what is left of that before it.
+    max_rtt: f64,
+    /// Beginning of the round; NEVER if it was not seen.
+    round: Time,
+    /// Segments acknowledged in the round.
+    acked: u32,
+    /// Smoothed rate, its largest value since the last reduction and that before it, segments/s; zero if there is none.
+    rate: f64,
+    top_rate: f64,
+    last_rate: f64,
+    params: HtcpParams,
+}
+
+impl Htcp {
+    /// Segments a round trip `since` seconds after the last reduction.
+    fn alpha(&self, since: f64, base_rtt: f64) -> f64 {
+        let x = since - self.params.delta_low;
+        let mut alpha = if x > 0.0 {
+            1.0 + 10.0 * x + 0.25 * x * x
+        } else {
+            1.0
+        };
+        if self.params.rtt_scaling {
+            alpha = (alpha * (base_rtt / 0.1).clamp(0.1, 2.0)).max(1.0);
+        }
+        alpha * 2.0 * (1.0 - self.beta)
+    }
+
+    fn end_round(&mut self, now: Time) {
+        if self.round != Time::NEVER && now > self.round {
+            let rate = f64::from(self.acked) / now.since(self.round).seconds();
+            self.rate = if self.rate > 0.0 {
+                0.75 * self.rate + 0.25 * rate
+            } else {
+                rate
+            };
+            self.top_rate = self.top_rate.max(self.rate);
+        }
+        self.round = now;
+        self.acked = 0;
+    }
+}
+
+impl CongestionControl for Htcp {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
+        if self.last == Time::NEVER {
+            self.last = ack.now;
+        } else if !ack.cwnd_limited {
+            self.last += ack.now.since(self.seen); // an unused window earns nothing
+        }
+        self.seen = ack.now;
+        self.max_rtt = self.max_rtt.max(ack.rtt); // NaN is not larger
+        if ack.round_start {
+            self.end_round(ack.now);
+        }
+        self.acked += ack.acked;
+        if ack.cwnd_limited {
+            let acked = window.slow_start(f64::from(ack.acked));
+            if acked > 0.0 {
+                let since = ack.now.since(self.last).seconds();
+                window.cwnd += self.alpha(since, ack.min_rtt) * acked / window.cwnd;
+            }
+        }
+    }
+
+    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        let HtcpParams {
+            beta_min,
+            beta_max,
+            throughput_change,
+            ..
+        } = self.params;
+        let steady = self.last_rate > 0.0
+            && (self.top_rate - self.last_rate).abs() <= throughput_change * self.last_rate;
+        self.beta = if steady && self.max_rtt > 0.0 {
+            (reduction.min_rtt / self.max_rtt).clamp(beta_min, beta_max)
+        } else {
+            beta_min
+        };
+        self.last_rate = self.top_rate;
+        (self.rate, self.top_rate, self.round, self.acked) = (0.0, 0.0, Time::NEVER, 0);
+        self.max_rtt -= 0.05 * (self.max_rtt - reduction.min_rtt).max(0.0);
+        (self.last, self.seen) = (reduction.now, reduction.now);
+        window.ssthresh = (self.beta * reduction.window_used).max(MIN_SSTHRESH);
+        if reduction.signal != Signal::Timeout {
+            window.cwnd = window.ssthresh;
+        }
+    }
+
+    fn on_restart(&mut self, now: Time) {
+        if self.last != Time::NEVER {
+            self.last += now.since(self.seen);
+            self.seen = now;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Parameters as _;
+    use crate::congestion::test::{ack, loss, random};
+
+    fn params() -> HtcpParams {
+        HtcpParams::from_values(&[]).unwrap()
+    }
+
+    #[test]
+    fn the_increase_function() {
+        let unscaled = HtcpParams {
+            rtt_scaling: false,
+            ..params()
+        };
+        let control = unscaled.build(0);
+        // beta 0.5: alpha itself. 1 up to a second, then 1 + 10 x + x^2 / 4
+        for (since, alpha) in [
+            (0.0, 1.0),
+            (1.0, 1.0),
+            (2.0, 11.25),
+            (3.0, 22.0),
+            (11.0, 126.0),
+        ] {
+            assert!((control.alpha(since, 0.1) - alpha).abs() < 1e-12, "{since}");
+        }
+        let gentle = Htcp {
+            beta: 0.8,
+            ..control
+        };
+        assert!((gentle.alpha(3.0, 0.1) - 22.0 * 0.4).abs() < 1e-12);
+    }
+
+    #[test]
+    fn scaled_with_the_rtt() {
+        let control = params().build(0);
+        for (rtt, factor) in [(0.1, 1.0), (0.05, 0.5), (0.001, 0.1), (0.3, 2.0)] {
+            assert!(
+                (control.alpha(3.0, rtt) - 22.0 * factor).abs() < 1e-12,
+                "{rtt}"
+            );
+        }
+        assert_eq!(control.alpha(0.5, 0.01), 1.0);
+    }
+
+    /// Rounds of 0.1 s at `rate` segments a second for two seconds, RTT `rtt`, then a loss at 100 segments. Returns the window left.
+    fn epoch(control: &mut Htcp, begin: f64, rate: u32, rtt: f64) -> f64 {
+        for n in 0..20_u32 {
+            let sample = Ack {
+                now: Time::from_seconds(begin + 0.1 * f64::from(n)),
+                acked: rate / 10,
+                rtt,
+                min_rtt: 0.1,
+                round_start: true,
+                ..ack(1)
+            };
+            let mut window = Window {
+                cwnd: 100.0,
+                ssthresh: 2.0,
+            };
+            control.on_ack(&sample, &mut window, &mut random());
+        }
+        let mut window = Window {
+            cwnd: 100.0,
+            ssthresh: 2.0,
+        };
+        let lost = Reduction {
+            now: Time::from_seconds(begin + 2.0),
+            min_rtt: 0.1,
+            ..loss(100.0)
+        };
+        control.on_congestion(&lost, &mut window);
+        window.cwnd
+    }
+
+    #[test]
+    fn the_decrease_empties_the_queue_if_throughput_is_steady() {
+        let mut control = params().build(0);
+        assert_eq!(epoch(&mut control, 0.0, 1000, 0.15), 50.0); // nothing to compare with
+        assert!((epoch(&mut control, 2.0, 1000, 0.15) - 100.0 / 1.5).abs() < 1e-9);
+        assert!((epoch(&mut control, 4.0, 1100, 0.15) - 100.0 / 1.5).abs() < 1e-9);
+        assert_eq!(epoch(&mut control, 6.0, 2000, 0.15), 50.0);
+        // RTT_max fades from 0.15 s by 5 % of its distance, so 0.11 s does not show yet
+        let left = epoch(&mut control, 8.0, 2000, 0.11);
+        assert!((left - 100.0 * 0.1 / 0.1475).abs() < 1e-9, "{left}");
+        // short queues: 0.8 at most; long ones: 0.5 at least
+        control.max_rtt = 0.0;
+        assert_eq!(epoch(&mut control, 10.0, 2000, 0.11), 80.0);
+        assert_eq!(epoch(&mut control, 12.0, 2000, 0.9), 50.0);
+    }
+
+    #[test]
+    fn time_without_use_does_not_count() {
+        let mut control = params().build(0);
+        let mut window = Window {
+            cwnd: 100.0,
+            ssthresh: 2.0,
+        };
+        for (now, cwnd_limited) in [(0.0, true), (10.0, false)] {
+            let sample = Ack {
+                now: Time::from_seconds(now),
+                min_rtt: 0.1,
+                cwnd_limited,
+                ..ack(0)
+            };
+            control.on_ack(&sample, &mut window, &mut random());
+        }
+        control.on_restart(Time::from_seconds(20.0));
+        let sample = Ack {
+            now: Time::from_seconds(20.0),
+            min_rtt: 0.1,
+            ..ack(1)
+        };
+        control.on_ack(&sample, &mut window, &mut random());
+        assert!((window.cwnd - 100.01).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,225 @@
+//! TCP Vegas: keeps a few packets of its own in queues.
+//!
+//! Once a round trip the backlog of the flow is estimated as diff = w (1 - base RTT / RTT), with the smallest RTT of the round, which delayed ACKs do not disturb,
+//! and the window at its beginning:
+//!
+//! - Congestion avoidance: below `alpha` the window grows by one segment, above `beta` it shrinks by one, else it stays.
+//! - Slow start doubles the window every other round trip. It ends when diff exceeds `gamma`, with the window that fills the path without a queue
+//!   and one segment (as in Linux).
+//! - Losses and marks take the fraction `loss_decrease`: half, as in Linux. Vegas' own retransmission after the first duplicate ACK is not part of it.
+
+use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window};
+use crate::params::Fault;
+use crate::registry::{About, Algorithm};
+use crate::{Interval, Stream, ValueError, parameters};
+
+parameters! {
+    /// Parameters of TCP Vegas.
+    pub struct VegasParams {
+        /// Backlog below which the window grows.
+        alpha: packets = 2.0, in Interval::above(0.0), "Brakmo and Peterson 1995, section III-B";
+        /// Backlog above which the window shrinks.
+        beta: packets = 4.0, in Interval::above(0.0), "Brakmo and Peterson 1995, section III-B";
+        /// Backlog that ends slow start.
+        gamma: packets = 1.0, in Interval::above(0.0), "Brakmo and Peterson 1995, section III-C";
+        /// Decrease fraction: the window falls to (1 - loss_decrease) w at a loss or mark.
+        loss_decrease: number = 0.5, in Interval::inside(0.0, 1.0), "Linux 6.1";
+    }
+}
+
+impl Algorithm for VegasParams {
+    const ABOUT: About = About {
+        kind: "vegas",
+        title: "TCP Vegas",
+        summary: "Compares the window with what the path holds without queues and keeps between alpha and beta packets in them.",
+        citation: "L. S. Brakmo and L. L. Peterson, TCP Vegas: end to end congestion avoidance on a global Internet, IEEE JSAC 13(8), 1995",
+        ecn: true,
+    };
+
+    fn check(&self) -> Result<(), ValueError> {
+        if self.beta >= self.alpha {
+            return Ok(());
+        }
+        Err(ValueError {
+            name: "beta".to_owned(),
+            fault: Fault::OutOfRange,
+            found: self.beta.to_string(),
+            allowed: format!("not below alpha, which is {}", self.alpha),
+        })
+    }
+}
+
+impl CongestionAlgorithm for VegasParams {
+    type Controller = Vegas;
+
+    fn build(&self, _flow: u32) -> Vegas {
+        Vegas {
+            begin: 0.0,
+            round_rtt: f64::INFINITY,
+            limited: false,
+            still: false,
+            params: *self,
+        }
+    }
+}
+
+/// TCP Vegas at work.
+#[derive(Clone, Copy, Debug)]
+pub struct Vegas {
+    /// Window at the beginning of the round; zero before the first.
+    begin: f64,
+    /// Smallest RTT of the round, s.
+    round_rtt: f64,
+    /// Whether the window was full at some time in the round.
+    limited: bool,
+    /// Whether slow start pauses in this round.
+    still: bool,
+    params: VegasParams,
+}
+
+impl Vegas {
+    fn end_round(&mut self, base_rtt: f64, window: &mut Window) {
+        let filled = self.begin * base_rtt / self.round_rtt;
+        let backlog = self.begin - filled;
+        if window.in_slow_start() {
+            if backlog > self.params.gamma {
+                window.cwnd = window.cwnd.min(filled + 1.0).max(MIN_SSTHRESH);
+                window.ssthresh = window.ssthresh.min(window.cwnd);
+            }
+            self.still = !self.still;
+        } else if backlog > self.params.beta {
+            window.cwnd = (window.cwnd - 1.0).max(MIN_SSTHRESH.min(window.cwnd));
+            // a smaller window is no reason for slow start
+            window.ssthresh = window.ssthresh.min(window.cwnd).max(MIN_SSTHRESH);
+        } else if backlog < self.params.alpha && self.limited {
+            window.cwnd += 1.0;
+        }
+    }
+}
+
+impl CongestionControl for Vegas {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
+        self.round_rtt = self.round_rtt.min(ack.rtt); // NaN is not smaller
+        self.limited |= ack.cwnd_limited;
+        if ack.round_start {
+            if self.begin > 0.0 && self.round_rtt < f64::INFINITY {
+                self.end_round(ack.min_rtt, window);
+            }
+            self.begin = window.cwnd;
+            self.round_rtt = f64::INFINITY;
+            self.limited = false;
+        }
+        if ack.cwnd_limited && !self.still {
+            window.slow_start(f64::from(ack.acked));
+        }
+    }
+
+    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        let left = reduction.window_used * (1.0 - self.params.loss_decrease);
+        window.ssthresh = left.max(MIN_SSTHRESH);
+        window.cwnd = window.ssthresh;
+        // what was measured belongs to the old window
+        self.begin = 0.0;
+        self.still = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Parameters as _;
+    use crate::congestion::test::{ack, loss, random};
+
+    fn params() -> VegasParams {
+        VegasParams::from_values(&[]).unwrap()
+    }
+
+    /// The window after `rounds` on a path of 0.1 s that carries `bdp` packets: what is above waits in the queue.
+    fn alone(mut window: Window, bdp: f64, rounds: u32) -> Window {
+        let mut control = params().build(0);
+        for _ in 0..rounds {
+            let acks = window.cwnd as u32;
+            for n in 0..acks {
+                let sample = Ack {
+                    rtt: 0.1 * (window.cwnd / bdp).max(1.0),
+                    min_rtt: 0.1,
+                    round_start: n == 0,
+                    ..ack(1)
+                };
+                control.on_ack(&sample, &mut window, &mut random());
+            }
+        }
+        window
+    }
+
+    #[test]
+    fn stops_with_alpha_to_beta_packets_in_the_queue() {
+        let open = |cwnd| Window {
+            cwnd,
+            ssthresh: 2.0,
+        };
+        // from below it stops at alpha, from above at beta
+        assert_eq!(alone(open(20.0), 50.0, 100).cwnd, 52.0);
+        assert_eq!(alone(open(90.0), 50.0, 100).cwnd, 54.0);
+        assert_eq!(alone(open(53.0), 50.0, 100).cwnd, 53.0);
+        // and shrinking is no reason for slow start
+        let halved = Window {
+            cwnd: 90.0,
+            ssthresh: 90.0,
+        };
+        assert_eq!(alone(halved, 50.0, 100).cwnd, 54.0);
+    }
+
+    #[test]
+    fn slow_start_doubles_every_other_round_and_ends_with_the_path_full() {
+        let begin = Window {
+            cwnd: 4.0,
+            ssthresh: f64::INFINITY,
+        };
+        let windows: Vec<f64> = (1..=5).map(|n| alone(begin, 1000.0, n).cwnd).collect();
+        assert_eq!(windows, [8.0, 8.0, 16.0, 16.0, 32.0]);
+        // 64 > 50: found after the round, left with 50 + 1 packets; then one a round up to alpha
+        let end = alone(begin, 50.0, 40);
+        assert_eq!((end.cwnd, end.ssthresh), (52.0, 51.0));
+    }
+
+    #[test]
+    fn delayed_samples_do_not_count() {
+        let mut control = params().build(0);
+        let mut window = Window {
+            cwnd: 20.0,
+            ssthresh: 2.0,
+        };
+        for (n, rtt) in [0.1, 0.14, f64::NAN, 0.1, 0.14].into_iter().enumerate() {
+            let sample = Ack {
+                rtt,
+                min_rtt: 0.1,
+                round_start: n == 0 || n == 4,
+                ..ack(1)
+            };
+            control.on_ack(&sample, &mut window, &mut random());
+        }
+        assert_eq!(window.cwnd, 21.0);
+    }
+
+    #[test]
+    fn a_loss_halves() {
+        let mut control = params().build(0);
+        let mut window = Window {
+            cwnd: 20.0,
+            ssthresh: 2.0,
+        };
+        control.on_congestion(&loss(20.0), &mut window);
+        assert_eq!((window.cwnd, window.ssthresh), (10.0, 10.0));
+    }
+
+    #[test]
+    fn alpha_above_beta_is_refused() {
+        let wrong = VegasParams {
+            alpha: 5.0,
+            ..params()
+        };
+        assert_eq!(wrong.check().unwrap_err().name, "beta");
+    }
+}

@@ -43,6 +43,12 @@ pub enum Kind {
     Congestion,
     /// What the application sends.
     Traffic,
+    /// Payload of transfers, drawn once a transfer.
+    Sizes,
+    /// Something a second, above zero.
+    Frequency,
+    /// A number above zero, or per cent.
+    Share,
     /// The link of the other direction in a ready shape.
     Reverse,
 }
@@ -80,6 +86,13 @@ impl Kind {
             Self::Queue => r#"a table such as { aqm = "red", min_threshold = "50 packets", max_threshold = "150 packets" }"#.to_owned(),
             Self::Congestion => r#"a name such as "cubic", or a table such as { kind = "compound", gamma = 30 }"#.to_owned(),
             Self::Traffic => r#"a table such as { kind = "transfer", size = "1 MB" }"#.to_owned(),
+            Self::Sizes => concat!(
+                r#""12 kB", "exponential 12 kB", "pareto 12 kB, 1.3" (mean and tail index), "log-normal 12 kB, 30 kB" (mean and deviation), "#,
+                r#""web-search", or a table of sizes and the probability of sizes up to each, [["1 kB", 0.5], ["10 kB", 1]]"#
+            )
+            .to_owned(),
+            Self::Frequency => r#"a number a second such as "50 /s" (/s, Hz, kHz), above zero"#.to_owned(),
+            Self::Share => r#"a number above zero such as 0.8, or "80 %""#.to_owned(),
             Self::Reverse => r#"a table such as { rate = "10 Mbit/s" }"#.to_owned(),
         }
     }
@@ -430,8 +443,15 @@ pub const TRAFFIC: &[TrafficKind] = &[
             Key::new(
                 "rate",
                 Kind::Rate,
-                Required,
+                Derived("by `density`"),
                 "Rate on the wire while on, headers included.",
+            )
+            .changeable(),
+            Key::new(
+                "density",
+                Kind::Share,
+                Derived("none"),
+                "Instead of `rate`: what all flows of the class send while on, over the rate of the slowest link of their path at the start.",
             )
             .changeable(),
             Key::new("on", Kind::Span, Text("1 s"), "Mean on-time."),
@@ -458,7 +478,66 @@ pub const TRAFFIC: &[TrafficKind] = &[
             ),
         ],
     },
+    TrafficKind {
+        kind: "http",
+        tcp: true,
+        doc: "TCP sessions: a transfer, a think time after its last ACK, the next transfer.",
+        keys: &[
+            Key::new(
+                "size",
+                Kind::Sizes,
+                Text("exponential 12 kB"),
+                "Payload of each transfer.",
+            ),
+            Key::new("think", Kind::Span, Text("500 ms"), "Mean think time (exponential)."),
+            Key::new(
+                "persistent",
+                Kind::Flag,
+                Flag(false),
+                "Whether all transfers use one connection, instead of a new one (with its slow start) each.",
+            ),
+        ],
+    },
+    TrafficKind {
+        kind: "poisson-arrivals",
+        tcp: true,
+        doc: "TCP transfers that arrive as a Poisson process, each a connection of its own with its own draw of `rtt`; each flow of the class is such a process.",
+        keys: &[
+            Key::new(
+                "rate",
+                Kind::Frequency,
+                Derived("by `load`"),
+                CONNECTION_RATE,
+            )
+            .changeable(),
+            Key::new(
+                "load",
+                Kind::Share,
+                Derived("none"),
+                "Instead of `rate`: payload that arrives (all flows of the class together), over the rate of the slowest link of the path at the start.",
+            )
+            .changeable(),
+            Key::new("size", Kind::Sizes, Required, "Payload of each transfer."),
+        ],
+    },
+    TrafficKind {
+        kind: "packmime",
+        tcp: true,
+        doc: "HTTP responses over TCP after the PackMime model (Cao et al., INFOCOM 2004), each a connection of its own with its own draw of `rtt`.",
+        keys: &[
+            Key::new("rate", Kind::Frequency, Required, CONNECTION_RATE).changeable(),
+            Key::new(
+                "server_delay",
+                Kind::Flag,
+                Flag(true),
+                "Whether the server waits before it answers, as the model has it (mostly a few milliseconds, at most 100 ms).",
+            ),
+        ],
+    },
 ];
+
+/// Traffic whose `rate` is a number of connections a second.
+const CONNECTION_RATE: &str = "New connections a second.";
 
 const SIZES: &[(&str, &str)] = &[
     ("fixed", "every packet has `packet_size`"),
@@ -475,6 +554,12 @@ pub const CHANGE: Section = Section {
     doc: "Something that changes during the run: any numeric key of a link, of its queue, or of a class of flows.",
     keys: &[
         Key::new("at", Kind::Time, Required, "When."),
+        Key::new(
+            "over",
+            Kind::Span,
+            Derived("at once"),
+            "With `count`: flows enter or leave one after the other, evenly from `at` to so much later.",
+        ),
         Key::new(
             "link",
             Kind::Name,

@@ -11,6 +11,7 @@ mod model;
 mod read;
 mod reference;
 mod schema;
+mod sizes;
 mod topology;
 mod tree;
 pub mod units;
@@ -23,6 +24,7 @@ pub use model::{
 };
 pub use reference::reference;
 pub use schema::json_schema;
+pub use sizes::Sizes;
 pub use tree::MAX_BYTES;
 
 /// Reads a scenario file (TOML). `origin` is its name in messages.

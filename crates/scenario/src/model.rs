@@ -5,6 +5,8 @@
 use ackclock_algorithms::Time;
 use ackclock_algorithms::registry::{AqmSpec, CongestionSpec};
 
+use crate::sizes::Sizes;
+
 /// Index of a link in [`Scenario::links`].
 pub type LinkId = usize;
 /// Index of a class in [`Scenario::flows`].
@@ -152,6 +154,29 @@ pub enum Traffic {
         /// Sizes exponential with mean `packet_size` (at least 1 B) instead of fixed.
         exponential_sizes: bool,
     },
+    /// TCP: transfers with think times between them, one after the other.
+    Http {
+        /// Sizes of the transfers.
+        sizes: Sizes,
+        /// Mean of the exponential time from the last ACK of one transfer to the start of the next, s.
+        think: f64,
+        /// One connection for all transfers, instead of a new one for each.
+        persistent: bool,
+    },
+    /// TCP: a Poisson process of transfers, each a connection of its own.
+    Arrivals {
+        /// Transfers a second.
+        rate: f64,
+        /// Their sizes.
+        sizes: Sizes,
+    },
+    /// TCP: HTTP responses after the PackMime model (Cao et al., INFOCOM 2004), each a connection of its own.
+    PackMime {
+        /// Connections a second.
+        rate: f64,
+        /// Whether the server takes its time before it answers.
+        server_delay: bool,
+    },
 }
 
 impl Traffic {
@@ -160,8 +185,19 @@ impl Traffic {
     pub fn is_tcp(&self) -> bool {
         matches!(
             self,
-            Self::Bulk | Self::Transfer { .. } | Self::AppLimited { .. }
+            Self::Bulk
+                | Self::Transfer { .. }
+                | Self::AppLimited { .. }
+                | Self::Http { .. }
+                | Self::Arrivals { .. }
+                | Self::PackMime { .. }
         )
+    }
+
+    /// Whether connections come and go: each flow of the class is then a source of connections, not a connection.
+    #[must_use]
+    pub fn opens_connections(&self) -> bool {
+        matches!(self, Self::Arrivals { .. } | Self::PackMime { .. })
     }
 }
 
@@ -257,7 +293,7 @@ pub enum Setting {
     /// Number of active flows of a class: flows beyond it stop, flows up to it start. [`FlowClass::count`] is the number at the start; the
     /// largest number ever wanted is [`Scenario::max_count`].
     Count(ClassId, u32),
-    /// Rate of a UDP or application-limited class, bit/s.
+    /// Rate of a UDP or application-limited class, bit/s; of a class of arrivals, connections a second.
     TrafficRate(ClassId, f64),
     /// Receiver's window of a class, segments.
     MaxWindow(ClassId, u32),

@@ -80,6 +80,9 @@ fn value(key: &Key) -> String {
         Kind::Path => "names of links".to_owned(),
         Kind::Name => "name".to_owned(),
         Kind::Reverse => "table".to_owned(),
+        Kind::Sizes => "sizes".to_owned(),
+        Kind::Frequency => "number a second".to_owned(),
+        Kind::Share => "number above zero".to_owned(),
         Kind::Queue | Kind::Congestion | Kind::Traffic => "name or table".to_owned(),
     };
     match key.word {
@@ -136,7 +139,7 @@ fn changeable(out: &mut String) {
     let _ = write!(
         out,
         "Beside these keys stand the new values: of a link {}, {} and the numeric parameters of its AQM, directly or in `queue = {{ ... }}`; \
-         of a class {}, and the `rate` of its traffic.\n\n",
+         of a class {}, and the `rate` (or `density`, or `load`) of its traffic.\n\n",
         names(keys::LINK.keys),
         names(keys::QUEUE.keys),
         names(keys::FLOWS.keys),

@@ -53,6 +53,9 @@ const DEFINED: &[(&str, Kind)] = &[
     ("queue", Kind::Queue),
     ("congestion", Kind::Congestion),
     ("traffic", Kind::Traffic),
+    ("sizes", Kind::Sizes),
+    ("frequency", Kind::Frequency),
+    ("share", Kind::Share),
     ("reverse", Kind::Reverse),
 ];
 
@@ -187,6 +190,19 @@ fn kind(kind: Kind) -> Value {
             json!({"anyOf": tables})
         }
         Kind::Reverse => table(&keys::REVERSE),
+        Kind::Sizes => {
+            let size = quantity(&[Dimension::Size]);
+            let number = r"(\d+(\.\d+)?)";
+            let one = format!(
+                r"({size}|exponential\s+{size}|pareto\s+{size}\s*,\s*{number}|log-normal\s+{size}\s*,\s*{size}|web-search)"
+            );
+            let point = json!({"type": "array", "prefixItems": [pattern(&size), {"type": "number", "minimum": 0, "maximum": 1}], "minItems": 2, "maxItems": 2});
+            json!({"anyOf": [pattern(&one), {"type": "array", "items": point, "minItems": 1}]})
+        }
+        Kind::Frequency => pattern(&quantity(&[Dimension::Frequency])),
+        Kind::Share => {
+            json!({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, pattern(&quantity(&[Dimension::Percent]))]})
+        }
     }
 }
 
@@ -311,7 +327,18 @@ fn change_table() -> Value {
             ..*key
         });
         schema["description"] = json!(key.doc);
-        properties.entry(name).or_insert(schema);
+        // keys of one name may differ in kind (the rate of a link, of arrivals); which one a target has only the parser knows
+        match properties.get_mut(&name) {
+            Some(known) if known["$ref"] != schema["$ref"] && known.get("anyOf").is_none() => {
+                let doc = known["description"].take();
+                let both = json!([{"$ref": known["$ref"]}, {"$ref": schema["$ref"]}]);
+                *known = json!({"anyOf": both, "description": doc});
+            }
+            Some(_) => {}
+            None => {
+                properties.insert(name, schema);
+            }
+        }
     }
     let numeric = aqms()
         .iter()

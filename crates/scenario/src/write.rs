@@ -8,6 +8,7 @@ use crate::model::{
     Traffic, WindowReduction,
 };
 use crate::read::traffic_kind;
+use crate::sizes::Sizes;
 use crate::tree::{Node, Value};
 use crate::units::{
     format_frequency, format_packets, format_rate, format_seconds, format_size, format_time,
@@ -197,8 +198,56 @@ fn traffic(traffic: &Traffic) -> Node {
                 ),
             ]
         }
+        Traffic::Http {
+            sizes: size,
+            think,
+            persistent,
+        } => vec![
+            ("size", sizes(size)),
+            ("think", Node::text(format_seconds(*think))),
+            ("persistent", flag(*persistent)),
+        ],
+        Traffic::Arrivals { rate, sizes: size } => {
+            vec![("rate", per_second(*rate)), ("size", sizes(size))]
+        }
+        Traffic::PackMime { rate, server_delay } => {
+            vec![
+                ("rate", per_second(*rate)),
+                ("server_delay", flag(*server_delay)),
+            ]
+        }
     };
     Node::table(std::iter::once(kind).chain(more))
+}
+
+fn sizes(sizes: &Sizes) -> Node {
+    let s = |bytes: &f64| format_bytes(*bytes);
+    Node::text(match sizes {
+        Sizes::Fixed(bytes) => format_size(*bytes),
+        Sizes::Exponential(mean) => format!("exponential {}", s(mean)),
+        Sizes::Pareto { mean, shape } => format!("pareto {}, {shape}", s(mean)),
+        Sizes::LogNormal { mean, deviation } => format!("log-normal {}, {}", s(mean), s(deviation)),
+        Sizes::Empirical(points) => {
+            let point = |(size, part): &(f64, f64)| {
+                array([Node::text(s(size)), Value::Float(*part).into()].into_iter())
+            };
+            return array(points.iter().map(point));
+        }
+    })
+}
+
+/// A size that need not be whole.
+fn format_bytes(bytes: f64) -> String {
+    if bytes.fract() == 0.0 && bytes < 1e15 {
+        format_size(bytes as u64)
+    } else {
+        format!("{bytes} B")
+    }
+}
+
+/// Connections a second.
+fn per_second(rate: f64) -> Node {
+    Node::text(format!("{rate} /s"))
 }
 
 fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
@@ -329,6 +378,9 @@ fn change(change: &Change, scenario: &Scenario) -> Node {
             )
         }
         Setting::Rtt(id, rtt) => (class(id), ("rtt", distribution(rtt))),
+        Setting::TrafficRate(id, rate) if scenario.flows[*id].traffic.opens_connections() => {
+            (class(id), ("rate", per_second(*rate)))
+        }
         Setting::AccessRate(id, rate) | Setting::TrafficRate(id, rate) => {
             let key = if matches!(change.set, Setting::AccessRate(..)) {
                 "access_rate"

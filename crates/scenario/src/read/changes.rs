@@ -10,7 +10,7 @@ use super::network::Net;
 use super::routes::{least, own};
 use super::{Item, Place, Reader, Rule, Table, join};
 use crate::keys::{self, Key};
-use crate::model::{Change, ClassId, Distribution, End, FlowClass, Link, LinkId, Setting};
+use crate::model::{Change, ClassId, Distribution, End, FlowClass, Link, LinkId, Setting, Traffic};
 use crate::tree::{Name, Node, Value};
 use crate::units::format_time;
 
@@ -19,6 +19,8 @@ struct Draft<'n> {
     at: Time,
     setting: Setting,
     item: Item<'n>,
+    /// Flows enter or leave during so much time from `at`.
+    over: Time,
     /// Which `[[change]]` it belongs to.
     group: usize,
 }
@@ -30,6 +32,9 @@ struct World<'w> {
     classes: HashMap<&'w str, ClassId>,
     end: Option<End>,
 }
+
+/// A change of a number of flows over some time has at most so many steps.
+const MOST_STEPS: u32 = 1000;
 
 /// The keys of a change to a link.
 struct LinkKeys {
@@ -86,12 +91,13 @@ impl Reader<'_> {
         let mut drafts = Vec::new();
         let mut good = true;
         for (group, (place, node)) in self.repeated(root, "change")?.into_iter().enumerate() {
-            let (at, settings) = self.change(node, place, &world);
-            if let (Some(at), Some(settings)) = (at, settings) {
+            let (at, over, settings) = self.change(node, place, &world);
+            if let (Some(at), Some(over), Some(settings)) = (at, over, settings) {
                 let draft = |(setting, item)| Draft {
                     at,
                     setting,
                     item,
+                    over,
                     group,
                 };
                 drafts.extend(settings.into_iter().map(draft));
@@ -99,6 +105,8 @@ impl Reader<'_> {
                 good = false;
             }
         }
+        drafts.sort_by_key(|draft| draft.at);
+        let mut drafts = self.spread(drafts, flows)?;
         drafts.sort_by_key(|draft| draft.at);
         self.replay(drafts, net, flows).filter(|_| good)
     }
@@ -108,10 +116,10 @@ impl Reader<'_> {
         node: &'n Node,
         place: Place,
         world: &World<'_>,
-    ) -> (Option<Time>, Option<Settings<'n>>) {
+    ) -> (Option<Time>, Option<Time>, Option<Settings<'n>>) {
         let Value::Table(entries) = &node.value else {
             self.table(node, place, keys::CHANGE.keys, &[]);
-            return (None, None);
+            return (None, None, None);
         };
         let table = Table {
             place,
@@ -121,6 +129,10 @@ impl Reader<'_> {
         let at = self
             .item(&table, "at")
             .and_then(|item| self.time_of_change(&item, world.end));
+        let over = match table.given("over") {
+            None => Some(Time::ZERO),
+            Some(item) => self.span_of_change(&item, &table, at, world.end),
+        };
         let settings = match (table.given("link"), table.given("flows")) {
             (Some(item), None) => self.link_change(&table, &item, world.net),
             (None, Some(item)) => self.flows_change(&table, &item, world),
@@ -136,7 +148,78 @@ impl Reader<'_> {
                 None
             }
         };
-        (at, settings)
+        (at, over, settings)
+    }
+
+    /// How long flows enter or leave.
+    fn span_of_change(
+        &self,
+        item: &Item<'_>,
+        table: &Table<'_>,
+        at: Option<Time>,
+        end: Option<End>,
+    ) -> Option<Time> {
+        let over = self.time(item)?;
+        let problem = if table.find("count").is_none() {
+            "only the number of flows changes bit by bit: there is no `count`"
+        } else if let (Some(at), Some(End::At(end))) = (at, end)
+            && at.0.saturating_add(over.0) >= end.0
+        {
+            "the change would last beyond the end of the run"
+        } else {
+            return Some(over);
+        };
+        self.wrong(item, problem);
+        None
+    }
+
+    /// Changes of a number of flows over some time, as steps of as few flows as [`MOST_STEPS`] allows. Drafts are in order of time.
+    fn spread<'n>(&self, drafts: Vec<Draft<'n>>, flows: &[NamedClass]) -> Option<Vec<Draft<'n>>> {
+        let mut counts: HashMap<ClassId, (u32, Time)> = HashMap::new();
+        let mut steps = Vec::with_capacity(drafts.len());
+        for draft in drafts {
+            let Setting::Count(class, to) = draft.setting else {
+                steps.push(draft);
+                continue;
+            };
+            let first = flows[class].1.as_ref().map_or(0, |class| class.count);
+            let (from, busy) = counts
+                .insert(class, (to, Time(draft.at.0 + draft.over.0)))
+                .unwrap_or((first, Time::ZERO));
+            if draft.at < busy {
+                self.push(
+                    &draft.item.place,
+                    "an earlier change of this number is still going on",
+                    |diagnostic| {
+                        diagnostic.allowed = Some(format!("at {} or later", format_time(busy)));
+                    },
+                );
+                return None;
+            }
+            let count = from.abs_diff(to).min(MOST_STEPS);
+            if draft.over == Time::ZERO || count == 0 {
+                steps.push(draft);
+                continue;
+            }
+            for step in 1..=count {
+                let part =
+                    |span: u64| (u128::from(span) * u128::from(step) / u128::from(count)) as u64;
+                let moved = part(u64::from(from.abs_diff(to))) as u32;
+                let now = if to > from {
+                    from + moved
+                } else {
+                    from - moved
+                };
+                steps.push(Draft {
+                    at: Time(draft.at.0 + part(draft.over.0)),
+                    setting: Setting::Count(class, now),
+                    item: draft.item.clone(),
+                    over: Time::ZERO,
+                    group: draft.group,
+                });
+            }
+        }
+        Some(steps)
     }
 
     fn time_of_change(&self, item: &Item<'_>, end: Option<End>) -> Option<Time> {
@@ -182,7 +265,7 @@ impl Reader<'_> {
         for entry in table.entries {
             let place = table.place_of(entry);
             match (entry.0.text.as_str(), &entry.1.value) {
-                ("at" | "link", _) => continue,
+                ("at" | "link" | "over", _) => continue,
                 ("queue", Value::Table(inner)) => {
                     for entry in inner {
                         let place = Place {
@@ -312,12 +395,12 @@ impl Reader<'_> {
         let mut good = true;
         let mut found = false;
         for entry in table.entries {
-            if matches!(entry.0.text.as_str(), "at" | "flows") {
+            if matches!(entry.0.text.as_str(), "at" | "flows" | "over") {
                 continue;
             }
             found = true;
             let Some(key) = changeable.iter().find(|key| key.name == entry.0.text) else {
-                let names: Vec<&str> = ["at", "flows"]
+                let names: Vec<&str> = ["at", "flows", "over"]
                     .into_iter()
                     .chain(names.iter().copied())
                     .collect();
@@ -330,7 +413,7 @@ impl Reader<'_> {
                 place: table.place_of(entry),
                 rule: Rule::Key(key),
             };
-            let setting = self.flows_setting(&item, key, id, class);
+            let setting = self.flows_setting(&item, key, id, class, world.net);
             good &= setting.is_some();
             settings.extend(setting.map(|setting| (setting, item)));
         }
@@ -345,6 +428,7 @@ impl Reader<'_> {
         key: &Key,
         id: ClassId,
         class: &FlowClass,
+        net: &Net,
     ) -> Option<Setting> {
         if item.is_word() {
             self.wrong(item, "a change needs a number");
@@ -355,7 +439,14 @@ impl Reader<'_> {
                 let count = u32::try_from(self.integer(item)?).ok()?;
                 Some(Setting::Count(id, count))
             }
-            "rtt" => Some(Setting::Rtt(id, self.distribution(item)?)),
+            "rtt" => {
+                let rtt = self.distribution(item)?;
+                if class.traffic.opens_connections() && matches!(rtt, Distribution::Range(..)) {
+                    self.wrong(item, "connections that come and go cannot be spaced evenly");
+                    return None;
+                }
+                Some(Setting::Rtt(id, rtt))
+            }
             "access_rate" if class.access_rate.is_none() => {
                 self.push(
                     &item.place,
@@ -368,6 +459,18 @@ impl Reader<'_> {
             }
             "access_rate" => Some(Setting::AccessRate(id, self.rate(item)?)),
             "max_window" => Some(Setting::MaxWindow(id, self.whole_packets(item)?)),
+            "density" | "load" => {
+                let share = self.share(item)? * net.slowest(&class.path)?;
+                let count = f64::from(class.count.max(1));
+                let rate = match &class.traffic {
+                    Traffic::Arrivals { sizes, .. } => share / (8.0 * sizes.mean() * count),
+                    _ => share / count,
+                };
+                Some(Setting::TrafficRate(id, rate))
+            }
+            _ if class.traffic.opens_connections() => {
+                Some(Setting::TrafficRate(id, self.frequency(item)?))
+            }
             _ => Some(Setting::TrafficRate(id, self.rate(item)?)),
         }
     }

@@ -10,7 +10,7 @@ use super::routes::{earliest, own};
 use super::{Item, Place, Reader, Seen, Table, join};
 use crate::diagnostic::quoted_list;
 use crate::keys;
-use crate::model::{End, FlowClass, Recovery, Tcp, Traffic, WindowReduction};
+use crate::model::{Distribution, End, FlowClass, Recovery, Tcp, Traffic, WindowReduction};
 use crate::tree::{Node, Value};
 use crate::units::{format_time, seconds, shorten};
 
@@ -111,7 +111,11 @@ impl Reader<'_> {
         let count = get("count")
             .and_then(|item| self.integer(&item))
             .and_then(|count| u32::try_from(count).ok());
-        let traffic = self.traffic(table);
+        let route = net.and_then(|net| self.route(table, net));
+        let slowest = net
+            .zip(route.as_ref())
+            .and_then(|(net, (path, _))| net.slowest(path));
+        let traffic = self.traffic(table, slowest, count);
         let is_tcp = traffic.as_ref().is_none_or(Traffic::is_tcp);
         if !is_tcp {
             for key in keys::TCP_KEYS {
@@ -128,7 +132,6 @@ impl Reader<'_> {
                 }
             }
         }
-        let route = net.and_then(|net| self.route(table, net));
         let rtt = match (table.given("rtt"), net, &route) {
             (Some(item), net, route) => {
                 let own = net
@@ -141,6 +144,19 @@ impl Reader<'_> {
             }
             _ => None,
         };
+        if traffic.as_ref().is_some_and(Traffic::opens_connections)
+            && let (Some(Distribution::Range(..)), Some(item)) = (&rtt, table.given("rtt"))
+        {
+            self.push(
+                &item.place,
+                "connections that come and go cannot be spaced evenly",
+                |diagnostic| {
+                    diagnostic.found = Some(item.node.describe());
+                    diagnostic.allowed = Some("\"uniform A .. B\", or a list".to_owned());
+                },
+            );
+            return None;
+        }
         let access_rate = get("access_rate").and_then(|item| {
             if item.is_word() {
                 Some(None)
@@ -366,7 +382,14 @@ impl Reader<'_> {
     }
 
     /// `traffic = "bulk"` or `{ kind = "transfer", ... }`.
-    fn traffic(&self, table: &Table<'_>) -> Option<Traffic> {
+    ///
+    /// `slowest` is the rate of the slowest link of the path, `count` the number of flows.
+    fn traffic(
+        &self,
+        table: &Table<'_>,
+        slowest: Option<f64>,
+        count: Option<u32>,
+    ) -> Option<Traffic> {
         let item = self.item(table, "traffic")?;
         let kinds: Vec<&str> = keys::TRAFFIC.iter().map(|kind| kind.kind).collect();
         let (kind, kind_place) = match &item.node.value {
@@ -414,6 +437,7 @@ impl Reader<'_> {
             },
         };
         let rate = || self.item(&inner, "rate").and_then(|item| self.rate(&item));
+        let sizes = || self.item(&inner, "size").and_then(|item| self.sizes(&item));
         let mean = |key: &str| {
             self.item(&inner, key)
                 .and_then(|item| self.time(&item))
@@ -430,11 +454,56 @@ impl Reader<'_> {
             "app-limited" => rate().map(|rate| Traffic::AppLimited { rate }),
             "cbr" => rate().map(|rate| Traffic::Cbr { rate }),
             "on-off" => {
-                let (rate, on, off) = (rate(), mean("on"), mean("off"));
+                let rate = self.rate_or_share(
+                    &inner,
+                    "density",
+                    |item| self.rate(item),
+                    |density| Some(density * slowest? / f64::from(count?.max(1))),
+                );
+                let (on, off) = (mean("on"), mean("off"));
                 Some(Traffic::OnOff {
                     rate: rate?,
                     on: on?,
                     off: off?,
+                })
+            }
+            "http" => {
+                let (sizes, think) = (sizes(), mean("think"));
+                let persistent = self
+                    .item(&inner, "persistent")
+                    .and_then(|item| self.flag(&item));
+                Some(Traffic::Http {
+                    sizes: sizes?,
+                    think: think?,
+                    persistent: persistent?,
+                })
+            }
+            "poisson-arrivals" => {
+                let sizes = sizes();
+                let rate = self.rate_or_share(
+                    &inner,
+                    "load",
+                    |item| self.frequency(item),
+                    |load| {
+                        let each = 8.0 * sizes.as_ref()?.mean() * f64::from(count?.max(1));
+                        Some(load * slowest? / each)
+                    },
+                );
+                Some(Traffic::Arrivals {
+                    rate: rate?,
+                    sizes: sizes?,
+                })
+            }
+            "packmime" => {
+                let (rate, server_delay) = (
+                    self.item(&inner, "rate")
+                        .and_then(|item| self.frequency(&item)),
+                    self.item(&inner, "server_delay")
+                        .and_then(|item| self.flag(&item)),
+                );
+                Some(Traffic::PackMime {
+                    rate: rate?,
+                    server_delay: server_delay?,
                 })
             }
             _ => {
@@ -452,6 +521,42 @@ impl Reader<'_> {
     }
 }
 
+impl Reader<'_> {
+    /// A rate, or in its place the share of a link that it makes.
+    fn rate_or_share(
+        &self,
+        table: &Table<'_>,
+        key: &str,
+        rate: impl Fn(&Item<'_>) -> Option<f64>,
+        of_share: impl Fn(f64) -> Option<f64>,
+    ) -> Option<f64> {
+        match (table.given("rate"), table.given(key)) {
+            (Some(item), None) => rate(&item),
+            (None, Some(item)) => {
+                let value = of_share(self.share(&item)?)?;
+                if value.is_finite() && (1e-9..=1e14).contains(&value) {
+                    return Some(value);
+                }
+                self.wrong(&item, "gives no usable rate");
+                None
+            }
+            (None, None) => {
+                let allowed = table.key("rate").allowed();
+                self.missing(&table.place, "rate", format!("{allowed}; or `{key}`"));
+                None
+            }
+            (Some(_), Some(item)) => {
+                self.push(
+                    &item.place,
+                    format!("both `rate` and `{key}`"),
+                    |diagnostic| diagnostic.allowed = Some("one of them".to_owned()),
+                );
+                None
+            }
+        }
+    }
+}
+
 /// The entry of [`keys::TRAFFIC`] that describes this traffic.
 pub(crate) fn traffic_kind(traffic: &Traffic) -> &'static keys::TrafficKind {
     let name = match traffic {
@@ -461,6 +566,9 @@ pub(crate) fn traffic_kind(traffic: &Traffic) -> &'static keys::TrafficKind {
         Traffic::Cbr { .. } => "cbr",
         Traffic::OnOff { .. } => "on-off",
         Traffic::Poisson { .. } => "poisson",
+        Traffic::Http { .. } => "http",
+        Traffic::Arrivals { .. } => "poisson-arrivals",
+        Traffic::PackMime { .. } => "packmime",
     };
     keys::TRAFFIC
         .iter()

@@ -59,6 +59,13 @@ impl Net {
         nodes
     }
 
+    /// Rate of the slowest link, bit/s; `None` if a link has mistakes.
+    pub(super) fn slowest(&self, path: &[LinkId]) -> Option<f64> {
+        path.iter().try_fold(f64::INFINITY, |least, link| {
+            Some(least.min(self.links.get(*link)?.as_ref()?.rate))
+        })
+    }
+
     /// Sum of the propagation delays; `None` if a link has mistakes.
     pub(super) fn propagation(&self, path: &[LinkId]) -> Option<Time> {
         path.iter().try_fold(Time::ZERO, |sum, link| {

@@ -11,6 +11,7 @@ use super::{Item, Place, Reader, Rule, Table, allowed_parameter, dimension_of};
 use crate::diagnostic::nearest;
 use crate::keys::{self, Key};
 use crate::model::{Capacity, Distribution};
+use crate::sizes::Sizes;
 use crate::tree::{Node, Value};
 use crate::units::{Dimension, Quantity, QuantityError, shorten};
 
@@ -180,6 +181,167 @@ impl Reader<'_> {
         };
         self.wrong(item, problem);
         None
+    }
+
+    /// Something a second.
+    pub(super) fn frequency(&self, item: &Item<'_>) -> Option<f64> {
+        let quantity = self.quantity(item, &[Dimension::Frequency])?;
+        let rate = self.ok(item, quantity.value())?;
+        let problem = if rate < 0.0 {
+            "negative"
+        } else if rate == 0.0 {
+            "a rate of zero"
+        } else if rate > 1e9 {
+            "faster than 1e9 /s"
+        } else {
+            return Some(rate);
+        };
+        self.wrong(item, problem);
+        None
+    }
+
+    /// A number above zero, or per cent.
+    pub(super) fn share(&self, item: &Item<'_>) -> Option<f64> {
+        let share = match item.node.value {
+            Value::Integer(number) => number as f64,
+            Value::Float(number) if number.is_finite() => number,
+            Value::Float(_) => {
+                self.wrong(item, "not finite");
+                return None;
+            }
+            _ => {
+                let quantity = self.quantity(item, &[Dimension::Percent])?;
+                self.ok(item, quantity.value())?
+            }
+        };
+        if share > 0.0 {
+            return Some(share);
+        }
+        self.wrong(item, if share < 0.0 { "negative" } else { "zero" });
+        None
+    }
+
+    /// Sizes of transfers.
+    pub(super) fn sizes(&self, item: &Item<'_>) -> Option<Sizes> {
+        let bytes = |text: &str| {
+            let quantity = self.quantity_in(item, text, &[Dimension::Size])?;
+            let bytes = self.ok(item, quantity.value())?;
+            if (1.0..=1e15).contains(&bytes) {
+                return Some(bytes);
+            }
+            self.wrong(item, "a size is from 1 B to 1000 TB");
+            None
+        };
+        if let Value::Array(points) = &item.node.value {
+            return self.table_of_sizes(item, points);
+        }
+        let Value::Text(text) = &item.node.value else {
+            self.quantity(item, &[Dimension::Size]); // says what is wrong
+            return None;
+        };
+        let text = text.trim();
+        let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        match word {
+            "web-search" if rest.is_empty() => Some(Sizes::web_search()),
+            "exponential" => bytes(rest).map(Sizes::Exponential),
+            "pareto" => {
+                let Some((mean, shape)) = rest.split_once(',') else {
+                    self.wrong(item, "not a mean and a tail index");
+                    return None;
+                };
+                let mean = bytes(mean)?;
+                let shape = self
+                    .ok(item, Quantity::parse_number(shape))
+                    .and_then(|number| self.ok(item, number.value()))?;
+                if !(shape > 1.0 && shape <= 100.0) {
+                    self.wrong(
+                        item,
+                        "a tail index is above 1 (else there is no mean) and at most 100",
+                    );
+                    return None;
+                }
+                Some(Sizes::Pareto { mean, shape })
+            }
+            "log-normal" => {
+                let Some((mean, deviation)) = rest.split_once(',') else {
+                    self.wrong(item, "not a mean and a deviation");
+                    return None;
+                };
+                Some(Sizes::LogNormal {
+                    mean: bytes(mean)?,
+                    deviation: bytes(deviation)?,
+                })
+            }
+            _ if word.starts_with(char::is_alphabetic) => {
+                let names = ["exponential", "pareto", "log-normal", "web-search"];
+                self.push(&item.place, "an unknown law of sizes", |diagnostic| {
+                    diagnostic.found = Some(item.node.describe());
+                    diagnostic.suggestion = nearest(word, names).map(str::to_owned);
+                    diagnostic.allowed = Some(item.allowed());
+                });
+                None
+            }
+            _ => self.size(item, 1_000_000_000_000_000).map(Sizes::Fixed),
+        }
+    }
+
+    /// Sizes and the probability of sizes up to each.
+    fn table_of_sizes(&self, item: &Item<'_>, points: &[Node]) -> Option<Sizes> {
+        let mut table: Vec<(f64, f64)> = Vec::with_capacity(points.len());
+        for (at, node) in points.iter().enumerate() {
+            let entry = Item {
+                node: Cow::Borrowed(node),
+                place: Place {
+                    key: format!("{}[{at}]", item.place.key),
+                    span: node.span.clone().or(item.place.span.clone()),
+                },
+                rule: item.rule,
+            };
+            let pair = match &node.value {
+                Value::Array(pair) => match pair.as_slice() {
+                    [
+                        Node {
+                            value: Value::Text(size),
+                            ..
+                        },
+                        part,
+                    ] => Some((size, part)),
+                    _ => None,
+                },
+                _ => None,
+            };
+            let Some((size, part)) = pair else {
+                self.wrong(&entry, "not a pair of a size and a probability");
+                return None;
+            };
+            let quantity = self.quantity_in(&entry, size, &[Dimension::Size])?;
+            let size = self.ok(&entry, quantity.value())?;
+            let part = match part.value {
+                Value::Integer(number) => number as f64,
+                Value::Float(number) => number,
+                _ => f64::NAN,
+            };
+            let (least, below) = table.last().copied().unwrap_or((1.0, 0.0));
+            let problem = if !(1.0..=1e15).contains(&size) {
+                "a size is from 1 B to 1000 TB"
+            } else if !(0.0..=1.0).contains(&part) {
+                "not a probability"
+            } else if size < least {
+                "sizes must not fall"
+            } else if part <= below && !(table.is_empty() && part == 0.0) {
+                "probabilities must rise"
+            } else {
+                table.push((size, part));
+                continue;
+            };
+            self.wrong(&entry, problem);
+            return None;
+        }
+        if table.last().is_none_or(|(_, part)| *part != 1.0) {
+            self.wrong(item, "the last probability must be 1");
+            return None;
+        }
+        Some(Sizes::Empirical(table))
     }
 
     /// A whole number of bytes, from 1 to `most`.

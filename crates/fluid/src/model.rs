@@ -245,6 +245,12 @@ impl Model {
                         "finite transfers come and go; the equations are those of flows that stay",
                     );
                 }
+                Traffic::Http { .. } | Traffic::Arrivals { .. } | Traffic::PackMime { .. } => {
+                    return unsupported(
+                        what(),
+                        "sessions and arrivals of short transfers come and go; the equations are those of flows that stay",
+                    );
+                }
                 Traffic::AppLimited { .. } => {
                     return unsupported(
                         what(),

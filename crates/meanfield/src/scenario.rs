@@ -396,6 +396,11 @@ impl<'a> Reader<'a> {
             Traffic::Transfer { .. } => {
                 return unsupported(format!("flows `{name}`: finite transfers"));
             }
+            Traffic::Http { .. } | Traffic::Arrivals { .. } | Traffic::PackMime { .. } => {
+                return unsupported(format!(
+                    "flows `{name}`: sessions and arrivals of short transfers"
+                ));
+            }
             Traffic::AppLimited { .. } => {
                 return unsupported(format!(
                     "flows `{name}`: senders limited by their application"

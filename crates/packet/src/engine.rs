@@ -4,6 +4,7 @@ use ackclock_algorithms::Time;
 use ackclock_algorithms::aqm::Verdict;
 use ackclock_scenario::{Capacity, Distribution, Setting, Traffic};
 
+use crate::application::{Pool, Transfers};
 use crate::calendar::{Calendar, Class as Order, Kind, Tag};
 use crate::flow::{Arriving, Class, Ends, Flow};
 use crate::link::{Link, Offer};
@@ -49,6 +50,9 @@ pub(crate) struct Engine {
     /// Finite transfers not yet complete, when the run lasts until they are.
     pub(crate) remaining: Option<u64>,
     pub(crate) last_completion: u64,
+    /// Of each class: how its transfers fared, and flows for its connections.
+    pub(crate) transfers: Vec<Transfers>,
+    pub(crate) pools: Vec<Pool>,
     pub(crate) window: (u64, u64),
     pub(crate) events: u64,
     pub(crate) abort: Option<Abort>,
@@ -156,7 +160,7 @@ impl Engine {
 
     /// Order of a flow's events: those of a fused flow are arrivals at its queue.
     #[inline]
-    fn flow_tag(&self, flow: usize, kind: Kind, plain: Order) -> Tag {
+    pub(crate) fn flow_tag(&self, flow: usize, kind: Kind, plain: Order) -> Tag {
         let fused = self.classes[self.flows[flow].class as usize].fused;
         Tag::new(
             if fused { Order::Arrival } else { plain },
@@ -351,6 +355,7 @@ impl Engine {
             return;
         }
         let size = class.packet_size;
+        let header = size - class.payload;
         let ecn = class.sender.ecn;
         let limited = matches!(class.traffic, Traffic::AppLimited { .. });
         let inside = now >= self.window.0 && now < self.window.1;
@@ -381,6 +386,11 @@ impl Engine {
             if segment.cwr {
                 flags |= Flags::CWR;
             }
+            let size = if segment.seq + 1 == state.total {
+                header + state.tail
+            } else {
+                size
+            };
             let packet = Packet::new(flow, segment.seq, now, size, Flags(flags));
             self.launch(flow, packet, now);
         }
@@ -453,10 +463,23 @@ impl Engine {
         if state.stopped || sent >= class.stop {
             return;
         }
-        state.start = sent;
+        if let Ends::Source = state.ends {
+            self.start_source(flow);
+            return;
+        }
+        if !self.start_session(flow, sent) {
+            return;
+        }
+        let state = &mut self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        if state.start == u64::MAX {
+            state.start = sent;
+        }
         state.written_from = sent;
+        Self::book_window(state, sent, self.window);
         state.cwnd_since = sent;
         match &mut state.ends {
+            Ends::Source => {}
             Ends::Udp(source) => {
                 if let Traffic::OnOff { on, .. } = class.traffic {
                     source.burst_end = sent + Time::from_seconds(state.random.exponential(on)).0;
@@ -500,8 +523,14 @@ impl Engine {
             return; // the answer to a SYN that was sent twice
         }
         sender.open(rtt, state.connect_retries > 0, &class.sender);
-        sender.written = class.total;
         state.cwnd_since = self.now - state.shift;
+        if state.server_delay == 0 {
+            sender.written = state.total;
+        } else {
+            let at = self.now + state.server_delay;
+            self.calendar
+                .push_far(at, self.flow_tag(flow, Kind::Application, Order::Sender));
+        }
         self.send(flow);
     }
 
@@ -567,6 +596,13 @@ impl Engine {
             return;
         }
         let Ends::Udp(source) = &mut state.ends else {
+            if let Ends::Source = state.ends {
+                self.on_arrive(flow);
+                return;
+            }
+            if !matches!(class.traffic, Traffic::AppLimited { .. }) {
+                self.write_transfer(flow, sent);
+            }
             self.send(flow);
             return;
         };
@@ -655,6 +691,9 @@ impl Engine {
         }
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
+        if packet.stamp < state.opened {
+            return; // of a connection that is over
+        }
         if packet.flags.has(Flags::SYN) {
             let reply = Reply {
                 cum: 0,
@@ -686,7 +725,10 @@ impl Engine {
         };
         let before = receiver.next;
         let reply = receiver.on_data(at, packet.seq, packet.stamp, packet.flags, &class.receiver);
-        let payload = (receiver.next - before) * u64::from(class.payload);
+        let mut payload = (receiver.next - before) * u64::from(class.payload);
+        if receiver.next == state.total && payload > 0 {
+            payload -= u64::from(class.payload - state.tail);
+        }
         self.book_payload(flow, at, payload);
         match reply {
             Some(reply) => self.reply(flow, reply, at, Flags::ACK),
@@ -855,7 +897,7 @@ impl Engine {
         };
         let from = state.cwnd_since.max(window.0);
         let to = now.min(window.1);
-        if to > from {
+        if to > from && sender.state != State::Closed {
             state.cwnd_integral += sender.window.cwnd * (to - from) as f64;
             state.cwnd_time += to - from;
         }
@@ -873,6 +915,9 @@ impl Engine {
     fn on_ack(&mut self, flow: usize, ack: &Ack) {
         let state = &mut self.flows[flow];
         let now = self.now - state.shift;
+        if ack.echo < state.opened {
+            return; // of a connection that is over
+        }
         if ack.flags.has(Flags::SYN) {
             let rtt = if state.connect_retries == 0 {
                 now - state.connect_sent
@@ -901,10 +946,14 @@ impl Engine {
             return;
         };
         sender.on_ack(now, ack, &blocks, &class.sender, &mut state.random);
-        if sender.is_done(class.total) && state.completion == u64::MAX {
+        if sender.is_done(state.total) && state.completion == u64::MAX {
             state.completion = now;
             sender.deadline = u64::MAX;
-            self.on_completion(now);
+            if class.total == u64::MAX {
+                self.complete_transfer(flow, now);
+            } else {
+                self.on_completion(now);
+            }
             return;
         }
         self.send(flow);
@@ -1033,6 +1082,7 @@ impl Engine {
     fn change_rtt(&mut self, class: usize, rtt: &Distribution) {
         let flows = self.class_flows[class].clone();
         let count = flows.len() as u32;
+        self.classes[class].rtt = rtt.clone();
         // what the links take of the new round trip is their delay now
         let delay = |path: &[usize]| {
             path.iter()
@@ -1071,9 +1121,11 @@ impl Engine {
             } else if state.stopped {
                 state.stopped = false;
                 match &state.ends {
+                    Ends::Source => self.resume(flow),
                     Ends::Udp(_) => self.schedule_source(flow, now),
                     // what was outstanding is repaired by the timer, which may have expired unheard
                     Ends::Tcp { .. } => {
+                        self.resume(flow);
                         self.flows[flow].timer_at = u64::MAX;
                         self.send(flow);
                         self.arm_timer(flow);
@@ -1089,7 +1141,12 @@ impl Engine {
             | Traffic::OnOff { rate, .. }
             | Traffic::Poisson { rate, .. }
             | Traffic::AppLimited { rate } => std::mem::replace(rate, new),
-            Traffic::Bulk | Traffic::Transfer { .. } => return,
+            Traffic::Arrivals { rate, .. } | Traffic::PackMime { rate, .. } => {
+                *rate = new;
+                self.change_arrivals(class, new);
+                return;
+            }
+            Traffic::Bulk | Traffic::Transfer { .. } | Traffic::Http { .. } => return,
         };
         for flow in self.class_flows[class].clone() {
             let state = &mut self.flows[flow];
@@ -1100,7 +1157,7 @@ impl Engine {
                     let span = (self.now - state.written_from) as f64 * old / new;
                     state.written_from = self.now.saturating_sub(span as u64);
                 }
-                Ends::Tcp { .. } => {}
+                Ends::Tcp { .. } | Ends::Source => {}
             }
         }
     }

@@ -4,9 +4,10 @@ use ackclock_algorithms::Time;
 
 use crate::Error;
 use crate::engine::Engine;
-use crate::flow::{Ends, Flow};
+use crate::flow::{Books, Ends, Flow};
 use crate::link::Link;
 use crate::outcome::{FlowOutcome, Ledger, LinkOutcome, Outcome, Traces};
+use crate::sender::Counters;
 
 const SECOND: u64 = Time::PER_SECOND;
 
@@ -32,17 +33,35 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
         .map(|(link, name)| link_outcome(link, name, from, to, end))
         .collect::<Result<Vec<_>, _>>()?;
     let window = (from, to);
-    let mut flows = Vec::with_capacity(engine.flows.len());
+    // rows of the scenario's flows; connections count in their sources' rows
+    let rows = engine.class_flows.last().map_or(0, |flows| flows.end);
+    let mut sums = vec![Sum::default(); rows];
     let mut unfinished = 0_u64;
-    for (index, (flow, inside)) in engine.flows.iter_mut().zip(in_flight).enumerate() {
+    for (flow, inside) in engine.flows.iter_mut().zip(in_flight) {
         Engine::book_window(flow, end, window);
         let class = &engine.classes[flow.class as usize];
-        unfinished += u64::from(class.total != u64::MAX && flow.completion == u64::MAX);
-        flows.push(flow_outcome(index, flow, inside, window)?);
+        if flow.completion == u64::MAX {
+            unfinished += u64::from(class.total != u64::MAX);
+            if flow.bytes > 0 && flow.began >= from && flow.began < to {
+                engine.transfers[flow.class as usize].censor(flow.bytes);
+            }
+        }
+        sums[flow.owner as usize].add(flow, inside);
+    }
+    let mut flows = Vec::with_capacity(rows);
+    for (index, (flow, sum)) in engine.flows.iter().zip(&sums).enumerate() {
+        flows.push(flow_outcome(index, flow, sum, window)?);
     }
     let mut notes = engine.notes;
     if unfinished > 0 {
         notes.push(format!("{unfinished} finite transfers were not complete at the end: their completion times are censored"));
+    }
+    let mut transfers = Vec::new();
+    for (class, tallies) in engine.transfers.iter().enumerate() {
+        let members = &engine.flows[engine.class_flows[class].clone()];
+        if members.iter().any(|flow| flow.application.is_some()) {
+            transfers.extend(tallies.outcomes(class).map_err(Error::Conservation)?);
+        }
     }
     let recorder = engine.recorder;
     let samples = recorder
@@ -57,6 +76,7 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
         departures: engine.links.iter().map(|link| link.counters.starts).sum(),
         links,
         flows,
+        transfers,
         traces: Traces {
             interval: Time(recorder.interval).seconds(),
             time: (0..samples as u64)
@@ -130,19 +150,53 @@ fn link_outcome(
     Ok(outcome)
 }
 
+/// What is counted in one row of the results: a flow, or a source and its connections.
+#[derive(Clone, Default)]
+struct Sum {
+    ledger: Ledger,
+    window: Books,
+    /// Of the senders, inside the window.
+    counters: Counters,
+    cwnd_integral: f64,
+    cwnd_time: u64,
+}
+
+impl Sum {
+    fn add(&mut self, flow: &Flow, in_flight: u64) {
+        let ledger = &mut self.ledger;
+        ledger.sent += flow.whole.sent;
+        ledger.delivered += flow.delivered;
+        ledger.dropped += flow.whole.drops;
+        ledger.in_flight += in_flight;
+        let books = &mut self.window;
+        books.sent += flow.window.sent;
+        books.retransmissions += flow.window.retransmissions;
+        books.drops += flow.window.drops;
+        books.marks += flow.window.marks;
+        books.payload += flow.window.payload;
+        if let Ends::Tcp { sender, .. } = &flow.ends {
+            let a = flow.at_opening.as_deref().copied().unwrap_or_default();
+            let closing = flow.at_closing.as_deref().copied();
+            let b = closing.unwrap_or(sender.counters);
+            let counters = &mut self.counters;
+            counters.timeouts += b.timeouts - a.timeouts;
+            counters.fast_recoveries += b.fast_recoveries - a.fast_recoveries;
+            counters.ecn_reductions += b.ecn_reductions - a.ecn_reductions;
+            counters.rtt_sum += b.rtt_sum - a.rtt_sum;
+            counters.rtt_samples += b.rtt_samples - a.rtt_samples;
+        }
+        self.cwnd_integral += flow.cwnd_integral;
+        self.cwnd_time += flow.cwnd_time;
+    }
+}
+
 fn flow_outcome(
     index: usize,
     flow: &Flow,
-    in_flight: u64,
+    sum: &Sum,
     window: (u64, u64),
 ) -> Result<FlowOutcome, Error> {
-    let ledger = Ledger {
-        sent: flow.whole.sent,
-        delivered: flow.delivered,
-        dropped: flow.whole.drops,
-        in_flight,
-    };
-    let ledger = check(|| format!("flow {index}"), ledger)?;
+    let ledger = check(|| format!("flow {index}"), sum.ledger)?;
     let seconds = |time: u64| {
         if time == u64::MAX {
             f64::NAN
@@ -151,38 +205,40 @@ fn flow_outcome(
         }
     };
     let span = Time(window.1 - window.0).seconds();
+    // a source has no round trip of its own: the mean over its connections
+    let rtt = match &flow.application {
+        Some(application) if matches!(flow.ends, Ends::Source) => {
+            application.round_trips as f64 * 1e-12 / application.opened as f64
+        }
+        _ => Time(flow.rtt).seconds(),
+    };
+    let finite = flow.application.is_none() && flow.completion != u64::MAX;
     let mut outcome = FlowOutcome {
         class: flow.class as usize,
-        rtt: Time(flow.rtt).seconds(),
+        rtt,
         start: seconds(flow.start),
-        goodput: flow.window.payload as f64 * 8.0 / span,
-        sent: flow.window.sent,
-        retransmissions: flow.window.retransmissions,
-        drops: flow.window.drops,
-        marks: flow.window.marks,
+        goodput: sum.window.payload as f64 * 8.0 / span,
+        sent: sum.window.sent,
+        retransmissions: sum.window.retransmissions,
+        drops: sum.window.drops,
+        marks: sum.window.marks,
         cwnd_mean: f64::NAN,
         rtt_mean: f64::NAN,
-        completion: if flow.completion == u64::MAX {
-            f64::NAN
-        } else {
+        completion: if finite {
             Time(flow.completion - flow.start).seconds()
+        } else {
+            f64::NAN
         },
         ledger,
         ..FlowOutcome::default()
     };
-    if let Ends::Tcp { sender, .. } = &flow.ends {
-        let a = flow.at_opening.as_deref().copied().unwrap_or_default();
-        let b = flow
-            .at_closing
-            .as_deref()
-            .copied()
-            .unwrap_or(sender.counters);
-        outcome.timeouts = b.timeouts - a.timeouts;
-        outcome.fast_recoveries = b.fast_recoveries - a.fast_recoveries;
-        outcome.ecn_reductions = b.ecn_reductions - a.ecn_reductions;
-        outcome.rtt_mean =
-            (b.rtt_sum - a.rtt_sum) as f64 * 1e-12 / (b.rtt_samples - a.rtt_samples) as f64;
-        outcome.cwnd_mean = flow.cwnd_integral / flow.cwnd_time as f64;
+    if !matches!(flow.ends, Ends::Udp(_)) {
+        let counters = &sum.counters;
+        outcome.timeouts = counters.timeouts;
+        outcome.fast_recoveries = counters.fast_recoveries;
+        outcome.ecn_reductions = counters.ecn_reductions;
+        outcome.rtt_mean = counters.rtt_sum as f64 * 1e-12 / counters.rtt_samples as f64;
+        outcome.cwnd_mean = sum.cwnd_integral / sum.cwnd_time as f64;
     }
     Ok(outcome)
 }

@@ -3,9 +3,11 @@
 use std::collections::VecDeque;
 
 use ackclock_algorithms::Stream;
-use ackclock_scenario::{Capacity, Traffic};
+use ackclock_algorithms::registry::CongestionSpec;
+use ackclock_scenario::{Capacity, Distribution, Traffic};
 
 use crate::access::Access;
+use crate::application::Application;
 use crate::packet::{Ack, Packet};
 use crate::receiver::{self, Receiver};
 use crate::sender::{self, Sender};
@@ -34,6 +36,10 @@ pub(crate) struct Class {
     pub(crate) varies: bool,
     pub(crate) links_forward: u64,
     pub(crate) links_reverse: u64,
+    /// What new connections begin with.
+    pub(crate) controller: CongestionSpec,
+    pub(crate) initial_ssthresh: f64,
+    pub(crate) rtt: Distribution,
 }
 
 /// Constant delays of a flow's private path, ps.
@@ -65,8 +71,13 @@ pub(crate) struct Source {
     reason = "nearly all flows are TCP, and a pointer more would cost each packet a cache miss"
 )]
 pub(crate) enum Ends {
-    Tcp { sender: Sender, receiver: Receiver },
+    Tcp {
+        sender: Sender,
+        receiver: Receiver,
+    },
     Udp(Source),
+    /// No ends of its own: it opens connections, which other flows carry.
+    Source,
 }
 
 /// Counts of one flow: whole run, or inside the measurement window.
@@ -144,6 +155,19 @@ pub(crate) struct Flow {
     pub(crate) cwnd_since: u64,
     pub(crate) cwnd_time: u64,
     pub(crate) completion: u64,
+    /// Segments that the application will ever write, and payload of the last of them, bytes.
+    pub(crate) total: u64,
+    pub(crate) tail: u32,
+    /// The flow in whose results this one counts: itself, or the source that opened its connection.
+    pub(crate) owner: u32,
+    /// Segments and ACKs with earlier time stamps belong to a connection that is over.
+    pub(crate) opened: u64,
+    /// Start (by the sender's clock) and size (bytes) of the present transfer of a session or a connection that comes and goes.
+    pub(crate) began: u64,
+    pub(crate) bytes: u64,
+    /// How long the server takes before it sends, ps.
+    pub(crate) server_delay: u64,
+    pub(crate) application: Option<Box<Application>>,
     /// The sender's counts as the measurement window opened and closed on its clock.
     pub(crate) at_opening: Option<Box<sender::Counters>>,
     pub(crate) at_closing: Option<Box<sender::Counters>>,
@@ -157,6 +181,53 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
+    /// A flow of a class that has not started; its path has no delay yet.
+    pub(crate) fn new(class: usize, ends: Ends, random: Stream, owner: usize) -> Self {
+        Self {
+            ends,
+            acks: VecDeque::new(),
+            arriving: VecDeque::new(),
+            class: class as u32,
+            ack_scheduled: false,
+            application_scheduled: false,
+            stopped: false,
+            delays: Delays::default(),
+            shift: 0,
+            connect_shift: 0,
+            receiver_shift: 0,
+            last_ack: 0,
+            last_arrival: 0,
+            timer_at: u64::MAX,
+            due_at: u64::MAX,
+            delivered: 0,
+            start: u64::MAX,
+            written_from: 0,
+            connect_sent: 0,
+            connect_retries: 0,
+            cwnd_integral: 0.0,
+            cwnd_since: 0,
+            cwnd_time: 0,
+            completion: u64::MAX,
+            total: u64::MAX,
+            tail: 0,
+            owner: owner as u32,
+            opened: 0,
+            began: 0,
+            bytes: 0,
+            server_delay: 0,
+            application: None,
+            at_opening: None,
+            at_closing: None,
+            whole: Books::default(),
+            window: Books::default(),
+            rtt: 0,
+            uplink: None,
+            downlink: None,
+            rare: None,
+            random,
+        }
+    }
+
     pub(crate) fn rare(&mut self) -> &mut Rare {
         self.rare.get_or_insert_default()
     }

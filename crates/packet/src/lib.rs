@@ -8,6 +8,7 @@
 //! ```
 
 mod access;
+mod application;
 mod bitmap;
 mod calendar;
 mod engine;
@@ -16,6 +17,7 @@ mod flow;
 mod link;
 mod outcome;
 mod packet;
+mod packmime;
 mod probe;
 mod receiver;
 mod schedule;
@@ -31,7 +33,9 @@ use ackclock_algorithms::Time;
 use ackclock_scenario::{End, Scenario};
 
 use engine::Engine;
-pub use outcome::{FlowOutcome, FlowTrace, Ledger, LinkOutcome, LinkTrace, Outcome, Traces};
+pub use outcome::{
+    FlowOutcome, FlowTrace, Ledger, LinkOutcome, LinkTrace, Outcome, Traces, TransferOutcome,
+};
 
 /// How a run is done and what it records. The default records nothing over time.
 #[derive(Clone, Debug, Default)]

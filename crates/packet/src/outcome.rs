@@ -11,6 +11,8 @@ pub struct Outcome {
     pub links: Vec<LinkOutcome>,
     /// One entry a flow; those of a class are contiguous and in scenario order.
     pub flows: Vec<FlowOutcome>,
+    /// Transfers of sessions and of connections that come and go, by class and size.
+    pub transfers: Vec<TransferOutcome>,
     /// Sampled over time, if asked for.
     pub traces: Traces,
     /// What the user should know of how this result came about (approximations, censored transfers).
@@ -124,6 +126,33 @@ pub struct FlowOutcome {
     pub completion: f64,
     /// Conservation of data packets over the whole run.
     pub ledger: Ledger,
+}
+
+/// Transfers of a class that began inside the measurement window: all sizes, or sizes within limits.
+#[derive(Clone, Debug, Default)]
+pub struct TransferOutcome {
+    /// Index of the class in the scenario.
+    pub class: usize,
+    /// Smallest size counted here, bytes; zero with an infinite `size_to`: all sizes.
+    pub size_from: f64,
+    /// First size above, bytes.
+    pub size_to: f64,
+    /// Transfers that began.
+    pub started: u64,
+    /// Of those, completed before the end of the run.
+    pub completed: u64,
+    /// Of those, not completed: their completion times are not known.
+    pub censored: u64,
+    /// Mean size of those that began, bytes of payload; NaN if none did.
+    pub size_mean: f64,
+    /// Completion time, s: first packet (or SYN, or request over an open connection) to last byte acknowledged.
+    pub fct_mean: f64,
+    /// Completion time: 50th, 95th, 99th percentile, s (within 1.6 %).
+    pub fct_percentiles: [f64; 3],
+    /// Longest completion time, s.
+    pub fct_max: f64,
+    /// Histogram of completion times: upper edge of the bin (s) and transfers in it; empty bins left out.
+    pub fct_histogram: Vec<(f64, u64)>,
 }
 
 /// Values sampled every `interval`; sample `k` is taken at `k * interval`.

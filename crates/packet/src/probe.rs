@@ -132,6 +132,11 @@ impl DelayHistogram {
         self.max = self.max.max(delay);
     }
 
+    /// Number of values.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
     /// Mean, s.
     pub(crate) fn mean(&self) -> f64 {
         self.sum as f64 * 1e-12 / self.count as f64

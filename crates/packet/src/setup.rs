@@ -1,15 +1,14 @@
 //! From a scenario to an engine that is ready to run.
 
-use std::collections::VecDeque;
-
 use ackclock_algorithms::aqm::LinkView;
 use ackclock_algorithms::{Owner, Stream, Time};
 use ackclock_scenario::{Distribution, End, FlowClass, Scenario, Setting, Traffic};
 
 use crate::access::{Access, transmission};
+use crate::application::{Application, Pool, Transfers};
 use crate::calendar::{Calendar, Class as Order, Kind, Tag};
 use crate::engine::{Change, Engine, Recorder, in_packets};
-use crate::flow::{Books, Class, Delays, Ends, Flow, Source, split_round_trip};
+use crate::flow::{Class, Delays, Ends, Flow, Source, split_round_trip};
 use crate::link::Link;
 use crate::outcome::{FlowTrace, LinkTrace};
 use crate::receiver::{self, Receiver};
@@ -43,7 +42,7 @@ pub(crate) fn draw(
 }
 
 /// Number of a named entity (FNV-1a): its stream follows its name, so that what stands before it in the file does not matter.
-fn entity(name: &str, index: u64) -> u64 {
+pub(crate) fn entity(name: &str, index: u64) -> u64 {
     let bytes = name.bytes().chain(index.to_le_bytes());
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -52,31 +51,38 @@ fn entity(name: &str, index: u64) -> u64 {
 
 /// Private delays of a flow from its round trip, and the lag of its events behind its clocks.
 pub(crate) fn set_delays(class: &Class, flow: &mut Flow) {
-    let ack_transmission = class
-        .access_rate
-        .map_or(0, |rate| transmission(class.ack_size, rate));
-    let shares_reverse = class.reverse.is_some();
-    flow.delays = split_round_trip(
-        flow.rtt,
-        class.links_forward,
-        class.links_reverse,
-        shares_reverse,
-        ack_transmission,
-    );
+    flow.delays = delays_of(class, flow.rtt);
     if class.fused {
         [flow.shift, flow.connect_shift, flow.receiver_shift] = lags(class, &flow.delays);
     }
 }
 
+/// Private delays of a flow of the class with this round trip.
+fn delays_of(class: &Class, rtt: u64) -> Delays {
+    let ack_transmission = class
+        .access_rate
+        .map_or(0, |rate| transmission(class.ack_size, rate));
+    let shares_reverse = class.reverse.is_some();
+    split_round_trip(
+        rtt,
+        class.links_forward,
+        class.links_reverse,
+        shares_reverse,
+        ack_transmission,
+    )
+}
+
 /// How far a fused flow's events lag behind the clocks of its sender, of its connecting sender, and of its receiver, ps.
-fn lags(class: &Class, delays: &Delays) -> [u64; 3] {
+pub(crate) fn lags(class: &Class, delays: &Delays) -> [u64; 3] {
     let transmit = |size| class.access_rate.map_or(0, |rate| transmission(size, rate));
     let variable_size = matches!(
         class.traffic,
         Traffic::Poisson {
             exponential_sizes: true,
             ..
-        }
+        } | Traffic::Http { .. }
+            | Traffic::Arrivals { .. }
+            | Traffic::PackMime { .. }
     );
     let own = if variable_size {
         0
@@ -145,10 +151,33 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
             Traffic::Transfer { bytes } => bytes.div_ceil(u64::from(payload)),
             _ => u64::MAX,
         },
-        fused: !general && !changes_class(scenario, id),
+        fused: !general && !changes_class(scenario, id) && can_fuse(class),
         varies: changes_class(scenario, id),
         links_forward: delay(&class.path),
         links_reverse: class.reverse_path.as_deref().map_or(0, delay),
+        controller: class.tcp.congestion.clone(),
+        initial_ssthresh: class.tcp.initial_ssthresh,
+        rtt: class.rtt.clone(),
+    }
+}
+
+/// Whether the lags of fused flows are known in advance, and what is left of a session's last connection cannot meet the next one in another
+/// order than it would on the general path.
+fn can_fuse(class: &FlowClass) -> bool {
+    match class.traffic {
+        Traffic::Http { .. } => class.reverse_path.is_none(),
+        Traffic::Arrivals { .. } | Traffic::PackMime { .. } => largest(&class.rtt).is_some(),
+        _ => true,
+    }
+}
+
+/// The largest value of a distribution, if it has one.
+fn largest(distribution: &Distribution) -> Option<f64> {
+    match distribution {
+        Distribution::Fixed(value) => Some(*value),
+        Distribution::List(values) => Some(values.iter().copied().fold(0.0, f64::max)),
+        Distribution::Range(from, to) | Distribution::Uniform(from, to) => Some(from.max(*to)),
+        Distribution::Normal(..) | Distribution::Exponential(_) => None,
     }
 }
 
@@ -158,6 +187,7 @@ fn build_flow(
     built: &Class,
     index: u32,
     count: u32,
+    number: usize,
     seed: u64,
 ) -> Flow {
     let owner = entity(&class.name, u64::from(index));
@@ -166,7 +196,11 @@ fn build_flow(
     let rtt = Time::from_seconds(draw(&class.rtt, propagation, index, count, &mut random)).0;
     let start = Time::from_seconds(draw(&class.start, 0.0, index, count, &mut random)).0;
     let ends = match class.traffic {
-        Traffic::Bulk | Traffic::Transfer { .. } | Traffic::AppLimited { .. } => Ends::Tcp {
+        Traffic::Arrivals { .. } | Traffic::PackMime { .. } => Ends::Source,
+        Traffic::Bulk
+        | Traffic::Transfer { .. }
+        | Traffic::AppLimited { .. }
+        | Traffic::Http { .. } => Ends::Tcp {
             sender: Sender::new(
                 class.tcp.congestion.build(index),
                 &built.sender,
@@ -187,41 +221,23 @@ fn build_flow(
             .access_rate
             .map(|rate| Box::new(Access::new(rate, built.access_buffer)))
     };
-    let mut flow = Flow {
-        ends,
-        acks: VecDeque::new(),
-        arriving: VecDeque::new(),
-        class: id as u32,
-        ack_scheduled: false,
-        application_scheduled: false,
-        stopped: false,
-        delays: Delays::default(),
-        shift: 0,
-        connect_shift: 0,
-        receiver_shift: 0,
-        last_ack: 0,
-        last_arrival: 0,
-        timer_at: u64::MAX,
-        due_at: u64::MAX,
-        delivered: 0,
-        start: u64::MAX,
-        written_from: start,
-        connect_sent: 0,
-        connect_retries: 0,
-        cwnd_integral: 0.0,
-        cwnd_since: 0,
-        cwnd_time: 0,
-        completion: u64::MAX,
-        at_opening: None,
-        at_closing: None,
-        whole: Books::default(),
-        window: Books::default(),
-        rtt,
-        uplink: access(),
-        downlink: access(),
-        rare: None,
-        random,
-    };
+    let mut flow = Flow::new(id, ends, random, number);
+    flow.rtt = rtt;
+    flow.written_from = start;
+    if let Traffic::Transfer { .. } = class.traffic {
+        flow.total = built.total;
+        flow.tail = built.payload;
+    }
+    if let Traffic::Http { .. } | Traffic::Arrivals { .. } | Traffic::PackMime { .. } =
+        class.traffic
+    {
+        let application = Application::new(&class.name, u64::from(index), seed, &class.traffic);
+        flow.application = Some(Box::new(application));
+    }
+    if class.traffic.opens_connections() {
+        return flow; // it has no path of its own
+    }
+    (flow.uplink, flow.downlink) = (access(), access());
     set_delays(built, &mut flow);
     flow
 }
@@ -315,7 +331,7 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
         let first = flows.len();
         let count = scenario.max_count(id);
         for index in 0..count {
-            let mut flow = build_flow(class, id, &built, index, count, seed);
+            let mut flow = build_flow(class, id, &built, index, count, flows.len(), seed);
             let start = flow.written_from;
             let number = links.len() + flows.len();
             if index < class.count {
@@ -331,7 +347,13 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
             }
             // as if the flow was fused, whatever path of the engine is taken: both end a run until all is done at the same time
             if !built.varies {
-                grace = grace.max(lags(&built, &flow.delays).into_iter().max().unwrap_or(0));
+                let delays = match largest(&class.rtt) {
+                    Some(most) if class.traffic.opens_connections() => {
+                        delays_of(&built, Time::from_seconds(most).0)
+                    }
+                    _ => flow.delays,
+                };
+                grace = grace.max(lags(&built, &delays).into_iter().max().unwrap_or(0));
             }
             flows.push(flow);
         }
@@ -386,6 +408,12 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
         grace,
         remaining,
         last_completion: 0,
+        transfers: scenario
+            .flows
+            .iter()
+            .map(|_| Transfers::default())
+            .collect(),
+        pools: scenario.flows.iter().map(|_| Pool::default()).collect(),
         window,
         events: 0,
         abort: options.abort.clone(),

@@ -62,6 +62,13 @@ fn traffic() -> impl Strategy<Value = String> {
         1 => (50_u32..2000).prop_map(|n| format!("{{ kind = \"app-limited\", rate = \"{n} kbit/s\" }}")),
         1 => (50_u32..2000).prop_map(|n| format!("{{ kind = \"cbr\", rate = \"{n} kbit/s\" }}")),
         1 => (50_u32..2000).prop_map(|n| format!("{{ kind = \"on-off\", rate = \"{n} kbit/s\", on = \"100 ms\", off = \"200 ms\" }}")),
+        2 => (500_u32..40_000, 1_u32..400, any::<bool>()).prop_map(|(size, think, persistent)| format!(
+            "{{ kind = \"http\", size = \"exponential {size} B\", think = \"{think} ms\", persistent = {persistent} }}"
+        )),
+        2 => (1_u32..60, prop::sample::select(vec!["4 kB", "exponential 12 kB", "pareto 8 kB, 1.3", "log-normal 9 kB, 20 kB", "web-search"]))
+            .prop_map(|(rate, size)| format!("{{ kind = \"poisson-arrivals\", rate = \"{rate} /s\", size = \"{size}\" }}")),
+        1 => (1_u32..40, any::<bool>())
+            .prop_map(|(rate, delay)| format!("{{ kind = \"packmime\", rate = \"{rate} /s\", server_delay = {delay} }}")),
         1 => (50_u32..2000, any::<bool>())
             .prop_map(|(n, sizes)| format!("{{ kind = \"poisson\", rate = \"{n} kbit/s\", sizes = \"{}\" }}", if sizes { "exponential" } else { "fixed" })),
     ]
@@ -155,7 +162,7 @@ impl World {
             writeln!(text, "[[link]]\nname = \"{name}\"\nrate = \"{rate} kbit/s\"\ndelay = \"{delay} ms\"\nqueue = {queue}").unwrap();
         }
         for (number, class) in self.classes.iter().enumerate() {
-            let tcp = ["bulk", "transfer", "app"]
+            let tcp = ["bulk", "transfer", "app", "http", "arrivals", "packmime"]
                 .iter()
                 .any(|kind| class.traffic.contains(kind));
             let path = ["[\"a\"]", "[\"b\"]", "[\"a\", \"b\"]"][class.path as usize];

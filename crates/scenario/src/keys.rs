@@ -527,6 +527,13 @@ pub const TRAFFIC: &[TrafficKind] = &[
         keys: &[
             Key::new("rate", Kind::Frequency, Required, CONNECTION_RATE).changeable(),
             Key::new(
+                "mean_size",
+                Kind::Size,
+                Text("model"),
+                "Mean payload of a response, to which the model's sizes are scaled.",
+            )
+            .or("model", "the model's own sizes, whose mean is 8.6 kB at 50 /s"),
+            Key::new(
                 "server_delay",
                 Kind::Flag,
                 Flag(true),

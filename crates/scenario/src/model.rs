@@ -174,6 +174,8 @@ pub enum Traffic {
     PackMime {
         /// Connections a second.
         rate: f64,
+        /// Mean size of a response, bytes, to which the model's sizes are scaled; `None`: its own.
+        mean_size: Option<f64>,
         /// Whether the server takes its time before it answers.
         server_delay: bool,
     },

@@ -210,9 +210,17 @@ fn traffic(traffic: &Traffic) -> Node {
         Traffic::Arrivals { rate, sizes: size } => {
             vec![("rate", per_second(*rate)), ("size", sizes(size))]
         }
-        Traffic::PackMime { rate, server_delay } => {
+        Traffic::PackMime {
+            rate,
+            mean_size,
+            server_delay,
+        } => {
             vec![
                 ("rate", per_second(*rate)),
+                (
+                    "mean_size",
+                    Node::text(mean_size.map_or_else(|| "model".to_owned(), format_bytes)),
+                ),
                 ("server_delay", flag(*server_delay)),
             ]
         }

@@ -495,14 +495,22 @@ impl Reader<'_> {
                 })
             }
             "packmime" => {
-                let (rate, server_delay) = (
-                    self.item(&inner, "rate")
-                        .and_then(|item| self.frequency(&item)),
-                    self.item(&inner, "server_delay")
-                        .and_then(|item| self.flag(&item)),
-                );
+                let rate = self
+                    .item(&inner, "rate")
+                    .and_then(|item| self.frequency(&item));
+                let mean_size = self.item(&inner, "mean_size").and_then(|item| {
+                    if item.is_word() {
+                        return Some(None);
+                    }
+                    self.size(&item, 1_000_000_000_000)
+                        .map(|bytes| Some(bytes as f64))
+                });
+                let server_delay = self
+                    .item(&inner, "server_delay")
+                    .and_then(|item| self.flag(&item));
                 Some(Traffic::PackMime {
                     rate: rate?,
+                    mean_size: mean_size?,
                     server_delay: server_delay?,
                 })
             }

@@ -195,6 +195,12 @@ pub trait FluidAqm: Parameters {
         QueueModel::Integrated
     }
 
+    /// Whether the probability (and its piece) follows only the queue, the queue's limit and its own states: neither arrivals nor round-trip times.
+    /// An engine may then leave those out of [`AqmInput`] (zeros) where it asks for the probability alone.
+    fn local<S: Scalar>(_params: &Self::Over<S>) -> bool {
+        false
+    }
+
     /// Number of state variables of its own (an average, an integral). The names of [`FluidAqm::state_names`].
     fn states<S: Scalar>(params: &Self::Over<S>) -> usize {
         Self::state_names(params).len()

@@ -351,6 +351,14 @@ macro_rules! registry {
                 }
             }
 
+            /// See [`FluidAqm::local`].
+            #[must_use]
+            pub fn local(&self) -> bool {
+                match self {
+                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::local(params),)*
+                }
+            }
+
             /// See [`FluidAqm::derivative`].
             #[inline]
             pub fn derivative(&self, input: &AqmInput<S>, state: &[S], rate: &mut [S]) {

@@ -2,7 +2,7 @@
 
 use crate::{
     error::{Error, Result},
-    system::{Args, Bound, DynSystem},
+    system::{Args, Bound, DynSystem, Settled},
 };
 
 /// The formula of a [`FixedStep`] run.
@@ -25,11 +25,14 @@ struct Lookup {
 impl Lookup {
     /// For the time `offset` steps after now (negative).
     fn new(offset: f64, h: f64) -> Self {
-        let left = offset.floor();
-        let s = offset - left;
+        let mut back = -offset as usize;
+        if (back as f64) < -offset {
+            back += 1;
+        }
+        let s = offset + back as f64;
         let r = 1.0 - s;
         Self {
-            back: -left as usize,
+            back,
             value: [r * r * (1.0 + 2.0 * s), s * s * (1.0 + 2.0 * r)],
             slope: [h * s * r * r, -h * s * s * r],
         }
@@ -40,9 +43,11 @@ impl Lookup {
 ///
 /// Delays must be zero or at least one step. Bounds are kept by projection after each step, so they are accurate to first order in
 /// the step; use [`crate::integrate`] where the moment of reaching a bound matters.
-#[derive(Clone, Debug)]
 pub struct FixedStep<'a, D: DynSystem + ?Sized> {
     system: &'a D,
+    /// The same with its parameters settled.
+    settled: Option<Box<dyn Settled + 'a>>,
+    moving: bool,
     p: Vec<f64>,
     method: Method,
     t0: f64,
@@ -88,6 +93,8 @@ impl<'a, D: DynSystem + ?Sized> FixedStep<'a, D> {
         history(t0, &mut x);
         let mut new = Self {
             system,
+            settled: system.settle(p),
+            moving: system.state_dependent(),
             p: p.to_vec(),
             method,
             t0,
@@ -203,6 +210,7 @@ impl<'a, D: DynSystem + ?Sized> FixedStep<'a, D> {
     pub fn set_parameters(&mut self, p: &[f64]) -> Result<()> {
         self.p.copy_from_slice(p);
         self.bounds = self.system.bounds(p);
+        self.settled = self.system.settle(p);
         if !self.system.state_dependent() {
             self.set_lookups()?;
         }
@@ -215,18 +223,37 @@ impl<'a, D: DynSystem + ?Sized> FixedStep<'a, D> {
         let left = self.slot(lookup.back);
         // the right node is `now` at most, whose slope is k[0] by the time it is needed
         let right = self.slot(lookup.back.wrapping_sub(1));
-        let before = self.count as usize + 1 == lookup.back;
-        for i in 0..n {
-            let slope = if before {
-                self.slope_before[i]
-            } else {
-                self.slopes[right + i]
-            };
-            self.past[j * n + i] = lookup.value[0] * self.states[left + i]
-                + lookup.value[1] * self.states[right + i]
-                + lookup.slope[0] * self.slopes[left + i]
-                + lookup.slope[1] * slope;
+        let (x0, x1) = (&self.states[left..left + n], &self.states[right..right + n]);
+        let v0 = &self.slopes[left..left + n];
+        let v1 = if self.count as usize + 1 == lookup.back {
+            &self.slope_before[..n]
+        } else {
+            &self.slopes[right..right + n]
+        };
+        let [a0, a1] = lookup.value;
+        let [b0, b1] = lookup.slope;
+        let ends = x0.iter().zip(x1).zip(v0.iter().zip(v1));
+        for (out, ((x0, x1), (v0, v1))) in self.past[j * n..(j + 1) * n].iter_mut().zip(ends) {
+            *out = a0 * x0 + a1 * x1 + b0 * v0 + b1 * v1;
         }
+    }
+
+    /// The place of delay `j` at a stage, for delays that depend on the state.
+    fn find(&self, place: usize, j: usize) -> Result<Option<Lookup>> {
+        let (x, past) = (&self.stage, &self.past);
+        let tau = match &self.settled {
+            Some(settled) => settled.delay(j, x, past),
+            None => self.system.delay_f64(
+                j,
+                Args {
+                    x,
+                    past,
+                    p: &self.p,
+                },
+            ),
+        };
+        self.check(j, tau)?;
+        Ok((tau != 0.0).then(|| Lookup::new((place as f64 * 0.5 - tau / self.h).min(0.0), self.h)))
     }
 
     /// Right-hand side at stage `place` (0: now, 1: half a step on, 2: a step on) into `k[target]`.
@@ -234,18 +261,8 @@ impl<'a, D: DynSystem + ?Sized> FixedStep<'a, D> {
     fn field(&mut self, place: usize, target: usize) -> Result<()> {
         let n = self.n;
         for j in 0..self.m {
-            let lookup = if self.lookups.is_empty() {
-                let tau = self.system.delay_f64(
-                    j,
-                    Args {
-                        x: &self.stage,
-                        past: &self.past,
-                        p: &self.p,
-                    },
-                );
-                self.check(j, tau)?;
-                (tau != 0.0)
-                    .then(|| Lookup::new((place as f64 * 0.5 - tau / self.h).min(0.0), self.h))
+            let lookup = if self.moving {
+                self.find(place, j)?
             } else {
                 self.lookups[place * self.m + j]
             };
@@ -255,14 +272,18 @@ impl<'a, D: DynSystem + ?Sized> FixedStep<'a, D> {
             }
         }
         let out = &mut self.k[target];
-        self.system.rhs_f64(
-            Args {
-                x: &self.stage,
-                past: &self.past,
-                p: &self.p,
-            },
-            out,
-        );
+        let (x, past) = (&self.stage, &self.past);
+        match &mut self.settled {
+            Some(settled) => settled.rhs(x, past, out),
+            None => self.system.rhs_f64(
+                Args {
+                    x,
+                    past,
+                    p: &self.p,
+                },
+                out,
+            ),
+        }
         for b in &self.bounds {
             let v = self.stage[b.state];
             if v <= b.lower && out[b.state] < 0.0 || v >= b.upper && out[b.state] > 0.0 {
@@ -282,33 +303,27 @@ impl<'a, D: DynSystem + ?Sized> FixedStep<'a, D> {
         self.field(0, 0)?;
         let now = self.slot(0);
         self.slopes[now..now + n].copy_from_slice(&self.k[0]);
-        let place = match self.method {
-            Method::Heun => 2,
-            Method::RungeKutta4 => 1,
-        };
-        let first = if place == 2 { h } else { 0.5 * h };
-        for i in 0..n {
-            self.stage[i] = self.x[i] + first * self.k[0][i];
-        }
-        self.field(place, 1)?;
         match self.method {
             Method::Heun => {
-                for i in 0..n {
-                    self.x[i] += 0.5 * h * (self.k[0][i] + self.k[1][i]);
+                self.stage_from(h, 0);
+                self.field(2, 1)?;
+                let [k0, k1, ..] = &self.k;
+                for (x, (a, b)) in self.x.iter_mut().zip(k0.iter().zip(k1)) {
+                    *x += 0.5 * h * (a + b);
                 }
             }
             Method::RungeKutta4 => {
-                for i in 0..n {
-                    self.stage[i] = self.x[i] + 0.5 * h * self.k[1][i];
-                }
+                self.stage_from(0.5 * h, 0);
+                self.field(1, 1)?;
+                self.stage_from(0.5 * h, 1);
                 self.field(1, 2)?;
-                for i in 0..n {
-                    self.stage[i] = self.x[i] + h * self.k[2][i];
-                }
+                self.stage_from(h, 2);
                 self.field(2, 3)?;
-                for i in 0..n {
-                    self.x[i] += h / 6.0
-                        * (self.k[0][i] + 2.0 * (self.k[1][i] + self.k[2][i]) + self.k[3][i]);
+                let [k0, k1, k2, k3] = &self.k;
+                let ends = k0.iter().zip(k3);
+                let middles = k1.iter().zip(k2);
+                for (x, ((a, d), (b, c))) in self.x.iter_mut().zip(ends.zip(middles)) {
+                    *x += h / 6.0 * (a + 2.0 * (b + c) + d);
                 }
             }
         }
@@ -322,6 +337,14 @@ impl<'a, D: DynSystem + ?Sized> FixedStep<'a, D> {
         let next = self.slot(0);
         self.states[next..next + n].copy_from_slice(&self.x);
         Ok(())
+    }
+
+    /// The state `step` ahead along slope `k`.
+    #[inline]
+    fn stage_from(&mut self, step: f64, k: usize) {
+        for (s, (x, k)) in self.stage.iter_mut().zip(self.x.iter().zip(&self.k[k])) {
+            *s = x + step * k;
+        }
     }
 
     /// `steps` steps, with `sample(time, state)` called after every `every`-th.

@@ -6,7 +6,7 @@
 
 use crate::{
     error::{Error, Result},
-    system::{Args, Bound, DynSystem},
+    system::{Args, Bound, DynSystem, Settled},
 };
 
 /// Tolerances and limits of [`integrate`].
@@ -207,6 +207,8 @@ const SMOOTH: usize = 5;
 
 struct Run<'a, D: DynSystem + ?Sized> {
     system: &'a D,
+    /// The same with its parameters settled.
+    settled: Option<Box<dyn Settled + 'a>>,
     history: &'a dyn Fn(f64, &mut [f64]),
     p: &'a [f64],
     t0: f64,
@@ -279,14 +281,11 @@ impl<D: DynSystem + ?Sized> Run<'_, D> {
     /// The right-hand side without sliding.
     fn free_field(&mut self, t: f64, x: &[f64], out: &mut [f64]) -> Result<()> {
         self.look_back(t, x)?;
-        self.system.rhs_f64(
-            Args {
-                x,
-                past: &self.past,
-                p: self.p,
-            },
-            out,
-        );
+        let past = &self.past;
+        match &mut self.settled {
+            Some(settled) => settled.rhs(x, past, out),
+            None => self.system.rhs_f64(Args { x, past, p: self.p }, out),
+        }
         Ok(())
     }
 
@@ -411,6 +410,7 @@ pub fn integrate<D: DynSystem + ?Sized>(
     }
     let mut run = Run {
         system,
+        settled: system.settle(p),
         history,
         p,
         t0,

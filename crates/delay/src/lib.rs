@@ -40,4 +40,4 @@ pub use num_dual::{Dual64, DualNum, HyperDual64, HyperHyperDual64};
 pub use spectrum::{
     Spectrum, count_right_of, is_stable, rightmost_roots, root_near, roots_right_of,
 };
-pub use system::{Args, Bound, DynSystem, Scalar, System};
+pub use system::{Args, Bound, DynSystem, Scalar, Settled, System};

@@ -78,6 +78,19 @@ pub trait System: Send + Sync {
     fn bounds(&self, _p: &[f64]) -> Vec<Bound> {
         Vec::new()
     }
+    /// The system with its parameters settled, for a long integration: where much follows from the parameters alone, it is computed here once. `None`
+    /// (the default) if there is nothing to gain.
+    fn settle<'a>(&'a self, _p: &[f64]) -> Option<Box<dyn Settled + 'a>> {
+        None
+    }
+}
+
+/// A system whose parameters no longer change: the same values as those of the [`System`] it comes from.
+pub trait Settled: Send {
+    /// The right-hand side.
+    fn rhs(&mut self, x: &[f64], past: &[f64], out: &mut [f64]);
+    /// Delay `j`.
+    fn delay(&self, j: usize, x: &[f64], past: &[f64]) -> f64;
 }
 
 /// The object-safe form of [`System`], with one method for each [`Scalar`].
@@ -94,6 +107,10 @@ pub trait DynSystem: Send + Sync {
     fn switch(&self, at: Args<'_, f64>, out: &mut [f64]);
     /// The states that are confined to an interval.
     fn bounds(&self, p: &[f64]) -> Vec<Bound>;
+    /// The system with its parameters settled, if that is faster.
+    fn settle<'a>(&'a self, _p: &[f64]) -> Option<Box<dyn Settled + 'a>> {
+        None
+    }
     /// Right-hand side, values only.
     fn rhs_f64(&self, at: Args<'_, f64>, out: &mut [f64]);
     /// Right-hand side with first derivatives.
@@ -130,6 +147,9 @@ impl<T: System> DynSystem for T {
     }
     fn bounds(&self, p: &[f64]) -> Vec<Bound> {
         System::bounds(self, p)
+    }
+    fn settle<'a>(&'a self, p: &[f64]) -> Option<Box<dyn Settled + 'a>> {
+        System::settle(self, p)
     }
     #[inline]
     fn rhs_f64(&self, at: Args<'_, f64>, out: &mut [f64]) {

@@ -18,5 +18,5 @@ pub use design::{
 pub use end_host::{EndHost, Falling, Flows, Response};
 pub use error::{Error, Result};
 pub use margins::{Loop, Margins, margins};
-pub use model::{Choices, Decrease, Form, LARGEST, Model, Rtt};
+pub use model::{Choices, Decrease, Form, LARGEST, Memory, Model, Rtt};
 pub use questions::Equilibrium;

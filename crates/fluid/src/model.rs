@@ -9,12 +9,12 @@
 //! "AIMD congestion control", equations (1) and (2).
 
 use ackclock_algorithms::Value;
-use ackclock_algorithms::aqm::LinkView;
+use ackclock_algorithms::aqm::{LinkView, Spacing};
 use ackclock_algorithms::fluid::{
     AqmInput, Averaging, Path, QueueModel, TcpInput, overflow, round_average,
 };
-use ackclock_algorithms::registry::{AqmLaw, TcpLaw};
-use ackclock_delay::{Args, Bound, Scalar, System};
+use ackclock_algorithms::registry::{AqmLaw, AqmSpec, TcpLaw};
+use ackclock_delay::{Args, Bound, Scalar, Settled, System};
 use ackclock_scenario::{Capacity, Distribution, Scenario, Traffic};
 
 use crate::error::{Error, Result};
@@ -52,6 +52,16 @@ pub enum Rtt {
     Queueing,
 }
 
+/// What a sender with a memory (CUBIC: W_max and the time since the last loss) is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Memory {
+    /// All its states.
+    #[default]
+    States,
+    /// A window alone, moved by the i(w) and d(w) that its states have at rest.
+    AtRest,
+}
+
 /// Choices on which the papers differ. They are part of every result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choices {
@@ -63,8 +73,13 @@ pub struct Choices {
     pub rtt: Rtt,
     /// Whether small windows follow their own law (Compound's Reno branch).
     pub small_windows: bool,
+    /// What a sender with a memory is.
+    pub memory: Memory,
     /// How RED's weight becomes a rate.
     pub averaging: Averaging,
+    /// Whether RED's drop spacing counts: the mean rate that it gives ([`Spacing::rate`]) instead of the initial probability. The papers take the
+    /// initial one, as for `spacing = "bernoulli"`.
+    pub effective_spacing: bool,
     /// Queues between empty and full, probabilities in their piecewise form (true); or every law in the smooth piece that holds at the equilibrium,
     /// continued everywhere (false).
     pub clamped: bool,
@@ -77,7 +92,9 @@ impl Default for Choices {
             decrease: Decrease::default(),
             rtt: Rtt::default(),
             small_windows: false,
+            memory: Memory::default(),
             averaging: Averaging::Linear,
+            effective_spacing: true,
             clamped: false,
         }
     }
@@ -95,6 +112,8 @@ struct Class {
     /// First of its states.
     at: usize,
     states: usize,
+    /// Whether its state is the window itself.
+    plain: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -105,8 +124,11 @@ struct Link {
     law: AqmLaw,
     values: Vec<(&'static str, Value)>,
     limit: f64,
+    spacing: Spacing,
     /// Packets/s of traffic that does not react.
     background: f64,
+    /// The classes that cross it.
+    crossed_by: Vec<usize>,
     /// The queue's state, if the queue is one.
     queue: Option<usize>,
     /// First of the AQM's states.
@@ -144,8 +166,20 @@ pub struct Model {
     opened: Option<Vec<f64>>,
 }
 
-/// The laws of every class and every link over a scalar.
-type Laws<S> = (Vec<TcpLaw<S>>, Vec<AqmLaw<S>>);
+/// What follows from the parameters alone: the laws of every class and link, with the enrolled parameters in them, and sums over flows.
+struct Prepared<S> {
+    tcp: Vec<TcpLaw<S>>,
+    aqm: Vec<AqmLaw<S>>,
+    /// Flows that cross each link.
+    flows: Vec<S>,
+    /// All flows.
+    total: S,
+    /// 1 / RTT of each class and the mean RTT, where queueing does not change them.
+    per_rtt: Vec<S>,
+    mean_rtt: S,
+    /// Whether a class's losses follow from queues and AQM states alone, without arrivals.
+    local: bool,
+}
 
 /// What the network does in one state.
 struct Network<S> {
@@ -156,9 +190,26 @@ struct Network<S> {
     rtt: [S; LARGEST],
     /// Packets/s of one flow of each class.
     rate: [S; LARGEST],
-    /// Fraction of a class's packets lost or marked on its path.
-    signals: [S; LARGEST],
+    /// Fraction of a class's packets that are on their way still, and that have met no signal.
+    left: [S; LARGEST],
+    unsignalled: [S; LARGEST],
     mean_rtt: S,
+}
+
+impl<S: Scalar> Network<S> {
+    fn new() -> Self {
+        let zero = [S::from(0.0); LARGEST];
+        Self {
+            probability: zero,
+            arrivals: zero,
+            entering: zero,
+            rtt: zero,
+            rate: zero,
+            left: zero,
+            unsignalled: zero,
+            mean_rtt: S::from(0.0),
+        }
+    }
 }
 
 fn unsupported<T>(what: impl Into<String>, why: impl Into<String>) -> Result<T> {
@@ -295,7 +346,11 @@ impl Model {
                     what()
                 ));
             }
-            let states = law.state_names().len();
+            let all = law.state_names();
+            let state_names = match choices.memory {
+                Memory::AtRest if all.len() > 1 => &["window (packets)"],
+                _ => all,
+            };
             classes.push(Class {
                 name: flow.name.clone(),
                 count: f64::from(flow.count),
@@ -305,13 +360,10 @@ impl Model {
                 path: flow.path.clone(),
                 marked: flow.tcp.ecn,
                 at: names.len(),
-                states,
+                states: state_names.len(),
+                plain: state_names.len() == 1,
             });
-            names.extend(
-                law.state_names()
-                    .iter()
-                    .map(|s| format!("{}.{s}", flow.name)),
-            );
+            names.extend(state_names.iter().map(|s| format!("{}.{s}", flow.name)));
         }
         if classes.is_empty() {
             return unsupported("a scenario without TCP", "nothing in it reacts");
@@ -342,13 +394,28 @@ impl Model {
                 names.len() - 1
             });
             let states = law.states();
+            let spacing = match &link.aqm {
+                AqmSpec::Red(params) if choices.effective_spacing => params.spacing,
+                _ => Spacing::Bernoulli,
+            };
+            if spacing != Spacing::Bernoulli {
+                notes.push(format!(
+                    "link {}: drops at p are counted at the mean rate of their spacing, about {:.2} p",
+                    link.name,
+                    spacing.rate_factor()
+                ));
+            }
             links.push(Link {
                 name: link.name.clone(),
                 rate: link.rate / per_packet,
                 law,
                 values: link.aqm.values(),
                 limit,
+                spacing,
                 background: background[l],
+                crossed_by: (0..classes.len())
+                    .filter(|c| classes[*c].path.contains(&l))
+                    .collect(),
                 queue,
                 at: names.len(),
                 states,
@@ -576,15 +643,11 @@ impl Model {
             })
         });
         // a sender keeps at least one packet in flight
-        let windows = self
-            .classes
-            .iter()
-            .filter(|c| c.states == 1)
-            .map(|c| Bound {
-                state: c.at,
-                lower: 1.0,
-                upper: f64::INFINITY,
-            });
+        let windows = self.classes.iter().filter(|c| c.plain).map(|c| Bound {
+            state: c.at,
+            lower: 1.0,
+            upper: f64::INFINITY,
+        });
         queues.chain(windows).collect()
     }
 
@@ -594,27 +657,40 @@ impl Model {
 
     /// Piece of each link's law at a state.
     pub(crate) fn pieces_at(&self, x: &[f64], p: &[f64]) -> Vec<usize> {
-        let (tcp, aqm) = self.laws::<f64>(p).unwrap_or_default();
-        let net = self.network(&tcp, &aqm, x, p);
+        let Some(prepared) = self.prepare::<f64>(p) else {
+            return vec![0; self.links.len()];
+        };
+        let mut net = Network::new();
+        self.network(&prepared, x, p, &mut net);
         (0..self.links.len())
-            .map(|l| aqm[l].piece(&self.input(&net, l, x, p), self.aqm_state(l, x)))
+            .map(|l| {
+                let input = self.input(&prepared, &net, l, x, p);
+                prepared.aqm[l].piece(&input, self.aqm_state(l, x))
+            })
             .collect()
     }
 
     /// Loss or marking probability of each link, and of each class's path, at a state.
     pub(crate) fn probabilities(&self, x: &[f64], p: &[f64]) -> (Vec<f64>, Vec<f64>) {
-        let (tcp, aqm) = self.laws::<f64>(p).unwrap_or_default();
-        let net = self.network(&tcp, &aqm, x, p);
+        let mut net = Network::new();
+        match self.prepare::<f64>(p) {
+            Some(prepared) => self.network(&prepared, x, p, &mut net),
+            None => (net.probability, net.unsignalled) = ([f64::NAN; LARGEST], [f64::NAN; LARGEST]),
+        }
         (
             net.probability[..self.links.len()].to_vec(),
-            net.signals[..self.classes.len()].to_vec(),
+            net.unsignalled[..self.classes.len()]
+                .iter()
+                .map(|u| 1.0 - u)
+                .collect(),
         )
     }
 
-    /// Whether what a state says can be: windows and queues not negative, probabilities between zero and one.
+    /// Whether what a state says can be: nobody without a window (an idle class rests, in equations that grow with acknowledgements), queues not negative,
+    /// probabilities between zero and one.
     pub(crate) fn sensible(&self, x: &[f64], p: &[f64]) -> bool {
         let (links, _) = self.probabilities(x, p);
-        self.classes.iter().all(|c| x[c.at] > 0.0)
+        self.classes.iter().all(|c| x[c.at] > 1e-6)
             && self
                 .links
                 .iter()
@@ -625,13 +701,10 @@ impl Model {
     /// A state to search from: every link shared fairly, with `fill` packets in every queue.
     pub(crate) fn start(&self, fill: f64, stretch: f64, p: &[f64]) -> Vec<f64> {
         let mut x = vec![0.0; self.dimension];
-        let (tcp, _) = self.laws::<f64>(p).unwrap_or_default();
-        let mut flows = vec![0.0; self.links.len()];
-        for (c, class) in self.classes.iter().enumerate() {
-            for l in &class.path {
-                flows[*l] += p[self.count_at(c)];
-            }
-        }
+        let Some(prepared) = self.prepare::<f64>(p) else {
+            return x;
+        };
+        let flows = &prepared.flows;
         for link in &self.links {
             let fill = fill.min(0.9 * link.limit);
             if let Some(q) = link.queue {
@@ -672,15 +745,16 @@ impl Model {
                 0.0
             };
             let rtt = base + queueing;
-            if let Some(law) = tcp.get(c) {
-                law.start(
-                    stretch * share * rtt,
-                    &Path {
-                        rtt,
-                        base_rtt: base,
-                    },
-                    &mut x[class.at..class.at + class.states],
-                );
+            let window = stretch * share * rtt;
+            let path = Path {
+                rtt,
+                base_rtt: base,
+            };
+            let state = &mut x[class.at..class.at + class.states];
+            if class.plain {
+                state[0] = window;
+            } else {
+                prepared.tcp[c].start(window, &path, state);
             }
         }
         x
@@ -691,7 +765,7 @@ impl Model {
     }
 
     /// The laws over a scalar, with the enrolled parameters in them; `None` when one does not take its value.
-    fn laws<S: Scalar>(&self, p: &[S]) -> Option<Laws<S>> {
+    fn prepare<S: Scalar>(&self, p: &[S]) -> Option<Prepared<S>> {
         let mut tcp: Vec<TcpLaw<S>> = self.classes.iter().map(|c| c.law.lift()).collect();
         let mut aqm: Vec<AqmLaw<S>> = self.links.iter().map(|l| l.law.lift()).collect();
         let base = 1 + self.links.len() + 2 * self.classes.len();
@@ -705,20 +779,69 @@ impl Model {
                 return None;
             }
         }
-        Some((tcp, aqm))
+        let sum = |classes: &mut dyn Iterator<Item = usize>| {
+            classes.fold(S::from(0.0), |sum, c| sum + p[self.count_at(c)])
+        };
+        let total = sum(&mut (0..self.classes.len()));
+        let one = S::from(1.0);
+        let mut mean_rtt = S::from(0.0);
+        for c in 0..self.classes.len() {
+            mean_rtt += p[self.count_at(c)] * p[self.count_at(c) + 1];
+        }
+        Some(Prepared {
+            per_rtt: (0..self.classes.len())
+                .map(|c| one / p[self.count_at(c) + 1])
+                .collect(),
+            mean_rtt: mean_rtt / total,
+            flows: self
+                .links
+                .iter()
+                .map(|l| sum(&mut l.crossed_by.iter().copied()))
+                .collect(),
+            total,
+            local: self.links.iter().all(|l| l.law.local()),
+            tcp,
+            aqm,
+        })
     }
 
     fn aqm_state<'a, S>(&self, l: usize, x: &'a [S]) -> &'a [S] {
         &x[self.links[l].at..self.links[l].at + self.links[l].states]
     }
 
-    fn input<S: Scalar>(&self, net: &Network<S>, l: usize, x: &[S], p: &[S]) -> AqmInput<S> {
-        let mut flows = S::from(0.0);
-        for (c, class) in self.classes.iter().enumerate() {
-            if class.path.contains(&l) {
-                flows += p[self.count_at(c)];
+    /// Round-trip time of a class.
+    #[inline]
+    fn rtt<S: Scalar>(&self, c: usize, x: &[S], p: &[S]) -> S {
+        let mut rtt = p[self.count_at(c) + 1];
+        if self.choices.rtt == Rtt::Queueing {
+            for l in &self.classes[c].path {
+                if let Some(q) = self.links[*l].queue {
+                    rtt += x[q] / p[1 + l];
+                }
             }
         }
+        rtt
+    }
+
+    #[inline]
+    fn window<S: Scalar>(&self, prepared: &Prepared<S>, c: usize, x: &[S]) -> S {
+        let class = &self.classes[c];
+        if class.plain {
+            x[class.at]
+        } else {
+            prepared.tcp[c].window(&x[class.at..class.at + class.states])
+        }
+    }
+
+    #[inline]
+    fn input<S: Scalar>(
+        &self,
+        prepared: &Prepared<S>,
+        net: &Network<S>,
+        l: usize,
+        x: &[S],
+        p: &[S],
+    ) -> AqmInput<S> {
         AqmInput {
             queue: self.links[l].queue.map_or(S::from(0.0), |q| x[q]),
             arrivals: net.arrivals[l],
@@ -726,70 +849,69 @@ impl Model {
             limit: self.links[l].limit,
             sampling: p[1 + l],
             averaging: self.choices.averaging,
-            flows,
+            flows: prepared.flows[l],
             rtt: net.mean_rtt,
         }
     }
 
-    fn network<S: Scalar>(
+    /// What the AQM of a link drops or marks, before a full queue's overflow.
+    #[inline]
+    fn managed<S: Scalar>(
         &self,
-        tcp: &[TcpLaw<S>],
-        aqm: &[AqmLaw<S>],
+        prepared: &Prepared<S>,
+        input: &AqmInput<S>,
+        l: usize,
         x: &[S],
-        p: &[S],
-    ) -> Network<S> {
+    ) -> S {
+        let law = &prepared.aqm[l];
+        let state = self.aqm_state(l, x);
+        let piece = match &self.pieces {
+            Some(pieces) => pieces[l],
+            None => law.piece(input, state),
+        };
+        self.links[l]
+            .spacing
+            .rate(law.probability(input, state, piece))
+    }
+
+    /// Whether a queue is at its limit and may overflow.
+    #[inline]
+    fn full<S: Scalar>(&self, l: usize, x: &[S]) -> bool {
+        let link = &self.links[l];
+        self.pieces.is_none()
+            && link
+                .queue
+                .is_some_and(|q| x[q].real() >= link.limit * (1.0 - 1e-12))
+    }
+
+    fn network<S: Scalar>(&self, prepared: &Prepared<S>, x: &[S], p: &[S], net: &mut Network<S>) {
         let zero = S::from(0.0);
         let one = S::from(1.0);
-        let mut net = Network {
-            probability: [zero; LARGEST],
-            arrivals: [zero; LARGEST],
-            entering: [zero; LARGEST],
-            rtt: [zero; LARGEST],
-            rate: [zero; LARGEST],
-            signals: [zero; LARGEST],
-            mean_rtt: zero,
-        };
-        // what of each class is still on its way
-        let mut left = [one; LARGEST];
-        let mut unsignalled = [one; LARGEST];
-        let mut flows = zero;
-        for (c, class) in self.classes.iter().enumerate() {
-            let count = p[self.count_at(c)];
-            let mut rtt = p[self.count_at(c) + 1];
-            if self.choices.rtt == Rtt::Queueing {
-                for l in &class.path {
-                    if let Some(q) = self.links[*l].queue {
-                        rtt += x[q] / p[1 + l];
-                    }
-                }
-            }
+        let fixed = self.choices.rtt == Rtt::Fixed;
+        net.mean_rtt = if fixed { prepared.mean_rtt } else { zero };
+        for c in 0..self.classes.len() {
+            let window = self.window(prepared, c, x);
+            let rtt = self.rtt(c, x, p);
             net.rtt[c] = rtt;
-            net.rate[c] = tcp[c].window(&x[class.at..class.at + class.states]) / rtt;
-            net.mean_rtt += count * rtt;
-            flows += count;
+            if fixed {
+                net.rate[c] = window * prepared.per_rtt[c];
+            } else {
+                net.rate[c] = window / rtt;
+                net.mean_rtt += p[self.count_at(c)] * rtt / prepared.total;
+            }
+            net.left[c] = one;
+            net.unsignalled[c] = one;
         }
-        net.mean_rtt /= flows;
         for &l in &self.order {
             let link = &self.links[l];
             let mut arrivals = S::from(link.background);
-            for (c, class) in self.classes.iter().enumerate() {
-                if class.path.contains(&l) {
-                    arrivals += p[self.count_at(c)] * net.rate[c] * left[c];
-                }
+            for &c in &link.crossed_by {
+                arrivals += p[self.count_at(c)] * net.rate[c] * net.left[c];
             }
             net.arrivals[l] = arrivals;
-            let input = self.input(&net, l, x, p);
-            let state = self.aqm_state(l, x);
-            let piece = self
-                .pieces
-                .as_ref()
-                .map_or_else(|| aqm[l].piece(&input, state), |k| k[l]);
-            let managed = aqm[l].probability(&input, state, piece);
-            let full = self.pieces.is_none()
-                && link
-                    .queue
-                    .is_some_and(|q| x[q].real() >= link.limit * (1.0 - 1e-12));
-            let extra = if full {
+            let input = self.input(prepared, net, l, x, p);
+            let managed = self.managed(prepared, &input, l, x);
+            let extra = if self.full(l, x) {
                 overflow(arrivals * (one - managed), p[1 + l])
             } else {
                 zero
@@ -797,18 +919,143 @@ impl Model {
             let lost = managed + (one - managed) * extra;
             net.probability[l] = lost;
             let mut entering = S::from(link.background) * (one - managed);
-            for (c, class) in self.classes.iter().enumerate() {
-                if class.path.contains(&l) {
-                    let kept = if class.marked { one } else { one - managed };
-                    entering += p[self.count_at(c)] * net.rate[c] * left[c] * kept;
-                    left[c] *= kept * (one - extra);
-                    unsignalled[c] *= one - lost;
-                }
+            for &c in &link.crossed_by {
+                let kept = if self.classes[c].marked {
+                    one
+                } else {
+                    one - managed
+                };
+                entering += p[self.count_at(c)] * net.rate[c] * net.left[c] * kept;
+                net.left[c] *= kept * (one - extra);
+                net.unsignalled[c] *= one - lost;
             }
             net.entering[l] = entering;
         }
-        net.signals = unsignalled.map(|u| one - u);
-        net
+    }
+
+    /// What a sender hears of a past state: its own rate then, packets/s, and the fraction of it lost or marked.
+    #[inline]
+    fn heard<S: Scalar>(
+        &self,
+        prepared: &Prepared<S>,
+        c: usize,
+        past: &[S],
+        p: &[S],
+        work: &mut Network<S>,
+    ) -> (S, S) {
+        let one = S::from(1.0);
+        let path = &self.classes[c].path;
+        if !prepared.local || path.iter().any(|l| self.full(*l, past)) {
+            self.network(prepared, past, p, work);
+            return (work.rate[c], one - work.unsignalled[c]);
+        }
+        let mut unsignalled = one;
+        for &l in path {
+            let input = self.input(prepared, work, l, past, p);
+            unsignalled *= one - self.managed(prepared, &input, l, past);
+        }
+        let window = self.window(prepared, c, past);
+        let rate = match self.choices.rtt {
+            Rtt::Fixed => window * prepared.per_rtt[c],
+            Rtt::Queueing => window / self.rtt(c, past, p),
+        };
+        (rate, one - unsignalled)
+    }
+
+    /// The right-hand side.
+    #[inline]
+    fn field<S: Scalar>(
+        &self,
+        prepared: &Prepared<S>,
+        at: Args<'_, S>,
+        now: &mut Network<S>,
+        work: &mut Network<S>,
+        out: &mut [S],
+    ) {
+        let n = self.dimension;
+        let one = S::from(1.0);
+        self.network(prepared, at.x, at.p, now);
+        for (c, class) in self.classes.iter().enumerate() {
+            let past = &at.past[c * n..(c + 1) * n];
+            let (rate, lost) = self.heard(prepared, c, past, at.p, work);
+            let lost = match &self.opened {
+                Some(fixed) => S::from(fixed[c]),
+                None => lost,
+            };
+            let state = &at.x[class.at..class.at + class.states];
+            let rates = &mut out[class.at..class.at + class.states];
+            let path = Path {
+                rtt: now.rtt[c],
+                base_rtt: at.p[self.count_at(c) + 1],
+            };
+            let acks = match self.choices.form {
+                Form::PerAck => (one - lost) * rate,
+                Form::Rate => now.rate[c],
+            };
+            let signals = lost * rate;
+            let tcp = &prepared.tcp[c];
+            if class.plain {
+                let window = state[0];
+                let small =
+                    self.choices.small_windows && window.real() < tcp.small_below(&path).real();
+                let (grow, fall) = if small {
+                    tcp.small_window(window)
+                } else {
+                    (tcp.increase(window, &path), tcp.decrease(window))
+                };
+                let fall = match self.choices.decrease {
+                    Decrease::PerSignal => fall,
+                    Decrease::RoundAverage => round_average(window, fall),
+                };
+                rates[0] = grow * acks - fall * signals;
+            } else {
+                let input = TcpInput {
+                    acks,
+                    signals,
+                    path,
+                };
+                tcp.derivative(&input, state, rates);
+            }
+        }
+        for (l, link) in self.links.iter().enumerate() {
+            if let Some(q) = link.queue {
+                out[q] = now.entering[l] - at.p[1 + l];
+            }
+            if link.states > 0 {
+                let input = self.input(prepared, now, l, at.x, at.p);
+                prepared.aqm[l].derivative(
+                    &input,
+                    self.aqm_state(l, at.x),
+                    &mut out[link.at..link.at + link.states],
+                );
+            }
+        }
+        let gain = at.p[0];
+        for v in out.iter_mut() {
+            *v *= gain;
+        }
+    }
+}
+
+/// The model with its parameters settled.
+struct Fixed<'a> {
+    model: &'a Model,
+    p: Vec<f64>,
+    prepared: Prepared<f64>,
+    now: Network<f64>,
+    work: Network<f64>,
+}
+
+impl Settled for Fixed<'_> {
+    fn rhs(&mut self, x: &[f64], past: &[f64], out: &mut [f64]) {
+        let p = &self.p;
+        let (now, work) = (&mut self.now, &mut self.work);
+        self.model
+            .field(&self.prepared, Args { x, past, p }, now, work, out);
+    }
+
+    fn delay(&self, j: usize, x: &[f64], _: &[f64]) -> f64 {
+        self.model.rtt(j, x, &self.p)
     }
 }
 
@@ -852,84 +1099,27 @@ impl System for Model {
     }
 
     fn rhs<S: Scalar>(&self, at: Args<'_, S>, out: &mut [S]) {
-        let Some((tcp, aqm)) = self.laws(at.p) else {
-            out.fill(S::from(f64::NAN));
-            return;
-        };
-        let n = self.dimension;
-        let one = S::from(1.0);
-        let gain = at.p[0];
-        let now = self.network(&tcp, &aqm, at.x, at.p);
-        for (c, class) in self.classes.iter().enumerate() {
-            let past = &at.past[c * n..(c + 1) * n];
-            let then = self.network(&tcp, &aqm, past, at.p);
-            let lost = self
-                .opened
-                .as_ref()
-                .map_or(then.signals[c], |fixed| S::from(fixed[c]));
-            let state = &at.x[class.at..class.at + class.states];
-            let rates = &mut out[class.at..class.at + class.states];
-            let path = Path {
-                rtt: now.rtt[c],
-                base_rtt: at.p[self.count_at(c) + 1],
-            };
-            let acks = match self.choices.form {
-                Form::PerAck => (one - lost) * then.rate[c],
-                Form::Rate => now.rate[c],
-            };
-            let signals = lost * then.rate[c];
-            let window = tcp[c].window(state);
-            if class.states == 1 {
-                let small =
-                    self.choices.small_windows && window.real() < tcp[c].small_below(&path).real();
-                let (grow, fall) = if small {
-                    tcp[c].small_window(window)
-                } else {
-                    (tcp[c].increase(window, &path), tcp[c].decrease(window))
-                };
-                let fall = match self.choices.decrease {
-                    Decrease::PerSignal => fall,
-                    Decrease::RoundAverage => round_average(window, fall),
-                };
-                rates[0] = grow * acks - fall * signals;
-            } else {
-                tcp[c].derivative(
-                    &TcpInput {
-                        acks,
-                        signals,
-                        path,
-                    },
-                    state,
-                    rates,
-                );
+        match self.prepare(at.p) {
+            Some(prepared) => {
+                let (mut now, mut work) = (Network::new(), Network::new());
+                self.field(&prepared, at, &mut now, &mut work, out);
             }
-        }
-        for (l, link) in self.links.iter().enumerate() {
-            if let Some(q) = link.queue {
-                out[q] = now.entering[l] - at.p[1 + l];
-            }
-            let input = self.input(&now, l, at.x, at.p);
-            aqm[l].derivative(
-                &input,
-                self.aqm_state(l, at.x),
-                &mut out[link.at..link.at + link.states],
-            );
-        }
-        for v in out.iter_mut() {
-            *v *= gain;
+            None => out.fill(S::from(f64::NAN)),
         }
     }
 
     fn delay<S: Scalar>(&self, j: usize, at: Args<'_, S>) -> S {
-        let mut rtt = at.p[self.count_at(j) + 1];
-        if self.choices.rtt == Rtt::Queueing {
-            for l in &self.classes[j].path {
-                if let Some(q) = self.links[*l].queue {
-                    rtt += at.x[q] / at.p[1 + l];
-                }
-            }
-        }
-        rtt
+        self.rtt(j, at.x, at.p)
+    }
+
+    fn settle<'a>(&'a self, p: &[f64]) -> Option<Box<dyn Settled + 'a>> {
+        Some(Box::new(Fixed {
+            model: self,
+            p: p.to_vec(),
+            prepared: self.prepare(p)?,
+            now: Network::new(),
+            work: Network::new(),
+        }))
     }
 
     /// One for each border between two pieces of an AQM's law.

@@ -268,7 +268,9 @@ const WANG: Choices = Choices {
     decrease: Decrease::RoundAverage,
     rtt: Rtt::Fixed,
     small_windows: false,
+    memory: ackclock_fluid::Memory::States,
     averaging: ackclock_algorithms::fluid::Averaging::Linear,
+    effective_spacing: true,
     clamped: false,
 };
 

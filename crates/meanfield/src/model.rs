@@ -62,19 +62,6 @@ impl RegisteredAqm {
     }
 }
 
-/// Long-run fraction of packets that are dropped at initial probability `p`.
-fn spaced(spacing: Spacing, p: f64) -> f64 {
-    if p >= 1.0 {
-        return 1.0;
-    }
-    match spacing {
-        Spacing::Bernoulli => p,
-        // one drop in (1 + 1/p) / 2 packets, in (1 + 3/p) / 2 packets
-        Spacing::Uniform => 2.0 * p / (1.0 + p),
-        Spacing::UniformWait => 2.0 * p / (3.0 + p),
-    }
-}
-
 impl QueueLaw for RegisteredAqm {
     fn states(&self) -> usize {
         self.law.states()
@@ -90,7 +77,7 @@ impl QueueLaw for RegisteredAqm {
         let input = self.input(input);
         let piece = self.law.piece(&input, state);
         let nominal = self.law.probability(&input, state, piece) * self.relative_size;
-        spaced(self.spacing, nominal.clamp(0.0, 1.0))
+        self.spacing.rate(nominal.clamp(0.0, 1.0))
     }
     fn with(&self, name: &str, value: f64) -> Result<Arc<dyn QueueLaw>, Error> {
         let mut changed = *self;

@@ -35,6 +35,10 @@ impl FluidAqm for DropTailParams {
         *self
     }
 
+    fn local<S: Scalar>(_params: &DropTailParams<S>) -> bool {
+        true
+    }
+
     fn pieces<S: Scalar>(_params: &DropTailParams<S>) -> &'static [&'static str] {
         &["not full", "full"]
     }

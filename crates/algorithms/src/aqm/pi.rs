@@ -101,6 +101,10 @@ impl FluidAqm for PiParams {
         }
     }
 
+    fn local<S: Scalar>(_params: &PiParams<S>) -> bool {
+        true
+    }
+
     fn pieces<S: Scalar>(_params: &PiParams<S>) -> &'static [&'static str] {
         &["zero", "between zero and one", "one"]
     }

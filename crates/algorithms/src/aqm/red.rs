@@ -54,6 +54,16 @@ impl Spacing {
             Self::Bernoulli => 1.0,
         }
     }
+
+    /// Long-run fraction of packets that are dropped at initial probability `p`: one in 1 / p, (1 + 1 / p) / 2 or (1 + 3 / p) / 2 packets; all from p = 1 on.
+    pub fn rate<S: Scalar>(self, p: S) -> S {
+        match self {
+            _ if p.re() >= 1.0 => p,
+            Self::Bernoulli => p,
+            Self::Uniform => p * 2.0 / (p + 1.0),
+            Self::UniformWait => p * 2.0 / (p + 3.0),
+        }
+    }
 }
 
 parameters! {
@@ -237,6 +247,10 @@ impl FluidAqm for RedParams {
             };
             *rate = per_sample * input.sampling * (input.queue - *average);
         }
+    }
+
+    fn local<S: Scalar>(_params: &RedParams<S>) -> bool {
+        true
     }
 
     fn pieces<S: Scalar>(params: &RedParams<S>) -> &'static [&'static str] {

@@ -180,7 +180,7 @@ mod tests {
         assert_eq!((Scalar::max(x, y), Scalar::min(x, y)), (x, y));
         for quarters in -5..=5_i32 {
             let y = 0.25 * f64::from(quarters);
-            for x in [1e-300, 0.3, 1.234_567_8, 8.6, 1e5, 1e300] {
+            for x in [1e-200, 0.3, 1.234_567_8, 8.6, 1e5, 1e200] {
                 let want = libm::pow(x, y);
                 // at most four roundings and a half of 1.1e-16 here, and one in `pow`
                 assert!(

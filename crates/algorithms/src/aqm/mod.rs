@@ -3,23 +3,32 @@
 //! A new one is a file here, and in this file its `mod` and `pub use` and a line in `every_aqm`.
 
 mod adaptive_red;
+mod auto_tuning_red;
 mod avq;
+mod blue;
 mod codel;
 mod drop_tail;
 mod pi;
 mod pie;
 mod red;
 mod rem;
+mod st_pi;
+mod st_red;
 mod threshold;
+mod variance;
 
 pub use adaptive_red::{AdaptiveRed, AdaptiveRedParams};
+pub use auto_tuning_red::{AutoTuningRed, AutoTuningRedParams};
 pub use avq::{Avq, AvqParams};
+pub use blue::{Blue, BlueParams};
 pub use codel::{Codel, CodelLaw, CodelParams, CodelState};
 pub use drop_tail::{DropTail, DropTailParams};
 pub use pi::{Pi, PiParams};
 pub use pie::{Pie, PieParams};
 pub use red::{Mode, Red, RedParams, Spacing};
 pub use rem::{Rem, RemParams};
+pub use st_pi::{StPi, StPiParams};
+pub use st_red::{StRed, StRedParams};
 pub use threshold::{Threshold, ThresholdParams};
 
 /// Every AQM: variant and parameters.
@@ -39,6 +48,10 @@ macro_rules! every_aqm {
                 packets only {
                     AdaptiveRed(AdaptiveRedParams),
                     Codel(CodelParams),
+                    StRed(StRedParams),
+                    StPi(StPiParams),
+                    AutoTuningRed(AutoTuningRedParams),
+                    Blue(BlueParams),
                 }
             }
         }

@@ -150,6 +150,14 @@ pub struct Pi {
     params: PiParams,
 }
 
+impl Pi {
+    /// Takes new parameters and goes on.
+    pub(super) fn replace(&mut self, params: PiParams) {
+        self.period = period(&params);
+        self.params = params;
+    }
+}
+
 impl Aqm for Pi {
     #[inline]
     fn enqueue(
@@ -193,8 +201,7 @@ impl Aqm for Pi {
     }
 
     fn set_parameter(&mut self, name: &str, value: f64) -> Result<(), ValueError> {
-        self.params = changed(&self.params, name, value)?;
-        self.period = period(&self.params);
+        self.replace(changed(&self.params, name, value)?);
         Ok(())
     }
 

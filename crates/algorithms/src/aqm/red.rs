@@ -138,6 +138,18 @@ impl<S: Scalar> RedParams<S> {
     }
 }
 
+impl RedParams {
+    /// The same with numbers for every word, and the probability at the maximum threshold instead of a slope.
+    pub(super) fn settled(&self, link: &LinkView) -> Self {
+        let (_, _, top) = self.curve(automatic_minimum(self, link));
+        Self {
+            slope: NumberOr::Word("none"),
+            max_probability: top,
+            ..self.on_link(link)
+        }
+    }
+}
+
 impl Algorithm for RedParams {
     const ABOUT: About = About {
         kind: "red",

@@ -10,8 +10,9 @@
 //! - **Loss or ECN mark**: c is halved and d becomes w (1 - beta) - c / 2 (c before the loss) where that is positive, else zero; so w falls to (1 - beta) w.
 //! - **Timeout**: d becomes zero and slow start up to (1 - beta) w begins.
 //!
-//! A window that is not used does not grow. The automatic tuning of gamma (section 5 of the draft) is not part of it: gamma is fixed, as
-//! in the papers that analyse Compound.
+//! A window that is not used does not grow. Gamma is fixed, as in the papers that analyse Compound, unless `adaptive_gamma` is on (section 5 of the draft): each
+//! loss then shows the backlog diff_reno = c (1 - base RTT / RTT) that Reno alone would have had in the last round, and gamma becomes
+//! (1 - lambda) gamma + lambda 3/4 diff_reno, between `gamma_low` and `gamma`. A timeout makes it `gamma` again.
 
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Signal, Window};
 use crate::fluid::{FluidTcp, Path};
@@ -29,6 +30,12 @@ parameters! {
         beta: number = 0.5, in Interval::inside(0.0, 1.0), "Tan, Song, Zhang and Sridharan 2006, section III";
         /// Backlog in queues from which the delay window retreats.
         gamma: packets = 30.0, in Interval::above(0.0), "Tan, Song, Zhang and Sridharan 2006, section III";
+        /// Whether gamma follows the backlog seen at losses; `gamma` is then its first and largest value.
+        adaptive_gamma: flag = false, "draft-sridharan-tcpm-ctcp-02, section 5";
+        /// Smallest gamma that is adapted to.
+        gamma_low: packets = 5.0, in Interval::above(0.0), "draft-sridharan-tcpm-ctcp-02, section 5";
+        /// Weight of a loss in the adapted gamma (lambda).
+        gamma_weight: number = 0.8, in Interval::between(0.0, 1.0), "draft-sridharan-tcpm-ctcp-02, section 5";
         /// Share of the backlog by which the delay window retreats a round trip.
         zeta: number = 0.5, in Interval::at_least(0.0), "Manjunath and Raina, section II-A";
         /// Whether w^k and alpha w^k are rounded down to whole segments, as the integers of ns-2's Linux-derived agent do. The delay window then opens at 41
@@ -57,6 +64,8 @@ impl CongestionAlgorithm for CompoundParams {
             rtt_sum: 0.0,
             rtt_samples: 0,
             limited: false,
+            gamma: self.gamma,
+            reno_backlog: None,
             params: *self,
         }
     }
@@ -107,6 +116,10 @@ pub struct Compound {
     rtt_samples: u32,
     /// Whether the window was full at some time in the round.
     limited: bool,
+    /// Gamma at present.
+    gamma: f64,
+    /// diff_reno of the last round; `None` if a loss has used it.
+    reno_backlog: Option<f64>,
     params: CompoundParams,
 }
 
@@ -117,13 +130,14 @@ impl Compound {
         let CompoundParams {
             alpha,
             k,
-            gamma,
             zeta,
             whole_segments,
             ..
         } = self.params;
-        let backlog = window.cwnd * (1.0 - base_rtt / rtt);
-        let step = if backlog >= gamma {
+        let waiting = 1.0 - base_rtt / rtt;
+        self.reno_backlog = Some((window.cwnd - self.delay_window) * waiting);
+        let backlog = window.cwnd * waiting;
+        let step = if backlog >= self.gamma {
             -(zeta * backlog).min(self.delay_window)
         } else if self.limited {
             let power = libm::pow(window.cwnd, k);
@@ -169,8 +183,18 @@ impl CongestionControl for Compound {
         let remaining = (1.0 - self.params.beta) * used;
         if reduction.signal == Signal::Timeout {
             self.delay_window = 0.0;
+            self.gamma = self.params.gamma;
+            self.reno_backlog = None;
             window.ssthresh = remaining.max(MIN_SSTHRESH);
             return;
+        }
+        if self.params.adaptive_gamma
+            && let Some(backlog) = self.reno_backlog.take()
+        {
+            let weight = self.params.gamma_weight;
+            self.gamma = ((1.0 - weight) * self.gamma + weight * 0.75 * backlog)
+                .max(self.params.gamma_low)
+                .min(self.params.gamma);
         }
         // of an unused window both parts count for what was used of them
         let delay_window = self.delay_window * (used / window.cwnd).min(1.0);
@@ -351,6 +375,51 @@ mod tests {
         };
         control.on_congestion(&loss(81.0), &mut window);
         assert_eq!((control.delay_window, window.cwnd), (0.0, 40.0));
+    }
+
+    #[test]
+    fn gamma_follows_the_backlog_seen_at_losses() {
+        let adaptive = CompoundParams {
+            adaptive_gamma: true,
+            ..params()
+        };
+        let mut control = Compound {
+            delay_window: 20.0,
+            ..adaptive.build(0)
+        };
+        let mut window = Window {
+            cwnd: 81.0,
+            ssthresh: 2.0,
+        };
+        let quiet = |rtt| Ack {
+            cwnd_limited: false,
+            ..round(rtt)
+        };
+        // diff_reno = 61 (1 - 0.8) = 12.2: gamma = 0.2 x 30 + 0.8 x 0.75 x 12.2
+        control.on_ack(&quiet(0.125), &mut window, &mut random());
+        control.on_congestion(&loss(81.0), &mut window);
+        assert!((control.gamma - 13.32).abs() < 1e-9, "{}", control.gamma);
+        // a second loss of the same round shows nothing new
+        control.on_congestion(&loss(40.0), &mut window);
+        assert!((control.gamma - 13.32).abs() < 1e-9);
+        // down to gamma_low, up to gamma
+        for (rtt, limit) in [(0.1, 5.0), (100.0, 30.0)] {
+            for _ in 0..20 {
+                window.cwnd = 81.0;
+                window.ssthresh = 2.0;
+                control.on_ack(&quiet(rtt), &mut window, &mut random());
+                window.cwnd = 81.0;
+                control.on_congestion(&loss(81.0), &mut window);
+            }
+            assert_eq!(control.gamma, limit);
+        }
+        control.gamma = 10.0;
+        let timeout = Reduction {
+            signal: Signal::Timeout,
+            ..loss(81.0)
+        };
+        control.on_congestion(&timeout, &mut window);
+        assert_eq!(control.gamma, 30.0);
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod aimd;
 mod compound;
 mod cubic;
 mod cx;
+mod dctcp;
 mod fast;
 mod highspeed;
 mod htcp;
@@ -16,12 +17,16 @@ mod pert;
 mod reno;
 mod scalable;
 mod vegas;
+mod veno;
+mod westwood;
+mod yeah;
 
 pub use africa::{Africa, AfricaParams};
 pub use aimd::{Aimd, AimdParams};
 pub use compound::{Compound, CompoundParams};
 pub use cubic::{Cubic, CubicParams};
 pub use cx::{Cx, CxBase, CxParams};
+pub use dctcp::{Dctcp, DctcpParams};
 pub use fast::{Fast, FastParams};
 pub use highspeed::{Highspeed, HighspeedParams};
 pub use htcp::{Htcp, HtcpParams};
@@ -31,6 +36,9 @@ pub use pert::{Pert, PertParams};
 pub use reno::RenoParams;
 pub use scalable::{Scalable, ScalableParams};
 pub use vegas::{Vegas, VegasParams};
+pub use veno::{Veno, VenoParams};
+pub use westwood::{Westwood, WestwoodParams};
+pub use yeah::{Yeah, YeahParams};
 
 /// Every congestion control: variant and parameters.
 macro_rules! every_congestion_control {
@@ -46,6 +54,7 @@ macro_rules! every_congestion_control {
                     Illinois(IllinoisParams),
                     Africa(AfricaParams),
                     Scalable(ScalableParams),
+                    Dctcp(DctcpParams),
                 }
                 packets only {
                     Cx(CxParams),
@@ -54,6 +63,9 @@ macro_rules! every_congestion_control {
                     Fast(FastParams),
                     Htcp(HtcpParams),
                     Ledbat(LedbatParams),
+                    Westwood(WestwoodParams),
+                    Veno(VenoParams),
+                    Yeah(YeahParams),
                 }
             }
         }

@@ -1,0 +1,251 @@
+//! DCTCP: falls in proportion to the share of marked packets.
+//!
+//! The receiver echoes each mark as it came. Once a round trip the share of segments that were marked enters the estimate alpha with weight g (RFC 8257, section
+//! 3.3); the first mark of a window takes alpha / 2 of it. Growth is Reno's, and so is the answer to losses. Without ECN it is Reno.
+//!
+//! Over a queue that marks above a threshold, one flow that fills the path and the threshold with W packets settles at alpha = sqrt(2 / W)
+//! (Alizadeh et al. 2010, section 3.3).
+
+use super::{
+    Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Needs, Reduction, Signal, Window,
+};
+use crate::fluid::{FluidTcp, Path, TcpInput};
+use crate::registry::{About, Algorithm};
+use crate::{Interval, Scalar, Stream, parameters};
+
+parameters! {
+    /// Parameters of DCTCP.
+    pub struct DctcpParams {
+        /// Weight of a round trip in the estimated share of marked segments.
+        g: number = 0.0625, in Interval::above_to(0.0, 1.0), "RFC 8257, section 4.2";
+        /// The estimate at the beginning: at 1 the first mark halves the window.
+        initial_alpha: number = 1.0, in Interval::between(0.0, 1.0), "RFC 8257, section 3.3";
+    }
+}
+
+impl Algorithm for DctcpParams {
+    const ABOUT: About = About {
+        kind: "dctcp",
+        title: "DCTCP",
+        summary: "Estimates which share of packets is marked and falls in proportion to it: short queues in data centres whose switches mark above a low threshold.",
+        citation: "S. Bensley, D. Thaler, P. Balasubramanian, L. Eggert and G. Judd, Data Center TCP, RFC 8257 (2017); \
+                   M. Alizadeh et al., Data Center TCP, SIGCOMM 2010",
+        ecn: true,
+    };
+}
+
+impl CongestionAlgorithm for DctcpParams {
+    type Controller = Dctcp;
+
+    fn build(&self, _flow: u32) -> Dctcp {
+        Dctcp {
+            alpha: self.initial_alpha,
+            acked: 0,
+            marked: 0,
+            g: self.g,
+        }
+    }
+}
+
+impl FluidTcp for DctcpParams {
+    type Over<S: Scalar> = DctcpParams<S>;
+
+    const APPROXIMATION: Option<&'static str> = Some(
+        "as a window with an estimate alpha beside it (Alizadeh, Javanmard and Prabhakar 2011, equations (1) and (2)); as d(w): that model at rest, \
+         where alpha = sqrt(2 / w)",
+    );
+
+    /// 1 / w.
+    fn increase<S: Scalar>(_params: &DctcpParams<S>, window: S, _path: &Path<S>) -> S {
+        S::from_f64(1.0) / window
+    }
+
+    /// alpha / 2 a marked packet, w alpha / 2 a fully marked window, with alpha = sqrt(2 / w).
+    fn decrease<S: Scalar>(_params: &DctcpParams<S>, window: S) -> S {
+        (window * 2.0).sqrt() / (window * 2.0)
+    }
+
+    fn state_names<S: Scalar>(_params: &DctcpParams<S>) -> &'static [&'static str] {
+        &["window (packets)", "estimated share of marks"]
+    }
+
+    /// At rest: alpha = sqrt(2 / w).
+    fn start<S: Scalar>(_params: &DctcpParams<S>, window: S, _path: &Path<S>, state: &mut [S]) {
+        state[0] = window;
+        state[1] = (S::from_f64(2.0) / window).sqrt().min(S::from_f64(1.0));
+    }
+
+    /// dw/dt = 1 / R - w alpha p / (2 R) with w / R = acks + signals; dalpha/dt = g (p - alpha) / R.
+    fn derivative<S: Scalar>(
+        params: &DctcpParams<S>,
+        input: &TcpInput<S>,
+        state: &[S],
+        rate: &mut [S],
+    ) {
+        let packets = input.acks + input.signals;
+        rate[0] = packets / state[0] - state[1] * input.signals * 0.5;
+        rate[1] = params.g * (input.signals / packets - state[1]) / input.path.rtt;
+    }
+}
+
+/// DCTCP at work.
+#[derive(Clone, Copy, Debug)]
+pub struct Dctcp {
+    /// Estimated share of marked segments.
+    alpha: f64,
+    /// Segments acknowledged in the round, and those of them that were marked.
+    acked: u32,
+    marked: u32,
+    g: f64,
+}
+
+impl CongestionControl for Dctcp {
+    fn needs(&self) -> Needs {
+        Needs {
+            marks: true,
+            ..Needs::default()
+        }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
+        if ack.round_start && self.acked > 0 {
+            let share = f64::from(self.marked) / f64::from(self.acked);
+            self.alpha += self.g * (share - self.alpha);
+            (self.acked, self.marked) = (0, 0);
+        }
+        self.acked += ack.acked;
+        self.marked += ack.marked.min(ack.acked);
+        if ack.cwnd_limited && !ack.ece {
+            let acked = window.slow_start(f64::from(ack.acked));
+            window.cwnd += acked / window.cwnd;
+        }
+    }
+
+    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        let fall = if reduction.signal == Signal::Ecn {
+            0.5 * self.alpha
+        } else {
+            0.5
+        };
+        window.ssthresh = ((1.0 - fall) * reduction.window_used).max(MIN_SSTHRESH);
+        window.cwnd = window.ssthresh;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Parameters as _;
+    use crate::congestion::test::{PATH, ack, loss, random};
+
+    fn params() -> DctcpParams {
+        DctcpParams::from_values(&[]).unwrap()
+    }
+
+    #[test]
+    fn section_3_3_estimate_and_reduction() {
+        let mut control = params().build(0);
+        let mut window = Window {
+            cwnd: 100.0,
+            ssthresh: 100.0,
+        };
+        // a round of 20 segments, 5 of them marked, ends with the first ACK of the next
+        for n in 0..21 {
+            let marked = u32::from(n < 5);
+            let sample = Ack {
+                round_start: n == 20,
+                marked,
+                ece: marked > 0,
+                ..ack(1)
+            };
+            control.on_ack(&sample, &mut window, &mut random());
+        }
+        let alpha = 15.0 / 16.0 + 0.25 / 16.0;
+        assert!((control.alpha - alpha).abs() < 1e-15);
+        // marked ACKs did not let the window grow
+        assert!((window.cwnd - 100.0 - 16.0 / 100.0).abs() < 1e-3);
+        let mark = Reduction {
+            signal: Signal::Ecn,
+            ..loss(100.0)
+        };
+        control.on_congestion(&mark, &mut window);
+        assert!((window.cwnd - 100.0 * (1.0 - alpha / 2.0)).abs() < 1e-12);
+        assert_eq!(window.ssthresh, window.cwnd);
+        control.on_congestion(&loss(60.0), &mut window);
+        assert_eq!(window.cwnd, 30.0);
+    }
+
+    #[test]
+    fn fixed_point_under_a_step_mark() {
+        // Packets of a window above W are marked, and heard of a round trip later. A period is W alpha / 2 round trips of growth and one with marks, so
+        // alpha = 1 / (W alpha / 2), about sqrt(2 / W) (Alizadeh et al. 2010, equation (6)), less what two round trips more a period make: the one
+        // with marks, in which the window stands, and the part of one by which it overshoots.
+        for full in [50.0_f64, 200.0, 400.0] {
+            let fine = DctcpParams {
+                g: 1.0 / 512.0,
+                ..params()
+            };
+            let mut control = fine.build(0);
+            let mut window = Window {
+                cwnd: full,
+                ssthresh: 2.0,
+            };
+            let (mut sum, mut rounds) = (0.0, 0.0);
+            let mut sent_above = false;
+            for round in 0..12_000 {
+                let marked = sent_above;
+                sent_above = window.cwnd > full;
+                let mut due = marked;
+                for n in 0..window.cwnd as u32 {
+                    let sample = Ack {
+                        round_start: n == 0,
+                        marked: u32::from(marked),
+                        ece: marked,
+                        ..ack(1)
+                    };
+                    control.on_ack(&sample, &mut window, &mut random());
+                    if std::mem::take(&mut due) {
+                        let mark = Reduction {
+                            signal: Signal::Ecn,
+                            ..loss(window.cwnd)
+                        };
+                        control.on_congestion(&mark, &mut window);
+                        sent_above = window.cwnd > full;
+                    }
+                }
+                if round >= 4000 {
+                    sum += control.alpha;
+                    rounds += 1.0;
+                }
+            }
+            let alpha: f64 = sum / rounds;
+            let most = (2.0 / full).sqrt();
+            let least = (-2.0 + (4.0 + 2.0 * full).sqrt()) / full;
+            assert!(
+                least < alpha && alpha < most,
+                "{full}: {least} {alpha} {most}"
+            );
+        }
+    }
+
+    #[test]
+    fn fluid_equilibrium() {
+        // dw/dt = 0 and dalpha/dt = 0 at alpha = p = sqrt(2 / w)
+        let (w, r): (f64, f64) = (50.0, PATH.rtt);
+        let p = (2.0 / w).sqrt();
+        let mut state = [0.0; 2];
+        DctcpParams::start(&params(), w, &PATH, &mut state);
+        let input = TcpInput {
+            acks: (1.0 - p) * w / r,
+            signals: p * w / r,
+            path: PATH,
+        };
+        let mut rate = [f64::NAN; 2];
+        DctcpParams::derivative(&params(), &input, &state, &mut rate);
+        assert!(rate[0].abs() < 1e-12 && rate[1].abs() < 1e-14, "{rate:?}");
+        // and d(w) of the model at rest balances one packet a round trip
+        let fall = DctcpParams::decrease(&params(), w) * input.signals;
+        assert!((fall * r - 1.0).abs() < 1e-12);
+    }
+}

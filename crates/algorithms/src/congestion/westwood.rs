@@ -1,0 +1,158 @@
+//! TCP Westwood+: after a loss the window is what the measured rate fills without a queue.
+//!
+//! Once a round trip the rate of acknowledged segments is sampled and smoothed. A loss, mark or timeout sets ssthresh to rate x smallest RTT instead of half the
+//! window, so that random losses on an empty path cost little. Growth is Reno's. Rounds in which losses were repaired give no sample.
+
+use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Signal, Window};
+use crate::registry::{About, Algorithm};
+use crate::{Interval, Stream, Time, parameters};
+
+parameters! {
+    /// Parameters of TCP Westwood+.
+    pub struct WestwoodParams {
+        /// Weight of a sample in the smoothed rate.
+        weight: number = 0.1, in Interval::above_to(0.0, 1.0), "Grieco and Mascolo 2004, section 2.1";
+    }
+}
+
+impl Algorithm for WestwoodParams {
+    const ABOUT: About = About {
+        kind: "westwood",
+        title: "TCP Westwood+",
+        summary: "Reno that sets its window after a loss to the measured rate times the smallest RTT, for lossy links.",
+        citation: "L. A. Grieco and S. Mascolo, Performance evaluation and comparison of Westwood+, New Reno and Vegas TCP congestion control, ACM CCR 34(2), 2004",
+        ecn: true,
+    };
+}
+
+impl CongestionAlgorithm for WestwoodParams {
+    type Controller = Westwood;
+
+    fn build(&self, _flow: u32) -> Westwood {
+        Westwood {
+            rate: 0.0,
+            round: None,
+            acked: 0,
+            weight: self.weight,
+        }
+    }
+}
+
+/// TCP Westwood+ at work.
+#[derive(Clone, Copy, Debug)]
+pub struct Westwood {
+    /// Smoothed rate, segments/s; zero before the first sample.
+    rate: f64,
+    /// Beginning of the round; `None` if it was not seen.
+    round: Option<Time>,
+    /// Segments acknowledged in the round.
+    acked: u32,
+    weight: f64,
+}
+
+impl CongestionControl for Westwood {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
+        if ack.round_start {
+            if let Some(begin) = self.round
+                && ack.now > begin
+            {
+                let sample = f64::from(self.acked) / ack.now.since(begin).seconds();
+                self.rate = if self.rate > 0.0 {
+                    self.rate + self.weight * (sample - self.rate)
+                } else {
+                    sample
+                };
+            }
+            self.round = Some(ack.now);
+            self.acked = 0;
+        }
+        self.acked += ack.acked;
+        if ack.cwnd_limited {
+            let acked = window.slow_start(f64::from(ack.acked));
+            window.cwnd += acked / window.cwnd;
+        }
+    }
+
+    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        let used = reduction.window_used;
+        // before the first sample as Reno
+        let fill = if self.rate > 0.0 {
+            (self.rate * reduction.min_rtt).min(used)
+        } else {
+            0.5 * used
+        };
+        self.round = None;
+        window.ssthresh = fill.max(MIN_SSTHRESH);
+        if reduction.signal != Signal::Timeout {
+            window.cwnd = window.ssthresh;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Parameters as _;
+    use crate::congestion::test::{ack, loss, random};
+
+    fn params() -> WestwoodParams {
+        WestwoodParams::from_values(&[]).unwrap()
+    }
+
+    /// A round of `acks` segments in 0.1 s, the `n`-th.
+    fn round(control: &mut Westwood, n: u32, acks: u32) {
+        let sample = Ack {
+            now: Time::from_seconds(0.1 * f64::from(n)),
+            acked: acks,
+            round_start: true,
+            cwnd_limited: false,
+            ..ack(1)
+        };
+        let mut window = Window {
+            cwnd: 100.0,
+            ssthresh: 2.0,
+        };
+        control.on_ack(&sample, &mut window, &mut random());
+    }
+
+    fn fall(control: &mut Westwood, signal: Signal) -> Window {
+        let mut window = Window {
+            cwnd: 100.0,
+            ssthresh: 2.0,
+        };
+        let lost = Reduction {
+            signal,
+            min_rtt: 0.05,
+            ..loss(100.0)
+        };
+        control.on_congestion(&lost, &mut window);
+        window
+    }
+
+    #[test]
+    fn the_window_becomes_rate_times_smallest_rtt() {
+        let mut control = params().build(0);
+        for n in 0..10 {
+            round(&mut control, n, 80); // 800 segments/s
+        }
+        assert!((control.rate - 800.0).abs() < 1e-9);
+        let window = fall(&mut control, Signal::Loss);
+        assert!((window.cwnd - 40.0).abs() < 1e-9 && window.ssthresh == window.cwnd);
+        // the round that the loss broke gives no sample
+        round(&mut control, 20, 10);
+        assert!((control.rate - 800.0).abs() < 1e-9);
+        round(&mut control, 21, 10);
+        assert!((control.rate - (0.9 * 800.0 + 0.1 * 100.0)).abs() < 1e-9);
+        let window = fall(&mut control, Signal::Timeout);
+        assert!((window.ssthresh - 36.5).abs() < 1e-9 && window.cwnd == 100.0);
+    }
+
+    #[test]
+    fn never_more_than_was_in_use_and_half_without_a_sample() {
+        let mut control = params().build(0);
+        assert_eq!(fall(&mut control, Signal::Loss).cwnd, 50.0);
+        control.rate = 1e6;
+        assert_eq!(fall(&mut control, Signal::Loss).cwnd, 100.0);
+    }
+}

@@ -1,0 +1,220 @@
+//! YeAH-TCP: Scalable TCP while queues are short, Reno with a drain when they are not.
+//!
+//! Once a round trip the backlog of the flow is estimated as Q = w (RTT - base RTT) / RTT, with the smallest RTT of the round.
+//!
+//! - Fast mode (Q at most `max_backlog` and the queueing delay at most base RTT / `delay_share`): grows as Scalable TCP, 1 / min(w, 100) a segment.
+//! - Slow mode: grows as Reno. If Q exceeds `max_backlog`, the window falls by min(Q, w / 2) once a round trip ("precautionary decongestion"),
+//!   but not below what a Reno flow beside it would have: half the window at the first slow round, one segment more each slow round, halved at a loss,
+//!   forgotten after `fast_rounds` fast ones.
+//! - Loss: the window falls by Q, by an eighth at least and half at most; by half if the last `slow_rounds` rounds were slow, which shows greedy
+//!   flows in the queue.
+
+use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Signal, Window};
+use crate::registry::{About, Algorithm};
+use crate::{Interval, Stream, parameters};
+
+parameters! {
+    /// Parameters of YeAH-TCP.
+    pub struct YeahParams {
+        /// Backlog up to which the sender is fast.
+        max_backlog: packets = 80.0, in Interval::above(0.0), "Baiocchi, Castellani and Vacirca 2007, section III";
+        /// Share of the base RTT (as a divisor) up to which the queueing delay lets the sender be fast.
+        delay_share: number = 8.0, in Interval::above(0.0), "Linux 6.1";
+        /// Slow rounds in a row after which a loss halves.
+        slow_rounds: number = 16.0, in Interval::at_least(0.0), "Linux 6.1";
+        /// Fast rounds after which the Reno estimate is forgotten.
+        fast_rounds: number = 50.0, in Interval::at_least(0.0), "Linux 6.1";
+    }
+}
+
+impl Algorithm for YeahParams {
+    const ABOUT: About = About {
+        kind: "yeah",
+        title: "YeAH-TCP",
+        summary: "Grows like Scalable TCP while its backlog is small, like Reno and with an early decrease when it is not, and yields no more than a Reno flow would.",
+        citation: "A. Baiocchi, A. P. Castellani and F. Vacirca, YeAH-TCP: yet another highspeed TCP, PFLDnet 2007",
+        ecn: true,
+    };
+}
+
+impl CongestionAlgorithm for YeahParams {
+    type Controller = Yeah;
+
+    fn build(&self, _flow: u32) -> Yeah {
+        Yeah {
+            round_rtt: f64::INFINITY,
+            backlog: 0.0,
+            reno: MIN_SSTHRESH,
+            slow: 0,
+            fast: 0,
+            params: *self,
+        }
+    }
+}
+
+/// YeAH-TCP at work.
+#[derive(Clone, Copy, Debug)]
+pub struct Yeah {
+    /// Smallest RTT of the round, s.
+    round_rtt: f64,
+    /// Q of the last round.
+    backlog: f64,
+    /// What a Reno flow beside it would have, segments; two: not known.
+    reno: f64,
+    /// Slow rounds in a row; the sender is slow if there are any.
+    slow: u32,
+    /// Fast rounds since the last loss or reset.
+    fast: u32,
+    params: YeahParams,
+}
+
+impl Yeah {
+    fn end_round(&mut self, base_rtt: f64, window: &mut Window) {
+        let delay = self.round_rtt - base_rtt;
+        self.backlog = window.cwnd * delay / self.round_rtt;
+        let crowded = self.backlog > self.params.max_backlog;
+        if crowded || delay > base_rtt / self.params.delay_share {
+            if crowded && window.cwnd > self.reno {
+                let drained = window.cwnd - self.backlog.min(0.5 * window.cwnd);
+                window.cwnd = drained.max(self.reno);
+                window.ssthresh = window.cwnd;
+            }
+            self.reno = if self.reno <= MIN_SSTHRESH {
+                (0.5 * window.cwnd).max(MIN_SSTHRESH)
+            } else {
+                self.reno + 1.0
+            };
+            self.slow = self.slow.saturating_add(1);
+        } else {
+            self.fast += 1;
+            if f64::from(self.fast) > self.params.fast_rounds {
+                (self.reno, self.fast) = (MIN_SSTHRESH, 0);
+            }
+            self.slow = 0;
+        }
+    }
+}
+
+impl CongestionControl for Yeah {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
+        self.round_rtt = self.round_rtt.min(ack.rtt); // NaN is not smaller
+        if ack.cwnd_limited {
+            let acked = window.slow_start(f64::from(ack.acked));
+            let per = if self.slow == 0 {
+                window.cwnd.min(100.0)
+            } else {
+                window.cwnd
+            };
+            window.cwnd += acked / per;
+        }
+        if ack.round_start && self.round_rtt < f64::INFINITY {
+            self.end_round(ack.min_rtt, window);
+            self.round_rtt = f64::INFINITY;
+        }
+    }
+
+    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        let used = reduction.window_used;
+        let fall = if f64::from(self.slow) < self.params.slow_rounds
+            && reduction.signal != Signal::Timeout
+        {
+            self.backlog.clamp(used / 8.0, used / 2.0)
+        } else {
+            used / 2.0
+        };
+        self.fast = 0;
+        self.reno = (0.5 * self.reno).max(MIN_SSTHRESH);
+        self.round_rtt = f64::INFINITY;
+        window.ssthresh = (used - fall).max(MIN_SSTHRESH);
+        window.cwnd = window.ssthresh;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Parameters as _;
+    use crate::congestion::test::{ack, loss, random};
+
+    fn start() -> Yeah {
+        YeahParams::from_values(&[]).unwrap().build(0)
+    }
+
+    /// A round of one ACK from `cwnd` over a base of 0.1 s.
+    fn round(control: &mut Yeah, cwnd: f64, rtt: f64) -> f64 {
+        let mut window = Window {
+            cwnd,
+            ssthresh: 2.0,
+        };
+        let sample = Ack {
+            rtt,
+            min_rtt: 0.1,
+            round_start: true,
+            ..ack(1)
+        };
+        control.on_ack(&sample, &mut window, &mut random());
+        window.cwnd
+    }
+
+    #[test]
+    fn scalable_while_queues_are_short_reno_else() {
+        let mut control = start();
+        assert_eq!(round(&mut control, 500.0, 0.1), 500.01);
+        assert_eq!(round(&mut control, 50.0, 0.1), 50.02);
+        // delay above an eighth of the base RTT, backlog 100 / 9 packets: slow from the next ACK on, no drain
+        assert_eq!(round(&mut control, 100.0, 0.1126), 100.01);
+        assert_eq!(round(&mut control, 500.0, 0.1), 500.002);
+        assert_eq!(control.slow, 0); // fast again
+    }
+
+    #[test]
+    fn backlogs_above_the_limit_are_drained_down_to_renos_window() {
+        let mut control = start();
+        // Q = 500.01 / 5 = 100.002 > 80
+        let left = round(&mut control, 500.0, 0.125);
+        assert!((left - 500.01 * 0.8).abs() < 1e-9, "{left}");
+        assert!((control.reno - left / 2.0).abs() < 1e-9);
+        // Q = 2/3 w: half the window at most, and not below Reno's
+        let left = round(&mut control, 600.0, 0.3);
+        assert!((left - 300.0).abs() < 0.01, "{left}");
+        assert!((control.reno - 201.0).abs() < 0.01);
+        let left = round(&mut control, 300.0, 0.3);
+        assert!((left - 201.0).abs() < 0.01, "{left}");
+    }
+
+    #[test]
+    fn a_loss_takes_the_backlog_unless_others_fill_the_queue() {
+        let fall = |control: &mut Yeah| {
+            let mut window = Window {
+                cwnd: 400.0,
+                ssthresh: 2.0,
+            };
+            control.on_congestion(&loss(400.0), &mut window);
+            400.0 - window.cwnd
+        };
+        let mut control = start();
+        assert_eq!(fall(&mut control), 50.0); // an eighth at least
+        control.backlog = 75.0;
+        assert_eq!(fall(&mut control), 75.0);
+        control.backlog = 300.0;
+        assert_eq!(fall(&mut control), 200.0); // half at most
+        control.backlog = 75.0;
+        control.slow = 15;
+        assert_eq!(fall(&mut control), 75.0);
+        control.slow = 16;
+        assert_eq!(fall(&mut control), 200.0);
+    }
+
+    #[test]
+    fn renos_window_is_forgotten_after_fast_rounds() {
+        let mut control = start();
+        control.reno = 100.0;
+        for _ in 0..50 {
+            round(&mut control, 100.0, 0.1);
+        }
+        assert_eq!(control.reno, 100.0);
+        round(&mut control, 100.0, 0.1);
+        assert_eq!(control.reno, 2.0);
+    }
+}

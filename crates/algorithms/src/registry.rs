@@ -160,6 +160,12 @@ macro_rules! registry {
                 }
             }
 
+            /// What it asks of the endpoint.
+            #[must_use]
+            pub fn needs(&self) -> Needs {
+                self.build(0).needs()
+            }
+
             /// Its fluid law, if it has one.
             #[must_use]
             pub fn fluid(&self) -> Option<TcpLaw> {

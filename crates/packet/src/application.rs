@@ -499,6 +499,7 @@ impl Flow {
             sender.counters = counters;
             *receiver = Receiver::default();
         }
+        self.pace_at = u64::MAX;
         self.opened = at;
     }
 
@@ -516,6 +517,7 @@ impl Flow {
     fn rest(&mut self) {
         self.delays = Delays::default();
         (self.last_ack, self.last_arrival) = (0, 0);
+        self.pace_at = u64::MAX;
         self.acks = VecDeque::new();
         self.rare = None;
     }

@@ -59,10 +59,12 @@ pub(crate) enum Kind {
     Application,
     /// A flow's retransmission timer.
     Timer,
+    /// A paced sender's next segment may leave.
+    Pace,
 }
 
 impl Kind {
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 17] = [
         Self::Transmit,
         Self::WindowOpens,
         Self::WindowCloses,
@@ -79,6 +81,7 @@ impl Kind {
         Self::Ack,
         Self::Application,
         Self::Timer,
+        Self::Pace,
     ];
 }
 
@@ -94,7 +97,7 @@ impl Tag {
 
     #[inline]
     pub(crate) fn kind(self) -> Kind {
-        Kind::ALL[(self.0 & 0xf) as usize]
+        Kind::ALL[(self.0 & 0xff) as usize]
     }
 
     #[inline]

@@ -100,7 +100,7 @@ impl Engine {
     fn concerns_time_before_end(&self, time: u64, kind: Kind, entity: usize) -> bool {
         let flow = entity.wrapping_sub(self.links.len());
         match kind {
-            Kind::Start | Kind::Application | Kind::Timer => {
+            Kind::Start | Kind::Application | Kind::Timer | Kind::Pace => {
                 time - self.flows[flow].sender_shift() <= self.end
             }
             Kind::SampleFlow => time - self.flows[flow].shift <= self.end,
@@ -143,6 +143,7 @@ impl Engine {
             Kind::Start => self.on_start(flow),
             Kind::Timer => self.on_timer(flow),
             Kind::Application => self.on_application(flow),
+            Kind::Pace => self.on_pace(flow),
             Kind::SampleFlow => self.on_sample_flow(flow),
             Kind::AqmTimer => self.on_aqm_timer(entity),
             Kind::SampleLinks => self.on_sample_links(),
@@ -368,7 +369,12 @@ impl Engine {
             let Ends::Tcp { sender, .. } = &mut state.ends else {
                 return;
             };
+            if sender.next_send > now {
+                self.arm_pace(flow);
+                break;
+            }
             let Some(segment) = sender.next_segment(now, config) else {
+                sender.on_nothing_to_send();
                 break;
             };
             state.whole.sent += 1;
@@ -417,6 +423,27 @@ impl Engine {
             self.calendar
                 .push_far(at, self.flow_tag(flow, Kind::Timer, Order::Sender));
         }
+    }
+
+    /// The next segment of a paced sender may leave later: the engine looks again then.
+    fn arm_pace(&mut self, flow: usize) {
+        let tag = self.flow_tag(flow, Kind::Pace, Order::Sender);
+        let state = &mut self.flows[flow];
+        let Ends::Tcp { sender, .. } = &state.ends else {
+            return;
+        };
+        if state.pace_at == u64::MAX {
+            state.pace_at = sender.next_send.saturating_add(state.shift);
+            self.calendar.push_near(state.pace_at, tag);
+        }
+    }
+
+    fn on_pace(&mut self, flow: usize) {
+        let state = &mut self.flows[flow];
+        if state.pace_at == self.now {
+            state.pace_at = u64::MAX;
+            self.send(flow);
+        } // else the connection that waited for this has given way to another
     }
 
     fn on_timer(&mut self, flow: usize) {
@@ -717,6 +744,9 @@ impl Engine {
             let due = receiver.due;
             let reply = receiver.on_due();
             self.reply(flow, reply, due, Flags::ACK);
+        } else if receiver.must_flush(packet.flags, &class.receiver) {
+            let reply = receiver.on_due();
+            self.reply(flow, reply, at, Flags::ACK);
         }
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];

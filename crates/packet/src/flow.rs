@@ -138,6 +138,8 @@ pub(crate) struct Flow {
     pub(crate) receiver_shift: u64,
     pub(crate) last_ack: u64,
     pub(crate) last_arrival: u64,
+    /// When a paced sender is looked at again.
+    pub(crate) pace_at: u64,
     /// When the entry of the retransmission timer stands in the calendar.
     pub(crate) timer_at: u64,
     /// The same for the delayed ACK.
@@ -197,6 +199,7 @@ impl Flow {
             receiver_shift: 0,
             last_ack: 0,
             last_arrival: 0,
+            pace_at: u64::MAX,
             timer_at: u64::MAX,
             due_at: u64::MAX,
             delivered: 0,

@@ -14,6 +14,8 @@ mod calendar;
 mod engine;
 mod finish;
 mod flow;
+mod hystart;
+mod journal;
 mod link;
 mod outcome;
 mod packet;

@@ -23,6 +23,8 @@ pub(crate) struct Config {
     pub(crate) delayed: bool,
     /// Longest delay of an ACK, ps.
     pub(crate) timeout: u64,
+    /// Whether marks are echoed as they come (RFC 8257, section 3.2) instead of until CWR.
+    pub(crate) accurate_ecn: bool,
 }
 
 /// The receiving half of a TCP connection. The application reads at once, so that the offered window is constant.
@@ -51,7 +53,7 @@ impl Receiver {
         flags: Flags,
         config: &Config,
     ) -> Option<Reply> {
-        if flags.has(Flags::CWR) {
+        if flags.has(Flags::CWR) || config.accurate_ecn {
             self.echo = false;
         }
         if flags.has(Flags::CE) {
@@ -78,6 +80,13 @@ impl Receiver {
         self.out_of_order.advance(self.next, next);
         self.next = next;
         Some(self.reply(NONE))
+    }
+
+    /// Whether the ACK held back must go before a segment with these flags is taken: an ACK speaks for marked segments or for unmarked ones, never for
+    /// both (RFC 8257, section 3.2).
+    #[inline]
+    pub(crate) fn must_flush(&self, flags: Flags, config: &Config) -> bool {
+        config.accurate_ecn && self.due != 0 && flags.has(Flags::CE) != self.echo
     }
 
     /// The delayed ACK is due.
@@ -130,10 +139,12 @@ mod tests {
     const AT_ONCE: Config = Config {
         delayed: false,
         timeout: 0,
+        accurate_ecn: false,
     };
     const DELAYED: Config = Config {
         delayed: true,
         timeout: 40,
+        accurate_ecn: false,
     };
 
     fn data(receiver: &mut Receiver, now: u64, seq: u64, config: &Config) -> Option<Reply> {
@@ -188,6 +199,45 @@ mod tests {
         data(&mut receiver, 1, 0, &AT_ONCE);
         let reply = data(&mut receiver, 2, 0, &AT_ONCE).unwrap();
         assert_eq!((reply.cum, reply.sack), (1, NONE));
+    }
+
+    /// RFC 8257, section 3.2: with delayed ACKs the number of marked segments arrives exactly.
+    #[test]
+    fn marks_are_echoed_as_they_come() {
+        let config = Config {
+            accurate_ecn: true,
+            ..DELAYED
+        };
+        let mut receiver = Receiver::default();
+        let (mut told, mut acknowledged, mut replies) = (0, 0, 0);
+        let mut count = |reply: Reply| {
+            told += if reply.ece {
+                reply.cum - acknowledged
+            } else {
+                0
+            };
+            acknowledged = reply.cum;
+            replies += 1;
+        };
+        let marks = [0, 0, 0, 1, 1, 1, 0, 1, 0, 0, 0, 0, 1, 1, 1, 1];
+        for (seq, &mark) in marks.iter().enumerate() {
+            let flags = Flags(if mark == 1 {
+                Flags::ECT | Flags::CE
+            } else {
+                Flags::ECT
+            });
+            if receiver.must_flush(flags, &config) {
+                count(receiver.on_due());
+            }
+            if let Some(reply) = receiver.on_data(1, seq as u64, 1, flags, &config) {
+                count(reply);
+            }
+        }
+        if receiver.due != 0 {
+            count(receiver.on_due());
+        }
+        assert_eq!((told, acknowledged), (8, 16));
+        assert_eq!(replies, 10); // groups of 3, 3, 1, 1, 4, 4: 2 + 2 + 1 + 1 + 2 + 2
     }
 
     #[test]

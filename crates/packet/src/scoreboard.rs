@@ -29,6 +29,24 @@ impl Scoreboard {
         self.sacked.count() == 0 && self.lost == 0 && self.retransmitted.count() == 0
     }
 
+    /// Unacknowledged segments below this are lost.
+    #[inline]
+    pub(crate) fn lost_edge(&self) -> u64 {
+        self.lost_edge
+    }
+
+    /// Whether `seq` has been acknowledged selectively.
+    #[inline]
+    pub(crate) fn is_sacked(&self, una: u64, seq: u64) -> bool {
+        self.sacked.contains(una, seq)
+    }
+
+    /// Whether `seq`, which has been sent, is believed to be in the network.
+    pub(crate) fn is_in_network(&self, una: u64, seq: u64) -> bool {
+        !self.sacked.contains(una, seq)
+            && (seq >= self.lost_edge || self.retransmitted.contains(una, seq))
+    }
+
     /// Whether the first unacknowledged segment is lost.
     #[inline]
     pub(crate) fn first_is_lost(&self, una: u64) -> bool {
@@ -90,7 +108,7 @@ impl Scoreboard {
     }
 
     /// Retransmissions that are lost because something sent after them has been acknowledged selectively: they may go out again.
-    pub(crate) fn find_lost_retransmissions(&mut self, una: u64) {
+    pub(crate) fn find_lost_retransmissions(&mut self, una: u64, mut lost: impl FnMut(u64)) {
         let Some(&highest) = self.highest.first() else {
             return;
         };
@@ -98,8 +116,8 @@ impl Scoreboard {
             && next <= highest
         {
             self.resent.pop_front();
-            if seq >= una {
-                self.retransmitted.remove(una, seq);
+            if seq >= una && self.retransmitted.remove(una, seq) {
+                lost(seq);
             }
         }
     }

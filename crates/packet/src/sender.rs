@@ -4,12 +4,14 @@
 //! picoseconds on the sender's own clock.
 
 use ackclock_algorithms::congestion::{
-    Ack as AckEvent, CongestionControl as _, Reduction, Signal, Window,
+    Ack as AckEvent, CongestionControl as _, Delivery, Reduction, Repair, Signal, Window,
 };
 use ackclock_algorithms::registry::Controller;
 use ackclock_algorithms::{Stream, Time};
-use ackclock_scenario::{Recovery, WindowReduction};
+use ackclock_scenario::{Pacing, Recovery, WindowReduction};
 
+use crate::hystart::{self, HyStart};
+use crate::journal::Journal;
 use crate::packet::{Ack, Flags, NONE};
 use crate::scoreboard::Scoreboard;
 
@@ -25,6 +27,8 @@ pub(crate) struct Config {
     /// The receiver echoes each mark as it came.
     pub(crate) accurate_ecn: bool,
     pub(crate) limited_transmit: bool,
+    pub(crate) pacing: Pacing,
+    pub(crate) hystart: bool,
     pub(crate) dup_threshold: u32,
     pub(crate) min_rto: u64,
     pub(crate) max_rto: u64,
@@ -123,13 +127,21 @@ pub(crate) struct Sender {
     /// ECN reacts again once segments from here on are acknowledged.
     cwr_end: u64,
     send_cwr: bool,
+    /// Whether segments are paced, and when the next one may leave.
+    paced: bool,
+    pub(crate) next_send: u64,
     last_sent: u64,
+    /// Of each segment in the network, for congestion controls that want delivery-rate samples.
+    journal: Option<Box<Journal>>,
+    /// Until the initial slow start is over.
+    hystart: Option<Box<HyStart>>,
     pub(crate) counters: Counters,
     pub(crate) controller: Controller,
 }
 
 impl Sender {
     pub(crate) fn new(controller: Controller, config: &Config, ssthresh: f64) -> Self {
+        let needs = controller.needs();
         Self {
             una: 0,
             next: 0,
@@ -161,7 +173,11 @@ impl Sender {
             round_end: 0,
             cwr_end: 0,
             send_cwr: false,
+            paced: needs.pacing || config.pacing == Pacing::Window,
+            next_send: 0,
             last_sent: 0,
+            journal: (needs.delivery && config.recovery == Recovery::Sack).then(Box::default),
+            hystart: config.hystart.then(|| Box::new(HyStart::new(ssthresh))),
             counters: Counters::default(),
             controller,
         }
@@ -287,7 +303,36 @@ impl Sender {
                 0
             },
         };
+        if self.hystart.is_some() {
+            self.grow_by_hystart(event, news, random);
+        } else {
+            self.controller.on_ack(&event, &mut self.window, random);
+        }
+    }
+
+    /// Growth in the initial slow start of HyStart++ (RFC 9406, section 4.2).
+    fn grow_by_hystart(&mut self, mut event: AckEvent, news: &News, random: &mut Stream) {
+        let Some(mut state) = self.hystart.take() else {
+            return;
+        };
+        if self.window.ssthresh != state.ssthresh || !self.window.in_slow_start() {
+            self.controller.on_ack(&event, &mut self.window, random);
+            return;
+        }
+        let over = state.on_ack(self.una, self.next, news.rtt);
+        if !self.paced {
+            event.acked = event.acked.min(hystart::L);
+        }
+        let before = self.window.cwnd;
         self.controller.on_ack(&event, &mut self.window, random);
+        if state.is_conservative() && self.window.cwnd > before {
+            self.window.cwnd = before + (self.window.cwnd - before) / hystart::CSS_GROWTH_DIVISOR;
+        }
+        if over {
+            self.window.ssthresh = self.window.cwnd;
+        } else {
+            self.hystart = Some(state);
+        }
     }
 
     /// An acknowledgement arrives. `blocks` are further SACK blocks `[from, to)`.
@@ -313,6 +358,18 @@ impl Sender {
             ece: ack.flags.has(Flags::ECE) && config.ecn,
             deadline: self.deadline,
         };
+        if ack.cum < self.una {
+            return; // old news, overtaken
+        }
+        if let Some(journal) = &mut self.journal {
+            journal.begin(self.scoreboard.pipe(self.una, self.next));
+            for seq in self.una..ack.cum {
+                if !self.scoreboard.is_sacked(self.una, seq) {
+                    journal.deliver(now, seq);
+                }
+            }
+            journal.forget(ack.cum);
+        }
         if ack.cum > self.una {
             news.acked = ack.cum - self.una;
             if !self.scoreboard.is_clear() {
@@ -330,24 +387,91 @@ impl Sender {
             } else {
                 u64::MAX
             };
-        } else if ack.cum < self.una {
-            return; // old news, overtaken
         }
         if config.recovery == Recovery::Sack {
+            let edge = self.scoreboard.lost_edge();
             let single = (ack.sack != NONE).then_some((ack.sack, ack.sack + 1));
             for &(from, to) in single.iter().chain(blocks) {
                 for seq in from.max(self.una)..to {
-                    news.sacked +=
-                        u32::from(self.scoreboard.sack(self.una, seq, config.dup_threshold));
+                    if self.scoreboard.sack(self.una, seq, config.dup_threshold) {
+                        news.sacked += 1;
+                        if let Some(journal) = &mut self.journal {
+                            journal.deliver(now, seq);
+                        }
+                    }
                 }
             }
-            if config.detect_lost && news.sacked > 0 {
-                self.scoreboard.find_lost_retransmissions(self.una);
+            if news.sacked > 0 {
+                self.book_lost(now, edge);
+                if config.detect_lost {
+                    self.find_lost_retransmissions(now);
+                }
             }
             self.on_ack_sack(&news, config, random);
+            if self.journal.is_some() {
+                self.report_delivery(&news, random);
+            }
         } else {
             self.on_ack_cumulative(&news, config, random);
         }
+    }
+
+    /// Segments between `edge` and the present edge of the lost ones have just been found lost.
+    fn book_lost(&mut self, now: u64, edge: u64) {
+        let Some(journal) = &mut self.journal else {
+            return;
+        };
+        for seq in edge.max(self.una)..self.scoreboard.lost_edge().max(self.una) {
+            if !self.scoreboard.is_sacked(self.una, seq) {
+                self.controller.on_lost(&journal.lose(now, seq));
+            }
+        }
+    }
+
+    /// Retransmissions that something sent after them overtook are lost.
+    fn find_lost_retransmissions(&mut self, now: u64) {
+        let (journal, controller) = (&mut self.journal, &mut self.controller);
+        self.scoreboard.find_lost_retransmissions(self.una, |seq| {
+            if let Some(journal) = journal {
+                controller.on_lost(&journal.lose(now, seq));
+            }
+        });
+    }
+
+    /// Tells the congestion control what this ACK says of the delivery of segments.
+    fn report_delivery(&mut self, news: &News, random: &mut Stream) {
+        let Some(journal) = &mut self.journal else {
+            return;
+        };
+        let sample = journal.sample(news.now, self.min_rtt);
+        let delivery = Delivery {
+            now: Time(news.now),
+            acked: journal.newly_delivered,
+            lost: journal.newly_lost,
+            delivered: journal.delivered,
+            total_lost: journal.lost,
+            in_flight_before: journal.in_flight_before,
+            in_flight: self.scoreboard.pipe(self.una, self.next) as u32,
+            rtt: if sample.rtt == 0 {
+                f64::NAN
+            } else {
+                Time(sample.rtt).seconds()
+            },
+            srtt: Time(self.srtt).seconds(),
+            rate: sample.rate,
+            prior_delivered: sample.prior_delivered,
+            app_limited: sample.app_limited,
+            sent_in_flight: sample.sent_in_flight,
+            lost_since_sent: sample.lost_since_sent,
+            cwnd_limited: news.cwnd_limited,
+            repair: match self.state {
+                State::Closed | State::Open => Repair::None,
+                State::Recovery => Repair::Recovery,
+                State::Loss => Repair::Timeout,
+            },
+        };
+        self.controller
+            .on_delivery(&delivery, &mut self.window, random);
     }
 
     /// Reacts to ECN-Echo once a window; true if the window must not grow on this ACK.
@@ -362,12 +486,24 @@ impl Sender {
         news.ece
     }
 
+    /// A marked ACK goes to an algorithm that counts marks, and then leads to its reaction; true if it was one.
+    #[inline]
+    fn count_marks(&mut self, news: &News, config: &Config, random: &mut Stream) -> bool {
+        if !(config.accurate_ecn && news.ece) {
+            return false;
+        }
+        if news.acked > 0 {
+            self.grow(news, news.acked as u32, config, random);
+        }
+        self.on_echo(news)
+    }
+
     /// RFC 6675, section 5.
     #[inline]
     fn on_ack_sack(&mut self, news: &News, config: &Config, random: &mut Stream) {
         match self.state {
             State::Open => {
-                let echo = self.on_echo(news);
+                let echo = self.count_marks(news, config, random) || self.on_echo(news);
                 if news.acked > 0 {
                     self.dup_acks = 0;
                     if !echo {
@@ -472,7 +608,7 @@ impl Sender {
     fn on_ack_cumulative(&mut self, news: &News, config: &Config, random: &mut Stream) {
         match self.state {
             State::Open | State::Loss => {
-                let echo = self.on_echo(news);
+                let echo = self.count_marks(news, config, random) || self.on_echo(news);
                 if news.acked > 0 {
                     self.dup_acks = 0;
                     if !echo {
@@ -546,7 +682,7 @@ impl Sender {
         self.rescued = true;
         self.round_end = self.high;
         if config.recovery == Recovery::Sack {
-            self.scoreboard.lose_all(self.una, self.next);
+            self.lose_all(now);
             self.high_resent = self.una;
         } else {
             self.next = self.una;
@@ -554,10 +690,32 @@ impl Sender {
         self.deadline = now + self.timeout(config);
     }
 
+    /// After a timeout all that is not acknowledged counts as lost.
+    fn lose_all(&mut self, now: u64) {
+        if let Some(journal) = &mut self.journal {
+            journal.begin(self.scoreboard.pipe(self.una, self.next));
+            for seq in self.una..self.next {
+                if self.scoreboard.is_in_network(self.una, seq) {
+                    self.controller.on_lost(&journal.lose(now, seq));
+                }
+            }
+        }
+        self.scoreboard.lose_all(self.una, self.next);
+    }
+
     /// The next segment that may leave now, if any; it counts as sent.
     #[inline]
     pub(crate) fn next_segment(&mut self, now: u64, config: &Config) -> Option<Segment> {
         let segment = self.choose(config)?;
+        if let Some(journal) = &mut self.journal {
+            let in_flight = self.scoreboard.pipe(self.una, self.next);
+            if journal.send(now, segment.0, in_flight) {
+                self.controller.on_restart(Time(now));
+            }
+        }
+        if self.paced {
+            self.pace(now);
+        }
         if matches!(self.state, State::Recovery | State::Loss) {
             self.book_recovery(segment, config);
         }
@@ -574,6 +732,36 @@ impl Sender {
             retransmission: segment.1,
             cwr,
         })
+    }
+
+    /// A segment leaves: when the next one may. Where the algorithm has no rate of its own the window is spread over the round trip, with 20 % to spare,
+    /// and twice that in the first half of slow start, so that the window and not the pace limits (as Linux does it).
+    fn pace(&mut self, now: u64) {
+        let rate = self.controller.pacing_rate().or_else(|| {
+            let gain = if self.window.cwnd < self.window.ssthresh / 2.0 {
+                2.0
+            } else {
+                1.2
+            };
+            let window = self.window.cwnd.max(self.outstanding() as f64);
+            (self.srtt > 0).then(|| gain * window / Time(self.srtt).seconds())
+        });
+        if let Some(rate) = rate {
+            self.next_send = now.saturating_add(Time::from_seconds(1.0 / rate).0);
+        }
+    }
+
+    /// Nothing more may be sent now. If that is for want of data and not of window, samples say so.
+    #[inline]
+    pub(crate) fn on_nothing_to_send(&mut self) {
+        if let Some(journal) = &mut self.journal
+            && self.next >= self.written
+        {
+            let in_flight = self.scoreboard.pipe(self.una, self.next);
+            if (in_flight as f64) < self.window.cwnd {
+                journal.mark_app_limited(in_flight);
+            }
+        }
     }
 
     /// A segment leaves during a recovery.
@@ -674,7 +862,12 @@ impl Sender {
 
     /// The application writes after a pause: a window that was not used for a timeout's time is not trusted (RFC 5681, section 4.1).
     pub(crate) fn restart_if_idle(&mut self, now: u64, config: &Config) {
-        if self.next == self.una && self.last_sent > 0 && now - self.last_sent > self.rto {
+        // an algorithm that owns the window hears of an empty network as the next segment leaves
+        if self.journal.is_none()
+            && self.next == self.una
+            && self.last_sent > 0
+            && now - self.last_sent > self.rto
+        {
             self.window.cwnd = self.window.cwnd.min(config.initial_window);
             self.controller.on_restart(Time(now));
         }
@@ -714,6 +907,8 @@ mod tests {
                 ecn: true,
                 accurate_ecn: false,
                 limited_transmit: true,
+                pacing: Pacing::Auto,
+                hystart: false,
                 dup_threshold: 3,
                 min_rto: 200 * MS,
                 max_rto: 60_000 * MS,

@@ -20,7 +20,9 @@ struct Class {
     access: Option<u32>,
     buffer: Option<u32>,
     delayed_ack: bool,
-    ecn: bool,
+    ecn: &'static str,
+    pacing: &'static str,
+    hystart: bool,
     handshake: bool,
     limited_transmit: bool,
     path: u32,
@@ -78,7 +80,7 @@ fn class() -> impl Strategy<Value = Class> {
     (
         (
             1_u32..4,
-            prop::sample::select(vec!["reno", "cubic", "compound"]),
+            prop::sample::select(vec!["reno", "cubic", "compound", "bbr"]),
             prop::sample::select(vec!["sack", "newreno", "reno", "tahoe"]),
         ),
         (
@@ -92,6 +94,8 @@ fn class() -> impl Strategy<Value = Class> {
         (
             prop::sample::select(vec!["at-once", "rate-halving", "prr"]),
             any::<bool>(),
+            prop::sample::select(vec!["true", "false", "\"accurate\""]),
+            prop::sample::select(vec!["auto", "window"]),
         ),
     )
         .prop_map(
@@ -100,23 +104,34 @@ fn class() -> impl Strategy<Value = Class> {
                 (traffic, rtt, access, buffer),
                 flags,
                 (path, reverse, window),
-                (reduction, detect),
+                (reduction, detect, ecn, pacing),
             )| Class {
+                // BBR steers the window from selective acknowledgements itself
+                recovery: if congestion.starts_with("bbr") {
+                    "sack"
+                } else {
+                    recovery
+                },
+                reduction: if congestion.starts_with("bbr") {
+                    "at-once"
+                } else {
+                    reduction
+                },
+                hystart: flags.1 && !congestion.starts_with("bbr"),
                 count,
                 congestion,
-                recovery,
                 traffic,
                 rtt,
                 access,
                 buffer,
                 delayed_ack: flags.0,
-                ecn: flags.1,
+                ecn,
+                pacing,
                 handshake: flags.2,
                 limited_transmit: flags.3,
                 path,
                 reverse,
                 window,
-                reduction,
                 detect,
             },
         )
@@ -186,6 +201,12 @@ impl World {
                     text,
                     "ecn = {}\nhandshake = {}\nlimited_transmit = {}",
                     class.ecn, class.handshake, class.limited_transmit
+                )
+                .unwrap();
+                writeln!(
+                    text,
+                    "pacing = \"{}\"\nhystart = {}",
+                    class.pacing, class.hystart
                 )
                 .unwrap();
                 if class.recovery == "sack" {

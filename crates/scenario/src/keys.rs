@@ -326,7 +326,20 @@ pub const FLOWS: Section = Section {
         Key::new("max_window", Kind::WholePackets, Text("unlimited"), "Largest window that the receiver offers (W_max).")
             .or("unlimited", "the receiver never limits")
             .changeable(),
-        Key::new("ecn", Kind::Flag, Flag(false), "Whether ECN is negotiated (RFC 3168); today's stacks do not ask for it by default."),
+        Key::new(
+            "ecn",
+            Kind::Flag,
+            Derived("false, as in today's stacks; \"accurate\" where the congestion control counts marks"),
+            "Whether ECN is negotiated (RFC 3168). A congestion control that counts marks gets the accurate kind in either case.",
+        )
+        .or("accurate", "and the receiver echoes each mark as it came (RFC 8257, section 3.2)"),
+        Key::new("pacing", Kind::Choice(PACINGS), Text("auto"), "How the segments of a window are spread over time."),
+        Key::new(
+            "hystart",
+            Kind::Flag,
+            Flag(false),
+            "Whether the initial slow start ends when the round trip grows (HyStart++, RFC 9406), whatever the congestion control.",
+        ),
         Key::new("delayed_ack", Kind::Flag, Flag(true), "Whether the receiver acknowledges every second segment (RFC 5681, section 4.2)."),
         Key::new("delayed_ack_timeout", Kind::Span, Text("40 ms"), "Longest wait of a delayed ACK (RFC 5681: below 500 ms; Linux: 40 ms)."),
         Key::new("limited_transmit", Kind::Flag, Flag(true), "Whether each of the first two duplicate ACKs lets one new segment out (RFC 3042)."),
@@ -354,6 +367,8 @@ pub const TCP_KEYS: &[&str] = &[
     "initial_ssthresh",
     "max_window",
     "ecn",
+    "pacing",
+    "hystart",
     "delayed_ack",
     "delayed_ack_timeout",
     "limited_transmit",
@@ -361,6 +376,18 @@ pub const TCP_KEYS: &[&str] = &[
     "max_rto",
     "initial_rto",
     "dup_threshold",
+];
+
+/// Values of `pacing`.
+pub const PACINGS: &[(&str, &str)] = &[
+    (
+        "auto",
+        "at the rate that the congestion control asks for; where it asks for none, as ACKs clock them",
+    ),
+    (
+        "window",
+        "where the congestion control asks for no rate, at 2 cwnd / srtt while cwnd is below half of ssthresh, else at 1.2 cwnd / srtt (Linux)",
+    ),
 ];
 
 /// Values of `reduction`.

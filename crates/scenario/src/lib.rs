@@ -19,8 +19,8 @@ mod write;
 
 pub use diagnostic::Diagnostic;
 pub use model::{
-    Capacity, Change, ClassId, Distribution, End, FlowClass, Link, LinkId, Recovery, Scenario,
-    Setting, Tcp, Traffic, WindowReduction,
+    Capacity, Change, ClassId, Distribution, End, FlowClass, Link, LinkId, Pacing, Recovery,
+    Scenario, Setting, Tcp, Traffic, WindowReduction,
 };
 pub use reference::reference;
 pub use schema::json_schema;

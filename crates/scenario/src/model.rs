@@ -225,6 +225,12 @@ pub struct Tcp {
     pub max_window: Option<u32>,
     /// Whether ECN is negotiated (RFC 3168).
     pub ecn: bool,
+    /// Whether the receiver echoes each mark as it came (RFC 8257, section 3.2), for congestion controls that count marks.
+    pub accurate_ecn: bool,
+    /// How the segments of a window are spread over time.
+    pub pacing: Pacing,
+    /// Whether the initial slow start ends when the round trip grows (HyStart++, RFC 9406).
+    pub hystart: bool,
     /// Whether the receiver delays ACKs: one per two segments or after `delayed_ack_timeout` (RFC 5681, section 4.2).
     pub delayed_ack: bool,
     /// Longest wait of a delayed ACK.
@@ -239,6 +245,17 @@ pub struct Tcp {
     pub initial_rto: Time,
     /// Duplicate ACKs, or segments selectively acknowledged above, that mean a loss (3).
     pub dup_threshold: u32,
+}
+
+/// How the segments of a window are spread over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Pacing {
+    /// At the rate that the congestion control asks for; where it asks for none, as ACKs clock them.
+    #[default]
+    Auto,
+    /// Where the congestion control asks for no rate, a window is spread over the smoothed round trip: at 2 cwnd / srtt while cwnd is below half of ssthresh,
+    /// else at 1.2 cwnd / srtt (Linux).
+    Window,
 }
 
 /// How losses are repaired.

@@ -4,8 +4,8 @@ use ackclock_algorithms::{Kind as ParameterKind, ParameterSpec, Value as Setpoin
 
 use crate::keys;
 use crate::model::{
-    Capacity, Change, Distribution, End, FlowClass, Link, LinkId, Recovery, Scenario, Setting,
-    Traffic, WindowReduction,
+    Capacity, Change, Distribution, End, FlowClass, Link, LinkId, Pacing, Recovery, Scenario,
+    Setting, Traffic, WindowReduction,
 };
 use crate::read::traffic_kind;
 use crate::sizes::Sizes;
@@ -345,7 +345,22 @@ fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
             ),
             ("initial_ssthresh", Node::text(ssthresh)),
             ("max_window", Node::text(max_window)),
-            ("ecn", flag(tcp.ecn)),
+            (
+                "ecn",
+                if tcp.accurate_ecn {
+                    Node::text("accurate")
+                } else {
+                    flag(tcp.ecn)
+                },
+            ),
+            (
+                "pacing",
+                Node::text(match tcp.pacing {
+                    Pacing::Auto => "auto",
+                    Pacing::Window => "window",
+                }),
+            ),
+            ("hystart", flag(tcp.hystart)),
             ("delayed_ack", flag(tcp.delayed_ack)),
             (
                 "delayed_ack_timeout",

@@ -4,6 +4,7 @@
 
 mod africa;
 mod aimd;
+mod bbr;
 mod compound;
 mod cubic;
 mod cx;
@@ -23,6 +24,7 @@ mod yeah;
 
 pub use africa::{Africa, AfricaParams};
 pub use aimd::{Aimd, AimdParams};
+pub use bbr::{Bbr, BbrParams};
 pub use compound::{Compound, CompoundParams};
 pub use cubic::{Cubic, CubicParams};
 pub use cx::{Cx, CxBase, CxParams};
@@ -57,6 +59,7 @@ macro_rules! every_congestion_control {
                     Dctcp(DctcpParams),
                 }
                 packets only {
+                    Bbr(BbrParams),
                     Cx(CxParams),
                     Pert(PertParams),
                     Vegas(VegasParams),

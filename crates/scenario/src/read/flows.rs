@@ -10,7 +10,9 @@ use super::routes::{earliest, own};
 use super::{Item, Place, Reader, Seen, Table, join};
 use crate::diagnostic::quoted_list;
 use crate::keys;
-use crate::model::{Distribution, End, FlowClass, Recovery, Tcp, Traffic, WindowReduction};
+use crate::model::{
+    Distribution, End, FlowClass, Pacing, Recovery, Tcp, Traffic, WindowReduction,
+};
 use crate::tree::{Node, Value};
 use crate::units::{format_time, seconds, shorten};
 
@@ -292,9 +294,46 @@ impl Reader<'_> {
                 self.whole_packets(&item).map(Some)
             }
         });
-        let (handshake, ecn, delayed_ack, limited_transmit) = (
+        let needs = congestion
+            .as_ref()
+            .map(CongestionSpec::needs)
+            .unwrap_or_default();
+        let ecn = match get("ecn") {
+            None => Some((needs.marks, needs.marks)),
+            Some(item) if item.is_word() => Some((true, true)),
+            Some(item) => self.flag(&item).map(|ecn| (ecn, ecn && needs.marks)),
+        };
+        let pacing = get("pacing")
+            .and_then(|item| self.choice(&item))
+            .map(|name| match name {
+                "window" => Pacing::Window,
+                _ => Pacing::Auto,
+            });
+        let hystart = flag("hystart");
+        if needs.delivery {
+            for (key, set) in [
+                ("recovery", recovery != Some(Recovery::Sack)),
+                ("reduction", reduction != Some(WindowReduction::AtOnce)),
+                ("hystart", hystart == Some(true)),
+            ] {
+                if set && let Some(item) = table.given(key) {
+                    self.push(
+                        &item.place,
+                        "contradicts the congestion control, which steers the window from selective acknowledgements itself",
+                        |diagnostic| {
+                            diagnostic.found = Some(item.node.describe());
+                            diagnostic.allowed = Some(format!(
+                                "recovery \"sack\", reduction \"at-once\", hystart false with \"{}\"",
+                                congestion.as_ref().map_or("", CongestionSpec::kind)
+                            ));
+                        },
+                    );
+                    return None;
+                }
+            }
+        }
+        let (handshake, delayed_ack, limited_transmit) = (
             flag("handshake"),
-            flag("ecn"),
             flag("delayed_ack"),
             flag("limited_transmit"),
         );
@@ -327,7 +366,10 @@ impl Reader<'_> {
             initial_window: initial_window?,
             initial_ssthresh: initial_ssthresh?,
             max_window: max_window?,
-            ecn: ecn?,
+            ecn: ecn?.0,
+            accurate_ecn: ecn?.1,
+            pacing: pacing?,
+            hystart: hystart?,
             delayed_ack: delayed_ack?,
             delayed_ack_timeout: delayed_ack_timeout?,
             limited_transmit: limited_transmit?,

@@ -1,0 +1,627 @@
+//! BBR, version 1: a model of the path (bottleneck bandwidth and round-trip propagation time) sets rate and window.
+//!
+//! - **Model**: the bandwidth is the largest delivery rate of the last ten round trips, the propagation time the smallest round trip of the last ten seconds.
+//! - **Startup**: paced at 2 / ln 2 times the bandwidth until three rounds bring less than a quarter more; **Drain** at the inverse of it until what is in
+//!   the network fits the bandwidth-delay product (BDP).
+//! - **ProbeBW**: eight phases of a propagation time each, at 1.25, 0.75 and six times 1 times the bandwidth, begun at random (never with 0.75).
+//! - **ProbeRTT**: when the propagation time is ten seconds old, four segments in the network for 200 ms and a round trip.
+//! - **Window**: twice the BDP, plus three bursts. Losses reduce it only by what was lost, and for the first round of a recovery a segment leaves
+//!   for each that arrives; afterwards the window is what it was before. An ECN mark changes nothing.
+//!
+//! Segments leave one by one, not in bursts as with segmentation offload; the allowance of three bursts stays, as the draft has it, with bursts of 1500 B segments.
+
+use super::{
+    Ack, CongestionAlgorithm, CongestionControl, Delivery, Needs, Reduction, Repair, Signal, Window,
+};
+use crate::registry::{About, Algorithm};
+use crate::{Interval, Stream, Time, parameters};
+
+parameters! {
+    /// Parameters of BBR version 1.
+    pub struct BbrParams {
+        /// Pacing and window gain of Startup; Drain has its inverse.
+        startup_gain: number = 2.885, in Interval::above(1.0), "draft-cardwell-iccrg-bbr-congestion-control-00, section 4.3.2: 2 / ln 2";
+        /// Window in bandwidth-delay products.
+        cwnd_gain: number = 2.0, in Interval::at_least(1.0), "draft-cardwell-iccrg-bbr-congestion-control-00, section 4.2.3";
+        /// Age at which the propagation time is measured anew.
+        probe_rtt_interval: time = 10.0, in Interval::above(0.0), "draft-cardwell-iccrg-bbr-congestion-control-00, section 4.1.2: 10 s";
+        /// How long the network is kept nearly empty to measure it.
+        probe_rtt_duration: time = 0.2, in Interval::above(0.0), "draft-cardwell-iccrg-bbr-congestion-control-00, section 4.3.5: 200 ms";
+    }
+}
+
+impl Algorithm for BbrParams {
+    const ABOUT: About = About {
+        kind: "bbr",
+        title: "BBR version 1",
+        summary: "Paces at the bandwidth that it measures and keeps about one bandwidth-delay product in the network; losses hardly matter to it.",
+        citation: "N. Cardwell, Y. Cheng, C. S. Gunn, S. Hassas Yeganeh and V. Jacobson, BBR: congestion-based congestion control, ACM Queue 14(5) (2016); \
+                   draft-cardwell-iccrg-bbr-congestion-control-00 (2017)",
+        ecn: false,
+    };
+}
+
+impl CongestionAlgorithm for BbrParams {
+    type Controller = Bbr;
+
+    fn build(&self, _flow: u32) -> Bbr {
+        Bbr(Box::new(Model::new(self)))
+    }
+}
+
+/// Segments that the window never falls below, and that ProbeRTT leaves in the network.
+pub(super) const MIN_PIPE_CWND: f64 = 4.0;
+/// Rounds over which the largest bandwidth counts.
+const BANDWIDTH_ROUNDS: u64 = 10;
+/// Pacing gains of ProbeBW, phase by phase.
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+
+/// Largest value of the last `N` periods (rounds or cycles).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MaxFilter<const N: usize> {
+    maxima: [f64; N],
+    period: u64,
+    /// The largest of all.
+    pub(super) value: f64,
+}
+
+impl<const N: usize> MaxFilter<N> {
+    pub(super) const EMPTY: Self = Self {
+        maxima: [0.0; N],
+        period: 0,
+        value: 0.0,
+    };
+
+    /// A value of `period`, which never goes back; only the last `window` periods (at most N) count from now on.
+    pub(super) fn update(&mut self, value: f64, period: u64, window: u64) {
+        for gone in (self.period + 1)..=period.min(self.period + N as u64) {
+            self.maxima[gone as usize % N] = 0.0;
+        }
+        self.period = period;
+        let slot = &mut self.maxima[period as usize % N];
+        *slot = slot.max(value);
+        let counted =
+            (0..window.min(N as u64).min(period + 1)).map(|age| (period - age) as usize % N);
+        self.value = counted.map(|slot| self.maxima[slot]).fold(0.0, f64::max);
+    }
+}
+
+/// Round trips counted in deliveries.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rounds {
+    pub(super) count: u64,
+    next: u64,
+    /// Whether the ACK in hand begins a round.
+    pub(super) start: bool,
+}
+
+impl Rounds {
+    pub(super) fn update(&mut self, delivery: &Delivery) {
+        self.start = delivery.acked > 0 && delivery.prior_delivered >= self.next;
+        if self.start {
+            self.next = delivery.delivered;
+            self.count += 1;
+        }
+    }
+
+    /// A round begins now.
+    pub(super) fn restart(&mut self, delivery: &Delivery) {
+        self.next = delivery.delivered;
+    }
+}
+
+/// The window in loss recovery.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Conservation {
+    /// The last good window.
+    prior_cwnd: f64,
+    repair: Repair,
+    /// A segment leaves for each that arrives, and no more.
+    active: bool,
+}
+
+impl Conservation {
+    pub(super) const fn new() -> Self {
+        Self {
+            prior_cwnd: 0.0,
+            repair: Repair::None,
+            active: false,
+        }
+    }
+
+    /// Remembers a window that is still good.
+    pub(super) fn save(&mut self, cwnd: f64, probing_rtt: bool) {
+        self.prior_cwnd = if self.repair == Repair::None && !probing_rtt {
+            cwnd
+        } else {
+            self.prior_cwnd.max(cwnd)
+        };
+    }
+
+    pub(super) fn restore(&self, window: &mut Window) {
+        window.cwnd = window.cwnd.max(self.prior_cwnd);
+    }
+
+    /// Follows the endpoint into recovery and out of it; true while the window is not for the model to set.
+    pub(super) fn follow(
+        &mut self,
+        delivery: &Delivery,
+        rounds: &mut Rounds,
+        window: &mut Window,
+    ) -> bool {
+        let before = std::mem::replace(&mut self.repair, delivery.repair);
+        match (before, delivery.repair) {
+            (Repair::None | Repair::Timeout, Repair::Recovery) => {
+                window.cwnd = f64::from(delivery.in_flight + delivery.acked.max(1));
+                self.active = true;
+                rounds.restart(delivery);
+            }
+            (Repair::Recovery, Repair::Recovery) if rounds.start => self.active = false,
+            (Repair::Recovery | Repair::Timeout, Repair::None) => {
+                self.active = false;
+                self.restore(window);
+            }
+            (_, Repair::Timeout) => self.active = false,
+            _ => {}
+        }
+        if delivery.lost > 0 && delivery.repair != Repair::None {
+            window.cwnd = (window.cwnd - f64::from(delivery.lost)).max(1.0);
+        }
+        if self.active {
+            window.cwnd = window
+                .cwnd
+                .max(f64::from(delivery.in_flight + delivery.acked));
+        }
+        self.active
+    }
+}
+
+/// Segments that leave in one burst where segmentation is offloaded: what 1 ms takes, at most 64 kB, at least one (two from 1.2 Mbit/s on, as segments of
+/// 1500 B).
+pub(super) fn send_quantum(pacing_rate: f64) -> f64 {
+    let least = if pacing_rate < 100.0 { 1.0 } else { 2.0 };
+    (pacing_rate * 0.001).clamp(least, 43.0)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBw,
+    ProbeRtt,
+}
+
+/// BBR at work.
+#[derive(Clone, Debug)]
+pub struct Bbr(Box<Model>);
+
+#[derive(Clone, Copy, Debug)]
+struct Model {
+    mode: Mode,
+    rounds: Rounds,
+    bandwidth: MaxFilter<{ BANDWIDTH_ROUNDS as usize }>,
+    /// Smallest round trip, s, and when it was seen.
+    min_rtt: f64,
+    min_rtt_at: Time,
+    full_bandwidth: f64,
+    full_bandwidth_rounds: u32,
+    pipe_filled: bool,
+    cycle: usize,
+    cycle_at: Time,
+    pacing_gain: f64,
+    cwnd_gain: f64,
+    pacing_rate: f64,
+    initial_cwnd: f64,
+    probe_rtt_end: Time,
+    probe_rtt_round_done: bool,
+    /// Segments sent while so many were delivered say nothing of the bandwidth: the window was kept small.
+    limited: (u64, u64),
+    idle_restart: bool,
+    recovery: Conservation,
+    params: BbrParams,
+}
+
+impl Model {
+    fn new(params: &BbrParams) -> Self {
+        Self {
+            mode: Mode::Startup,
+            rounds: Rounds::default(),
+            bandwidth: MaxFilter::EMPTY,
+            min_rtt: f64::INFINITY,
+            min_rtt_at: Time::ZERO,
+            full_bandwidth: 0.0,
+            full_bandwidth_rounds: 0,
+            pipe_filled: false,
+            cycle: 0,
+            cycle_at: Time::ZERO,
+            pacing_gain: params.startup_gain,
+            cwnd_gain: params.startup_gain,
+            pacing_rate: 0.0,
+            initial_cwnd: 0.0,
+            probe_rtt_end: Time::ZERO,
+            probe_rtt_round_done: false,
+            limited: (1, 0),
+            idle_restart: false,
+            recovery: Conservation::new(),
+            params: *params,
+        }
+    }
+
+    /// Segments in the network at this gain.
+    fn inflight(&self, gain: f64) -> f64 {
+        if self.min_rtt.is_infinite() {
+            return self.initial_cwnd;
+        }
+        gain * self.bandwidth.value * self.min_rtt + 3.0 * send_quantum(self.pacing_rate)
+    }
+
+    fn update_bandwidth(&mut self, delivery: &Delivery) {
+        self.rounds.update(delivery);
+        let limited = delivery.app_limited
+            || (self.limited.0..=self.limited.1).contains(&delivery.prior_delivered);
+        if delivery.rate >= self.bandwidth.value || (!limited && !delivery.rate.is_nan()) {
+            self.bandwidth
+                .update(delivery.rate, self.rounds.count, BANDWIDTH_ROUNDS);
+        }
+        // bandwidth that stands still for three rounds fills the pipe
+        if self.pipe_filled || !self.rounds.start || limited {
+            return;
+        }
+        if self.bandwidth.value >= 1.25 * self.full_bandwidth {
+            self.full_bandwidth = self.bandwidth.value;
+            self.full_bandwidth_rounds = 0;
+        } else {
+            self.full_bandwidth_rounds += 1;
+            self.pipe_filled = self.full_bandwidth_rounds >= 3;
+        }
+    }
+
+    fn advance_cycle(&mut self, now: Time) {
+        self.cycle = (self.cycle + 1) % CYCLE.len();
+        self.cycle_at = now;
+        self.pacing_gain = CYCLE[self.cycle];
+    }
+
+    fn check_cycle(&mut self, delivery: &Delivery) {
+        let long = delivery.now.since(self.cycle_at).seconds() > self.min_rtt;
+        let before = f64::from(delivery.in_flight_before);
+        let next = if self.pacing_gain > 1.0 {
+            long && (delivery.lost > 0 || before >= self.inflight(self.pacing_gain))
+        } else if self.pacing_gain < 1.0 {
+            long || before <= self.inflight(1.0)
+        } else {
+            long
+        };
+        if next {
+            self.advance_cycle(delivery.now);
+        }
+    }
+
+    fn enter_probe_bw(&mut self, now: Time, random: &mut Stream) {
+        self.mode = Mode::ProbeBw;
+        self.cwnd_gain = self.params.cwnd_gain;
+        // the phase after this one: any but that of gain 0.75
+        self.cycle = CYCLE.len() - 1 - (random.uniform() * 7.0) as usize;
+        self.advance_cycle(now);
+    }
+
+    fn check_drain(&mut self, delivery: &Delivery, random: &mut Stream) {
+        if self.mode == Mode::Startup && self.pipe_filled {
+            self.mode = Mode::Drain;
+            self.pacing_gain = 1.0 / self.params.startup_gain;
+            self.cwnd_gain = self.params.startup_gain;
+        }
+        if self.mode == Mode::Drain && f64::from(delivery.in_flight) <= self.inflight(1.0) {
+            self.enter_probe_bw(delivery.now, random);
+        }
+    }
+
+    fn check_probe_rtt(&mut self, delivery: &Delivery, window: &mut Window, random: &mut Stream) {
+        let expired =
+            delivery.now.since(self.min_rtt_at).seconds() > self.params.probe_rtt_interval;
+        if delivery.rtt <= self.min_rtt || (expired && !delivery.rtt.is_nan()) {
+            self.min_rtt = delivery.rtt;
+            self.min_rtt_at = delivery.now;
+        }
+        if self.mode != Mode::ProbeRtt && expired && !self.idle_restart {
+            self.recovery.save(window.cwnd, false);
+            self.mode = Mode::ProbeRtt;
+            (self.pacing_gain, self.cwnd_gain) = (1.0, 1.0);
+            self.probe_rtt_end = Time::NEVER;
+            self.limited.0 = delivery.delivered;
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.limited.1 = delivery.delivered + u64::from(delivery.in_flight);
+            if self.probe_rtt_end == Time::NEVER {
+                if f64::from(delivery.in_flight) <= MIN_PIPE_CWND {
+                    let duration = Time::from_seconds(self.params.probe_rtt_duration);
+                    self.probe_rtt_end = delivery.now + duration;
+                    self.probe_rtt_round_done = false;
+                    self.rounds.restart(delivery);
+                }
+            } else {
+                self.probe_rtt_round_done |= self.rounds.start;
+                if self.probe_rtt_round_done && delivery.now > self.probe_rtt_end {
+                    self.min_rtt_at = delivery.now;
+                    self.recovery.restore(window);
+                    if self.pipe_filled {
+                        self.enter_probe_bw(delivery.now, random);
+                    } else {
+                        self.mode = Mode::Startup;
+                        self.pacing_gain = self.params.startup_gain;
+                        self.cwnd_gain = self.params.startup_gain;
+                    }
+                }
+            }
+        }
+        if delivery.acked > 0 {
+            self.idle_restart = false;
+        }
+    }
+
+    fn set_pacing_rate(&mut self, gain: f64) {
+        let rate = gain * self.bandwidth.value;
+        if rate > 0.0 && (self.pipe_filled || rate > self.pacing_rate) {
+            self.pacing_rate = rate;
+        }
+    }
+
+    fn set_cwnd(&mut self, delivery: &Delivery, window: &mut Window) {
+        let target = self.inflight(self.cwnd_gain);
+        if !self.recovery.follow(delivery, &mut self.rounds, window) {
+            let acked = f64::from(delivery.acked);
+            if self.pipe_filled {
+                window.cwnd = (window.cwnd + acked).min(target);
+            } else if window.cwnd < target || (delivery.delivered as f64) < self.initial_cwnd {
+                window.cwnd += acked;
+            }
+            window.cwnd = window.cwnd.max(MIN_PIPE_CWND);
+        }
+        if self.mode == Mode::ProbeRtt {
+            window.cwnd = window.cwnd.min(MIN_PIPE_CWND);
+        }
+    }
+}
+
+impl CongestionControl for Bbr {
+    /// Everything happens in [`CongestionControl::on_delivery`].
+    fn on_ack(&mut self, _ack: &Ack, _window: &mut Window, _random: &mut Stream) {}
+
+    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        if reduction.signal != Signal::Ecn {
+            let model = &mut *self.0;
+            model
+                .recovery
+                .save(window.cwnd, model.mode == Mode::ProbeRtt);
+        }
+    }
+
+    fn on_restart(&mut self, _now: Time) {
+        self.0.idle_restart = true;
+        if self.0.mode == Mode::ProbeBw {
+            self.0.set_pacing_rate(1.0);
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            pacing: true,
+            delivery: true,
+            marks: false,
+        }
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        (self.0.pacing_rate > 0.0).then_some(self.0.pacing_rate)
+    }
+
+    fn on_delivery(&mut self, delivery: &Delivery, window: &mut Window, random: &mut Stream) {
+        let model = &mut *self.0;
+        if model.initial_cwnd == 0.0 {
+            model.initial_cwnd = window.cwnd;
+            model.min_rtt_at = delivery.now;
+            if delivery.srtt > 0.0 {
+                model.pacing_rate = model.params.startup_gain * window.cwnd / delivery.srtt;
+            }
+        }
+        model.update_bandwidth(delivery);
+        if model.mode == Mode::ProbeBw {
+            model.check_cycle(delivery);
+        }
+        model.check_drain(delivery, random);
+        model.check_probe_rtt(delivery, window, random);
+        model.set_pacing_rate(model.pacing_gain);
+        model.set_cwnd(delivery, window);
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::Parameters as _;
+    use crate::congestion::test::random;
+
+    #[test]
+    fn the_filter_forgets() {
+        let mut filter = MaxFilter::<3>::EMPTY;
+        for (value, period, expected) in [
+            (5.0, 0, 5.0),
+            (2.0, 1, 5.0),
+            (3.0, 2, 5.0),
+            (1.0, 3, 3.0),
+            (0.5, 4, 3.0),
+            (0.5, 5, 1.0),
+            (0.25, 50, 0.25),
+        ] {
+            filter.update(value, period, 3);
+            assert_eq!(filter.value, expected, "period {period}");
+        }
+        filter.update(4.0, 51, 3);
+        filter.update(1.0, 52, 1);
+        assert_eq!(filter.value, 1.0, "a shorter window");
+    }
+
+    /// A path that delivers at most `rate` segments/s after `rtt` seconds: what a sender sees of it, a round at a time.
+    pub(in crate::congestion) struct Pipe {
+        pub(in crate::congestion) rate: f64,
+        pub(in crate::congestion) rtt: f64,
+        pub(in crate::congestion) delivered: u64,
+        pub(in crate::congestion) now: f64,
+    }
+
+    impl Pipe {
+        /// A round trip in which `cwnd` segments were in the network, paced at `pacing`; one ACK stands for all.
+        pub(in crate::congestion) fn round(&mut self, cwnd: f64, pacing: f64) -> Delivery {
+            let queue = (cwnd - self.rate * self.rtt).max(0.0) / self.rate;
+            let rtt = self.rtt + queue;
+            let rate = (cwnd / rtt).min(self.rate).min(pacing.max(1.0));
+            let acked = (rate * rtt).round().max(1.0) as u32;
+            let prior_delivered = self.delivered;
+            self.delivered += u64::from(acked);
+            self.now += rtt;
+            Delivery {
+                now: Time::from_seconds(self.now),
+                acked,
+                lost: 0,
+                delivered: self.delivered,
+                total_lost: 0,
+                in_flight_before: cwnd as u32,
+                in_flight: (rate * rtt) as u32,
+                rtt,
+                srtt: rtt,
+                rate,
+                prior_delivered,
+                app_limited: false,
+                sent_in_flight: cwnd as u32,
+                lost_since_sent: 0,
+                cwnd_limited: true,
+                repair: Repair::None,
+            }
+        }
+    }
+
+    fn started() -> (Bbr, Window, Pipe) {
+        let window = Window {
+            cwnd: 10.0,
+            ssthresh: f64::INFINITY,
+        };
+        let pipe = Pipe {
+            rate: 1000.0,
+            rtt: 0.1,
+            delivered: 0,
+            now: 0.0,
+        };
+        (
+            BbrParams::from_values(&[])
+                .expect("the defaults are allowed")
+                .build(0),
+            window,
+            pipe,
+        )
+    }
+
+    #[test]
+    fn startup_doubles_and_ends_when_the_bandwidth_stands_still() {
+        let (mut bbr, mut window, mut pipe) = started();
+        let mut random = random();
+        let mut rates = vec![];
+        for _ in 0..40 {
+            let rate = bbr.pacing_rate().unwrap_or(f64::INFINITY);
+            let delivery = pipe.round(window.cwnd, rate);
+            bbr.on_delivery(&delivery, &mut window, &mut random);
+            rates.push(bbr.0.bandwidth.value);
+            if bbr.0.mode != Mode::Startup {
+                break;
+            }
+        }
+        assert_eq!(bbr.0.pacing_gain, 1.0 / 2.885);
+        for pair in rates[..3].windows(2) {
+            assert!((1.8..3.0).contains(&(pair[1] / pair[0])), "{rates:?}");
+        }
+        let last = rates.len() - 1;
+        assert_eq!(rates[last], 1000.0);
+        // three rounds that bring nothing more
+        assert_eq!(rates[last - 3], 1000.0, "{rates:?}");
+        assert!(rates[last - 4] < 1000.0, "{rates:?}");
+    }
+
+    #[test]
+    fn the_cycle_probes_and_drains() {
+        let (mut bbr, mut window, mut pipe) = started();
+        let mut random = random();
+        let mut gains = vec![];
+        for _ in 0..60 {
+            let rate = bbr.pacing_rate().unwrap_or(f64::INFINITY);
+            let gain = bbr.0.pacing_gain;
+            let inflight = (gain * 1000.0 * 0.1 + 6.0).min(window.cwnd);
+            let mut delivery = pipe.round(inflight, rate);
+            delivery.in_flight = delivery.in_flight.min(inflight as u32);
+            bbr.on_delivery(&delivery, &mut window, &mut random);
+            if bbr.0.mode == Mode::ProbeBw {
+                gains.push(bbr.0.pacing_gain);
+            }
+        }
+        assert!(gains.contains(&1.25) && gains.contains(&0.75), "{gains:?}");
+        assert_ne!(gains[0], 0.75);
+        for pair in gains.windows(2) {
+            assert!(pair[0] != 1.25 || [1.25, 0.75].contains(&pair[1]));
+        }
+        // two bandwidth-delay products and three bursts of 2
+        assert!((window.cwnd - (200.0 + 6.0)).abs() < 1.0, "{}", window.cwnd);
+    }
+
+    #[test]
+    fn the_propagation_time_is_measured_every_ten_seconds() {
+        let (mut bbr, mut window, mut pipe) = started();
+        let mut random = random();
+        let mut times = vec![];
+        while pipe.now < 35.0 {
+            let rate = bbr.pacing_rate().unwrap_or(f64::INFINITY);
+            let before = bbr.0.mode;
+            // something else keeps the round trip above the propagation time
+            let mut delivery = pipe.round(window.cwnd.min(105.0), rate);
+            if window.cwnd > MIN_PIPE_CWND && pipe.now > 1.0 {
+                delivery.rtt += 0.01;
+            }
+            bbr.on_delivery(&delivery, &mut window, &mut random);
+            if bbr.0.mode == Mode::ProbeRtt && before != Mode::ProbeRtt {
+                times.push(pipe.now);
+                assert_eq!(window.cwnd, MIN_PIPE_CWND);
+            }
+            if before == Mode::ProbeRtt && bbr.0.mode == Mode::ProbeBw {
+                assert!(window.cwnd > 100.0, "{}", window.cwnd);
+                assert!(
+                    bbr.0.bandwidth.value > 999.9,
+                    "the small window does not count"
+                );
+            }
+        }
+        assert_eq!(times.len(), 3, "{times:?}");
+        for pair in times.windows(2) {
+            assert!((10.0..11.5).contains(&(pair[1] - pair[0])), "{times:?}");
+        }
+    }
+
+    #[test]
+    fn recovery_gives_the_window_back() {
+        let (mut bbr, mut window, mut pipe) = started();
+        let mut random = random();
+        for _ in 0..20 {
+            let rate = bbr.pacing_rate().unwrap_or(f64::INFINITY);
+            let delivery = pipe.round(window.cwnd.min(110.0), rate);
+            bbr.on_delivery(&delivery, &mut window, &mut random);
+        }
+        let good = window.cwnd;
+        bbr.on_congestion(&crate::congestion::test::loss(good), &mut window);
+        assert_eq!(window.cwnd, good);
+        let mut delivery = pipe.round(100.0, 1000.0);
+        delivery.repair = Repair::Recovery;
+        (delivery.lost, delivery.in_flight, delivery.acked) = (2, 90, 1);
+        bbr.on_delivery(&delivery, &mut window, &mut random);
+        assert_eq!(window.cwnd, 91.0, "one leaves for each that arrives");
+        delivery.repair = Repair::None;
+        delivery.lost = 0;
+        bbr.on_delivery(&delivery, &mut window, &mut random);
+        assert!(window.cwnd >= good.min(bbr.0.inflight(2.0)));
+    }
+}

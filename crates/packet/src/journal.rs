@@ -1,0 +1,273 @@
+//! What a sender remembers of each segment in the network, for congestion controls that ask for it: when it was sent, and what had been delivered and
+//! lost by then. Delivery-rate samples follow from it (draft-ietf-ccwg-bbr, section 4.1; draft-cheng-iccrg-delivery-rate-estimation).
+
+use std::collections::VecDeque;
+
+use ackclock_algorithms::Time;
+use ackclock_algorithms::congestion::Lost;
+
+/// The connection as a segment was sent.
+#[derive(Clone, Copy, Debug, Default)]
+struct Record {
+    sent: u64,
+    /// When the first segment of the flight it belongs to was sent.
+    first_sent: u64,
+    /// Segments delivered, and when the last of them was.
+    delivered: u64,
+    delivered_at: u64,
+    /// Segments found lost.
+    lost: u64,
+    in_flight: u32,
+    app_limited: bool,
+    /// It was sent more than once.
+    again: bool,
+}
+
+/// A delivery-rate sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sample {
+    /// Segments/s; NaN when it says nothing.
+    pub(crate) rate: f64,
+    /// Round trip of the newest segment delivered, ps; 0: unknown.
+    pub(crate) rtt: u64,
+    pub(crate) prior_delivered: u64,
+    pub(crate) app_limited: bool,
+    pub(crate) sent_in_flight: u32,
+    pub(crate) lost_since_sent: u32,
+}
+
+/// Records of the segments from the first unacknowledged one to the next new one, and the connection's totals.
+#[derive(Debug, Default)]
+pub(crate) struct Journal {
+    records: VecDeque<Record>,
+    /// Segment of the first record.
+    base: u64,
+    pub(crate) delivered: u64,
+    delivered_at: u64,
+    first_sent: u64,
+    pub(crate) lost: u64,
+    /// The application left the window unused until so many segments are delivered; 0: it does not.
+    app_limited: u64,
+    /// What the ACK in hand delivers and loses, and the newest segment that it delivers.
+    pub(crate) newly_delivered: u32,
+    pub(crate) newly_lost: u32,
+    newest: Option<Record>,
+    pub(crate) in_flight_before: u32,
+}
+
+impl Journal {
+    /// Segment `seq` is sent; with it `in_flight` segments are in the network. True if it ends a time in which the application left the network empty.
+    pub(crate) fn send(&mut self, now: u64, seq: u64, in_flight: u64) -> bool {
+        let restart = in_flight <= 1;
+        if restart {
+            (self.first_sent, self.delivered_at) = (now, now);
+        }
+        let record = Record {
+            sent: now,
+            first_sent: self.first_sent,
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            lost: self.lost,
+            in_flight: in_flight as u32,
+            app_limited: self.app_limited > 0,
+            again: false,
+        };
+        let place = (seq - self.base) as usize;
+        if let Some(old) = self.records.get_mut(place) {
+            *old = Record {
+                again: true,
+                ..record
+            };
+        } else {
+            debug_assert_eq!(place, self.records.len());
+            self.records.push_back(record);
+        }
+        restart && record.app_limited
+    }
+
+    /// An ACK arrives that finds `in_flight` segments in the network.
+    pub(crate) fn begin(&mut self, in_flight: u64) {
+        (self.newly_delivered, self.newly_lost, self.newest) = (0, 0, None);
+        self.in_flight_before = in_flight as u32;
+    }
+
+    /// The ACK says that segment `seq` is delivered, for the first time.
+    pub(crate) fn deliver(&mut self, now: u64, seq: u64) {
+        let Some(record) = self.records.get((seq - self.base) as usize) else {
+            return;
+        };
+        self.delivered += 1;
+        self.delivered_at = now;
+        self.newly_delivered += 1;
+        if self
+            .newest
+            .is_none_or(|newest| (record.delivered, record.sent) >= (newest.delivered, newest.sent))
+        {
+            self.newest = Some(*record);
+            self.first_sent = record.sent;
+        }
+    }
+
+    /// Everything below `to` is acknowledged cumulatively.
+    pub(crate) fn forget(&mut self, to: u64) {
+        let gone = ((to - self.base) as usize).min(self.records.len());
+        self.records.drain(..gone);
+        self.base = to;
+    }
+
+    /// Segment `seq` is found lost.
+    pub(crate) fn lose(&mut self, now: u64, seq: u64) -> Lost {
+        self.lost += 1;
+        self.newly_lost += 1;
+        let place = seq.checked_sub(self.base).map(|place| place as usize);
+        let record = place
+            .and_then(|place| self.records.get(place))
+            .copied()
+            .unwrap_or_default();
+        Lost {
+            now: Time(now),
+            sent_in_flight: record.in_flight,
+            lost_since_sent: (self.lost - record.lost) as u32,
+            delivered: self.delivered,
+            prior_delivered: record.delivered,
+            app_limited: record.app_limited,
+        }
+    }
+
+    /// The application has nothing to send though the window is open, with `in_flight` segments in the network.
+    pub(crate) fn mark_app_limited(&mut self, in_flight: u64) {
+        self.app_limited = (self.delivered + in_flight).max(1);
+    }
+
+    /// The sample that the ACK in hand gives; `min_rtt` is the smallest round trip so far, ps.
+    pub(crate) fn sample(&mut self, now: u64, min_rtt: u64) -> Sample {
+        if self.app_limited > 0 && self.delivered > self.app_limited {
+            self.app_limited = 0;
+        }
+        let Some(newest) = self.newest else {
+            return Sample {
+                rate: f64::NAN,
+                rtt: 0,
+                prior_delivered: 0,
+                app_limited: self.app_limited > 0,
+                sent_in_flight: 0,
+                lost_since_sent: 0,
+            };
+        };
+        // neither a burst of ACKs nor a burst of segments may raise the rate: the longer of the two intervals counts
+        let interval =
+            (newest.sent - newest.first_sent).max(self.delivered_at - newest.delivered_at);
+        let delivered = (self.delivered - newest.delivered) as f64;
+        Sample {
+            rate: if interval == 0 || (min_rtt != u64::MAX && interval < min_rtt) {
+                f64::NAN
+            } else {
+                delivered / Time(interval).seconds()
+            },
+            rtt: if newest.again { 0 } else { now - newest.sent },
+            prior_delivered: newest.delivered,
+            app_limited: newest.app_limited,
+            sent_in_flight: newest.in_flight,
+            lost_since_sent: (self.lost - newest.lost) as u32,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000_000;
+
+    /// Segments 1 ms apart in both directions over a path of 100 ms: 1000 segments/s from the second round on.
+    #[test]
+    fn a_steady_flow_shows_its_rate() {
+        let mut journal = Journal::default();
+        for seq in 0..100 {
+            journal.send((1 + seq) * MS, seq, seq + 1);
+        }
+        for seq in 0..300 {
+            let now = (101 + seq) * MS;
+            journal.begin(100);
+            journal.deliver(now, seq);
+            journal.forget(seq + 1);
+            journal.send(now, seq + 100, 100);
+            let sample = journal.sample(now, 100 * MS);
+            assert_eq!(sample.rtt, 100 * MS);
+            if seq >= 100 {
+                assert_eq!(sample.rate, 1000.0);
+                assert_eq!(sample.prior_delivered, seq - 99);
+            } else {
+                assert!(sample.rate <= 1000.0, "{seq}: {}", sample.rate);
+            }
+        }
+    }
+
+    /// ACKs that come in one burst do not raise the rate above that of sending, nor do segments sent in a burst above that of the ACKs.
+    #[test]
+    fn bursts_do_not_raise_the_rate() {
+        let mut journal = Journal::default();
+        for seq in 0..10 {
+            journal.send(MS + seq * 20 * MS, seq, seq + 1);
+        }
+        journal.begin(10);
+        for seq in 0..10 {
+            journal.deliver(300 * MS, seq);
+        }
+        // ten segments over the 299 ms from the first sending to their ACK
+        let sample = journal.sample(300 * MS, 100 * MS);
+        assert!((sample.rate - 10.0 / 0.299).abs() < 1e-9, "{}", sample.rate);
+        let mut journal = Journal::default();
+        for seq in 0..10 {
+            journal.send(MS, seq, seq + 1);
+        }
+        for seq in 0..10 {
+            journal.begin(10 - seq);
+            journal.deliver((101 + 10 * seq) * MS, seq);
+            let sample = journal.sample((101 + 10 * seq) * MS, 100 * MS);
+            let seconds = 0.1 + 0.01 * seq as f64;
+            assert!((sample.rate - (seq + 1) as f64 / seconds).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn a_sample_shorter_than_the_round_trip_says_nothing_and_an_unused_window_is_told() {
+        let mut journal = Journal::default();
+        journal.send(MS, 0, 1);
+        journal.begin(1);
+        journal.deliver(51 * MS, 0);
+        assert!(journal.sample(51 * MS, 60 * MS).rate.is_nan());
+        journal.forget(1);
+        journal.mark_app_limited(0);
+        assert!(journal.send(80 * MS, 1, 1), "the network was empty");
+        assert!(!journal.send(80 * MS, 2, 2));
+        journal.begin(2);
+        journal.deliver(130 * MS, 1);
+        let sample = journal.sample(130 * MS, 50 * MS);
+        assert!(sample.app_limited);
+        // the idle time before does not count
+        assert_eq!(sample.rate, 20.0);
+    }
+
+    #[test]
+    fn losses_are_counted_since_a_segment_was_sent() {
+        let mut journal = Journal::default();
+        for seq in 0..4 {
+            journal.send(MS, seq, seq + 1);
+        }
+        journal.begin(4);
+        journal.deliver(100 * MS, 3);
+        let lost = journal.lose(100 * MS, 0);
+        assert_eq!((lost.lost_since_sent, lost.sent_in_flight), (1, 1));
+        let lost = journal.lose(100 * MS, 1);
+        assert_eq!((lost.lost_since_sent, lost.sent_in_flight), (2, 2));
+        assert_eq!(journal.sample(100 * MS, MS).lost_since_sent, 2);
+        // sent again: its round trip says nothing (Karn), and losses count from then
+        journal.send(101 * MS, 0, 3);
+        journal.begin(3);
+        journal.deliver(200 * MS, 0);
+        let sample = journal.sample(200 * MS, MS);
+        assert_eq!((sample.rtt, sample.lost_since_sent), (0, 0));
+        assert_eq!(sample.prior_delivered, 1);
+    }
+}

@@ -5,6 +5,7 @@
 mod africa;
 mod aimd;
 mod bbr;
+mod bbr3;
 mod compound;
 mod cubic;
 mod cx;
@@ -25,6 +26,7 @@ mod yeah;
 pub use africa::{Africa, AfricaParams};
 pub use aimd::{Aimd, AimdParams};
 pub use bbr::{Bbr, BbrParams};
+pub use bbr3::{Bbr3, Bbr3Params};
 pub use compound::{Compound, CompoundParams};
 pub use cubic::{Cubic, CubicParams};
 pub use cx::{Cx, CxBase, CxParams};
@@ -60,6 +62,7 @@ macro_rules! every_congestion_control {
                 }
                 packets only {
                     Bbr(BbrParams),
+                    Bbr3(Bbr3Params),
                     Cx(CxParams),
                     Pert(PertParams),
                     Vegas(VegasParams),

@@ -1,0 +1,853 @@
+//! BBR, version 3: BBR with limits that it learns from losses.
+//!
+//! - **Model**: as in version 1 the bandwidth is the largest recent delivery rate (of the last two probing cycles) and the propagation time the smallest round
+//!   trip of ten seconds. Beside it the long-term limit `inflight_hi` is what the path took without losing more than 2 %, and the short-term limits
+//!   `bw_lo` and `inflight_lo` fall by 30 % in each round with a loss that comes while it does not probe.
+//! - **Startup** at 4 ln 2 times the bandwidth, until three rounds bring less than a quarter more or six losses of more than 2 % come in a round; **Drain** at 0.35.
+//! - **ProbeBW** in four parts: *down* at 0.9 until the queue is gone and there is room below `inflight_hi`, *cruise* at 1, *refill* for a round at 1, then *up* at
+//!   1.25, `inflight_hi` growing faster from round to round, until losses exceed 2 % or the rate stands still. Probes are 2 to 3 s apart, or as many rounds as
+//!   Reno would need to come back, at most 63.
+//! - **ProbeRTT** every five seconds without a smaller round trip: half a bandwidth-delay product in the network for 200 ms.
+//! - **Window**: twice the bandwidth-delay product (2.25 times while probing up) plus what ACKs bring in excess of the bandwidth, within the limits.
+//!
+//! Not part of it: the reaction to ECN marks of Google's own version, which the draft leaves out. Segments leave one by one, not in bursts.
+
+use super::bbr::{Conservation, MIN_PIPE_CWND, MaxFilter, Rounds, send_quantum};
+use super::{
+    Ack, CongestionAlgorithm, CongestionControl, Delivery, Lost, Needs, Reduction, Repair, Signal,
+    Window,
+};
+use crate::registry::{About, Algorithm};
+use crate::{Interval, Stream, Time, parameters};
+
+parameters! {
+    /// Parameters of BBR version 3.
+    pub struct Bbr3Params {
+        /// Pacing gain of Startup.
+        startup_gain: number = 2.77, in Interval::above(1.0), "draft-ietf-ccwg-bbr, section 2.4: 4 ln 2";
+        /// Share of a round's segments lost above which the path is full.
+        loss_threshold: number = 0.02, in Interval::inside(0.0, 1.0), "draft-ietf-ccwg-bbr, section 2.6: 2 %";
+        /// What remains of the limits in the network after losses.
+        beta: number = 0.7, in Interval::inside(0.0, 1.0), "draft-ietf-ccwg-bbr, section 2.6: 0.7";
+        /// Share of `inflight_hi` left to others while cruising.
+        headroom: number = 0.15, in Interval::from_below(0.0, 1.0), "draft-ietf-ccwg-bbr, section 2.6: 0.15";
+        /// Time without a smaller round trip after which it is looked for.
+        probe_rtt_interval: time = 5.0, in Interval::above(0.0), "draft-ietf-ccwg-bbr, section 2.13.2: 5 s";
+        /// How long it is looked for.
+        probe_rtt_duration: time = 0.2, in Interval::above(0.0), "draft-ietf-ccwg-bbr, section 2.13.2: 200 ms";
+    }
+}
+
+impl Algorithm for Bbr3Params {
+    const ABOUT: About = About {
+        kind: "bbr3",
+        title: "BBR version 3",
+        summary: "BBR that also keeps below what the path took without losing more than 2 %, and leaves room for others.",
+        citation: "N. Cardwell, I. Swett and J. Beshay, BBR congestion control, draft-ietf-ccwg-bbr (2024)",
+        ecn: false,
+    };
+}
+
+impl CongestionAlgorithm for Bbr3Params {
+    type Controller = Bbr3;
+
+    fn build(&self, _flow: u32) -> Bbr3 {
+        Bbr3(Box::new(Model::new(self)))
+    }
+}
+
+// draft-ietf-ccwg-bbr, sections 2.4 to 2.13
+const PACING_MARGIN: f64 = 0.99;
+const DRAIN_GAIN: f64 = 0.35;
+const CWND_GAIN: f64 = 2.0;
+const UP_CWND_GAIN: f64 = 2.25;
+const PROBE_RTT_CWND_GAIN: f64 = 0.5;
+const MIN_RTT_WINDOW: f64 = 10.0;
+const EXTRA_ACKED_ROUNDS: u64 = 10;
+const STARTUP_LOSS_EVENTS: u32 = 6;
+const RENO_ROUNDS: f64 = 63.0;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Drain,
+    Down,
+    Cruise,
+    Refill,
+    Up,
+    ProbeRtt,
+}
+
+impl Mode {
+    fn probes_bandwidth(self) -> bool {
+        matches!(self, Self::Down | Self::Cruise | Self::Refill | Self::Up)
+    }
+}
+
+/// What ACKs tell of a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Idle,
+    Refilling,
+    Starting,
+    Feedback,
+    Stopping,
+}
+
+/// BBR version 3 at work.
+#[derive(Clone, Debug)]
+pub struct Bbr3(Box<Model>);
+
+#[derive(Clone, Copy, Debug)]
+struct Model {
+    mode: Mode,
+    phase: Phase,
+    rounds: Rounds,
+    /// By probing cycle.
+    max_bw: MaxFilter<2>,
+    cycles: u64,
+    /// What the model allows, segments/s.
+    bw: f64,
+    bw_lo: f64,
+    inflight_lo: f64,
+    inflight_hi: f64,
+    bw_latest: f64,
+    inflight_latest: f64,
+    loss_in_round: bool,
+    loss_round_end: u64,
+    loss_round_start: bool,
+    loss_events: u32,
+    recovery_rounds: u32,
+    full_bw: f64,
+    full_bw_rounds: u32,
+    full_bw_now: bool,
+    full_bw_reached: bool,
+    min_rtt: f64,
+    min_rtt_at: Time,
+    probe_rtt_min: f64,
+    probe_rtt_min_at: Time,
+    probe_rtt_expired: bool,
+    probe_rtt_end: Time,
+    probe_rtt_round_done: bool,
+    limited: (u64, u64),
+    extra_acked: MaxFilter<{ EXTRA_ACKED_ROUNDS as usize }>,
+    aggregation_at: Time,
+    aggregation_acked: f64,
+    /// When the present part of the cycle, and how long to the next probe.
+    cycle_at: Time,
+    probe_wait: f64,
+    rounds_since_probe: f64,
+    /// Whether losses now tell of a probe, and the volume at which one that came with a lost segment was too much.
+    probe_samples: bool,
+    too_much: Option<(f64, bool)>,
+    up_rounds: u32,
+    up_acks: f64,
+    up_count: f64,
+    pacing_gain: f64,
+    cwnd_gain: f64,
+    pacing_rate: f64,
+    initial_cwnd: f64,
+    idle_restart: bool,
+    recovery: Conservation,
+    params: Bbr3Params,
+}
+
+impl Model {
+    fn new(params: &Bbr3Params) -> Self {
+        Self {
+            mode: Mode::Startup,
+            phase: Phase::Idle,
+            rounds: Rounds::default(),
+            max_bw: MaxFilter::EMPTY,
+            cycles: 0,
+            bw: 0.0,
+            bw_lo: f64::INFINITY,
+            inflight_lo: f64::INFINITY,
+            inflight_hi: f64::INFINITY,
+            bw_latest: 0.0,
+            inflight_latest: 0.0,
+            loss_in_round: false,
+            loss_round_end: 0,
+            loss_round_start: false,
+            loss_events: 0,
+            recovery_rounds: 0,
+            full_bw: 0.0,
+            full_bw_rounds: 0,
+            full_bw_now: false,
+            full_bw_reached: false,
+            min_rtt: f64::INFINITY,
+            min_rtt_at: Time::ZERO,
+            probe_rtt_min: f64::INFINITY,
+            probe_rtt_min_at: Time::ZERO,
+            probe_rtt_expired: false,
+            probe_rtt_end: Time::NEVER,
+            probe_rtt_round_done: false,
+            limited: (1, 0),
+            extra_acked: MaxFilter::EMPTY,
+            aggregation_at: Time::ZERO,
+            aggregation_acked: 0.0,
+            cycle_at: Time::ZERO,
+            probe_wait: 0.0,
+            rounds_since_probe: 0.0,
+            probe_samples: false,
+            too_much: None,
+            up_rounds: 0,
+            up_acks: 0.0,
+            up_count: f64::INFINITY,
+            pacing_gain: params.startup_gain,
+            cwnd_gain: CWND_GAIN,
+            pacing_rate: 0.0,
+            initial_cwnd: 0.0,
+            idle_restart: false,
+            recovery: Conservation::new(),
+            params: *params,
+        }
+    }
+
+    // ---- volumes -----------------------------------------------------------------------------------------------------------------
+
+    fn bdp(&self, bandwidth: f64, gain: f64) -> f64 {
+        if self.min_rtt.is_infinite() {
+            return self.initial_cwnd;
+        }
+        gain * bandwidth * self.min_rtt
+    }
+
+    /// A volume that leaves room for bursts.
+    fn budget(&self, inflight: f64) -> f64 {
+        let floor = (3.0 * send_quantum(self.pacing_rate)).max(MIN_PIPE_CWND);
+        let probing = if self.mode == Mode::Up { 2.0 } else { 0.0 };
+        inflight.max(floor) + probing
+    }
+
+    fn inflight(&self, bandwidth: f64, gain: f64) -> f64 {
+        self.budget(self.bdp(bandwidth, gain))
+    }
+
+    fn inflight_with_headroom(&self) -> f64 {
+        if self.inflight_hi.is_infinite() {
+            return f64::INFINITY;
+        }
+        let headroom = (self.params.headroom * self.inflight_hi).max(1.0);
+        (self.inflight_hi - headroom).max(MIN_PIPE_CWND)
+    }
+
+    fn target_inflight(&self, cwnd: f64) -> f64 {
+        self.bdp(self.bw, 1.0).min(cwnd)
+    }
+
+    fn probe_rtt_cwnd(&self) -> f64 {
+        self.bdp(self.bw, PROBE_RTT_CWND_GAIN).max(MIN_PIPE_CWND)
+    }
+
+    // ---- signals -----------------------------------------------------------------------------------------------------------------
+
+    /// The delivery rate sample, if it may count.
+    fn sample(&self, delivery: &Delivery) -> (f64, bool) {
+        let limited = delivery.app_limited
+            || (self.limited.0..=self.limited.1).contains(&delivery.prior_delivered);
+        let rate = if delivery.rate.is_nan() {
+            0.0
+        } else {
+            delivery.rate
+        };
+        (rate, limited)
+    }
+
+    fn update_signals(&mut self, delivery: &Delivery, window: &Window) {
+        let (rate, limited) = self.sample(delivery);
+        let volume = (delivery.delivered - delivery.prior_delivered) as f64;
+        self.loss_round_start = false;
+        if delivery.acked > 0 {
+            self.bw_latest = self.bw_latest.max(rate);
+            self.inflight_latest = self.inflight_latest.max(volume);
+            if delivery.prior_delivered >= self.loss_round_end {
+                self.loss_round_end = delivery.delivered;
+                self.loss_round_start = true;
+            }
+        }
+        self.rounds.update(delivery);
+        if self.rounds.start {
+            self.rounds_since_probe += 1.0;
+        }
+        if rate > 0.0 && (rate >= self.max_bw.value || !limited) {
+            self.max_bw.update(rate, self.cycles, 2);
+        }
+        if delivery.lost > 0 {
+            self.loss_in_round = true;
+            self.loss_events += 1;
+        }
+        if !self.loss_round_start {
+            return;
+        }
+        // outside of probes a round with a loss lowers the short-term limits
+        if self.loss_in_round && !matches!(self.mode, Mode::Startup | Mode::Refill | Mode::Up) {
+            let beta = self.params.beta;
+            let (bw, inflight) = (
+                if self.bw_lo.is_finite() {
+                    self.bw_lo
+                } else {
+                    self.max_bw.value
+                },
+                if self.inflight_lo.is_finite() {
+                    self.inflight_lo
+                } else {
+                    window.cwnd
+                },
+            );
+            self.bw_lo = self.bw_latest.max(beta * bw);
+            self.inflight_lo = self.inflight_latest.max(beta * inflight);
+        }
+        self.loss_in_round = false;
+    }
+
+    /// ACKs may come in bursts: what they bring above the bandwidth is allowed on top, as otherwise the sender would wait for them.
+    fn update_aggregation(&mut self, delivery: &Delivery, cwnd: f64) {
+        let elapsed = delivery.now.since(self.aggregation_at).seconds();
+        let mut expected = self.bw * elapsed;
+        if self.aggregation_acked <= expected {
+            self.aggregation_acked = 0.0;
+            self.aggregation_at = delivery.now;
+            expected = 0.0;
+        }
+        self.aggregation_acked += f64::from(delivery.acked);
+        let extra = (self.aggregation_acked - expected).min(cwnd);
+        let window = if self.full_bw_reached {
+            EXTRA_ACKED_ROUNDS
+        } else {
+            1
+        };
+        self.extra_acked.update(extra, self.rounds.count, window);
+    }
+
+    fn reset_full_bw(&mut self, rate: f64) {
+        self.full_bw = rate;
+        self.full_bw_rounds = 0;
+        self.full_bw_now = false;
+    }
+
+    fn check_full_bw(&mut self, delivery: &Delivery) {
+        let (rate, limited) = self.sample(delivery);
+        if self.full_bw_now || !self.rounds.start || limited {
+            return;
+        }
+        if rate >= 1.25 * self.full_bw {
+            self.reset_full_bw(rate);
+            return;
+        }
+        self.full_bw_rounds += 1;
+        self.full_bw_now = self.full_bw_rounds >= 3;
+        self.full_bw_reached |= self.full_bw_now;
+    }
+
+    fn check_startup_loss(&mut self, delivery: &Delivery) {
+        if delivery.repair == Repair::Recovery {
+            self.recovery_rounds += u32::from(self.loss_round_start);
+        } else {
+            self.recovery_rounds = 0;
+        }
+        if !self.full_bw_reached
+            && self.loss_round_start
+            && self.recovery_rounds > 0
+            && self.loss_events >= STARTUP_LOSS_EVENTS
+            && self.is_too_much(delivery.lost_since_sent, delivery.sent_in_flight)
+        {
+            self.full_bw_reached = true;
+            self.inflight_hi = self.bdp(self.max_bw.value, 1.0).max(self.inflight_latest);
+        }
+        if self.loss_round_start {
+            self.loss_events = 0;
+        }
+    }
+
+    fn is_too_much(&self, lost: u32, in_flight: u32) -> bool {
+        f64::from(lost) > self.params.loss_threshold * f64::from(in_flight)
+    }
+
+    fn reset_short_term(&mut self) {
+        self.bw_lo = f64::INFINITY;
+        self.inflight_lo = f64::INFINITY;
+    }
+
+    // ---- probing for bandwidth ---------------------------------------------------------------------------------------------------
+
+    fn set_mode(&mut self, mode: Mode) {
+        self.mode = mode;
+        (self.pacing_gain, self.cwnd_gain) = match mode {
+            Mode::Startup => (self.params.startup_gain, CWND_GAIN),
+            Mode::Drain => (DRAIN_GAIN, CWND_GAIN),
+            Mode::Down => (0.9, CWND_GAIN),
+            Mode::Cruise | Mode::Refill => (1.0, CWND_GAIN),
+            Mode::Up => (1.25, UP_CWND_GAIN),
+            Mode::ProbeRtt => (1.0, PROBE_RTT_CWND_GAIN),
+        };
+    }
+
+    fn start_down(&mut self, delivery: &Delivery, random: &mut Stream) {
+        self.loss_in_round = false;
+        (self.bw_latest, self.inflight_latest) = (0.0, 0.0);
+        self.up_count = f64::INFINITY;
+        self.rounds_since_probe = (2.0 * random.uniform()).floor();
+        self.probe_wait = 2.0 + random.uniform();
+        self.cycle_at = delivery.now;
+        self.phase = Phase::Stopping;
+        self.rounds.restart(delivery);
+        self.set_mode(Mode::Down);
+    }
+
+    fn start_refill(&mut self, delivery: &Delivery) {
+        self.reset_short_term();
+        (self.up_rounds, self.up_acks) = (0, 0.0);
+        self.phase = Phase::Refilling;
+        self.rounds.restart(delivery);
+        self.set_mode(Mode::Refill);
+    }
+
+    fn start_up(&mut self, delivery: &Delivery, cwnd: f64) {
+        self.phase = Phase::Starting;
+        self.rounds.restart(delivery);
+        let (rate, _) = self.sample(delivery);
+        self.reset_full_bw(rate);
+        self.cycle_at = delivery.now;
+        self.set_mode(Mode::Up);
+        self.raise_slope(cwnd);
+    }
+
+    /// The long-term limit grows by 1, 2, 4, ... segments a round.
+    fn raise_slope(&mut self, cwnd: f64) {
+        let growth = f64::from(1_u32 << self.up_rounds);
+        self.up_rounds = (self.up_rounds + 1).min(30);
+        self.up_count = (cwnd / growth).max(1.0);
+    }
+
+    fn handle_too_much(
+        &mut self,
+        inflight: f64,
+        limited: bool,
+        delivery: &Delivery,
+        cwnd: f64,
+        random: &mut Stream,
+    ) {
+        self.probe_samples = false;
+        if !limited {
+            self.inflight_hi = inflight.max(self.params.beta * self.target_inflight(cwnd));
+        }
+        if self.mode == Mode::Up {
+            self.start_down(delivery, random);
+        }
+    }
+
+    /// The long-term limits follow what probes tell.
+    fn adapt_long_term(&mut self, delivery: &Delivery, cwnd: f64, random: &mut Stream) {
+        let (_, limited) = self.sample(delivery);
+        if self.rounds.start {
+            match self.phase {
+                Phase::Starting => self.phase = Phase::Feedback,
+                Phase::Stopping => {
+                    self.phase = Phase::Idle;
+                    self.probe_samples = false;
+                    if self.mode.probes_bandwidth() && !limited {
+                        self.cycles += 1;
+                        self.max_bw.update(0.0, self.cycles, 2);
+                    }
+                }
+                _ => {}
+            }
+        }
+        if delivery.acked > 0 && self.is_too_much(delivery.lost_since_sent, delivery.sent_in_flight)
+        {
+            if self.probe_samples {
+                let inflight = f64::from(delivery.sent_in_flight);
+                self.handle_too_much(inflight, limited, delivery, cwnd, random);
+            }
+            return;
+        }
+        if self.inflight_hi.is_infinite() {
+            return;
+        }
+        self.inflight_hi = self.inflight_hi.max(f64::from(delivery.sent_in_flight));
+        if self.mode == Mode::Up && delivery.cwnd_limited && cwnd >= self.inflight_hi {
+            self.up_acks += f64::from(delivery.acked);
+            if self.up_acks >= self.up_count {
+                let more = (self.up_acks / self.up_count).floor();
+                self.up_acks -= more * self.up_count;
+                self.inflight_hi += more;
+            }
+            if self.rounds.start {
+                self.raise_slope(cwnd);
+            }
+        }
+    }
+
+    fn is_time_to_probe(&self, delivery: &Delivery, cwnd: f64) -> bool {
+        let waited = delivery.now.since(self.cycle_at).seconds();
+        let reno_rounds = self.target_inflight(cwnd).min(RENO_ROUNDS);
+        waited > self.probe_wait || self.rounds_since_probe >= reno_rounds
+    }
+
+    fn update_cycle(&mut self, delivery: &Delivery, cwnd: f64, random: &mut Stream) {
+        if !self.full_bw_reached {
+            return;
+        }
+        self.adapt_long_term(delivery, cwnd, random);
+        let in_flight = f64::from(delivery.in_flight);
+        match self.mode {
+            Mode::Down | Mode::Cruise if self.is_time_to_probe(delivery, cwnd) => {
+                self.start_refill(delivery);
+            }
+            Mode::Down
+                if in_flight <= self.inflight_with_headroom()
+                    && in_flight <= self.inflight(self.max_bw.value, 1.0) =>
+            {
+                self.set_mode(Mode::Cruise);
+            }
+            Mode::Refill if self.rounds.start => {
+                self.probe_samples = true;
+                self.start_up(delivery, cwnd);
+            }
+            Mode::Up => {
+                if delivery.cwnd_limited && cwnd >= self.inflight_hi {
+                    // the limit holds the rate down, not the path
+                    let (rate, _) = self.sample(delivery);
+                    self.reset_full_bw(rate);
+                } else if self.full_bw_now {
+                    self.start_down(delivery, random);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    // ---- the smallest round trip -------------------------------------------------------------------------------------------------
+
+    fn update_min_rtt(&mut self, delivery: &Delivery) {
+        let age = |at: Time| delivery.now.since(at).seconds();
+        self.probe_rtt_expired = age(self.probe_rtt_min_at) > self.params.probe_rtt_interval;
+        if delivery.rtt < self.probe_rtt_min || (self.probe_rtt_expired && !delivery.rtt.is_nan()) {
+            self.probe_rtt_min = delivery.rtt;
+            self.probe_rtt_min_at = delivery.now;
+        }
+        if self.probe_rtt_min < self.min_rtt || age(self.min_rtt_at) > MIN_RTT_WINDOW {
+            self.min_rtt = self.probe_rtt_min;
+            self.min_rtt_at = self.probe_rtt_min_at;
+        }
+    }
+
+    fn check_probe_rtt(&mut self, delivery: &Delivery, window: &mut Window, random: &mut Stream) {
+        if self.mode != Mode::ProbeRtt && self.probe_rtt_expired && !self.idle_restart {
+            self.recovery.save(window.cwnd, false);
+            self.set_mode(Mode::ProbeRtt);
+            self.probe_rtt_end = Time::NEVER;
+            self.phase = Phase::Stopping;
+            self.rounds.restart(delivery);
+            self.limited.0 = delivery.delivered;
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.limited.1 = delivery.delivered + u64::from(delivery.in_flight);
+            if self.probe_rtt_end == Time::NEVER {
+                if f64::from(delivery.in_flight) <= self.probe_rtt_cwnd() {
+                    let duration = Time::from_seconds(self.params.probe_rtt_duration);
+                    self.probe_rtt_end = delivery.now + duration;
+                    self.probe_rtt_round_done = false;
+                    self.rounds.restart(delivery);
+                }
+            } else {
+                self.probe_rtt_round_done |= self.rounds.start;
+                if self.probe_rtt_round_done && delivery.now > self.probe_rtt_end {
+                    self.probe_rtt_min_at = delivery.now;
+                    self.recovery.restore(window);
+                    self.reset_short_term();
+                    if self.full_bw_reached {
+                        self.start_down(delivery, random);
+                        self.set_mode(Mode::Cruise);
+                    } else {
+                        self.set_mode(Mode::Startup);
+                    }
+                }
+            }
+        }
+        if delivery.acked > 0 {
+            self.idle_restart = false;
+        }
+    }
+
+    // ---- rate and window ---------------------------------------------------------------------------------------------------------
+
+    fn set_pacing_rate(&mut self, gain: f64) {
+        let rate = gain * self.bw * PACING_MARGIN;
+        if rate > 0.0 && (self.full_bw_reached || rate > self.pacing_rate) {
+            self.pacing_rate = rate;
+        }
+    }
+
+    fn set_cwnd(&mut self, delivery: &Delivery, window: &mut Window) {
+        let most = self.budget(self.bdp(self.bw, self.cwnd_gain) + self.extra_acked.value);
+        if !self.recovery.follow(delivery, &mut self.rounds, window) {
+            let acked = f64::from(delivery.acked);
+            if self.full_bw_reached {
+                window.cwnd = (window.cwnd + acked).min(most);
+            } else if window.cwnd < most || (delivery.delivered as f64) < self.initial_cwnd {
+                window.cwnd += acked;
+            }
+            window.cwnd = window.cwnd.max(MIN_PIPE_CWND);
+        }
+        if self.mode == Mode::ProbeRtt {
+            window.cwnd = window.cwnd.min(self.probe_rtt_cwnd());
+        }
+        let limit = match self.mode {
+            Mode::Down | Mode::Refill | Mode::Up => self.inflight_hi,
+            Mode::Cruise | Mode::ProbeRtt => self.inflight_with_headroom(),
+            Mode::Startup | Mode::Drain => f64::INFINITY,
+        };
+        window.cwnd = window
+            .cwnd
+            .min(limit.min(self.inflight_lo).max(MIN_PIPE_CWND));
+    }
+}
+
+impl CongestionControl for Bbr3 {
+    /// Everything happens in [`CongestionControl::on_delivery`].
+    fn on_ack(&mut self, _ack: &Ack, _window: &mut Window, _random: &mut Stream) {}
+
+    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        if reduction.signal != Signal::Ecn {
+            let model = &mut *self.0;
+            model
+                .recovery
+                .save(window.cwnd, model.mode == Mode::ProbeRtt);
+        }
+    }
+
+    fn on_restart(&mut self, now: Time) {
+        let model = &mut *self.0;
+        model.idle_restart = true;
+        model.aggregation_at = now;
+        model.aggregation_acked = 0.0;
+        if model.mode.probes_bandwidth() {
+            model.set_pacing_rate(1.0);
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            pacing: true,
+            delivery: true,
+            marks: false,
+        }
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        (self.0.pacing_rate > 0.0).then_some(self.0.pacing_rate)
+    }
+
+    /// A segment lost in a probe: the volume at which the losses passed the threshold lies between what was in the network before it and with it.
+    fn on_lost(&mut self, lost: &Lost) {
+        let model = &mut *self.0;
+        if !model.loss_in_round {
+            model.loss_round_end = lost.delivered;
+            model.loss_in_round = true;
+        }
+        if !model.probe_samples
+            || model.too_much.is_some()
+            || !model.is_too_much(lost.lost_since_sent, lost.sent_in_flight)
+        {
+            return;
+        }
+        let threshold = model.params.loss_threshold;
+        let before = f64::from(lost.sent_in_flight) - 1.0;
+        let lost_before = f64::from(lost.lost_since_sent) - 1.0;
+        let prefix = ((threshold * before - lost_before) / (1.0 - threshold)).max(0.0);
+        model.too_much = Some((before + prefix, lost.app_limited));
+    }
+
+    fn on_delivery(&mut self, delivery: &Delivery, window: &mut Window, random: &mut Stream) {
+        let model = &mut *self.0;
+        if model.initial_cwnd == 0.0 {
+            model.initial_cwnd = window.cwnd;
+            (model.probe_rtt_min_at, model.min_rtt_at) = (delivery.now, delivery.now);
+            model.aggregation_at = delivery.now;
+            if delivery.srtt > 0.0 {
+                model.pacing_rate = model.params.startup_gain * window.cwnd / delivery.srtt;
+            }
+        }
+        if let Some((inflight, limited)) = model.too_much.take()
+            && model.probe_samples
+        {
+            model.handle_too_much(inflight, limited, delivery, window.cwnd, random);
+        }
+        model.update_signals(delivery, window);
+        model.update_aggregation(delivery, window.cwnd);
+        model.check_full_bw(delivery);
+        model.check_startup_loss(delivery);
+        if model.mode == Mode::Startup && model.full_bw_reached {
+            model.set_mode(Mode::Drain);
+        }
+        if model.mode == Mode::Drain
+            && f64::from(delivery.in_flight) <= model.inflight(model.max_bw.value, 1.0)
+        {
+            model.start_down(delivery, random);
+        }
+        model.update_cycle(delivery, window.cwnd, random);
+        model.update_min_rtt(delivery);
+        model.check_probe_rtt(delivery, window, random);
+        if model.loss_round_start {
+            // the next round's signals begin with this sample
+            let (rate, _) = model.sample(delivery);
+            model.bw_latest = rate;
+            model.inflight_latest = (delivery.delivered - delivery.prior_delivered) as f64;
+        }
+        model.bw = model.max_bw.value.min(model.bw_lo);
+        model.set_pacing_rate(model.pacing_gain);
+        model.set_cwnd(delivery, window);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Parameters as _;
+    use crate::congestion::bbr::tests::Pipe;
+    use crate::congestion::test::random;
+
+    struct Bench {
+        bbr: Bbr3,
+        window: Window,
+        pipe: Pipe,
+        random: Stream,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let params = Bbr3Params::from_values(&[]).expect("the defaults are allowed");
+            Self {
+                bbr: params.build(0),
+                window: Window {
+                    cwnd: 10.0,
+                    ssthresh: f64::INFINITY,
+                },
+                pipe: Pipe {
+                    rate: 1000.0,
+                    rtt: 0.1,
+                    delivered: 0,
+                    now: 0.0,
+                },
+                random: random(),
+            }
+        }
+
+        /// A round of the path; `change` alters what it tells.
+        fn round(&mut self, change: impl FnOnce(&mut Delivery)) {
+            let rate = self.bbr.pacing_rate().unwrap_or(f64::INFINITY);
+            // what the pace leaves in the network
+            let inflight = self.window.cwnd.min((rate * self.pipe.rtt).max(4.0));
+            let mut delivery = self.pipe.round(inflight, rate);
+            change(&mut delivery);
+            self.bbr
+                .on_delivery(&delivery, &mut self.window, &mut self.random);
+        }
+
+        /// Rounds until it first comes into `mode`.
+        fn until(&mut self, mode: Mode) {
+            for _ in 0..200 {
+                if self.bbr.0.mode == mode {
+                    return;
+                }
+                self.round(|_| {});
+            }
+            panic!("never in {mode:?}");
+        }
+    }
+
+    #[test]
+    fn startup_drain_and_the_parts_of_a_cycle_come_in_order() {
+        let mut bench = Bench::new();
+        assert_eq!(bench.bbr.0.pacing_gain, 2.77);
+        let mut modes = vec![bench.bbr.0.mode];
+        for _ in 0..100 {
+            bench.round(|_| {});
+            if *modes.last().expect("not empty") != bench.bbr.0.mode {
+                modes.push(bench.bbr.0.mode);
+            }
+        }
+        let first = modes
+            .iter()
+            .position(|&mode| mode == Mode::Refill)
+            .expect("it probes");
+        assert_eq!(modes[first + 1], Mode::Up);
+        assert_eq!(modes[first + 2], Mode::Down);
+        assert!(modes[..first].contains(&Mode::Cruise), "{modes:?}");
+        assert!((bench.bbr.0.bw - 1000.0).abs() < 1.0, "{}", bench.bbr.0.bw);
+    }
+
+    /// Losses above 2 % in a probe set the long-term limit to the volume at which they passed 2 %, and end the probe.
+    #[test]
+    fn losses_in_a_probe_limit_what_is_in_the_network() {
+        let mut bench = Bench::new();
+        bench.until(Mode::Up);
+        assert!(bench.bbr.0.inflight_hi.is_infinite());
+        let lost = Lost {
+            now: Time::from_seconds(bench.pipe.now),
+            sent_in_flight: 120,
+            lost_since_sent: 3,
+            delivered: bench.pipe.delivered,
+            prior_delivered: bench.pipe.delivered - 100,
+            app_limited: false,
+        };
+        bench.bbr.on_lost(&lost);
+        bench.round(|delivery| {
+            delivery.lost = 3;
+            delivery.lost_since_sent = 3;
+        });
+        // 119 in the network with 2 lost: 2 % of it is 2.38; 0.38 / 0.98 more reach 2 % exactly
+        let expected = 119.0 + (0.02 * 119.0 - 2.0) / 0.98;
+        assert!((bench.bbr.0.inflight_hi - expected).abs() < 1e-9);
+        assert_eq!(bench.bbr.0.mode, Mode::Down);
+        bench.until(Mode::Cruise);
+        assert!(
+            (bench.window.cwnd - 0.85 * expected).abs() < 1e-9,
+            "room for others"
+        );
+    }
+
+    /// Outside of probes a round with a loss takes 30 % of the short-term limits, and a probe forgets them.
+    #[test]
+    fn short_term_limits() {
+        let mut bench = Bench::new();
+        bench.until(Mode::Cruise);
+        let cwnd = bench.window.cwnd;
+        bench.round(|delivery| {
+            delivery.lost = 1;
+            delivery.rate = 500.0;
+        });
+        bench.round(|delivery| delivery.rate = 500.0);
+        let model = &bench.bbr.0;
+        assert!((model.bw_lo - 700.0).abs() < 1.0, "{}", model.bw_lo);
+        assert!(model.inflight_lo >= 0.7 * cwnd - 1.0 && model.inflight_lo < cwnd);
+        assert_eq!(model.bw, model.bw_lo);
+        bench.until(Mode::Refill);
+        assert!(bench.bbr.0.bw_lo.is_infinite());
+    }
+
+    #[test]
+    fn the_smallest_round_trip_is_looked_for_every_five_seconds() {
+        let mut bench = Bench::new();
+        let mut times = vec![];
+        while bench.pipe.now < 22.0 {
+            let before = bench.bbr.0.mode;
+            let crowded = bench.window.cwnd > 60.0 && bench.pipe.now > 1.0;
+            bench.round(|delivery| {
+                if crowded {
+                    delivery.rtt += 0.01;
+                }
+            });
+            if bench.bbr.0.mode == Mode::ProbeRtt && before != Mode::ProbeRtt {
+                times.push(bench.pipe.now);
+                assert!(bench.window.cwnd <= 51.0, "{}", bench.window.cwnd);
+            }
+        }
+        assert!(times.len() >= 3, "{times:?}");
+        for pair in times.windows(2) {
+            assert!((5.0..6.5).contains(&(pair[1] - pair[0])), "{times:?}");
+        }
+    }
+}

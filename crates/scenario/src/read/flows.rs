@@ -10,9 +10,7 @@ use super::routes::{earliest, own};
 use super::{Item, Place, Reader, Seen, Table, join};
 use crate::diagnostic::quoted_list;
 use crate::keys;
-use crate::model::{
-    Distribution, End, FlowClass, Pacing, Recovery, Tcp, Traffic, WindowReduction,
-};
+use crate::model::{Distribution, End, FlowClass, Pacing, Recovery, Tcp, Traffic, WindowReduction};
 use crate::tree::{Node, Value};
 use crate::units::{format_time, seconds, shorten};
 

@@ -25,6 +25,7 @@ from .errors import AckclockError, Diagnostic, Interrupted, RunError, ScenarioEr
 from .meanfield import MeanFieldResult, RedStability, StationaryWindow, meanfield, red_stability, stationary
 from .scenario import Scenario, dumbbell, flows, load, loads, parking_lot
 from .simulate import list_algorithms, replicate, run, schema
+from .sweep import Sweep, SweepError, sweep
 
 if TYPE_CHECKING:
     from .result import Replications, Result
@@ -43,6 +44,8 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "StationaryWindow",
+    "Sweep",
+    "SweepError",
     "__version__",
     "dumbbell",
     "flows",
@@ -56,6 +59,7 @@ __all__ = [
     "run",
     "schema",
     "stationary",
+    "sweep",
 ]
 
 _LATE = {"Replications": "result", "Result": "result"}

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from .paper import Outcome, Paper
     from .result import Replications, Result
+    from .sweep import SweepProgress
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 TRACED_FLOWS = 10
@@ -42,6 +43,7 @@ examples:
   ackclock meanfield many.toml --report out.html             the windows of many flows as a distribution
   ackclock check home.toml                                   the scenario with every default
   ackclock list red                                          the parameters of RED
+  ackclock sweep home.toml --vary rtt=10ms..200ms:20 --vary queue.aqm=red,pi,codel --seeds 10 --store out/home
   ackclock paper compound-red fig-6                          regenerate a published figure and judge its claims
 
 exit codes: 0 done, 1 the run failed, 2 the input is wrong, 130 interrupted
@@ -178,6 +180,9 @@ def _parser() -> argparse.ArgumentParser:
     listing.add_argument("name", metavar="NAME", nargs="?", help="an algorithm")
     listing.add_argument("--json", action="store_true", help="print JSON")
 
+    _sweep_arguments(add("sweep", _sweep, "run a scenario at all combinations of some keys' values"))
+    _query_arguments(add("query", _query, "ask the results of sweeps in SQL: the table is called points"))
+
     published = add("paper", _paper, "regenerate published results: list them, make one figure, a paper or all")
     published.add_argument("key", metavar="KEY", nargs="?", help="a paper, or all (default: list the papers)")
     published.add_argument("ids", metavar="ID", nargs="*", help="figures or tables (default: all of the paper)")
@@ -194,6 +199,54 @@ def _parser() -> argparse.ArgumentParser:
 
     add("schema", _schema, "print the JSON Schema of scenario files, for editors")
     return parser
+
+
+def _sweep_arguments(many: argparse.ArgumentParser) -> None:
+    many.add_argument("file", metavar="FILE", type=Path, help="scenario in TOML (or JSON, by its suffix)")
+    many.add_argument(
+        "--vary",
+        metavar="KEY=VALUES",
+        action="append",
+        default=[],
+        help="a range, rtt=10ms..200ms:20 (20 points; :20log evenly in ratio), or a list, queue.aqm=red,pi,codel",
+    )
+    many.add_argument(
+        "--latin", metavar="N", type=_count(1), help="N points of a Latin hypercube over the ranges, not the grid"
+    )
+    many.add_argument("--seeds", metavar="N", type=_count(1), default=1, help="replications of each point (default: 1)")
+    many.add_argument(
+        "--store", metavar="DIR", type=Path, default=Path("out/sweep"), help="results (default: out/sweep)"
+    )
+    many.add_argument("--threads", metavar="N", type=_count(1), help="runs at a time (default: one a processor)")
+    many.add_argument(
+        "--cluster", metavar="ADDRESS", help="compute on a Dask cluster: tcp://HOST:PORT, or local:N for N workers here"
+    )
+    many.add_argument(
+        "--metric",
+        metavar="NAME",
+        action="append",
+        dest="metrics",
+        help="show this metric, such as utilization or links.NAME.loss",
+    )
+    many.add_argument(
+        "--plot",
+        metavar="OUT.svg",
+        type=Path,
+        help="draw the first metric against the first key, a line for each value of the second",
+    )
+    many.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def _query_arguments(ask: argparse.ArgumentParser) -> None:
+    ask.add_argument(
+        "sql",
+        metavar="SQL",
+        help='such as: SELECT "vary.queue.aqm", avg("links.bottleneck.loss") FROM points GROUP BY 1',
+    )
+    ask.add_argument(
+        "--store", metavar="DIR", type=Path, default=Path("out/sweep"), help="results (default: out/sweep)"
+    )
+    ask.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _count(least: int) -> Callable[[str], int]:
@@ -513,6 +566,105 @@ def _meanfield(options: argparse.Namespace) -> None:
             print(f"note: {note}")
     if options.report:
         print(f"written: {options.report}")
+
+
+# sweep, query
+
+
+def _sweep(options: argparse.Namespace) -> None:
+    from .sweep import SweepError, sweep
+
+    vary: dict[str, str] = {}
+    for word in options.vary:
+        key, equals, values = word.partition("=")
+        if not equals:
+            raise _WrongInputError(f"--vary {word}: must be KEY=VALUES, such as rtt=10ms..200ms:20 or queue.aqm=red,pi")
+        if key.strip() in vary:
+            raise _WrongInputError(
+                f"--vary {key.strip()}: is given twice; a list such as {key.strip()}=A,B takes several values"
+            )
+        vary[key.strip()] = values
+    scenario = _load(options.file)
+    with ExitStack() as outputs:
+        picture = _output(outputs, options.plot)
+        with _line() as show:
+
+            def watch(progress: SweepProgress) -> None:
+                if show:
+                    show(_sweep_line(progress))
+
+            try:
+                done = sweep(
+                    scenario,
+                    vary,
+                    store=options.store,
+                    seeds=options.seeds,
+                    latin=options.latin,
+                    threads=options.threads,
+                    cluster=options.cluster,
+                    progress=watch,
+                )
+                metrics = [done.metric(name) for name in options.metrics or ()] or _usual(done.metrics)
+            except SweepError as error:
+                raise _WrongInputError(f"ackclock sweep: {error}") from None
+        if picture:
+            by = done.axes[1].key if len(done.axes) > 1 else None
+            drawn = done.plot(metrics[0], done.axes[0].key, by).get_figure(root=True)
+            assert drawn is not None
+            with writing(options.plot):
+                drawn.savefig(picture, format=options.plot.suffix.lstrip(".") or "svg")
+        if options.json:
+            _print_json({"store": str(options.store), "points": _rows(done.table)})
+            return
+        shown = done.summary[metrics].map("{:.6g}".format).replace("nan", "").reset_index().astype(str)
+        shown.index = [str(number) for number in range(1, len(shown) + 1)]
+        print(
+            f"{scenario.name}: {len(done.points)} points"
+            + (f", means over {options.seeds} seeds" if options.seeds > 1 else "")
+            + "\n"
+        )
+        print(_text_table(shown))
+    print(f"\nresults: {options.store}")
+    if options.plot:
+        print(f"written: {options.plot}")
+
+
+def _sweep_line(progress: SweepProgress) -> str:
+    parts = [f"{progress.done} of {progress.count} points"]
+    if progress.computed:
+        rate = progress.computed / progress.elapsed
+        parts += [f"{rate:.3g} a second", f"{(progress.count - progress.done) / rate:.0f} s left"]
+    return ", ".join(parts)
+
+
+def _usual(metrics: Sequence[str]) -> list[str]:
+    """What a sweep shows where the user does not say."""
+    return [
+        name for name in metrics if name.rsplit(".", 1)[1] in ("utilization", "loss", "delay_s_mean", "delay_s_p99")
+    ][:8]
+
+
+def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """JSON of a table: NaN as null."""
+    rows: list[dict[str, Any]] = json.loads(table.to_json(orient="records", double_precision=15))
+    return rows
+
+
+def _query(options: argparse.Namespace) -> None:
+    from .sweep import Store, SweepError
+
+    if not options.store.is_dir():
+        raise _WrongInputError(f"{options.store}: there is no store of sweeps")
+    try:
+        found = Store(options.store).query(options.sql)
+    except SweepError as error:
+        raise _WrongInputError(f"ackclock query: {error}") from None
+    if options.json:
+        _print_json(_rows(found))
+        return
+    shown = found.map(lambda value: f"{value:.6g}" if isinstance(value, float) else str(value))
+    shown.index = [str(number) for number in range(1, len(shown) + 1)]
+    print(_text_table(shown))
 
 
 # check, list, schema

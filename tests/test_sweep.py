@@ -1,0 +1,216 @@
+"""Sweeps: what is varied, what is kept, and what happens when they are stopped."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ackclock as ac
+from ackclock.sweep import Store, SweepError, axis, changed, plan
+from conftest import SMALL, Command
+
+SHORT = SMALL.replace('"10 s"', '"3 s"').replace("2 s .. 10 s", "1 s .. 3 s").replace("3 s .. 9.999 s", "1 s .. 2 s")
+GRID = {"rtt": "20 ms..40 ms:2", "queue.aqm": "red,drop-tail"}
+
+
+@pytest.fixture
+def base() -> ac.Scenario:
+    return ac.loads(SHORT)
+
+
+@pytest.mark.parametrize(
+    ("given", "values"),
+    [
+        ("10 ms..200 ms:3", ("10 ms", "105 ms", "200 ms")),
+        ("10ms..200ms:2", ("10 ms", "200 ms")),
+        ("1 Mbit/s..100 Mbit/s:3log", ("1 Mbit/s", "10 Mbit/s", "100 Mbit/s")),
+        ("10..500:3", (10, 255, 500)),
+        ("0.1..0.3:3", (0.1, 0.2, 0.3)),
+        ("1.5..2.5", (1.5, 1.75, 2.0, 2.25, 2.5)),
+        ("5..15 packets:2", ("5 packets", "15 packets")),
+        ("red, pi,codel", ("red", "pi", "codel")),
+        ("true,false", (True, False)),
+        (["1 s", "2 s"], ("1 s", "2 s")),
+        ("3 ms..3 ms:4", ("3 ms",)),
+    ],
+)
+def test_values(given: Any, values: tuple[Any, ...]) -> None:
+    assert (
+        axis("key", given).values == pytest.approx(values)
+        if given[:3] == "0.1"
+        else axis("key", given).values == values
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ("", "no values"),
+        ([], "no values"),
+        (" , ", "no values"),
+        ("10 ms..1 s:3", "same unit"),
+        ("0..10:3log", "above zero"),
+        ("1..2:0", "one point or more"),
+        ("red..pi:3", "must be numbers"),
+    ],
+)
+def test_values_that_make_no_sense(given: Any, reason: str) -> None:
+    with pytest.raises(SweepError, match=reason):
+        axis("rtt", given)
+
+
+def test_another_aqm_keeps_what_it_knows(base: ac.Scenario) -> None:
+    tail = changed(base, {"queue.aqm": "drop-tail"}).canonical["link"][0]["queue"]
+    assert tail == {"aqm": "drop-tail", "capacity": "100 packets"} | {
+        k: v for k, v in tail.items() if k not in ("aqm", "capacity")
+    }
+    assert "min_threshold" not in tail
+    adaptive = changed(base, {"link.bottleneck.queue.aqm": "adaptive-red", "queue.capacity": "50 packets"})
+    queue = adaptive.canonical["link"][0]["queue"]
+    assert (queue["min_threshold"], queue["capacity"]) == ("5 packets", "50 packets")
+
+
+def test_grid_keeps_points_and_goes_on(base: ac.Scenario, tmp_path: Path) -> None:
+    done = ac.sweep(base, GRID, seeds=2, store=tmp_path / "store", threads=2)
+    assert len(done.points) == 8
+    assert list(done.table["seed"]) == [7, 8] * 4
+    assert list(done.table["rtt"]) == [20.0] * 4 + [40.0] * 4
+    solo = ac.run(changed(base, {"rtt": "40 ms", "queue.aqm": "drop-tail"}), seed=8)
+    assert done.table["links.bottleneck.loss"].iloc[-1] == solo.links.loc["bottleneck", "loss"]
+    before = {path: path.stat().st_mtime_ns for path in Store(tmp_path / "store").points.iterdir()}
+    next(iter(before)).unlink()
+    calls: list[Any] = []
+    again = ac.sweep(base, GRID, seeds=2, store=tmp_path / "store", progress=calls.append)
+    assert again.table.equals(done.table)
+    assert (calls[0].done, calls[-1].done, calls[-1].computed) == (7, 8, 1)
+    after = {path: path.stat().st_mtime_ns for path in Store(tmp_path / "store").points.iterdir()}
+    assert after.keys() == before.keys()
+    assert sum(after[path] != before[path] for path in after) == 1
+    means = done.summary["links.bottleneck.queue_packets_mean"]
+    assert list(means.index.names) == ["rtt", "queue.aqm"]
+    assert means.iloc[0] == pytest.approx(done.table["links.bottleneck.queue_packets_mean"].iloc[:2].mean())
+
+
+def test_metric_names(base: ac.Scenario, tmp_path: Path) -> None:
+    done = ac.sweep(base, {"count": "1,2"}, store=tmp_path / "store")
+    assert done.metric("utilization") == "links.bottleneck.utilization"
+    with pytest.raises(SweepError, match=r"could be any of flows\.long\.goodput_bps"):
+        done.metric("goodput_bps")
+    with pytest.raises(SweepError, match=r"near ones are links\.bottleneck\.utilization"):
+        done.metric("utilisation")
+    with pytest.raises(SweepError, match='"rtt" was not varied; varied were count'):
+        done.plot("utilization", "rtt")
+
+
+def test_plot(base: ac.Scenario, tmp_path: Path) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    done = ac.sweep(base, GRID, seeds=2, store=tmp_path / "store")
+    ax = done.plot("delay_s_mean", "rtt", "queue.aqm")
+    assert [line.get_label() for line in ax.lines] == ["red", "drop-tail"]
+    assert list(ax.lines[0].get_xdata()) == [20.0, 40.0]
+    assert ax.get_xlabel() == "rtt, ms"
+    assert done.plot("delay_s_mean", "queue.aqm").get_xlabel() == "queue.aqm"
+    plt.close("all")
+
+
+def test_hypercube(base: ac.Scenario) -> None:
+    axes = [axis("rtt", "10 ms..20 ms"), axis("count", "1..10")]
+    points = plan(base, axes, latin=10)
+    rtts = sorted(float(dict(point.values)["rtt"].split()[0]) for point in points)
+    assert [int(rtt - 10) for rtt in rtts] == list(range(10))
+    assert [point.key for point in points] == [point.key for point in plan(base, axes, latin=10)]
+    with pytest.raises(SweepError, match="takes ranges"):
+        plan(base, [axis("queue.aqm", "red,pi")], latin=10)
+
+
+def test_query(base: ac.Scenario, tmp_path: Path, ackclock: Command) -> None:
+    store = tmp_path / "it's a store"
+    ac.sweep(base, GRID, store=store)
+    sql = 'SELECT "vary.queue.aqm" AS aqm, count(*) AS n, avg("links.bottleneck.loss") AS loss FROM points GROUP BY 1'
+    done = ackclock("query", sql, "--store", store, "--json")
+    assert done.returncode == 0
+    assert {row["aqm"]: row["n"] for row in json.loads(done.stdout)} == {"red": 2, "drop-tail": 2}
+    wrong = ackclock("query", "SELECT nothing FROM points", "--store", store)
+    assert wrong.returncode == 2
+    assert '"nothing"' in wrong.stderr
+    assert "Traceback" not in wrong.stderr
+
+
+def test_killed_and_resumed(base: ac.Scenario, tmp_path: Path) -> None:
+    """Killed with SIGKILL once some points are there, and resumed: the table of a sweep that was left alone."""
+    file, store = tmp_path / "small.toml", tmp_path / "store"
+    file.write_text(SHORT, encoding="utf-8")
+    vary = {"rtt": "20 ms..60 ms:12", "count": "1..3:3"}
+    words = [word for key, values in vary.items() for word in ("--vary", f"{key}={values}")]
+    command = [sys.executable, "-m", "ackclock", "sweep", str(file), *words, "--store", str(store), "--threads", "1"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None and len(list(store.glob("points/[0-9a-f]*.parquet"))) < 3:
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGKILL)
+    resumed = ac.sweep(base, vary, store=store)
+    alone = ac.sweep(base, vary, store=tmp_path / "alone")
+    assert resumed.table.equals(alone.table)
+    assert len(list(store.glob("points/[0-9a-f]*.parquet"))) == 36
+
+
+def test_cluster_gives_the_same(base: ac.Scenario, tmp_path: Path) -> None:
+    local = ac.sweep(base, GRID, store=tmp_path / "local")
+    there = ac.sweep(base, GRID, store=tmp_path / "there", cluster="local:2")
+    assert there.table.equals(local.table)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ([], "nothing is varied"),
+        (["--vary", "rtt"], "must be KEY=VALUES"),
+        (["--vary", "rtt="], "no values are given"),
+        (["--vary", "rtt=1ms,2ms", "--vary", "rtt=3ms"], "given twice"),
+        (["--vary", "rt=1ms,2ms"], "rt"),
+        (["--vary", "rtt=1 apple,2 ms"], "apple"),
+        (["--vary", "link.other.rate=1 Mbit/s"], "other"),
+        (["--vary", "queue.aqm=rde"], 'did you mean "red"'),
+        (["--vary", "rtt=20ms", "--metric", "utilisation"], "near ones"),
+        (["--vary", "rtt=20ms", "--cluster", "tcp://127.0.0.1:9"], "no Dask scheduler"),
+        (["--vary", "rtt=20ms", "--cluster", "local:0"], "one worker or more"),
+    ],
+)
+def test_bad_input(ackclock: Command, small: Path, words: list[str], reason: str) -> None:
+    small.write_text(SHORT, encoding="utf-8")
+    done = ackclock("sweep", small, *words, "--store", small.parent / "store")
+    assert done.returncode == 2
+    assert reason in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_stores_of_others_are_left_alone(ackclock: Command, small: Path) -> None:
+    store = small.parent / "store"
+    store.mkdir()
+    (store / "store.json").write_text('{"format": 99}', encoding="utf-8")
+    done = ackclock("sweep", small, "--vary", "rtt=20ms", "--store", store)
+    assert done.returncode == 2
+    assert "later version of ackclock (format 99" in done.stderr
+    assert [path.name for path in store.iterdir()] == ["store.json"]
+    done = ackclock("sweep", small, "--vary", "rtt=20ms", "--store", small.parent)
+    assert done.returncode == 2
+    assert "is not empty and holds no store" in done.stderr
+    done = ackclock("query", "SELECT 1", "--store", small.parent / "nowhere")
+    assert done.returncode == 2
+
+
+def test_python_algorithms_are_refused(base: ac.Scenario) -> None:
+    class Mine:
+        def on_ack(self, *_: object) -> None: ...
+
+    with pytest.raises(SweepError, match="written in Python"):
+        plan(base.with_({"flows.congestion": Mine}), [axis("rtt", "20 ms,30 ms")])

@@ -8,10 +8,14 @@ mod avq;
 mod blue;
 mod codel;
 mod drop_tail;
+mod exponential_red;
+mod lred;
 mod pi;
+mod pi2;
 mod pie;
 mod red;
 mod rem;
+mod sred;
 mod st_pi;
 mod st_red;
 mod threshold;
@@ -23,10 +27,14 @@ pub use avq::{Avq, AvqParams};
 pub use blue::{Blue, BlueParams};
 pub use codel::{Codel, CodelLaw, CodelParams, CodelState};
 pub use drop_tail::{DropTail, DropTailParams};
+pub use exponential_red::{ExponentialRed, ExponentialRedParams};
+pub use lred::{Lred, LredParams};
 pub use pi::{Pi, PiParams};
+pub use pi2::{Pi2, Pi2Params};
 pub use pie::{Pie, PieParams};
 pub use red::{Mode, Red, RedParams, Spacing};
 pub use rem::{Rem, RemParams};
+pub use sred::{Sred, SredParams};
 pub use st_pi::{StPi, StPiParams};
 pub use st_red::{StRed, StRedParams};
 pub use threshold::{Threshold, ThresholdParams};
@@ -44,6 +52,8 @@ macro_rules! every_aqm {
                     Rem(RemParams),
                     Avq(AvqParams),
                     Pie(PieParams),
+                    Pi2(Pi2Params),
+                    ExponentialRed(ExponentialRedParams),
                 }
                 packets only {
                     AdaptiveRed(AdaptiveRedParams),
@@ -52,6 +62,8 @@ macro_rules! every_aqm {
                     StPi(StPiParams),
                     AutoTuningRed(AutoTuningRedParams),
                     Blue(BlueParams),
+                    Lred(LredParams),
+                    Sred(SredParams),
                 }
             }
         }

@@ -20,11 +20,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from . import _core
-from .errors import AckclockError, Diagnostic, Interrupted, RunError, ScenarioError
+from . import _core, delay
+from .errors import AckclockError, AnalysisError, Diagnostic, Interrupted, RunError, ScenarioError
+from .fluid import FluidResult, coverage, fluid
 from .meanfield import MeanFieldResult, RedStability, StationaryWindow, meanfield, red_stability, stationary
 from .scenario import Scenario, dumbbell, flows, load, loads, parking_lot
 from .simulate import list_algorithms, replicate, run, schema
+from .stability import Stability, stability
 from .sweep import Sweep, SweepError, sweep
 
 if TYPE_CHECKING:
@@ -34,7 +36,9 @@ __version__ = _core.VERSION
 
 __all__ = [
     "AckclockError",
+    "AnalysisError",
     "Diagnostic",
+    "FluidResult",
     "Interrupted",
     "MeanFieldResult",
     "RedStability",
@@ -43,12 +47,16 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "Stability",
     "StationaryWindow",
     "Sweep",
     "SweepError",
     "__version__",
+    "coverage",
+    "delay",
     "dumbbell",
     "flows",
+    "fluid",
     "list_algorithms",
     "load",
     "loads",
@@ -58,6 +66,7 @@ __all__ = [
     "replicate",
     "run",
     "schema",
+    "stability",
     "stationary",
     "sweep",
 ]

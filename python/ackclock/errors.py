@@ -56,6 +56,17 @@ class RunError(AckclockError):
         self.at = at
 
 
+class AnalysisError(AckclockError):
+    """An analysis of the fluid model gave no answer; `kind` is the cause in a word or two, such as "no equilibrium"."""
+
+    def __init__(self, message: str, kind: str = "failed") -> None:
+        super().__init__(message)
+        self.kind = kind
+
+    def __reduce__(self) -> tuple[type[AnalysisError], tuple[str, str]]:
+        return type(self), (str(self), self.kind)
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C ended a run cleanly. `times` are the simulated times (seconds) that its replications had reached."""
 

@@ -629,6 +629,52 @@ impl Model {
             .collect()
     }
 
+    /// Window (packets), round-trip time (s) and sending rate of one flow (packets/s) of each class, and arrivals (packets/s) of each link, at a state.
+    #[must_use]
+    pub fn rates(&self, x: &[f64], p: &[f64]) -> [Vec<f64>; 4] {
+        let mut net = Network::new();
+        match self.prepare::<f64>(p) {
+            Some(prepared) => self.network(&prepared, x, p, &mut net),
+            None => net.rate = [f64::NAN; LARGEST],
+        }
+        let (classes, links) = (self.classes.len(), self.links.len());
+        let windows = (0..classes).map(|c| net.rate[c] * net.rtt[c]).collect();
+        [
+            windows,
+            net.rtt[..classes].to_vec(),
+            net.rate[..classes].to_vec(),
+            net.arrivals[..links].to_vec(),
+        ]
+    }
+
+    /// The pieces of the AQMs' laws at a state, by name.
+    #[must_use]
+    pub fn pieces_named(&self, x: &[f64], p: &[f64]) -> Vec<&'static str> {
+        self.piece_names(&self.pieces_at(x, p))
+    }
+
+    /// The state of senders with a window of `window` packets over empty queues, averages at zero, rates at the links'.
+    #[must_use]
+    pub fn empty(&self, window: f64) -> Vec<f64> {
+        let mut x = vec![0.0; self.dimension];
+        for link in &self.links {
+            for (k, name) in link.law.state_names().iter().enumerate() {
+                if name.contains("(packets/s)") {
+                    x[link.at + k] = link.rate;
+                }
+            }
+        }
+        for class in &self.classes {
+            let state = &mut x[class.at..class.at + class.states];
+            if class.plain {
+                state[0] = window;
+            } else {
+                class.law.start(window, &Path::fixed(class.rtt), state);
+            }
+        }
+        x
+    }
+
     pub(crate) fn link_name(&self, link: usize) -> &str {
         &self.links[link].name
     }
@@ -671,7 +717,8 @@ impl Model {
     }
 
     /// Loss or marking probability of each link, and of each class's path, at a state.
-    pub(crate) fn probabilities(&self, x: &[f64], p: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    #[must_use]
+    pub fn probabilities(&self, x: &[f64], p: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let mut net = Network::new();
         match self.prepare::<f64>(p) {
             Some(prepared) => self.network(&prepared, x, p, &mut net),
@@ -688,7 +735,8 @@ impl Model {
 
     /// Whether what a state says can be: nobody without a window (an idle class rests, in equations that grow with acknowledgements), queues not negative,
     /// probabilities between zero and one.
-    pub(crate) fn sensible(&self, x: &[f64], p: &[f64]) -> bool {
+    #[must_use]
+    pub fn sensible(&self, x: &[f64], p: &[f64]) -> bool {
         let (links, _) = self.probabilities(x, p);
         self.classes.iter().all(|c| x[c.at] > 1e-6)
             && self

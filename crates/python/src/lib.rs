@@ -1,5 +1,8 @@
 //! The extension module `ackclock._core`: conversions, GIL release and error mapping, no maths.
 
+mod delay;
+mod dual;
+mod fluid;
 mod meanfield;
 mod measured;
 mod run;
@@ -20,6 +23,12 @@ use run::{Job, Standing, Stop, Substitute};
 /// Compiled core of ackclock.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::delay::{PyCycle, PyDelaySystem, PyHopfPoint, PyTrajectory};
+    #[pymodule_export]
+    use super::dual::PyDual;
+    #[pymodule_export]
+    use super::fluid::{PyEquilibrium, PyFluidModel, coverage, quantity};
     #[pymodule_export]
     use super::meanfield::{red_stability, run_meanfield, stationary};
     #[pymodule_export]

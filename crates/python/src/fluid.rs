@@ -1,0 +1,391 @@
+//! The fluid model of a scenario: its equations, equilibria, margins and trajectories. Its other analyses are those of its [`PyDelaySystem`].
+
+#![expect(clippy::needless_pass_by_value, reason = "PyO3 makes vectors of lists")]
+
+use ackclock_algorithms::fluid::Averaging;
+use ackclock_delay::{Tolerance, c64};
+use ackclock_fluid::{
+    Choices, Coverage, Decrease, Equilibrium, Error, Form, Loop, Memory, Model, Rtt, coverage as pairs,
+};
+use ackclock_scenario::units::{Quantity, QuantityError};
+use numpy::{Complex64, PyArray1, PyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::delay::{PyCycle, PyDelaySystem, PyTrajectory, failure as analysis_failure};
+
+/// Where windows, queues and probabilities stand still.
+#[pyclass(name = "FluidEquilibrium", module = "ackclock._core", frozen)]
+pub(crate) struct PyEquilibrium(Equilibrium);
+
+#[pymethods]
+impl PyEquilibrium {
+    #[getter]
+    fn state(&self) -> Vec<f64> {
+        self.0.x.clone()
+    }
+    #[getter]
+    fn parameters(&self) -> Vec<f64> {
+        self.0.p.clone()
+    }
+    /// Loss or marking probability of each link.
+    #[getter]
+    fn probability(&self) -> Vec<f64> {
+        self.0.probability.clone()
+    }
+    /// Loss or marking probability on the path of each class.
+    #[getter]
+    fn signals(&self) -> Vec<f64> {
+        self.0.signals.clone()
+    }
+    /// Names of the pieces of the AQMs' laws that hold.
+    #[getter]
+    fn pieces(&self) -> Vec<&'static str> {
+        self.0.piece_names.clone()
+    }
+}
+
+/// The delay equations of a scenario.
+#[pyclass(name = "FluidModel", module = "ackclock._core")]
+pub(crate) struct PyFluidModel {
+    model: Model,
+    origin: String,
+}
+
+fn failure(py: Python<'_>, origin: &str, error: &Error) -> PyErr {
+    let kind = match error {
+        Error::Unsupported { .. } => {
+            return crate::scenario_error(py, &[crate::whole(origin, error.to_string())]);
+        }
+        Error::Parameter { .. } => return PyValueError::new_err(error.to_string()),
+        Error::Analysis(error) => return analysis_failure(py, error),
+        Error::NoEquilibrium { .. } => "no equilibrium",
+        Error::OutsideValidity { .. } => "outside validity",
+        Error::SeveralLoops { .. } => "several loops",
+        _ => "failed",
+    };
+    crate::raise(py, "AnalysisError", (error.to_string(), kind))
+}
+
+fn choice<T: Copy>(name: &str, given: &str, allowed: &[(&str, T)]) -> PyResult<T> {
+    allowed
+        .iter()
+        .find(|(word, _)| *word == given)
+        .map(|(_, value)| *value)
+        .ok_or_else(|| {
+            let words: Vec<String> = allowed
+                .iter()
+                .map(|(word, _)| format!("{word:?}"))
+                .collect();
+            PyValueError::new_err(format!(
+                "{name} must be {}, not {given:?}",
+                words.join(" or ")
+            ))
+        })
+}
+
+#[pymethods]
+impl PyFluidModel {
+    #[new]
+    #[pyo3(signature = (scenario, *, origin, form, decrease, rtt, small_windows, memory, averaging, effective_spacing, clamped))]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "keyword arguments of a private function"
+    )]
+    fn new(
+        py: Python<'_>,
+        scenario: &str,
+        origin: &str,
+        form: &str,
+        decrease: &str,
+        rtt: &str,
+        small_windows: &str,
+        memory: &str,
+        averaging: &str,
+        effective_spacing: bool,
+        clamped: bool,
+    ) -> PyResult<Self> {
+        let choices = Choices {
+            form: choice("form", form, &[("ack", Form::PerAck), ("rate", Form::Rate)])?,
+            decrease: choice(
+                "decrease",
+                decrease,
+                &[
+                    ("loss", Decrease::PerSignal),
+                    ("round", Decrease::RoundAverage),
+                ],
+            )?,
+            rtt: choice(
+                "rtt",
+                rtt,
+                &[("constant", Rtt::Fixed), ("queueing", Rtt::Queueing)],
+            )?,
+            small_windows: choice(
+                "small_windows",
+                small_windows,
+                &[("law", false), ("own", true)],
+            )?,
+            memory: choice(
+                "memory",
+                memory,
+                &[("states", Memory::States), ("rest", Memory::AtRest)],
+            )?,
+            effective_spacing,
+            averaging: choice(
+                "averaging",
+                averaging,
+                &[
+                    ("linear", Averaging::Linear),
+                    ("exponential", Averaging::Exponential),
+                ],
+            )?,
+            clamped,
+        };
+        let scenario = crate::parse(py, scenario)?;
+        let model = Model::from_scenario(&scenario, choices)
+            .map_err(|error| failure(py, origin, &error))?;
+        Ok(Self {
+            model,
+            origin: origin.to_owned(),
+        })
+    }
+
+    /// What the equations leave out.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.model.notes().to_vec()
+    }
+    #[getter]
+    fn state_names(&self) -> Vec<String> {
+        self.model.state_names().to_vec()
+    }
+    #[getter]
+    fn parameter_names(&self) -> Vec<String> {
+        self.model.parameter_names()
+    }
+    #[getter]
+    fn parameters(&self) -> Vec<f64> {
+        self.model.parameters()
+    }
+
+    /// The index of a parameter; parameters of algorithms are enrolled on their first use.
+    fn parameter(&mut self, py: Python<'_>, name: &str) -> PyResult<usize> {
+        let result = self.model.parameter(name);
+        result.map_err(|error| failure(py, &self.origin, &error))
+    }
+
+    fn set(&mut self, index: usize, value: f64) {
+        self.model.set(index, value);
+    }
+
+    fn copy(&self) -> Self {
+        Self {
+            model: self.model.clone(),
+            origin: self.origin.clone(),
+        }
+    }
+
+    fn equilibria(&self, py: Python<'_>) -> PyResult<Vec<PyEquilibrium>> {
+        let found = py.detach(|| self.model.equilibria());
+        let found = found.map_err(|error| failure(py, &self.origin, &error))?;
+        Ok(found.into_iter().map(PyEquilibrium).collect())
+    }
+
+    /// The equations held in the pieces of the AQMs' laws that hold at an equilibrium.
+    fn system(&self, at: &PyEquilibrium) -> PyDelaySystem {
+        PyDelaySystem::of(self.model.held(&at.0.pieces))
+    }
+
+    /// Gain and phase margin (a factor, degrees), delay margin (s), and the two crossover frequencies (rad/s).
+    fn margins<'py>(&self, py: Python<'py>, at: &PyEquilibrium) -> PyResult<Bound<'py, PyDict>> {
+        let found = py.detach(|| self.model.margins(&at.0));
+        let found = found.map_err(|error| failure(py, &self.origin, &error))?;
+        let dict = PyDict::new(py);
+        dict.set_item("gain", found.gain)?;
+        dict.set_item("phase", found.phase)?;
+        dict.set_item("delay", found.delay)?;
+        dict.set_item("phase_crossover", found.phase_crossover)?;
+        dict.set_item("gain_crossover", found.gain_crossover)?;
+        Ok(dict)
+    }
+
+    /// The loop transfer function L(i omega) at frequencies (rad/s).
+    fn response<'py>(
+        &self,
+        py: Python<'py>,
+        at: &PyEquilibrium,
+        frequencies: Vec<f64>,
+    ) -> PyResult<Bound<'py, PyArray1<Complex64>>> {
+        let values = py.detach(|| -> Result<Vec<Complex64>, Error> {
+            let open = self.model.feedback_loop(&at.0)?;
+            Ok(frequencies
+                .iter()
+                .map(|omega| {
+                    let value = open.at(c64::new(0.0, *omega));
+                    Complex64::new(value.re, value.im)
+                })
+                .collect())
+        });
+        let values = values.map_err(|error| failure(py, &self.origin, &error))?;
+        Ok(PyArray1::from_vec(py, values))
+    }
+
+    /// Number of unstable roots over a grid of two parameters, the first outermost; -1 where it is not known.
+    fn chart<'py>(
+        &mut self,
+        py: Python<'py>,
+        at: &PyEquilibrium,
+        names: (String, String),
+        first: Vec<f64>,
+        second: Vec<f64>,
+    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let model = &mut self.model;
+        let counts = py.detach(|| model.chart(&at.0, (&names.0, &names.1), (&first, &second)));
+        let counts = counts.map_err(|error| failure(py, &self.origin, &error))?;
+        let rows: Vec<Vec<i64>> = counts
+            .chunks(second.len().max(1))
+            .map(|row| {
+                row.iter()
+                    .map(|count| count.map_or(-1, |n| n as i64))
+                    .collect()
+            })
+            .collect();
+        Ok(PyArray2::from_vec2(py, &rows)?)
+    }
+
+    /// Where a cycle leaves what the equations held in one piece hold for.
+    fn leaves_validity(&self, at: &PyEquilibrium, cycle: &PyCycle) -> Vec<String> {
+        self.model.leaves_validity(&at.0, &cycle.0)
+    }
+
+    /// The piece of each AQM's law at a state, by name, and whether probabilities and queues can be at all.
+    fn validity(&self, state: Vec<f64>, parameters: Vec<f64>) -> (Vec<&'static str>, bool) {
+        (
+            self.model.pieces_named(&state, &parameters),
+            self.model.sensible(&state, &parameters),
+        )
+    }
+
+    /// Windows of `window` packets, everything else empty.
+    fn empty(&self, window: f64) -> Vec<f64> {
+        self.model.empty(window)
+    }
+
+    /// The solution from a constant history; with `at`, held in the pieces of that equilibrium.
+    #[expect(clippy::too_many_arguments, reason = "a private function")]
+    fn trajectory(
+        &self,
+        py: Python<'_>,
+        at: Option<&PyEquilibrium>,
+        start: Vec<f64>,
+        duration: f64,
+        relative: f64,
+        absolute: f64,
+        steps: usize,
+    ) -> PyResult<PyTrajectory> {
+        let n = self.model.state_names().len();
+        if start.len() != n {
+            return Err(PyValueError::new_err(format!(
+                "the model has {n} states, not {}",
+                start.len()
+            )));
+        }
+        let tolerance = Tolerance {
+            relative,
+            absolute,
+            steps,
+            ..Tolerance::default()
+        };
+        let result = py.detach(|| {
+            let p = self.model.parameters();
+            let history = |_: f64, x: &mut [f64]| x.copy_from_slice(&start);
+            match at {
+                Some(at) => ackclock_delay::integrate(
+                    &self.model.held(&at.0.pieces),
+                    &p,
+                    &history,
+                    0.0,
+                    duration,
+                    &tolerance,
+                ),
+                None => {
+                    ackclock_delay::integrate(&self.model, &p, &history, 0.0, duration, &tolerance)
+                }
+            }
+        });
+        result
+            .map(PyTrajectory)
+            .map_err(|error| analysis_failure(py, &error))
+    }
+
+    /// At `states`, one row a state: windows (packets), round-trip times (s) and rates (packets/s) of one flow of each class; arrivals (packets/s) and loss or
+    /// marking probability of each link.
+    fn observe<'py>(
+        &self,
+        py: Python<'py>,
+        at: Option<&PyEquilibrium>,
+        states: Vec<Vec<f64>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let p = self.model.parameters();
+        let held = at.map(|at| self.model.held(&at.0.pieces));
+        let model = held.as_ref().unwrap_or(&self.model);
+        let mut columns: [Vec<Vec<f64>>; 5] = Default::default();
+        for state in &states {
+            let [windows, rtts, rates, arrivals] = model.rates(state, &p);
+            let probabilities = model.probabilities(state, &p).0;
+            for (column, row) in
+                columns
+                    .iter_mut()
+                    .zip([windows, rtts, rates, arrivals, probabilities])
+            {
+                column.push(row);
+            }
+        }
+        let dict = PyDict::new(py);
+        for (name, column) in ["window", "rtt", "rate", "arrivals", "probability"]
+            .iter()
+            .zip(&columns)
+        {
+            dict.set_item(name, PyArray2::from_vec2(py, column)?)?;
+        }
+        Ok(dict)
+    }
+}
+
+/// Every congestion control with every AQM: (congestion control, AQM, "exact" | "approximate" | "refused", why).
+#[pyfunction]
+pub(crate) fn coverage(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for pair in pairs() {
+        let (verdict, why) = match pair.coverage {
+            Coverage::Exact => ("exact", Vec::new()),
+            Coverage::Approximate(what) => ("approximate", what),
+            Coverage::Refused(which) => ("refused", which),
+        };
+        list.append((pair.congestion, pair.aqm, verdict, why))?;
+    }
+    Ok(list)
+}
+
+/// A quantity such as "10 ms" in SI units (bit/s, bytes), and what it is: "time", "rate", ...; a plain number is a "number".
+#[pyfunction]
+pub(crate) fn quantity(text: &str) -> PyResult<(f64, &'static str)> {
+    use ackclock_scenario::units::Dimension;
+    let wrong = |error: QuantityError| PyValueError::new_err(format!("{text}: {error}"));
+    let found = match Quantity::parse(text) {
+        Err(QuantityError::MissingUnit) => Quantity::parse_number(text),
+        found => found,
+    }
+    .map_err(wrong)?;
+    let value = found.value().map_err(wrong)?;
+    Ok(match found.dimension {
+        Dimension::Number => (value, "number"),
+        Dimension::Time => (value, "time"),
+        Dimension::Rate => (value, "rate"),
+        Dimension::Size => (value, "size"),
+        Dimension::Packets => (value, "packets"),
+        Dimension::Frequency => (value, "frequency"),
+        Dimension::Percent => (0.01 * value, "number"),
+    })
+}

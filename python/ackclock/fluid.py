@@ -1,0 +1,517 @@
+"""
+The fluid engine: windows, queues and probabilities on average, as delay-differential equations.
+
+Times are in seconds, windows and queues in packets. Sources of the equations: P. Manjunath and G. Raina, "Compound
+TCP with Random Early Detection (RED)", equations (1), (9), (26), (36); Misra, Gong and Towsley, SIGCOMM 2000; Wang,
+Cai, Liu and Shen, "AIMD congestion control", equations (1) and (2). Each algorithm's own documentation holds its law.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from . import _core
+from .delay import Parameter
+from .errors import Diagnostic, ScenarioError
+from .simulate import list_algorithms
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from .scenario import Scenario
+
+Form = Literal["ack", "rate"]
+"""
+"ack": w' = (i(w) (1 - p) - d(w) p) w(t - R) / R, growth with acknowledgements (Manjunath and Raina, equation (9));
+"rate": w' = i(w) w / R - d(w) p w(t - R) / R, growth with time (Misra, Gong and Towsley; Wang et al., equation (1)).
+"""
+Decrease = Literal["loss", "round"]
+"""
+What a signal takes: "loss" is d(w) of the present window; "round" is d as seen from the average over a sawtooth,
+2 (1 - beta) / (1 + beta) w for AIMD (Wang et al., equation (1)).
+"""
+Rtt = Literal["queueing", "constant"]
+""""queueing": base round-trip time plus queueing delay, a state-dependent delay; "constant": the base alone."""
+SmallWindows = Literal["law", "own"]
+""""law": one law for all windows; "own": small windows follow their own (Compound's Reno branch below 16 packets)."""
+Memory = Literal["states", "rest"]
+"""What a sender with a memory is (CUBIC): all its states, or a window that its i(w) and d(w) at rest move."""
+Averaging = Literal["exponential", "linear"]
+"""How RED's weight w becomes a rate: - ln(1 - w) (exact for a constant queue), or w, per packet time."""
+
+SAMPLES = 2000
+"""Times at which a trajectory is kept where the user does not say."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the papers differ on. Every result repeats it."""
+
+    form: Form = "ack"
+    decrease: Decrease = "loss"
+    rtt: Rtt = "queueing"
+    small_windows: SmallWindows = "law"
+    memory: Memory = "states"
+    averaging: Averaging = "exponential"
+    effective_spacing: bool = True
+    """Whether RED drops at the mean rate of its `spacing`, or at the initial probability as the papers have it."""
+    clamped: bool = True
+    """
+    Whether trajectories keep queues between empty and full and follow every piece of an AQM's law; otherwise the piece
+    that holds at the equilibrium is continued everywhere. Analyses at an equilibrium do not depend on it.
+    """
+
+    def text(self) -> str:
+        """Return the choices in words."""
+        return "; ".join(
+            (
+                {"ack": "growth with acknowledgements", "rate": "growth with time"}[self.form],
+                {"loss": "decrease of the present window", "round": "decrease seen from the average of a round"}[
+                    self.decrease
+                ],
+                {"queueing": "round trips include queueing", "constant": "constant round trips"}[self.rtt],
+                {"law": "one law for all windows", "own": "small windows have their own law"}[self.small_windows],
+                {"states": "senders with all their states", "rest": "senders as at rest"}[self.memory],
+                {"exponential": "weights as exact rates", "linear": "weights as linear rates"}[self.averaging],
+                "RED's drop spacing counted" if self.effective_spacing else "RED's initial probability",
+                "clamped trajectories" if self.clamped else "smooth trajectories",
+            )
+        )
+
+
+class Equations:
+    """The delay equations of a scenario, with the names that people use for states and parameters."""
+
+    def __init__(self, scenario: Scenario, choices: Choices) -> None:
+        _refuse_python(scenario)
+        self.choices = choices
+        self.model = _core.FluidModel(scenario._checked, origin=scenario.origin, **asdict(choices))
+        self._scenario = scenario.canonical
+        named = [_unit_apart(name) for name in self.model.state_names]
+        self.states: tuple[str, ...] = tuple(name for name, _ in named)
+        """Names of the states, such as ``bottleneck.queue``."""
+        self.units: dict[str, str] = dict(named)
+        """Their units."""
+        tcp = [entry for entry in self._scenario["flows"] if _is_bulk(entry)]
+        self.classes: list[str] = [str(entry["name"]) for entry in tcp]
+        """Classes of flows that react."""
+        self.links: list[str] = [str(entry["name"]) for entry in self._scenario["link"]]
+        """Names of the links."""
+        self._kinds = {str(entry["name"]): str(entry["congestion"]["kind"]) for entry in tcp}
+        self._aqms = {str(entry["name"]): str(entry["queue"]["aqm"]) for entry in self._scenario["link"]}
+        size = _core.quantity(str(tcp[0]["packet_size"]))[0] if tcp else 1500.0
+        self.packet_bits = 8 * size
+        """Bits of a packet: rates are in bit/s for people and in packets/s in the equations."""
+        self._aliases: dict[str, Parameter] = {}
+
+    @property
+    def notes(self) -> list[str]:
+        """What the equations leave out of the scenario."""
+        return list(dict.fromkeys(self.model.notes))
+
+    # names
+
+    def parameter(self, name: str) -> Parameter:
+        """Return a parameter by its key in a scenario: ``rtt``, ``flows.count``, ``link.NAME.queue.weight``."""
+        if name not in self._aliases:
+            inner, unit, scale = self._resolve(name)
+            self._aliases[name] = Parameter(name, self.model.parameter(inner), scale, unit)
+        return self._aliases[name]
+
+    def value(self, name: str, given: str | float) -> float:
+        """Return a value of a parameter in SI units; texts such as "10 ms" are read as in a scenario."""
+        unit = self.parameter(name).unit
+        if not isinstance(given, str):
+            return float(given)
+        value, kind = _core.quantity(given)
+        wanted = {"s": "time", "bit/s": "rate", "bytes": "size", "B": "size", "packets": "packets", "Hz": "frequency"}
+        expected = wanted.get(unit, "number")
+        if kind != expected and not (kind == "number" and expected == "packets"):
+            example = {"time": "10 ms", "rate": "100 Mbit/s", "size": "1500 B", "frequency": "170 Hz"}
+            raise ValueError(f"{name}: {given} is not a {expected} such as {example.get(expected, '0.5')}")
+        return value
+
+    def shown(self, parameters: Sequence[float]) -> dict[str, float]:
+        """Return parameters by name: those of links and classes, and all that were asked for."""
+        names: dict[str, Parameter] = {}
+        for inner, index in zip(self.model.parameter_names, range(len(parameters)), strict=False):
+            owner, _, key = _unit_apart(inner)[0].rpartition(".")
+            if key == "rate":
+                names[self._short("link", owner, "rate")] = Parameter("", index, self.packet_bits)
+            elif key in ("rtt", "count") and index <= len(self.links) + 2 * len(self.classes):
+                names[self._short("flows", owner, key)] = Parameter("", index)
+        names |= {name: parameter for name, parameter in self._aliases.items() if parameter.index < len(parameters)}
+        return {name: one.scale * parameters[one.index] for name, one in names.items()}
+
+    def _short(self, group: str, owner: str, key: str) -> str:
+        alone = len(self.links if group == "link" else self.classes) == 1
+        return key if alone else f"{group}.{owner}.{key}"
+
+    def state_index(self, name: str | None) -> int:
+        """Return the place of a state, such as ``bottleneck.queue``, or ``queue`` where there is only one."""
+        if name is None:
+            return 0
+        if name in self.states:
+            return self.states.index(name)
+        found = [k for k, state in enumerate(self.states) if state.rpartition(".")[2] == name]
+        if len(found) == 1:
+            return found[0]
+        problem = "several states are called" if found else "there is no state"
+        raise ValueError(f"{problem} {name!r}; the states are {', '.join(self.states)}")
+
+    def parameters(self, given: Sequence[float]) -> list[float]:
+        """Return parameters with those that were named since."""
+        return [*given, *self.model.parameters[len(given) :]]
+
+    def keys(self) -> list[str]:
+        """Return everything that can be varied, by its shortest name."""
+        groups: dict[str, Any] = list_algorithms()
+        keys = ["gain"]
+        keys += [self._short("link", link, "rate") for link in self.links]
+        for name in self.classes:
+            keys += [self._short("flows", name, "count"), self._short("flows", name, "rtt")]
+        for group, kinds, owners, prefix, table in (
+            ("aqm", self._aqms, self.links, "link", "queue"),
+            ("congestion", self._kinds, self.classes, "flows", "congestion"),
+        ):
+            for owner in owners:
+                start = table if len(owners) == 1 else f"{prefix}.{owner}.{table}"
+                entry = next((one for one in groups[group] if one["kind"] == kinds[owner]), None)
+                keys += [f"{start}.{one['name']}" for one in (entry or {"parameters": []})["parameters"]]
+        return keys
+
+    def _resolve(self, name: str) -> tuple[str, str, float]:
+        """Name in the equations, unit, and scale of a key."""
+        if name == "gain":
+            return name, "", 1.0
+        link, flow = self.links, self.classes
+        for group, owners, table in (("link", link, "queue"), ("flows", flow, "congestion")):
+            rest = name.removeprefix(f"{group}.")
+            chosen = next((one for one in owners if rest.startswith(f"{one}.")), None)
+            key = rest.removeprefix(f"{chosen}.") if chosen is not None else rest
+            plain = key in (("rate",) if group == "link" else ("rtt", "count"))
+            if not plain and not key.startswith(f"{table}."):
+                continue
+            if chosen is None:
+                if len(owners) > 1:
+                    options = ", ".join(f"{group}.{one}.{key}" for one in owners)
+                    raise ValueError(f"{name}: say which one; there are {options}")
+                chosen = owners[0]
+            if plain:
+                scale = self.packet_bits if key == "rate" else 1.0
+                return f"{chosen}.{key}", {"rate": "bit/s", "rtt": "s"}.get(key, ""), scale
+            key = key.removeprefix(f"{table}.")
+            kinds = self._aqms if group == "link" else self._kinds
+            unit = _unit_of(kinds[chosen], key, "aqm" if group == "link" else "congestion")
+            if unit is not None:
+                return f"{chosen}.{key}", unit, 1.0
+        keys = self.keys()
+        near = difflib.get_close_matches(name, keys, 1)
+        hint = f'; did you mean "{near[0]}"?' if near else ""
+        raise ValueError(f"{name} is not a key that can be varied{hint} There are: {', '.join(keys)}")
+
+
+def _unit_apart(name: str) -> tuple[str, str]:
+    text, opened, rest = name.rpartition(" (")
+    return (text, rest[:-1]) if opened and rest.endswith(")") else (name, "")
+
+
+def _is_bulk(entry: Mapping[str, Any]) -> bool:
+    traffic = entry.get("traffic", {})
+    return (traffic if isinstance(traffic, str) else traffic.get("kind", "bulk")) == "bulk"
+
+
+def _unit_of(kind: str, key: str, group: str) -> str | None:
+    entries: list[dict[str, Any]] = list_algorithms()[group]
+    for entry in entries:
+        if entry["kind"] == kind:
+            for parameter in entry["parameters"]:
+                if parameter["name"] == key:
+                    return str(parameter["unit"] or "")
+    return None
+
+
+def _refuse_python(scenario: Scenario) -> None:
+    if not (scenario._controllers or scenario._managers):
+        return
+    tree = scenario.canonical
+    names = [tree["flows"][index]["congestion"]["kind"] for index in scenario._controllers]
+    names += [tree["link"][index]["queue"]["aqm"] for index in scenario._managers]
+    problem = (
+        f"the fluid engine knows no law of algorithms written in Python ({', '.join(names)}); "
+        "ackclock.delay analyses equations of your own"
+    )
+    text = f"{scenario.origin}: {problem}"
+    raise ScenarioError([Diagnostic(scenario.origin, None, None, "", problem, None, None, None, text)])
+
+
+def fluid(
+    scenario: Scenario,
+    *,
+    duration: str | float | None = None,
+    window: float = 1.0,
+    start: Mapping[str, float] | None = None,
+    samples: int = SAMPLES,
+    form: Form = "ack",
+    decrease: Decrease = "loss",
+    rtt: Rtt = "queueing",
+    small_windows: SmallWindows = "law",
+    memory: Memory = "states",
+    averaging: Averaging = "exponential",
+    effective_spacing: bool = True,
+    clamped: bool = True,
+    relative: float = 1e-7,
+    steps: int = 2_000_000,
+) -> FluidResult:
+    """
+    Run a scenario in the fluid engine: its windows and queues as smooth functions of time.
+
+    Parameters
+    ----------
+    scenario
+        What to run. All flows start at time 0, and changes during the run are not applied.
+    duration
+        How long, s, or a text such as "30 s"; the scenario's own by default.
+    window
+        Every window before time 0, packets. Queues are empty then.
+    start
+        Some states before time 0 in place of that, by name: ``{"bottleneck.queue": 50}``.
+    samples
+        Number of times kept.
+    form, decrease, rtt, small_windows, memory, averaging, effective_spacing, clamped
+        On which the papers differ: see `Form`, `Decrease`, `Rtt`, `SmallWindows`, `Memory`, `Averaging` and `Choices`.
+    relative
+        Wanted relative error of a step.
+    steps
+        The most steps to take.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario has no fluid equations; the message names what lacks them.
+    AnalysisError
+        If the integration fails, or if a smooth trajectory is asked for and there is no equilibrium.
+    """
+    choices = Choices(form, decrease, rtt, small_windows, memory, averaging, effective_spacing, clamped)
+    equations = Equations(scenario, choices)
+    if duration is None:
+        end = _core.duration(scenario._checked)
+        if end is None:
+            raise ValueError('a fluid run needs a duration: the scenario runs "until done"')
+    else:
+        end = _core.quantity(duration)[0] if isinstance(duration, str) else float(duration)
+    state = equations.model.empty(window)
+    for name, value in (start or {}).items():
+        state[equations.state_index(name)] = float(value)
+    at = None
+    if not clamped:
+        at = equations.model.equilibria()[0]
+    return integrate(scenario, equations, at, state, end, samples, relative, steps)
+
+
+def integrate(
+    scenario: Scenario,
+    equations: Equations,
+    at: _core.FluidEquilibrium | None,
+    state: Sequence[float],
+    duration: float,
+    samples: int,
+    relative: float,
+    steps: int,
+) -> FluidResult:
+    """Return the solution from a constant history."""
+    import numpy as np
+
+    if not (duration > 0 and samples >= 2):  # noqa: PLR2004  both ends
+        raise ValueError(f"a run of {duration} s with {samples} samples")
+    raw = equations.model.trajectory(at, list(state), duration, relative, 1e-3 * relative, steps)
+    times = np.linspace(0.0, duration, samples)
+    states = raw.at(times.tolist())
+    observed = equations.model.observe(at, states.tolist())
+    return FluidResult(scenario, equations, times, states, observed, raw)
+
+
+class FluidResult:
+    """One solution of the fluid equations. Made by `ackclock.fluid` and `Stability.trajectory`."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        equations: Equations,
+        times: NDArray[np.float64],
+        states: NDArray[np.float64],
+        observed: dict[str, NDArray[np.float64]],
+        raw: _core.Trajectory,
+    ) -> None:
+        self._scenario = scenario.canonical
+        self._equations = equations
+        self._times, self._states, self._observed, self._raw = times, states, observed, raw
+        self.choices = equations.choices
+        """What was chosen where the papers differ."""
+        self.notes = equations.notes
+        """What the equations leave out of the scenario."""
+        self.version = _core.VERSION
+        """Version of ackclock that made it."""
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return str(self._scenario["scenario"]["name"])
+
+    @property
+    def end(self) -> float:
+        """When the run ended, s."""
+        return float(self._times[-1])
+
+    @property
+    def window(self) -> tuple[float, float]:
+        """Start and end of what the summary is of, s: the measurement window, or the last half of a shorter run."""
+        measure = str(self._scenario["scenario"].get("measure") or "")
+        first, _, last = measure.partition("..")
+        if last:
+            start, end = (_core.quantity(part.strip())[0] for part in (first, last))
+            if end <= self.end * (1 + 1e-12):
+                return start, end
+        return 0.5 * self.end, self.end
+
+    @property
+    def events(self) -> list[tuple[float, str, str]]:
+        """Bounds that a state "reached" or "left": time (s), what, name of the state."""
+        states = self._equations.states
+        return [(time, what, states[index]) for time, what, index in self._raw.events if what != "switched"]
+
+    @cached_property
+    def traces(self) -> xr.Dataset:
+        """
+        What moves: `window`, `rtt`, `rate` by class; `queue`, `probability`, `arrivals` by link; every state.
+
+        `window` is that of one flow (packets), `rate` its packets a second, `probability` that of loss or marking.
+        """
+        import numpy as np
+        import xarray as xr
+
+        equations = self._equations
+        texts = {
+            "window": ("class", "packets", "window of one flow"),
+            "rtt": ("class", "s", "round-trip time"),
+            "rate": ("class", "packets/s", "packets that one flow sends in a second"),
+            "probability": ("link", "1", "fraction of the arrivals dropped or marked"),
+            "arrivals": ("link", "packets/s", "packets that arrive in a second"),
+        }
+        data: dict[str, Any] = {
+            name: ((of, "time"), self._observed[name].T, {"units": unit, "long_name": text})
+            for name, (of, unit, text) in texts.items()
+        }
+        queues = np.full((len(equations.links), len(self._times)), np.nan)
+        for k, link in enumerate(equations.links):
+            if f"{link}.queue" in equations.states:
+                queues[k] = self._states[:, equations.states.index(f"{link}.queue")]
+        data["queue"] = (("link", "time"), queues, {"units": "packets", "long_name": "waiting packets"})
+        data["state"] = (("name", "time"), self._states.T)
+        coordinates = {
+            "time": ("time", self._times, {"units": "s"}),
+            "class": equations.classes,
+            "link": equations.links,
+            "name": list(equations.states),
+        }
+        return xr.Dataset(data, coords=coordinates, attrs={"scenario": self.name})
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """Mean, smallest and largest value of each window, queue and probability over `window`."""
+        import pandas as pd
+
+        start, end = self.window
+        inside = self.traces.sel(time=slice(start, end))
+        rows = {}
+        for name, of in (("window", "class"), ("rtt", "class"), ("queue", "link"), ("probability", "link")):
+            for owner in inside[of].to_numpy():
+                values = inside[name].sel({of: owner}).to_numpy()
+                key = f"{'flows' if of == 'class' else 'links'}.{owner}.{name}"
+                rows[key] = {"mean": values.mean(), "smallest": values.min(), "largest": values.max()}
+        return pd.DataFrame(rows).T
+
+    def json(self) -> dict[str, Any]:
+        """Return the summary as a tree of plain values, the same for the same input."""
+        from .result import plain
+
+        groups: dict[str, Any] = {"links": {}, "flows": {}}
+        for path, row in self.summary.iterrows():
+            group, rest = str(path).split(".", 1)
+            owner, key = rest.rsplit(".", 1)
+            groups[group].setdefault(owner, {})[key] = dict(row)
+        tree: dict[str, Any] = plain(
+            {
+                "scenario": self.name,
+                "version": self.version,
+                "engine": "fluid",
+                "choices": asdict(self.choices),
+                "window_s": list(self.window),
+                "end_s": self.end,
+                **groups,
+                "notes": self.notes,
+            }
+        )
+        return tree
+
+    @property
+    def scenario_json(self) -> str:
+        """The scenario with every default, as JSON."""
+        return json.dumps(self._scenario, indent=2, ensure_ascii=False)
+
+    def plot_queue(self, ax: Axes | None = None) -> Axes:
+        """Draw the queues over time."""
+        from .plot import stability as plots
+
+        return plots.queues(self, ax=ax)
+
+    def plot_windows(self, ax: Axes | None = None) -> Axes:
+        """Draw the windows over time."""
+        from .plot import stability as plots
+
+        return plots.windows(self, ax=ax)
+
+    def plot_loss(self, ax: Axes | None = None) -> Axes:
+        """Draw the probabilities of loss or marking over time."""
+        from .plot import stability as plots
+
+        return plots.probabilities(self, ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the queues over time."""
+        return self.plot_queue(ax)
+
+    def _repr_html_(self) -> str:
+        import html
+
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        return str(self.summary.to_html()) + f"<p>{html.escape(self.choices.text())}</p>" + notes
+
+    def __repr__(self) -> str:
+        return f"<FluidResult of {self.name!r}: {self.end:g} s>"
+
+
+def coverage() -> pd.DataFrame:
+    """
+    Return which pairs of congestion control (rows) and AQM (columns) the fluid engine knows.
+
+    "exact" where both laws are exact averages, "approximate" where a law leaves something out, "refused" where an
+    algorithm has no fluid law. `ackclock.list_algorithms` says what is left out, and whose model it is.
+    """
+    import pandas as pd
+
+    table: dict[str, dict[str, str]] = {}
+    for tcp, aqm, verdict, _ in _core.coverage():
+        table.setdefault(aqm, {})[tcp] = verdict
+    frame = pd.DataFrame(table)
+    frame.index.name = "congestion"
+    return frame

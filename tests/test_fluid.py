@@ -1,0 +1,113 @@
+"""`ackclock.fluid`: trajectories of windows and queues."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ackclock as ac
+
+
+def scenario(**keys: Any) -> Any:
+    queue = {
+        "aqm": "red",
+        "capacity": "300 packets",
+        "min_threshold": "20 packets",
+        "max_threshold": "80 packets",
+        "max_probability": 0.1,
+    }
+    return ac.dumbbell(
+        rate="10 Mbit/s",
+        queue=queue,
+        flows=ac.flows(10, "reno", rtt="40 ms", name="reno"),
+        duration="30 s",
+        measure="20 s .. 30 s",
+        **keys,
+    )
+
+
+def test_trajectory_ends_in_the_equilibrium() -> None:
+    result = ac.fluid(scenario())
+    at = ac.stability(scenario()).equilibrium
+    assert result.summary.loc["links.bottleneck.queue", "mean"] == pytest.approx(at.state["bottleneck.queue"], rel=1e-4)
+    assert result.summary.loc["flows.reno.window", "mean"] == pytest.approx(at.window["reno"], rel=1e-4)
+    # arrivals meet the capacity: what is not lost is sent
+    carried = result.traces["arrivals"] * (1 - result.traces["probability"])
+    assert float(carried[0, -1]) == pytest.approx(10e6 / 12000, rel=1e-4)
+
+
+def test_round_trips_include_queueing_unless_told() -> None:
+    with_queue, without = (ac.fluid(scenario(), rtt=kind, samples=50) for kind in ("queueing", "constant"))
+    assert float(without.traces["rtt"].max()) == pytest.approx(0.04)
+    assert float(with_queue.traces["rtt"].max()) > 0.05
+    assert with_queue.choices.rtt == "queueing"
+    assert with_queue.json()["choices"]["rtt"] == "queueing"
+
+
+def test_choices_change_the_equations() -> None:
+    windows = {
+        (form, decrease): ac.stability(scenario(), form=form, decrease=decrease).equilibrium.window["reno"]
+        for form in ("ack", "rate")
+        for decrease in ("loss", "round")
+    }
+    assert len({round(value, 6) for value in windows.values()}) == 4
+
+
+def test_clamps_hold() -> None:
+    small = scenario().with_({"link.queue.capacity": "100 packets", "flows.rtt": "400 ms"})
+    result = ac.fluid(small, start={"reno.window": 100, "queue": 50}, duration="20 s")
+    queue = result.traces["queue"].to_numpy()
+    assert queue.min() >= 0
+    assert queue.max() <= 100 * (1 + 1e-9)
+    assert {what for _, what, _ in result.events} == {"reached", "left"}
+
+
+def test_start_is_kept() -> None:
+    result = ac.fluid(scenario(), start={"queue": 30}, window=4, samples=11, duration=1)
+    assert float(result.traces["queue"][0, 0]) == 30
+    assert float(result.traces["window"][0, 0]) == pytest.approx(4)
+    assert result.traces.sizes["time"] == 11
+
+
+def test_several_classes_share() -> None:
+    two = ac.dumbbell(
+        rate="20 Mbit/s",
+        queue={"aqm": "red", "capacity": "unlimited", "min_threshold": "20 packets", "max_threshold": "200 packets"},
+        flows=[ac.flows(5, "reno", rtt="20 ms", name="near"), ac.flows(5, "cubic", rtt="80 ms", name="far")],
+        duration="60 s",
+    )
+    result = ac.fluid(two)
+    assert result.traces["window"].sel({"class": "far"}).min() > 0
+    assert np.isfinite(result.traces["window"].to_numpy()).all()
+
+
+def test_coverage_names_every_pair() -> None:
+    table = ac.coverage()
+    registry = ac.list_algorithms()
+    assert list(table.index) == [entry["kind"] for entry in registry["congestion"]]
+    assert list(table.columns) == [entry["kind"] for entry in registry["aqm"]]
+    assert table.loc["reno", "red"] == "exact"
+    for entry in registry["aqm"]:
+        if not entry["has_fluid"]:
+            assert (table[entry["kind"]] == "refused").all()
+
+
+def test_refusals_name_the_cause() -> None:
+    with pytest.raises(ac.ScenarioError, match="adaptive-red"):
+        ac.fluid(scenario().with_({"link.queue": {"aqm": "adaptive-red", "capacity": "300 packets"}}))
+
+    class Mine:
+        pass
+
+    mine = ac.dumbbell(
+        rate="10 Mbit/s",
+        queue={"aqm": "red", "capacity": "300 packets"},
+        flows=ac.flows(1, Mine, rtt="10 ms"),
+        duration="1 s",
+    )
+    with pytest.raises(ac.ScenarioError, match=r"ackclock\.delay"):
+        ac.fluid(mine)
+    with pytest.raises(ValueError, match="form must be"):
+        ac.fluid(scenario(), form="both")
+    with pytest.raises(ValueError, match="there is no state"):
+        ac.fluid(scenario(), start={"tcp": 1})

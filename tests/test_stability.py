@@ -1,0 +1,185 @@
+"""`ackclock.stability` against printed and independently computed numbers."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ackclock as ac
+
+
+def one_flow(weight: Any, congestion: Any = "compound", rtt: Any = "50 ms") -> Any:
+    """One flow of 100 packets/s of its own: the scaled equations of Manjunath and Raina, "Compound TCP with RED"."""
+    return ac.dumbbell(
+        rate="1.2 Mbit/s",
+        queue={
+            "aqm": "red",
+            "capacity": "unlimited",
+            "min_threshold": "50 packets",
+            "max_threshold": "550 packets",
+            "max_probability": 0.1,
+            "weight": weight,
+            "spacing": "bernoulli",
+        },
+        flows=ac.flows(1, congestion, rtt=rtt, delayed_ack=False),
+        duration="60 s",
+    )
+
+
+def as_in_the_paper(weight: Any, **keys: Any) -> Any:
+    return ac.stability(one_flow(weight, **keys), rtt="constant", averaging="linear")
+
+
+# critical round-trip time (s), frequency (rad/s), c1: figures 2a, 2b and 4a, recomputed with 30 digits
+ORACLES = {
+    1e-4: (0.084834105, 0.099470578, 0.000109127337737 - 0.000214176256441j),
+    0.03: (0.170906, 0.93787731, -1.59450954388e-5 - 0.00101788161587j),
+    "off": (0.27175129, 0.98839363, -4.9389695027e-6 - 0.00020586628403j),
+}
+
+
+@pytest.mark.parametrize("weight", ORACLES)
+def test_onset_of_compound_over_red(weight: Any) -> None:
+    rtt, frequency, c1 = ORACLES[weight]
+    s = as_in_the_paper(weight)
+    [point] = s.crossings("rtt", ("50 ms", "600 ms"))
+    assert point.parameters["rtt"] == pytest.approx(rtt, rel=1e-6)
+    assert point.frequency == pytest.approx(frequency, rel=1e-6)
+    form = s.criticality("gain", point=point)
+    assert form.c1 == pytest.approx(c1, rel=1e-7)
+    assert form.gradual == (c1.real < 0)
+
+
+def test_rightmost_roots() -> None:
+    s = as_in_the_paper(0.03, rtt="171 ms")
+    assert s.rightmost == pytest.approx(0.00016557019 + 0.93785991j, rel=1e-6)
+    assert not s.stable
+    assert s.equilibrium.window["flows-1"] == pytest.approx(17.221853, rel=1e-7)
+
+
+def test_margins_agree_with_the_hopf_point() -> None:
+    """The gain margin vanishes where the roots cross: three routes to one number."""
+    s = as_in_the_paper(0.03, rtt="100 ms")
+    point = s.hopf("rtt", ("50 ms", "600 ms"))
+    there = ac.stability(
+        one_flow(0.03, rtt=f"{1e3 * point.parameters['rtt']:.12f} ms"), rtt="constant", averaging="linear"
+    )
+    margins = there.margins()
+    assert margins.gain == pytest.approx(1.0, abs=1e-6)
+    assert margins.phase == pytest.approx(0.0, abs=1e-4)
+    assert margins.gain_crossover == pytest.approx(point.frequency, rel=1e-6)
+
+
+def test_rates_are_bits_per_second() -> None:
+    s = as_in_the_paper(0.03)
+    assert s.equilibrium.parameters["rate"] == pytest.approx(1.2e6)
+    curve = s.hopf_curve("rtt", "rate", ("50 ms", "600 ms"), ("0.6 Mbit/s", "5 Mbit/s"))
+    assert curve.table["rate"].max() <= 5e6 * (1 + 1e-9)
+    assert curve.end.kind == "range"
+    for point in curve.points[:: len(curve.points) // 3]:
+        changed = one_flow(0.03, rtt=f"{1e3 * point.parameters['rtt']:.12f} ms").with_(
+            {"link.rate": f"{point.parameters['rate']:.9f} bit/s"}
+        )
+        again = ac.stability(changed, rtt="constant", averaging="linear")
+        assert abs(again.rightmost.real) < 1e-6 * abs(again.rightmost)
+
+
+def test_chart_and_curve_agree() -> None:
+    s = as_in_the_paper(0.03)
+    ranges = (("50 ms", "400 ms"), (0.002, 0.1))
+    chart = s.chart("rtt", "queue.weight", *ranges, points=(12, 10), roots=True)
+    assert set(np.unique(chart.unstable)) == {0, 2}
+    assert ((chart.abscissa < 0) == chart.stable).all()
+    curve = s.hopf_curve("rtt", "queue.weight", *ranges).table.sort_values("queue.weight")
+    critical = np.interp(chart.second, curve["queue.weight"], curve["rtt"])
+    expected = chart.first[:, None] < critical[None, :]
+    near = np.abs(chart.first[:, None] / critical[None, :] - 1) < 0.02
+    assert (chart.stable == expected)[~near].all()
+
+
+def test_sudden_onset_makes_margins_unsafe() -> None:
+    answer = as_in_the_paper(1e-4, rtt="84 ms").answer({"rtt": ("50 ms", "200 ms")})
+    up = next(limit for limit in answer.limits if limit.upwards)
+    assert up.onset.onset == "sudden"
+    assert up.value == pytest.approx(ORACLES[1e-4][0], rel=1e-6)
+    assert answer.unsafe
+    assert "onset sudden" in answer.sentence
+    assert "Margins alone are unsafe" in answer.sentence
+
+
+def test_cycles_and_integration_agree() -> None:
+    s = as_in_the_paper(0.03, rtt="171 ms")
+    branch = s.cycles("rtt", ("170 ms", "171 ms"), component="queue", points=40)
+    cycle = branch.cycles[-1]
+    assert branch.end.kind == "range"
+    assert cycle.stable
+    run = s.trajectory("15000 s", disturbance=0.4, samples=60_001, relative=1e-7)
+    tail = run.traces["queue"].sel(link="bottleneck").to_numpy()[-2000:]
+    assert (tail.min(), tail.max()) == pytest.approx(cycle.range("bottleneck.queue"), rel=0.01)
+
+
+def test_packet_set_up_is_calm_at_10_ms_and_oscillates_at_200_ms() -> None:
+    calm = ac.stability(ac.load("scenarios/compound-red.toml"))
+    assert calm.stable
+    assert calm.disturbed.settles
+    rough = ac.stability(ac.load("scenarios/compound-red-200ms.toml"))
+    assert not rough.stable
+    assert rough.disturbed.settles is False
+    answer = rough.answer()
+    assert answer.sentence.startswith("Unstable: the queue oscillates between")
+    down = next(limit for limit in answer.limits if not limit.upwards)
+    assert 0.01 < down.value < 0.2
+    assert answer.json()["stable"] is False
+
+
+def test_two_links_have_no_single_margin() -> None:
+    scenario = ac.parking_lot(
+        hops=2,
+        rate="10 Mbit/s",
+        queue={"aqm": "red", "min_threshold": "20 packets", "max_threshold": "60 packets", "capacity": "200 packets"},
+        through=ac.flows(4, "reno", rtt="60 ms", name="long"),
+        cross=ac.flows(4, "reno", rtt="30 ms", name="short"),
+        duration="20 s",
+    )
+    s = ac.stability(scenario)
+    with pytest.raises(ac.AnalysisError, match="one feedback loop"):
+        s.margins()
+    assert s.equilibrium.loss["long"] > s.equilibrium.loss["short-hop-1"]
+    with pytest.raises(ValueError, match="say which one"):
+        s.limits("rtt")
+    [down, up] = s.limits("flows.long.rtt", ("30 ms", "240 ms"))
+    assert down.value < 0.06 < up.value
+
+
+@pytest.mark.parametrize(
+    ("name", "span", "message"),
+    [
+        ("queue.max_treshold", None, "did you mean"),
+        ("rtt", ("10 Mbit/s", "20 Mbit/s"), "is not a time"),
+        ("rtt", ("20 ms", "10 ms"), "not a range"),
+        ("rtt", ("20 parsecs", "1 s"), "unknown unit"),
+        ("queue.mode", None, "give it a number to vary"),
+    ],
+)
+def test_wrong_keys(name: Any, span: Any, message: Any) -> None:
+    with pytest.raises(ValueError, match=message):
+        as_in_the_paper(0.03).limits(name, span)
+
+
+def test_no_equilibrium_has_a_cause() -> None:
+    scenario = ac.dumbbell(
+        rate="10 Mbit/s",
+        queue={"aqm": "drop-tail", "capacity": "50 packets"},
+        flows=ac.flows(2, "reno", rtt="40 ms"),
+        duration="10 s",
+    )
+    with pytest.raises(ac.AnalysisError) as failed:
+        ac.stability(scenario).equilibria()
+    assert failed.value.kind == "no equilibrium"
+
+
+def test_values_that_do_not_exist_are_null() -> None:
+    tree = ac.stability(ac.load("scenarios/compound-red.toml")).answer(["rtt"]).json()
+    assert tree["disturbed"]["period_s"] is None
+    assert math.isfinite(tree["margins"]["gain"])

@@ -5,7 +5,8 @@
 use ackclock_algorithms::fluid::Averaging;
 use ackclock_delay::{Tolerance, c64};
 use ackclock_fluid::{
-    Choices, Coverage, Decrease, Equilibrium, Error, Form, Loop, Memory, Model, Rtt, coverage as pairs,
+    Choices, Coverage, Decrease, Equilibrium, Error, Form, Loop, Memory, Model, Rtt,
+    coverage as pairs,
 };
 use ackclock_scenario::units::{Quantity, QuantityError};
 use numpy::{Complex64, PyArray1, PyArray2};

@@ -13,7 +13,7 @@
 
 use super::highspeed::RFC_3649;
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window, chance};
-use crate::params::Fault;
+use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
 use crate::{Interval, NumberOr, Stream, ValueError, choices, parameters};
 
@@ -77,12 +77,11 @@ impl Algorithm for CxParams {
 
     fn check(&self) -> Result<(), ValueError> {
         let wrong = |name: &str, value: f64, below: &str, least: f64| {
-            Err(ValueError {
-                name: name.to_owned(),
-                fault: Fault::OutOfRange,
-                found: value.to_string(),
-                allowed: format!("above {below}, which is {least}"),
-            })
+            Err(inconsistent(
+                name,
+                value,
+                format!("above {below}, which is {least}"),
+            ))
         };
         if self.delta_th <= self.delta_min {
             return wrong("delta_th", self.delta_th, "delta_min", self.delta_min);

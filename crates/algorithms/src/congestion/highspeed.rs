@@ -11,7 +11,7 @@
 
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window};
 use crate::fluid::{FluidTcp, Path};
-use crate::params::Fault;
+use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, ValueError, parameters};
 
@@ -80,12 +80,11 @@ impl Algorithm for HighspeedParams {
         if self.high_window > self.low_window {
             return Ok(());
         }
-        Err(ValueError {
-            name: "high_window".to_owned(),
-            fault: Fault::OutOfRange,
-            found: self.high_window.to_string(),
-            allowed: format!("above low_window, which is {}", self.low_window),
-        })
+        Err(inconsistent(
+            "high_window",
+            self.high_window,
+            format!("above low_window, which is {}", self.low_window),
+        ))
     }
 }
 

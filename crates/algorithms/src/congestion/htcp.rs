@@ -11,8 +11,9 @@
 //! each reduction its distance from RTT_min counts 95 % (both as in Linux).
 
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Signal, Window};
+use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
-use crate::{Interval, Stream, Time, parameters};
+use crate::{Interval, Stream, Time, ValueError, parameters};
 
 parameters! {
     /// Parameters of H-TCP.
@@ -39,16 +40,15 @@ impl Algorithm for HtcpParams {
         ecn: true,
     };
 
-    fn check(&self) -> Result<(), crate::ValueError> {
+    fn check(&self) -> Result<(), ValueError> {
         if self.beta_max >= self.beta_min {
             return Ok(());
         }
-        Err(crate::ValueError {
-            name: "beta_max".to_owned(),
-            fault: crate::Fault::OutOfRange,
-            found: self.beta_max.to_string(),
-            allowed: format!("not below beta_min, which is {}", self.beta_min),
-        })
+        Err(inconsistent(
+            "beta_max",
+            self.beta_max,
+            format!("not below beta_min, which is {}", self.beta_min),
+        ))
     }
 }
 

@@ -11,7 +11,7 @@
 
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Signal, Window};
 use crate::fluid::{FluidTcp, Path};
-use crate::params::Fault;
+use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, ValueError, parameters};
 
@@ -77,12 +77,11 @@ impl Algorithm for IllinoisParams {
             ("eta_3", self.eta_3, "eta_2", self.eta_2),
         ] {
             if value < least {
-                return Err(ValueError {
-                    name: name.to_owned(),
-                    fault: Fault::OutOfRange,
-                    found: value.to_string(),
-                    allowed: format!("not below {below}, which is {least}"),
-                });
+                return Err(inconsistent(
+                    name,
+                    value,
+                    format!("not below {below}, which is {least}"),
+                ));
             }
         }
         Ok(())

@@ -8,7 +8,7 @@
 //! and would hold the window at two segments: with `filter_delayed_acks` the smaller of each two successive samples counts.
 
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window, chance};
-use crate::params::Fault;
+use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
 use crate::{Interval, Stream, Time, ValueError, parameters};
 
@@ -62,12 +62,11 @@ impl Algorithm for PertParams {
         if self.max_threshold > self.min_threshold {
             return Ok(());
         }
-        Err(ValueError {
-            name: "max_threshold".to_owned(),
-            fault: Fault::OutOfRange,
-            found: self.max_threshold.to_string(),
-            allowed: format!("above min_threshold, which is {}", self.min_threshold),
-        })
+        Err(inconsistent(
+            "max_threshold",
+            self.max_threshold,
+            format!("above min_threshold, which is {}", self.min_threshold),
+        ))
     }
 }
 

@@ -9,7 +9,7 @@
 //! - Losses and marks take the fraction `loss_decrease`: half, as in Linux. Vegas' own retransmission after the first duplicate ACK is not part of it.
 
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window};
-use crate::params::Fault;
+use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
 use crate::{Interval, Stream, ValueError, parameters};
 
@@ -40,12 +40,11 @@ impl Algorithm for VegasParams {
         if self.beta >= self.alpha {
             return Ok(());
         }
-        Err(ValueError {
-            name: "beta".to_owned(),
-            fault: Fault::OutOfRange,
-            found: self.beta.to_string(),
-            allowed: format!("not below alpha, which is {}", self.alpha),
-        })
+        Err(inconsistent(
+            "beta",
+            self.beta,
+            format!("not below alpha, which is {}", self.alpha),
+        ))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::f64::consts::FRAC_PI_2;
 
+use ackclock_algorithms::aqm::ap_red_factors;
 use ackclock_delay::c64;
 
 use crate::margins::Loop;
@@ -54,17 +55,13 @@ pub fn ap_red(initial: &ApRed, old: &Plant, new: &Plant) -> ApRed {
         new.rate / old.rate,
         new.flows / old.flows,
     );
-    let k = kr * kc;
     let few = new.flows <= 0.5 * new.rtt * new.rate;
+    let (thresholds, probability, weight) = ap_red_factors(kr, kc, kn, few);
     ApRed {
-        min_threshold: k * initial.min_threshold,
-        max_threshold: k * initial.max_threshold,
-        max_probability: (kn / k).powi(2) * initial.max_probability,
-        weight: if few {
-            kn / (k * k) * initial.weight
-        } else {
-            initial.weight / k
-        },
+        min_threshold: thresholds * initial.min_threshold,
+        max_threshold: thresholds * initial.max_threshold,
+        max_probability: probability * initial.max_probability,
+        weight: weight * initial.weight,
     }
 }
 

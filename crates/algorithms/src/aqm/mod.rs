@@ -3,6 +3,7 @@
 //! A new one is a file here, and in this file its `mod` and `pub use` and a line in `every_aqm`.
 
 mod adaptive_red;
+mod ap_red;
 mod auto_tuning_red;
 mod avq;
 mod blue;
@@ -22,6 +23,7 @@ mod threshold;
 mod variance;
 
 pub use adaptive_red::{AdaptiveRed, AdaptiveRedParams};
+pub use ap_red::{ApRed, ApRedParams, ap_red_factors};
 pub use auto_tuning_red::{AutoTuningRed, AutoTuningRedParams};
 pub use avq::{Avq, AvqParams};
 pub use blue::{Blue, BlueParams};
@@ -49,6 +51,7 @@ macro_rules! every_aqm {
                     Threshold(ThresholdParams),
                     Red(RedParams),
                     Pi(PiParams),
+                    ApRed(ApRedParams),
                     Rem(RemParams),
                     Avq(AvqParams),
                     Pie(PieParams),

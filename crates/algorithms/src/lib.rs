@@ -1,6 +1,6 @@
 //! What senders and routers do, as pure code: no clock, no I/O, no engine, no allocation per packet.
 //!
-//! One algorithm is one file (in [`congestion`] or [`aqm`]) that holds everything about it: parameters with unit, default, range and
+//! One algorithm is one file (in [`congestion`], [`aqm`], [`scheduler`] or [`impairment`]) that holds everything about it: parameters with unit, default, range and
 //! source, its behaviour per packet, its fluid law where one exists, its citation and its tests. One line in the `mod.rs` beside it makes it
 //! known to the scenario language, the command line, the documentation, the engines and the tests that run over every algorithm.
 //!
@@ -19,10 +19,13 @@
 pub mod aqm;
 pub mod congestion;
 pub mod fluid;
+pub mod impairment;
 pub mod params;
+mod plain;
 mod random;
 pub mod registry;
 mod scalar;
+pub mod scheduler;
 mod time;
 
 pub use params::{

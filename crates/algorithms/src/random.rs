@@ -19,6 +19,10 @@ pub enum Owner {
     Queue = 2,
     /// The packets or requests of a traffic source.
     Traffic = 3,
+    /// What a link's wire loses.
+    Loss = 16,
+    /// Delays that a link's wire adds.
+    Jitter = 17,
 }
 
 impl Stream {
@@ -30,6 +34,12 @@ impl Stream {
         let b = mix(a ^ mix(index.wrapping_add(0x9e37_79b9_7f4a_7c15)));
         let state = (u128::from(mix(b)) << 64) | u128::from(b);
         Self(Pcg64Mcg::from_seed(state.to_le_bytes()))
+    }
+
+    /// 64 random bits.
+    #[inline]
+    pub fn bits(&mut self) -> u64 {
+        self.0.next_u64()
     }
 
     /// Uniform on `[0, 1)`, with 53 random bits.
@@ -52,7 +62,7 @@ impl Stream {
 }
 
 /// The finaliser of splitmix64 (Steele, Lea and Flood, 2014).
-fn mix(mut z: u64) -> u64 {
+pub(crate) fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)

@@ -48,7 +48,7 @@ pub struct Meta {
 }
 
 impl Meta {
-    const fn new(about: &About, parameters: &'static [ParameterSpec]) -> Self {
+    pub(crate) const fn new(about: &About, parameters: &'static [ParameterSpec]) -> Self {
         let About {
             kind,
             title,
@@ -111,7 +111,7 @@ pub trait ManagerFactory: fmt::Debug + Send + Sync {
     fn build(&self, link: &LinkView) -> Box<dyn Aqm + Send>;
 }
 
-fn unknown_kind(kind: &str, known: &[Meta]) -> ValueError {
+pub(crate) fn unknown_kind(kind: &str, known: &[Meta]) -> ValueError {
     let allowed = known
         .iter()
         .map(|meta| meta.kind)

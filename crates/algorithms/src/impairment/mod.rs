@@ -1,0 +1,78 @@
+//! What happens to packets on a link beside queueing: losses on the wire, and token buckets that shape or police.
+//!
+//! A new loss model is a file here, and in this file its `mod` and `pub use` and a line in `every_loss`.
+
+mod gilbert_elliott;
+mod random;
+mod token_bucket;
+
+pub use gilbert_elliott::{GilbertElliott, GilbertElliottParams};
+pub use random::{RandomLoss, RandomLossParams};
+pub use token_bucket::{PolicerParams, ShaperParams, TokenBucket};
+
+/// Every loss model: variant and parameters.
+macro_rules! every_loss {
+    ($then:ident) => {
+        $then! {
+            Random(RandomLossParams),
+            GilbertElliott(GilbertElliottParams),
+        }
+    };
+}
+
+use crate::Stream;
+use crate::plain::plain_specs;
+use crate::registry::Algorithm;
+
+/// Decides which packets a wire loses.
+pub trait Loss {
+    /// Whether the next packet is lost.
+    fn loses(&mut self, random: &mut Stream) -> bool;
+}
+
+/// Parameters that make a loss model.
+pub trait LossAlgorithm: Algorithm {
+    /// The model at work.
+    type Loss: Loss;
+
+    /// The model of a link's wire. The parameters have been checked.
+    fn build(&self, random: &mut Stream) -> Self::Loss;
+}
+
+macro_rules! losses_of {
+    ($($name:ident($params:ident),)*) => {
+        plain_specs! {
+            /// A loss model and its parameters.
+            LossSpec, loss_models: $($name($params),)*
+        }
+
+        impl LossSpec {
+            /// The model of a link's wire.
+            #[must_use]
+            pub fn build(&self, random: &mut Stream) -> AnyLoss {
+                match self {
+                    $(Self::$name(params) => AnyLoss::$name(params.build(random)),)*
+                }
+            }
+        }
+
+        /// A loss model at work.
+        #[derive(Debug)]
+        pub enum AnyLoss {
+            $(
+                #[doc = concat!("See [`", stringify!($params), "`].")]
+                $name(<$params as LossAlgorithm>::Loss),
+            )*
+        }
+
+        impl Loss for AnyLoss {
+            #[inline]
+            fn loses(&mut self, random: &mut Stream) -> bool {
+                match self {
+                    $(Self::$name(inner) => inner.loses(random),)*
+                }
+            }
+        }
+    };
+}
+every_loss!(losses_of);

@@ -1,0 +1,124 @@
+//! Fair queueing packet by packet: flows take turns.
+
+use std::collections::VecDeque;
+
+use super::{Backlog, Hash, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim, fattest};
+use crate::aqm::PacketView;
+use crate::registry::{About, Algorithm};
+use crate::{Interval, Time, parameters};
+
+parameters! {
+    /// Parameters of fair queueing.
+    pub struct FqParams {
+        /// Sub-queues into which flows are hashed. "exact": each flow has its own.
+        buckets: number("exact") = word "exact", in Interval::between(1.0, 65536.0), "Nagle, section 4: one queue a source";
+    }
+}
+
+impl Algorithm for FqParams {
+    const ABOUT: About = About {
+        kind: "fq",
+        title: "Fair queueing",
+        summary: "Flows take turns, one packet each; a full buffer drops from the longest sub-queue.",
+        citation: "J. Nagle, On packet switches with infinite storage, IEEE Transactions on Communications 35(4), 1987",
+        ecn: false,
+    };
+
+    fn check(&self) -> Result<(), crate::ValueError> {
+        super::whole_buckets(self.buckets)
+    }
+}
+
+impl SchedulerAlgorithm for FqParams {
+    type Scheduler = Fq;
+
+    fn build(&self, view: &SchedulerView) -> Fq {
+        Fq {
+            hash: Hash::new(self.buckets, view),
+            turns: VecDeque::new(),
+        }
+    }
+}
+
+/// Fair queueing at work.
+#[derive(Debug)]
+pub struct Fq {
+    hash: Hash,
+    /// Sub-queues that have packets, and some that an AQM has emptied, in the order of their turns.
+    turns: VecDeque<usize>,
+}
+
+impl Scheduler for Fq {
+    fn queues(&self) -> usize {
+        self.hash.queues as usize
+    }
+
+    #[inline]
+    fn classify(&self, packet: &PacketView, _label: Label) -> usize {
+        self.hash.queue(packet.flow)
+    }
+
+    #[inline]
+    fn joined(&mut self, queue: usize, backlog: &[Backlog]) {
+        // one that was emptied by drops may still stand in the row
+        if backlog[queue].packets == 1 && !self.turns.contains(&queue) {
+            self.turns.push_back(queue);
+        }
+    }
+
+    #[inline]
+    fn next(&mut self, _now: Time, backlog: &[Backlog]) -> Option<usize> {
+        while let Some(&queue) = self.turns.front() {
+            if backlog[queue].packets > 0 {
+                return Some(queue);
+            }
+            self.turns.pop_front();
+        }
+        None
+    }
+
+    #[inline]
+    fn sent(&mut self, queue: usize, _size: u32, backlog: &[Backlog]) {
+        self.turns.pop_front();
+        if backlog[queue].packets > 0 {
+            self.turns.push_back(queue);
+        }
+    }
+
+    fn overflow_victim(&self, _arrived: usize, backlog: &[Backlog]) -> Victim {
+        Victim {
+            queue: fattest(backlog),
+            head: false,
+            packets: 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Parameters as _;
+    use crate::scheduler::test::{Queues, VIEW, of_flow};
+
+    #[test]
+    fn flows_take_turns_whatever_they_have() {
+        let mut queues = Queues::new(FqParams::from_values(&[]).unwrap().build(&VIEW));
+        for flow in [0, 0, 0, 0, 3, 3, 5] {
+            queues.put(Time::ZERO, of_flow(flow, 1000), Label::default());
+        }
+        let order: Vec<usize> = std::iter::from_fn(|| queues.take(Time::ZERO))
+            .map(|(queue, ..)| queue)
+            .collect();
+        assert_eq!(order, [0, 3, 5, 0, 3, 0, 0]);
+    }
+
+    #[test]
+    fn a_full_buffer_drops_from_the_longest() {
+        let mut queues = Queues::new(FqParams::from_values(&[]).unwrap().build(&VIEW));
+        for flow in [1, 2, 2, 4] {
+            queues.put(Time::ZERO, of_flow(flow, 1000), Label::default());
+        }
+        let victim = queues.scheduler.overflow_victim(4, &queues.backlog);
+        assert_eq!((victim.queue, victim.head, victim.packets), (2, false, 1));
+    }
+}

@@ -1,0 +1,453 @@
+//! Schedulers: which of several queues of a link sends next.
+//!
+//! A link with a scheduler has sub-queues, each under an AQM of its own; they share the link's capacity. The scheduler says where an arriving
+//! packet goes, which sub-queue sends next and who gives way when there is no room. It sees sizes and times, never packets.
+//!
+//! A new one is a file here, and in this file its `mod` and `pub use` and a line in `every_scheduler`.
+
+mod drr;
+mod fq;
+mod fq_codel;
+mod priority;
+
+pub use drr::{Drr, DrrParams};
+pub use fq::{Fq, FqParams};
+pub use fq_codel::{FqCodel, FqCodelParams};
+pub use priority::{Priority, PriorityParams};
+
+/// Every scheduler: variant and parameters.
+macro_rules! every_scheduler {
+    ($then:ident) => {
+        $then! {
+            Fq(FqParams),
+            Drr(DrrParams),
+            FqCodel(FqCodelParams),
+            Priority(PriorityParams),
+        }
+    };
+}
+
+use crate::aqm::{Observation, PacketView, Verdict};
+use crate::params::inconsistent;
+use crate::plain::plain_specs;
+use crate::registry::Algorithm;
+use crate::{NumberOr, Stream, Time, Value, ValueError};
+
+/// A sub-queue as its scheduler sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Packets waiting.
+    pub packets: u32,
+    /// Bytes waiting.
+    pub bytes: u64,
+    /// Size of the packet at the head, bytes; 0 when empty.
+    pub head: u32,
+    /// When the packet at the head arrived.
+    pub since: Time,
+}
+
+/// What a scheduler may know of a packet's flow beside the packet itself: what its header says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Label {
+    /// Priority, 0 to 7, as a priority code point (IEEE 802.1Q): higher ones go first.
+    pub priority: u8,
+    /// ECN codepoint ECT(1): the flow has a scalable congestion control (RFC 9331).
+    pub l4s: bool,
+}
+
+/// Who gives way when the queues are full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Victim {
+    /// The sub-queue.
+    pub queue: usize,
+    /// Whether the oldest packets go instead of the newest.
+    pub head: bool,
+    /// Packets that go, at most; the link stops earlier only when the sub-queue is empty.
+    pub packets: u32,
+}
+
+/// What a scheduler may know when it is set up.
+#[derive(Clone, Copy, Debug)]
+pub struct SchedulerView {
+    /// Flows of the scenario; their indices are below this.
+    pub flows: u32,
+    /// Salt of hash functions.
+    pub salt: u64,
+}
+
+/// Chooses among sub-queues. Pure: times, sizes and random numbers are passed in.
+pub trait Scheduler {
+    /// Number of sub-queues.
+    fn queues(&self) -> usize;
+
+    /// The sub-queue of a packet.
+    fn classify(&self, packet: &PacketView, label: Label) -> usize;
+
+    /// A packet has joined `queue`; `backlog` counts it.
+    fn joined(&mut self, _queue: usize, _backlog: &[Backlog]) {}
+
+    /// The sub-queue that sends next, never an empty one; `None` when all are empty. It is asked again, without [`Scheduler::sent`], when an
+    /// AQM has dropped the packet.
+    fn next(&mut self, now: Time, backlog: &[Backlog]) -> Option<usize>;
+
+    /// A packet of `size` bytes has left `queue` to be sent; `backlog` no longer counts it.
+    fn sent(&mut self, _queue: usize, _size: u32, _backlog: &[Backlog]) {}
+
+    /// The queues are full, counting a packet that has just joined `arrived`.
+    fn overflow_victim(&self, arrived: usize, backlog: &[Backlog]) -> Victim;
+
+    /// True when the scheduler judges packets itself ([`Scheduler::judge`]) and its sub-queues have no AQMs.
+    fn judges(&self) -> bool {
+        false
+    }
+
+    /// A packet leaves `queue` after `sojourn` in it; `backlog` no longer counts it. Called only with [`Scheduler::judges`].
+    fn judge(
+        &mut self,
+        _queue: usize,
+        _sojourn: Time,
+        _packet: &PacketView,
+        _backlog: &[Backlog],
+        _random: &mut Stream,
+    ) -> Verdict {
+        Verdict::Accept
+    }
+
+    /// When [`Scheduler::on_timer`] wants to run next.
+    fn next_timer(&self) -> Option<Time> {
+        None
+    }
+
+    /// The time asked for by [`Scheduler::next_timer`] has come.
+    fn on_timer(&mut self, _now: Time, _backlog: &[Backlog]) {}
+
+    /// Inner state for traces.
+    fn observe(&self) -> Observation {
+        Observation::default()
+    }
+}
+
+/// Parameters that make a scheduler.
+pub trait SchedulerAlgorithm: Algorithm {
+    /// The scheduler at work.
+    type Scheduler: Scheduler;
+
+    /// The AQM of its sub-queues when a scenario names none, and those of its parameters whose defaults differ; `None` if the scheduler judges
+    /// packets itself, so that there can be no AQM.
+    const AQM: Option<(&'static str, &'static [(&'static str, bool)])> = Some(("drop-tail", &[]));
+
+    /// The capacity when a scenario gives none, packets; `None`: that of any link.
+    const CAPACITY: Option<u32> = None;
+
+    /// The scheduler of a link. The parameters have been checked.
+    fn build(&self, view: &SchedulerView) -> Self::Scheduler;
+}
+
+macro_rules! schedulers_of {
+    ($($name:ident($params:ident),)*) => {
+        plain_specs! {
+            /// A scheduler and its parameters.
+            SchedulerSpec, schedulers: $($name($params),)*
+        }
+
+        impl SchedulerSpec {
+            /// The scheduler of a link.
+            #[must_use]
+            pub fn build(&self, view: &SchedulerView) -> AnyScheduler {
+                match self {
+                    $(Self::$name(params) => AnyScheduler::$name(params.build(view)),)*
+                }
+            }
+
+            /// See [`SchedulerAlgorithm::AQM`].
+            #[must_use]
+            pub fn default_aqm(&self) -> Option<(&'static str, Vec<(String, Value)>)> {
+                let aqm = match self {
+                    $(Self::$name(_) => <$params as SchedulerAlgorithm>::AQM,)*
+                };
+                aqm.map(|(kind, flags)| {
+                    let flags = flags.iter().map(|(name, flag)| ((*name).to_owned(), Value::Flag(*flag)));
+                    (kind, flags.collect())
+                })
+            }
+
+            /// See [`SchedulerAlgorithm::CAPACITY`].
+            #[must_use]
+            pub fn default_capacity(&self) -> Option<u32> {
+                match self {
+                    $(Self::$name(_) => <$params as SchedulerAlgorithm>::CAPACITY,)*
+                }
+            }
+        }
+
+        /// A scheduler at work.
+        #[derive(Debug)]
+        pub enum AnyScheduler {
+            $(
+                #[doc = concat!("See [`", stringify!($params), "`].")]
+                $name(<$params as SchedulerAlgorithm>::Scheduler),
+            )*
+        }
+
+        impl Scheduler for AnyScheduler {
+            fn queues(&self) -> usize {
+                match self {
+                    $(Self::$name(inner) => inner.queues(),)*
+                }
+            }
+
+            #[inline]
+            fn classify(&self, packet: &PacketView, label: Label) -> usize {
+                match self {
+                    $(Self::$name(inner) => inner.classify(packet, label),)*
+                }
+            }
+
+            #[inline]
+            fn joined(&mut self, queue: usize, backlog: &[Backlog]) {
+                match self {
+                    $(Self::$name(inner) => inner.joined(queue, backlog),)*
+                }
+            }
+
+            #[inline]
+            fn next(&mut self, now: Time, backlog: &[Backlog]) -> Option<usize> {
+                match self {
+                    $(Self::$name(inner) => inner.next(now, backlog),)*
+                }
+            }
+
+            #[inline]
+            fn sent(&mut self, queue: usize, size: u32, backlog: &[Backlog]) {
+                match self {
+                    $(Self::$name(inner) => inner.sent(queue, size, backlog),)*
+                }
+            }
+
+            fn overflow_victim(&self, arrived: usize, backlog: &[Backlog]) -> Victim {
+                match self {
+                    $(Self::$name(inner) => inner.overflow_victim(arrived, backlog),)*
+                }
+            }
+
+            #[inline]
+            fn judges(&self) -> bool {
+                match self {
+                    $(Self::$name(inner) => inner.judges(),)*
+                }
+            }
+
+            fn judge(
+                &mut self,
+                queue: usize,
+                sojourn: Time,
+                packet: &PacketView,
+                backlog: &[Backlog],
+                random: &mut Stream,
+            ) -> Verdict {
+                match self {
+                    $(Self::$name(inner) => inner.judge(queue, sojourn, packet, backlog, random),)*
+                }
+            }
+
+            fn next_timer(&self) -> Option<Time> {
+                match self {
+                    $(Self::$name(inner) => inner.next_timer(),)*
+                }
+            }
+
+            fn on_timer(&mut self, now: Time, backlog: &[Backlog]) {
+                match self {
+                    $(Self::$name(inner) => inner.on_timer(now, backlog),)*
+                }
+            }
+
+            fn observe(&self) -> Observation {
+                match self {
+                    $(Self::$name(inner) => inner.observe(),)*
+                }
+            }
+        }
+    };
+}
+every_scheduler!(schedulers_of);
+
+/// Maps flows to sub-queues: by a salted hash into buckets, or each flow to its own.
+#[derive(Clone, Copy, Debug)]
+struct Hash {
+    queues: u32,
+    /// `None`: each flow has its own.
+    salt: Option<u64>,
+}
+
+impl Hash {
+    fn new(buckets: NumberOr, view: &SchedulerView) -> Self {
+        match buckets {
+            NumberOr::Number(buckets) => Self {
+                queues: buckets as u32,
+                salt: Some(view.salt),
+            },
+            NumberOr::Word(_) => Self {
+                queues: view.flows.max(1),
+                salt: None,
+            },
+        }
+    }
+
+    #[inline]
+    fn queue(&self, flow: u32) -> usize {
+        let Some(salt) = self.salt else {
+            return flow as usize;
+        };
+        let hash = crate::random::mix(u64::from(flow) ^ salt);
+        // the high half of the product: unbiased enough, and no division
+        ((u128::from(hash) * u128::from(self.queues)) >> 64) as usize
+    }
+}
+
+/// Refuses a fraction of a sub-queue.
+fn whole_buckets(buckets: NumberOr) -> Result<(), ValueError> {
+    match buckets {
+        NumberOr::Number(number) if number.fract() != 0.0 => Err(inconsistent(
+            "buckets",
+            number,
+            "a whole number, or \"exact\"".to_owned(),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The sub-queue with most bytes, the first of equals.
+fn fattest(backlog: &[Backlog]) -> usize {
+    let mut most = 0;
+    for (queue, state) in backlog.iter().enumerate() {
+        if state.bytes > backlog[most].bytes {
+            most = queue;
+        }
+    }
+    most
+}
+
+#[cfg(test)]
+pub(crate) mod test {
+    //! A link's queues, as small as unit tests of schedulers need them.
+
+    use std::collections::VecDeque;
+
+    use super::{Backlog, Label, Scheduler, SchedulerView};
+    use crate::Time;
+    use crate::aqm::PacketView;
+
+    pub(crate) const VIEW: SchedulerView = SchedulerView { flows: 8, salt: 1 };
+
+    pub(crate) fn of_flow(flow: u32, size: u32) -> PacketView {
+        PacketView {
+            size,
+            flow,
+            ..crate::aqm::test::packet()
+        }
+    }
+
+    pub(crate) struct Queues<S> {
+        pub(crate) scheduler: S,
+        pub(crate) waiting: Vec<VecDeque<(Time, PacketView)>>,
+        pub(crate) backlog: Vec<Backlog>,
+    }
+
+    impl<S: Scheduler> Queues<S> {
+        pub(crate) fn new(scheduler: S) -> Self {
+            let queues = scheduler.queues();
+            Self {
+                scheduler,
+                waiting: vec![VecDeque::new(); queues],
+                backlog: vec![Backlog::default(); queues],
+            }
+        }
+
+        fn count(&mut self, queue: usize) {
+            let waiting = &self.waiting[queue];
+            self.backlog[queue] = Backlog {
+                packets: waiting.len() as u32,
+                bytes: waiting
+                    .iter()
+                    .map(|(_, packet)| u64::from(packet.size))
+                    .sum(),
+                head: waiting.front().map_or(0, |(_, packet)| packet.size),
+                since: waiting.front().map_or(Time::ZERO, |(since, _)| *since),
+            };
+        }
+
+        pub(crate) fn put(&mut self, now: Time, packet: PacketView, label: Label) -> usize {
+            let queue = self.scheduler.classify(&packet, label);
+            self.waiting[queue].push_back((now, packet));
+            self.count(queue);
+            self.scheduler.joined(queue, &self.backlog);
+            queue
+        }
+
+        pub(crate) fn take(&mut self, now: Time) -> Option<(usize, Time, PacketView)> {
+            let queue = self.scheduler.next(now, &self.backlog)?;
+            let (since, packet) = self.waiting[queue]
+                .pop_front()
+                .expect("a scheduler never chooses an empty queue");
+            self.count(queue);
+            self.scheduler.sent(queue, packet.size, &self.backlog);
+            Some((queue, since, packet))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DefaultValue, Parameters};
+
+    #[test]
+    fn every_default_is_allowed_and_survives_a_round_trip() {
+        for meta in schedulers() {
+            assert!(
+                meta.parameters
+                    .iter()
+                    .all(|spec| spec.default != DefaultValue::Required),
+                "{}",
+                meta.kind
+            );
+            let spec = SchedulerSpec::from_values(meta.kind, &[]).unwrap();
+            let values: Vec<_> = spec
+                .values()
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect();
+            assert_eq!(
+                SchedulerSpec::from_values(meta.kind, &values).unwrap(),
+                spec
+            );
+            assert_eq!(spec.meta().kind, meta.kind);
+        }
+        let error = SchedulerSpec::from_values("wfq", &[]).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("there is no algorithm \"wfq\"; there are fq, drr, fq_codel"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn hashes_spread_flows_and_depend_on_the_salt() {
+        let view = |salt| SchedulerView { flows: 0, salt };
+        let hash = Hash::new(NumberOr::Number(16.0), &view(5));
+        let mut counts = [0; 16];
+        for flow in 0..16_000 {
+            counts[hash.queue(flow)] += 1;
+        }
+        // binomial: mean 1000, deviation 31
+        assert!(
+            counts.iter().all(|count| (850..1150).contains(count)),
+            "{counts:?}"
+        );
+        let other = Hash::new(NumberOr::Number(16.0), &view(6));
+        assert!((0..100).any(|flow| hash.queue(flow) != other.queue(flow)));
+        assert_eq!(FqParams::SPEC[0].name, "buckets");
+    }
+}

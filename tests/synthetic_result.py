@@ -124,6 +124,8 @@ def _link(name: str, waiting: Floats, busy: Floats) -> dict[str, Any]:
         "dropped_bytes": 1500 * (packets // 100),
         "overflows": 0,
         "marks": 0,
+        "policed": 0,
+        "losses": 0,
         "packets": packets,
         "bytes": 1500 * packets,
         "queue_packets_mean": float(waiting.mean()),
@@ -138,6 +140,7 @@ def _link(name: str, waiting: Floats, busy: Floats) -> dict[str, Any]:
         "ledger_sent": packets,
         "ledger_delivered": packets,
         "ledger_dropped": 0,
+        "ledger_lost": 0,
         "ledger_in_flight": 0,
     }
     for percent in (50, 95, 99):
@@ -148,7 +151,7 @@ def _link(name: str, waiting: Floats, busy: Floats) -> dict[str, Any]:
 
 def _flows(goodput: Floats) -> dict[str, NDArray[Any]]:
     size = goodput.size
-    whole = {"sent": 35_000, "retransmissions": 350, "drops": 330, "marks": 0, "timeouts": 1, "fast_recoveries": 200}
+    whole = {"sent": 35_000, "retransmissions": 350, "drops": 330, "losses": 0, "marks": 0, "timeouts": 1, "fast_recoveries": 200}
     return {
         "class": np.zeros(size, dtype=np.uint64),
         "rtt": np.full(size, 0.2),

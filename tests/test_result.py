@@ -54,7 +54,7 @@ def test_tables_agree_with_each_other(result: ac.Result) -> None:
 
 def test_ledgers_balance(result: ac.Result) -> None:
     for table in (result.flows, result.links):
-        out = table["ledger_delivered"] + table["ledger_dropped"] + table["ledger_in_flight"]
+        out = table["ledger_delivered"] + table["ledger_dropped"] + table["ledger_lost"] + table["ledger_in_flight"]
         assert (table["ledger_sent"] == out).all()
         assert table["ledger_sent"].sum() > 1000
 

@@ -684,7 +684,13 @@ def _list(options: argparse.Namespace) -> None:
         if options.json:
             _print_json(algorithms)
             return
-        for group, title in (("congestion", "congestion control"), ("aqm", "active queue management")):
+        titles = {
+            "congestion": "congestion control",
+            "aqm": "active queue management",
+            "scheduler": "schedulers of queues",
+            "loss": "losses on the wire",
+        }
+        for group, title in titles.items():
             print(f"{title}:")
             width = max(len(str(entry["kind"])) for entry in algorithms[group])
             for entry in algorithms[group]:

@@ -32,7 +32,7 @@ FORMAT = 1
 
 _LINK_TRACES = ("queue_packets", "queue_bytes", "average_packets", "probability", "utilization", "drops", "marks")
 _FLOW_TRACES = ("cwnd", "ssthresh", "srtt", "delivered")
-_FLOW_COUNTS = ("sent", "retransmissions", "drops", "marks", "timeouts", "fast_recoveries", "ecn_reductions")
+_FLOW_COUNTS = ("sent", "retransmissions", "drops", "losses", "marks", "timeouts", "fast_recoveries", "ecn_reductions")
 _ENDLESS = ("bulk",)
 """Traffic whose flows compete all the time, so that fairness among them has a meaning."""
 
@@ -556,6 +556,8 @@ def _link_json(row: pd.Series[Any]) -> dict[str, Any]:
         "bytes": "bytes",
         "drops": "drops",
         "overflow_drops": "overflows",
+        "losses": "losses",
+        "policed": "policed",
         "marked_packets": "marks",
     }
     return {key: float(row[column]) for key, column in keys.items()} | {

@@ -148,7 +148,7 @@ def _memory() -> int | None:
 
 
 def list_algorithms() -> dict[str, list[dict[str, object]]]:
-    """All registered algorithms with their parameters: ``{"congestion": [...], "aqm": [...]}``."""
+    """All registered algorithms with their parameters: ``{"congestion": [...], "aqm": [...], "scheduler": [...], "loss": [...]}``."""
     return _core.registry()
 
 

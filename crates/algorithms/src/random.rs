@@ -23,6 +23,8 @@ pub enum Owner {
     Loss = 16,
     /// Delays that a link's wire adds.
     Jitter = 17,
+    /// A scheduler's hash function.
+    Scheduler = 18,
 }
 
 impl Stream {

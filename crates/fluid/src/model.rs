@@ -380,6 +380,12 @@ impl Model {
                 delay: link.delay.seconds(),
                 capacity_packets: limit,
             };
+            if let Some(more) = link.packet_only() {
+                return unsupported(
+                    format!("{more} of link {}", link.name),
+                    "only the packet engine follows single packets",
+                );
+            }
             let Some(law) = link.aqm.fluid(&view) else {
                 return unsupported(
                     format!("AQM {} of link {}", link.aqm.kind(), link.name),

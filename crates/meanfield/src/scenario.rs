@@ -321,6 +321,12 @@ impl<'a> Reader<'a> {
             delay: link.delay.seconds(),
             capacity_packets: buffer,
         };
+        if let Some(more) = link.packet_only() {
+            return unsupported(format!(
+                "`{}`: {more}; only the packet engine follows single packets",
+                link.name
+            ));
+        }
         let Some(law) = link.aqm.fluid(&view) else {
             return unsupported(format!(
                 "the queue of `{}`: `{}` has no fluid law",

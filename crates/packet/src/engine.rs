@@ -1,13 +1,12 @@
 //! The event loop and the wiring between ends, access links and shared links.
 
 use ackclock_algorithms::Time;
-use ackclock_algorithms::aqm::Verdict;
 use ackclock_scenario::{Capacity, Distribution, Setting, Traffic};
 
 use crate::application::{Pool, Transfers};
 use crate::calendar::{Calendar, Class as Order, Kind, Tag};
 use crate::flow::{Arriving, Class, Ends, Flow};
-use crate::link::{Link, Offer};
+use crate::link::{Fate, Link, Offer};
 use crate::outcome::{FlowTrace, LinkTrace};
 use crate::packet::{Ack, Flags, NONE, Packet};
 use crate::receiver::Reply;
@@ -178,6 +177,10 @@ impl Engine {
         let now = self.now;
         let marked = packet.flags.has(Flags::CE);
         let state = &mut self.links[link];
+        if state.is_scheduled() {
+            let class = self.flows[packet.flow as usize].class;
+            packet.priority = self.classes[class as usize].priority;
+        }
         let offer = state.offer(now, &mut packet);
         if packet.flags.has(Flags::CE) && !marked {
             self.book_mark(&packet);
@@ -188,12 +191,30 @@ impl Engine {
                 self.forward(link, packet, at);
             }
             Offer::Dropped => self.book_drop(&packet),
+            Offer::Policed => self.book_loss(&packet),
             Offer::Starts(finish) => {
                 self.calendar
                     .push_near(finish, Tag::new(Order::Transmit, link, Kind::Transmit));
+                self.book_judged(link);
             }
-            Offer::Waits => {}
+            Offer::Waits => self.book_judged(link),
         }
+    }
+
+    /// What a link has done to packets that it held.
+    fn book_judged(&mut self, link: usize) {
+        if self.links[link].judged.is_empty() {
+            return;
+        }
+        let mut judged = std::mem::take(&mut self.links[link].judged);
+        for (packet, fate) in judged.drain(..) {
+            match fate {
+                Fate::Marked => self.book_mark(&packet),
+                Fate::Dropped => self.book_drop(&packet),
+                Fate::Lost => self.book_loss(&packet),
+            }
+        }
+        self.links[link].judged = judged;
     }
 
     fn book_mark(&mut self, packet: &Packet) {
@@ -213,27 +234,45 @@ impl Engine {
         flow.window.drops += u64::from(inside);
     }
 
+    /// A policer or a wire has taken a packet away.
+    fn book_loss(&mut self, packet: &Packet) {
+        if packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SYN) {
+            return;
+        }
+        let inside = self.in_window(self.now);
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.whole.losses += 1;
+        flow.window.losses += u64::from(inside);
+    }
+
     /// A transmission of an explicit link ends.
     fn on_transmit(&mut self, link: usize) {
         let now = self.now;
-        let mut judged = Vec::new();
-        let (sent, next) =
-            self.links[link].transmit(now, |packet, verdict| judged.push((*packet, verdict)));
+        let (sent, next) = self.links[link].transmit(now);
         if let Some(finish) = next {
             self.calendar
                 .push_near(finish, Tag::new(Order::Transmit, link, Kind::Transmit));
         }
-        for (packet, verdict) in judged {
-            if verdict == Verdict::Mark {
-                self.book_mark(&packet);
+        self.book_judged(link);
+        if let Some(packet) = sent {
+            let at = self.links[link].exit_explicit(now);
+            if self.links[link].reorders() {
+                self.forward_unordered(link, packet, at);
             } else {
-                self.book_drop(&packet);
+                self.forward(link, packet, at);
             }
         }
-        if let Some(packet) = sent {
-            let at = self.links[link].exit(now);
-            self.forward(link, packet, at);
-        }
+    }
+
+    /// A packet will come out of a `link` that lets packets overtake each other: whatever follows must see it then, not before.
+    fn forward_unordered(&mut self, link: usize, mut packet: Packet, at: u64) {
+        packet.hop += 1;
+        let wire = &mut self.links[link].wire;
+        let place = wire.partition_point(|(other, _)| *other <= at);
+        wire.insert(place, (at, packet));
+        // one event a packet, not only for the head: another may become the head
+        self.calendar
+            .push_near(at, Tag::new(Order::Arrival, link, Kind::Wire));
     }
 
     /// A packet will come out of `link` at `at`.
@@ -265,7 +304,10 @@ impl Engine {
     fn on_wire(&mut self, link: usize) {
         let wire = &mut self.links[link].wire;
         let (_, packet) = wire.pop_front().expect("a wire event stands for a packet");
-        if let Some(&(at, _)) = wire.front() {
+        let next = wire.front().map(|(at, _)| *at);
+        if let Some(at) = next
+            && !self.links[link].reorders()
+        {
             self.calendar
                 .push_near(at, Tag::new(Order::Arrival, link, Kind::Wire));
         }

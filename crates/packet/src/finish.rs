@@ -98,10 +98,11 @@ fn check(what: impl Fn() -> String, ledger: Ledger) -> Result<Ledger, Error> {
         sent,
         delivered,
         dropped,
+        lost,
         in_flight,
     } = ledger;
     Err(Error::Conservation(format!(
-        "{}: sent {sent}, delivered {delivered}, dropped {dropped}, in flight {in_flight}",
+        "{}: sent {sent}, delivered {delivered}, dropped {dropped}, lost {lost}, in flight {in_flight}",
         what()
     )))
 }
@@ -123,6 +124,8 @@ fn link_outcome(
         dropped_bytes: b.dropped_bytes - a.dropped_bytes,
         overflows: b.overflows - a.overflows,
         marks: b.marks - a.marks,
+        policed: b.policed - a.policed,
+        losses: b.losses - a.losses,
         packets: b.starts - a.starts,
         bytes: b.started_bytes - a.started_bytes,
         utilization: 1.0 - (b.idle - a.idle) as f64 / (to - from) as f64,
@@ -167,11 +170,13 @@ impl Sum {
         ledger.sent += flow.whole.sent;
         ledger.delivered += flow.delivered;
         ledger.dropped += flow.whole.drops;
+        ledger.lost += flow.whole.losses;
         ledger.in_flight += in_flight;
         let books = &mut self.window;
         books.sent += flow.window.sent;
         books.retransmissions += flow.window.retransmissions;
         books.drops += flow.window.drops;
+        books.losses += flow.window.losses;
         books.marks += flow.window.marks;
         books.payload += flow.window.payload;
         if let Ends::Tcp { sender, .. } = &flow.ends {
@@ -221,6 +226,7 @@ fn flow_outcome(
         sent: sum.window.sent,
         retransmissions: sum.window.retransmissions,
         drops: sum.window.drops,
+        losses: sum.window.losses,
         marks: sum.window.marks,
         cwnd_mean: f64::NAN,
         rtt_mean: f64::NAN,

@@ -20,6 +20,7 @@ pub(crate) struct Class {
     pub(crate) path: Vec<usize>,
     pub(crate) reverse: Option<Vec<usize>>,
     pub(crate) packet_size: u32,
+    pub(crate) priority: u8,
     pub(crate) payload: u32,
     pub(crate) ack_size: u32,
     pub(crate) handshake: bool,
@@ -86,6 +87,8 @@ pub(crate) struct Books {
     pub(crate) sent: u64,
     pub(crate) retransmissions: u64,
     pub(crate) drops: u64,
+    /// Packets that policers and wires took.
+    pub(crate) losses: u64,
     pub(crate) marks: u64,
     /// New payload delivered to the application, bytes.
     pub(crate) payload: u64,

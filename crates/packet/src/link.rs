@@ -2,19 +2,22 @@
 //!
 //! Where the AQM judges packets as they arrive, a departure is known at arrival: the queue is then only a ring of starts of
 //! transmission ("known" mode). An AQM that judges at departure needs the packets themselves and an event per transmission
-//! ("explicit" mode). Both give the same bits where both apply.
+//! ("explicit" mode). Both give the same bits where both apply. Links with a scheduler or impairments are always explicit.
 
 use std::collections::VecDeque;
 
 use ackclock_algorithms::aqm::{Aqm as _, Observation, PacketView, QueueView, Verdict};
 use ackclock_algorithms::registry::QueueManager;
+use ackclock_algorithms::scheduler::Label;
 use ackclock_algorithms::{Stream, Time};
 use ackclock_scenario::Capacity;
 
+use crate::impairments::Impairments;
 use crate::outcome::Ledger;
 use crate::packet::{Flags, Packet};
 use crate::probe::{BusyClock, DelayHistogram, QueueClock};
-use crate::schedule::{Schedule, Transmitter};
+use crate::schedule::{Rate, Schedule, Transmitter};
+use crate::scheduled::Scheduled;
 
 /// A packet that waits, in known mode.
 #[derive(Clone, Copy, Debug)]
@@ -29,12 +32,37 @@ struct Waiting {
 pub(crate) enum Offer {
     /// Dropped.
     Dropped,
+    /// Dropped by the policer.
+    Policed,
     /// Known mode: it will have left at this time.
     Departs(u64),
     /// Explicit mode: its transmission began, and ends at this time.
     Starts(u64),
     /// Explicit mode: it waits.
     Waits,
+}
+
+/// What a link did to a packet that it held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Marked on the way out of the queue.
+    Marked,
+    /// Dropped from the queue.
+    Dropped,
+    /// Lost on the wire.
+    Lost,
+}
+
+/// What only a few links have.
+pub(crate) struct Extras {
+    pub(crate) scheduled: Option<Scheduled>,
+    pub(crate) impairments: Impairments,
+    /// Whether packets may overtake each other.
+    pub(crate) reorders: bool,
+}
+
+fn scheduled_in(extras: &mut Option<Box<Extras>>) -> Option<&mut Scheduled> {
+    extras.as_mut()?.scheduled.as_mut()
 }
 
 /// Counts since the start of the run.
@@ -46,6 +74,10 @@ pub(crate) struct Counters {
     pub(crate) dropped_bytes: u64,
     pub(crate) overflows: u64,
     pub(crate) marks: u64,
+    /// Dropped by the policer, before the queue.
+    pub(crate) policed: u64,
+    /// Lost on the wire.
+    pub(crate) losses: u64,
     pub(crate) starts: u64,
     pub(crate) started_bytes: u64,
     pub(crate) finished: u64,
@@ -74,6 +106,9 @@ pub(crate) struct Link {
     pub(crate) explicit: bool,
     queue: VecDeque<(u64, Packet)>,
     serving: Option<Packet>,
+    extras: Option<Box<Extras>>,
+    /// What has become of packets beside the one that was offered, for the engine to book.
+    pub(crate) judged: Vec<(Packet, Fate)>,
     // beyond the transmitter
     delay: Schedule<u64>,
     last_exit: u64,
@@ -86,7 +121,7 @@ pub(crate) struct Link {
 
 impl Link {
     pub(crate) fn new(
-        rate: Schedule<f64>,
+        rate: Rate,
         delay: Schedule<u64>,
         capacity: Capacity,
         manager: QueueManager,
@@ -110,6 +145,8 @@ impl Link {
             in_service: false,
             queue: VecDeque::new(),
             serving: None,
+            extras: None,
+            judged: Vec::new(),
             delay,
             last_exit: 0,
             wire: VecDeque::new(),
@@ -120,14 +157,42 @@ impl Link {
         }
     }
 
+    /// The same link with a scheduler or impairments.
+    pub(crate) fn with(mut self, extras: Extras) -> Self {
+        self.explicit = true;
+        self.extras = Some(Box::new(extras));
+        self
+    }
+
     /// Number of waiting packets.
     #[inline]
     pub(crate) fn length(&self) -> usize {
-        if self.explicit {
-            self.queue.len()
-        } else {
+        if !self.explicit {
             self.waiting.len()
+        } else if let Some(scheduled) = self.scheduled() {
+            scheduled.packets()
+        } else {
+            self.queue.len()
         }
+    }
+
+    /// Whether it has a scheduler.
+    #[inline]
+    pub(crate) fn is_scheduled(&self) -> bool {
+        self.explicit && self.scheduled().is_some()
+    }
+
+    fn scheduled(&self) -> Option<&Scheduled> {
+        self.extras.as_ref()?.scheduled.as_ref()
+    }
+
+    fn scheduled_mut(&mut self) -> Option<&mut Scheduled> {
+        scheduled_in(&mut self.extras)
+    }
+
+    /// Whether packets may overtake each other on the wire.
+    pub(crate) fn reorders(&self) -> bool {
+        self.extras.as_ref().is_some_and(|extras| extras.reorders)
     }
 
     /// Number of waiting bytes.
@@ -208,6 +273,15 @@ impl Link {
         }
         self.counters.arrivals += 1;
         self.counters.arrived_bytes += u64::from(size);
+        if let Some(extras) = &mut self.extras {
+            if !extras.impairments.admits(now, size) {
+                self.counters.policed += 1;
+                return Offer::Policed;
+            }
+            if extras.scheduled.is_some() {
+                return self.offer_scheduled(now, packet);
+            }
+        }
         let view = self.view(now, size);
         let verdict = self.manager.enqueue(
             Time(now),
@@ -256,27 +330,144 @@ impl Link {
         self.begin(now, now, *packet, self.free == now)
     }
 
+    /// Service begins; a shaper may hold the packet back first.
     fn begin(&mut self, now: u64, arrival: u64, packet: Packet, follows: bool) -> Offer {
         self.started(packet.size);
         self.record(arrival, now);
-        self.free = self.transmitter.finish(now, packet.size, follows);
+        let mut start = now;
+        if let Some(extras) = &mut self.extras {
+            start = extras.impairments.begins(now, packet.size);
+        }
+        self.free = self
+            .transmitter
+            .finish(start, packet.size, follows && start == now);
         self.serving = Some(packet);
         Offer::Starts(self.free)
     }
 
-    /// Explicit mode: the transmission that ends now has sent this packet; and when the next ends, if one begins. `judged` is called with
-    /// packets that the AQM drops or marks on the way out.
-    pub(crate) fn transmit(
-        &mut self,
-        now: u64,
-        mut judged: impl FnMut(&Packet, Verdict),
-    ) -> (Option<Packet>, Option<u64>) {
-        let sent = self.serving.take();
+    /// A packet arrives at a link with a scheduler.
+    fn offer_scheduled(&mut self, now: u64, packet: &mut Packet) -> Offer {
+        let rate = self.transmitter.rate_at(now);
+        let sending = self.serving.is_some();
+        let view = Self::packet_view(packet);
+        let Some(scheduled) = scheduled_in(&mut self.extras) else {
+            return Offer::Dropped;
+        };
+        let label = Label {
+            priority: packet.priority,
+            l4s: false,
+        };
+        let queue = scheduled.classify(now, &view, label);
+        match scheduled.judge_arrival(queue, now, &view, rate, sending, &mut self.random) {
+            Verdict::Accept => {}
+            Verdict::Mark => {
+                self.mark(packet);
+            }
+            Verdict::Drop => {
+                self.drop_packet(packet.size);
+                return Offer::Dropped;
+            }
+        }
+        self.clock.account(now, self.length(), self.bytes);
+        self.bytes += u64::from(packet.size);
+        if let Some(scheduled) = self.scheduled_mut() {
+            scheduled.push(queue, now, packet);
+        }
+        if !sending {
+            self.busy.gap(self.free, now);
+            let follows = self.free == now;
+            return match self.serve(now, true, follows) {
+                Some(finish) => Offer::Starts(finish),
+                None => Offer::Waits, // dropped, and booked as such
+            };
+        }
+        while self.is_over_capacity() {
+            let Some(scheduled) = scheduled_in(&mut self.extras) else {
+                break;
+            };
+            let (judged, counters, bytes) = (&mut self.judged, &mut self.counters, &mut self.bytes);
+            scheduled.overflow(queue, |packet| {
+                counters.drops += 1;
+                counters.dropped_bytes += u64::from(packet.size);
+                counters.overflows += 1;
+                *bytes -= u64::from(packet.size);
+                judged.push((*packet, Fate::Dropped));
+            });
+        }
+        Offer::Waits
+    }
+
+    fn is_over_capacity(&self) -> bool {
+        match self.capacity {
+            Capacity::Packets(limit) => self.length() > limit as usize,
+            Capacity::Bytes(limit) => self.bytes > limit,
+            Capacity::Unlimited => false,
+        }
+    }
+
+    /// The scheduler's next packet goes into service: when that ends. `direct`: it has just arrived at an idle link.
+    fn serve(&mut self, now: u64, direct: bool, follows: bool) -> Option<u64> {
+        let rate = self.transmitter.rate_at(now);
+        loop {
+            let before = self.length();
+            let scheduled = self.extras.as_mut()?.scheduled.as_mut()?;
+            let mut taken =
+                scheduled.take(now, rate, direct, Self::packet_view, &mut self.random)?;
+            if !direct {
+                self.clock.account(now, before, self.bytes);
+            }
+            let size = taken.packet.size;
+            self.bytes -= u64::from(size);
+            match taken.verdict {
+                Verdict::Accept => {}
+                Verdict::Mark => {
+                    if self.mark(&mut taken.packet) {
+                        self.judged.push((taken.packet, Fate::Marked));
+                    }
+                }
+                Verdict::Drop => {
+                    self.drop_packet(size);
+                    self.judged.push((taken.packet, Fate::Dropped));
+                    continue;
+                }
+            }
+            let Offer::Starts(finish) = self.begin(now, taken.arrival, taken.packet, follows)
+            else {
+                return None;
+            };
+            if let Some(scheduled) = self.scheduled_mut() {
+                scheduled.sends(&taken, finish);
+            }
+            return Some(finish);
+        }
+    }
+
+    /// Explicit mode: the transmission that ends now has sent this packet; and when the next ends, if one begins. What becomes of packets on
+    /// the way out is left in `judged`.
+    pub(crate) fn transmit(&mut self, now: u64) -> (Option<Packet>, Option<u64>) {
+        let mut sent = self.serving.take();
+        if let Some(extras) = &mut self.extras {
+            if let Some(packet) = sent
+                && extras.impairments.loses()
+            {
+                // it is not among those that have come out
+                self.in_service = false;
+                self.counters.losses += 1;
+                self.judged.push((packet, Fate::Lost));
+                sent = None;
+            }
+            if extras.scheduled.is_some() {
+                return (sent, self.serve(now, false, true));
+            }
+        }
         while let Some((arrival, mut packet)) = self.queue.pop_front() {
             self.clock.account(now, self.queue.len() + 1, self.bytes);
             self.bytes -= u64::from(packet.size);
             if self.manager.decides_at_dequeue() {
-                let view = self.view(now, packet.size);
+                let view = QueueView {
+                    idle_since: None,
+                    ..self.view(now, packet.size)
+                };
                 let sojourn = Time(now - arrival);
                 match self.manager.dequeue(
                     Time(now),
@@ -288,12 +479,12 @@ impl Link {
                     Verdict::Accept => {}
                     Verdict::Mark => {
                         if self.mark(&mut packet) {
-                            judged(&packet, Verdict::Mark);
+                            self.judged.push((packet, Fate::Marked));
                         }
                     }
                     Verdict::Drop => {
                         self.drop_packet(packet.size);
-                        judged(&packet, Verdict::Drop);
+                        self.judged.push((packet, Fate::Dropped));
                         continue;
                     }
                 }
@@ -330,6 +521,20 @@ impl Link {
         self.last_exit
     }
 
+    /// As [`Link::exit`], on a link that may have jitter and let packets overtake each other.
+    pub(crate) fn exit_explicit(&mut self, finish: u64) -> u64 {
+        let Some(extras) = &mut self.extras else {
+            return self.exit(finish);
+        };
+        let (delay, _) = self.delay.get(finish);
+        let at = finish + delay + extras.impairments.extra_delay();
+        if extras.reorders {
+            return at;
+        }
+        self.last_exit = self.last_exit.max(at);
+        self.last_exit
+    }
+
     /// Propagation delay at `time`, ps.
     pub(crate) fn delay_at(&self, time: u64) -> u64 {
         self.delay.value_at(time)
@@ -337,11 +542,19 @@ impl Link {
 
     /// The AQM's timer, if it has one.
     pub(crate) fn next_timer(&self) -> Option<u64> {
-        self.manager.next_timer().map(|time| time.0)
+        match self.scheduled() {
+            Some(scheduled) => scheduled.next_timer(),
+            None => self.manager.next_timer().map(|time| time.0),
+        }
     }
 
     pub(crate) fn on_timer(&mut self, now: u64) {
         self.advance(now);
+        let (rate, sending) = (self.transmitter.rate_at(now), self.serving.is_some());
+        if let Some(scheduled) = scheduled_in(&mut self.extras) {
+            scheduled.on_timer(now, rate, sending, &mut self.random);
+            return;
+        }
         let view = self.view(now, 0);
         self.manager.on_timer(Time(now), &view, &mut self.random);
     }
@@ -350,13 +563,18 @@ impl Link {
     pub(crate) fn on_rate_change(&mut self, now: u64, rate: f64) {
         self.advance(now);
         self.manager.on_link_change(Time(now), rate);
+        if let Some(scheduled) = self.scheduled_mut() {
+            scheduled.on_link_change(now, rate);
+        }
     }
 
     /// Another value of one of the AQM's parameters.
     pub(crate) fn set_parameter(&mut self, name: &str, value: f64) -> Result<(), String> {
-        self.manager
-            .set_parameter(name, value)
-            .map_err(|error| error.to_string())
+        match self.scheduled_mut() {
+            Some(scheduled) => scheduled.set_parameter(name, value),
+            None => self.manager.set_parameter(name, value),
+        }
+        .map_err(|error| error.to_string())
     }
 
     pub(crate) fn set_capacity(&mut self, capacity: Capacity) {
@@ -408,20 +626,24 @@ impl Link {
             sent: self.counters.arrivals,
             delivered: self.counters.finished,
             dropped: self.counters.drops,
+            lost: self.counters.policed + self.counters.losses,
             in_flight: self.length() as u64 + serving,
         }
     }
 
     /// The AQM's inner state.
     pub(crate) fn observe(&self) -> Observation {
-        self.manager.observe()
+        self.scheduled()
+            .map_or_else(|| self.manager.observe(), Scheduled::observe)
     }
 
     /// Explicit mode: packets of each flow that wait or are being sent.
     pub(crate) fn held(&self) -> impl Iterator<Item = &Packet> {
+        let scheduled = self.scheduled().into_iter().flat_map(Scheduled::held);
         self.queue
             .iter()
             .map(|(_, packet)| packet)
             .chain(&self.serving)
+            .chain(scheduled)
     }
 }

@@ -44,6 +44,10 @@ pub struct LinkOutcome {
     pub overflows: u64,
     /// Packets marked (ECN).
     pub marks: u64,
+    /// Packets that the policer dropped, before the queue (not part of `drops`).
+    pub policed: u64,
+    /// Packets lost on the wire, after transmission (not part of `drops`).
+    pub losses: u64,
     /// Packets that began transmission.
     pub packets: u64,
     /// Bytes of those.
@@ -81,15 +85,17 @@ pub struct Ledger {
     pub delivered: u64,
     /// Packets dropped.
     pub dropped: u64,
+    /// Packets that policers dropped or wires lost.
+    pub lost: u64,
     /// Packets inside at the end of the run.
     pub in_flight: u64,
 }
 
 impl Ledger {
-    /// sent = delivered + dropped + in flight.
+    /// sent = delivered + dropped + lost + in flight.
     #[must_use]
     pub fn balances(&self) -> bool {
-        self.sent == self.delivered + self.dropped + self.in_flight
+        self.sent == self.delivered + self.dropped + self.lost + self.in_flight
     }
 }
 
@@ -108,8 +114,10 @@ pub struct FlowOutcome {
     pub sent: u64,
     /// Of those, retransmissions.
     pub retransmissions: u64,
-    /// Data packets dropped anywhere on the path.
+    /// Data packets that queues dropped, anywhere on the path.
     pub drops: u64,
+    /// Data packets that policers dropped or wires lost.
+    pub losses: u64,
     /// Data packets that a queue marked.
     pub marks: u64,
     /// Retransmission timeouts.

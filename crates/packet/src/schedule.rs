@@ -1,5 +1,10 @@
 //! A link's rate and delay over time: known from the scenario, so that a departure is known at arrival.
 
+use std::sync::Arc;
+
+use ackclock_algorithms::Time;
+use ackclock_scenario::RateTrace;
+
 /// A value that is constant between known times.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule<T> {
@@ -46,10 +51,38 @@ impl<T: Copy> Schedule<T> {
     }
 }
 
+/// A rate over time (bit/s): pieces that come once, or a trace that may repeat.
+#[derive(Clone, Debug)]
+pub(crate) enum Rate {
+    Once(Schedule<f64>),
+    Trace(Arc<RateTrace>),
+}
+
+impl Rate {
+    /// The rate at `time` and the time of the next change.
+    fn get(&mut self, time: u64) -> (f64, u64) {
+        match self {
+            Self::Once(schedule) => schedule.get(time),
+            Self::Trace(trace) => {
+                let (rate, until) = trace.at(Time(time));
+                (rate, until.0)
+            }
+        }
+    }
+
+    #[inline]
+    fn value_at(&self, time: u64) -> f64 {
+        match self {
+            Self::Once(schedule) => schedule.value_at(time),
+            Self::Trace(trace) => trace.at(Time(time)).0,
+        }
+    }
+}
+
 /// Transmission at a rate (bit/s) that may change: exact, with the fraction of a picosecond carried from packet to packet.
 #[derive(Clone, Debug)]
 pub(crate) struct Transmitter {
-    rate: Schedule<f64>,
+    rate: Rate,
     /// Transmission time of `cached_size` bytes at the present rate, in 2^-32 ps.
     cached: u128,
     cached_size: u32,
@@ -61,9 +94,11 @@ pub(crate) struct Transmitter {
 }
 
 const FRACTION: f64 = 4_294_967_296.0;
+/// 2^63 ps: what a transmission takes while a trace's rate is zero; longer than any other.
+const STANDSTILL: f64 = 9_223_372_036_854_775_808.0 * FRACTION;
 
 impl Transmitter {
-    pub(crate) fn new(rate: Schedule<f64>) -> Self {
+    pub(crate) fn new(rate: Rate) -> Self {
         let present = rate.value_at(0);
         Self {
             rate,
@@ -88,7 +123,8 @@ impl Transmitter {
             self.cached_size = 0;
         }
         if size != self.cached_size {
-            self.cached = (f64::from(size) * 8e12 / self.present * FRACTION) as u128;
+            self.cached =
+                (f64::from(size) * 8e12 / self.present * FRACTION).min(STANDSTILL) as u128;
             self.cached_size = size;
         }
         let carried = if follows { self.fraction } else { 0 };
@@ -127,7 +163,7 @@ mod tests {
     #[test]
     fn fractions_of_a_picosecond_are_not_lost() {
         // 40 B at 99.7 Gbit/s: 3209.6 ps
-        let mut transmitter = Transmitter::new(Schedule::new(99.7e9));
+        let mut transmitter = Transmitter::new(Rate::Once(Schedule::new(99.7e9)));
         let mut time = 0;
         for _ in 0..1_000_000 {
             time = transmitter.finish(time, 40, true);
@@ -140,7 +176,7 @@ mod tests {
     fn a_packet_sees_the_rate_change_under_way() {
         let mut rate = Schedule::new(1e6);
         rate.push(1_000_000_000, 2e6);
-        let mut transmitter = Transmitter::new(rate);
+        let mut transmitter = Transmitter::new(Rate::Once(rate));
         // 2000 bits: 1000 in the first millisecond, 1000 more in half of one
         assert_eq!(transmitter.finish(0, 250, false), 1_500_000_000);
         assert_eq!(transmitter.finish(1_500_000_000, 250, true), 2_500_000_000);

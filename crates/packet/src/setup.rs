@@ -1,6 +1,7 @@
 //! From a scenario to an engine that is ready to run.
 
 use ackclock_algorithms::aqm::LinkView;
+use ackclock_algorithms::scheduler::SchedulerView;
 use ackclock_algorithms::{Owner, Stream, Time};
 use ackclock_scenario::{Distribution, End, FlowClass, Scenario, Setting, Traffic};
 
@@ -9,10 +10,12 @@ use crate::application::{Application, Pool, Transfers};
 use crate::calendar::{Calendar, Class as Order, Kind, Tag};
 use crate::engine::{Change, Engine, Recorder, in_packets};
 use crate::flow::{Class, Delays, Ends, Flow, Source, split_round_trip};
-use crate::link::Link;
+use crate::impairments::Impairments;
+use crate::link::{Extras, Link};
 use crate::outcome::{FlowTrace, LinkTrace};
 use crate::receiver::{self, Receiver};
-use crate::schedule::Schedule;
+use crate::schedule::{Rate, Schedule};
+use crate::scheduled::Scheduled;
 use crate::sender::{self, Sender};
 use crate::{Error, FlowSelection, Options};
 
@@ -144,6 +147,7 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
         path: class.path.clone(),
         reverse: class.reverse_path.clone(),
         packet_size: class.packet_size,
+        priority: class.priority,
         payload,
         ack_size: class.ack_size,
         handshake: class.tcp.handshake && class.traffic.is_tcp(),
@@ -273,7 +277,11 @@ fn build_link(
         capacity_packets: in_packets(link.capacity, f64::from(mean_packet)),
     };
     let random = Stream::new(seed, Owner::Queue, entity(&link.name, 0));
-    Link::new(
+    let rate = match &link.trace {
+        Some(trace) => Rate::Trace(trace.clone()),
+        None => Rate::Once(rate),
+    };
+    let built = Link::new(
         rate,
         delay,
         link.capacity,
@@ -281,7 +289,41 @@ fn build_link(
         random,
         window,
         general,
-    )
+    );
+    match build_extras(scenario, link, &view, seed) {
+        Some(extras) => built.with(extras),
+        None => built,
+    }
+}
+
+/// Scheduler and impairments of a link, if it has any.
+fn build_extras(
+    scenario: &Scenario,
+    link: &ackclock_scenario::Link,
+    view: &LinkView,
+    seed: u64,
+) -> Option<Extras> {
+    let impaired = link.policer.is_some()
+        || link.shaper.is_some()
+        || link.loss.is_some()
+        || link.jitter.is_some();
+    if !impaired && link.scheduler.is_none() {
+        return None;
+    }
+    let owner = entity(&link.name, 0);
+    let scheduled = link.scheduler.map(|scheduler| {
+        let flows = (0..scenario.flows.len()).map(|id| scenario.max_count(id));
+        let scheduler = scheduler.build(&SchedulerView {
+            flows: flows.sum(),
+            salt: Stream::new(seed, Owner::Scheduler, owner).bits(),
+        });
+        Scheduled::new(scheduler, link.aqm.clone(), *view)
+    });
+    Some(Extras {
+        scheduled,
+        impairments: Impairments::new(link, seed, owner),
+        reorders: link.jitter.as_ref().is_some_and(|jitter| jitter.reorder),
+    })
 }
 
 fn selected(selection: &FlowSelection, class_flows: &[std::ops::Range<usize>]) -> Vec<usize> {

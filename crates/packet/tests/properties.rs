@@ -35,7 +35,7 @@ struct Class {
 #[derive(Clone, Debug)]
 struct World {
     seed: u32,
-    links: Vec<(u32, u32, String)>,
+    links: Vec<(u32, u32, String, String)>,
     classes: Vec<Class>,
     changes: Vec<String>,
 }
@@ -54,6 +54,46 @@ fn queue() -> impl Strategy<Value = String> {
         }),
         (2_u32..30).prop_map(|n| format!("{{ aqm = \"threshold\", capacity = \"100 packets\", threshold = \"{n} packets\" }}")),
         Just("{ aqm = \"pi\", capacity = \"80 packets\", reference = \"20 packets\" }".to_owned()),
+    ]
+}
+
+/// A single queue, or several under a scheduler.
+fn queues() -> impl Strategy<Value = String> {
+    let scheduler = prop::sample::select(vec![
+        "\"fq\"",
+        "{ kind = \"fq\", buckets = 2 }",
+        "{ kind = \"drr\", quantum = \"700 B\" }",
+        "{ kind = \"fq_codel\", buckets = 3 }",
+        "\"priority\"",
+    ]);
+    let scheduled = (scheduler, queue()).prop_map(|(scheduler, queue)| {
+        queue.replacen('{', &format!("{{ scheduler = {scheduler},"), 1)
+    });
+    prop_oneof![3 => queue(), 2 => scheduled]
+}
+
+/// What else a link has: mostly nothing.
+fn impairments() -> impl Strategy<Value = String> {
+    let some = prop_oneof![
+        (1_u32..100).prop_map(|n| format!("loss = {}\n", f64::from(n) / 1000.0)),
+        (1_u32..50, 1_u32..500).prop_map(|(p, r)| format!(
+            "loss = {{ kind = \"gilbert-elliott\", good_to_bad = {}, bad_to_good = {} }}\n",
+            f64::from(p) / 1000.0,
+            f64::from(r) / 500.0
+        )),
+        (1_u32..30, any::<bool>()).prop_map(|(ms, reorder)| format!(
+            "jitter = {{ delay = \"exponential {ms} ms\", reorder = {reorder} }}\n"
+        )),
+        (200_u32..4000).prop_map(|rate| format!("shaper = {{ rate = \"{rate} kbit/s\" }}\n")),
+        (200_u32..4000).prop_map(|rate| format!(
+            "policer = {{ rate = \"{rate} kbit/s\", burst = \"20 kB\" }}\n"
+        )),
+    ];
+    prop_oneof![
+        3 => Just(String::new()),
+        2 => some.clone(),
+        // two of different kinds
+        1 => (some.clone(), some).prop_map(|(a, b)| if a[..3] == b[..3] { a } else { a + &b }),
     ]
 }
 
@@ -155,7 +195,7 @@ fn change() -> impl Strategy<Value = String> {
 fn world() -> impl Strategy<Value = World> {
     (
         any::<u32>(),
-        prop::collection::vec((300_u32..8000, 0_u32..4, queue()), 3),
+        prop::collection::vec((300_u32..8000, 0_u32..4, queues(), impairments()), 3),
         prop::collection::vec(class(), 1..4),
         prop::collection::vec(change(), 0..3),
     )
@@ -173,15 +213,15 @@ impl World {
             "[scenario]\nname = \"random\"\nduration = \"3 s\"\nmeasure = \"1 s .. 3 s\"\nseed = {}\nsample = \"50 ms\"\n",
             self.seed
         );
-        for (name, (rate, delay, queue)) in ["a", "b", "back"].iter().zip(&self.links) {
-            writeln!(text, "[[link]]\nname = \"{name}\"\nrate = \"{rate} kbit/s\"\ndelay = \"{delay} ms\"\nqueue = {queue}").unwrap();
+        for (name, (rate, delay, queue, more)) in ["a", "b", "back"].iter().zip(&self.links) {
+            writeln!(text, "[[link]]\nname = \"{name}\"\nrate = \"{rate} kbit/s\"\ndelay = \"{delay} ms\"\nqueue = {queue}\n{more}").unwrap();
         }
         for (number, class) in self.classes.iter().enumerate() {
             let tcp = ["bulk", "transfer", "app", "http", "arrivals", "packmime"]
                 .iter()
                 .any(|kind| class.traffic.contains(kind));
             let path = ["[\"a\"]", "[\"b\"]", "[\"a\", \"b\"]"][class.path as usize];
-            writeln!(text, "[[flows]]\nname = \"c{number}\"\ncount = {}\npath = {path}\nrtt = \"{} ms\"\nstart = \"uniform 0 s .. 1 s\"", class.count, class.rtt)
+            writeln!(text, "[[flows]]\nname = \"c{number}\"\ncount = {}\npriority = {}\npath = {path}\nrtt = \"{} ms\"\nstart = \"uniform 0 s .. 1 s\"", class.count, number * 3, class.rtt)
                 .unwrap();
             writeln!(text, "traffic = {}", class.traffic).unwrap();
             if let Some(rate) = class.access {
@@ -261,7 +301,8 @@ proptest! {
                 prop_assert!(link.queue_packets_max <= limit);
             }
             prop_assert!((0.0..=1.0).contains(&link.utilization), "utilisation {}", link.utilization);
-            prop_assert!(link.drops <= link.arrivals);
+            prop_assert!(link.drops + link.policed <= link.arrivals);
+            prop_assert_eq!(link.losses > 0 && spec.loss.is_none(), false);
         }
         // over the whole run nobody gets more than the slowest link of its path can carry (in a part of it data may count that came before)
         let mut whole = scenario.clone();

@@ -10,7 +10,9 @@ mod user;
 
 use std::collections::HashMap;
 
+use ackclock_algorithms::impairment::loss_models;
 use ackclock_algorithms::registry::{Meta, aqms, congestion};
+use ackclock_algorithms::scheduler::schedulers;
 use ackclock_algorithms::{DefaultValue, ParameterSpec};
 use ackclock_packet::{Error, FlowSelection, Options, Simulation, TraceSelection};
 use ackclock_scenario::{Diagnostic, End, Scenario};
@@ -52,9 +54,10 @@ mod _core {
 /// The scenario with every default as JSON. `form` is "toml" or "json"; errors call the text `origin`.
 #[pyfunction]
 fn check(py: Python<'_>, text: &[u8], origin: &str, form: &str) -> PyResult<String> {
+    let beside = |path: &str| beside(origin, path);
     let parsed = match form {
-        "toml" => ackclock_scenario::parse(text, origin),
-        "json" => ackclock_scenario::parse_json(text, origin),
+        "toml" => ackclock_scenario::parse_with(text, origin, &beside),
+        "json" => ackclock_scenario::parse_json_with(text, origin, &beside),
         _ => {
             return Err(PyValueError::new_err(format!(
                 "form must be \"toml\" or \"json\", not {form:?}"
@@ -64,6 +67,25 @@ fn check(py: Python<'_>, text: &[u8], origin: &str, form: &str) -> PyResult<Stri
     parsed
         .map(|scenario| ackclock_scenario::to_json(&scenario))
         .map_err(|diagnostics| scenario_error(py, &diagnostics))
+}
+
+/// A file that the scenario in file `origin` names, relative to that file.
+fn beside(origin: &str, path: &str) -> Result<String, String> {
+    let full = std::path::Path::new(origin)
+        .parent()
+        .unwrap_or(std::path::Path::new(""))
+        .join(path);
+    let refused = |problem: String| format!("{}: {problem}", full.display());
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(&full).map_err(|error| refused(error.to_string()))?;
+    // one byte more than is allowed, so that a huge file is refused without our reading it
+    let most = ackclock_scenario::MAX_BYTES as u64;
+    std::io::Read::read_to_end(&mut std::io::Read::take(file, most + 1), &mut bytes)
+        .map_err(|error| refused(error.to_string()))?;
+    if bytes.len() as u64 > most {
+        return Err(refused(format!("larger than {most} bytes")));
+    }
+    String::from_utf8(bytes).map_err(|_| refused("not UTF-8".to_owned()))
 }
 
 /// When a checked scenario ends, s; None if that is not known before.
@@ -91,7 +113,12 @@ fn schema() -> String {
 #[pyfunction]
 fn registry(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
-    for (group, entries) in [("congestion", congestion()), ("aqm", aqms())] {
+    for (group, entries) in [
+        ("congestion", congestion()),
+        ("aqm", aqms()),
+        ("scheduler", schedulers()),
+        ("loss", loss_models()),
+    ] {
         let list = entries
             .iter()
             .map(|meta| algorithm(py, meta))

@@ -37,6 +37,8 @@ fn link<'py>(py: Python<'py>, link: LinkOutcome) -> PyResult<Bound<'py, PyDict>>
     dict.set_item("dropped_bytes", link.dropped_bytes)?;
     dict.set_item("overflows", link.overflows)?;
     dict.set_item("marks", link.marks)?;
+    dict.set_item("policed", link.policed)?;
+    dict.set_item("losses", link.losses)?;
     dict.set_item("packets", link.packets)?;
     dict.set_item("bytes", link.bytes)?;
     dict.set_item("queue_packets_mean", link.queue_packets_mean)?;
@@ -62,11 +64,13 @@ fn link<'py>(py: Python<'py>, link: LinkOutcome) -> PyResult<Bound<'py, PyDict>>
         sent,
         delivered,
         dropped,
+        lost,
         in_flight,
     } = link.ledger;
     dict.set_item("ledger_sent", sent)?;
     dict.set_item("ledger_delivered", delivered)?;
     dict.set_item("ledger_dropped", dropped)?;
+    dict.set_item("ledger_lost", lost)?;
     dict.set_item("ledger_in_flight", in_flight)?;
     Ok(dict)
 }
@@ -84,6 +88,7 @@ fn flows<'py>(py: Python<'py>, flows: &[FlowOutcome]) -> PyResult<Bound<'py, PyD
     count("sent", |flow| flow.sent)?;
     count("retransmissions", |flow| flow.retransmissions)?;
     count("drops", |flow| flow.drops)?;
+    count("losses", |flow| flow.losses)?;
     count("marks", |flow| flow.marks)?;
     count("timeouts", |flow| flow.timeouts)?;
     count("fast_recoveries", |flow| flow.fast_recoveries)?;
@@ -94,6 +99,7 @@ fn flows<'py>(py: Python<'py>, flows: &[FlowOutcome]) -> PyResult<Bound<'py, PyD
     count("ledger_sent", |flow| flow.ledger.sent)?;
     count("ledger_delivered", |flow| flow.ledger.delivered)?;
     count("ledger_dropped", |flow| flow.ledger.dropped)?;
+    count("ledger_lost", |flow| flow.ledger.lost)?;
     count("ledger_in_flight", |flow| flow.ledger.in_flight)?;
     Ok(dict)
 }

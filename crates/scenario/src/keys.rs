@@ -39,6 +39,20 @@ pub enum Kind {
     Name,
     /// An AQM with its parameters and the queue's limit.
     Queue,
+    /// A data rate above zero, or a table of a rate over time.
+    RateOrTrace,
+    /// A scheduler with its parameters.
+    Scheduler,
+    /// A loss model with its parameters, or a probability.
+    Loss,
+    /// A distribution of delays, or a table of one.
+    Jitter,
+    /// A token bucket: a table of these keys.
+    Shaper,
+    /// A token bucket: a table of these keys.
+    Policer,
+    /// Times and rates.
+    Steps,
     /// A congestion control with its parameters.
     Congestion,
     /// What the application sends.
@@ -84,6 +98,18 @@ impl Kind {
             Self::Path => r#"names of links, in order, such as ["access", "bottleneck"]"#.to_owned(),
             Self::Name => "a name".to_owned(),
             Self::Queue => r#"a table such as { aqm = "red", min_threshold = "50 packets", max_threshold = "150 packets" }"#.to_owned(),
+            Self::RateOrTrace => format!(
+                r#"{}, above zero; or a rate over time: {{ trace = "file.csv" }} or {{ steps = [["0 s", "10 Mbit/s"], ["5 s", "2 Mbit/s"]] }}"#,
+                Dimension::Rate.allowed()
+            ),
+            Self::Scheduler => r#"a name such as "fq_codel", or a table such as { kind = "drr", quantum = "1514 B" }"#.to_owned(),
+            Self::Loss => r#"a probability such as "0.1 %", or a table such as { kind = "gilbert-elliott", good_to_bad = 0.01, bad_to_good = 0.3 }"#.to_owned(),
+            Self::Jitter => format!(
+                r#"what is added to each packet's delay: {}; or a table such as {{ delay = "exponential 2 ms", reorder = true }}"#,
+                Self::Distribution.allowed()
+            ),
+            Self::Shaper | Self::Policer => r#"a table such as { rate = "20 Mbit/s", burst = "30 kB" }"#.to_owned(),
+            Self::Steps => r#"times and rates such as [["0 s", "10 Mbit/s"], ["5 s", "2 Mbit/s"]]"#.to_owned(),
             Self::Congestion => r#"a name such as "cubic", or a table such as { kind = "compound", gamma = 30 }"#.to_owned(),
             Self::Traffic => r#"a table such as { kind = "transfer", size = "1 MB" }"#.to_owned(),
             Self::Sizes => concat!(
@@ -223,7 +249,13 @@ pub const LINK: Section = Section {
             Required,
             "Unique name, used in paths, changes and results.",
         ),
-        Key::new("rate", Kind::Rate, Required, "Speed of the transmitter.").changeable(),
+        Key::new(
+            "rate",
+            Kind::RateOrTrace,
+            Required,
+            "Speed of the transmitter: constant but for changes, or a rate over time.",
+        )
+        .changeable(),
         Key::new(
             "delay",
             Kind::Time,
@@ -231,6 +263,34 @@ pub const LINK: Section = Section {
             "Propagation delay in this direction.",
         )
         .changeable(),
+        Key::new(
+            "policer",
+            Kind::Policer,
+            Text("none"),
+            "Token bucket before the queue: drops packets that do not conform to `rate` and `burst`.",
+        )
+        .or("none", "every packet may join the queue"),
+        Key::new(
+            "shaper",
+            Kind::Shaper,
+            Text("none"),
+            "Token bucket behind the queue: holds packets back to a sustained `rate`; a `burst` goes at the rate of the link.",
+        )
+        .or("none", "the link always sends at its own rate"),
+        Key::new(
+            "loss",
+            Kind::Loss,
+            Text("none"),
+            "Packets lost on the wire, after transmission: a probability, or a loss model with its parameters.",
+        )
+        .or("none", "nothing is lost"),
+        Key::new(
+            "jitter",
+            Kind::Jitter,
+            Text("none"),
+            "Delay that is added to each packet's propagation.",
+        )
+        .or("none", "every packet has the same propagation delay"),
         Key::new(
             "queue",
             Kind::Queue,
@@ -258,14 +318,88 @@ pub const QUEUE: Section = Section {
     repeated: false,
     doc: "A link's queue: its AQM, the AQM's parameters, its limit. The packet in service is not counted.",
     keys: &[
-        Key::new("aqm", Kind::Text, Text("drop-tail"), "Active queue management."),
+        Key::new(
+            "scheduler",
+            Kind::Scheduler,
+            Text("none"),
+            "Several sub-queues that take turns, each under the AQM, instead of a single queue; they share the capacity.",
+        )
+        .or("none", "a single queue, first in, first out"),
+        Key::new("aqm", Kind::Text, Derived("drop-tail; with a scheduler, what belongs to it (fq_codel: codel)"), "Active queue management."),
         Key::new(
             "capacity",
             Kind::Capacity,
-            Text("100 ms"),
+            Derived("`\"100 ms\"`; with scheduler fq_codel `\"10240 packets\"`"),
             "Largest number of packets or bytes that wait. A time means the bytes that the link sends in it, at its rate at the start.",
         )
         .changeable(),
+    ],
+};
+
+/// `rate = { ... }` of a link.
+pub const TRACE: Section = Section {
+    name: "rate",
+    repeated: false,
+    doc: "A link's rate over time: from a file, or as steps. AQMs see the present rate in the queue, but are not told of changes.",
+    keys: &[
+        Key::new(
+            "trace",
+            Kind::Text,
+            Derived("none: `steps` are given"),
+            "File with the rate, relative to the scenario's own. The scenario that is stored with results has the steps themselves.",
+        ),
+        Key::new(
+            "format",
+            Kind::Choice(TRACE_FORMATS),
+            Text("csv"),
+            "How the file is written.",
+        ),
+        Key::new(
+            "steps",
+            Kind::Steps,
+            Derived("those of the file"),
+            "Each step's beginning and its rate, which may be zero; the first at 0 s.",
+        ),
+        Key::new(
+            "repeat",
+            Kind::Span,
+            Derived("never; a Mahimahi trace, after its last line"),
+            "After this time the trace begins anew.",
+        )
+        .or("never", "the last step lasts for ever"),
+    ],
+};
+
+/// Values of `format`.
+pub const TRACE_FORMATS: &[(&str, &str)] = &[
+    (
+        "csv",
+        "lines of a time and a rate, with units in the cells or in a header such as `time_s,rate_mbps`",
+    ),
+    (
+        "mahimahi",
+        "a line for each packet of 1500 B that can be delivered, with its millisecond; those of a millisecond are spread over it",
+    ),
+];
+
+/// `jitter = { ... }` of a link.
+pub const JITTER: Section = Section {
+    name: "jitter",
+    repeated: false,
+    doc: "What is added to each packet's propagation delay.",
+    keys: &[
+        Key::new(
+            "delay",
+            Kind::Distribution,
+            Required,
+            "Drawn anew for each packet.",
+        ),
+        Key::new(
+            "reorder",
+            Kind::Flag,
+            Flag(false),
+            "Whether packets may overtake each other; otherwise a packet waits for those before it.",
+        ),
     ],
 };
 
@@ -294,6 +428,7 @@ pub const FLOWS: Section = Section {
             "Base round-trip time: propagation alone, the links' included. What the links do not cover lies on the access sides.",
         )
         .changeable(),
+        Key::new("priority", Kind::Integer(0, 7), Integer(0), "Priority of the class's packets at links with a priority scheduler: higher ones go first."),
         Key::new(
             "access_rate",
             Kind::Rate,

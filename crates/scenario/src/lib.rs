@@ -13,18 +13,20 @@ mod reference;
 mod schema;
 mod sizes;
 mod topology;
+mod trace;
 mod tree;
 pub mod units;
 mod write;
 
 pub use diagnostic::Diagnostic;
 pub use model::{
-    Capacity, Change, ClassId, Distribution, End, FlowClass, Link, LinkId, Pacing, Recovery,
+    Capacity, Change, ClassId, Distribution, End, FlowClass, Jitter, Link, LinkId, Pacing, Recovery,
     Scenario, Setting, Tcp, Traffic, WindowReduction,
 };
 pub use reference::reference;
 pub use schema::json_schema;
 pub use sizes::Sizes;
+pub use trace::RateTrace;
 pub use tree::MAX_BYTES;
 
 /// Reads a scenario file (TOML). `origin` is its name in messages.
@@ -53,10 +55,29 @@ pub use tree::MAX_BYTES;
 /// # Errors
 /// Every mistake found, in the order of the file. Nothing that a file contains makes this panic.
 pub fn parse(text: impl AsRef<[u8]>, origin: &str) -> Result<Scenario, Vec<Diagnostic>> {
+    parse_with(text, origin, &no_files)
+}
+
+/// Reads a file that a scenario names (a rate trace): its path as the scenario gives it; the text, or why there is none.
+pub type Files<'f> = &'f dyn Fn(&str) -> Result<String, String>;
+
+fn no_files(_path: &str) -> Result<String, String> {
+    Err("files cannot be read here; give the steps instead".to_owned())
+}
+
+/// As [`parse`], with `files` to read what the scenario refers to.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with(
+    text: impl AsRef<[u8]>,
+    origin: &str,
+    files: Files<'_>,
+) -> Result<Scenario, Vec<Diagnostic>> {
     let text = tree::decode(text.as_ref(), origin)?;
     let source = tree::Source::new(origin, text);
     let root = tree::from_toml(&source)?;
-    read::scenario(&root, &source)
+    read::scenario(&root, &source, files)
 }
 
 /// Reads a scenario from JSON with the keys of the file format. `origin` is its name in messages, which give the path of keys
@@ -65,9 +86,21 @@ pub fn parse(text: impl AsRef<[u8]>, origin: &str) -> Result<Scenario, Vec<Diagn
 /// # Errors
 /// As [`parse`].
 pub fn parse_json(text: impl AsRef<[u8]>, origin: &str) -> Result<Scenario, Vec<Diagnostic>> {
+    parse_json_with(text, origin, &no_files)
+}
+
+/// As [`parse_json`], with `files` to read what the scenario refers to.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_json_with(
+    text: impl AsRef<[u8]>,
+    origin: &str,
+    files: Files<'_>,
+) -> Result<Scenario, Vec<Diagnostic>> {
     let text = tree::decode(text.as_ref(), origin)?;
     let root = tree::from_json(text, origin)?;
-    read::scenario(&root, &tree::Source::new(origin, ""))
+    read::scenario(&root, &tree::Source::new(origin, ""), files)
 }
 
 /// The whole scenario with every default filled in, as JSON that [`parse_json`] reads back: the same bytes for the same scenario.

@@ -2,8 +2,14 @@
 //!
 //! This is the one description that every engine reads.
 
+use std::sync::Arc;
+
 use ackclock_algorithms::Time;
+use ackclock_algorithms::impairment::{LossSpec, PolicerParams, ShaperParams};
 use ackclock_algorithms::registry::{AqmSpec, CongestionSpec};
+use ackclock_algorithms::scheduler::SchedulerSpec;
+
+use crate::trace::RateTrace;
 
 use crate::sizes::Sizes;
 
@@ -47,14 +53,53 @@ pub enum End {
 pub struct Link {
     /// Unique name.
     pub name: String,
-    /// bit/s, above zero.
+    /// bit/s, above zero; the mean of a trace.
     pub rate: f64,
+    /// The rate over time, if it follows a trace.
+    pub trace: Option<Arc<RateTrace>>,
     /// Propagation delay, taken by a packet when it departs.
     pub delay: Time,
     /// What limits the queue; the packet in service is not counted.
     pub capacity: Capacity,
-    /// What manages the queue.
+    /// What manages the queue, or each of its sub-queues.
     pub aqm: AqmSpec,
+    /// What chooses among sub-queues; `None`: a single queue.
+    pub scheduler: Option<SchedulerSpec>,
+    /// Drops packets above a profile before the queue.
+    pub policer: Option<PolicerParams>,
+    /// Holds packets back to a sustained rate below the link's own.
+    pub shaper: Option<ShaperParams>,
+    /// Packets lost on the wire, after transmission.
+    pub loss: Option<LossSpec>,
+    /// What varies the propagation delay from packet to packet.
+    pub jitter: Option<Jitter>,
+}
+
+impl Link {
+    /// What this link has that only an engine which follows each packet can represent, in words.
+    #[must_use]
+    pub fn packet_only(&self) -> Option<String> {
+        let has = [
+            self.scheduler
+                .map(|scheduler| format!("scheduler {}", scheduler.kind())),
+            self.trace.is_some().then(|| "rate trace".to_owned()),
+            self.policer.is_some().then(|| "policer".to_owned()),
+            self.shaper.is_some().then(|| "shaper".to_owned()),
+            self.loss.map(|loss| format!("{} loss", loss.kind())),
+            self.jitter.is_some().then(|| "jitter".to_owned()),
+        ];
+        let words: Vec<String> = has.into_iter().flatten().collect();
+        (!words.is_empty()).then(|| words.join(", "))
+    }
+}
+
+/// What varies a link's propagation delay from packet to packet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Jitter {
+    /// What is added to the delay of each packet, s.
+    pub delay: Distribution,
+    /// Whether packets may overtake each other; otherwise one waits for those before it.
+    pub reorder: bool,
 }
 
 /// Limit of a queue, excluding the packet in service.
@@ -98,6 +143,8 @@ pub struct FlowClass {
     pub reverse_path: Option<Vec<LinkId>>,
     /// Base round-trip time in seconds: propagation of both directions, without any serialisation.
     pub rtt: Distribution,
+    /// Priority at links with a priority scheduler, 0 to 7: higher ones go first.
+    pub priority: u8,
     /// bit/s of the sender's uplink and the receiver's downlink each (and of the ACKs' access in the other direction); `None`: access adds delay only.
     pub access_rate: Option<f64>,
     /// Limit of each access queue.

@@ -18,12 +18,15 @@ pub fn reference() -> String {
         };
         table(&mut out, &format!("`{header}`"), section.doc, section.keys);
         match section.name {
-            "link" => table(
-                &mut out,
-                "`queue = { ... }`",
-                keys::QUEUE.doc,
-                keys::QUEUE.keys,
-            ),
+            "link" => {
+                for (title, section) in [
+                    ("`queue = { ... }`", keys::QUEUE),
+                    ("`rate = { ... }`", keys::TRACE),
+                    ("`jitter = { ... }`", keys::JITTER),
+                ] {
+                    table(&mut out, title, section.doc, section.keys);
+                }
+            }
             "flows" => traffic(&mut out),
             "change" => changeable(&mut out),
             "parking_lot" => table(
@@ -83,7 +86,14 @@ fn value(key: &Key) -> String {
         Kind::Sizes => "sizes".to_owned(),
         Kind::Frequency => "number a second".to_owned(),
         Kind::Share => "number above zero".to_owned(),
-        Kind::Queue | Kind::Congestion | Kind::Traffic => "name or table".to_owned(),
+        Kind::Queue | Kind::Congestion | Kind::Traffic | Kind::Scheduler => {
+            "name or table".to_owned()
+        }
+        Kind::RateOrTrace => "rate or table".to_owned(),
+        Kind::Loss => "probability or table".to_owned(),
+        Kind::Jitter => "distribution of times or table".to_owned(),
+        Kind::Shaper | Kind::Policer => "table of `rate` and `burst`".to_owned(),
+        Kind::Steps => "pairs of time and rate".to_owned(),
     };
     match key.word {
         Some((word, meaning)) => format!("{kind}, or `\"{word}\"`: {meaning}"),

@@ -1,6 +1,8 @@
 //! JSON Schema (draft 2020-12) of scenario files, for editors: generated from the tables of keys and the registry of algorithms.
 
-use ackclock_algorithms::registry::{Meta, aqms, congestion};
+use ackclock_algorithms::impairment::{PolicerParams, ShaperParams, loss_models};
+use ackclock_algorithms::registry::{Algorithm, Meta, aqms, congestion};
+use ackclock_algorithms::scheduler::schedulers;
 use ackclock_algorithms::{DefaultValue, Kind as ParameterKind, ParameterSpec};
 use serde_json::{Map, Value, json};
 
@@ -51,6 +53,8 @@ const DEFINED: &[(&str, Kind)] = &[
     ("capacity", Kind::Capacity),
     ("distribution", Kind::Distribution),
     ("queue", Kind::Queue),
+    ("scheduler", Kind::Scheduler),
+    ("loss", Kind::Loss),
     ("congestion", Kind::Congestion),
     ("traffic", Kind::Traffic),
     ("sizes", Kind::Sizes),
@@ -176,14 +180,7 @@ fn kind(kind: Kind) -> Value {
             tables.push(names(aqms()));
             json!({"anyOf": tables})
         }
-        Kind::Congestion => {
-            let mut tables: Vec<Value> = congestion()
-                .iter()
-                .map(|meta| algorithm(meta, "kind", &[]))
-                .collect();
-            tables.push(names(congestion()));
-            json!({"anyOf": tables})
-        }
+        Kind::Congestion => named(congestion()),
         Kind::Traffic => {
             let mut tables: Vec<Value> = keys::TRAFFIC.iter().map(traffic).collect();
             tables.push(json!({"enum": keys::TRAFFIC.iter().filter(|kind| required(kind.keys).is_empty()).map(|kind| kind.kind).collect::<Vec<_>>()}));
@@ -203,7 +200,56 @@ fn kind(kind: Kind) -> Value {
         Kind::Share => {
             json!({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, pattern(&quantity(&[Dimension::Percent]))]})
         }
+        Kind::RateOrTrace => json!({"anyOf": [reference(Kind::Rate), table(&keys::TRACE)]}),
+        Kind::Scheduler => named(schedulers()),
+        Kind::Loss => {
+            let mut schema = named(loss_models());
+            if let Some(forms) = schema["anyOf"].as_array_mut() {
+                forms.push(json!({"type": "number", "minimum": 0, "maximum": 1}));
+                forms.push(pattern(&quantity(&[Dimension::Percent])));
+            }
+            schema
+        }
+        Kind::Jitter => {
+            json!({"anyOf": [reference(Kind::Distribution), table(&keys::JITTER)]})
+        }
+        Kind::Shaper => bucket::<ShaperParams>(),
+        Kind::Policer => bucket::<PolicerParams>(),
+        Kind::Steps => {
+            let rate = pattern(&quantity(&[Dimension::Rate]));
+            let step = json!({"type": "array", "prefixItems": [pattern(&time), rate], "minItems": 2, "maxItems": 2});
+            json!({"type": "array", "items": step, "minItems": 1})
+        }
     }
+}
+
+/// Algorithms by name or as tables.
+fn named(known: &'static [Meta]) -> Value {
+    let mut tables: Vec<Value> = known
+        .iter()
+        .map(|meta| algorithm(meta, "kind", &[]))
+        .collect();
+    tables.push(names(known));
+    json!({"anyOf": tables})
+}
+
+/// A token bucket.
+fn bucket<P: Algorithm>() -> Value {
+    let properties: Map<String, Value> = P::SPEC
+        .iter()
+        .map(|spec| (spec.name.to_owned(), parameter(spec)))
+        .collect();
+    let required: Vec<&str> = P::SPEC
+        .iter()
+        .filter(|spec| spec.default == DefaultValue::Required)
+        .map(|spec| spec.name)
+        .collect();
+    let about = P::ABOUT;
+    object(
+        &format!("{}. {}", about.title, about.citation),
+        &properties,
+        &required,
+    )
 }
 
 /// The algorithms that need no parameters, so that their names alone will do.

@@ -1,6 +1,10 @@
 //! From a [`Scenario`] back to a tree with every default filled in.
 
-use ackclock_algorithms::{Kind as ParameterKind, ParameterSpec, Value as Setpoint};
+use ackclock_algorithms::impairment::{PolicerParams, ShaperParams};
+use ackclock_algorithms::registry::Meta;
+use ackclock_algorithms::{
+    Kind as ParameterKind, ParameterSpec, Parameters as _, Value as Setpoint,
+};
 
 use crate::keys;
 use crate::model::{
@@ -139,17 +143,73 @@ fn parameters<'a>(
     })
 }
 
+/// An algorithm with its parameters.
+fn named(meta: &'static Meta, values: &[(&'static str, Setpoint)]) -> Node {
+    let kind = ("kind", Node::text(meta.kind));
+    Node::table(std::iter::once(kind).chain(parameters(meta.parameters, values)))
+}
+
+fn none() -> Node {
+    Node::text("none")
+}
+
+fn rate(link: &Link) -> Node {
+    let Some(trace) = &link.trace else {
+        return Node::text(format_rate(link.rate));
+    };
+    let rate_of = |rate: f64| {
+        if rate == 0.0 {
+            "0 bit/s".to_owned()
+        } else {
+            format_rate(rate)
+        }
+    };
+    let steps = trace.steps().iter().map(|(from, rate)| {
+        let pair = [Node::text(format_time(*from)), Node::text(rate_of(*rate))];
+        array(pair.into_iter())
+    });
+    let repeat = trace
+        .repeat()
+        .map_or_else(|| "never".to_owned(), format_time);
+    Node::table([("steps", array(steps)), ("repeat", Node::text(repeat))])
+}
+
 fn link(link: &Link) -> Node {
     let values = link.aqm.values();
     let specs = link.aqm.meta().map_or(&[][..], |meta| meta.parameters);
-    let queue = [
-        ("aqm", Node::text(link.aqm.kind())),
-        ("capacity", capacity(link.capacity)),
-    ];
+    let scheduler = link
+        .scheduler
+        .map_or_else(none, |it| named(it.meta(), &it.values()));
+    let mut queue = vec![("scheduler", scheduler)];
+    if link.scheduler.is_none_or(|it| it.default_aqm().is_some()) {
+        queue.push(("aqm", Node::text(link.aqm.kind())));
+    }
+    queue.push(("capacity", capacity(link.capacity)));
+    let bucket =
+        |specs, values: &[(&'static str, Setpoint)]| Node::table(parameters(specs, values));
+    let policer = link
+        .policer
+        .map_or_else(none, |it| bucket(PolicerParams::SPEC, &it.values()));
+    let shaper = link
+        .shaper
+        .map_or_else(none, |it| bucket(ShaperParams::SPEC, &it.values()));
+    let loss = link
+        .loss
+        .map_or_else(none, |it| named(it.meta(), &it.values()));
+    let jitter = link.jitter.as_ref().map_or_else(none, |jitter| {
+        Node::table([
+            ("delay", distribution(&jitter.delay)),
+            ("reorder", flag(jitter.reorder)),
+        ])
+    });
     Node::table([
         ("name", Node::text(&link.name)),
-        ("rate", Node::text(format_rate(link.rate))),
+        ("rate", rate(link)),
         ("delay", Node::text(format_time(link.delay))),
+        ("policer", policer),
+        ("shaper", shaper),
+        ("loss", loss),
+        ("jitter", jitter),
         (
             "queue",
             Node::table(queue.into_iter().chain(parameters(specs, &values))),
@@ -272,6 +332,7 @@ fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
                 .map_or_else(|| Node::text("none"), |back| path(back, scenario)),
         ),
         ("rtt", distribution(&class.rtt)),
+        ("priority", integer(u64::from(class.priority))),
         (
             "access_rate",
             Node::text(

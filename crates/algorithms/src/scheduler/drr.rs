@@ -83,7 +83,11 @@ impl Scheduler for Drr {
     }
 
     #[inline]
-    fn joined(&mut self, queue: usize, _backlog: &[Backlog]) {
+    fn joined(&mut self, queue: usize, backlog: &[Backlog]) {
+        if self.standing.len() < backlog.len() {
+            self.standing.resize(backlog.len(), false);
+            self.deficit.resize(backlog.len(), 0);
+        }
         if !self.standing[queue] {
             self.standing[queue] = true;
             self.active.push_back(queue);

@@ -87,7 +87,11 @@ impl Scheduler for FqCodel {
     }
 
     #[inline]
-    fn joined(&mut self, queue: usize, _backlog: &[Backlog]) {
+    fn joined(&mut self, queue: usize, backlog: &[Backlog]) {
+        if self.active.len() < backlog.len() {
+            self.active.resize(backlog.len(), false);
+            self.credits.resize(backlog.len(), 0);
+        }
         if !self.active[queue] {
             self.active[queue] = true;
             self.credits[queue] = self.quantum;

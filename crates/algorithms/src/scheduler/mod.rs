@@ -69,7 +69,7 @@ pub struct Victim {
 /// What a scheduler may know when it is set up.
 #[derive(Clone, Copy, Debug)]
 pub struct SchedulerView {
-    /// Flows of the scenario; their indices are below this.
+    /// Flows that there are at the start; more may come during the run.
     pub flows: u32,
     /// Salt of hash functions.
     pub salt: u64,
@@ -77,7 +77,7 @@ pub struct SchedulerView {
 
 /// Chooses among sub-queues. Pure: times, sizes and random numbers are passed in.
 pub trait Scheduler {
-    /// Number of sub-queues.
+    /// Number of sub-queues at the start. `classify` may name further ones, which then come to be.
     fn queues(&self) -> usize;
 
     /// The sub-queue of a packet.

@@ -327,6 +327,17 @@ impl Reader<'_> {
         };
         if let Some(key) = keys.link.iter().find(|key| key.name == name && !in_queue) {
             let item = item(Rule::Key(key));
+            if key.name == "rate" && link.trace.is_some() {
+                self.push(
+                    &item.place,
+                    "the link's rate follows a trace, which cannot change",
+                    |diagnostic| {
+                        diagnostic.allowed =
+                            Some("a step of the trace, or a constant rate of the link".to_owned());
+                    },
+                );
+                return None;
+            }
             let setting = match key.name {
                 "rate" => Setting::LinkRate(id, self.rate(&item)?),
                 _ => Setting::LinkDelay(id, self.time(&item)?),

@@ -157,6 +157,9 @@ impl Reader<'_> {
             );
             return None;
         }
+        let priority = get("priority")
+            .and_then(|item| self.integer(&item))
+            .and_then(|priority| u8::try_from(priority).ok());
         let access_rate = get("access_rate").and_then(|item| {
             if item.is_word() {
                 Some(None)
@@ -222,6 +225,7 @@ impl Reader<'_> {
             path,
             reverse_path,
             rtt: rtt?,
+            priority: priority?,
             access_rate: access_rate?,
             access_buffer: access_buffer?,
             start: start?,

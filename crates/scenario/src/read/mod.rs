@@ -2,6 +2,7 @@
 
 mod changes;
 mod flows;
+mod links;
 mod network;
 mod routes;
 mod values;
@@ -13,6 +14,7 @@ use std::ops::Range;
 
 use ackclock_algorithms::{Fault, Kind as ParameterKind, ParameterSpec, Time, ValueError};
 
+use crate::Files;
 use crate::diagnostic::{Diagnostic, nearest, quoted_list};
 use crate::keys::{self, Fallback, Key};
 use crate::model::{End, FlowClass, Link, Scenario, Traffic};
@@ -140,9 +142,14 @@ fn join(path: &str, key: &str) -> String {
 }
 
 /// Reads a whole scenario.
-pub(crate) fn scenario(root: &Node, source: &Source<'_>) -> Result<Scenario, Vec<Diagnostic>> {
+pub(crate) fn scenario(
+    root: &Node,
+    source: &Source<'_>,
+    files: Files<'_>,
+) -> Result<Scenario, Vec<Diagnostic>> {
     let reader = Reader {
         source,
+        files,
         errors: RefCell::default(),
         more: Cell::new(0),
     };
@@ -165,6 +172,7 @@ pub(crate) fn scenario(root: &Node, source: &Source<'_>) -> Result<Scenario, Vec
 
 struct Reader<'s> {
     source: &'s Source<'s>,
+    files: Files<'s>,
     errors: RefCell<Vec<Diagnostic>>,
     /// Mistakes beyond those that are kept.
     more: Cell<usize>,
@@ -385,7 +393,8 @@ impl Reader<'_> {
         let run = run?;
         let classes: Option<Vec<FlowClass>> = flows?.into_iter().map(|(_, class)| class).collect();
         let links: Option<Vec<Link>> = net?.links.into_iter().collect();
-        let (classes, changes) = (classes?, changes?);
+        let (classes, links, changes) = (classes?, links?, changes?);
+        self.buckets(&table, &links, &classes);
         if run.end == End::UntilDone
             && !classes
                 .iter()
@@ -405,7 +414,7 @@ impl Reader<'_> {
             );
         }
         Some(Scenario {
-            links: links?,
+            links,
             flows: classes,
             changes,
             ..run

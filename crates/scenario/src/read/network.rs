@@ -1,11 +1,13 @@
 //! Links and the ready shapes that stand for them.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use ackclock_algorithms::Time;
 use ackclock_algorithms::registry::{AqmSpec, aqms};
+use ackclock_algorithms::scheduler::SchedulerSpec;
 
-use super::{Place, Reader, Seen, Table, join};
+use super::{Item, Place, Reader, Rule, Seen, Table, join};
 use crate::keys::{self, Key};
 use crate::model::{Capacity, Link, LinkId};
 use crate::tree::{Name, Node, Value};
@@ -154,9 +156,15 @@ impl Reader<'_> {
                 self.unique(&mut seen, &name, &item.place);
                 Some(name)
             });
-            let rate = self.item(&table, "rate").and_then(|item| self.rate(&item));
+            let rate = self
+                .item(&table, "rate")
+                .and_then(|item| self.rate_or_trace(&item));
             let delay = self.item(&table, "delay").and_then(|item| self.time(&item));
-            let queue = self.queue(&table, rate);
+            let queue = self.queue(&table, rate.as_ref().map(|rate| rate.0));
+            let policer = self.policer(&table);
+            let shaper = self.shaper(&table);
+            let loss = self.loss(&table);
+            let jitter = self.jitter(&table);
             let from = table.given("from").map(|item| self.name(&item));
             let to = table.given("to").map(|item| self.name(&item));
             if from.is_some() != to.is_some() {
@@ -174,13 +182,15 @@ impl Reader<'_> {
             let ends = from.flatten().zip(to.flatten());
             let known = name.clone().unwrap_or_default();
             let link = (|| {
-                let (aqm, capacity) = queue?;
+                let (rate, trace) = rate?;
                 Some(Link {
                     name: name?,
-                    rate: rate?,
-                    delay: delay?,
-                    capacity,
-                    aqm,
+                    trace,
+                    policer: policer?,
+                    shaper: shaper?,
+                    loss: loss?,
+                    jitter: jitter?,
+                    ..plain(rate, delay?, queue?)
                 })
             })();
             net.push(known, ends, link);
@@ -189,7 +199,7 @@ impl Reader<'_> {
     }
 
     /// `queue = { ... }` of a link, or the default queue.
-    fn queue(&self, link: &Table<'_>, rate: Option<f64>) -> Option<(AqmSpec, Capacity)> {
+    fn queue(&self, link: &Table<'_>, rate: Option<f64>) -> Option<Queue> {
         let empty = Node::table([]);
         let (node, place) = match link.find("queue") {
             Some(entry) => (&entry.1, link.place_of(entry)),
@@ -204,12 +214,7 @@ impl Reader<'_> {
         self.queue_node(node, place, rate)
     }
 
-    fn queue_node(
-        &self,
-        node: &Node,
-        place: Place,
-        rate: Option<f64>,
-    ) -> Option<(AqmSpec, Capacity)> {
+    fn queue_node(&self, node: &Node, place: Place, rate: Option<f64>) -> Option<Queue> {
         // a queue may be given by the name of its AQM alone
         let short;
         let node = if let Value::Text(_) = node.value {
@@ -237,19 +242,67 @@ impl Reader<'_> {
             entries,
             keys: keys::QUEUE.keys,
         };
-        let capacity = self
-            .item(&table, "capacity")
-            .and_then(|item| self.capacity(&item, rate));
-        let meta = self
-            .item(&table, "aqm")
-            .and_then(|item| self.algorithm(&item, aqms(), "AQM"))?;
+        let scheduler = self.scheduler(&table);
+        let known = scheduler.flatten();
+        let capacity = match (table.given("capacity"), known) {
+            (Some(item), _) => self.capacity(&item, rate),
+            (None, Some(scheduler)) if scheduler.default_capacity().is_some() => {
+                scheduler.default_capacity().map(Capacity::Packets)
+            }
+            (None, _) => self.capacity(&self.standing(&table, "capacity", "100 ms"), rate),
+        };
+        let own = match known {
+            Some(scheduler) => scheduler.default_aqm(),
+            None => Some(("drop-tail", Vec::new())),
+        };
+        let given = table.given("aqm");
+        let Some((own, defaults)) = own else {
+            // the scheduler judges packets itself: there is no AQM that could have parameters
+            if let (Some(item), Some(scheduler)) = (given, known) {
+                self.push(
+                    &item.place,
+                    format!("scheduler {} is its own AQM", scheduler.kind()),
+                    |diagnostic| diagnostic.allowed = Some("no `aqm` beside it".to_owned()),
+                );
+                return None;
+            }
+            self.table(node, place, keys::QUEUE.keys, &[])?;
+            let aqm = AqmSpec::from_values("drop-tail", &[]).ok()?;
+            return Some(Queue {
+                aqm,
+                capacity: capacity?,
+                scheduler: known,
+            });
+        };
+        let item = given.unwrap_or_else(|| self.standing(&table, "aqm", own));
+        let meta = self.algorithm(&item, aqms(), "AQM")?;
         let names: Vec<&str> = meta.parameters.iter().map(|spec| spec.name).collect();
         let table = self.table(node, place, keys::QUEUE.keys, &names)?;
-        let values = self.parameters(&table, meta)?;
+        let mut values = self.parameters(&table, meta)?;
+        if meta.kind == own {
+            let missing = |(name, _): &(String, _)| table.find(name).is_none();
+            values.extend(defaults.into_iter().filter(missing));
+        }
         let aqm = AqmSpec::from_values(meta.kind, &values)
             .map_err(|error| self.refused(&Self::place_of_parameter(&table, &error.name), &error))
             .ok()?;
-        Some((aqm, capacity?))
+        Some(Queue {
+            aqm,
+            capacity: capacity?,
+            scheduler: scheduler?,
+        })
+    }
+
+    /// The item of a key that is not given, as if `text` stood there.
+    fn standing<'n>(&self, table: &Table<'n>, name: &str, text: &str) -> Item<'n> {
+        Item {
+            node: Cow::Owned(Node::text(text)),
+            place: Place {
+                key: join(&table.place.key, name),
+                span: table.place.span.clone(),
+            },
+            rule: Rule::Key(table.key(name)),
+        }
     }
 
     /// A ready shape: equal links in a row, with or without a way back.
@@ -271,14 +324,8 @@ impl Reader<'_> {
             None => Some(None),
             Some(entry) => self.reverse(&table, entry, rate, delay).map(Some),
         };
-        let (hops, (aqm, capacity)) = (hops?, queue?);
-        let forward = Link {
-            name: String::new(),
-            rate: rate?,
-            delay: delay?,
-            capacity,
-            aqm,
-        };
+        let hops = hops?;
+        let forward = plain(rate?, delay?, queue?);
         let mut net = Net::new(Some((node_name(0), node_name(hops))));
         let mut push = |name: String, from: usize, to: usize, link: &Link| {
             let ends = Some((node_name(from), node_name(to)));
@@ -313,7 +360,7 @@ impl Reader<'_> {
         let rate = table.given("rate").map_or(rate, |item| self.rate(&item));
         let delay = table.given("delay").map_or(delay, |item| self.time(&item));
         // the forward queue's capacity in time means another number of bytes at another rate, so it is read again
-        let (aqm, capacity) = if table.find("queue").is_some() {
+        let queue = if table.find("queue").is_some() {
             self.queue(&table, rate)?
         } else {
             let before = self.errors.borrow().len();
@@ -321,12 +368,30 @@ impl Reader<'_> {
             self.errors.borrow_mut().truncate(before); // reported for the forward queue already
             queue?
         };
-        Some(Link {
-            name: String::new(),
-            rate: rate?,
-            delay: delay?,
-            capacity,
-            aqm,
-        })
+        Some(plain(rate?, delay?, queue))
+    }
+}
+
+/// What `queue` says.
+struct Queue {
+    aqm: AqmSpec,
+    capacity: Capacity,
+    scheduler: Option<SchedulerSpec>,
+}
+
+/// A link without a name and without impairments.
+fn plain(rate: f64, delay: Time, queue: Queue) -> Link {
+    Link {
+        name: String::new(),
+        rate,
+        trace: None,
+        delay,
+        capacity: queue.capacity,
+        aqm: queue.aqm,
+        scheduler: queue.scheduler,
+        policer: None,
+        shaper: None,
+        loss: None,
+        jitter: None,
     }
 }

@@ -619,9 +619,18 @@ impl Reader<'_> {
         table: &Table<'n>,
         meta: &'static Meta,
     ) -> Option<Vec<(String, Setpoint)>> {
+        self.specified(table, meta.parameters)
+    }
+
+    /// The values of `specs` in `table`.
+    pub(super) fn specified(
+        &self,
+        table: &Table<'_>,
+        specs: &'static [ParameterSpec],
+    ) -> Option<Vec<(String, Setpoint)>> {
         let mut values = Vec::new();
         let mut good = true;
-        for spec in meta.parameters {
+        for spec in specs {
             match table.find(spec.name) {
                 Some(entry) => {
                     let item = Item {

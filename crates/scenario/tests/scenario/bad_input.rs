@@ -75,7 +75,7 @@ fn misspelt_key() {
         &text,
         "9:54",
         &[
-            "link[0].queue.max_treshold: unknown key; did you mean \"max_threshold\"? allowed: aqm, capacity, min_threshold",
+            "link[0].queue.max_treshold: unknown key; did you mean \"max_threshold\"? allowed: scheduler, aqm, capacity, min_threshold",
         ],
     );
     one(

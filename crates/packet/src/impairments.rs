@@ -1,0 +1,83 @@
+//! What a link does to packets beside queueing: policing, shaping, losses on the wire, jitter.
+
+use ackclock_algorithms::impairment::{AnyLoss, Loss as _, TokenBucket};
+use ackclock_algorithms::{Owner, Stream, Time};
+use ackclock_scenario::{Distribution, Link};
+
+use crate::setup::draw;
+
+/// All of them; each only where the scenario asks for it.
+#[derive(Default)]
+pub(crate) struct Impairments {
+    pub(crate) policer: Option<TokenBucket>,
+    pub(crate) shaper: Option<TokenBucket>,
+    loss: Option<(AnyLoss, Stream)>,
+    jitter: Option<Jitter>,
+}
+
+struct Jitter {
+    delay: Distribution,
+    random: Stream,
+    packets: u32,
+}
+
+impl Impairments {
+    /// Those of a link, whose random streams follow `entity`.
+    pub(crate) fn new(link: &Link, seed: u64, entity: u64) -> Self {
+        Self {
+            policer: link
+                .policer
+                .map(|params| TokenBucket::new(params.rate, params.burst)),
+            shaper: link
+                .shaper
+                .map(|params| TokenBucket::new(params.rate, params.burst)),
+            loss: link.loss.map(|loss| {
+                let mut random = Stream::new(seed, Owner::Loss, entity);
+                (loss.build(&mut random), random)
+            }),
+            jitter: link.jitter.as_ref().map(|jitter| Jitter {
+                delay: jitter.delay.clone(),
+                random: Stream::new(seed, Owner::Jitter, entity),
+                packets: 0,
+            }),
+        }
+    }
+
+    /// Whether a packet may join the queue.
+    pub(crate) fn admits(&mut self, now: u64, size: u32) -> bool {
+        self.policer
+            .as_mut()
+            .is_none_or(|bucket| bucket.admits(Time(now), size))
+    }
+
+    /// When the transmission of a packet that is next at `now` may begin.
+    pub(crate) fn begins(&mut self, now: u64, size: u32) -> u64 {
+        self.shaper.as_mut().map_or(now, |bucket| {
+            let at = bucket.conforms_at(Time(now), size);
+            bucket.take(at, size);
+            at.0
+        })
+    }
+
+    /// Whether the wire loses the next packet.
+    pub(crate) fn loses(&mut self) -> bool {
+        self.loss
+            .as_mut()
+            .is_some_and(|(model, random)| model.loses(random))
+    }
+
+    /// What is added to the next packet's propagation delay, ps.
+    pub(crate) fn extra_delay(&mut self) -> u64 {
+        let Some(Jitter {
+            delay,
+            random,
+            packets,
+        }) = &mut self.jitter
+        else {
+            return 0;
+        };
+        let index = *packets;
+        *packets = packets.wrapping_add(1);
+        Time::from_seconds(draw(delay, 0.0, index, 1, random)).0
+    }
+}

@@ -1,0 +1,314 @@
+//! What a link has beside rate, delay and queue: rates over time, token buckets, losses, jitter; and the schedulers of queues.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use ackclock_algorithms::impairment::{LossSpec, PolicerParams, ShaperParams, loss_models};
+use ackclock_algorithms::registry::{Algorithm, Meta};
+use ackclock_algorithms::scheduler::{SchedulerSpec, schedulers};
+use ackclock_algorithms::{Parameters, Time, Value as Setpoint, ValueError};
+
+use super::{Item, Reader, Table, join};
+use crate::diagnostic::quoted_list;
+use crate::keys;
+use crate::model::{Distribution, FlowClass, Jitter, Link};
+use crate::trace::RateTrace;
+use crate::tree::{Node, Value};
+use crate::units::{Dimension, Quantity};
+
+/// The name and the values of an algorithm that stands in a value of its own.
+type Named = (&'static Meta, Vec<(String, Setpoint)>);
+
+/// The value of a key of a table.
+fn entry<'n>(table: &'n Node, key: &str) -> Option<&'n Node> {
+    let Value::Table(entries) = &table.value else {
+        return None;
+    };
+    entries
+        .iter()
+        .find(|(name, _)| name.text == key)
+        .map(|(_, node)| node)
+}
+
+impl Reader<'_> {
+    /// `"name"` or `{ kind = "name", ... }`.
+    fn named(&self, item: &Item<'_>, known: &'static [Meta], noun: &str) -> Option<Named> {
+        let Value::Table(entries) = &item.node.value else {
+            let meta = self.algorithm(item, known, noun)?;
+            let empty = Table {
+                place: item.place.clone(),
+                entries: &[],
+                keys: &[],
+            };
+            return Some((meta, self.parameters(&empty, meta)?));
+        };
+        let Some((_, kind)) = entries.iter().find(|(name, _)| name.text == "kind") else {
+            self.missing(
+                &item.place,
+                "kind",
+                quoted_list(known.iter().map(|meta| meta.kind)),
+            );
+            return None;
+        };
+        let kind = Item {
+            node: Cow::Borrowed(kind),
+            place: super::Place {
+                key: join(&item.place.key, "kind"),
+                span: kind.span.clone(),
+            },
+            rule: item.rule,
+        };
+        let meta = self.algorithm(&kind, known, noun)?;
+        let names: Vec<&str> = std::iter::once("kind")
+            .chain(meta.parameters.iter().map(|spec| spec.name))
+            .collect();
+        let inner = self.table(&item.node, item.place.clone(), &[], &names)?;
+        Some((meta, self.parameters(&inner, meta)?))
+    }
+
+    /// What the registry makes of `named`, or where it found a mistake.
+    fn made<T>(&self, item: &Item<'_>, made: Result<T, ValueError>) -> Option<T> {
+        made.map_err(|error| {
+            let mut place = item.place.clone();
+            if let Value::Table(entries) = &item.node.value
+                && let Some((name, node)) = entries.iter().find(|(name, _)| name.text == error.name)
+            {
+                place.key = join(&place.key, &name.text);
+                place.span.clone_from(&node.span);
+            }
+            self.refused(&place, &error);
+        })
+        .ok()
+    }
+
+    /// `scheduler` of a queue; the inner `None` without one.
+    pub(super) fn scheduler(&self, queue: &Table<'_>) -> Option<Option<SchedulerSpec>> {
+        let item = self.item(queue, "scheduler")?;
+        if item.is_word() {
+            return Some(None);
+        }
+        if !matches!(item.node.value, Value::Text(_) | Value::Table(_)) {
+            self.wrong_kind(&item);
+            return None;
+        }
+        let (meta, values) = self.named(&item, schedulers(), "scheduler")?;
+        self.made(&item, SchedulerSpec::from_values(meta.kind, &values))
+            .map(Some)
+    }
+
+    /// `loss` of a link.
+    pub(super) fn loss(&self, link: &Table<'_>) -> Option<Option<LossSpec>> {
+        let item = self.item(link, "loss")?;
+        if item.is_word() {
+            return Some(None);
+        }
+        let random = loss_models().iter().find(|meta| meta.kind == "random")?;
+        let (kind, values) = match &item.node.value {
+            Value::Table(_) => {
+                let (meta, values) = self.named(&item, loss_models(), "loss model")?;
+                (meta.kind, values)
+            }
+            Value::Text(_) | Value::Integer(_) | Value::Float(_) => {
+                let spec = &random.parameters[0];
+                let probability = self.parameter(&item, spec)?;
+                (random.kind, vec![(spec.name.to_owned(), probability)])
+            }
+            _ => {
+                self.wrong_kind(&item);
+                return None;
+            }
+        };
+        self.made(&item, LossSpec::from_values(kind, &values))
+            .map(Some)
+    }
+
+    /// `jitter` of a link.
+    pub(super) fn jitter(&self, link: &Table<'_>) -> Option<Option<Jitter>> {
+        let item = self.item(link, "jitter")?;
+        if item.is_word() {
+            return Some(None);
+        }
+        let (delay, reorder) = if let Value::Table(_) = item.node.value {
+            let table = self.table(&item.node, item.place.clone(), keys::JITTER.keys, &[])?;
+            let reorder = self
+                .item(&table, "reorder")
+                .and_then(|item| self.flag(&item));
+            let item = self.item(&table, "delay")?;
+            (self.jitter_delay(&item)?, reorder?)
+        } else {
+            (self.jitter_delay(&item)?, false)
+        };
+        Some(Some(Jitter { delay, reorder }))
+    }
+
+    fn jitter_delay(&self, item: &Item<'_>) -> Option<Distribution> {
+        let delay = self.distribution(item)?;
+        if let Distribution::Range(..) = delay {
+            self.push(
+                &item.place,
+                "a range is dealt to flows, not drawn for packets",
+                |diagnostic| {
+                    diagnostic.found = Some(item.node.describe());
+                    diagnostic.allowed =
+                        Some("a uniform, normal or exponential distribution".to_owned());
+                },
+            );
+            return None;
+        }
+        Some(delay)
+    }
+
+    /// `shaper` of a link.
+    pub(super) fn shaper(&self, link: &Table<'_>) -> Option<Option<ShaperParams>> {
+        self.bucket(link, "shaper")
+    }
+
+    /// `policer` of a link.
+    pub(super) fn policer(&self, link: &Table<'_>) -> Option<Option<PolicerParams>> {
+        self.bucket(link, "policer")
+    }
+
+    fn bucket<P: Algorithm + Parameters>(&self, link: &Table<'_>, key: &str) -> Option<Option<P>> {
+        let item = self.item(link, key)?;
+        if item.is_word() {
+            return Some(None);
+        }
+        if !matches!(item.node.value, Value::Table(_)) {
+            self.wrong_kind(&item);
+            return None;
+        }
+        let names: Vec<&str> = P::SPEC.iter().map(|spec| spec.name).collect();
+        let table = self.table(&item.node, item.place.clone(), &[], &names)?;
+        let values = self.specified(&table, P::SPEC)?;
+        self.made(&item, P::from_values(&values)).map(Some)
+    }
+
+    /// A token bucket must hold the largest packet, which else would never conform.
+    pub(super) fn buckets(&self, root: &Table<'_>, links: &[Link], classes: &[FlowClass]) {
+        for (id, link) in links.iter().enumerate() {
+            let crossing = classes.iter().filter(|class| class.path.contains(&id));
+            let largest = crossing.map(|class| class.packet_size).max().unwrap_or(0);
+            let buckets = [
+                ("policer", link.policer.map(|it| it.burst)),
+                ("shaper", link.shaper.map(|it| it.burst)),
+            ];
+            for (key, burst) in buckets {
+                let Some(burst) = burst.filter(|burst| *burst < f64::from(largest)) else {
+                    continue;
+                };
+                let span = root.find("link").and_then(|(_, node)| match &node.value {
+                    Value::Array(items) => entry(items.get(id)?, key)?.span.clone(),
+                    _ => None,
+                });
+                let place = super::Place {
+                    key: format!("link[{id}].{key}.burst"),
+                    span,
+                };
+                self.push(
+                    &place,
+                    "the bucket cannot hold the largest packet",
+                    |diagnostic| {
+                        diagnostic.found = Some(format!("{burst} B"));
+                        diagnostic.allowed = Some(format!("{largest} B or more"));
+                    },
+                );
+            }
+        }
+    }
+
+    /// `rate` of a link: constant, or a mean and a trace.
+    pub(super) fn rate_or_trace(&self, item: &Item<'_>) -> Option<(f64, Option<Arc<RateTrace>>)> {
+        if !matches!(item.node.value, Value::Table(_)) {
+            return Some((self.rate(item)?, None));
+        }
+        let table = self.table(&item.node, item.place.clone(), keys::TRACE.keys, &[])?;
+        let repeat = match table.given("repeat") {
+            Some(item) if item.is_word() => None,
+            Some(item) => Some(self.time(&item)?),
+            None => None,
+        };
+        let trace = match (table.given("steps"), table.given("trace")) {
+            (Some(item), None) => self.steps(&item, repeat)?,
+            (None, Some(item)) => self.trace_file(&table, &item, repeat)?,
+            (None, None) => {
+                self.missing(
+                    &table.place,
+                    "trace",
+                    "the name of a file, or `steps`".to_owned(),
+                );
+                return None;
+            }
+            (Some(_), Some(item)) => {
+                self.push(&item.place, "both a file and steps", |diagnostic| {
+                    diagnostic.allowed = Some("one of them".to_owned());
+                });
+                return None;
+            }
+        };
+        Some((trace.mean(), Some(Arc::new(trace))))
+    }
+
+    fn trace_file(
+        &self,
+        table: &Table<'_>,
+        item: &Item<'_>,
+        repeat: Option<Time>,
+    ) -> Option<RateTrace> {
+        let path = self.text(item)?;
+        let format = self
+            .item(table, "format")
+            .and_then(|item| self.choice(&item))?;
+        let never = table.given("repeat").is_some_and(|item| item.is_word());
+        let read = (self.files)(path).and_then(|text| match format {
+            "csv" => RateTrace::from_csv(&text, repeat),
+            _ if never => Err("a Mahimahi trace repeats".to_owned()),
+            _ => RateTrace::from_mahimahi(&text, repeat),
+        });
+        read.map_err(|problem| {
+            self.push(
+                &item.place,
+                format!("the trace file cannot be used: {problem}"),
+                |diagnostic| {
+                    diagnostic.found = Some(item.node.describe());
+                },
+            );
+        })
+        .ok()
+    }
+
+    fn steps(&self, item: &Item<'_>, repeat: Option<Time>) -> Option<RateTrace> {
+        let Value::Array(nodes) = &item.node.value else {
+            self.wrong_kind(item);
+            return None;
+        };
+        let step = |node: &Node| -> Option<(Time, f64)> {
+            let Value::Array(pair) = &node.value else {
+                return None;
+            };
+            let [time, rate] = &pair[..] else { return None };
+            let (Value::Text(time), Value::Text(rate)) = (&time.value, &rate.value) else {
+                return None;
+            };
+            let (time, rate) = (Quantity::parse(time).ok()?, Quantity::parse(rate).ok()?);
+            let right = time.dimension == Dimension::Time && rate.dimension == Dimension::Rate;
+            let value = rate.value().ok()?;
+            let possible = value == 0.0 || (1.0..=1e14).contains(&value);
+            (right && possible).then_some((time.time().ok()?, value))
+        };
+        let mut steps = Vec::with_capacity(nodes.len());
+        for (at, node) in nodes.iter().enumerate() {
+            let Some(step) = step(node) else {
+                let mut item = item.clone();
+                item.place.key = format!("{}[{at}]", item.place.key);
+                item.place.span = node.span.clone().or(item.place.span);
+                item.node = Cow::Owned(node.clone());
+                self.wrong(&item, "not a time and a rate");
+                return None;
+            };
+            steps.push(step);
+        }
+        RateTrace::new(steps, repeat)
+            .map_err(|problem| self.wrong(item, problem))
+            .ok()
+    }
+}

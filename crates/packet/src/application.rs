@@ -267,6 +267,7 @@ impl Engine {
         state.random = random;
         state.rtt = rtt;
         state.owner = source as u32;
+        state.identity = (entity >> 32) as u32;
         state.server_delay = server_delay;
         state.connect_retries = 0;
         for (access, buffer) in [

@@ -1,6 +1,7 @@
 //! The event loop and the wiring between ends, access links and shared links.
 
 use ackclock_algorithms::Time;
+use ackclock_algorithms::scheduler::Label;
 use ackclock_scenario::{Capacity, Distribution, Setting, Traffic};
 
 use crate::application::{Pool, Transfers};
@@ -178,8 +179,12 @@ impl Engine {
         let marked = packet.flags.has(Flags::CE);
         let state = &mut self.links[link];
         if state.is_scheduled() {
-            let class = self.flows[packet.flow as usize].class;
-            packet.priority = self.classes[class as usize].priority;
+            let flow = &self.flows[packet.flow as usize];
+            state.label = Label {
+                identity: flow.identity,
+                priority: self.classes[flow.class as usize].priority,
+                l4s: false,
+            };
         }
         let offer = state.offer(now, &mut packet);
         if packet.flags.has(Flags::CE) && !marked {

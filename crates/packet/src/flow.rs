@@ -165,6 +165,8 @@ pub(crate) struct Flow {
     pub(crate) tail: u32,
     /// The flow in whose results this one counts: itself, or the source that opened its connection.
     pub(crate) owner: u32,
+    /// What routers hash: follows the names of class and connection, not the order in which flows came to be.
+    pub(crate) identity: u32,
     /// Segments and ACKs with earlier time stamps belong to a connection that is over.
     pub(crate) opened: u64,
     /// Start (by the sender's clock) and size (bytes) of the present transfer of a session or a connection that comes and goes.
@@ -217,6 +219,7 @@ impl Flow {
             total: u64::MAX,
             tail: 0,
             owner: owner as u32,
+            identity: 0,
             opened: 0,
             began: 0,
             bytes: 0,

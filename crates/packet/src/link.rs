@@ -107,6 +107,8 @@ pub(crate) struct Link {
     queue: VecDeque<(u64, Packet)>,
     serving: Option<Packet>,
     extras: Option<Box<Extras>>,
+    /// What a scheduler may know of the flow of the packet that is offered next.
+    pub(crate) label: Label,
     /// What has become of packets beside the one that was offered, for the engine to book.
     pub(crate) judged: Vec<(Packet, Fate)>,
     // beyond the transmitter
@@ -146,6 +148,7 @@ impl Link {
             queue: VecDeque::new(),
             serving: None,
             extras: None,
+            label: Label::default(),
             judged: Vec::new(),
             delay,
             last_exit: 0,
@@ -353,11 +356,7 @@ impl Link {
         let Some(scheduled) = scheduled_in(&mut self.extras) else {
             return Offer::Dropped;
         };
-        let label = Label {
-            priority: packet.priority,
-            l4s: false,
-        };
-        let queue = scheduled.classify(now, &view, label);
+        let queue = scheduled.classify(now, &view, self.label);
         match scheduled.judge_arrival(queue, now, &view, rate, sending, &mut self.random) {
             Verdict::Accept => {}
             Verdict::Mark => {

@@ -43,8 +43,6 @@ pub(crate) struct Packet {
     /// Number of links crossed so far.
     pub(crate) hop: u16,
     pub(crate) flags: Flags,
-    /// As a priority code point; set where a scheduler asks for it.
-    pub(crate) priority: u8,
     /// ACK: further SACK blocks, an index into the flow's own list (0: none).
     pub(crate) blocks: u32,
 }
@@ -61,7 +59,6 @@ impl Packet {
             size,
             hop: 0,
             flags,
-            priority: 0,
             blocks: 0,
         }
     }

@@ -230,6 +230,7 @@ fn build_flow(
     };
     let mut flow = Flow::new(id, ends, random, number);
     flow.rtt = rtt;
+    flow.identity = (owner >> 32) as u32;
     flow.written_from = start;
     if let Traffic::Transfer { .. } = class.traffic {
         flow.total = built.total;

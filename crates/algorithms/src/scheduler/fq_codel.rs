@@ -82,8 +82,8 @@ impl Scheduler for FqCodel {
     }
 
     #[inline]
-    fn classify(&self, packet: &PacketView, _label: Label) -> usize {
-        self.hash.queue(packet.flow)
+    fn classify(&self, packet: &PacketView, label: Label) -> usize {
+        self.hash.queue(packet.flow, label)
     }
 
     #[inline]

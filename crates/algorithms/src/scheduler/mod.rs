@@ -49,6 +49,8 @@ pub struct Backlog {
 /// What a scheduler may know of a packet's flow beside the packet itself: what its header says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Label {
+    /// What hash functions see of addresses and ports.
+    pub identity: u32,
     /// Priority, 0 to 7, as a priority code point (IEEE 802.1Q): higher ones go first.
     pub priority: u8,
     /// ECN codepoint ECT(1): the flow has a scalable congestion control (RFC 9331).
@@ -295,11 +297,11 @@ impl Hash {
     }
 
     #[inline]
-    fn queue(&self, flow: u32) -> usize {
+    fn queue(&self, flow: u32, label: Label) -> usize {
         let Some(salt) = self.salt else {
             return flow as usize;
         };
-        let hash = crate::random::mix(u64::from(flow) ^ salt);
+        let hash = crate::random::mix(u64::from(label.identity) ^ salt);
         // the high half of the product: unbiased enough, and no division
         ((u128::from(hash) * u128::from(self.queues)) >> 64) as usize
     }
@@ -317,11 +319,12 @@ fn whole_buckets(buckets: NumberOr) -> Result<(), ValueError> {
     }
 }
 
-/// The sub-queue with most bytes, the first of equals.
+/// The sub-queue with most bytes; of equals the one whose first packet has waited longest, so that the numbers of sub-queues do not matter.
 fn fattest(backlog: &[Backlog]) -> usize {
     let mut most = 0;
     for (queue, state) in backlog.iter().enumerate() {
-        if state.bytes > backlog[most].bytes {
+        let first = &backlog[most];
+        if state.bytes > first.bytes || (state.bytes == first.bytes && state.since < first.since) {
             most = queue;
         }
     }
@@ -437,9 +440,16 @@ mod tests {
     fn hashes_spread_flows_and_depend_on_the_salt() {
         let view = |salt| SchedulerView { flows: 0, salt };
         let hash = Hash::new(NumberOr::Number(16.0), &view(5));
+        let queue = |hash: &Hash, identity| {
+            let label = Label {
+                identity,
+                ..Label::default()
+            };
+            hash.queue(0, label)
+        };
         let mut counts = [0; 16];
-        for flow in 0..16_000 {
-            counts[hash.queue(flow)] += 1;
+        for identity in 0..16_000 {
+            counts[queue(&hash, identity)] += 1;
         }
         // binomial: mean 1000, deviation 31
         assert!(
@@ -447,7 +457,7 @@ mod tests {
             "{counts:?}"
         );
         let other = Hash::new(NumberOr::Number(16.0), &view(6));
-        assert!((0..100).any(|flow| hash.queue(flow) != other.queue(flow)));
+        assert!((0..100).any(|flow| queue(&hash, flow) != queue(&other, flow)));
         assert_eq!(FqParams::SPEC[0].name, "buckets");
     }
 }

@@ -72,7 +72,7 @@ mod tests {
         for (flow, priority) in [(0, 0), (1, 3), (2, 7), (3, 3), (4, 0)] {
             let label = Label {
                 priority,
-                l4s: false,
+                ..Label::default()
             };
             queues.put(Time::ZERO, of_flow(flow, 100), label);
         }

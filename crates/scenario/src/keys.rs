@@ -264,6 +264,12 @@ pub const LINK: Section = Section {
         )
         .changeable(),
         Key::new(
+            "queue",
+            Kind::Queue,
+            Derived("drop-tail with the default capacity"),
+            "What waits and who is dropped.",
+        ),
+        Key::new(
             "policer",
             Kind::Policer,
             Text("none"),
@@ -291,12 +297,6 @@ pub const LINK: Section = Section {
             "Delay that is added to each packet's propagation.",
         )
         .or("none", "every packet has the same propagation delay"),
-        Key::new(
-            "queue",
-            Kind::Queue,
-            Derived("drop-tail with the default capacity"),
-            "What waits and who is dropped.",
-        ),
         Key::new(
             "from",
             Kind::Name,

@@ -482,6 +482,7 @@ pub fn integrate<D: DynSystem + ?Sized>(
         *s = if *s < 0.0 { -1.0 } else { 1.0 };
     }
     let mut restart = true;
+    let mut leaving = None;
     let mut h = 0.0;
     let mut last_error = 1e-4_f64;
     for _ in 0..tolerance.steps {
@@ -489,7 +490,7 @@ pub fn integrate<D: DynSystem + ?Sized>(
             return Ok(run.path);
         }
         if restart {
-            settle(&mut run, t, &mut x)?;
+            settle(&mut run, t, &mut x, leaving.take())?;
             let mut k0 = std::mem::take(&mut k[0]);
             run.field(t, &x, &mut k0)?;
             k[0] = k0;
@@ -577,6 +578,7 @@ pub fn integrate<D: DynSystem + ?Sized>(
                         }
                     }
                     EventKind::Left { state } => {
+                        leaving = Some(state);
                         for (b, slides) in run.bounds.iter().zip(&mut run.sliding) {
                             if b.state == state {
                                 *slides = None;
@@ -618,8 +620,14 @@ fn accept<D: DynSystem + ?Sized>(
     run.current = None;
 }
 
-/// At a restart: a state at its bound slides if the field pushes it outwards, and only then.
-fn settle<D: DynSystem + ?Sized>(run: &mut Run<'_, D>, t: f64, x: &mut [f64]) -> Result<()> {
+/// At a restart: a state at its bound slides if the field pushes it outwards, and only then. The one that is just `leaving` does so because its slope passed
+/// zero inside the step, where it is continuous: its sign here is rounding.
+fn settle<D: DynSystem + ?Sized>(
+    run: &mut Run<'_, D>,
+    t: f64,
+    x: &mut [f64],
+    leaving: Option<usize>,
+) -> Result<()> {
     if run.bounds.is_empty() {
         return Ok(());
     }
@@ -627,7 +635,9 @@ fn settle<D: DynSystem + ?Sized>(run: &mut Run<'_, D>, t: f64, x: &mut [f64]) ->
     run.free_field(t, x, &mut f)?;
     for (b, slides) in run.bounds.iter().zip(&mut run.sliding) {
         let (v, slope) = (x[b.state], f[b.state]);
-        let now = if v <= b.lower && slope <= 0.0 {
+        let now = if leaving == Some(b.state) {
+            None
+        } else if v <= b.lower && slope <= 0.0 {
             Some(b.lower)
         } else if v >= b.upper && slope >= 0.0 {
             Some(b.upper)
@@ -777,9 +787,14 @@ fn first_event<D: DynSystem + ?Sized>(
                     high = middle;
                 }
             }
-            // leaving and touching within rounding of the start is no event
-            if high * h > 1e-12 * h && best.is_none_or(|(at, _)| high * h < at) {
-                best = Some((high * h, kind));
+            // touching within rounding of the start is no event; a state that should have left by then leaves now
+            let at = if slides.is_some() {
+                high.max(1e-12)
+            } else {
+                high
+            } * h;
+            if at >= 1e-12 * h && best.is_none_or(|(first, _)| at < first) {
+                best = Some((at, kind));
             }
             break;
         }

@@ -356,3 +356,55 @@ fn failures_are_typed() {
         escape.map(|p| p.end())
     );
 }
+
+/// An empty queue under two growing flows: it begins to fill when their sum passes the capacity, whichever side of zero rounding puts it there.
+struct Filling;
+impl System for Filling {
+    fn dimension(&self) -> usize {
+        3
+    }
+    fn delays(&self) -> usize {
+        0
+    }
+    fn rhs<S: Scalar>(&self, a: Args<'_, S>, out: &mut [S]) {
+        (out[0], out[1]) = (S::from(10.0), S::from(2.0));
+        out[2] = (a.x[0] * 100.0 + a.x[1] * 24.0) / 0.1 - 1e5;
+    }
+    fn delay<S: Scalar>(&self, _: usize, _: Args<'_, S>) -> S {
+        S::from(0.0)
+    }
+    fn bounds(&self, _: &[f64]) -> Vec<Bound> {
+        vec![Bound {
+            state: 2,
+            lower: 0.0,
+            upper: f64::INFINITY,
+        }]
+    }
+}
+
+#[test]
+fn sliding_ends_when_the_slope_turns() {
+    for k in 0..200 {
+        let start = [70.0 - 0.1 * f64::from(k), 83.3 - 0.07 * f64::from(k), 0.0];
+        let path = integrate(
+            &Filling,
+            &[],
+            &|_, x| x.copy_from_slice(&start),
+            0.0,
+            10.0,
+            &Tolerance::default(),
+        )
+        .unwrap();
+        let filling = 10.0 * 1000.0 + 2.0 * 240.0;
+        let turn = (1e5 - 1000.0 * start[0] - 240.0 * start[1]) / filling;
+        close(
+            path.state(10.0)[2],
+            0.5 * filling * (10.0 - turn).powi(2),
+            1e-9,
+        );
+        assert_eq!(
+            path.events.last().map(|e| e.kind),
+            Some(EventKind::Left { state: 2 })
+        );
+    }
+}

@@ -82,6 +82,11 @@ impl Model {
             limits: Vec::new(),
             caveats: self.notes().to_vec(),
         };
+        let at = &answer.equilibrium;
+        let passed = self.outside(&at.pieces, &at.x, &at.p);
+        answer
+            .caveats
+            .extend(passed.iter().map(|o| format!("at the equilibrium {o}")));
         for name in parameters {
             for up in [true, false] {
                 if let Err(e) = self.limit(&mut answer, name, up) {

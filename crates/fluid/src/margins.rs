@@ -93,7 +93,7 @@ pub fn margins(open: &dyn Loop, low: f64, high: f64, samples: usize) -> Margins 
     found
 }
 
-/// The loop of a model with one queue, cut where the senders hear of losses: L = det Delta_closed / det Delta_open - 1.
+/// A loop of a model, cut where senders hear of losses: L = det Delta_closed / det Delta_open - 1.
 struct ModelLoop {
     closed: Linear,
     open: Linear,
@@ -109,19 +109,34 @@ impl Model {
     /// The loop transfer function at an equilibrium, cut where the senders hear of losses or marks.
     ///
     /// # Errors
-    /// [`Error::SeveralLoops`] with more than one link or class: then there is no single loop.
+    /// [`Error::SeveralLoops`] with more than one queue: then there is no single loop, but one for each class ([`Model::feedback_loop_of`]).
     pub fn feedback_loop(&self, at: &Equilibrium) -> Result<impl Loop + use<>> {
         if self.link_count() != 1 {
             return Err(Error::SeveralLoops {
                 links: self.link_count(),
             });
         }
+        let every = at.signals.iter().map(|s| Some(*s)).collect();
+        Ok(self.cut(at, every))
+    }
+
+    /// The loop of one class with those of the others closed, cut where its senders hear of losses or marks.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for no class of that name.
+    pub fn feedback_loop_of(&self, at: &Equilibrium, class: &str) -> Result<impl Loop + use<>> {
+        let mut one = vec![None; at.signals.len()];
+        let class = self.class(class)?;
+        one[class] = Some(at.signals[class]);
+        Ok(self.cut(at, one))
+    }
+
+    fn cut(&self, at: &Equilibrium, signals: Vec<Option<f64>>) -> ModelLoop {
         let held = self.held(&at.pieces);
-        let open = Linear::of(&held.opened(&at.signals), &at.x, &at.p);
-        Ok(ModelLoop {
+        ModelLoop {
             closed: self.linearised(at),
-            open,
-        })
+            open: Linear::of(&held.opened(signals), &at.x, &at.p),
+        }
     }
 
     /// Gain, phase and delay margins of a model with one queue.
@@ -129,13 +144,19 @@ impl Model {
     /// # Errors
     /// As [`Model::feedback_loop`].
     pub fn margins(&self, at: &Equilibrium) -> Result<Margins> {
-        let linear = self.linearised(at);
-        let bound = linear.root_bound(0.0);
-        Ok(margins(
-            &self.feedback_loop(at)?,
-            1e-7 * bound,
-            10.0 * bound,
-            4000,
-        ))
+        Ok(self.scan(at, &self.feedback_loop(at)?))
+    }
+
+    /// The margins of one class's loop with those of the others closed (one loop at a time: not how far all may move together).
+    ///
+    /// # Errors
+    /// As [`Model::feedback_loop_of`].
+    pub fn margins_of(&self, at: &Equilibrium, class: &str) -> Result<Margins> {
+        Ok(self.scan(at, &self.feedback_loop_of(at, class)?))
+    }
+
+    fn scan(&self, at: &Equilibrium, open: &dyn Loop) -> Margins {
+        let bound = self.linearised(at).root_bound(0.0);
+        margins(open, 1e-7 * bound, 10.0 * bound, 4000)
     }
 }

@@ -14,7 +14,7 @@ use ackclock_algorithms::fluid::{
     AqmInput, Averaging, Path, QueueModel, TcpInput, overflow, round_average,
 };
 use ackclock_algorithms::registry::{AqmLaw, AqmSpec, TcpLaw};
-use ackclock_delay::{Args, Bound, Scalar, Settled, System};
+use ackclock_delay::{Args, Bound, Dual64, Scalar, Settled, System};
 use ackclock_scenario::{Capacity, Distribution, Scenario, Traffic};
 
 use crate::error::{Error, Result};
@@ -162,8 +162,10 @@ pub struct Model {
     notes: Vec<String>,
     /// Piece of each AQM's law, when held; `None` where it follows the state.
     pieces: Option<Vec<usize>>,
-    /// Loss probabilities that the senders are given instead of the queues' own: the loop is open.
-    opened: Option<Vec<f64>>,
+    /// Loss probabilities that a class's senders are given instead of the queues' own: its loop is open.
+    opened: Vec<Option<f64>>,
+    /// Whether senders hear of losses at once.
+    undelayed: bool,
 }
 
 /// What follows from the parameters alone: the laws of every class and link, with the enrolled parameters in them, and sums over flows.
@@ -447,6 +449,7 @@ impl Model {
             class.marked &= class.path.iter().all(|l| marks[*l]);
         }
         let order = order(&classes, links.len())?;
+        let classes_count = classes.len();
         Ok(Self {
             choices,
             classes,
@@ -457,7 +460,8 @@ impl Model {
             names,
             notes,
             pieces: None,
-            opened: None,
+            opened: vec![None; classes_count],
+            undelayed: false,
         })
     }
 
@@ -613,12 +617,117 @@ impl Model {
         }
     }
 
-    /// The same model with the senders given the constant loss probabilities `signals` (one a class): the loop is cut.
-    pub(crate) fn opened(&self, signals: &[f64]) -> Self {
+    /// The same model with the senders of some classes given constant loss probabilities: their loops are cut.
+    pub(crate) fn opened(&self, signals: Vec<Option<f64>>) -> Self {
         Self {
-            opened: Some(signals.to_vec()),
+            opened: signals,
             ..self.clone()
         }
+    }
+
+    /// The index of a class.
+    pub(crate) fn class(&self, name: &str) -> Result<usize> {
+        let found = self.classes.iter().position(|c| c.name == name);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = self.classes.iter().map(|c| c.name.as_str()).collect();
+            Error::Parameter {
+                name: name.to_owned(),
+                why: format!("no class is called so; there are {}", names.join(", ")),
+            }
+        })
+    }
+
+    /// The same equations with the feedback delay zero: senders hear at once, at unchanged rates. Theorems on global stability are about these.
+    #[must_use]
+    pub fn undelayed(&self) -> Self {
+        Self {
+            undelayed: true,
+            ..self.clone()
+        }
+    }
+
+    /// The border that a switch function of the system stands for.
+    pub(crate) fn border(&self, switch: usize) -> Error {
+        let mut borders = self
+            .links
+            .iter()
+            .flat_map(|l| l.law.pieces().windows(2).map(|ends| (&l.name, ends)));
+        match borders.nth(switch) {
+            Some((link, ends)) => Error::OnBorder {
+                link: link.clone(),
+                below: ends[0],
+                above: ends[1],
+            },
+            None => ackclock_delay::Error::OnClamp { switch }.into(),
+        }
+    }
+
+    /// The queue of a link, if it is a state, and its limit.
+    pub(crate) fn queue_of(&self, link: usize) -> Option<(usize, f64)> {
+        let link = &self.links[link];
+        link.queue.map(|q| (q, link.limit))
+    }
+
+    /// Name and window of each class, and the window below which its sender follows another law.
+    pub(crate) fn windows(&self, x: &[f64], p: &[f64]) -> Vec<(&str, f64, f64)> {
+        let Some(prepared) = self.prepare::<f64>(p) else {
+            return Vec::new();
+        };
+        self.classes
+            .iter()
+            .enumerate()
+            .map(|(c, class)| {
+                let path = Path {
+                    rtt: self.rtt(c, x, p),
+                    base_rtt: p[self.count_at(c) + 1],
+                };
+                let below = prepared.tcp[c].small_below(&path);
+                (class.name.as_str(), self.window(&prepared, c, x), below)
+            })
+            .collect()
+    }
+
+    /// State, number of flows and b of the decrease b w of each class; `None` if one is not AIMD.
+    pub(crate) fn aimd_decreases(&self, p: &[f64]) -> Option<Vec<(usize, f64, f64)>> {
+        let prepared = self.prepare::<f64>(p)?;
+        self.classes
+            .iter()
+            .zip(&prepared.tcp)
+            .enumerate()
+            .map(|(c, (class, law))| {
+                let aimd = matches!(law, TcpLaw::Aimd(_) | TcpLaw::Reno(_));
+                let fall = match self.choices.decrease {
+                    Decrease::PerSignal => law.decrease(1.0),
+                    Decrease::RoundAverage => round_average(1.0, law.decrease(1.0)),
+                };
+                aimd.then_some((class.at, p[self.count_at(c)], fall))
+            })
+            .collect()
+    }
+
+    /// The queue's state and the slope of the probability in it, if the model has a single link with no further states, held in a piece that is linear.
+    pub(crate) fn only_queue(
+        &self,
+        pieces: &[usize],
+        x: &[f64],
+        p: &[f64],
+    ) -> Option<(usize, f64)> {
+        let [link] = self.links.as_slice() else {
+            return None;
+        };
+        let queue = link.queue.filter(|_| link.states == 0)?;
+        let held = self.held(pieces);
+        let p: Vec<Dual64> = p.iter().map(|v| (*v).into()).collect();
+        let prepared = held.prepare(&p)?;
+        let slope = |q: f64| {
+            let mut x: Vec<Dual64> = x.iter().map(|v| (*v).into()).collect();
+            x[queue] = Dual64::new(q, 1.0);
+            let mut net = Network::new();
+            held.network(&prepared, &x, &p, &mut net);
+            net.probability[0].eps
+        };
+        let here = slope(x[queue]);
+        (here > 0.0 && slope(1.5 * x[queue]) == here).then_some((queue, here))
     }
 
     /// Number of pieces of each link's law.
@@ -1032,10 +1141,7 @@ impl Model {
         for (c, class) in self.classes.iter().enumerate() {
             let past = &at.past[c * n..(c + 1) * n];
             let (rate, lost) = self.heard(prepared, c, past, at.p, work);
-            let lost = match &self.opened {
-                Some(fixed) => S::from(fixed[c]),
-                None => lost,
-            };
+            let lost = self.opened[c].map_or(lost, S::from);
             let state = &at.x[class.at..class.at + class.states];
             let rates = &mut out[class.at..class.at + class.states];
             let path = Path {
@@ -1108,8 +1214,9 @@ impl Settled for Fixed<'_> {
             .field(&self.prepared, Args { x, past, p }, now, work, out);
     }
 
-    fn delay(&self, j: usize, x: &[f64], _: &[f64]) -> f64 {
-        self.model.rtt(j, x, &self.p)
+    fn delay(&self, j: usize, x: &[f64], past: &[f64]) -> f64 {
+        let p = &self.p;
+        System::delay(self.model, j, Args { x, past, p })
     }
 }
 
@@ -1163,7 +1270,11 @@ impl System for Model {
     }
 
     fn delay<S: Scalar>(&self, j: usize, at: Args<'_, S>) -> S {
-        self.rtt(j, at.x, at.p)
+        if self.undelayed {
+            S::from(0.0)
+        } else {
+            self.rtt(j, at.x, at.p)
+        }
     }
 
     fn settle<'a>(&'a self, p: &[f64]) -> Option<Box<dyn Settled + 'a>> {

@@ -40,7 +40,7 @@ impl Model {
         let p = self.parameters();
         let counts = self.piece_counts();
         let mut found: Vec<Equilibrium> = Vec::new();
-        let mut near: Option<String> = None;
+        let mut near: Option<Error> = None;
         self.search(None, &p, &mut found, &mut near);
         let combinations = counts
             .iter()
@@ -59,8 +59,10 @@ impl Model {
             self.search(Some(&pieces), &p, &mut found, &mut near);
         }
         if found.is_empty() {
-            let why = near.unwrap_or_else(|| "no piece of the AQMs' laws balances arrivals and service at a probability between 0 and 1".to_owned());
-            return Err(Error::NoEquilibrium { why });
+            return Err(near.unwrap_or_else(|| Error::NoEquilibrium {
+                why: "no piece of the AQMs' laws balances arrivals and service at a probability between 0 and 1"
+                    .to_owned(),
+            }));
         }
         Ok(found)
     }
@@ -71,24 +73,41 @@ impl Model {
         pieces: Option<&[usize]>,
         p: &[f64],
         found: &mut Vec<Equilibrium>,
-        near: &mut Option<String>,
+        near: &mut Option<Error>,
     ) {
         let held = pieces.map_or_else(|| self.clone(), |k| self.held(k));
         for fill in [0.5, 5.0, 30.0, 100.0, 300.0, 1000.0, 5000.0, 20000.0] {
             for stretch in [1.02, 0.9, 1.5] {
-                let Ok(x) = equilibrium(&held, &self.start(fill, stretch, p), p) else {
-                    continue;
+                let x = match equilibrium(&held, &self.start(fill, stretch, p), p) {
+                    Ok(x) => x,
+                    Err(ackclock_delay::Error::OnClamp { switch }) => {
+                        *near = Some(self.border(switch));
+                        continue;
+                    }
+                    Err(_) => continue,
                 };
                 if !self.sensible(&x, p) {
                     continue;
                 }
                 let here = self.pieces_at(&x, p);
-                if let Some(pieces) = pieces.filter(|k| **k != here) {
-                    let names = self.piece_names(pieces).join(", ");
-                    near.get_or_insert(format!(
-                        "the law's piece \"{names}\" has one, but outside its own range"
-                    ));
-                    continue;
+                if let Some(pieces) = pieces {
+                    let limits = self.outside(pieces, &x, p);
+                    if *pieces != here {
+                        let texts: Vec<String> = limits.iter().map(ToString::to_string).collect();
+                        let why = format!(
+                            "the piece \"{}\" of the law has one, but outside its own range: {}",
+                            self.piece_names(pieces).join(", "),
+                            texts.join("; ")
+                        );
+                        near.get_or_insert(Error::NoEquilibrium { why });
+                        continue;
+                    }
+                    // held laws know of no border: ask those that do
+                    if let Err(ackclock_delay::Error::OnClamp { switch }) = equilibrium(self, &x, p)
+                    {
+                        *near = Some(self.border(switch));
+                        continue;
+                    }
                 }
                 let same = |e: &Equilibrium| {
                     e.x.iter()
@@ -259,51 +278,6 @@ impl Model {
             cycles.push(next);
         }
         Ok(cycles)
-    }
-
-    /// Where a cycle of the smooth model leaves what the smooth model holds for: AQMs that change the piece of their law, queues below empty or above
-    /// full, windows below one packet. Empty if the clamped model has the same cycle.
-    #[must_use]
-    pub fn leaves_validity(&self, at: &Equilibrium, cycle: &Cycle) -> Vec<String> {
-        let clamps = self.clamps();
-        let names = self.state_names();
-        let mut left = Vec::new();
-        let mut note = |text: String| {
-            if !left.contains(&text) {
-                left.push(text);
-            }
-        };
-        for k in 0..400 {
-            let x = cycle.state(cycle.period * f64::from(k) / 400.0);
-            for b in &clamps {
-                if x[b.state] < b.lower || x[b.state] > b.upper {
-                    note(format!(
-                        "{} passes its bound {}",
-                        names[b.state],
-                        if x[b.state] < b.lower {
-                            b.lower
-                        } else {
-                            b.upper
-                        }
-                    ));
-                }
-            }
-            for (link, (now, then)) in self
-                .pieces_at(&x, &cycle.p)
-                .iter()
-                .zip(&at.pieces)
-                .enumerate()
-            {
-                if now != then {
-                    let piece = self.piece_names(&self.pieces_at(&x, &cycle.p))[link];
-                    note(format!(
-                        "the AQM of {} reaches \"{piece}\"",
-                        self.link_name(link)
-                    ));
-                }
-            }
-        }
-        left
     }
 
     /// For every pair of values of two parameters: the number of unstable roots (argument principle), or `None` where the equilibrium was lost or a root

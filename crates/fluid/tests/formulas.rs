@@ -1,6 +1,6 @@
 //! The closed formulas of "Compound TCP with RED" (Manjunath and Raina) evaluated at our equilibria: which are right, which misprinted.
 
-use ackclock_delay::c64;
+use ackclock_delay::{Crossing, c64};
 use ackclock_fluid::{Choices, Model};
 
 #[track_caller]
@@ -23,19 +23,20 @@ struct Point {
     beta: f64,
 }
 
-fn point(weight: &str, tau: f64) -> Point {
+fn one_flow(weight: &str, tau: f64, congestion: &str) -> Model {
     let text = format!(
         "[scenario]\nname = 'one flow'\nduration = '10 s'\n[[link]]\nname = 'link'\nrate = '1.2 Mbit/s'\ndelay = '0 ms'\n\
          queue = {{ aqm = 'red', capacity = 'unlimited', min_threshold = '50 packets', max_threshold = '550 packets', max_probability = 0.1, \
          weight = {weight}, spacing = 'bernoulli' }}\n\
-         [[flows]]\nname = 'tcp'\ncount = 1\npath = ['link']\nrtt = '{} ms'\ncongestion = 'compound'\ndelayed_ack = false\n",
+         [[flows]]\nname = 'tcp'\ncount = 1\npath = ['link']\nrtt = '{} ms'\ncongestion = {congestion}\ndelayed_ack = false\n",
         tau * 1e3
     );
     let scenario = ackclock_scenario::parse(text, "test").unwrap_or_else(|e| panic!("{e:?}"));
-    let at = Model::from_scenario(&scenario, Choices::default())
-        .unwrap()
-        .equilibrium()
-        .unwrap();
+    Model::from_scenario(&scenario, Choices::default()).unwrap()
+}
+
+fn point(weight: &str, tau: f64) -> Point {
+    let at = one_flow(weight, tau, "'compound'").equilibrium().unwrap();
     let (w, p) = (at.x[0], at.probability[0]);
     let gamma = weight.parse().unwrap_or(1.0);
     Point {
@@ -263,4 +264,171 @@ fn threshold_conditions() {
     let excess =
         |threshold: f64| threshold / window(threshold, "'reno'").0 - std::f64::consts::FRAC_PI_2;
     close(secant(&excess, 140.0, 155.0), 148.43298, 5e-8);
+}
+
+/// (15) and (16) hold with equality at the Hopf point; (18), offered as a sufficient condition, holds where the system is unstable too: its left side lost
+/// the modulus of (16) and is negative.
+#[test]
+fn conditions_15_16_and_18() {
+    let (tau, omega) = (0.084_834_105, 0.099_470_578);
+    let at = point("0.0001", tau);
+    let [a1, a2, a3, a4] = at.averaged();
+    let right = omega * (a2 - omega * omega) / (a1 * omega * omega - a3);
+    close((omega * tau).tan(), right, 1e-6);
+    let left16 = a4 / (a2 * omega - omega.powi(3)).abs() * (omega * tau).sin().abs();
+    close(left16, 1.0, 1e-6);
+    for (tau, value, abscissa) in [
+        (0.05, -5.3970558e-7, -0.00354423),
+        (0.0848341, -2.5588784e-6, -6.40891e-10),
+        (0.1, -4.1657864e-6, 0.00232703),
+        (0.15, -1.3909287e-5, 0.0128998),
+        (0.273, -8.3126431e-5, 0.042672),
+    ] {
+        let at = point("0.0001", tau);
+        let (w2, quarter) = (at.w * at.w, 0.25 * std::f64::consts::PI.powi(2));
+        let above = at.rho * at.gamma * 0.125 * at.w.powf(at.k) * at.c * at.tau / at.p;
+        let below =
+            at.gamma * (at.rho * w2 + (2.0 - at.k) * at.beta * w2 * at.p) - quarter / (1.0 - at.p);
+        close(above / below, value, 1e-7);
+        assert!(above / below < std::f64::consts::FRAC_PI_2);
+        // the rightmost root of (12) says otherwise for the last three
+        let model = one_flow("0.0001", tau, "'compound'");
+        let roots = model.roots(&model.equilibrium().unwrap(), 1).unwrap();
+        // (the second row is the Hopf point to the digits given)
+        let off = (roots.abscissa() - abscissa).abs();
+        assert!(off < f64::max(1e-5 * f64::abs(abscissa), 2e-9), "{off}");
+    }
+}
+
+/// A factor of the quadratic and cubic terms: its coefficients of z, z^2 / 2 and z conj(z) on the centre manifold.
+#[derive(Clone, Copy)]
+struct Factor {
+    one: c64,
+    two: c64,
+    mixed: c64,
+}
+
+/// Coefficients of z^2 / 2, z conj(z), conj(z)^2 / 2 and z^2 conj(z) / 2 in a product of two factors.
+fn product(a: Factor, b: Factor) -> [c64; 4] {
+    let (ac, bc) = (a.one.conj(), b.one.conj());
+    [
+        a.one * b.one * 2.0,
+        a.one * bc + ac * b.one,
+        ac * bc * 2.0,
+        (a.mixed * b.one + b.mixed * a.one) * 2.0 + a.two * bc + b.two * ac,
+    ]
+}
+
+/// The last of them in a product of three.
+fn cubic(a: Factor, b: Factor, c: Factor) -> c64 {
+    let (a, b, c) = (a.one, b.one, c.one);
+    (a * b * c.conj() + a * b.conj() * c + a.conj() * b * c) * 2.0
+}
+
+/// The appendix's recipe, (47) to (67), at the Hopf point without averaging, step by step: it gives the normal form of the general analysis if table II's
+/// coefficient of u1(t) u1(t - tau) u2(t - tau) is - p' (i' + d') / tau, and 32 times its mu2 with the printed half of that.
+#[test]
+fn recipe_of_the_appendix() {
+    let mut model = one_flow("'off'", 0.2, "'compound'");
+    let at = model.equilibrium().unwrap();
+    let search = model
+        .stability_limits(&at, "tcp.rtt", 0.2, 0.4, 20)
+        .unwrap();
+    let Some(Crossing::Hopf(hopf)) = search.crossings.first() else {
+        panic!("{search:?}")
+    };
+    let normal_form = model.criticality(&at, hopf, "gain").unwrap();
+    let (w, q, omega, tau) = (hopf.x[0], hopf.x[1], hopf.omega, hopf.p[3]);
+    let (rho, k, beta) = (2e-4, 0.75, 0.5);
+    let p = rho * (q - 50.0);
+    // i(w) = w^(k - 1) / 8 and its derivatives; d(w) = w / 2
+    let i = 0.125 * w.powf(k - 1.0);
+    let di = i * (k - 1.0) / w;
+    let ddi = di * (k - 2.0) / w;
+    let dddi = ddi * (k - 3.0) / w;
+    let c = |re: f64| c64::new(re, 0.0);
+    let own = di * (1.0 - p) - beta * p;
+    let (xi_x, xi_s) = (c(own * w / tau), c(-rho * (i + beta * w) * w / tau));
+    let (chi_x, chi_y) = (c((1.0 - p) / tau), c(-rho * w / tau));
+    let turn = c64::new(0.0, omega);
+    let late = (-turn * tau).exp();
+    let phi1 = chi_x / (turn - chi_y);
+    let phi2 = -chi_x / (xi_x + turn);
+    let b = (phi2 * (c(1.0) + phi1.conj() * xi_s * late.conj() * tau) + phi1.conj()).inv();
+    let recipe = |xi_xrs: f64| {
+        // u1(t), u1(t - tau), u2(t), u2(t - tau)
+        let mut u = [c(1.0), late, phi1, phi1 * late].map(|one| Factor {
+            one,
+            two: c(0.0),
+            mixed: c(0.0),
+        });
+        let quadratic = |u: &[Factor; 4]| {
+            let [x, r, y, s] = *u;
+            let mut window = [c(0.0); 4];
+            for (factor, [a, b]) in [
+                (ddi * (1.0 - p) * w / (2.0 * tau), [x, x]),
+                (own / tau, [x, r]),
+                (-rho * (di + beta) * w / tau, [x, s]),
+                (-rho * (i + beta * w) / tau, [r, s]),
+            ] {
+                for (sum, term) in window.iter_mut().zip(product(a, b)) {
+                    *sum += term * factor;
+                }
+            }
+            (window, product(x, y).map(|v| v * (-rho / tau)))
+        };
+        let g = |window: c64, queue: c64| b.conj() * (phi2.conj() * window + queue);
+        let (f1, f2) = quadratic(&u);
+        let (g20, g11, g02) = (g(f1[0], f2[0]), g(f1[1], f2[1]), g(f1[2], f2[2]));
+        // E and F of (66)
+        let solve = |a1: c64, a2: c64, b1: c64, b2: c64, c1: c64, c2: c64| {
+            let det = a1 * b2 - a2 * b1;
+            ((c1 * b2 - c2 * b1) / det, (c2 * a1 - c1 * a2) / det)
+        };
+        let twice = turn * 2.0;
+        let e = solve(
+            xi_x - twice,
+            chi_x,
+            xi_s * late * late,
+            chi_y - twice,
+            -f1[0],
+            -f2[0],
+        );
+        let f = solve(xi_x, chi_x, xi_s, chi_y, -f1[1], -f2[1]);
+        // (62) at theta = 0 and - tau
+        for (j, factor) in u.iter_mut().enumerate() {
+            let (v, (e, f)) = if j < 2 {
+                (c(1.0), (e.0, f.0))
+            } else {
+                (phi1, (e.1, f.1))
+            };
+            let l = if j % 2 == 0 { c(1.0) } else { late };
+            factor.two =
+                -g20 / turn * v * l - g02.conj() / (turn * 3.0) * v.conj() * l.conj() + e * l * l;
+            factor.mixed = g11 / turn * v * l - g11.conj() / turn * v.conj() * l.conj() + f;
+        }
+        let (f1, f2) = quadratic(&u);
+        let [x, r, _, s] = u;
+        let third = cubic(x, x, x) * (dddi * (1.0 - p) * w / (6.0 * tau))
+            + cubic(x, x, r) * (ddi * (1.0 - p) / (2.0 * tau))
+            + cubic(x, x, s) * (-rho * ddi * w / (2.0 * tau))
+            + cubic(x, r, s) * xi_xrs;
+        let g21 = g(f1[3] + third, f2[3]);
+        // (67)
+        -(g20 * g11 - g11.norm_sqr() * 2.0 - g02.norm_sqr() / 3.0) / twice + g21 * 0.5
+    };
+    let right = -rho * (di + beta) / tau;
+    let c1 = recipe(right);
+    assert!(
+        (c1 - normal_form.c1).norm() < 1e-9 * c1.norm(),
+        "{c1} {}",
+        normal_form.c1
+    );
+    assert!((c1 - c64::new(-4.9389695e-6, -0.00020586628)).norm() < 1e-7 * c1.norm());
+    let printed = recipe(0.5 * right);
+    assert!((printed - c64::new(-0.00015889335, -0.00048903678)).norm() < 1e-7 * printed.norm());
+    let slope = 0.12748269;
+    close(-c1.re / slope, 3.8742275e-5, 1e-6);
+    close(-printed.re / slope, 0.0012463915, 1e-7);
+    close(2.0 * printed.re, -0.0003177867, 1e-6);
 }

@@ -257,7 +257,8 @@ impl PyFluidModel {
 
     /// Where a cycle leaves what the equations held in one piece hold for.
     fn leaves_validity(&self, at: &PyEquilibrium, cycle: &PyCycle) -> Vec<String> {
-        self.model.leaves_validity(&at.0, &cycle.0)
+        let left = self.model.leaves_validity(&at.0, &cycle.0);
+        left.iter().map(ToString::to_string).collect()
     }
 
     /// The piece of each AQM's law at a state, by name, and whether probabilities and queues can be at all.

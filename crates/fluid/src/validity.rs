@@ -1,0 +1,123 @@
+//! Where a state leaves what the equations hold for.
+
+use std::fmt;
+
+use ackclock_delay::Cycle;
+
+use crate::{model::Model, questions::Equilibrium};
+
+/// A limit of the smooth model that a state has passed.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Outside {
+    /// An AQM is in another piece of its law than the one that was held.
+    Piece {
+        /// Name of the link.
+        link: String,
+        /// The piece that the state is in.
+        piece: &'static str,
+    },
+    /// The law gives a probability below zero or above one.
+    Probability {
+        /// Name of the link.
+        link: String,
+    },
+    /// A queue is below empty or above full.
+    Queue {
+        /// Name of the link.
+        link: String,
+        /// The bound passed, packets.
+        bound: f64,
+    },
+    /// A sender keeps at least one packet in flight, and the equations have less.
+    Window {
+        /// Name of the class.
+        class: String,
+    },
+    /// The window is so small that the sender really follows another law (Compound's Reno branch, HighSpeed's and AFRICA's below 38 packets).
+    SmallWindow {
+        /// Name of the class.
+        class: String,
+        /// Where the law of the equations begins, packets.
+        below: f64,
+    },
+}
+
+impl fmt::Display for Outside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Piece { link, piece } => write!(f, "the AQM of {link} reaches \"{piece}\""),
+            Self::Probability { link } => {
+                write!(f, "the probability of {link} is not between 0 and 1")
+            }
+            Self::Queue { link, bound } => {
+                write!(f, "the queue of {link} passes its bound {bound} packets")
+            }
+            Self::Window { class } => write!(f, "the window of {class} falls below one packet"),
+            Self::SmallWindow { class, below } => write!(
+                f,
+                "the window of {class} is below {below:.4} packets, where its sender follows another law than that of the equations"
+            ),
+        }
+    }
+}
+
+impl Model {
+    /// What a state has passed of the limits of the smooth model that holds `pieces`. Empty if the clamped model would have the same derivative there.
+    #[must_use]
+    pub fn outside(&self, pieces: &[usize], x: &[f64], p: &[f64]) -> Vec<Outside> {
+        let mut found = Vec::new();
+        let here = self.pieces_at(x, p);
+        let names = self.piece_names(&here);
+        let (probability, _) = self.held(pieces).probabilities(x, p);
+        for (l, name) in names.iter().enumerate() {
+            let link = || self.link_name(l).to_owned();
+            if here[l] != pieces[l] {
+                found.push(Outside::Piece {
+                    link: link(),
+                    piece: name,
+                });
+            } else if !(0.0..=1.0).contains(&probability[l]) {
+                found.push(Outside::Probability { link: link() });
+            }
+            if let Some((queue, limit)) = self.queue_of(l) {
+                let bound = x[queue].clamp(0.0, limit);
+                if bound != x[queue] {
+                    found.push(Outside::Queue {
+                        link: link(),
+                        bound,
+                    });
+                }
+            }
+        }
+        for (class, window, below) in self.windows(x, p) {
+            if window < 1.0 {
+                found.push(Outside::Window {
+                    class: class.to_owned(),
+                });
+            }
+            if !self.choices().small_windows && window < below {
+                found.push(Outside::SmallWindow {
+                    class: class.to_owned(),
+                    below,
+                });
+            }
+        }
+        found
+    }
+
+    /// Where a cycle of the smooth model leaves what the smooth model holds for. Empty if the clamped model has the same cycle.
+    #[must_use]
+    pub fn leaves_validity(&self, at: &Equilibrium, cycle: &Cycle) -> Vec<Outside> {
+        let mut left: Vec<Outside> = Vec::new();
+        for k in 0..400 {
+            let x = cycle.state(cycle.period * f64::from(k) / 400.0);
+            for passed in self.outside(&at.pieces, &x, &cycle.p) {
+                if !left.contains(&passed) {
+                    left.push(passed);
+                }
+            }
+        }
+        left
+    }
+}

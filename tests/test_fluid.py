@@ -1,11 +1,15 @@
 """`ackclock.fluid`: trajectories of windows and queues."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import ackclock as ac
+from ackclock.cli import main
 
 
 def scenario(**keys: Any) -> Any:
@@ -111,3 +115,40 @@ def test_refusals_name_the_cause() -> None:
         ac.fluid(scenario(), form="both")
     with pytest.raises(ValueError, match="there is no state"):
         ac.fluid(scenario(), start={"tcp": 1})
+
+
+# the command
+
+
+def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    report, traces = tmp_path / "out.html", tmp_path / "out.parquet"
+    files = ["--report", str(report), "--traces", str(traces)]
+    assert main(["fluid", "scenarios/compound-red-200ms.toml", "--duration", "40 s", *files]) == 0
+    out = capsys.readouterr().out
+    assert "links.bottleneck.queue" in out
+    assert "<svg" in report.read_text(encoding="utf-8")
+    table = pd.read_parquet(traces)
+    assert table["bottleneck.queue"].max() > 100
+    assert table.index[-1] == 40
+    assert main(["fluid", "scenarios/compound-red.toml", "--duration", "5 s", "--json"]) == 0
+    tree = json.loads(capsys.readouterr().out)
+    assert tree["engine"] == "fluid"
+    assert tree["window_s"] == [2.5, 5.0]
+
+
+def test_wrong_input_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fluid", "scenarios/compound-red.toml", "--duration", "5 apples"]) == 2
+    assert "unknown unit" in capsys.readouterr().err
+    assert main(["fluid", "scenarios/compound-red.toml", "--set", "link.queue.aqm=codel"]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_list_of_coverage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "--fluid"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[0] == "congestion"
+    assert any(line.startswith("compound: ") for line in lines)
+    assert main(["list", "--fluid", "--json"]) == 0
+    pairs = json.loads(capsys.readouterr().out)
+    assert {pair["verdict"] for pair in pairs} == {"exact", "approximate", "refused"}
+    assert all(pair["why"] for pair in pairs if pair["verdict"] != "exact")

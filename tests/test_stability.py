@@ -1,12 +1,16 @@
 """`ackclock.stability` against printed and independently computed numbers."""
 
+import json
 import math
+from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 import ackclock as ac
+from ackclock.cli import main
 
 
 def one_flow(weight: Any, congestion: Any = "compound", rtt: Any = "50 ms") -> Any:
@@ -183,3 +187,68 @@ def test_values_that_do_not_exist_are_null() -> None:
     tree = ac.stability(ac.load("scenarios/compound-red.toml")).answer(["rtt"]).json()
     assert tree["disturbed"]["period_s"] is None
     assert math.isfinite(tree["margins"]["gain"])
+
+
+# the command
+
+
+def test_command_answers_in_a_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    report = tmp_path / "out.html"
+    assert main(["stability", "scenarios/compound-red.toml", "--vary", "rtt=5ms..100ms", "--report", str(report)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("Compound over RED, 10 ms: Stable; ")
+    assert "may grow from 10 ms to 40.8" in out
+    assert "onset gradual; five per cent beyond it swings between 0 and" in out
+    assert "equations: growth with acknowledgements" in out
+    page = report.read_text(encoding="utf-8")
+    assert page.count("<svg") >= 8
+    assert "may grow from 10 ms" in page
+    assert "http://" not in page.replace("http://www.w3.org/", "")
+
+
+def test_command_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["stability", "scenarios/compound-red-200ms.toml", "--json"]) == 0
+    tree = json.loads(capsys.readouterr().out)
+    assert tree["stable"] is False
+    assert tree["choices"]["rtt"] == "queueing"
+    assert {limit["parameter"] for limit in tree["limits"]} == {"rtt"}
+    assert tree["equilibrium"]["windows_packets"]["compound"] > 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--vary", "rtt=10ms"], "must be KEY or KEY=FROM..TO"),
+        (["--vary", "rtt=10ms..5ms"], "not a range"),
+        (["--vary", "rtt=10..50"], "rtt: 10 is not a time such as 10 ms"),
+        (["--vary", "queue.max_treshold"], 'did you mean "queue.max_threshold"?'),
+        (["--set", "flows.congestion=bbr"], "bbr"),
+    ],
+)
+def test_wrong_input_of_the_command(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["stability", "scenarios/compound-red.toml", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert "Traceback" not in error
+
+
+def test_no_answer_of_the_command_has_a_cause(capsys: pytest.CaptureFixture[str]) -> None:
+    queue = 'link.queue={aqm = "drop-tail", capacity = "50 packets"}'
+    assert main(["stability", "scenarios/compound-red.toml", "--set", queue]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("ackclock: ")
+    assert "equilibrium" in error
+
+
+def test_figures() -> None:
+    s = ac.stability(ac.load("scenarios/compound-red.toml"))
+    curve = s.hopf_curve("rtt", "queue.max_threshold", ("20 ms", "100 ms"), (60, 500))
+    chart = s.chart("rtt", "queue.max_threshold", ("20 ms", "100 ms"), (60, 500), points=8)
+    assert chart.plot(curve=curve).get_xlabel() == "rtt (ms)"
+    assert "max_threshold = " in " ".join(text.get_text() for text in curve.plot().texts)
+    diagram = s.bifurcation_diagram("rtt", ("20 ms", "80 ms"), large=3)
+    assert [one.end.kind for one in diagram.branches] == ["border"]
+    assert diagram.large["settles"].to_list()[0]
+    assert diagram.plot().get_title(loc="left") == "Equilibria and oscillations"
+    assert s.phase_portrait((0.1, -0.3), duration="5 s").plot().get_ylabel() == "bottleneck.queue (packets)"
+    plt.close("all")

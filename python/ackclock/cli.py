@@ -41,6 +41,8 @@ examples:
   ackclock run home.toml --traces out.parquet --report out.html
   ackclock run home.toml --set flows.rtt="10 ms" --set flows.rtt="200 ms"
   ackclock meanfield many.toml --report out.html             the windows of many flows as a distribution
+  ackclock fluid home.toml --report out.html                 smooth windows and queues, in a moment
+  ackclock stability home.toml --vary rtt=10ms..400ms        is the queue calm, and how far does that go?
   ackclock check home.toml                                   the scenario with every default
   ackclock list red                                          the parameters of RED
   ackclock sweep home.toml --vary rtt=10ms..200ms:20 --vary queue.aqm=red,pi,codel --seeds 10 --store out/home
@@ -92,7 +94,7 @@ def _reason(error: OSError) -> str:
     return f"{error.filename}: {error.strerror}" if error.filename else str(error)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915  one statement an argument
     parser = argparse.ArgumentParser(
         prog="ackclock",
         description="A laboratory for TCP congestion control and active queue management.",
@@ -172,12 +174,33 @@ def _parser() -> argparse.ArgumentParser:
     field.add_argument("--report", metavar="OUT.html", type=Path, help="write a report with figures")
     field.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
+    flow = add("fluid", _fluid, "run a scenario as smooth windows and queues: delay-differential equations")
+    flow.add_argument("file", metavar="FILE", type=Path, help="scenario in TOML (or JSON, by its suffix)")
+    flow.add_argument("--duration", metavar="TIME", help='how long, such as "30 s" (default: the scenario\'s)')
+    flow.add_argument("--traces", metavar="OUT.parquet", type=Path, help="write all states over time")
+    _fluid_arguments(flow)
+
+    calm = add(
+        "stability", _stability, "say whether the queue is calm, and how far parameters may move before it is not"
+    )
+    calm.add_argument("file", metavar="FILE", type=Path, help="scenario in TOML (or JSON, by its suffix)")
+    calm.add_argument(
+        "--vary",
+        metavar="KEY[=FROM..TO]",
+        action="append",
+        default=[],
+        help="a parameter that moves, such as rtt=10ms..400ms or queue.max_threshold (default: the round-trip times); "
+        "with a report, the first two make a chart",
+    )
+    _fluid_arguments(calm)
+
     check = add("check", _check, "check a scenario and print it with every default")
     check.add_argument("file", metavar="FILE", type=Path, help="scenario in TOML (or JSON, by its suffix)")
     check.add_argument("--json", action="store_true", help="print JSON instead of TOML")
 
     listing = add("list", _list, "list the algorithms, or one with its parameters")
     listing.add_argument("name", metavar="NAME", nargs="?", help="an algorithm")
+    listing.add_argument("--fluid", action="store_true", help="which pairs the fluid engine knows, and how well")
     listing.add_argument("--json", action="store_true", help="print JSON")
 
     _sweep_arguments(add("sweep", _sweep, "run a scenario at all combinations of some keys' values"))
@@ -247,6 +270,61 @@ def _query_arguments(ask: argparse.ArgumentParser) -> None:
         "--store", metavar="DIR", type=Path, default=Path("out/sweep"), help="results (default: out/sweep)"
     )
     ask.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _fluid_arguments(command: argparse.ArgumentParser) -> None:
+    """What fluid and stability have in common: mostly the choices on which the papers differ."""
+    command.add_argument(
+        "--set", metavar="KEY=VALUE", action="append", default=[], dest="changes", help="change a key, as for run"
+    )
+    command.add_argument(
+        "--form",
+        choices=("ack", "rate"),
+        default="ack",
+        help="windows grow with acknowledgements (default), or with time (Misra, Gong and Towsley)",
+    )
+    command.add_argument(
+        "--decrease",
+        choices=("loss", "round"),
+        default="loss",
+        help="what a signal takes: from the window (default), or as seen from the average of a round",
+    )
+    command.add_argument(
+        "--rtt",
+        choices=("queueing", "constant"),
+        default="queueing",
+        help="round trips with their queueing delay (default), or without",
+    )
+    command.add_argument(
+        "--small-windows",
+        choices=("law", "own"),
+        default="law",
+        help="one law for all windows (default), or small ones by their own (Compound's Reno branch)",
+    )
+    command.add_argument(
+        "--memory",
+        choices=("states", "rest"),
+        default="states",
+        help="senders with a memory have all their states (default), or act as at rest",
+    )
+    command.add_argument(
+        "--averaging",
+        choices=("exponential", "linear"),
+        default="exponential",
+        help="an average's weight w per packet as a rate: -ln(1 - w) (default), or w",
+    )
+    command.add_argument(
+        "--nominal-spacing",
+        action="store_true",
+        help="RED's initial probability as the papers have it, without what its drop spacing adds",
+    )
+    command.add_argument(
+        "--smooth",
+        action="store_true",
+        help="trajectories in the smooth law of the equilibrium, without empty and full queues",
+    )
+    command.add_argument("--report", metavar="OUT.html", type=Path, help="write a report with figures")
+    command.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
 def _count(least: int) -> Callable[[str], int]:
@@ -568,6 +646,131 @@ def _meanfield(options: argparse.Namespace) -> None:
         print(f"written: {options.report}")
 
 
+# fluid, stability
+
+
+def _choices(options: argparse.Namespace) -> dict[str, Any]:
+    names = ("form", "decrease", "rtt", "small_windows", "memory", "averaging")
+    chosen = {name: getattr(options, name) for name in names}
+    return chosen | {"effective_spacing": not options.nominal_spacing, "clamped": not options.smooth}
+
+
+def _one_variant(options: argparse.Namespace, command: str) -> tuple[str, Scenario]:
+    """What --set changed, in words, and the scenario."""
+    variants = _variants(options.file, _load(options.file), options.changes)
+    if len(variants) > 1:
+        raise _WrongInputError(f"--set: {command} takes one value for each key")
+    [(label, scenario)] = variants
+    changes = ", ".join(f"{key} = {value}" for key, value in label["set"].items())
+    return f"{scenario.name}{' with ' if changes else ''}{changes}", scenario
+
+
+def _fluid(options: argparse.Namespace) -> None:
+    from .fluid import fluid, overview
+
+    title, scenario = _one_variant(options, "fluid")
+    with ExitStack() as outputs:
+        traces = _output(outputs, options.traces)
+        report = _output(outputs, options.report)
+        try:
+            result = fluid(scenario, duration=options.duration, **_choices(options))
+        except ValueError as error:
+            if isinstance(error, ScenarioError):
+                raise
+            raise _WrongInputError(f"ackclock fluid: {error}") from None
+        if traces:
+            with writing(options.traces):
+                result.table.to_parquet(traces)
+        if report:
+            from .report import stability as reports
+
+            with writing(options.report):
+                reports.write_fluid(report, result)
+        if options.json:
+            _print_json(result.json())
+        else:
+            first, last = result.window
+            print(f"{title}: fluid, from {first:g} s to {last:g} s\n")
+            print(_text_table(overview(result)) + "\n")
+            _print_notes([*result.notes, f"equations: {result.choices.text()}"])
+    if not options.json:
+        for path in filter(None, (options.traces, options.report)):
+            print(f"written: {path}")
+
+
+def _stability(options: argparse.Namespace) -> None:
+    from .stability import facts, limits_table, stability
+
+    title, scenario = _one_variant(options, "stability")
+    with ExitStack() as outputs:
+        report = _output(outputs, options.report)
+        try:
+            asked = stability(scenario, **_choices(options))
+            spans = dict(map(_vary, options.vary)) or None
+            answer = asked.answer(spans)
+            if report:
+                from .report import stability as reports
+
+                with writing(options.report):
+                    reports.write(report, answer, spans)
+        except ValueError as error:
+            if isinstance(error, ScenarioError):
+                raise
+            raise _WrongInputError(f"ackclock stability: {error}") from None
+        if options.json:
+            _print_json(answer.json())
+        else:
+            print(f"{title}: {answer.sentence}\n")
+            known = facts(answer)
+            width = max(map(len, known))
+            for name, text in known.items():
+                print(f"{name.ljust(width)}  {text}")
+            print()
+            if answer.limits:
+                print(_text_table(limits_table(answer)) + "\n")
+            _print_notes([*asked.notes, *answer.caveats, f"equations: {asked.choices.text()}"])
+    if report and not options.json:
+        print(f"written: {options.report}")
+
+
+def _vary(text: str) -> tuple[str, tuple[str, str] | None]:
+    """A key, and its range if one is given."""
+    key, equals, span = text.partition("=")
+    if not equals:
+        return key.strip(), None
+    low, dots, high = span.partition("..")
+    if not dots:
+        raise _WrongInputError(f"--vary {text}: must be KEY or KEY=FROM..TO, such as rtt=10ms..400ms")
+    return key.strip(), (low.strip(), high.strip())
+
+
+def _print_notes(notes: Sequence[str]) -> None:
+    for note in notes:
+        print(f"note: {note}")
+
+
+def _print_coverage(as_json: bool) -> None:
+    pairs = _core.coverage()
+    if as_json:
+        _print_json([{"congestion": c, "aqm": a, "verdict": v, "why": list(w)} for c, a, v, w in pairs])
+        return
+    from .fluid import coverage
+
+    marks = {"exact": "exact", "approximate": "approx.", "refused": "-"}
+    print(_text_table(coverage().replace(marks)) + "\n")
+    print(
+        "exact: both laws are exact averages; approx.: a law leaves something out; -: an algorithm has no fluid law\n"
+    )
+    known: dict[str, str] = {
+        str(entry["kind"]): str(entry["approximation"])
+        for group in list_algorithms().values()
+        for entry in group
+        if entry["has_fluid"] and entry["approximation"]
+    }
+    for kind, what in known.items():
+        print(f"{kind}: {what}")
+
+
 # sweep, query
 
 
@@ -679,6 +882,11 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _list(options: argparse.Namespace) -> None:
+    if options.fluid:
+        if options.name is not None:
+            raise _WrongInputError("ackclock list --fluid: takes no NAME")
+        _print_coverage(options.json)
+        return
     algorithms = list_algorithms()
     if options.name is None:
         if options.json:

@@ -70,6 +70,8 @@ STEP = 0.1
 """Largest step along a curve, relative to the size of the unknowns."""
 TOLERANCE = 1e-9
 """Wanted error of a cycle, relative to the size of each state."""
+GROWTH, LEAST_GROWTH = 1.3, 1.01
+"""Factor between the amplitudes of neighbours on a branch of cycles, at first and at least."""
 TRIVIAL = 1e-4
 """The multipliers of a cycle are believed where the trivial one differs from 1 by less."""
 
@@ -253,7 +255,7 @@ class End:
     """Why a curve ends where it ends."""
 
     kind: str
-    """"range", "points", "closed", "zero frequency", "zero amplitude" or "failed"."""
+    """"range", "points", "closed", "zero frequency", "zero amplitude", "border" (of a law) or "failed"."""
     reason: str
     """In words."""
 
@@ -788,6 +790,76 @@ def branch(
         start = End("zero amplitude", "the Hopf point")
     cycles = [cycle(system, space, one, after_fold=after, left=left(one) if left else ()) for one, after in members]
     return Branch(parameter, name, cycles, start, end, free.unit, point)
+
+
+def branch_within(  # noqa: PLR0915  one walk
+    system: _core.DelaySystem,
+    space: Space,
+    point: HopfPoint,
+    parameter: str,
+    span: tuple[float, float],
+    component: str | None,
+    points: int,
+    tolerance: float,
+    left: Callable[[_core.Cycle], Sequence[str]],
+) -> Branch:
+    """Return the branch of cycles from a Hopf point, by amplitude, up to where it leaves what it holds for."""
+    free = space.parameter(parameter)
+    place = space.state_index(component)
+    low, high = sorted(value / free.scale for value in span)
+    amplitude = 0.02 * (abs(point._raw.state[place]) or 1.0)
+    members = [system.cycle_from_hopf(point._raw, free.index, place, amplitude, tolerance)]
+    factor, end = GROWTH, End("points", "as many points as asked for")
+    while len(members) < points:
+        last = members[-1]
+        amplitude = last.amplitude(place)
+        try:
+            found = system.cycle_with_amplitude(last, free.index, place, factor * amplitude, tolerance)
+        except AnalysisError as error:
+            factor = math.sqrt(factor)
+            if factor < LEAST_GROWTH:
+                end = End("failed", str(error))
+                break
+            continue
+        value = found.parameters[free.index]
+        if not low <= value <= high:
+            there = last.parameters
+            there[free.index] = min(max(value, low), high)
+            try:
+                members.append(system.cycle_at(last, there, tolerance))
+            except AnalysisError:
+                members.append(found)
+            shown = f"{free.scale * there[free.index]:.6g} {free.unit}".strip()
+            end = End("range", f"end of the range, {parameter} = {shown}")
+            break
+        reasons = left(found)
+        if not reasons:
+            members.append(found)
+            continue
+        end = End("border", "; ".join(reasons))
+        good, bad = amplitude, factor * amplitude
+        for _ in range(10):
+            middle = 0.5 * (good + bad)
+            try:
+                found = system.cycle_with_amplitude(last, free.index, place, middle, tolerance)
+            except AnalysisError:
+                break
+            if left(found):
+                bad = middle
+            else:
+                good, last = middle, found
+        if last is not members[-1]:
+            members.append(last)
+        break
+    cycles = []
+    way = 0.0
+    for k, one in enumerate(members):
+        step = one.parameters[free.index] - members[k - 1].parameters[free.index] if k else 0.0
+        cycles.append(cycle(system, space, one, after_fold=step * way < 0))
+        way = step or way
+    return Branch(
+        parameter, space.states[place], cycles, End("zero amplitude", "the Hopf point"), end, free.unit, point
+    )
 
 
 def trajectory(raw: _core.Trajectory, states: Sequence[str], samples: int) -> Trajectory:

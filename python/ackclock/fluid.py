@@ -425,6 +425,14 @@ class FluidResult:
         }
         return xr.Dataset(data, coords=coordinates, attrs={"scenario": self.name})
 
+    @property
+    def table(self) -> pd.DataFrame:
+        """All states (columns) over the time (index, s)."""
+        import pandas as pd
+
+        index = pd.Index(self._times, name="time")
+        return pd.DataFrame(self._states, index=index, columns=list(self._equations.states))
+
     @cached_property
     def summary(self) -> pd.DataFrame:
         """Mean, smallest and largest value of each window, queue and probability over `window`."""
@@ -498,6 +506,15 @@ class FluidResult:
 
     def __repr__(self) -> str:
         return f"<FluidResult of {self.name!r}: {self.end:g} s>"
+
+
+def overview(result: FluidResult) -> pd.DataFrame:
+    """Return the table that people read."""
+    units = {"window": "packets", "rtt": "s", "queue": "packets", "probability": ""}
+    shown = result.summary.round(9).map("{:.5g}".format)
+    shown.insert(0, "unit", [units[str(path).rpartition(".")[2]] for path in shown.index])
+    shown.index.name = ""
+    return shown
 
 
 def coverage() -> pd.DataFrame:

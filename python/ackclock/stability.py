@@ -8,6 +8,7 @@ factor on all rates of change (Manjunath and Raina's kappa).
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,6 +48,8 @@ REACH = 30.0
 """A parameter without a range runs from a thirtieth of its value to thirty times that."""
 LOOKS = 80
 """Places at which a range is looked at."""
+BEYOND = 0.05
+"""How far beyond a limit the oscillation is looked at, relative to the limit."""
 CALM = 0.02
 """A queue has settled when it stays this near its equilibrium, relative to it."""
 
@@ -103,9 +106,11 @@ class Limit:
     onset: Criticality | None = None
     """For amplitudes of the queue of the first link (of the first state without one)."""
     reaches_now: Cycle | None = None
-    """Sudden onset: the unstable cycle at the present value. A disturbance as large tips the queue into oscillation."""
+    """The unstable cycle at the present value, if there is one: a disturbance as large tips the queue."""
     coexist_from: float | None = None
-    """Sudden onset: from which value on cycles coexist with the stable equilibrium, as far as they were followed."""
+    """From which value on cycles coexist with the stable equilibrium, as far as they were followed."""
+    beyond: Disturbed | None = None
+    """What the queue does five per cent beyond the limit, by the clamped equations."""
 
     @property
     def upwards(self) -> bool:
@@ -133,10 +138,10 @@ class Limit:
                 "beta2": self.onset.beta2,
                 "l1": self.onset.l1,
             }
-            if not self.onset.gradual:
-                cycle = self.reaches_now
-                tree["tipping_amplitude_now"] = None if cycle is None else cycle.amplitude(self.onset.component)
-                tree["coexist_from"] = self.coexist_from
+            cycle = self.reaches_now
+            tree["tipping_amplitude_now"] = None if cycle is None else cycle.amplitude(self.onset.component)
+            tree["coexist_from"] = self.coexist_from
+            tree["five_percent_beyond"] = None if self.beyond is None else self.beyond.json()
         return tree
 
 
@@ -155,6 +160,16 @@ class Disturbed:
     period: float
     """Of the oscillation at the end of the run, s; NaN where there is none."""
     run: FluidResult
+
+    def json(self) -> dict[str, Any]:
+        """Return it as plain values, without the run."""
+        return {
+            "settles": self.settles,
+            "queue_low": self.low,
+            "queue_high": self.high,
+            "queue_mean": self.mean,
+            "period_s": self.period,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +213,11 @@ class BifurcationDiagram:
     end: str
     """Why the equilibria end where they do."""
     now: float
+    large: pd.DataFrame
+    """
+    What a large disturbance leads to, by the clamped equations from empty queues: smallest and largest value of the
+    state, and whether it settles, against the parameter.
+    """
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw it: solid where stable, dashed where not."""
@@ -497,21 +517,39 @@ class Stability:
     ) -> Limit:
         value = free.scale * point._raw.parameters[free.index]
         onset = delay.criticality(system, self.equations, point._raw, free.name, self._watched)
-        cycle, coexist = None, None
-        # a sudden onset has its unstable cycles on the stable side
-        if tipping and self.stable and not onset.gradual:
+        cycle, coexist, beyond = None, None, None
+        if tipping and self.stable:
+            # cycles on the stable side coexist with the equilibrium: a sudden onset's own, or some behind a fold
             try:
-                branch = self._branch(system, point, free.name, sorted((now, value)), self._watched, 40, raw)
+                span = sorted((now, value + 0.2 * (value - now)))
+                cycles = self._branch(system, point, free.name, span, self._watched, 40, raw).cycles
             except AnalysisError:
-                branch = None
-            if branch is not None and branch.cycles:
-                good = [one for one in branch.cycles if not one.left]
-                values = [one.parameters[free.name] for one in good]
-                coexist = (min(values) if value > now else max(values)) if values else None
-                last = branch.cycles[-1]
-                if good and last is good[-1] and math.isclose(last.parameters[free.name], now, rel_tol=1e-6):
-                    cycle = last
-        return Limit(free.name, free.unit, now, value, "oscillation", "", point, onset, cycle, coexist)
+                cycles = []
+            values = [one.parameters[free.name] for one in cycles]
+            inside = [
+                one
+                for one in values
+                if (one - value) * (now - value) > 0 and not math.isclose(one, value, rel_tol=1e-7)
+            ]
+            if inside:
+                coexist = min(inside) if value > now else max(inside)
+            if values and math.isclose(values[-1], now, rel_tol=1e-6):
+                cycle = cycles[-1]
+            beyond = self._beyond(free, value + BEYOND * (1 if value > now else -1) * value)
+        return Limit(free.name, free.unit, now, value, "oscillation", "", point, onset, cycle, coexist, beyond)
+
+    def _beyond(self, free: Parameter, value: float) -> Disturbed | None:
+        """What the clamped equations do where the equilibrium is unstable."""
+        equations = copy.copy(self.equations)
+        equations.model = self.equations.model.copy()
+        equations.model.set(free.index, value / free.scale)
+        try:
+            at = equations.model.equilibria()[0]
+            root = complex(equations.model.system(at).roots(at.state, at.parameters, 1)[0][0])
+            rtt = float(equations.model.observe(at, [at.state])["rtt"].max())
+            return self._disturb(equations, at, root, rtt)
+        except AnalysisError:
+            return None
 
     @property
     def _watched(self) -> str:
@@ -547,17 +585,20 @@ class Stability:
         points: int = 60,
         tolerance: float = TOLERANCE,
         point: HopfPoint | None = None,
+        within_laws: bool = True,
     ) -> Branch:
         """
-        Return the oscillations that grow from the Hopf point of a parameter: amplitude, period and stability.
+        Return the oscillations that grow from a Hopf point: amplitude, period and stability.
 
-        The branch is followed through folds, in the laws that hold at the equilibrium; `Cycle.left` tells where a cycle
-        leaves them (an empty queue, another piece of an AQM's law).
+        The branch is followed through folds, in the laws that hold at the equilibrium. It ends where a cycle leaves
+        them (an empty queue, another piece of an AQM's law); without `within_laws` it goes on in the laws continued,
+        and `Cycle.left` tells what was left.
         """
         point = point or self.hopf(parameter, span)
         low, high = self._span(parameter, span)
         system, _, _ = self._at()
-        return self._branch(system, point, parameter, (low, high), component, points, self.equilibrium._raw, tolerance)
+        raw = self.equilibrium._raw
+        return self._branch(system, point, parameter, (low, high), component, points, raw, tolerance, within_laws)
 
     def _branch(
         self,
@@ -569,11 +610,13 @@ class Stability:
         points: int,
         raw: _core.FluidEquilibrium,
         tolerance: float = TOLERANCE,
+        within_laws: bool = True,
     ) -> Branch:
         model = self.equations.model
         full = _lengthened(point, self.equations.parameters(raw.parameters))
         named = HopfPoint(point.state, point.parameters, point.frequency, full)
-        return delay.branch(
+        follow = delay.branch_within if within_laws else delay.branch
+        return follow(
             system,
             self.equations,
             named,
@@ -586,9 +629,28 @@ class Stability:
         )
 
     def bifurcation_diagram(
-        self, parameter: str, span: Span | None = None, *, component: str | None = None, points: int = 60
+        self,
+        parameter: str,
+        span: Span | None = None,
+        *,
+        component: str | None = None,
+        points: int = 40,
+        large: int = 16,
     ) -> BifurcationDiagram:
-        """Return equilibria and cycles against a parameter, for the state `component` (the first queue by default)."""
+        """
+        Return equilibria and cycles against a parameter, for the state `component` (the first queue by default).
+
+        Parameters
+        ----------
+        parameter, span
+            What varies, and how far.
+        component
+            The state shown.
+        points
+            The most cycles of a branch.
+        large
+            At so many values the clamped equations tell what a large disturbance leads to: 0 for none.
+        """
         import numpy as np
         import pandas as pd
 
@@ -628,8 +690,25 @@ class Stability:
                 continue
             branches.append(one)
         table["unstable"] = table["unstable"].astype(np.int64)
+        values = _between(first, last, large - 1) if large > 1 and first < last else []
+        place = self.equations.state_index(component)
+        seen: list[dict[str, Any]] = []
+        for value in values:
+            after = self._beyond(free, value)
+            if after is not None:
+                end_of_it = after.run._states[9000:, place]
+                row = {"smallest": float(end_of_it.min()), "largest": float(end_of_it.max()), "settles": after.settles}
+                seen.append({parameter: value, **row})
         return BifurcationDiagram(
-            parameter, free.unit, component, table, found, branches, "; ".join(ends), free.scale * now
+            parameter,
+            free.unit,
+            component,
+            table,
+            found,
+            branches,
+            "; ".join(ends),
+            free.scale * now,
+            pd.DataFrame(seen, columns=[parameter, "smallest", "largest", "settles"]),
         )
 
     # two parameters
@@ -758,20 +837,12 @@ class Stability:
         for name, value in (start or {}).items():
             state[self.equations.state_index(name)] = float(value)
         if duration is None:
-            end = self._time_scale()
+            end = _time_scale(self.rightmost, max(at.rtt.values()))
         else:
             end = _core.quantity(duration)[0] if isinstance(duration, str) else float(duration)
         free = self.choices.clamped if clamped is None else clamped
         held = None if free else at._raw
         return integrate(self.scenario, self.equations, held, state, end, samples, relative, steps)
-
-    def _time_scale(self) -> float:
-        """A time over which small disturbances die out, or grow large and show their oscillation, s."""
-        root = self.rightmost
-        rate = max(abs(root.real), 0.02 * abs(root))
-        return min(
-            12 / rate + 30 * math.tau / max(abs(root), 1e-9), 2000 * max(self.equilibrium.rtt.values()) + 100 / rate
-        )
 
     def phase_portrait(
         self,
@@ -799,14 +870,17 @@ class Stability:
 
         A stable equilibrium to which the queue does not return then coexists with an oscillation.
         """
+        return self._disturb(self.equations, self.equilibrium._raw, self.rightmost, max(self.equilibrium.rtt.values()))
+
+    def _disturb(self, equations: Equations, at: _core.FluidEquilibrium, root: complex, rtt: float) -> Disturbed:
         import numpy as np
 
-        end = self._time_scale()
-        start = self.equations.model.empty(1.0)
-        run = integrate(self.scenario, self.equations, None, start, end, 12_001, 1e-6, 1_000_000)
-        place = self.equations.state_index(self._watched)
+        end = _time_scale(root, rtt)
+        start = equations.model.empty(1.0)
+        run = integrate(self.scenario, equations, None, start, end, 12_001, 1e-6, 1_000_000)
+        place = equations.state_index(self._watched)
         last = run._states[9000:, place]
-        rest = self.equilibrium._x[place]
+        rest = at.state[place]
         low, high, mean = float(last.min()), float(last.max()), float(last.mean())
         away = np.abs(last - rest).max()
         # a slow decay is neither rest nor oscillation
@@ -907,6 +981,13 @@ class Answer:
                     f"a disturbance of {limit.onset.component} by about {_digits(size)} packets tips it (an unstable "
                     f"cycle)"
                 )
+        for limit in self.limits:
+            if limit.coexist_from is not None and limit.reaches_now is None:
+                there = show(limit.coexist_from, limit.unit)
+                reasons.append(
+                    f"from {_words(limit.parameter)} = {there} on a large enough disturbance tips the queue before the "
+                    f"limit is reached"
+                )
         if not reasons and any(limit.onset is not None and not limit.onset.gradual for limit in self.limits):
             reasons.append("near a sudden onset a large enough disturbance tips the queue before the limit is reached")
         return reasons
@@ -933,11 +1014,11 @@ class Answer:
         if limit.kind == "oscillation" and limit.point is not None and limit.onset is not None:
             onset = f"onset {limit.onset.onset}"
             if stable:
-                size = limit.onset.amplitude(0.01 * limit.value)
-                unit = "packets" if limit.onset.component.endswith(".queue") else ""
-                kind = "amplitude" if limit.onset.gradual else "tipping amplitude"
-                side = "beyond" if limit.onset.gradual else "before"
-                onset += f", {kind} {_digits(size)} {unit} one per cent {side} it".replace("  ", " ")
+                run = limit.beyond
+                if run is not None and run.settles is False:
+                    onset += (
+                        f"; five per cent beyond it swings between {_digits(run.low)} and {_digits(run.high)} packets"
+                    )
                 return (
                     f"{name} {verb} from {now} to {there} before the queue oscillates with a period of "
                     f"{show(limit.point.period, 's')} ({onset})"
@@ -981,15 +1062,7 @@ class Answer:
                 },
                 "rightmost_root": {"re": root.real, "im": abs(root.imag)},
                 "margins": None if self.margins is None else asdict(self.margins),
-                "disturbed": None
-                if run is None
-                else {
-                    "settles": run.settles,
-                    "low": run.low,
-                    "high": run.high,
-                    "mean": run.mean,
-                    "period_s": run.period,
-                },
+                "disturbed": None if run is None else run.json(),
                 "limits": [limit.json() for limit in self.limits],
                 "notes": self.of.notes,
                 "caveats": self.caveats,
@@ -999,6 +1072,61 @@ class Answer:
 
     def __repr__(self) -> str:
         return f"<Answer: {self.sentence}>"
+
+
+def _time_scale(root: complex, rtt: float) -> float:
+    """A time over which small disturbances die out, or grow large and show their oscillation, s."""
+    rate = max(abs(root.real), 0.02 * abs(root), 1e-9)
+    return min(12 / rate + 30 * math.tau / max(abs(root.imag), rate), 2000 * rtt + 100 / rate)
+
+
+def facts(answer: Answer) -> dict[str, str]:
+    """Return what people read of the equilibrium and the loop: name and value."""
+    at = answer.of.equilibrium
+    rows: dict[str, str] = {}
+    for name in at.window:
+        text = (
+            f"window {_digits(at.window[name])} packets, RTT {show(at.rtt[name], 's')}, loss {_percent(at.loss[name])}"
+        )
+        rows[f"flows {name}"] = text
+    for name, value in at.probability.items():
+        queue = at.state.get(f"{name}.queue")
+        text = "" if queue is None else f"queue {_digits(queue)} packets, "
+        rows[f"link {name}"] = f'{text}loss or marks {_percent(value)}, AQM at "{at.pieces[name]}"'
+    root = answer.of.rightmost
+    pair = f" +- {abs(root.imag):.5g}i" if root.imag else ""
+    rows["rightmost root"] = f"{root.real:.5g}{pair} 1/s"
+    margins = answer.margins
+    if margins is not None:
+        text = f"gain {_digits(margins.gain)}" if math.isfinite(margins.gain) else "gain unlimited"
+        if math.isfinite(margins.phase):
+            text += f", phase {_digits(margins.phase)} degrees, delay {show(margins.delay, 's')}"
+        rows["margins"] = text + (" (unsafe alone)" if answer.unsafe else "")
+    run = answer.disturbed
+    if run is not None:
+        verdict = {True: "settles", False: "keeps oscillating", None: "has not settled yet"}[run.settles]
+        rows["from empty queues"] = f"{verdict}, queue {_digits(run.low)} to {_digits(run.high)} packets at the end"
+    return rows
+
+
+def limits_table(answer: Answer) -> pd.DataFrame:
+    """Return the limits as people read them."""
+    import pandas as pd
+
+    lines = []
+    for limit in answer.limits:
+        line = {"from": show(limit.now, limit.unit), "to": show(limit.value, limit.unit), "what": limit.kind}
+        line |= {"period": "", "onset": "", "mu2": "", "beta2": "", "why": limit.reason}
+        if limit.point is not None and limit.onset is not None:
+            line |= {"period": show(limit.point.period, "s"), "onset": limit.onset.onset}
+            line |= {"mu2": f"{limit.onset.mu2:.4g}", "beta2": f"{limit.onset.beta2:.4g}"}
+        lines.append(line)
+    table = pd.DataFrame(lines, index=pd.Index([limit.parameter for limit in answer.limits], name="parameter"))
+    return table.loc[:, (table != "").any()]
+
+
+def _percent(value: float) -> str:
+    return f"{value:.3%}" if value < 0.1 else f"{value:.2%}"  # noqa: PLR2004
 
 
 def show(value: float, unit: str) -> str:
@@ -1012,6 +1140,8 @@ def show(value: float, unit: str) -> str:
 
 
 def _digits(value: float) -> str:
+    if abs(value) < 1e-3:  # noqa: PLR2004  the rest of an empty queue
+        return "0"
     return f"{value:.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.4g}"  # noqa: PLR2004
 
 

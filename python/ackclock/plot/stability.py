@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from . import style
 from ._data import Floats, plain_text, thin
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 STABLE, UNSTABLE = "#cfe6f5", "#ffffff"
 """The stable side is tinted, so that it is darker in grey print too."""
+_FAR = 60.0
+"""Roots further from zero than the rightmost one by this factor are not drawn."""
 _DECADES = 5.0
 """An axis that spans more than this factor is logarithmic."""
 _FACTORS = {"s": (1e3, "ms"), "bit/s": (1e-6, "Mbit/s")}
@@ -117,8 +120,9 @@ def bode_phase(bode: pd.DataFrame, of: Stability, *, ax: Axes | None = None) -> 
             there = float(np.interp(margins.gain_crossover, frequency, phase))
             level = there - margins.phase
             ax.plot([margins.gain_crossover] * 2, [level, there], color=style.VERMILION, linewidth=2.0)
-            text = f" phase margin {margins.phase:.3g} degrees"
-            ax.annotate(text, (margins.gain_crossover, 0.5 * (level + there)), color=style.VERMILION, va="center")
+            text = f"phase margin {margins.phase:.3g} degrees "
+            middle = 0.5 * (level + there)
+            ax.annotate(text, (margins.gain_crossover, middle), color=style.VERMILION, va="center", ha="right")
             ax.set_ylim(max(float(phase.min()), min(level, there) - 360), max(0.0, float(phase.max())) + 20)
         ax.set_xlim(frequency[0], frequency[-1])
         ax.set_ylabel("phase (degrees)")
@@ -153,6 +157,8 @@ def nyquist(bode: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 def roots(spectrum: Spectrum, *, ax: Axes | None = None) -> Axes:
     """Draw the rightmost characteristic roots; the stable half plane is tinted."""
     values = np.asarray(spectrum.roots, dtype=np.complex128)
+    # far ones would hide the pair that matters
+    values = values[np.abs(values) <= _FAR * max(abs(spectrum.rightmost), 1e-12)]
     with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes
         right = values.real >= 0
         left = min(float(values.real.min()), 0.0)
@@ -212,15 +218,17 @@ def hopf_curve(curve: Curve, *, ax: Axes | None = None) -> Axes:
         x, y = _hopf_line(ax, curve)
         _scale(ax, "x", x)
         _scale(ax, "y", y)
+        ax.margins(0.08, 0.24)
         for k, end in ((0, curve.start), (-1, curve.end)):
-            right = x[k] > np.median(x)
+            right, high = x[k] > np.median(x), y[k] > np.median(y)
             ax.plot(x[k], y[k], marker="o", color=style.BLUE)
             ax.annotate(
                 plain_text(_wrapped(end.reason)),
                 (x[k], y[k]),
-                xytext=(-6 if right else 6, 6),
+                xytext=(-6 if right else 6, 6 if high else -6),
                 textcoords="offset points",
                 ha="right" if right else "left",
+                va="bottom" if high else "top",
                 fontsize="small",
                 color=style.GREY,
             )
@@ -252,6 +260,10 @@ def bifurcation_diagram(result: BifurcationDiagram, *, ax: Axes | None = None) -
         _pieces(ax, x, y, stable, style.BLACK)
         for one in result.branches:
             _cycles(ax, one)
+        moving = result.large[[one is not True for one in result.large["settles"]]]
+        over = factor * _column(moving[result.parameter])
+        for name, marker in (("smallest", "^"), ("largest", "v")):
+            ax.plot(over, _column(moving[name]), marker=marker, markersize=4, color=style.NAVY, linestyle="none")
         for point in result.points:
             place = factor * point.parameters[result.parameter], point.state[result.component]
             ax.plot(*place, marker="o", markersize=5, color=style.BLACK, markerfacecolor="white", zorder=5)
@@ -266,7 +278,8 @@ def bifurcation_diagram(result: BifurcationDiagram, *, ax: Axes | None = None) -
             [], [], marker="o", color=style.BLACK, markerfacecolor="white", linestyle="none", label="Hopf point"
         )
         now = Line2D([], [], color=style.GREY, linestyle=style.DOTTED, label="the scenario")
-        handles = [Line2D([], [], color=style.BLACK, label="equilibrium"), *_branch_key(), point_key, now]
+        large = Line2D([], [], marker="v", color=style.NAVY, linestyle="none", label="from empty queues")
+        handles = [Line2D([], [], color=style.BLACK, label="equilibrium"), *_branch_key()[:2], large, point_key, now]
         ax.legend(handles=handles, frameon=False, loc="center left", bbox_to_anchor=(1.01, 0.5))
         return ax
 
@@ -315,7 +328,10 @@ def _scale(ax: Axes, axis: str, values: Floats) -> None:
     known = values[np.isfinite(values)]
     if known.size and known.min() > 0 and known.max() > _DECADES * known.min():
         (ax.set_xscale if axis == "x" else ax.set_yscale)("log")
-        (ax.xaxis if axis == "x" else ax.yaxis).set_major_formatter("{x:g}")
+        this = ax.xaxis if axis == "x" else ax.yaxis
+        this.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        this.set_major_formatter("{x:g}")
+        this.set_minor_formatter(NullFormatter())
 
 
 def _hopf_line(ax: Axes, curve: Curve) -> tuple[Floats, Floats]:

@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import numpy as np
 
@@ -35,6 +35,11 @@ _FLOW_TRACES = ("cwnd", "ssthresh", "srtt", "delivered")
 _FLOW_COUNTS = ("sent", "retransmissions", "drops", "losses", "marks", "timeouts", "fast_recoveries", "ecn_reductions")
 _ENDLESS = ("bulk",)
 """Traffic whose flows compete all the time, so that fairness among them has a meaning."""
+
+_TRANSFER_NUMBERS = ("size_mean", "fct_mean", "fct_p50", "fct_p95", "fct_p99", "fct_max")
+_JSON_TRANSFER = {
+    name: name.replace("fct_", "fct_s_").replace("size_mean", "size_bytes_mean") for name in _TRANSFER_NUMBERS
+}
 
 _TRACE_TEXT = {
     "link_queue_packets": ("packets", "waiting packets, without the one in service"),
@@ -61,6 +66,7 @@ class Raw(TypedDict):
     notes: list[str]
     links: list[dict[str, Any]]
     flows: dict[str, NDArray[Any]]
+    transfers: NotRequired[list[dict[str, Any]]]
     traces: dict[str, Any]
 
 
@@ -177,6 +183,38 @@ class Result:
         return table
 
     @cached_property
+    def transfers(self) -> pd.DataFrame:
+        """
+        Transfers of sessions and of connections that come and go, which began inside the window.
+
+        A row a class with all sizes, then a row for each range of sizes that occurred; `size_from` and `size_to` (B) are
+        its ends. `fct_*` are completion times (s). Empty where no class has such traffic.
+        """
+        import pandas as pd
+
+        names = [entry["name"] for entry in self._scenario["flows"]]
+        columns = ("started", "completed", "censored", *_TRANSFER_NUMBERS)
+        rows = [
+            {"class": names[row["class"]], "sizes": _sizes(row), "size_from": row["size_from"], "size_to": row["size_to"]}
+            | {column: row[column] for column in columns}
+            for row in self._raw.get("transfers", [])
+        ]
+        table = pd.DataFrame(rows, columns=["class", "sizes", "size_from", "size_to", *columns])
+        return table.set_index(["class", "sizes"])
+
+    @property
+    def fct_histograms(self) -> dict[str, tuple[NDArray[np.float64], NDArray[np.uint64]]]:
+        """Completion times by class: upper edges of the bins (s), transfers in them; empty bins are left out."""
+        names = [entry["name"] for entry in self._scenario["flows"]]
+        return {names[row["class"]]: (row["fct_edges"], row["fct_counts"]) for row in self._all_sizes}
+
+    @property
+    def _all_sizes(self) -> list[dict[str, Any]]:
+        """Of each class with sessions or connections that come and go, its transfers of all sizes."""
+        rows = self._raw.get("transfers", [])
+        return [row for at, row in enumerate(rows) if at == 0 or rows[at - 1]["class"] != row["class"]]
+
+    @cached_property
     def summary(self) -> pd.DataFrame:
         """Every number of `json` by its path, such as ``links.bottleneck.utilization``."""
         import pandas as pd
@@ -268,7 +306,14 @@ class Result:
         transfers = np.isin(flows["class"], [index for index in classes if traffic[index] == "transfer"])
         inside = transfers & started & (flows["start"] >= begin) & (flows["start"] < end)
         completion = flows["completion"][inside]
-        finished = np.sort(completion[~np.isnan(completion)])
+        finished = completion[~np.isnan(completion)]
+        tallies = [row for row in self._all_sizes if row["class"] in classes]
+        times = np.concatenate([finished, *(row["fct_edges"] for row in tallies)])
+        numbers = np.concatenate([np.ones(len(finished)), *(row["fct_counts"] for row in tallies)])
+        order = np.argsort(times, kind="stable")
+        times, numbers = times[order], np.cumsum(numbers[order])
+        completed = len(finished) + sum(row["completed"] for row in tallies)
+        total = math.fsum([*finished, *(row["fct_mean"] * row["completed"] for row in tallies if row["completed"])])
         counts = {name: int(flows[name].sum()) for name in _FLOW_COUNTS}
         starved = analysis.starved_flows(competing, analysis.STARVED_SHARE)
         return {
@@ -281,10 +326,12 @@ class Result:
             "rtt_s_mean": _mean(flows["rtt_mean"]),
             "loss": counts["drops"] / counts["sent"] if counts["sent"] else math.nan,
             **counts,
-            "fct_s_mean": _mean(finished),
-            **{f"fct_s_p{percent}": _percentile(finished, percent) for percent in (50, 95, 99)},
-            "completed": len(finished) if transfers.any() else None,
-            "censored": len(completion) - len(finished) if transfers.any() else None,
+            "fct_s_mean": total / completed if completed else math.nan,
+            **{f"fct_s_p{percent}": _percentile(times, numbers, percent) for percent in (50, 95, 99)},
+            "completed": completed if transfers.any() or tallies else None,
+            "censored": len(completion) - len(finished) + sum(row["censored"] for row in tallies)
+            if transfers.any() or tallies
+            else None,
         }
 
     def json(self, *, timing: bool = False) -> dict[str, Any]:
@@ -304,9 +351,20 @@ class Result:
             "flows": self._groups,
             "notes": self.notes,
         }
+        if self._raw.get("transfers"):
+            tree["transfers"] = self._transfers_json()
         if timing and self.timing is not None:
             tree["timing"] = {**self.timing, "events": self.events, "departures": self.departures}
         return _plain_tree(tree)
+
+    def _transfers_json(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """Transfers by class and range of sizes."""
+        tree: dict[str, dict[str, dict[str, Any]]] = {}
+        for (name, sizes), row in self.transfers.iterrows():
+            numbers = {key: int(row[key]) for key in ("started", "completed", "censored")}
+            numbers |= {_JSON_TRANSFER[key]: float(row[key]) for key in _TRANSFER_NUMBERS}
+            tree.setdefault(str(name), {})[str(sizes)] = numbers
+        return tree
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save into a directory `path`: ``result.json``, ``flows.parquet`` and ``traces.parquet``."""
@@ -328,6 +386,9 @@ class Result:
             "departures": self.departures,
             "notes": self.notes,
             "links": scalars,
+            "transfers": [
+                {key: _listed(value) for key, value in row.items()} for row in self._raw.get("transfers", [])
+            ],
             "trace_interval": self._raw["traces"]["interval"],
             "summary": self.json(),
         }
@@ -354,6 +415,10 @@ class Result:
             "notes": head["notes"],
             "links": [{key: _unlisted(key, value) for key, value in link.items()} for link in head["links"]],
             "flows": {name: flows[name].to_numpy() for name in flows.column_names},
+            "transfers": [
+                {key: _unlisted(key, value) for key, value in row.items()} | _infinite(row)
+                for row in head.get("transfers", [])
+            ],
             "traces": _raw_traces(pq.read_table(folder / "traces.parquet"), head),
         }
         return cls(raw, head["scenario"], seed=head["seed"], version=head["version"], toml=head["scenario_toml"])
@@ -570,11 +635,30 @@ def _mean(values: NDArray[np.float64]) -> float:
     return math.fsum(known) / len(known) if len(known) else math.nan
 
 
-def _percentile(ordered: NDArray[np.float64], percent: int) -> float:
-    """Smallest value that at least `percent` of all values do not exceed."""
+def _percentile(ordered: NDArray[np.float64], numbers: NDArray[np.float64], percent: int) -> float:
+    """Smallest value that at least `percent` of all values do not exceed; `numbers` counts values up to each."""
     if not len(ordered):
         return math.nan
-    return float(ordered[max(0, -(-percent * len(ordered) // 100) - 1)])
+    return float(ordered[np.searchsorted(numbers, -(-percent * int(numbers[-1]) // 100))])
+
+
+def _sizes(row: dict[str, Any]) -> str:
+    """The range of sizes of a row of transfers."""
+    low, high = row["size_from"], row["size_to"]
+    if low == 0 and math.isinf(high):
+        return "all"
+    if math.isinf(high):
+        return f"from {_bytes(low)}"
+    return f"below {_bytes(high)}" if low == 0 else f"{_bytes(low)} to {_bytes(high)}"
+
+
+def _bytes(size: float) -> str:
+    return f"{size / 1e6:g} MB" if size >= 1e6 else f"{size / 1e3:g} kB"  # noqa: PLR2004  units
+
+
+def _infinite(row: dict[str, Any]) -> dict[str, float]:
+    """The end of an open range of sizes, which JSON cannot say."""
+    return {"size_to": math.inf} if row["size_to"] is None else {}
 
 
 def _least(values: NDArray[np.float64]) -> float:
@@ -587,7 +671,7 @@ def _listed(value: Any) -> Any:
 
 def _unlisted(key: str, value: Any) -> Any:
     if isinstance(value, list):
-        return np.array(value, dtype=np.uint64 if key == "delay_counts" else np.float64)
+        return np.array(value, dtype=np.uint64 if key in ("delay_counts", "fct_counts") else np.float64)
     return math.nan if value is None else value
 
 

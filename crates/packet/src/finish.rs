@@ -60,7 +60,15 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
     for (class, tallies) in engine.transfers.iter().enumerate() {
         let members = &engine.flows[engine.class_flows[class].clone()];
         if members.iter().any(|flow| flow.application.is_some()) {
-            transfers.extend(tallies.outcomes(class).map_err(Error::Conservation)?);
+            let found = tallies.outcomes(class).map_err(Error::Conservation)?;
+            let (started, censored) = (found[0].started, found[0].censored);
+            if censored > 0 {
+                notes.push(format!(
+                    "flows \"{}\": {censored} of {started} transfers were not complete at the end: their completion times are censored",
+                    engine.classes[class].name
+                ));
+            }
+            transfers.extend(found);
         }
     }
     let recorder = engine.recorder;

@@ -14,6 +14,7 @@ use crate::sender::{self, Sender};
 
 /// What the flows of a class share.
 pub(crate) struct Class {
+    pub(crate) name: String,
     pub(crate) sender: sender::Config,
     pub(crate) receiver: receiver::Config,
     pub(crate) traffic: Traffic,

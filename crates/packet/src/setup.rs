@@ -122,6 +122,7 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
     let payload = class.packet_size.saturating_sub(class.header_size).max(1);
     let delay = |path: &[usize]| path.iter().map(|&link| scenario.links[link].delay.0).sum();
     Class {
+        name: class.name.clone(),
         sender: sender::Config {
             recovery: class.tcp.recovery,
             reduction: class.tcp.reduction,
@@ -327,12 +328,18 @@ fn build_extras(
     })
 }
 
-fn selected(selection: &FlowSelection, class_flows: &[std::ops::Range<usize>]) -> Vec<usize> {
+/// The flows to trace; `sources` tells which classes open connections: those have no window of their own.
+fn selected(
+    selection: &FlowSelection,
+    class_flows: &[std::ops::Range<usize>],
+    sources: &[bool],
+) -> Vec<usize> {
+    let classes = class_flows.iter().zip(sources);
+    let traceable = classes.filter_map(|(flows, source)| (!source).then_some(flows));
     match selection {
         FlowSelection::None => Vec::new(),
-        FlowSelection::All => class_flows.iter().cloned().flatten().collect(),
-        FlowSelection::PerClass(n) => class_flows
-            .iter()
+        FlowSelection::All => traceable.cloned().flatten().collect(),
+        FlowSelection::PerClass(n) => traceable
             .flat_map(|range| range.clone().take(*n as usize))
             .collect(),
         FlowSelection::List(list) => list.clone(),
@@ -463,15 +470,36 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
         window,
         events: 0,
         abort: options.abort.clone(),
-        notes: Vec::new(),
+        notes: notes(scenario),
     };
     record(&mut engine, scenario, options)?;
     Ok(engine)
 }
 
+/// What is simplified in what was asked for.
+fn notes(scenario: &Scenario) -> Vec<String> {
+    let packmime = scenario
+        .flows
+        .iter()
+        .filter(|class| matches!(class.traffic, Traffic::PackMime { .. }));
+    packmime
+        .map(|class| {
+            format!(
+                "flows \"{}\": of PackMime the responses are sent, one a connection; requests take no capacity",
+                class.name
+            )
+        })
+        .collect()
+}
+
 /// Prepares the traces that were asked for.
 fn record(engine: &mut Engine, scenario: &Scenario, options: &Options) -> Result<(), Error> {
-    let flows = selected(&options.traces.flows, &engine.class_flows);
+    let sources: Vec<bool> = scenario
+        .flows
+        .iter()
+        .map(|class| class.traffic.opens_connections())
+        .collect();
+    let flows = selected(&options.traces.flows, &engine.class_flows, &sources);
     if !options.traces.links && flows.is_empty() {
         return Ok(());
     }
@@ -503,6 +531,11 @@ fn record(engine: &mut Engine, scenario: &Scenario, options: &Options) -> Result
                 "there is no flow {flow} to trace"
             )));
         };
+        if sources[state.class as usize] {
+            return Err(Error::Unsupported(format!(
+                "flow {flow} opens connections, and has no window of its own to trace"
+            )));
+        }
         if recorder.position[flow] != u32::MAX {
             continue;
         }

@@ -1,6 +1,8 @@
 //! An outcome as Python dictionaries and numpy arrays.
 
-use ackclock_packet::{FlowOutcome, FlowTrace, Ledger, LinkOutcome, LinkTrace, Outcome, Traces};
+use ackclock_packet::{
+    FlowOutcome, FlowTrace, Ledger, LinkOutcome, LinkTrace, Outcome, Traces, TransferOutcome,
+};
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -19,6 +21,11 @@ pub(crate) fn outcome<'py>(py: Python<'py>, outcome: Outcome) -> PyResult<Bound<
     }
     dict.set_item("links", links)?;
     dict.set_item("flows", flows(py, &outcome.flows)?)?;
+    let transfers = PyList::empty(py);
+    for entry in outcome.transfers {
+        transfers.append(transfer(py, entry)?)?;
+    }
+    dict.set_item("transfers", transfers)?;
     dict.set_item("traces", traces(py, outcome.traces)?)?;
     Ok(dict)
 }
@@ -72,6 +79,26 @@ fn link<'py>(py: Python<'py>, link: LinkOutcome) -> PyResult<Bound<'py, PyDict>>
     dict.set_item("ledger_dropped", dropped)?;
     dict.set_item("ledger_lost", lost)?;
     dict.set_item("ledger_in_flight", in_flight)?;
+    Ok(dict)
+}
+
+fn transfer<'py>(py: Python<'py>, entry: TransferOutcome) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("class", entry.class)?;
+    dict.set_item("size_from", entry.size_from)?;
+    dict.set_item("size_to", entry.size_to)?;
+    dict.set_item("started", entry.started)?;
+    dict.set_item("completed", entry.completed)?;
+    dict.set_item("censored", entry.censored)?;
+    dict.set_item("size_mean", entry.size_mean)?;
+    dict.set_item("fct_mean", entry.fct_mean)?;
+    for (name, value) in ["p50", "p95", "p99"].iter().zip(entry.fct_percentiles) {
+        dict.set_item(format!("fct_{name}"), value)?;
+    }
+    dict.set_item("fct_max", entry.fct_max)?;
+    let (edges, counts): (Vec<f64>, Vec<u64>) = entry.fct_histogram.into_iter().unzip();
+    dict.set_item("fct_edges", PyArray1::from_vec(py, edges))?;
+    dict.set_item("fct_counts", PyArray1::from_vec(py, counts))?;
     Ok(dict)
 }
 

@@ -133,10 +133,10 @@ def windows(
 def flows(result: Result, *, limits: Span | None = None, ax: Axes | None = None) -> Axes:
     """Draw the goodput of every flow, sorted within its class, with the fair share and the limit of starvation.
 
-    The fair share is the mean over the endless TCP flows. Finite transfers have no lasting goodput and are left out.
+    The fair share is the mean over the endless TCP flows. Transfers have no lasting goodput and are left out.
     """
     kind = traffic_kinds(result)
-    lasting = result.flows[kind != "transfer"]
+    lasting = result.flows[~np.isin(kind, ("transfer", "http", "poisson-arrivals", "packmime"))]
     endless = result.flows[competing(result)]
     with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes
         position, highest = 0, 0.0

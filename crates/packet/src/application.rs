@@ -238,12 +238,6 @@ impl Engine {
         let number = application.opened;
         application.opened += 1;
         let bytes = application.draw_size(&class.traffic);
-        let server_delay = match class.traffic {
-            Traffic::PackMime {
-                server_delay: true, ..
-            } => Time::from_seconds(PackMime::server_delay(&mut application.sizes)).0,
-            _ => 0,
-        };
         let entity = application
             .base
             .wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -257,6 +251,12 @@ impl Engine {
             &mut random,
         ))
         .0;
+        let server_delay = match class.traffic {
+            Traffic::PackMime {
+                server_delay: true, ..
+            } => Time::from_seconds(PackMime::server_delay(&mut random)).0,
+            _ => 0,
+        };
         application.round_trips += u128::from(rtt);
         let controller = class.controller.build(number as u32);
         let sender = Sender::new(controller, &class.sender, class.initial_ssthresh);
@@ -521,5 +521,68 @@ impl Flow {
         self.pace_at = u64::MAX;
         self.acks = VecDeque::new();
         self.rare = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Options;
+
+    /// Ten thousand connections a second need no more flows than are open at a time, or at rest after that.
+    #[test]
+    fn flows_are_used_again() {
+        let scenario = ackclock_scenario::parse(
+            "[scenario]\nduration = \"8 s\"\n[[link]]\nname = \"link\"\nrate = \"1 Gbit/s\"\n[[flows]]\npath = [\"link\"]\nrtt = \"20 ms\"\n\
+             traffic = { kind = \"poisson-arrivals\", rate = \"10000 /s\", size = \"3 kB\" }\n",
+            "test",
+        )
+        .expect("the scenario is right");
+        let mut engine = setup::build(&scenario, &Options::default()).expect("it can be built");
+        while !engine.step(1 << 20).expect("it runs") {}
+        let opened = engine.flows[0]
+            .application
+            .as_ref()
+            .expect("a source")
+            .opened;
+        assert!((79_000..81_000).contains(&opened), "{opened}");
+        // 1 s of rest, two round trips and a delayed ACK
+        assert!(
+            (10_500..11_500).contains(&engine.flows.len()),
+            "{}",
+            engine.flows.len()
+        );
+    }
+
+    #[test]
+    fn transfers_are_tallied_by_size() {
+        let mut transfers = Transfers::default();
+        for bytes in [1, 9_999, 10_000, 99_999, 10_000_000, 1 << 40] {
+            transfers.start(bytes);
+            if bytes < 1 << 40 {
+                transfers.complete(bytes, bytes * 1_000_000);
+            } else {
+                transfers.censor(bytes);
+            }
+        }
+        let rows = transfers.outcomes(0).unwrap();
+        let counts: Vec<_> = rows
+            .iter()
+            .map(|row| (row.size_from, row.size_to, row.started, row.completed))
+            .collect();
+        assert_eq!(
+            counts,
+            [
+                (0.0, f64::INFINITY, 6, 5),
+                (0.0, 1e4, 2, 2),
+                (1e4, 1e5, 2, 2),
+                (1e7, f64::INFINITY, 2, 1)
+            ]
+        );
+        assert_eq!(rows[1].size_mean, 5000.0);
+        assert!((rows[1].fct_mean - 0.005).abs() < 1e-12);
+        assert!(rows[3].fct_max == 10.0 && rows[3].censored == 1);
+        transfers.start(5);
+        assert!(transfers.outcomes(0).is_err(), "one was lost");
     }
 }

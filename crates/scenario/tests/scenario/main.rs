@@ -6,3 +6,4 @@ mod language;
 mod properties;
 mod reference;
 mod shipped;
+mod traffic;

@@ -175,6 +175,23 @@ fn tcp() -> impl Strategy<Value = String> {
     keys.prop_map(|keys| keys.concat())
 }
 
+/// A law of sizes.
+fn sizes() -> impl Strategy<Value = String> {
+    prop_oneof![
+        (1_u64..1_000_000_000).prop_map(|size| format!("\"{size} B\"")),
+        (1.0..1e9_f64).prop_map(|size| format!("\"exponential {size} B\"")),
+        (1.0..1e9_f64, 1.001..100.0_f64)
+            .prop_map(|(size, shape)| format!("\"pareto {size} B, {shape}\"")),
+        (1.0..1e9_f64, 1.0..1e9_f64)
+            .prop_map(|(mean, deviation)| format!("\"log-normal {mean} B, {deviation} B\"")),
+        Just("\"web-search\"".to_owned()),
+        (1.0..1e6_f64, 0.0..1e6_f64, 0.001..0.999_f64).prop_map(|(size, more, part)| format!(
+            "[[\"{size} B\", {part}], [\"{} B\", 1]]",
+            size + more
+        )),
+    ]
+}
+
 fn flows() -> impl Strategy<Value = String> {
     let udp = (rate(), select(vec!["cbr", "poisson", "on-off"]))
         .prop_map(|(rate, kind)| format!("traffic = {{ kind = \"{kind}\", rate = \"{rate}\" }}\n"));
@@ -187,6 +204,15 @@ fn flows() -> impl Strategy<Value = String> {
             )),
             rate().prop_map(|rate| format!(
                 "traffic = {{ kind = \"app-limited\", rate = \"{rate}\" }}\n"
+            )),
+            (sizes(), time(), any::<bool>()).prop_map(|(size, think, persistent)| format!(
+                "traffic = {{ kind = \"http\", size = {size}, think = \"{think}\", persistent = {persistent} }}\n"
+            )),
+            (sizes(), 1e-6..1e6_f64).prop_map(|(size, rate)| format!(
+                "traffic = {{ kind = \"poisson-arrivals\", size = {size}, rate = \"{rate} /s\" }}\n"
+            )),
+            (1e-6..1e6_f64).prop_map(|rate| format!(
+                "traffic = {{ kind = \"packmime\", mean_size = \"3 kB\", rate = \"{rate} /s\" }}\n"
             )),
         ],
     )
@@ -205,6 +231,7 @@ fn flows() -> impl Strategy<Value = String> {
     (prop_oneof![udp, tcp], path, back, distribution(), proptest::option::of(rate()), 41_u32..65_000, 1_u32..1000, capacity()).prop_map(
         |(traffic, path, back, rtt, access, packet, count, buffer)| {
             let access = access.map_or_else(String::new, |rate| format!("access_rate = \"{rate}\"\naccess_buffer = \"{buffer}\"\n"));
+            let rtt = if traffic.contains("arrivals") || traffic.contains("packmime") { rtt.replace("range", "uniform") } else { rtt };
             format!("[[flows]]\npath = {path}\n{back}count = {count}\nrtt = {rtt}\n{access}packet_size = \"{packet} B\"\n{traffic}\n")
         },
     )
@@ -281,7 +308,7 @@ proptest! {
     }
 
     #[test]
-    fn mutations_never_panic(file in 0_usize..6, edits in proptest::collection::vec((any::<proptest::sample::Index>(), any::<proptest::sample::Index>(), 0_u8..6, any::<char>()), 1..6)) {
+    fn mutations_never_panic(file in 0_usize..7, edits in proptest::collection::vec((any::<proptest::sample::Index>(), any::<proptest::sample::Index>(), 0_u8..6, any::<char>()), 1..6)) {
         let mut text = SHIPPED[file].to_owned();
         for (at, to, kind, character) in edits {
             let places: Vec<usize> = text.char_indices().map(|(place, _)| place).collect();
@@ -323,11 +350,12 @@ proptest! {
     }
 }
 
-const SHIPPED: [&str; 6] = [
+const SHIPPED: [&str; 7] = [
     include_str!("../../../../scenarios/bufferbloat.toml"),
     include_str!("../../../../scenarios/changing-link.toml"),
     include_str!("../../../../scenarios/compound-red.toml"),
     include_str!("../../../../scenarios/compound-red-200ms.toml"),
     include_str!("../../../../scenarios/mixed-traffic.toml"),
     include_str!("../../../../scenarios/parking-lot.toml"),
+    include_str!("../../../../scenarios/web-and-bulk.toml"),
 ];

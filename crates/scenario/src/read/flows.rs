@@ -482,11 +482,7 @@ impl Reader<'_> {
         };
         let rate = || self.item(&inner, "rate").and_then(|item| self.rate(&item));
         let sizes = || self.item(&inner, "size").and_then(|item| self.sizes(&item));
-        let mean = |key: &str| {
-            self.item(&inner, key)
-                .and_then(|item| self.time(&item))
-                .map(seconds)
-        };
+        let mean = |key: &str| self.item(&inner, key).and_then(|item| self.seconds(&item));
         match kind.kind {
             "bulk" => Some(Traffic::Bulk),
             "transfer" => {

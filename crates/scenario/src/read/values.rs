@@ -165,6 +165,13 @@ impl Reader<'_> {
         Some(time)
     }
 
+    /// The same in seconds, as exact as it was written.
+    pub(super) fn seconds(&self, item: &Item<'_>) -> Option<f64> {
+        self.time(item)?;
+        let quantity = self.quantity(item, &[Dimension::Time])?;
+        self.ok(item, quantity.value())
+    }
+
     pub(super) fn rate(&self, item: &Item<'_>) -> Option<f64> {
         let quantity = self.quantity(item, &[Dimension::Rate])?;
         let rate = self.ok(item, quantity.value())?;

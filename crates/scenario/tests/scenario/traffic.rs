@@ -287,7 +287,7 @@ fn wrong_spans_of_changes() {
             "\"http\"",
             &format!("[[change]]\nat = \"20 s\"\n{change}"),
             parts,
-        )
+        );
     };
     with(
         "flows = \"web\"\nrtt = \"60 ms\"\nover = \"5 s\"\n",

@@ -158,6 +158,7 @@ def test_command(ackclock: Command, many: Path, result: ac.MeanFieldResult) -> N
     [
         ('flows.reverse_path=["router"]', "their ACKs share the queue of `router`"),
         ('flows.traffic={ kind = "transfer", size = "50 kB" }', "finite transfers"),
+        ('flows.traffic={ kind = "http" }', "sessions and arrivals of short transfers"),
     ],
 )
 def test_refusals_name_file_and_reason(ackclock: Command, many: Path, change: str, reason: str) -> None:

@@ -187,15 +187,20 @@ class Result:
         """
         Transfers of sessions and of connections that come and go, which began inside the window.
 
-        A row a class with all sizes, then a row for each range of sizes that occurred; `size_from` and `size_to` (B) are
-        its ends. `fct_*` are completion times (s). Empty where no class has such traffic.
+        A row a class with all sizes, then a row for each range of sizes that occurred; `size_from` and `size_to` (B)
+        are its ends. `fct_*` are completion times (s). Empty where no class has such traffic.
         """
         import pandas as pd
 
         names = [entry["name"] for entry in self._scenario["flows"]]
         columns = ("started", "completed", "censored", *_TRANSFER_NUMBERS)
         rows = [
-            {"class": names[row["class"]], "sizes": _sizes(row), "size_from": row["size_from"], "size_to": row["size_to"]}
+            {
+                "class": names[row["class"]],
+                "sizes": _sizes(row),
+                "size_from": row["size_from"],
+                "size_to": row["size_to"],
+            }
             | {column: row[column] for column in columns}
             for row in self._raw.get("transfers", [])
         ]
@@ -359,11 +364,12 @@ class Result:
 
     def _transfers_json(self) -> dict[str, dict[str, dict[str, Any]]]:
         """Transfers by class and range of sizes."""
+        names = [entry["name"] for entry in self._scenario["flows"]]
         tree: dict[str, dict[str, dict[str, Any]]] = {}
-        for (name, sizes), row in self.transfers.iterrows():
-            numbers = {key: int(row[key]) for key in ("started", "completed", "censored")}
-            numbers |= {_JSON_TRANSFER[key]: float(row[key]) for key in _TRANSFER_NUMBERS}
-            tree.setdefault(str(name), {})[str(sizes)] = numbers
+        for row in self._raw.get("transfers", []):
+            numbers = {key: row[key] for key in ("started", "completed", "censored")}
+            numbers |= {_JSON_TRANSFER[key]: row[key] for key in _TRANSFER_NUMBERS}
+            tree.setdefault(names[row["class"]], {})[_sizes(row)] = numbers
         return tree
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -185,12 +185,16 @@ def flows(count: int = 1, congestion: Any = None, **keys: Any) -> Tree:
     congestion
         Name of a congestion control, a table such as ``{"kind": "aimd", "alpha": 0.5}``, or a Python class.
     keys
-        Any other key of ``[[flows]]``: ``rtt="10 ms"``, ``start="uniform 0 s .. 10 s"``, ``ecn=True``, ...
+        Any other key of ``[[flows]]``: ``rtt="10 ms"``, ``start="uniform 0 s .. 10 s"``, ``ecn=True``, ... `traffic` is a
+        kind, ``"http"``, or a table, ``{"kind": "poisson-arrivals", "load": 0.5, "size": "pareto 50 kB, 1.3"}``; sizes
+        of transfers may be a list of pairs of a size and the probability of sizes up to it.
 
     Examples
     --------
     >>> flows(60, "compound", rtt="10 ms")
     {'count': 60, 'congestion': {'kind': 'compound'}, 'rtt': '10 ms'}
+    >>> flows(20, rtt="30 ms", traffic={"kind": "http", "think": "1 s"})
+    {'count': 20, 'rtt': '30 ms', 'traffic': {'kind': 'http', 'think': '1 s'}}
     """
     entry: Tree = {"count": count}
     if congestion is not None:

@@ -81,6 +81,7 @@ fn drive_around(
             flow: 0,
             ecn_capable: random.uniform() < 0.5,
             syn: false,
+            priority: (8.0 * draws.uniform()) as u8,
         };
         let queue = QueueView {
             packets: waiting,

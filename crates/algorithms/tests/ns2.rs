@@ -60,6 +60,7 @@ fn simulate(kind: &str, load: f64, values: &[(&str, Value)]) -> (f64, f64) {
             flow: 0,
             ecn_capable: false,
             syn: false,
+            priority: 0,
         };
         arrivals += 1;
         if aqm.enqueue(now, &packet, &queue, &mut random) == Verdict::Drop {

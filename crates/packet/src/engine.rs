@@ -178,12 +178,15 @@ impl Engine {
         let now = self.now;
         let marked = packet.flags.has(Flags::CE);
         let state = &mut self.links[link];
-        if state.is_scheduled() {
+        if state.labelled {
             let flow = &self.flows[packet.flow as usize];
+            let class = &self.classes[flow.class as usize];
+            packet.priority = class.priority;
             state.label = Label {
                 identity: flow.identity,
-                priority: self.classes[flow.class as usize].priority,
-                l4s: false,
+                priority: class.priority,
+                // what needs exact feedback of marks reacts to it as RFC 9331 wants
+                l4s: class.receiver.accurate_ecn,
             };
         }
         let offer = state.offer(now, &mut packet);

@@ -109,6 +109,8 @@ pub(crate) struct Link {
     extras: Option<Box<Extras>>,
     /// What a scheduler may know of the flow of the packet that is offered next.
     pub(crate) label: Label,
+    /// Whether it has a scheduler, or an AQM that looks at priorities: packets are to be offered with label and priority.
+    pub(crate) labelled: bool,
     /// What has become of packets beside the one that was offered, for the engine to book.
     pub(crate) judged: Vec<(Packet, Fate)>,
     // beyond the transmitter
@@ -138,6 +140,7 @@ impl Link {
             capacity,
             transmitter: Transmitter::new(rate),
             explicit: general || manager.decides_at_dequeue(),
+            labelled: matches!(manager, QueueManager::Wred(_) | QueueManager::Custom(_)),
             manager,
             random,
             counters: Counters::default(),
@@ -163,6 +166,7 @@ impl Link {
     /// The same link with a scheduler or impairments.
     pub(crate) fn with(mut self, extras: Extras) -> Self {
         self.explicit = true;
+        self.labelled |= extras.scheduled.is_some();
         self.extras = Some(Box::new(extras));
         self
     }
@@ -177,12 +181,6 @@ impl Link {
         } else {
             self.queue.len()
         }
-    }
-
-    /// Whether it has a scheduler.
-    #[inline]
-    pub(crate) fn is_scheduled(&self) -> bool {
-        self.explicit && self.scheduled().is_some()
     }
 
     fn scheduled(&self) -> Option<&Scheduled> {
@@ -264,6 +262,7 @@ impl Link {
             flow: packet.flow,
             ecn_capable: packet.flags.has(Flags::ECT),
             syn: packet.flags.has(Flags::SYN),
+            priority: packet.priority,
         }
     }
 

@@ -43,6 +43,8 @@ pub(crate) struct Packet {
     /// Number of links crossed so far.
     pub(crate) hop: u16,
     pub(crate) flags: Flags,
+    /// Its class's priority; set only on links that look at it.
+    pub(crate) priority: u8,
     /// ACK: further SACK blocks, an index into the flow's own list (0: none).
     pub(crate) blocks: u32,
 }
@@ -59,6 +61,7 @@ impl Packet {
             size,
             hop: 0,
             flags,
+            priority: 0,
             blocks: 0,
         }
     }

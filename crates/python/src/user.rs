@@ -206,6 +206,7 @@ pub(crate) struct PyPacket {
     flow: u32,
     ecn_capable: bool,
     syn: bool,
+    priority: u8,
 }
 
 impl From<&PacketView> for PyPacket {
@@ -215,12 +216,14 @@ impl From<&PacketView> for PyPacket {
             flow,
             ecn_capable,
             syn,
+            priority,
         } = *packet;
         Self {
             size,
             flow,
             ecn_capable,
             syn,
+            priority,
         }
     }
 }

@@ -21,6 +21,7 @@ mod st_pi;
 mod st_red;
 mod threshold;
 mod variance;
+mod wred;
 
 pub use adaptive_red::{AdaptiveRed, AdaptiveRedParams};
 pub use ap_red::{ApRed, ApRedParams, ap_red_factors};
@@ -40,6 +41,7 @@ pub use sred::{Sred, SredParams};
 pub use st_pi::{StPi, StPiParams};
 pub use st_red::{StRed, StRedParams};
 pub use threshold::{Threshold, ThresholdParams};
+pub use wred::{Wred, WredParams};
 
 /// Every AQM: variant and parameters.
 macro_rules! every_aqm {
@@ -67,6 +69,7 @@ macro_rules! every_aqm {
                     Blue(BlueParams),
                     Lred(LredParams),
                     Sred(SredParams),
+                    Wred(WredParams),
                 }
             }
         }
@@ -88,6 +91,8 @@ pub struct PacketView {
     pub ecn_capable: bool,
     /// TCP SYN (or SYN-ACK).
     pub syn: bool,
+    /// Priority, 0 to 7: higher ones are to be preferred.
+    pub priority: u8,
 }
 
 /// The queue as an arriving or departing packet finds it. The packet in service is not counted.
@@ -274,6 +279,7 @@ pub(crate) mod test {
             flow: 0,
             ecn_capable: false,
             syn: false,
+            priority: 0,
         }
     }
 

@@ -6,11 +6,13 @@
 //! A new one is a file here, and in this file its `mod` and `pub use` and a line in `every_scheduler`.
 
 mod drr;
+mod dualpi2;
 mod fq;
 mod fq_codel;
 mod priority;
 
 pub use drr::{Drr, DrrParams};
+pub use dualpi2::{DualPi2, DualPi2Params};
 pub use fq::{Fq, FqParams};
 pub use fq_codel::{FqCodel, FqCodelParams};
 pub use priority::{Priority, PriorityParams};
@@ -23,6 +25,7 @@ macro_rules! every_scheduler {
             Drr(DrrParams),
             FqCodel(FqCodelParams),
             Priority(PriorityParams),
+            DualPi2(DualPi2Params),
         }
     };
 }

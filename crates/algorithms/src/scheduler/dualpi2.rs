@@ -1,0 +1,393 @@
+//! DualPI2: a queue for scalable senders beside one for classic ones, with coupled AQMs (RFC 9332, appendix A).
+//!
+//! A PI controller of the longer of the two queueing delays gives a base probability p', every `interval`:
+//! p' <- p' + alpha (d - target) + beta (d - d_old). Classic packets are dropped or marked with probability p'^2. Packets of the low-latency queue (ECT(1)) are
+//! marked with the larger of k p' and a ramp of their own queueing delay, so that scalable senders yield to classic ones that share the link. In overload
+//! (k p' at 1) both queues drop with p'^2, and marks of classic packets become drops from p'^2 = 1 / k^2 on (appendix A.2).
+//!
+//! Probabilities are added up and a packet is taken whenever the sum passes one (recur() of figure 5), so that marks come at regular distances.
+//!
+//! The low-latency queue goes first except for a share that is kept for the classic one: a credit in bytes, as in Linux' sch_dualpi2 (`classic_share`).
+
+use super::{Backlog, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim};
+use crate::aqm::{Observation, PacketView, Verdict};
+use crate::registry::{About, Algorithm};
+use crate::{Interval, Stream, Time, parameters};
+
+parameters! {
+    /// Parameters of DualPI2.
+    pub struct DualPi2Params {
+        /// Queueing delay that the classic queue is steered to.
+        target: time = 0.015, in Interval::above(0.0), "RFC 9332, appendix A.1";
+        /// Time between two updates of the base probability (T_update).
+        interval: time = 0.016, in Interval::above(0.0), "RFC 9332, appendix A.1";
+        /// Weight of the delay's distance from the target, per second and update: 0.1 T_update / RTT_max^2 with RTT_max = 100 ms.
+        alpha: number = 0.16, in Interval::above(0.0), "RFC 9332, appendix A.1";
+        /// Weight of the delay's change since the last update, per second: about 0.3 / RTT_max.
+        beta: number = 3.2, in Interval::at_least(0.0), "RFC 9332, appendix A.1";
+        /// Coupling factor k: a scalable packet is marked with probability k p' where a classic one is dropped with p'^2.
+        coupling: number = 2.0, in Interval::between(1.0, 100.0), "RFC 9332, appendix A.1";
+        /// Queueing delay of the low-latency queue from which its packets are marked.
+        min_threshold: time = 0.0008, in Interval::at_least(0.0), "RFC 9332, appendix A.1: minTh";
+        /// Further delay over which the probability of a mark rises to one; 0 for a step.
+        range: time = 0.0004, in Interval::at_least(0.0), "RFC 9332, appendix A.1: range";
+        /// Packets left in the low-latency queue up to which its own delay marks nothing.
+        spare: packets = 1.0, in Interval::at_least(0.0), "RFC 9332, appendix A.1: Th_len";
+        /// Share of the link that the classic queue keeps when both are backlogged.
+        classic_share: number = 0.1, in Interval::inside(0.0, 1.0), "Linux, tc-dualpi2(8): classic_protection 10 %; RFC 9332, section 4.2.2";
+    }
+}
+
+impl Algorithm for DualPi2Params {
+    const ABOUT: About = About {
+        kind: "dualpi2",
+        title: "DualPI2",
+        summary: "A low-latency queue for scalable senders (ECT(1)) that marks early, coupled to a classic queue under PI2, so that both kinds share the link fairly.",
+        citation: "K. De Schepper, B. Briscoe and G. White, Dual-queue coupled active queue management (AQM) for low latency, low loss, and scalable throughput (L4S), RFC 9332, 2023",
+        ecn: true,
+    };
+}
+
+const CLASSIC: usize = 0;
+const LOW_LATENCY: usize = 1;
+
+impl SchedulerAlgorithm for DualPi2Params {
+    type Scheduler = DualPi2;
+
+    const AQM: Option<(&'static str, &'static [(&'static str, bool)])> = None;
+
+    fn build(&self, _view: &SchedulerView) -> DualPi2 {
+        DualPi2 {
+            base: 0.0,
+            delay: 0.0,
+            next: interval(self),
+            sums: [0.0; 2],
+            credit: 0.0,
+            params: *self,
+        }
+    }
+}
+
+fn interval(params: &DualPi2Params) -> Time {
+    Time(Time::from_seconds(params.interval).0.max(1))
+}
+
+/// DualPI2 at work.
+#[derive(Clone, Debug)]
+pub struct DualPi2 {
+    /// p'.
+    base: f64,
+    /// Queueing delay at the last update, s.
+    delay: f64,
+    next: Time,
+    /// Probabilities of each queue's packets added up.
+    sums: [f64; 2],
+    /// What the classic queue has to get, bytes: it goes first while this is above zero.
+    credit: f64,
+    params: DualPi2Params,
+}
+
+impl DualPi2 {
+    /// True each time that the probabilities of a queue have added up to more than one.
+    fn recurs(&mut self, queue: usize, p: f64) -> bool {
+        let sum = &mut self.sums[queue];
+        *sum += p;
+        let recurs = *sum > 1.0;
+        if recurs {
+            *sum -= 1.0;
+        }
+        recurs
+    }
+
+    /// p'^2.
+    fn classic(&self) -> f64 {
+        self.base * self.base
+    }
+
+    /// k p'.
+    fn coupled(&self) -> f64 {
+        self.params.coupling * self.base
+    }
+
+    /// The probability of a mark from the low-latency queue's own delay.
+    fn native(&self, sojourn: f64) -> f64 {
+        let over = sojourn - self.params.min_threshold;
+        if over >= self.params.range {
+            1.0
+        } else {
+            (over / self.params.range).max(0.0)
+        }
+    }
+}
+
+impl Scheduler for DualPi2 {
+    fn queues(&self) -> usize {
+        2
+    }
+
+    #[inline]
+    fn classify(&self, packet: &PacketView, label: Label) -> usize {
+        if label.l4s && packet.ecn_capable {
+            LOW_LATENCY
+        } else {
+            CLASSIC
+        }
+    }
+
+    #[inline]
+    fn next(&mut self, _now: Time, backlog: &[Backlog]) -> Option<usize> {
+        match (
+            backlog[CLASSIC].packets > 0,
+            backlog[LOW_LATENCY].packets > 0,
+        ) {
+            (false, false) => None,
+            (true, false) => Some(CLASSIC),
+            (false, true) => Some(LOW_LATENCY),
+            (true, true) if self.credit > 0.0 => Some(CLASSIC),
+            (true, true) => Some(LOW_LATENCY),
+        }
+    }
+
+    /// While both queues have packets, bytes of the low-latency queue earn the classic one its share, and its own bytes use it up.
+    #[inline]
+    fn sent(&mut self, queue: usize, size: u32, backlog: &[Backlog]) {
+        let (size, share) = (f64::from(size), self.params.classic_share);
+        if queue == LOW_LATENCY && backlog[CLASSIC].packets > 0 {
+            self.credit += share * size;
+        } else if queue == CLASSIC && backlog[LOW_LATENCY].packets > 0 {
+            self.credit -= (1.0 - share) * size;
+        }
+        if backlog.iter().all(|state| state.packets == 0) {
+            self.credit = 0.0;
+        }
+    }
+
+    fn overflow_victim(&self, arrived: usize, _backlog: &[Backlog]) -> Victim {
+        Victim {
+            queue: arrived,
+            head: false,
+            packets: 1,
+        }
+    }
+
+    fn judges(&self) -> bool {
+        true
+    }
+
+    fn judge(
+        &mut self,
+        queue: usize,
+        sojourn: Time,
+        packet: &PacketView,
+        backlog: &[Backlog],
+        _random: &mut Stream,
+    ) -> Verdict {
+        let (classic, coupled) = (self.classic(), self.coupled());
+        if queue == LOW_LATENCY {
+            if coupled >= 1.0 {
+                // overload
+                if self.recurs(LOW_LATENCY, classic) {
+                    return Verdict::Drop;
+                }
+                return Verdict::Mark;
+            }
+            let native = if f64::from(backlog[LOW_LATENCY].packets) > self.params.spare {
+                self.native(sojourn.seconds())
+            } else {
+                0.0
+            };
+            if self.recurs(LOW_LATENCY, native.max(coupled)) {
+                return Verdict::Mark;
+            }
+        } else if self.recurs(CLASSIC, classic) {
+            return if packet.ecn_capable && coupled < 1.0 {
+                Verdict::Mark
+            } else {
+                Verdict::Drop
+            };
+        }
+        Verdict::Accept
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        Some(self.next)
+    }
+
+    fn on_timer(&mut self, now: Time, backlog: &[Backlog]) {
+        let waited = backlog
+            .iter()
+            .filter(|state| state.packets > 0)
+            .map(|state| now.since(state.since).seconds());
+        let delay = waited.fold(0.0, f64::max);
+        let params = &self.params;
+        let step = params.alpha * (delay - params.target) + params.beta * (delay - self.delay);
+        self.base = (self.base + step).clamp(0.0, 1.0);
+        self.delay = delay;
+        self.next = now + interval(params);
+    }
+
+    /// The probability is that of classic packets; the adapted parameter is the base probability p'.
+    fn observe(&self) -> Observation {
+        Observation {
+            probability: Some(self.classic()),
+            adapted: Some(self.base),
+            ..Observation::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Parameters as _;
+    use crate::aqm::test::random;
+    use crate::scheduler::test::{Queues, VIEW, of_flow};
+
+    const SCALABLE: Label = Label {
+        identity: 0,
+        priority: 0,
+        l4s: true,
+    };
+
+    fn params() -> DualPi2Params {
+        DualPi2Params::from_values(&[]).unwrap()
+    }
+
+    fn capable(flow: u32) -> PacketView {
+        PacketView {
+            ecn_capable: true,
+            ..of_flow(flow, 1500)
+        }
+    }
+
+    fn waiting(low_latency: u32) -> [Backlog; 2] {
+        let full = Backlog {
+            packets: 10,
+            bytes: 15_000,
+            head: 1500,
+            since: Time::ZERO,
+        };
+        [
+            full,
+            Backlog {
+                packets: low_latency,
+                ..full
+            },
+        ]
+    }
+
+    #[test]
+    fn updates_by_hand_follow_the_longer_delay() {
+        let mut scheduler = params().build(&VIEW);
+        let mut update = |classic: f64, low_latency: f64| {
+            let now = scheduler.next_timer().unwrap();
+            let mut backlog = waiting(5);
+            for (state, delay) in backlog.iter_mut().zip([classic, low_latency]) {
+                state.since = now.since(Time::from_seconds(1e-3 * delay));
+            }
+            scheduler.on_timer(now, &backlog);
+            scheduler.base
+        };
+        assert!((update(16.0, 1.0) - (0.16 * 0.001 + 3.2 * 0.016)).abs() < 1e-12); // 0.05136
+        assert!((update(10.0, 16.0) - 0.05152).abs() < 1e-12); // + 0.00016
+        assert!((update(10.0, 0.0) - (0.05152 - 0.16 * 0.005 - 3.2 * 0.006)).abs() < 1e-12);
+        let now = scheduler.next_timer().unwrap();
+        scheduler.on_timer(now, &[Backlog::default(); 2]); // nothing waits: - 0.0024 - 0.032
+        assert_eq!(scheduler.base, 0.0);
+        assert_eq!(
+            scheduler.next_timer(),
+            Some(Time::from_seconds(5.0 * 0.016))
+        );
+    }
+
+    #[test]
+    fn packets_of_scalable_senders_have_a_queue_of_their_own() {
+        let scheduler = params().build(&VIEW);
+        assert_eq!(scheduler.classify(&capable(0), SCALABLE), LOW_LATENCY);
+        assert_eq!(scheduler.classify(&capable(0), Label::default()), CLASSIC);
+        assert_eq!(scheduler.classify(&of_flow(0, 40), SCALABLE), CLASSIC); // a pure ACK is not ECT
+    }
+
+    /// Verdicts on 10,000 packets without delay of their own.
+    fn judge(scheduler: &mut DualPi2, queue: usize, packet: &PacketView) -> [usize; 2] {
+        let mut counts = [0; 2];
+        for _ in 0..10_000 {
+            match scheduler.judge(queue, Time::ZERO, packet, &waiting(5), &mut random()) {
+                Verdict::Mark => counts[0] += 1,
+                Verdict::Drop => counts[1] += 1,
+                Verdict::Accept => {}
+            }
+        }
+        counts
+    }
+
+    #[test]
+    fn the_queues_are_coupled() {
+        let mut scheduler = params().build(&VIEW);
+        scheduler.base = 0.125;
+        // 2 x 0.125 against 0.125^2 = 1/64: exact but for the first packet
+        assert_eq!(judge(&mut scheduler, LOW_LATENCY, &capable(0)), [2499, 0]);
+        assert_eq!(judge(&mut scheduler, CLASSIC, &of_flow(0, 1500)), [0, 156]);
+        assert_eq!(judge(&mut scheduler, CLASSIC, &capable(0)), [156, 0]);
+    }
+
+    #[test]
+    fn overload_drops_in_both_queues() {
+        let mut scheduler = params().build(&VIEW);
+        scheduler.base = 0.5; // k p' = 1, p'^2 = 1/4
+        assert_eq!(
+            judge(&mut scheduler, LOW_LATENCY, &capable(0)),
+            [7501, 2499]
+        );
+        assert_eq!(judge(&mut scheduler, CLASSIC, &capable(0)), [0, 2499]);
+    }
+
+    #[test]
+    fn the_low_latency_queue_marks_by_its_own_delay() {
+        let mut scheduler = params().build(&VIEW);
+        let native = |delay: f64| scheduler.native(1e-3 * delay);
+        for (delay, p) in [(0.0, 0.0), (0.8, 0.0), (0.9, 0.25), (1.2, 1.0), (9.0, 1.0)] {
+            assert!((native(delay) - p).abs() < 1e-12, "{delay}");
+        }
+        let late = Time::from_seconds(0.01);
+        scheduler.sums = [0.0, 0.5];
+        for (left, verdict) in [(1, Verdict::Accept), (2, Verdict::Mark)] {
+            let judged = scheduler.judge(
+                LOW_LATENCY,
+                late,
+                &capable(0),
+                &waiting(left),
+                &mut random(),
+            );
+            assert_eq!(judged, verdict, "{left}");
+        }
+        let step = DualPi2Params {
+            range: 0.0,
+            ..params()
+        }
+        .build(&VIEW);
+        assert_eq!((step.native(0.000_799), step.native(0.0008)), (0.0, 1.0));
+    }
+
+    #[test]
+    fn the_classic_queue_keeps_a_tenth() {
+        let mut queues = Queues::new(params().build(&VIEW));
+        let mut sent = [0; 2];
+        for _ in 0..2000 {
+            for (flow, label) in [(0, Label::default()), (1, SCALABLE)] {
+                while queues.backlog[flow].packets < 5 {
+                    queues.put(Time::ZERO, capable(flow as u32), label);
+                }
+            }
+            let (queue, _, _) = queues.take(Time::ZERO).unwrap();
+            sent[queue] += 1;
+        }
+        assert!((199..=201).contains(&sent[CLASSIC]), "{sent:?}");
+        // alone, each has all of it, and nothing is owed afterwards
+        let mut queues = Queues::new(params().build(&VIEW));
+        queues.put(Time::ZERO, capable(0), Label::default());
+        queues.put(Time::ZERO, capable(0), Label::default());
+        assert_eq!(queues.take(Time::ZERO).unwrap().0, CLASSIC);
+        assert_eq!(queues.scheduler.credit, 0.0);
+    }
+}

@@ -14,6 +14,11 @@ impl Bitmap {
         self.count
     }
 
+    /// No member lies so far above the floor.
+    pub(crate) fn span(&self) -> u64 {
+        64 * self.words.len() as u64
+    }
+
     #[inline]
     fn mask(&self) -> usize {
         self.words.len().wrapping_sub(1)
@@ -131,6 +136,20 @@ impl Bitmap {
         found.filter(|&seq| seq < to)
     }
 
+    /// The smallest member in `from .. to`.
+    pub(crate) fn first_present(&self, floor: u64, from: u64, to: u64) -> Option<u64> {
+        let mut found = None;
+        if self.count > 0 {
+            self.words_in(floor, from, to, |index, bits| {
+                if bits != 0 {
+                    found = Some(index * 64 + u64::from(bits.trailing_zeros()));
+                }
+                found.is_some()
+            });
+        }
+        found
+    }
+
     /// The largest number in `from .. to` that is not a member.
     pub(crate) fn last_absent(&self, floor: u64, from: u64, to: u64) -> Option<u64> {
         (from..to).rev().find(|&seq| !self.contains(floor, seq))
@@ -231,6 +250,10 @@ mod tests {
                     assert_eq!(
                         bits.first_absent(floor, from, to),
                         (from..to).find(|s| !set.contains(s))
+                    );
+                    assert_eq!(
+                        bits.first_present(floor, from, to),
+                        set.range(from..to).next().copied()
                     );
                     assert_eq!(
                         bits.last_absent(floor, from, to),

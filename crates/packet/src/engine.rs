@@ -460,14 +460,12 @@ impl Engine {
         let Ends::Tcp { sender, .. } = &state.ends else {
             return;
         };
-        if sender.deadline == u64::MAX {
+        let next = sender.next_timer();
+        if next == u64::MAX {
             return;
         }
         // a flow that was stopped may come back after its timer should have run
-        let at = sender
-            .deadline
-            .saturating_add(state.sender_shift())
-            .max(self.now);
+        let at = next.saturating_add(state.sender_shift()).max(self.now);
         if at < state.timer_at {
             self.flows[flow].timer_at = at;
             self.calendar
@@ -511,7 +509,7 @@ impl Engine {
         if state.stopped || now - shift >= class.stop || sender.deadline == u64::MAX {
             return;
         }
-        if sender.deadline.saturating_add(shift) > now {
+        if sender.next_timer().saturating_add(shift) > now {
             self.arm_timer(flow);
             return;
         }
@@ -526,7 +524,7 @@ impl Engine {
         let Ends::Tcp { sender, .. } = &mut state.ends else {
             return;
         };
-        sender.on_timeout(now - shift, &class.sender);
+        sender.on_timer(now - shift, &class.sender);
         self.send(flow);
     }
 

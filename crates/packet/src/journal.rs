@@ -6,6 +6,8 @@ use std::collections::VecDeque;
 use ackclock_algorithms::Time;
 use ackclock_algorithms::congestion::Lost;
 
+use crate::rack::Rack;
+
 /// The connection as a segment was sent.
 #[derive(Clone, Copy, Debug, Default)]
 struct Record {
@@ -53,9 +55,20 @@ pub(crate) struct Journal {
     pub(crate) newly_lost: u32,
     newest: Option<Record>,
     pub(crate) in_flight_before: u32,
+    /// Loss detection by time.
+    pub(crate) rack: Option<Rack>,
+    min_rtt: u64,
 }
 
 impl Journal {
+    /// An empty one, for loss detection by time if `rack`.
+    pub(crate) fn new(rack: bool) -> Self {
+        Self {
+            rack: rack.then(Rack::default),
+            ..Self::default()
+        }
+    }
+
     /// Segment `seq` is sent; with it `in_flight` segments are in the network. True if it ends a time in which the application left the network empty.
     pub(crate) fn send(&mut self, now: u64, seq: u64, in_flight: u64) -> bool {
         let restart = in_flight <= 1;
@@ -85,8 +98,9 @@ impl Journal {
         restart && record.app_limited
     }
 
-    /// An ACK arrives that finds `in_flight` segments in the network.
-    pub(crate) fn begin(&mut self, in_flight: u64) {
+    /// An ACK arrives that finds `in_flight` segments in the network; `min_rtt` is the smallest round trip so far, ps.
+    pub(crate) fn begin(&mut self, in_flight: u64, min_rtt: u64) {
+        self.min_rtt = min_rtt;
         (self.newly_delivered, self.newly_lost, self.newest) = (0, 0, None);
         self.in_flight_before = in_flight as u32;
     }
@@ -96,6 +110,9 @@ impl Journal {
         let Some(record) = self.records.get((seq - self.base) as usize) else {
             return;
         };
+        if let Some(rack) = &mut self.rack {
+            rack.deliver(now, seq, record.sent, record.again, self.min_rtt);
+        }
         self.delivered += 1;
         self.delivered_at = now;
         self.newly_delivered += 1;
@@ -137,6 +154,14 @@ impl Journal {
     /// The application has nothing to send though the window is open, with `in_flight` segments in the network.
     pub(crate) fn mark_app_limited(&mut self, in_flight: u64) {
         self.app_limited = (self.delivered + in_flight).max(1);
+    }
+
+    /// When segment `seq` was sent last.
+    pub(crate) fn sent(&self, seq: u64) -> u64 {
+        let record = seq
+            .checked_sub(self.base)
+            .and_then(|place| self.records.get(place as usize));
+        record.map_or(0, |record| record.sent)
     }
 
     /// The sample that the ACK in hand gives; `min_rtt` is the smallest round trip so far, ps.
@@ -188,7 +213,7 @@ mod tests {
         }
         for seq in 0..300 {
             let now = (101 + seq) * MS;
-            journal.begin(100);
+            journal.begin(100, MS);
             journal.deliver(now, seq);
             journal.forget(seq + 1);
             journal.send(now, seq + 100, 100);
@@ -210,7 +235,7 @@ mod tests {
         for seq in 0..10 {
             journal.send(MS + seq * 20 * MS, seq, seq + 1);
         }
-        journal.begin(10);
+        journal.begin(10, MS);
         for seq in 0..10 {
             journal.deliver(300 * MS, seq);
         }
@@ -222,7 +247,7 @@ mod tests {
             journal.send(MS, seq, seq + 1);
         }
         for seq in 0..10 {
-            journal.begin(10 - seq);
+            journal.begin(10 - seq, MS);
             journal.deliver((101 + 10 * seq) * MS, seq);
             let sample = journal.sample((101 + 10 * seq) * MS, 100 * MS);
             let seconds = 0.1 + 0.01 * seq as f64;
@@ -234,14 +259,14 @@ mod tests {
     fn a_sample_shorter_than_the_round_trip_says_nothing_and_an_unused_window_is_told() {
         let mut journal = Journal::default();
         journal.send(MS, 0, 1);
-        journal.begin(1);
+        journal.begin(1, MS);
         journal.deliver(51 * MS, 0);
         assert!(journal.sample(51 * MS, 60 * MS).rate.is_nan());
         journal.forget(1);
         journal.mark_app_limited(0);
         assert!(journal.send(80 * MS, 1, 1), "the network was empty");
         assert!(!journal.send(80 * MS, 2, 2));
-        journal.begin(2);
+        journal.begin(2, MS);
         journal.deliver(130 * MS, 1);
         let sample = journal.sample(130 * MS, 50 * MS);
         assert!(sample.app_limited);
@@ -255,7 +280,7 @@ mod tests {
         for seq in 0..4 {
             journal.send(MS, seq, seq + 1);
         }
-        journal.begin(4);
+        journal.begin(4, MS);
         journal.deliver(100 * MS, 3);
         let lost = journal.lose(100 * MS, 0);
         assert_eq!((lost.lost_since_sent, lost.sent_in_flight), (1, 1));
@@ -264,7 +289,7 @@ mod tests {
         assert_eq!(journal.sample(100 * MS, MS).lost_since_sent, 2);
         // sent again: its round trip says nothing (Karn), and losses count from then
         journal.send(101 * MS, 0, 3);
-        journal.begin(3);
+        journal.begin(3, MS);
         journal.deliver(200 * MS, 0);
         let sample = journal.sample(200 * MS, MS);
         assert_eq!((sample.rtt, sample.lost_since_sent), (0, 0));

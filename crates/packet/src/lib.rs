@@ -22,6 +22,7 @@ mod outcome;
 mod packet;
 mod packmime;
 mod probe;
+mod rack;
 mod receiver;
 mod schedule;
 mod scheduled;

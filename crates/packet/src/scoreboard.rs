@@ -18,8 +18,10 @@ pub(crate) struct Scoreboard {
     highest: Vec<u64>,
     /// Unacknowledged segments below this are lost.
     lost_edge: u64,
-    /// Segments below `lost_edge` that are not acknowledged.
+    /// Segments below `lost_edge` that are not acknowledged; with loss detection by time, those of `late`.
     lost: u32,
+    /// With loss detection by time: the lost segments, which need not lie below all others.
+    late: Option<Bitmap>,
 }
 
 impl Scoreboard {
@@ -44,13 +46,46 @@ impl Scoreboard {
     /// Whether `seq`, which has been sent, is believed to be in the network.
     pub(crate) fn is_in_network(&self, una: u64, seq: u64) -> bool {
         !self.sacked.contains(una, seq)
-            && (seq >= self.lost_edge || self.retransmitted.contains(una, seq))
+            && (!self.is_lost(una, seq) || self.retransmitted.contains(una, seq))
     }
 
-    /// Whether the first unacknowledged segment is lost.
+    /// Whether `seq`, which is not acknowledged, counts as lost, its retransmission aside.
+    fn is_lost(&self, una: u64, seq: u64) -> bool {
+        match &self.late {
+            Some(late) => late.contains(una, seq),
+            None => seq < self.lost_edge,
+        }
+    }
+
+    /// A scoreboard whose lost segments are named by [`Scoreboard::lose`], not counted from above.
+    pub(crate) fn by_time() -> Self {
+        Self {
+            late: Some(Bitmap::default()),
+            ..Self::default()
+        }
+    }
+
+    /// Number of segments acknowledged selectively.
+    pub(crate) fn sacked(&self) -> u32 {
+        self.sacked.count()
+    }
+
+    /// Whether a loss is known that nothing has been done about while no recovery is on.
     #[inline]
-    pub(crate) fn first_is_lost(&self, una: u64) -> bool {
-        self.lost_edge > una && self.lost > 0
+    pub(crate) fn calls_for_recovery(&self, una: u64) -> bool {
+        if self.late.is_some() {
+            self.next_lost_not_resent(una).is_some()
+        } else {
+            self.lost_edge > una && self.lost > 0
+        }
+    }
+
+    /// Segment `seq` is lost, or its retransmission is.
+    pub(crate) fn lose(&mut self, una: u64, seq: u64) {
+        self.retransmitted.remove(una, seq);
+        if let Some(late) = &mut self.late {
+            self.lost += u32::from(late.insert(una, seq));
+        }
     }
 
     /// RFC 6675's `SetPipe`: segments between `una` and `next` that are believed to be in the network.
@@ -63,7 +98,9 @@ impl Scoreboard {
 
     /// The cumulative acknowledgement moves from `una` to `to`.
     pub(crate) fn advance(&mut self, una: u64, to: u64) {
-        if self.lost > 0 {
+        if let Some(late) = &mut self.late {
+            self.lost -= late.advance(una, to);
+        } else if self.lost > 0 {
             let edge = self.lost_edge.min(to).max(una);
             self.lost -= (edge - una) as u32 - self.sacked.count_in(una, una, edge);
         }
@@ -78,6 +115,10 @@ impl Scoreboard {
             return false;
         }
         self.retransmitted.remove(una, seq);
+        if let Some(late) = &mut self.late {
+            self.lost -= u32::from(late.remove(una, seq));
+            return true;
+        }
         if seq < self.lost_edge {
             self.lost -= 1;
         }
@@ -130,6 +171,16 @@ impl Scoreboard {
     /// The first lost segment that is not on its way again.
     pub(crate) fn next_lost_not_resent(&self, una: u64) -> Option<u64> {
         let mut from = una;
+        if let Some(late) = &self.late {
+            // no number that stands here is that high
+            while let Some(seq) = late.first_present(una, from, una + late.span()) {
+                if !self.retransmitted.contains(una, seq) {
+                    return Some(seq);
+                }
+                from = seq + 1;
+            }
+            return None;
+        }
         loop {
             let seq = self.next_lost(una, from)?;
             if !self.retransmitted.contains(una, seq) {
@@ -247,7 +298,7 @@ mod tests {
         for seq in [12, 14] {
             board.sack(10, seq, 3);
         }
-        assert!(!board.first_is_lost(10));
+        assert!(!board.calls_for_recovery(10));
         board.lose_all(10, 20);
         assert_eq!(board.pipe(10, 20), 0);
         assert_eq!(board.next_lost(10, 10), Some(10));

@@ -13,6 +13,7 @@ use ackclock_scenario::{Pacing, Recovery, WindowReduction};
 use crate::hystart::{self, HyStart};
 use crate::journal::Journal;
 use crate::packet::{Ack, Flags, NONE};
+use crate::rack::{Purpose, Rack};
 use crate::scoreboard::Scoreboard;
 
 /// Options that the flows of a class share.
@@ -29,6 +30,8 @@ pub(crate) struct Config {
     pub(crate) limited_transmit: bool,
     pub(crate) pacing: Pacing,
     pub(crate) hystart: bool,
+    /// Losses are found by time (RACK-TLP).
+    pub(crate) rack: bool,
     pub(crate) dup_threshold: u32,
     pub(crate) min_rto: u64,
     pub(crate) max_rto: u64,
@@ -131,8 +134,12 @@ pub(crate) struct Sender {
     paced: bool,
     pub(crate) next_send: u64,
     last_sent: u64,
-    /// Of each segment in the network, for congestion controls that want delivery-rate samples.
+    /// Of each segment in the network, for congestion controls that want delivery-rate samples, and for RACK.
     journal: Option<Box<Journal>>,
+    /// Whether the congestion control wants delivery-rate samples, and owns the window.
+    delivery: bool,
+    /// The next segment out is a new one, whatever the window says (a probe).
+    probe: bool,
     /// Until the initial slow start is over.
     hystart: Option<Box<HyStart>>,
     pub(crate) counters: Counters,
@@ -142,6 +149,8 @@ pub(crate) struct Sender {
 impl Sender {
     pub(crate) fn new(controller: Controller, config: &Config, ssthresh: f64) -> Self {
         let needs = controller.needs();
+        let selective = config.recovery == Recovery::Sack;
+        let rack = selective && config.rack;
         Self {
             una: 0,
             next: 0,
@@ -163,7 +172,11 @@ impl Sender {
             prr_out: 0,
             prr_flight: 0,
             first_partial_ack: false,
-            scoreboard: Scoreboard::default(),
+            scoreboard: if rack {
+                Scoreboard::by_time()
+            } else {
+                Scoreboard::default()
+            },
             srtt: 0,
             rttvar: 0,
             min_rtt: u64::MAX,
@@ -176,7 +189,9 @@ impl Sender {
             paced: needs.pacing || config.pacing == Pacing::Window,
             next_send: 0,
             last_sent: 0,
-            journal: (needs.delivery && config.recovery == Recovery::Sack).then(Box::default),
+            journal: (rack || (needs.delivery && selective)).then(|| Box::new(Journal::new(rack))),
+            delivery: needs.delivery && selective,
+            probe: false,
             hystart: config.hystart.then(|| Box::new(HyStart::new(ssthresh))),
             counters: Counters::default(),
             controller,
@@ -362,7 +377,7 @@ impl Sender {
             return; // old news, overtaken
         }
         if let Some(journal) = &mut self.journal {
-            journal.begin(self.scoreboard.pipe(self.una, self.next));
+            journal.begin(self.scoreboard.pipe(self.una, self.next), self.min_rtt);
             for seq in self.una..ack.cum {
                 if !self.scoreboard.is_sacked(self.una, seq) {
                     journal.deliver(now, seq);
@@ -407,13 +422,157 @@ impl Sender {
                     self.find_lost_retransmissions(now);
                 }
             }
+            if config.rack {
+                self.find_late(now, config);
+            }
             self.on_ack_sack(&news, config, random);
-            if self.journal.is_some() {
+            if config.rack {
+                self.after_ack_of_probe(&news);
+                self.arm_probe(now);
+            }
+            if self.delivery {
                 self.report_delivery(&news, random);
             }
         } else {
             self.on_ack_cumulative(&news, config, random);
         }
+    }
+
+    /// The segments that RACK now takes for lost (RFC 8985, section 6.2, step 5), and the timer for those that it will.
+    fn find_late(&mut self, now: u64, config: &Config) {
+        let Some(journal) = &mut self.journal else {
+            return;
+        };
+        let Some(rack) = &mut journal.rack else {
+            return;
+        };
+        rack.timer = u64::MAX;
+        if self.scoreboard.is_clear() {
+            return; // everything came in order
+        }
+        let window = rack.window(
+            self.state != State::Open,
+            self.scoreboard.sacked() >= config.dup_threshold,
+            self.min_rtt,
+            self.srtt,
+        );
+        let rack = rack.clone();
+        let mut longest = 0;
+        for seq in self.una..self.next {
+            if !self.scoreboard.is_in_network(self.una, seq) {
+                continue;
+            }
+            match rack.patience(now, seq, journal.sent(seq), window) {
+                None => {}
+                Some(0) => {
+                    self.scoreboard.lose(self.una, seq);
+                    let lost = journal.lose(now, seq);
+                    if self.delivery {
+                        self.controller.on_lost(&lost);
+                    }
+                }
+                Some(rest) => longest = longest.max(rest),
+            }
+        }
+        if longest > 0
+            && let Some(rack) = &mut journal.rack
+        {
+            (rack.timer, rack.purpose) = (now + longest, Purpose::Reordering);
+        }
+    }
+
+    /// Arms the timer of the tail loss probe (RFC 8985, section 7.2): after an ACK, or after new data has left.
+    fn arm_probe(&mut self, now: u64) {
+        let outstanding = self.outstanding();
+        let wanted = self.state == State::Open && outstanding > 0 && self.scoreboard.sacked() == 0;
+        let Some(rack) = self
+            .journal
+            .as_mut()
+            .and_then(|journal| journal.rack.as_mut())
+        else {
+            return;
+        };
+        if rack.timer != u64::MAX && rack.purpose == Purpose::Reordering {
+            return;
+        }
+        rack.purpose = Purpose::Probe;
+        rack.timer = if wanted && rack.probe_end == NONE {
+            (now + Rack::probe_timeout(self.srtt, outstanding)).min(self.deadline)
+        } else {
+            u64::MAX
+        };
+    }
+
+    /// A probe is out: whether an ACK answers it, and whether it has repaired a loss (RFC 8985, section 7.4).
+    fn after_ack_of_probe(&mut self, news: &News) {
+        let una = self.una;
+        let Some(rack) = self
+            .journal
+            .as_mut()
+            .and_then(|journal| journal.rack.as_mut())
+        else {
+            return;
+        };
+        if rack.probe_end == NONE || una < rack.probe_end {
+            return;
+        }
+        // sent again for nothing: an ACK that acknowledges nothing new answers the second copy
+        let needless = news.acked == 0 && news.sacked == 0;
+        if rack.probe_again && una == rack.probe_end && !needless {
+            return; // one of the two copies; the next ACK tells
+        }
+        let repaired = rack.probe_again && una > rack.probe_end;
+        rack.probe_end = NONE;
+        if repaired && self.state == State::Open {
+            self.reduce(news.now, Signal::Loss, news.before);
+            self.cwr_end = self.next;
+        }
+    }
+
+    /// When the next timer runs: the retransmission timer, or RACK's before it.
+    #[inline]
+    pub(crate) fn next_timer(&self) -> u64 {
+        match &self.journal {
+            Some(journal) if self.deadline != u64::MAX => journal
+                .rack
+                .as_ref()
+                .map_or(self.deadline, |rack| rack.timer.min(self.deadline)),
+            _ => self.deadline,
+        }
+    }
+
+    /// The timer of [`Sender::next_timer`] has expired.
+    pub(crate) fn on_timer(&mut self, now: u64, config: &Config) {
+        let rack = self
+            .journal
+            .as_mut()
+            .and_then(|journal| journal.rack.as_mut());
+        if let Some(rack) = rack
+            && rack.timer <= now
+        {
+            rack.timer = u64::MAX;
+            match rack.purpose {
+                Purpose::Reordering => {
+                    self.find_late(now, config);
+                    if self.state == State::Open && self.scoreboard.calls_for_recovery(self.una) {
+                        self.start_recovery(now, self.outstanding(), config);
+                    }
+                }
+                Purpose::Probe => {
+                    let new = self.next < self.written && self.next - self.una < config.max_window;
+                    rack.probe_end = self.next + u64::from(new);
+                    rack.probe_again = !new;
+                    if new {
+                        self.probe = true;
+                    } else {
+                        self.forced = self.next - 1;
+                    }
+                    self.deadline = now + self.timeout(config);
+                }
+            }
+            return;
+        }
+        self.on_timeout(now, config);
     }
 
     /// Segments between `edge` and the present edge of the lost ones have just been found lost.
@@ -423,16 +582,22 @@ impl Sender {
         };
         for seq in edge.max(self.una)..self.scoreboard.lost_edge().max(self.una) {
             if !self.scoreboard.is_sacked(self.una, seq) {
-                self.controller.on_lost(&journal.lose(now, seq));
+                let lost = journal.lose(now, seq);
+                if self.delivery {
+                    self.controller.on_lost(&lost);
+                }
             }
         }
     }
 
     /// Retransmissions that something sent after them overtook are lost.
     fn find_lost_retransmissions(&mut self, now: u64) {
-        let (journal, controller) = (&mut self.journal, &mut self.controller);
+        let (journal, controller, delivery) =
+            (&mut self.journal, &mut self.controller, self.delivery);
         self.scoreboard.find_lost_retransmissions(self.una, |seq| {
-            if let Some(journal) = journal {
+            if let Some(journal) = journal
+                && delivery
+            {
                 controller.on_lost(&journal.lose(now, seq));
             }
         });
@@ -528,22 +693,35 @@ impl Sender {
         }
         if self.state == State::Open
             && self.next > self.una
-            && (self.dup_acks >= config.dup_threshold || self.scoreboard.first_is_lost(self.una))
+            && ((self.dup_acks >= config.dup_threshold && !config.rack)
+                || self.scoreboard.calls_for_recovery(self.una))
         {
-            self.enter_recovery(news.now, news.before, config);
-            self.high_resent = self.una;
-            self.rescued = false;
-            match config.reduction {
-                WindowReduction::AtOnce => {}
-                WindowReduction::RateHalving => {
-                    self.halving = self.prior_cwnd as u64;
-                    self.window.cwnd = (self.window.ssthresh / 2.0).floor().max(1.0);
-                }
-                WindowReduction::Prr => {
-                    self.prr_flight = news.before.max(1);
-                    (self.prr_delivered, self.prr_out) = (0, 0);
-                    self.steer_recovery(news, config);
-                }
+            self.start_recovery(news.now, news.before, config);
+            if config.reduction == WindowReduction::Prr {
+                self.steer_recovery(news, config);
+            }
+        }
+    }
+
+    /// Recovery with selective acknowledgements begins; `outstanding` segments were before the event that calls for it.
+    fn start_recovery(&mut self, now: u64, outstanding: u64, config: &Config) {
+        self.enter_recovery(now, outstanding, config);
+        if config.rack
+            && let Some(seq) = self.scoreboard.next_lost_not_resent(self.una)
+        {
+            self.forced = seq;
+        }
+        self.high_resent = self.una;
+        self.rescued = false;
+        match config.reduction {
+            WindowReduction::AtOnce => {}
+            WindowReduction::RateHalving => {
+                self.halving = self.prior_cwnd as u64;
+                self.window.cwnd = (self.window.ssthresh / 2.0).floor().max(1.0);
+            }
+            WindowReduction::Prr => {
+                self.prr_flight = outstanding.max(1);
+                (self.prr_delivered, self.prr_out) = (0, 0);
             }
         }
     }
@@ -690,14 +868,31 @@ impl Sender {
         self.deadline = now + self.timeout(config);
     }
 
-    /// After a timeout all that is not acknowledged counts as lost.
+    /// After a timeout all that is not acknowledged counts as lost; with RACK only the first segment and those that are late (RFC 8985, section 6.3).
     fn lose_all(&mut self, now: u64) {
         if let Some(journal) = &mut self.journal {
-            journal.begin(self.scoreboard.pipe(self.una, self.next));
+            journal.begin(self.scoreboard.pipe(self.una, self.next), self.min_rtt);
+            let rack = journal.rack.clone();
+            let window = rack
+                .as_ref()
+                .map_or(0, |rack| rack.window(true, false, self.min_rtt, self.srtt));
             for seq in self.una..self.next {
-                if self.scoreboard.is_in_network(self.una, seq) {
-                    self.controller.on_lost(&journal.lose(now, seq));
+                let late = rack.as_ref().is_none_or(|rack| {
+                    seq == self.una || rack.is_late(now, journal.sent(seq), window)
+                });
+                if late && self.scoreboard.is_in_network(self.una, seq) {
+                    let lost = journal.lose(now, seq);
+                    if self.delivery {
+                        self.controller.on_lost(&lost);
+                    }
+                    if rack.is_some() {
+                        self.scoreboard.lose(self.una, seq);
+                    }
                 }
+            }
+            if let Some(rack) = &mut journal.rack {
+                (rack.timer, rack.probe_end) = (u64::MAX, NONE);
+                return;
             }
         }
         self.scoreboard.lose_all(self.una, self.next);
@@ -709,7 +904,7 @@ impl Sender {
         let segment = self.choose(config)?;
         if let Some(journal) = &mut self.journal {
             let in_flight = self.scoreboard.pipe(self.una, self.next);
-            if journal.send(now, segment.0, in_flight) {
+            if journal.send(now, segment.0, in_flight) && self.delivery {
                 self.controller.on_restart(Time(now));
             }
         }
@@ -722,6 +917,9 @@ impl Sender {
         self.last_sent = now;
         if self.deadline == u64::MAX {
             self.deadline = now + self.timeout(config);
+        }
+        if config.rack && !segment.1 {
+            self.arm_probe(now);
         }
         let cwr = self.send_cwr && !segment.1;
         if cwr {
@@ -754,8 +952,9 @@ impl Sender {
     /// Nothing more may be sent now. If that is for want of data and not of window, samples say so.
     #[inline]
     pub(crate) fn on_nothing_to_send(&mut self) {
-        if let Some(journal) = &mut self.journal
+        if self.delivery
             && self.next >= self.written
+            && let Some(journal) = &mut self.journal
         {
             let in_flight = self.scoreboard.pipe(self.una, self.next);
             if (in_flight as f64) < self.window.cwnd {
@@ -786,6 +985,12 @@ impl Sender {
             }
             return Some((seq, true));
         }
+        if self.probe {
+            self.probe = false;
+            if let Some(segment) = self.choose_new(config) {
+                return Some(segment);
+            }
+        }
         let mut cwnd = self.window.cwnd as u64;
         if self.state == State::Recovery && config.reduction == WindowReduction::RateHalving {
             cwnd = cwnd.max(self.halving);
@@ -802,7 +1007,7 @@ impl Sender {
             }
             let lost = if open {
                 None
-            } else if config.detect_lost {
+            } else if config.detect_lost || config.rack {
                 self.scoreboard.next_lost_not_resent(self.una)
             } else {
                 self.scoreboard.next_lost(self.una, self.high_resent)
@@ -813,7 +1018,7 @@ impl Sender {
             if let Some(segment) = self.choose_new(config) {
                 return Some(segment); // rule 2
             }
-            if self.state == State::Recovery {
+            if self.state == State::Recovery && !config.rack {
                 if let Some(seq) = self.scoreboard.next_hole(self.una, self.high_resent) {
                     return Some(self.resend(seq)); // rule 3
                 }
@@ -863,7 +1068,7 @@ impl Sender {
     /// The application writes after a pause: a window that was not used for a timeout's time is not trusted (RFC 5681, section 4.1).
     pub(crate) fn restart_if_idle(&mut self, now: u64, config: &Config) {
         // an algorithm that owns the window hears of an empty network as the next segment leaves
-        if self.journal.is_none()
+        if !self.delivery
             && self.next == self.una
             && self.last_sent > 0
             && now - self.last_sent > self.rto
@@ -909,6 +1114,7 @@ mod tests {
                 limited_transmit: true,
                 pacing: Pacing::Auto,
                 hystart: false,
+                rack: false,
                 dup_threshold: 3,
                 min_rto: 200 * MS,
                 max_rto: 60_000 * MS,
@@ -1181,5 +1387,146 @@ mod tests {
             "{}",
             bench.sender.window.cwnd
         );
+    }
+
+    /// A bench with RACK; round trips of 100 ms have been seen, `cum` segments are acknowledged and ten more are out, sent a millisecond apart.
+    fn rack_bench() -> (Bench, u64) {
+        let mut bench = Bench::new(Recovery::Sack, 10.0);
+        bench.config.rack = true;
+        let reno = CongestionSpec::from_values("reno", &[]).expect("reno is registered");
+        bench.sender = Sender::new(reno.build(0), &bench.config, f64::INFINITY);
+        bench.sender.open(0, false, &bench.config);
+        bench.sender.written = u64::MAX;
+        bench.now = 1000 * MS;
+        bench.sent();
+        bench.sender.window.ssthresh = 10.0;
+        bench.now += 100 * MS;
+        for cum in 1..=10 {
+            bench.now += MS;
+            let ack = Ack {
+                at: bench.now,
+                cum,
+                echo: bench.now - 100 * MS,
+                sack: NONE,
+                blocks: 0,
+                flags: Flags(0),
+            };
+            bench
+                .sender
+                .on_ack(bench.now, &ack, &[], &bench.config, &mut bench.random);
+            bench.sent();
+        }
+        let next = bench.sender.next;
+        assert_eq!(bench.sender.una, 10);
+        (bench, next)
+    }
+
+    fn rack_ack(bench: &mut Bench, cum: u64, sack: u64) -> Vec<i64> {
+        let ack = Ack {
+            at: bench.now,
+            cum,
+            echo: bench.now - 100 * MS,
+            sack,
+            blocks: 0,
+            flags: Flags(0),
+        };
+        bench
+            .sender
+            .on_ack(bench.now, &ack, &[], &bench.config, &mut bench.random);
+        bench.sent()
+    }
+
+    /// RFC 8985, section 6.2: one segment overtaken is given a quarter of the smallest round trip; the timer then declares it lost, without further ACKs.
+    #[test]
+    fn rack_waits_for_the_reordering_window() {
+        let (mut bench, _) = rack_bench();
+        // segment 10 was sent at 1101 ms, 11 a millisecond later; 11 arrives after 100 ms
+        bench.now = 1202 * MS;
+        assert!(!rack_ack(&mut bench, 10, 11).contains(&-10));
+        assert_eq!(bench.sender.state, State::Open);
+        // 1101 + 100 + 25 ms
+        assert_eq!(bench.sender.next_timer(), 1226 * MS);
+        bench.now = 1226 * MS;
+        bench.sender.on_timer(bench.now, &bench.config);
+        assert_eq!(bench.sender.state, State::Recovery);
+        assert_eq!(bench.sent().first(), Some(&-10));
+    }
+
+    /// The segment arrives within the window: nothing was lost, and from now on three overtaken ones are no longer enough.
+    #[test]
+    fn rack_bears_reordering() {
+        let (mut bench, _) = rack_bench();
+        bench.now = 1202 * MS;
+        rack_ack(&mut bench, 10, 11);
+        bench.now = 1210 * MS;
+        rack_ack(&mut bench, 12, NONE);
+        assert_eq!(bench.sender.state, State::Open);
+        for seq in 13..17 {
+            bench.now += MS / 10;
+            assert!(
+                rack_ack(&mut bench, 12, seq)
+                    .iter()
+                    .all(|&segment| segment > 0)
+            );
+        }
+        assert_eq!(bench.sender.state, State::Open, "reordering has been seen");
+        assert_eq!(bench.sender.counters.fast_recoveries, 0);
+    }
+
+    /// Without reordering seen, the third segment that overtakes leaves no time (section 6.2, step 4).
+    #[test]
+    fn rack_is_as_quick_as_three_duplicates() {
+        let (mut bench, _) = rack_bench();
+        let mut sent = vec![];
+        for seq in 11..14 {
+            bench.now = (1191 + seq) * MS;
+            assert!(!sent.contains(&-10));
+            sent.extend(rack_ack(&mut bench, 10, seq));
+        }
+        assert!(sent.contains(&-10), "{sent:?}");
+        // the retransmission is lost too: what was sent after it tells
+        bench.now += 100 * MS;
+        let mut again = vec![];
+        for seq in 14..30 {
+            bench.now += 20 * MS;
+            if seq < bench.sender.high {
+                again.extend(rack_ack(&mut bench, 10, seq));
+            }
+        }
+        assert!(again.contains(&-10), "{again:?}");
+        assert_eq!(bench.sender.counters.timeouts, 0);
+    }
+
+    /// Section 7: nothing arrives for two smoothed round trips: a new segment goes out as a probe, or the last one again. The window falls only
+    /// where the probe was what repaired a loss.
+    #[test]
+    fn tail_loss_probes() {
+        for (new, lost) in [(true, false), (false, true), (false, false)] {
+            let (mut bench, next) = rack_bench();
+            if !new {
+                bench.sender.written = next;
+            }
+            let srtt = bench.sender.srtt;
+            assert_eq!(bench.sender.next_timer(), bench.now + 2 * srtt);
+            bench.now = bench.sender.next_timer();
+            bench.sender.on_timer(bench.now, &bench.config);
+            let last = next as i64 - 1;
+            assert_eq!(bench.sent(), [if new { last + 1 } else { -last }]);
+            assert_eq!(bench.sender.counters.timeouts, 0);
+            // one probe only; then the retransmission timer
+            assert_eq!(bench.sender.next_timer(), bench.sender.deadline);
+            bench.sender.written = u64::MAX;
+            let cwnd = bench.sender.window.cwnd;
+            bench.now += 100 * MS;
+            rack_ack(&mut bench, next, NONE);
+            if lost {
+                rack_ack(&mut bench, next + 1, NONE);
+                assert!(bench.sender.window.cwnd < cwnd, "the probe repaired a loss");
+            } else {
+                rack_ack(&mut bench, next, NONE); // the second copy has arrived as well
+                rack_ack(&mut bench, next + 1, NONE);
+                assert!(bench.sender.window.cwnd >= cwnd);
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 use ackclock_algorithms::aqm::LinkView;
 use ackclock_algorithms::scheduler::SchedulerView;
 use ackclock_algorithms::{Owner, Stream, Time};
-use ackclock_scenario::{Distribution, End, FlowClass, Scenario, Setting, Traffic};
+use ackclock_scenario::{Distribution, End, FlowClass, LossDetection, Scenario, Setting, Traffic};
 
 use crate::access::{Access, transmission};
 use crate::application::{Application, Pool, Transfers};
@@ -126,7 +126,9 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
         sender: sender::Config {
             recovery: class.tcp.recovery,
             reduction: class.tcp.reduction,
-            detect_lost: class.tcp.detect_lost_retransmissions,
+            // RACK finds them by itself
+            detect_lost: class.tcp.detect_lost_retransmissions
+                && class.tcp.loss_detection == LossDetection::DupAcks,
             initial_window: class.tcp.initial_window,
             max_window: class.tcp.max_window.map_or(u64::MAX, u64::from),
             ecn: class.tcp.ecn,
@@ -134,6 +136,7 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
             limited_transmit: class.tcp.limited_transmit,
             pacing: class.tcp.pacing,
             hystart: class.tcp.hystart,
+            rack: class.tcp.loss_detection == LossDetection::Rack,
             dup_threshold: class.tcp.dup_threshold,
             min_rto: class.tcp.min_rto.0,
             max_rto: class.tcp.max_rto.0,

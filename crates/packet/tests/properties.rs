@@ -30,6 +30,7 @@ struct Class {
     window: Option<u32>,
     reduction: &'static str,
     detect: bool,
+    rack: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -136,6 +137,7 @@ fn class() -> impl Strategy<Value = Class> {
             any::<bool>(),
             prop::sample::select(vec!["true", "false", "\"accurate\""]),
             prop::sample::select(vec!["auto", "window"]),
+            any::<bool>(),
         ),
     )
         .prop_map(
@@ -144,7 +146,7 @@ fn class() -> impl Strategy<Value = Class> {
                 (traffic, rtt, access, buffer),
                 flags,
                 (path, reverse, window),
-                (reduction, detect, ecn, pacing),
+                (reduction, detect, ecn, pacing, rack),
             )| Class {
                 // BBR steers the window from selective acknowledgements itself
                 recovery: if congestion.starts_with("bbr") {
@@ -173,6 +175,7 @@ fn class() -> impl Strategy<Value = Class> {
                 reverse,
                 window,
                 detect,
+                rack,
             },
         )
 }
@@ -252,8 +255,10 @@ impl World {
                 if class.recovery == "sack" {
                     writeln!(
                         text,
-                        "reduction = \"{}\"\ndetect_lost_retransmissions = {}",
-                        class.reduction, class.detect
+                        "reduction = \"{}\"\nloss_detection = \"{}\"\ndetect_lost_retransmissions = {}",
+                        class.reduction,
+                        if class.rack { "rack" } else { "dup-acks" },
+                        class.detect && !class.rack
                     )
                     .unwrap();
                 }

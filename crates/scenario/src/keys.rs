@@ -448,6 +448,7 @@ pub const FLOWS: Section = Section {
         Key::new("congestion", Kind::Congestion, Text("cubic"), "Congestion control (RFC 9438 is the default of today's stacks)."),
         Key::new("recovery", Kind::Choice(RECOVERIES), Text("sack"), "How losses are repaired."),
         Key::new("reduction", Kind::Choice(REDUCTIONS), Text("at-once"), "How the window comes down when selective ACKs find a loss; needs recovery \"sack\"."),
+        Key::new("loss_detection", Kind::Choice(LOSS_DETECTIONS), Text("dup-acks"), "What tells a lost segment from one that is late; \"rack\" needs recovery \"sack\"."),
         Key::new(
             "detect_lost_retransmissions",
             Kind::Flag,
@@ -496,6 +497,7 @@ pub const TCP_KEYS: &[&str] = &[
     "congestion",
     "recovery",
     "reduction",
+    "loss_detection",
     "detect_lost_retransmissions",
     "handshake",
     "initial_window",
@@ -536,6 +538,18 @@ pub const REDUCTIONS: &[(&str, &str)] = &[
         "one segment for every two acknowledged; ssthresh is a ceiling afterwards (Linux 2.6, ns-2's Linux-derived sender)",
     ),
     ("prr", "proportional rate reduction (RFC 6937)"),
+];
+
+/// Values of `loss_detection`.
+pub const LOSS_DETECTIONS: &[(&str, &str)] = &[
+    (
+        "dup-acks",
+        "`dup_threshold` segments sent after it have arrived (RFC 6675)",
+    ),
+    (
+        "rack",
+        "one sent after it has arrived and its time is over; a probe is sent before the retransmission timer expires (RACK-TLP, RFC 8985)",
+    ),
 ];
 
 /// Values of `recovery`.

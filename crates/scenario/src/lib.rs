@@ -20,7 +20,7 @@ mod write;
 
 pub use diagnostic::Diagnostic;
 pub use model::{
-    Capacity, Change, ClassId, Distribution, End, FlowClass, Jitter, Link, LinkId, Pacing,
+    Capacity, Change, ClassId, Distribution, End, FlowClass, Jitter, Link, LinkId, LossDetection, Pacing,
     Recovery, Scenario, Setting, Tcp, Traffic, WindowReduction,
 };
 pub use reference::reference;

@@ -259,6 +259,8 @@ pub struct Tcp {
     pub recovery: Recovery,
     /// How the window comes down when selective acknowledgements find a loss.
     pub reduction: WindowReduction,
+    /// What tells a lost segment from one that is late.
+    pub loss_detection: LossDetection,
     /// Whether a lost retransmission is found when something sent after it is acknowledged selectively, as RACK does (RFC 8985), instead of by
     /// a timeout.
     pub detect_lost_retransmissions: bool,
@@ -317,6 +319,16 @@ pub enum Recovery {
     Reno,
     /// Fast retransmit, then slow start from one segment.
     Tahoe,
+}
+
+/// What tells a lost segment from one that is late, where ACKs are selective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum LossDetection {
+    /// So many segments sent after it have arrived (RFC 6675).
+    #[default]
+    DupAcks,
+    /// One sent after it has arrived, and its time is over; a probe is sent before the retransmission timer expires (RACK-TLP, RFC 8985).
+    Rack,
 }
 
 /// How the window comes down when selective acknowledgements find a loss.

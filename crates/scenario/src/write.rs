@@ -8,8 +8,8 @@ use ackclock_algorithms::{
 
 use crate::keys;
 use crate::model::{
-    Capacity, Change, Distribution, End, FlowClass, Link, LinkId, Pacing, Recovery, Scenario,
-    Setting, Traffic, WindowReduction,
+    Capacity, Change, Distribution, End, FlowClass, Link, LinkId, LossDetection, Pacing, Recovery,
+    Scenario, Setting, Traffic, WindowReduction,
 };
 use crate::read::traffic_kind;
 use crate::sizes::Sizes;
@@ -395,6 +395,13 @@ fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
             ),
             ("recovery", Node::text(recovery)),
             ("reduction", Node::text(reduction)),
+            (
+                "loss_detection",
+                Node::text(match tcp.loss_detection {
+                    LossDetection::DupAcks => "dup-acks",
+                    LossDetection::Rack => "rack",
+                }),
+            ),
             (
                 "detect_lost_retransmissions",
                 flag(tcp.detect_lost_retransmissions),

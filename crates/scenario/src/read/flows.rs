@@ -10,7 +10,9 @@ use super::routes::{earliest, own};
 use super::{Item, Place, Reader, Seen, Table, join};
 use crate::diagnostic::quoted_list;
 use crate::keys;
-use crate::model::{Distribution, End, FlowClass, Pacing, Recovery, Tcp, Traffic, WindowReduction};
+use crate::model::{
+    Distribution, End, FlowClass, LossDetection, Pacing, Recovery, Tcp, Traffic, WindowReduction,
+};
 use crate::tree::{Node, Value};
 use crate::units::{format_time, seconds, shorten};
 
@@ -259,10 +261,18 @@ impl Reader<'_> {
                     "prr" => WindowReduction::Prr,
                     _ => WindowReduction::AtOnce,
                 });
+        let loss_detection = get("loss_detection")
+            .and_then(|item| self.choice(&item))
+            .map(|name| match name {
+                "rack" => LossDetection::Rack,
+                _ => LossDetection::DupAcks,
+            });
+        let rack = loss_detection == Some(LossDetection::Rack);
         let detect_lost_retransmissions = flag("detect_lost_retransmissions");
         if recovery.is_some_and(|recovery| recovery != Recovery::Sack) {
             for (key, set) in [
                 ("reduction", reduction != Some(WindowReduction::AtOnce)),
+                ("loss_detection", rack),
                 (
                     "detect_lost_retransmissions",
                     detect_lost_retransmissions == Some(true),
@@ -363,6 +373,7 @@ impl Reader<'_> {
             congestion: congestion?,
             recovery: recovery?,
             reduction: reduction?,
+            loss_detection: loss_detection?,
             detect_lost_retransmissions: detect_lost_retransmissions?,
             handshake: handshake?,
             initial_window: initial_window?,

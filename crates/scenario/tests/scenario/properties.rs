@@ -137,9 +137,15 @@ fn tcp() -> impl Strategy<Value = String> {
         some("congestion", controller().boxed()),
         some(
             "recovery",
-            select(vec!["\"sack\"", "\"newreno\"", "\"reno\"", "\"tahoe\""])
-                .prop_map(str::to_owned)
-                .boxed(),
+            select(vec![
+                "\"sack\"",
+                "\"newreno\"",
+                "\"reno\"",
+                "\"tahoe\"",
+                "\"sack\"\nloss_detection = \"rack\"",
+            ])
+            .prop_map(str::to_owned)
+            .boxed(),
         ),
         some("handshake", flag()),
         some("initial_window", packets()),

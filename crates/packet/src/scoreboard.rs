@@ -96,17 +96,17 @@ impl Scoreboard {
             - u64::from(self.lost)
     }
 
-    /// The cumulative acknowledgement moves from `una` to `to`.
-    pub(crate) fn advance(&mut self, una: u64, to: u64) {
+    /// The cumulative acknowledgement moves from `una` to `to`; returns how many of the segments between had been acknowledged selectively.
+    pub(crate) fn advance(&mut self, una: u64, to: u64) -> u32 {
         if let Some(late) = &mut self.late {
             self.lost -= late.advance(una, to);
         } else if self.lost > 0 {
             let edge = self.lost_edge.min(to).max(una);
             self.lost -= (edge - una) as u32 - self.sacked.count_in(una, una, edge);
         }
-        self.sacked.advance(una, to);
         self.retransmitted.advance(una, to);
         self.highest.retain(|&seq| seq >= to);
+        self.sacked.advance(una, to)
     }
 
     /// Segment `seq` has been acknowledged selectively; true if that is news.

@@ -66,6 +66,8 @@ struct News {
     /// Segments acknowledged cumulatively, and selectively for the first time.
     acked: u64,
     sacked: u32,
+    /// Those of `acked` that had been acknowledged selectively before.
+    known: u32,
     /// Segments outstanding before it.
     before: u64,
     cwnd_limited: bool,
@@ -367,6 +369,7 @@ impl Sender {
             now,
             acked: 0,
             sacked: 0,
+            known: 0,
             before,
             cwnd_limited,
             rtt: 0,
@@ -388,7 +391,7 @@ impl Sender {
         if ack.cum > self.una {
             news.acked = ack.cum - self.una;
             if !self.scoreboard.is_clear() {
-                self.scoreboard.advance(self.una, ack.cum);
+                news.known = self.scoreboard.advance(self.una, ack.cum);
             }
             self.una = ack.cum;
             self.next = self.next.max(ack.cum);
@@ -750,7 +753,7 @@ impl Sender {
         }
         // RFC 6937, section 3, in segments
         let ssthresh = self.window.ssthresh as u64;
-        let delivered = news.acked + u64::from(news.sacked);
+        let delivered = news.acked + u64::from(news.sacked) - u64::from(news.known);
         self.prr_delivered += delivered;
         let quota = if pipe > ssthresh {
             (self.prr_delivered * ssthresh)
@@ -918,8 +921,13 @@ impl Sender {
         if self.deadline == u64::MAX {
             self.deadline = now + self.timeout(config);
         }
-        if config.rack && !segment.1 {
-            self.arm_probe(now);
+        if config.rack {
+            if !segment.1 {
+                self.arm_probe(now);
+            } else if segment.0 == self.una {
+                // sent again, it has its time again (as in Linux): else a lost retransmission could not be found before the timer expires
+                self.deadline = now + self.timeout(config);
+            }
         }
         let cwr = self.send_cwr && !segment.1;
         if cwr {
@@ -1387,6 +1395,25 @@ mod tests {
             "{}",
             bench.sender.window.cwnd
         );
+    }
+
+    /// RFC 6937, section 3: what a cumulative ACK covers is delivered once, however it was acknowledged before.
+    #[test]
+    fn proportional_reduction_counts_each_segment_once() {
+        let mut bench = Bench::new(Recovery::Sack, 20.0);
+        bench.config.reduction = WindowReduction::Prr;
+        bench.config.limited_transmit = false;
+        bench.now = 200 * MS;
+        bench.sent();
+        bench.sender.window.ssthresh = 20.0;
+        // 0 and 5 are lost
+        for seq in (1..20).filter(|&seq| seq != 5) {
+            bench.ack(0, seq, 0);
+        }
+        // the third selective ACK begins the recovery and counts, 3 to 19 without 5
+        assert_eq!(bench.sender.prr_delivered, 16);
+        bench.ack(5, NONE, 0);
+        assert_eq!(bench.sender.prr_delivered, 17);
     }
 
     /// A bench with RACK; round trips of 100 ms have been seen, `cum` segments are acknowledged and ten more are out, sent a millisecond apart.

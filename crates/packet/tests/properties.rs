@@ -121,7 +121,7 @@ fn class() -> impl Strategy<Value = Class> {
     (
         (
             1_u32..4,
-            prop::sample::select(vec!["reno", "cubic", "compound", "bbr", "bbr3"]),
+            prop::sample::select(vec!["reno", "cubic", "compound", "dctcp", "bbr", "bbr3"]),
             prop::sample::select(vec!["sack", "newreno", "reno", "tahoe"]),
         ),
         (

@@ -25,6 +25,7 @@ import importlib.util
 import io
 import json
 import shutil
+import sys
 import threading
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -439,7 +440,11 @@ def paper(folder: Path, key: str) -> Paper:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.path.insert(0, str(path.parent))  # for other modules beside it, as of a script
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
     found: Paper = module.paper
     found.folder = path.parent
     return found

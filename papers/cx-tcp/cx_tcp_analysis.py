@@ -1,0 +1,229 @@
+"""The fluid results of Budzisz et al.: back-off probability, equilibria, Lyapunov functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ackclock import delay
+from ackclock.paper import Lab
+from ackclock.plot import style
+
+LOW, APEX, PEAK = 0.005, 0.020, 0.05
+"""delta_min, delta_th (s) and p_max."""
+Law = Callable[[Any], Any]
+"""Back-off probability of the queueing delay, s."""
+
+
+def rising(delta: Any) -> Any:
+    """Region A."""
+    return PEAK * (delta - LOW) / (APEX - LOW)
+
+
+def power(most: float, exponent: float = 4.0) -> Law:
+    """Region B: down to zero at `most`, as a power."""
+    return lambda delta: PEAK * ((most - delta) / (most - APEX)) ** exponent
+
+
+def bisect(function: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a function changes its sign; NaN if it has the same at both ends."""
+    if (function(low) > 0) == (function(high) > 0):
+        return math.nan
+    sign = function(low) > 0
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if (function(middle) > 0) == sign else (low, middle)
+    return 0.5 * (low + high)
+
+
+def excess(law: Law, flows: int, rtt: float, capacity: float) -> Callable[[float], float]:
+    """Return arrivals over the capacity, less one, with every flow at W = sqrt(2 / p); flows in packets/s."""
+    return lambda delta: flows * math.sqrt(2 / law(delta)) / (rtt + delta) / capacity - 1
+
+
+def equilibria(flows: int, rtt: float, capacity: float, region_b: Law, most: float) -> tuple[float, float]:
+    """Return the queueing delays (s) of the equilibria in regions A and B; NaN where there is none."""
+    a = bisect(excess(rising, flows, rtt, capacity), LOW + 1e-12, APEX)
+    b = bisect(excess(region_b, flows, rtt, capacity), APEX, most - 1e-9 * most)
+    return a, b
+
+
+def model(law: Law, flows: int, rtt: float, capacity: float) -> delay.System:
+    """Return (2) and (3) for equal flows; delays are small against the round trip and left out, as in the paper."""
+
+    def rhs(x: Any, _past: Any, _p: Any) -> list[Any]:
+        wait = x.q / capacity
+        return [(1 - 0.5 * law(wait) * x.w * x.w) / (rtt + wait), flows * x.w / (rtt + wait) - capacity]
+
+    return delay.System(rhs, states=["w", "q"], delays=[], parameters={})
+
+
+def figure_1(lab: Lab) -> None:
+    """Back-off probability against the queueing delay, as the algorithm has it."""
+    wait = np.linspace(0, 0.1, 1001)
+    law = power(0.1)
+    p = np.where(wait < LOW, 0.0, np.where(wait < APEX, rising(wait), law(wait)))
+    with lab.figure("probability", "delta_max 100 ms, region B with power 4.", size=(5.5, 2.8)) as axes:
+        ax = axes[0][0]
+        ax.plot(1e3 * wait, p, color=style.BLUE)
+        for name, where in (("A", 12), ("B", 45)):
+            ax.text(where, 0.055, name, ha="center")
+        ax.set(xlabel="queueing delay (ms)", ylabel="back-off probability", xlim=(0, 100), ylim=(0, 0.06))
+    lab.claim(
+        "p is continuous, rises to p_max = 0.05 at delta_th = 20 ms and falls to 0 at delta_max",
+        abs(rising(APEX) - law(APEX)) < 1e-15 and abs(float(p.max()) - PEAK) < 1e-4 and p[-1] < 1e-12,
+        ours=f"largest {p.max():.5f}",
+        printed="figure 1",
+        robust=True,
+    )
+
+
+def figure_2(lab: Lab) -> None:
+    """Equilibrium delay against the number of flows: 25 Mbit/s, 100 ms."""
+    capacity, rtt, most = 25e6 / 8000, 0.1, 0.1
+    flows = range(1, 61)
+    found = [equilibria(count, rtt, capacity, power(most), most) for count in flows]
+    with lab.figure("fluid", "Equilibria of the fluid model: stable (solid), unstable (dashed).", size=(6, 3)) as axes:
+        ax = axes[0][0]
+        for k, look in ((0, "-"), (1, style.DASHED)):
+            ax.plot(flows, [1e3 * pair[k] for pair in found], color=style.BLUE, linestyle=look)
+        ax.axhline(1e3 * APEX, color=style.GREY, linewidth=0.7, linestyle=style.DOTTED)
+        ax.set(xlabel="Cx-TCP flows", ylabel="queueing delay (ms)", xlim=(0, 60), ylim=(0, 100))
+    bound = capacity * (rtt + APEX) * math.sqrt(PEAK / 2)
+    lab.claim(
+        "the equilibrium below delta_th ends between 50 and 55 flows",
+        50 <= bound <= 55,
+        ours=f"(5) at the apex gives {bound:.6g} flows, with 1040 B on the wire {bound / 1.04:.6g}",
+        printed="50 to 55",
+        robust=True,
+    )
+    lab.table(
+        "Equilibrium delay (ms)",
+        ["flows", "stable", "unstable, power 4"],
+        [[str(count), *(f"{1e3 * value:.6g}" for value in found[count - 1])] for count in (10, 30, 50, 59)],
+    )
+
+
+def lemmas(lab: Lab) -> None:
+    """The illustration after lemma 4.1, stability of its equilibria, and the Lyapunov function of lemma 4.2."""
+    capacity, rtt, flows, most = 100e6 / 8000, 0.2, 400, 0.1
+    laws = {
+        "power 4": power(most),
+        "piecewise linear": power(most, 1.0),
+    }
+    for name, law in laws.items():
+        a, b = equilibria(flows, rtt, capacity, law, most)
+        lab.claim(
+            f"lemma 4.1, {name}: an equilibrium on each side of delta_th",
+            LOW < a < APEX < b < most,
+            ours=f"{1e3 * a:.8g} ms and {1e3 * b:.8g} ms",
+            printed="two equilibria",
+            robust=True,
+        )
+        roots = {}
+        for region, wait in ((rising, a), (law, b)):
+            system = model(region, flows, rtt, capacity)
+            window = math.sqrt(2 / region(wait))
+            at = system.equilibrium(w=window, q=wait * capacity)
+            roots[wait] = system.roots(at, 2).rightmost
+        lab.claim(
+            f"lemmas 4.2 and 4.3, {name}: the first is stable, the second unstable",
+            roots[a].real < 0 < roots[b].real,
+            ours=f"rightmost roots {roots[a]:.6g} and {roots[b].real:+.6g} per s",
+            printed="stable, unstable",
+            robust=True,
+        )
+    a, _ = equilibria(flows, rtt, capacity, laws["power 4"], most)
+    random = np.random.default_rng(1)
+    classes, each = 5, flows // 5
+    trips = rtt + LOW + np.linspace(-0.05, 0.05, classes)  # the paper's shift: delays count from delta_min
+    slope = PEAK / (APEX - LOW)
+    shifted = bisect(
+        lambda x: float(np.sum(each * math.sqrt(2 / (slope * x)) / (trips + x))) / capacity - 1, 1e-9, APEX - LOW
+    )
+    q0, w0 = shifted * capacity, math.sqrt(2 / (slope * shifted))
+    grows, ratio = 0, []
+    for _ in range(200):
+        w = w0 * random.uniform(0.2, 3, classes)
+        q = q0 * random.uniform(0, 3)
+        wait = q / capacity
+        x, y = w - w0, q - q0
+        dw = (1 - 0.5 * slope * wait * w**2) / (trips + wait)
+        dq = float(np.sum(each * w / (trips + wait))) - capacity
+        # V = sum of (w - W*)^2 / W*^2 + K / (2 C) (q - q*)^2
+        change = float(np.sum(each * 2 * x * dw)) / w0**2 + slope / capacity * y * dq
+        printed = -float(np.sum(each * x**2 / w0**2 * 0.5 * slope / (trips + wait) * q / capacity * (x + 2 * w0)))
+        printed -= slope / (2 * capacity**2) * y**2 * float(np.sum(each * w0 / (trips + wait) / (trips + shifted)))
+        ratio.append(change / printed)
+        grows += change > 1e-12
+    lab.claim(
+        "lemma 4.2: V does not grow along solutions, at 200 random states of five groups of round trips",
+        grows == 0,
+        ours=f"it grows at {grows}",
+        printed="V in lemma 4.2",
+        robust=True,
+    )
+    lab.claim(
+        "(11) is dV / dt",
+        max(abs(np.array(ratio) - 1)) < 1e-6,
+        ours=f"dV / dt is {min(ratio):.9g} to {max(ratio):.9g} times (11)",
+        printed="(11)",
+        robust=True,
+    )
+
+
+def several_links(lab: Lab) -> None:
+    """Theorem 4.4 on a parking lot: equilibria, their stability, and V at random states."""
+    capacity = np.array([12.5e6 / 8000, 25e6 / 8000])
+    route = np.array([[1.0, 1.0], [0.0, 1.0]])  # classes by links
+    flows, rtt = np.array([15.0, 15.0]), np.array([0.08, 0.08])
+    slope = PEAK / (APEX - LOW)
+    top = PEAK / 0.08 * 0.1  # p_0 with K^ = p_max / (delta_max - delta_th), delta_max 100 ms
+    fallen = PEAK / 0.08
+
+    def system(regions: tuple[str, str]) -> delay.System:
+        def rhs(x: Any, _past: Any, _p: Any) -> list[Any]:
+            waits = [x.q1 / capacity[0] + x.q2 / capacity[1], x.q2 / capacity[1]]
+            windows = [x.w1, x.w2]
+            chance = [slope * d if r == "A" else top - fallen * d for r, d in zip(regions, waits, strict=True)]
+            grow = [(1 - 0.5 * p * w * w) / t for p, w, t in zip(chance, windows, rtt, strict=True)]
+            sent = [n * w / t for n, w, t in zip(flows, windows, rtt, strict=True)]
+            return [*grow, sent[0] - capacity[0], sent[0] + sent[1] - capacity[1]]
+
+        return delay.System(rhs, states=["w1", "w2", "q1", "q2"], delays=[], parameters={})
+
+    # constant round trips, as the theorem has them: windows follow from the capacities
+    sent = np.linalg.solve(route.T, capacity)
+    windows = sent * rtt / flows
+    rows, verdicts = [], {}
+    for regions in (("A", "A"), ("B", "A"), ("A", "B"), ("B", "B")):
+        chance = 2 / windows**2
+        waits = np.array([p / slope if r == "A" else (top - p) / fallen for r, p in zip(regions, chance, strict=True)])
+        queues = np.linalg.solve(route, waits) * capacity
+        made = system(regions)
+        at = made.equilibrium(w1=windows[0], w2=windows[1], q1=queues[0], q2=queues[1])
+        root = made.roots(at, 2).rightmost
+        verdicts[regions] = root.real < 0
+        rows.append(
+            [
+                ", ".join(regions),
+                *(f"{1e3 * value:.5g}" for value in waits),
+                *(f"{value:.4g}" for value in queues),
+                f"{root.real:+.4g}",
+            ]
+        )
+    lab.table(
+        "Fixed points on a parking lot of 12.5 and 25 Mbit/s: fifteen flows over both links, fifteen over the second",
+        ["regions", "delay 1 (ms)", "delay 2 (ms)", "queue 1", "queue 2", "rightmost root (1/s)"],
+        rows,
+    )
+    lab.claim(
+        "theorem 4.4: the fixed point with all flows in region A is stable, the others unstable",
+        verdicts["A", "A"] and not any(stable for regions, stable in verdicts.items() if "B" in regions),
+        ours="see the table (negative queues: not reached by a network)",
+        printed="only one stable",
+        robust=True,
+    )

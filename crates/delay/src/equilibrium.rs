@@ -270,6 +270,17 @@ pub(crate) fn check_smooth(system: &dyn DynSystem, x: &[f64], p: &[f64]) -> Resu
             *s = s.max((a - b).abs() * 1e4);
         }
     }
+    // a switch function that is a step (the number of a piece) has no slope, but changes its sign close by
+    for i in 0..x.len() {
+        for way in [-CLAMP_TOLERANCE, CLAMP_TOLERANCE] {
+            let mut moved = x.to_vec();
+            moved[i] += way * x[i].abs();
+            let there = value(&moved);
+            if let Some(switch) = (0..count).find(|k| here[*k] * there[*k] < 0.0) {
+                return Err(Error::OnClamp { switch });
+            }
+        }
+    }
     match here
         .iter()
         .zip(&scale)

@@ -114,6 +114,8 @@ struct Class {
     states: usize,
     /// Whether its state is the window itself.
     plain: bool,
+    /// Whether its window at rest grows with what is sent, lost packets included: then it rests where the states of a sender with a memory do.
+    timed: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -364,6 +366,7 @@ impl Model {
                 at: names.len(),
                 states: state_names.len(),
                 plain: state_names.len() == 1,
+                timed: false,
             });
             names.extend(state_names.iter().map(|s| format!("{}.{s}", flow.name)));
         }
@@ -615,6 +618,70 @@ impl Model {
             pieces: Some(pieces.to_vec()),
             ..self.clone()
         }
+    }
+
+    /// The same model with windows alone, at rest, in place of the states of senders with a memory, if there are any. Equilibria are sought in it: at rest W
+    /// meets W_max to third order in CUBIC's states, so that Newton's method would find them to a few digits only.
+    pub(crate) fn at_rest(&self) -> Option<Self> {
+        if self.classes.iter().all(|c| c.plain) {
+            return None;
+        }
+        let mut model = self.clone();
+        let mut next = 0;
+        for class in &mut model.classes {
+            class.timed = !class.plain;
+            (class.at, class.states, class.plain) = (next, 1, true);
+            next += 1;
+        }
+        for link in &mut model.links {
+            if let Some(queue) = &mut link.queue {
+                *queue = next;
+                next += 1;
+            }
+            link.at = next;
+            next += link.states;
+        }
+        model.dimension = next;
+        Some(model)
+    }
+
+    /// The state of this model that stands for the state `y` of its [`Model::at_rest`].
+    pub(crate) fn with_memory(&self, rest: &Self, y: &[f64], p: &[f64]) -> Option<Vec<f64>> {
+        let prepared = self.prepare::<f64>(p)?;
+        let mut x = vec![0.0; self.dimension];
+        for (c, (class, plain)) in self.classes.iter().zip(&rest.classes).enumerate() {
+            let path = Path {
+                rtt: rest.rtt(c, y, p),
+                base_rtt: p[self.count_at(c) + 1],
+            };
+            let state = &mut x[class.at..class.at + class.states];
+            if class.plain {
+                state[0] = y[plain.at];
+            } else {
+                prepared.tcp[c].start(y[plain.at], &path, state);
+            }
+        }
+        for (link, plain) in self.links.iter().zip(&rest.links) {
+            if let (Some(to), Some(from)) = (link.queue, plain.queue) {
+                x[to] = y[from];
+            }
+            x[link.at..link.at + link.states]
+                .copy_from_slice(&y[plain.at..plain.at + plain.states]);
+        }
+        Some(x)
+    }
+
+    /// Whether every state moves by less than a billionth of itself in a round trip, all delayed states being the same.
+    pub(crate) fn rests(&self, x: &[f64], p: &[f64]) -> bool {
+        let mut slope = vec![0.0; self.dimension];
+        let past = x.repeat(self.classes.len());
+        System::rhs(self, Args { x, past: &past, p }, &mut slope);
+        let rtt = (0..self.classes.len()).map(|c| self.rtt(c, x, p));
+        let rtt = rtt.fold(0.0, f64::max);
+        slope
+            .iter()
+            .zip(x)
+            .all(|(f, x)| (f * rtt).abs() <= 1e-9 * x.abs())
     }
 
     /// The same model with the senders of some classes given constant loss probabilities: their loops are cut.
@@ -1149,8 +1216,8 @@ impl Model {
                 base_rtt: at.p[self.count_at(c) + 1],
             };
             let acks = match self.choices.form {
-                Form::PerAck => (one - lost) * rate,
-                Form::Rate => now.rate[c],
+                Form::PerAck if !class.timed => (one - lost) * rate,
+                _ => now.rate[c],
             };
             let signals = lost * rate;
             let tcp = &prepared.tcp[c];

@@ -76,9 +76,20 @@ impl Model {
         near: &mut Option<Error>,
     ) {
         let held = pieces.map_or_else(|| self.clone(), |k| self.held(k));
+        let rest = held.at_rest();
+        let solve = |fill: f64, stretch: f64| match &rest {
+            None => equilibrium(&held, &held.start(fill, stretch, p), p),
+            Some(rest) => {
+                let y = equilibrium(rest, &rest.start(fill, stretch, p), p)?;
+                match held.with_memory(rest, &y, p) {
+                    Some(x) if held.rests(&x, p) => Ok(x),
+                    start => equilibrium(&held, &start.unwrap_or_default(), p),
+                }
+            }
+        };
         for fill in [0.5, 5.0, 30.0, 100.0, 300.0, 1000.0, 5000.0, 20000.0] {
             for stretch in [1.02, 0.9, 1.5] {
-                let x = match equilibrium(&held, &self.start(fill, stretch, p), p) {
+                let x = match solve(fill, stretch) {
                     Ok(x) => x,
                     Err(ackclock_delay::Error::OnClamp { switch }) => {
                         *near = Some(self.border(switch));

@@ -56,7 +56,8 @@ impl fmt::Display for Outside {
             Self::Window { class } => write!(f, "the window of {class} falls below one packet"),
             Self::SmallWindow { class, below } => write!(
                 f,
-                "the window of {class} is below {below:.4} packets, where its sender follows another law than that of the equations"
+                "the window of {class} is below {} packets, where its sender follows another law than that of the equations",
+                (below * 1e4).round() / 1e4
             ),
         }
     }

@@ -280,6 +280,35 @@ fn cubic_and_compound_over_two_links() {
     }
 }
 
+/// With CUBIC's memory as states the equilibrium is the same, but dW_max/dt = (W - W_max) x p vanishes there to third order: one root is zero, no verdict
+/// follows from the linearisation, and none is given (Vardoyan, Hollot and Towsley 2018, section 4).
+#[test]
+fn cubic_with_memory_has_a_root_at_zero() {
+    let (rest, _) = two_links(Memory::AtRest, 24.0);
+    let (states, _) = two_links(Memory::States, 24.0);
+    let (a, b) = (rest.equilibrium().unwrap(), states.equilibrium().unwrap());
+    // time passes for all packets, while only 1 - p of them are acknowledged: the two laws at rest differ by that
+    for (p, q) in a.probability.iter().zip(&b.probability) {
+        close(*p, *q, 0.03);
+    }
+    let names = states.state_names();
+    let state = |name: &str| b.x[names.iter().position(|n| n.starts_with(name)).unwrap()];
+    for (class, rtt, signals) in [("both", 0.04, b.signals[0]), ("second", 0.1, b.signals[2])] {
+        let delay = |link: &str| state(&format!("{link}.queue")) / 2000.0;
+        let queueing = delay("two") + if class == "both" { delay("one") } else { 0.0 };
+        let (w_max, since) = (
+            state(&format!("{class}.W_max")),
+            state(&format!("{class}.time")),
+        );
+        close(since, (0.3 * w_max / 0.4).cbrt(), 1e-12);
+        close(since * signals * w_max / (rtt + queueing), 1.0, 1e-9);
+    }
+    assert!(matches!(
+        states.is_stable(&b),
+        Err(Error::Analysis(ackclock_delay::Error::RootOnLine { .. }))
+    ));
+}
+
 /// Bode and Nyquist arrays: at the crossovers they have the margins' values; the phase is continuous.
 #[test]
 fn frequency_responses() {

@@ -143,7 +143,8 @@ impl FluidTcp for CubicParams {
         state[1] = window.powf(1.0 / 3.0) / params.speed();
     }
 
-    /// dW_max/dt = (W - W_max) signals, ds/dt = 1 - s signals.
+    /// dW_max/dt = (W - W_max) signals, ds/dt = 1 - s signals (Vardoyan, Hollot and Towsley, "Towards stability analysis of data transport mechanisms: a fluid
+    /// model and an application", INFOCOM 2018, arXiv:1801.02741, equations (1) and (7)).
     fn derivative<S: Scalar>(
         params: &CubicParams<S>,
         input: &TcpInput<S>,

@@ -1,6 +1,7 @@
 # The reference runs of ns2.rs, for ns-2 2.35: ns ns2.tcl seed 1 load 0.95 [option value ...]
-# Prints the fraction of packets dropped and the mean number of packets that wait, over 4000 s.
-# Cases of ns2.rs: (none) | wait false | w -1 | bytes true mean 500 min 10 max 30 | bytes true | bytes true wait false | gentle false | adaptive 1 | kind PI
+# Prints the fraction of packets dropped and the mean number of packets that wait, over 4000 s or as many as asked for.
+# Cases of ns2.rs: (none) | wait false | w -1 | bytes true mean 500 min 10 max 30 | bytes true | bytes true wait false | gentle false | adaptive 1 | kind PI |
+# kind REM seconds 1000 | kind Vq seconds 1000
 
 proc option {name default} {
     global argv
@@ -11,7 +12,7 @@ proc option {name default} {
 set ns [new Simulator]
 set load [option load 0.95]
 set kind [option kind RED]
-set duration 4000
+set duration [option seconds 4000]
 set random [new RNG]
 $random seed [option seed 1]
 $defaultRNG seed [expr [option seed 1] + 100]
@@ -24,6 +25,9 @@ Queue/RED set q_weight_ [option w 0.002]
 Queue/RED set wait_ [option wait true]
 Queue/RED set gentle_ [option gentle true]
 Queue/RED set adaptive_ [option adaptive 0]
+Queue/REM set gamma_ 0.01
+Queue/REM set phi_ 1.01
+Queue/REM set pbo_ 20
 Queue/PI set a_ 0.0002
 Queue/PI set b_ 0.00019
 Queue/PI set qref_ 10

@@ -1,0 +1,181 @@
+//! AQMs in the engine: each in the equilibrium that its source promises, with twenty Reno flows on a link of 10 Mbit/s (833 packets/s).
+
+mod common;
+
+use ackclock_packet::LinkOutcome;
+use common::outcome;
+
+/// What the link has seen from 40 s to 120 s, after its queue was given as `queue`.
+fn link(queue: &str, ecn: bool) -> LinkOutcome {
+    let outcome = outcome(&format!(
+        "[scenario]\nname = \"aqm\"\nduration = \"120 s\"\nmeasure = \"40 s .. 120 s\"\n\
+         [[link]]\nname = \"link\"\nrate = \"10 Mbit/s\"\ndelay = \"20 ms\"\nqueue = {{ capacity = \"250 packets\", {queue}{} }}\n\
+         [[flows]]\ncount = 20\npath = [\"link\"]\ncongestion = {{ kind = \"reno\" }}\nrtt = \"uniform 60 ms .. 140 ms\"\n\
+         start = \"uniform 0 s .. 2 s\"\necn = {ecn}\n",
+        if ecn { ", ecn = true" } else { "" }
+    ));
+    outcome.links.into_iter().next().unwrap()
+}
+
+#[test]
+fn integral_controllers_rest_at_their_reference() {
+    // the mean queue over 80 s: integral action leaves no offset but that of a probability clipped at zero
+    for (queue, ecn, expected, allowed) in [
+        (
+            "aqm = \"pi\", a = 1e-4, b = 0.98e-4, reference = \"60 packets\"",
+            false,
+            60.0,
+            3.0,
+        ),
+        (
+            "aqm = \"pi\", a = 1e-4, b = 0.98e-4, reference = \"60 packets\"",
+            true,
+            60.0,
+            3.0,
+        ),
+        ("aqm = \"rem\", reference = \"40 packets\"", true, 40.0, 3.0),
+        (
+            "aqm = \"lred\", reference = \"60 packets\", past = 0.9",
+            false,
+            60.0,
+            12.0,
+        ),
+    ] {
+        let link = link(queue, ecn);
+        let mean = link.queue_packets_mean;
+        assert!(
+            (mean - expected).abs() < allowed,
+            "{queue} ecn {ecn}: {mean}"
+        );
+        assert!(
+            link.utilization > 0.97,
+            "{queue} ecn {ecn}: {}",
+            link.utilization
+        );
+        assert_eq!(link.marks > 0, ecn, "{queue}");
+    }
+}
+
+#[test]
+fn dropped_packets_are_load_to_rem() {
+    // x counts them, so that at rest alpha (q - q_ref) + p c = 0 in a period of c = 833 / 500 packets
+    let link = link("aqm = \"rem\", reference = \"40 packets\"", false);
+    let loss = link.drops as f64 / link.arrivals as f64;
+    let expected = 40.0 - 10.0 * loss / (1.0 - loss) * 10e6 / 12_000.0 / 500.0;
+    assert!(
+        (link.queue_packets_mean - expected).abs() < 3.0,
+        "{} {expected}",
+        link.queue_packets_mean
+    );
+}
+
+#[test]
+fn delay_controllers_rest_at_their_target() {
+    for aqm in ["pie", "pi2"] {
+        for ecn in [false, true] {
+            let link = link(&format!("aqm = \"{aqm}\", target = \"20 ms\""), ecn);
+            // the delay of the queue at updates; a packet more or less is 1.2 ms
+            assert!(
+                (link.delay_mean - 0.02).abs() < 0.003,
+                "{aqm} ecn {ecn}: {}",
+                link.delay_mean
+            );
+            assert!(
+                link.utilization > 0.95,
+                "{aqm} ecn {ecn}: {}",
+                link.utilization
+            );
+        }
+    }
+}
+
+#[test]
+fn avq_uses_the_desired_part_of_the_link() {
+    for gamma in [0.9, 0.98] {
+        let marked = link(&format!("aqm = \"avq\", gamma = {gamma}"), true);
+        assert!(
+            (marked.utilization - gamma).abs() < 0.01,
+            "{gamma}: {}",
+            marked.utilization
+        );
+        // what is dropped counts as load too, unless told not to
+        let dropped = link(&format!("aqm = \"avq\", gamma = {gamma}"), false);
+        let loss = dropped.drops as f64 / dropped.arrivals as f64;
+        let expected = gamma * (1.0 - loss);
+        assert!(
+            (dropped.utilization - expected).abs() < 0.01,
+            "{gamma}: {}",
+            dropped.utilization
+        );
+        let plain = link(
+            &format!("aqm = \"avq\", gamma = {gamma}, count_drops = false"),
+            false,
+        );
+        assert!(
+            (plain.utilization - gamma).abs() < 0.01,
+            "{gamma}: {}",
+            plain.utilization
+        );
+    }
+}
+
+#[test]
+fn codel_and_virtual_queues_keep_delays_short() {
+    for queue in ["aqm = \"codel\"", "aqm = \"exponential-red\", gamma = 0.95"] {
+        for ecn in [false, true] {
+            let link = link(queue, ecn);
+            assert!(
+                link.delay_mean < 0.05,
+                "{queue} ecn {ecn}: {}",
+                link.delay_mean
+            );
+            assert!(
+                link.utilization > 0.9,
+                "{queue} ecn {ecn}: {}",
+                link.utilization
+            );
+        }
+    }
+    let full = link("aqm = \"drop-tail\"", false);
+    assert!(full.delay_mean > 0.15, "{}", full.delay_mean);
+}
+
+#[test]
+fn dualpi2_shares_the_link_between_scalable_and_classic_senders() {
+    let run = |queue: &str| {
+        let outcome = outcome(&format!(
+            "[scenario]\nname = \"dual\"\nduration = \"60 s\"\nmeasure = \"20 s .. 60 s\"\n\
+             [[link]]\nname = \"link\"\nrate = \"40 Mbit/s\"\ndelay = \"2 ms\"\nqueue = {{ capacity = \"1000 packets\", {queue} }}\n\
+             [[flows]]\nname = \"classic\"\ncount = 2\npath = [\"link\"]\ncongestion = {{ kind = \"reno\" }}\nrtt = \"20 ms\"\n\
+             [[flows]]\nname = \"scalable\"\ncount = 2\npath = [\"link\"]\ncongestion = {{ kind = \"dctcp\" }}\nrtt = \"20 ms\"\necn = true\n"
+        ));
+        let goodput = |class| {
+            let flows = outcome.flows.iter().filter(|flow| flow.class == class);
+            flows.map(|flow| flow.goodput).sum::<f64>()
+        };
+        goodput(1) / goodput(0)
+    };
+    // equal windows: rates are as round-trip times, 20 ms + 15 ms of queue against 20 ms + 1 ms
+    let coupled = run("scheduler = \"dualpi2\"");
+    assert!((coupled / (35.0 / 21.0) - 1.0).abs() < 0.25, "{coupled}");
+    // the same controller over one queue leaves little to classic senders
+    let single = run("aqm = \"pi2\", ecn = true");
+    assert!(single > 5.0, "{single}");
+}
+
+#[test]
+fn wred_prefers_high_priorities() {
+    let outcome = outcome(
+        "[scenario]\nname = \"wred\"\nduration = \"60 s\"\nmeasure = \"20 s .. 60 s\"\n\
+         [[link]]\nname = \"link\"\nrate = \"20 Mbit/s\"\ndelay = \"2 ms\"\n\
+         queue = { aqm = \"wred\", capacity = \"300 packets\", min_threshold = \"20 packets\", max_threshold = \"60 packets\" }\n\
+         [[flows]]\nname = \"low\"\ncount = 5\npath = [\"link\"]\nrtt = \"40 ms\"\n\
+         [[flows]]\nname = \"high\"\ncount = 5\npath = [\"link\"]\nrtt = \"40 ms\"\npriority = 7\n",
+    );
+    let share = |class| {
+        let flows = outcome.flows.iter().filter(|flow| flow.class == class);
+        let (drops, sent) = flows.fold((0, 0), |sum, flow| (sum.0 + flow.drops, sum.1 + flow.sent));
+        drops as f64 / sent as f64
+    };
+    assert!(share(0) > 5.0 * share(1), "{} {}", share(0), share(1));
+}

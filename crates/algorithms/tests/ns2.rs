@@ -212,3 +212,42 @@ fn pi_steers_as_in_ns_2() {
         agree("pi", ours.1, queue.0, queue.1);
     }
 }
+
+/// Four runs of 1000 s, against one of ours as long as all of them: the error of the difference is that of ns-2 times the root of two.
+fn agree_with_short_runs(case: &str, ours: f64, (reference, error): (f64, f64)) {
+    agree(case, ours, reference, error * f64::sqrt(2.0 / 5.0));
+}
+
+#[test]
+fn rem_steers_as_in_ns_2() {
+    let options = [
+        ("gamma", number(0.01)),
+        ("phi", number(1.01)),
+        ("reference", number(20.0)),
+        ("mean_packet", number(1000.0)),
+    ];
+    for (load, dropped, queue) in [
+        (1.0, (0.026942, 0.000220), (16.8984, 0.0614)),
+        (1.1, (0.116119, 0.000359), (18.0363, 0.0115)),
+    ] {
+        let ours = simulate("rem", load, &options);
+        agree_with_short_runs("rem", ours.0, dropped);
+        agree_with_short_runs("rem", ours.1, queue);
+    }
+}
+
+#[test]
+fn avq_adapts_as_in_ns_2() {
+    let options = [
+        ("mean_packet", number(1000.0)),
+        ("count_drops", Value::Flag(false)),
+    ];
+    for (load, dropped, queue) in [
+        (1.0, (0.015299, 0.000233), (16.5874, 0.1301)),
+        (1.1, (0.079265, 0.000239), (8.6614, 0.0565)),
+    ] {
+        let ours = simulate("avq", load, &options);
+        agree_with_short_runs("avq", ours.0, dropped);
+        agree_with_short_runs("avq", ours.1, queue);
+    }
+}

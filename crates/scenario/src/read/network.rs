@@ -286,6 +286,19 @@ impl Reader<'_> {
         let aqm = AqmSpec::from_values(meta.kind, &values)
             .map_err(|error| self.refused(&Self::place_of_parameter(&table, &error.name), &error))
             .ok()?;
+        let same = ackclock_algorithms::Value::Word("capacity".to_owned());
+        if capacity == Some(Capacity::Unlimited)
+            && let Some((name, _)) = aqm.values().into_iter().find(|(_, value)| *value == same)
+        {
+            self.push(
+                &Self::place_of_parameter(&table, name),
+                format!("contradicts the unlimited queue: `{name}` is its capacity"),
+                |diagnostic| {
+                    diagnostic.allowed = Some("a number of packets, or a limited queue".to_owned());
+                },
+            );
+            return None;
+        }
         Some(Queue {
             aqm,
             capacity: capacity?,

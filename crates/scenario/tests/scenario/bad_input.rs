@@ -66,6 +66,18 @@ fn good_is_good() {
 }
 
 #[test]
+fn a_buffer_as_large_as_an_unlimited_queue() {
+    let queue = r#"aqm = "red", min_threshold = "50 packets", max_threshold = "100 packets""#;
+    one(
+        &with(queue, r#"aqm = "avq", capacity = "unlimited""#),
+        "9:9",
+        &[
+            "link[0].queue: contradicts the unlimited queue: `virtual_buffer` is its capacity; allowed: a number of packets",
+        ],
+    );
+}
+
+#[test]
 fn misspelt_key() {
     let text = with(
         "max_threshold =",

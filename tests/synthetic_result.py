@@ -151,7 +151,15 @@ def _link(name: str, waiting: Floats, busy: Floats) -> dict[str, Any]:
 
 def _flows(goodput: Floats) -> dict[str, NDArray[Any]]:
     size = goodput.size
-    whole = {"sent": 35_000, "retransmissions": 350, "drops": 330, "losses": 0, "marks": 0, "timeouts": 1, "fast_recoveries": 200}
+    whole = {
+        "sent": 35_000,
+        "retransmissions": 350,
+        "drops": 330,
+        "losses": 0,
+        "marks": 0,
+        "timeouts": 1,
+        "fast_recoveries": 200,
+    }
     return {
         "class": np.zeros(size, dtype=np.uint64),
         "rtt": np.full(size, 0.2),

@@ -9,7 +9,10 @@ import pandas as pd
 import pytest
 
 import ackclock as ac
+from ackclock import delay
 from ackclock.cli import main
+
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
 
 
 def scenario(**keys: Any) -> Any:
@@ -109,7 +112,7 @@ def test_refusals_name_the_cause() -> None:
         flows=ac.flows(1, Mine, rtt="10 ms"),
         duration="1 s",
     )
-    with pytest.raises(ac.ScenarioError, match=r"ackclock\.delay"):
+    with pytest.raises(ac.ScenarioError, match=r"increase\(window, rtt\)"):
         ac.fluid(mine)
     with pytest.raises(ValueError, match="form must be"):
         ac.fluid(scenario(), form="both")
@@ -123,23 +126,23 @@ def test_refusals_name_the_cause() -> None:
 def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     report, traces = tmp_path / "out.html", tmp_path / "out.parquet"
     files = ["--report", str(report), "--traces", str(traces)]
-    assert main(["fluid", "scenarios/compound-red-200ms.toml", "--duration", "40 s", *files]) == 0
+    assert main(["fluid", str(SCENARIOS / "compound-red-200ms.toml"), "--duration", "40 s", *files]) == 0
     out = capsys.readouterr().out
     assert "links.bottleneck.queue" in out
     assert "<svg" in report.read_text(encoding="utf-8")
     table = pd.read_parquet(traces)
     assert table["bottleneck.queue"].max() > 100
     assert table.index[-1] == 40
-    assert main(["fluid", "scenarios/compound-red.toml", "--duration", "5 s", "--json"]) == 0
+    assert main(["fluid", str(SCENARIOS / "compound-red.toml"), "--duration", "5 s", "--json"]) == 0
     tree = json.loads(capsys.readouterr().out)
     assert tree["engine"] == "fluid"
     assert tree["window_s"] == [2.5, 5.0]
 
 
 def test_wrong_input_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["fluid", "scenarios/compound-red.toml", "--duration", "5 apples"]) == 2
+    assert main(["fluid", str(SCENARIOS / "compound-red.toml"), "--duration", "5 apples"]) == 2
     assert "unknown unit" in capsys.readouterr().err
-    assert main(["fluid", "scenarios/compound-red.toml", "--set", "link.queue.aqm=codel"]) == 2
+    assert main(["fluid", str(SCENARIOS / "compound-red.toml"), "--set", "link.queue.aqm=codel"]) == 2
     assert "Traceback" not in capsys.readouterr().err
 
 
@@ -152,3 +155,44 @@ def test_list_of_coverage(capsys: pytest.CaptureFixture[str]) -> None:
     pairs = json.loads(capsys.readouterr().out)
     assert {pair["verdict"] for pair in pairs} == {"exact", "approximate", "refused"}
     assert all(pair["why"] for pair in pairs if pair["verdict"] != "exact")
+
+
+class Cube:
+    """Compound's law of large windows, written in Python: 0.125 w^0.75 per round trip, half of the window per loss."""
+
+    def increase(self, window: Any, rtt: Any) -> Any:
+        return 0.125 * window ** (0.75 - 1) + 0 * delay.sqrt(rtt)
+
+    def decrease(self, window: Any) -> Any:
+        return 0.5 * window
+
+
+def test_law_in_python_is_the_law_in_rust() -> None:
+    queue = {"aqm": "red", "capacity": "unlimited", "min_threshold": "20 packets", "max_threshold": "90 packets"}
+
+    def over(congestion: Any) -> ac.Scenario:
+        return ac.dumbbell(
+            rate="40 Mbit/s", queue=queue, flows=ac.flows(8, congestion, rtt="60 ms", name="tcp"), duration="5 s"
+        )
+
+    ours, theirs = ac.stability(over(Cube)), ac.stability(over("compound"))
+    assert ours.equilibrium.window["tcp"] == pytest.approx(theirs.equilibrium.window["tcp"], rel=1e-9)
+    assert ours.rightmost == pytest.approx(theirs.rightmost, rel=1e-8)
+    mine, other = (s.hopf("rtt", ("10 ms", "300 ms")) for s in (ours, theirs))
+    assert mine.parameters["rtt"] == pytest.approx(other.parameters["rtt"], rel=1e-8)
+    # third derivatives
+    assert ours.criticality("rtt", point=mine).c1 == pytest.approx(theirs.criticality("rtt", point=other).c1, rel=1e-6)
+    with pytest.raises(ValueError, match="not a key"):
+        ours.limits("congestion.alpha")
+
+
+def test_exception_of_a_law_in_python() -> None:
+    class Broken(Cube):
+        def decrease(self, window: Any) -> Any:
+            raise RuntimeError(f"no decrease of {window.real}")
+
+    broken = scenario().with_({"flows.congestion": Broken})
+    with pytest.raises(RuntimeError, match="no decrease"):
+        ac.stability(broken).equilibria()
+    with pytest.raises(RuntimeError, match="no decrease"):
+        ac.fluid(broken, duration=1)

@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 import ackclock as ac
+from ackclock import design
 from ackclock.cli import main
+
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
 
 
 def one_flow(weight: Any, congestion: Any = "compound", rtt: Any = "50 ms") -> Any:
@@ -124,10 +127,10 @@ def test_cycles_and_integration_agree() -> None:
 
 
 def test_packet_set_up_is_calm_at_10_ms_and_oscillates_at_200_ms() -> None:
-    calm = ac.stability(ac.load("scenarios/compound-red.toml"))
+    calm = ac.stability(ac.load(SCENARIOS / "compound-red.toml"))
     assert calm.stable
     assert calm.disturbed.settles
-    rough = ac.stability(ac.load("scenarios/compound-red-200ms.toml"))
+    rough = ac.stability(ac.load(SCENARIOS / "compound-red-200ms.toml"))
     assert not rough.stable
     assert rough.disturbed.settles is False
     answer = rough.answer()
@@ -184,7 +187,7 @@ def test_no_equilibrium_has_a_cause() -> None:
 
 
 def test_values_that_do_not_exist_are_null() -> None:
-    tree = ac.stability(ac.load("scenarios/compound-red.toml")).answer(["rtt"]).json()
+    tree = ac.stability(ac.load(SCENARIOS / "compound-red.toml")).answer(["rtt"]).json()
     assert tree["disturbed"]["period_s"] is None
     assert math.isfinite(tree["margins"]["gain"])
 
@@ -194,7 +197,10 @@ def test_values_that_do_not_exist_are_null() -> None:
 
 def test_command_answers_in_a_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     report = tmp_path / "out.html"
-    assert main(["stability", "scenarios/compound-red.toml", "--vary", "rtt=5ms..100ms", "--report", str(report)]) == 0
+    assert (
+        main(["stability", str(SCENARIOS / "compound-red.toml"), "--vary", "rtt=5ms..100ms", "--report", str(report)])
+        == 0
+    )
     out = capsys.readouterr().out
     assert out.startswith("Compound over RED, 10 ms: Stable; ")
     assert "may grow from 10 ms to 40.8" in out
@@ -207,7 +213,7 @@ def test_command_answers_in_a_sentence(capsys: pytest.CaptureFixture[str], tmp_p
 
 
 def test_command_in_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["stability", "scenarios/compound-red-200ms.toml", "--json"]) == 0
+    assert main(["stability", str(SCENARIOS / "compound-red-200ms.toml"), "--json"]) == 0
     tree = json.loads(capsys.readouterr().out)
     assert tree["stable"] is False
     assert tree["choices"]["rtt"] == "queueing"
@@ -226,7 +232,7 @@ def test_command_in_json(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_wrong_input_of_the_command(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["stability", "scenarios/compound-red.toml", *arguments]) == 2
+    assert main(["stability", str(SCENARIOS / "compound-red.toml"), *arguments]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert "Traceback" not in error
@@ -234,14 +240,14 @@ def test_wrong_input_of_the_command(arguments: list[str], message: str, capsys: 
 
 def test_no_answer_of_the_command_has_a_cause(capsys: pytest.CaptureFixture[str]) -> None:
     queue = 'link.queue={aqm = "drop-tail", capacity = "50 packets"}'
-    assert main(["stability", "scenarios/compound-red.toml", "--set", queue]) == 1
+    assert main(["stability", str(SCENARIOS / "compound-red.toml"), "--set", queue]) == 1
     error = capsys.readouterr().err
     assert error.startswith("ackclock: ")
     assert "equilibrium" in error
 
 
 def test_figures() -> None:
-    s = ac.stability(ac.load("scenarios/compound-red.toml"))
+    s = ac.stability(ac.load(SCENARIOS / "compound-red.toml"))
     curve = s.hopf_curve("rtt", "queue.max_threshold", ("20 ms", "100 ms"), (60, 500))
     chart = s.chart("rtt", "queue.max_threshold", ("20 ms", "100 ms"), (60, 500), points=8)
     assert chart.plot(curve=curve).get_xlabel() == "rtt (ms)"
@@ -252,3 +258,40 @@ def test_figures() -> None:
     assert diagram.plot().get_title(loc="left") == "Equilibria and oscillations"
     assert s.phase_portrait((0.1, -0.3), duration="5 s").plot().get_ylabel() == "bottleneck.queue (packets)"
     plt.close("all")
+
+
+def test_margins_of_one_class_among_several() -> None:
+    two = one_flow(0.03, rtt="100 ms").with_({"link.rate": "2.4 Mbit/s"})
+    tree = two.tree
+    tree["flows"] = [tree["flows"][0] | {"name": name} for name in ("a", "b")]
+    s = ac.stability(ac.Scenario(tree), rtt="constant", averaging="linear")
+    both, one = s.margins(), s.margins("a")
+    assert one.gain > both.gain > 1
+    with pytest.raises((ac.AnalysisError, ValueError)):
+        s.margins("c")
+
+
+def test_law_beyond_its_range_is_a_caveat() -> None:
+    answer = ac.stability(ac.load(SCENARIOS / "compound-red.toml")).answer(["rtt"])
+    assert any("follows another law" in text for text in answer.caveats)
+
+
+def test_design_rules() -> None:
+    network = design.Network(flows=60, rtt=0.24, rate=3750)
+    controller = design.pi_design(0.5, network)
+    a, b = controller.sampled(160)
+    again = design.pi_from_samples(a, b, 160)
+    assert (again.gain, again.zero) == pytest.approx((controller.gain, controller.zero))
+    assert design.pi_margins(controller, network).gain > 1
+    # the proposition's limit is the loop's
+    edge = design.pi_margins(design.pi_design(design.LARGEST_SPEED, network), network)
+    assert edge.phase == pytest.approx(0, abs=1e-3)
+    red = design.ApRed(20, 80, 0.1, 1e-5)
+    scaled = design.ap_red(red, network, design.Network(60, 0.48, 3750))
+    assert (scaled.min_threshold, scaled.max_threshold) == (40, 160)
+    assert design.ap_red_gain(scaled, design.Network(60, 0.48, 3750)) == pytest.approx(design.ap_red_gain(red, network))
+    # sufficient: what the proposition calls stable is
+    calm = design.ApRed(20, 80, 0.1, red.weight / design.ap_red_gain(red, network))
+    assert design.ap_red_gain(calm, network) == pytest.approx(1)
+    assert design.red_margins(calm, network).gain > 1
+    assert design.tcp_friendly_alpha(0.875) == pytest.approx(0.2)

@@ -20,7 +20,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from . import _core, delay
+from . import _core, delay, design
 from .errors import AckclockError, AnalysisError, Diagnostic, Interrupted, RunError, ScenarioError
 from .fluid import FluidResult, coverage, fluid
 from .meanfield import MeanFieldResult, RedStability, StationaryWindow, meanfield, red_stability, stationary
@@ -54,6 +54,7 @@ __all__ = [
     "__version__",
     "coverage",
     "delay",
+    "design",
     "dumbbell",
     "flows",
     "fluid",

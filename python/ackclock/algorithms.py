@@ -28,6 +28,10 @@ Optional methods of a congestion control: ``on_restart(now)`` after an idle time
 second, or None. Optional methods of an AQM: ``decides_at_dequeue()`` and ``dequeue(now, sojourn, packet, queue,
 random)``; ``next_timer()`` and ``on_timer(now, queue, random)``; ``on_link_change(now, rate)``; ``observe()``, a
 dictionary with any of `average_packets`, `probability` and `adapted`, for traces.
+
+For `ackclock.fluid` and `ackclock.stability` a congestion control needs ``increase(window, rtt)`` and
+``decrease(window)``: what one acknowledgement adds to the window and one congestion signal takes from it (packets).
+They are differentiated exactly: use the functions of `ackclock.delay`. One object stands for all flows of a class.
 """
 
 from __future__ import annotations

@@ -61,6 +61,9 @@ __all__ = [
     "tanh",
 ]
 
+Left = Callable[[_core.Cycle], Sequence[tuple[str, bool]]]
+"""Where a cycle leaves what its equations hold for, and whether that is by choice."""
+
 Number = float | Dual
 """What a right-hand side computes with."""
 
@@ -77,18 +80,27 @@ TRIVIAL = 1e-4
 
 
 def exp(x: Number) -> Any:
-    """Return e to the power of `x`, a float or a dual number."""
-    return x.exp() if isinstance(x, Dual) else math.exp(x)
+    """Return e to the power of `x`, a float or a dual number; infinite where that is too large."""
+    if isinstance(x, Dual):
+        return x.exp()
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return math.inf
 
 
 def log(x: Number) -> Any:
-    """Return the natural logarithm of `x`, a float or a dual number."""
-    return x.log() if isinstance(x, Dual) else math.log(x)
+    """Return the natural logarithm of `x`, a float or a dual number; NaN where it has none (a search may stray)."""
+    if isinstance(x, Dual):
+        return x.log()
+    return math.log(x) if x > 0 else math.nan
 
 
 def sqrt(x: Number) -> Any:
-    """Return the square root of `x`, a float or a dual number."""
-    return x.sqrt() if isinstance(x, Dual) else math.sqrt(x)
+    """Return the square root of `x`, a float or a dual number; NaN where it has none (a search may stray)."""
+    if isinstance(x, Dual):
+        return x.sqrt()
+    return math.sqrt(x) if x >= 0 else math.nan
 
 
 def cbrt(x: Number) -> Any:
@@ -735,7 +747,7 @@ def cycle(
     raw: _core.Cycle,
     *,
     after_fold: bool = False,
-    left: Sequence[str] = (),
+    left: Sequence[tuple[str, bool]] = (),
 ) -> Cycle:
     """Return a cycle with names and multipliers."""
     multipliers, error, stable = None, None, None
@@ -751,7 +763,7 @@ def cycle(
         multipliers=multipliers,
         trivial_error=error,
         after_fold=after_fold,
-        left=tuple(left),
+        left=tuple(text for text, _ in left),
         _raw=raw,
         _states=tuple(space.states),
     )
@@ -766,7 +778,7 @@ def branch(
     component: str | None,
     points: int,
     tolerance: float,
-    left: Callable[[_core.Cycle], Sequence[str]] | None = None,
+    left: Left | None = None,
 ) -> Branch:
     """Return the branch of cycles that grows from a Hopf point."""
     free = space.parameter(parameter)
@@ -801,7 +813,7 @@ def branch_within(  # noqa: PLR0915  one walk
     component: str | None,
     points: int,
     tolerance: float,
-    left: Callable[[_core.Cycle], Sequence[str]],
+    left: Left,
 ) -> Branch:
     """Return the branch of cycles from a Hopf point, by amplitude, up to where it leaves what it holds for."""
     free = space.parameter(parameter)
@@ -832,7 +844,7 @@ def branch_within(  # noqa: PLR0915  one walk
             shown = f"{free.scale * there[free.index]:.6g} {free.unit}".strip()
             end = End("range", f"end of the range, {parameter} = {shown}")
             break
-        reasons = left(found)
+        reasons = [text for text, chosen in left(found) if not chosen]
         if not reasons:
             members.append(found)
             continue
@@ -844,7 +856,7 @@ def branch_within(  # noqa: PLR0915  one walk
                 found = system.cycle_with_amplitude(last, free.index, place, middle, tolerance)
             except AnalysisError:
                 break
-            if left(found):
+            if not all(chosen for _, chosen in left(found)):
                 bad = middle
             else:
                 good, last = middle, found
@@ -855,7 +867,7 @@ def branch_within(  # noqa: PLR0915  one walk
     way = 0.0
     for k, one in enumerate(members):
         step = one.parameters[free.index] - members[k - 1].parameters[free.index] if k else 0.0
-        cycles.append(cycle(system, space, one, after_fold=step * way < 0))
+        cycles.append(cycle(system, space, one, after_fold=step * way < 0, left=left(one)))
         way = step or way
     return Branch(
         parameter, space.states[place], cycles, End("zero amplitude", "the Hopf point"), end, free.unit, point

@@ -92,9 +92,11 @@ class Equations:
     """The delay equations of a scenario, with the names that people use for states and parameters."""
 
     def __init__(self, scenario: Scenario, choices: Choices) -> None:
-        _refuse_python(scenario)
+        laws = _python_laws(scenario)
         self.choices = choices
         self.model = _core.FluidModel(scenario._checked, origin=scenario.origin, **asdict(choices))
+        for name, law in laws.items():
+            self.model.set_law(name, law)
         self._scenario = scenario.canonical
         named = [_unit_apart(name) for name in self.model.state_names]
         self.states: tuple[str, ...] = tuple(name for name, _ in named)
@@ -240,18 +242,24 @@ def _unit_of(kind: str, key: str, group: str) -> str | None:
     return None
 
 
-def _refuse_python(scenario: Scenario) -> None:
-    if not (scenario._controllers or scenario._managers):
-        return
+def _python_laws(scenario: Scenario) -> dict[str, object]:
+    """Users' congestion controls by class, each with its fluid law; what has none is refused."""
     tree = scenario.canonical
-    names = [tree["flows"][index]["congestion"]["kind"] for index in scenario._controllers]
+    made = {index: make() for index, make in scenario._controllers.items()}
+    names = [
+        tree["flows"][index]["congestion"]["kind"]
+        for index, one in made.items()
+        if not all(callable(getattr(one, method, None)) for method in ("increase", "decrease"))
+    ]
     names += [tree["link"][index]["queue"]["aqm"] for index in scenario._managers]
-    problem = (
-        f"the fluid engine knows no law of algorithms written in Python ({', '.join(names)}); "
-        "ackclock.delay analyses equations of your own"
-    )
-    text = f"{scenario.origin}: {problem}"
-    raise ScenarioError([Diagnostic(scenario.origin, None, None, "", problem, None, None, None, text)])
+    if names:
+        problem = (
+            f"the fluid engine knows no law of {', '.join(names)}: a congestion control in Python needs the methods "
+            "increase(window, rtt) and decrease(window), an AQM in Python can have none"
+        )
+        text = f"{scenario.origin}: {problem}"
+        raise ScenarioError([Diagnostic(scenario.origin, None, None, "", problem, None, None, None, text)])
+    return {str(tree["flows"][index]["name"]): one for index, one in made.items()}
 
 
 def fluid(

@@ -391,18 +391,19 @@ class Stability:
         system, x, p = self._at()
         return system.count_right_of(x, p, 0.0) == 0
 
-    def margins(self) -> Margins:
+    def margins(self, of: str | None = None) -> Margins:
         """
         Return gain, phase and delay margin of the loop, cut where the senders hear of losses.
 
+        With several links there is no single loop: `of` names the class that is cut off, the others left as they are.
         They say nothing of large disturbances: see `Limit.reaches_now` and `disturbed`.
 
         Raises
         ------
         AnalysisError
-            "several loops" with more than one link.
+            "several loops" with more than one link, unless a class is named.
         """
-        return Margins(**self.equations.model.margins(self.equilibrium._raw))
+        return Margins(**self.equations.model.margins(self.equilibrium._raw, of))
 
     def bode(self, frequencies: Sequence[float] | None = None) -> pd.DataFrame:
         """Return the loop transfer function over frequencies (rad/s; index): `gain`, `phase` (degrees), `response`."""
@@ -907,7 +908,7 @@ class Stability:
         spans: dict[str, Span | None] = dict(vary) if isinstance(vary, Mapping) else dict.fromkeys(vary)
         for name, span in spans.items():
             self._span(name, span)  # what is wrong is wrong before the work
-        caveats = []
+        caveats = self.equations.model.outside(self.equilibrium._raw)
         margins = None
         try:
             margins = self.margins()

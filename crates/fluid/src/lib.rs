@@ -10,6 +10,7 @@ mod lyapunov;
 mod margins;
 mod model;
 mod questions;
+mod user;
 mod validity;
 
 pub use answer::{Answer, Onset, StabilityLimit};
@@ -27,4 +28,5 @@ pub use lyapunov::Lyapunov;
 pub use margins::{Loop, Margins, margins};
 pub use model::{Choices, Decrease, Form, LARGEST, Memory, Model, Rtt};
 pub use questions::Equilibrium;
+pub use user::WindowLaw;
 pub use validity::Outside;

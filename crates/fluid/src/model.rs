@@ -8,6 +8,8 @@
 //! Sources: Manjunath and Raina, "Compound TCP with RED", equations (1), (9), (26), (36); Misra, Gong and Towsley 2000; Wang, Cai, Liu and Shen,
 //! "AIMD congestion control", equations (1) and (2).
 
+use std::sync::Arc;
+
 use ackclock_algorithms::Value;
 use ackclock_algorithms::aqm::{LinkView, Spacing};
 use ackclock_algorithms::fluid::{
@@ -18,6 +20,7 @@ use ackclock_delay::{Args, Bound, Dual64, Scalar, Settled, System};
 use ackclock_scenario::{Capacity, Distribution, Scenario, Traffic};
 
 use crate::error::{Error, Result};
+use crate::user::{self, WindowLaw};
 
 /// At most so many links, and as many classes: sums over them live on the stack.
 pub const LARGEST: usize = 16;
@@ -116,6 +119,8 @@ struct Class {
     plain: bool,
     /// Whether its window at rest grows with what is sent, lost packets included: then it rests where the states of a sender with a memory do.
     timed: bool,
+    /// A user's i(w) and d(w) in place of the law's.
+    user: Option<Arc<dyn WindowLaw>>,
 }
 
 #[derive(Clone, Debug)]
@@ -367,6 +372,7 @@ impl Model {
                 states: state_names.len(),
                 plain: state_names.len() == 1,
                 timed: false,
+                user: None,
             });
             names.extend(state_names.iter().map(|s| format!("{}.{s}", flow.name)));
         }
@@ -466,6 +472,22 @@ impl Model {
             opened: vec![None; classes_count],
             undelayed: false,
         })
+    }
+
+    /// Puts a user's i(w) and d(w) in place of the law of a class whose state is its window.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] when there is no such class.
+    pub fn set_law(&mut self, class: &str, law: Arc<dyn WindowLaw>) -> Result<()> {
+        let Some(found) = self.classes.iter_mut().find(|c| c.name == class && c.plain) else {
+            return unsupported(
+                format!("a law of class {class}"),
+                "there is no such class with a window alone",
+            );
+        };
+        found.values.clear();
+        found.user = Some(law);
+        Ok(())
     }
 
     /// The choices that the equations follow.
@@ -762,7 +784,7 @@ impl Model {
             .zip(&prepared.tcp)
             .enumerate()
             .map(|(c, (class, law))| {
-                let aimd = matches!(law, TcpLaw::Aimd(_) | TcpLaw::Reno(_));
+                let aimd = class.user.is_none() && matches!(law, TcpLaw::Aimd(_) | TcpLaw::Reno(_));
                 let fall = match self.choices.decrease {
                     Decrease::PerSignal => law.decrease(1.0),
                     Decrease::RoundAverage => round_average(1.0, law.decrease(1.0)),
@@ -1225,7 +1247,9 @@ impl Model {
                 let window = state[0];
                 let small =
                     self.choices.small_windows && window.real() < tcp.small_below(&path).real();
-                let (grow, fall) = if small {
+                let (grow, fall) = if let Some(user) = &class.user {
+                    user::law(&**user, window, path.rtt)
+                } else if small {
                     tcp.small_window(window)
                 } else {
                     (tcp.increase(window, &path), tcp.decrease(window))

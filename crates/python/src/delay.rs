@@ -139,14 +139,17 @@ impl PyTrajectory {
 pub(crate) struct PyDelaySystem {
     system: Arc<dyn DynSystem>,
     /// Where a user's function leaves its exception.
-    raised: Option<Arc<Mutex<Option<PyErr>>>>,
+    raised: Option<Raised>,
 }
 
+/// Where a user's function leaves its exception until the analysis is over.
+pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
+
 impl PyDelaySystem {
-    pub(crate) fn of(system: impl DynSystem + 'static) -> Self {
+    pub(crate) fn of(system: impl DynSystem + 'static, raised: Option<Raised>) -> Self {
         Self {
             system: Arc::new(system),
-            raised: None,
+            raised,
         }
     }
 
@@ -741,7 +744,7 @@ impl PyDelaySystem {
 }
 
 /// Keeps the first exception.
-fn keep(slot: &Mutex<Option<PyErr>>, error: PyErr) {
+pub(crate) fn keep(slot: &Mutex<Option<PyErr>>, error: PyErr) {
     if let Ok(mut slot) = slot.lock() {
         slot.get_or_insert(error);
     }
@@ -754,7 +757,7 @@ struct UserSystem {
     dimension: usize,
     state_dependent: bool,
     bounds: Vec<ackclock_delay::Bound>,
-    raised: Arc<Mutex<Option<PyErr>>>,
+    raised: Raised,
 }
 
 impl UserSystem {

@@ -3,8 +3,9 @@
 use ackclock_delay::{Dual64, DualNum, HyperDual64, HyperHyperDual64, Scalar};
 use pyo3::IntoPyObjectExt;
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::{PyTypeError, PyValueError, PyZeroDivisionError};
+use pyo3::exceptions::{PyTypeError, PyZeroDivisionError};
 use pyo3::prelude::*;
+use pyo3::types::PyComplex;
 
 /// A number with one, two or three infinitesimals.
 #[derive(Clone, Copy)]
@@ -29,6 +30,10 @@ pub(crate) trait Face: Scalar {
                     "a dual number of another evaluation was returned; nothing may be kept between calls",
                 )
             });
+        }
+        // what Python makes of a fractional power of a negative number
+        if value.is_instance_of::<PyComplex>() {
+            return Ok(Self::from(f64::NAN));
         }
         Ok(Self::from(value.extract::<f64>()?))
     }
@@ -143,11 +148,6 @@ fn quotient(a: Jet, b: Jet) -> PyResult<Jet> {
 }
 
 fn power(base: Jet, exponent: Jet) -> PyResult<Jet> {
-    if base.real() < 0.0 {
-        return Err(PyValueError::new_err(
-            "a negative number has real powers only with a whole exponent that is a plain number",
-        ));
-    }
     both!(base, exponent, x, y => x.powd(y))
 }
 
@@ -196,11 +196,6 @@ impl PyDual {
         if let Ok(number) = other.extract::<f64>() {
             if number.fract() == 0.0 && number.abs() <= f64::from(i32::MAX) {
                 return Self(map!(self.0, v => v.powi(number as i32))).into_py_any(py);
-            }
-            if self.0.real() < 0.0 {
-                return Err(PyValueError::new_err(
-                    "a negative number has no real power with a fraction",
-                ));
             }
             return Self(map!(self.0, v => v.powf(number))).into_py_any(py);
         }
@@ -267,13 +262,11 @@ impl PyDual {
     fn exp(&self) -> Self {
         Self(map!(self.0, v => v.exp()))
     }
-    fn log(&self) -> PyResult<Self> {
-        self.positive("the logarithm")?;
-        Ok(Self(map!(self.0, v => v.ln())))
+    fn log(&self) -> Self {
+        Self(map!(self.0, v => v.ln()))
     }
-    fn sqrt(&self) -> PyResult<Self> {
-        self.positive("the derivative of a square root")?;
-        Ok(Self(map!(self.0, v => v.sqrt())))
+    fn sqrt(&self) -> Self {
+        Self(map!(self.0, v => v.sqrt()))
     }
     fn cbrt(&self) -> Self {
         Self(map!(self.0, v => v.cbrt()))
@@ -298,17 +291,5 @@ impl PyDual {
     }
     fn tanh(&self) -> Self {
         Self(map!(self.0, v => v.tanh()))
-    }
-}
-
-impl PyDual {
-    fn positive(&self, what: &str) -> PyResult<()> {
-        if self.0.real() > 0.0 {
-            return Ok(());
-        }
-        let value = self.0.real();
-        Err(PyValueError::new_err(format!(
-            "{what} of {value}, which is not positive"
-        )))
     }
 }

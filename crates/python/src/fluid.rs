@@ -2,11 +2,13 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 makes vectors of lists")]
 
+use std::sync::Arc;
+
 use ackclock_algorithms::fluid::Averaging;
-use ackclock_delay::{Tolerance, c64};
+use ackclock_delay::{Dual64, HyperDual64, HyperHyperDual64, Tolerance, c64};
 use ackclock_fluid::{
-    Choices, Coverage, Decrease, Equilibrium, Error, Form, Loop, Memory, Model, Rtt,
-    coverage as pairs,
+    Choices, Coverage, Decrease, Equilibrium, Error, Form, Loop, Memory, Model, Outside, Rtt,
+    WindowLaw, coverage as pairs,
 };
 use ackclock_scenario::units::{Quantity, QuantityError};
 use numpy::{Complex64, PyArray1, PyArray2};
@@ -14,7 +16,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::delay::{PyCycle, PyDelaySystem, PyTrajectory, failure as analysis_failure};
+use crate::delay::{
+    PyCycle, PyDelaySystem, PyTrajectory, Raised, failure as analysis_failure, keep,
+};
+use crate::design::margins_dict;
+use crate::dual::Face;
 
 /// Where windows, queues and probabilities stand still.
 #[pyclass(name = "FluidEquilibrium", module = "ackclock._core", frozen)]
@@ -52,6 +58,57 @@ impl PyEquilibrium {
 pub(crate) struct PyFluidModel {
     model: Model,
     origin: String,
+    /// Of the users' laws in the model, where there are any.
+    raised: Option<Raised>,
+}
+
+impl PyFluidModel {
+    /// The exception of a user's law, if there was one.
+    fn check(&self) -> PyResult<()> {
+        let slot = self.raised.as_ref().and_then(|slot| slot.lock().ok());
+        slot.and_then(|mut slot| slot.take()).map_or(Ok(()), Err)
+    }
+}
+
+/// A user's Python object with methods `increase(window, rtt)` and `decrease(window)`.
+#[derive(Debug)]
+struct UserLaw {
+    object: Py<PyAny>,
+    raised: Raised,
+}
+
+impl UserLaw {
+    fn rates<S: Face>(&self, window: S, rtt: S) -> (S, S) {
+        let result = Python::attach(|py| -> PyResult<(S, S)> {
+            let object = self.object.bind(py);
+            let grow = object.call_method1("increase", (window.give(py)?, rtt.give(py)?))?;
+            let fall = object.call_method1("decrease", (window.give(py)?,))?;
+            Ok((S::take(&grow)?, S::take(&fall)?))
+        });
+        result.unwrap_or_else(|error| {
+            keep(&self.raised, error);
+            (S::from(f64::NAN), S::from(f64::NAN))
+        })
+    }
+}
+
+impl WindowLaw for UserLaw {
+    fn law_f64(&self, window: f64, rtt: f64) -> (f64, f64) {
+        self.rates(window, rtt)
+    }
+    fn law_dual(&self, window: Dual64, rtt: Dual64) -> (Dual64, Dual64) {
+        self.rates(window, rtt)
+    }
+    fn law_hyper_dual(&self, window: HyperDual64, rtt: HyperDual64) -> (HyperDual64, HyperDual64) {
+        self.rates(window, rtt)
+    }
+    fn law_hyper_hyper_dual(
+        &self,
+        window: HyperHyperDual64,
+        rtt: HyperHyperDual64,
+    ) -> (HyperHyperDual64, HyperHyperDual64) {
+        self.rates(window, rtt)
+    }
 }
 
 fn failure(py: Python<'_>, origin: &str, error: &Error) -> PyErr {
@@ -149,7 +206,22 @@ impl PyFluidModel {
         Ok(Self {
             model,
             origin: origin.to_owned(),
+            raised: None,
         })
+    }
+
+    /// Puts the i(w) and d(w) of a Python object in place of the law of a class.
+    fn set_law(&mut self, py: Python<'_>, class_: &str, law: Py<PyAny>) -> PyResult<()> {
+        let raised = Arc::clone(self.raised.get_or_insert_default());
+        self.model
+            .set_law(
+                class_,
+                Arc::new(UserLaw {
+                    object: law,
+                    raised,
+                }),
+            )
+            .map_err(|error| failure(py, &self.origin, &error))
     }
 
     /// What the equations leave out.
@@ -184,31 +256,38 @@ impl PyFluidModel {
         Self {
             model: self.model.clone(),
             origin: self.origin.clone(),
+            raised: self.raised.clone(),
         }
     }
 
     fn equilibria(&self, py: Python<'_>) -> PyResult<Vec<PyEquilibrium>> {
         let found = py.detach(|| self.model.equilibria());
+        self.check()?;
         let found = found.map_err(|error| failure(py, &self.origin, &error))?;
         Ok(found.into_iter().map(PyEquilibrium).collect())
     }
 
     /// The equations held in the pieces of the AQMs' laws that hold at an equilibrium.
     fn system(&self, at: &PyEquilibrium) -> PyDelaySystem {
-        PyDelaySystem::of(self.model.held(&at.0.pieces))
+        PyDelaySystem::of(self.model.held(&at.0.pieces), self.raised.clone())
     }
 
-    /// Gain and phase margin (a factor, degrees), delay margin (s), and the two crossover frequencies (rad/s).
-    fn margins<'py>(&self, py: Python<'py>, at: &PyEquilibrium) -> PyResult<Bound<'py, PyDict>> {
-        let found = py.detach(|| self.model.margins(&at.0));
+    /// Gain and phase margin (a factor, degrees), delay margin (s), and the two crossover frequencies (rad/s); with `class` those of the loop that is cut
+    /// where this class hears of losses.
+    #[pyo3(signature = (at, class_ = None))]
+    fn margins<'py>(
+        &self,
+        py: Python<'py>,
+        at: &PyEquilibrium,
+        class_: Option<&str>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let found = py.detach(|| match class_ {
+            Some(class) => self.model.margins_of(&at.0, class),
+            None => self.model.margins(&at.0),
+        });
+        self.check()?;
         let found = found.map_err(|error| failure(py, &self.origin, &error))?;
-        let dict = PyDict::new(py);
-        dict.set_item("gain", found.gain)?;
-        dict.set_item("phase", found.phase)?;
-        dict.set_item("delay", found.delay)?;
-        dict.set_item("phase_crossover", found.phase_crossover)?;
-        dict.set_item("gain_crossover", found.gain_crossover)?;
-        Ok(dict)
+        margins_dict(py, &found)
     }
 
     /// The loop transfer function L(i omega) at frequencies (rad/s).
@@ -255,10 +334,24 @@ impl PyFluidModel {
         Ok(PyArray2::from_vec2(py, &rows)?)
     }
 
-    /// Where a cycle leaves what the equations held in one piece hold for.
-    fn leaves_validity(&self, at: &PyEquilibrium, cycle: &PyCycle) -> Vec<String> {
+    /// Where a cycle leaves what the equations held in one piece hold for, beyond what its equilibrium does already; and whether that is by choice (one law
+    /// for all windows).
+    fn leaves_validity(&self, at: &PyEquilibrium, cycle: &PyCycle) -> Vec<(String, bool)> {
+        let known = self.model.outside(&at.0.pieces, &at.0.x, &at.0.p);
         let left = self.model.leaves_validity(&at.0, &cycle.0);
-        left.iter().map(ToString::to_string).collect()
+        left.iter()
+            .filter(|passed| !known.contains(passed))
+            .map(|passed| {
+                let chosen = matches!(passed, Outside::SmallWindow { .. });
+                (passed.to_string(), chosen)
+            })
+            .collect()
+    }
+
+    /// What an equilibrium has passed of the limits of the equations.
+    fn outside(&self, at: &PyEquilibrium) -> Vec<String> {
+        let passed = self.model.outside(&at.0.pieces, &at.0.x, &at.0.p);
+        passed.iter().map(ToString::to_string).collect()
     }
 
     /// The piece of each AQM's law at a state, by name, and whether probabilities and queues can be at all.
@@ -316,6 +409,7 @@ impl PyFluidModel {
                 }
             }
         });
+        self.check()?;
         result
             .map(PyTrajectory)
             .map_err(|error| analysis_failure(py, &error))

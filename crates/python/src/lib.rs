@@ -1,6 +1,7 @@
 //! The extension module `ackclock._core`: conversions, GIL release and error mapping, no maths.
 
 mod delay;
+mod design;
 mod dual;
 mod fluid;
 mod meanfield;
@@ -27,6 +28,11 @@ use run::{Job, Standing, Stop, Substitute};
 mod _core {
     #[pymodule_export]
     use super::delay::{PyCycle, PyDelaySystem, PyHopfPoint, PyTrajectory};
+    #[pymodule_export]
+    use super::design::{
+        ap_red, ap_red_gain, pi_design, pi_from_samples, pi_largest_speed, pi_margins, pi_sampled,
+        red_margins, tcp_friendly_alpha,
+    };
     #[pymodule_export]
     use super::dual::PyDual;
     #[pymodule_export]

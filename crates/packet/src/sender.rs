@@ -328,6 +328,8 @@ impl Sender {
     }
 
     /// Growth in the initial slow start of HyStart++ (RFC 9406, section 4.2).
+    #[cold]
+    #[inline(never)]
     fn grow_by_hystart(&mut self, mut event: AckEvent, news: &News, random: &mut Stream) {
         let Some(mut state) = self.hystart.take() else {
             return;
@@ -379,14 +381,8 @@ impl Sender {
         if ack.cum < self.una {
             return; // old news, overtaken
         }
-        if let Some(journal) = &mut self.journal {
-            journal.begin(self.scoreboard.pipe(self.una, self.next), self.min_rtt);
-            for seq in self.una..ack.cum {
-                if !self.scoreboard.is_sacked(self.una, seq) {
-                    journal.deliver(now, seq);
-                }
-            }
-            journal.forget(ack.cum);
+        if self.journal.is_some() {
+            self.note_delivered(now, ack.cum);
         }
         if ack.cum > self.una {
             news.acked = ack.cum - self.una;
@@ -429,19 +425,32 @@ impl Sender {
                 self.find_late(now, config);
             }
             self.on_ack_sack(&news, config, random);
-            if config.rack {
-                self.after_ack_of_probe(&news);
-                self.arm_probe(now);
-            }
-            if self.delivery {
-                self.report_delivery(&news, random);
+            if self.journal.is_some() {
+                self.after_ack(&news, config, random);
             }
         } else {
             self.on_ack_cumulative(&news, config, random);
         }
     }
 
+    /// Everything below `cum` is delivered, by an ACK that has just come.
+    #[cold]
+    #[inline(never)]
+    fn note_delivered(&mut self, now: u64, cum: u64) {
+        if let Some(journal) = &mut self.journal {
+            journal.begin(self.scoreboard.pipe(self.una, self.next), self.min_rtt);
+            for seq in self.una..cum {
+                if !self.scoreboard.is_sacked(self.una, seq) {
+                    journal.deliver(now, seq);
+                }
+            }
+            journal.forget(cum);
+        }
+    }
+
     /// The segments that RACK now takes for lost (RFC 8985, section 6.2, step 5), and the timer for those that it will.
+    #[cold]
+    #[inline(never)]
     fn find_late(&mut self, now: u64, config: &Config) {
         let Some(journal) = &mut self.journal else {
             return;
@@ -579,6 +588,8 @@ impl Sender {
     }
 
     /// Segments between `edge` and the present edge of the lost ones have just been found lost.
+    #[cold]
+    #[inline(never)]
     fn book_lost(&mut self, now: u64, edge: u64) {
         let Some(journal) = &mut self.journal else {
             return;
@@ -604,6 +615,19 @@ impl Sender {
                 controller.on_lost(&journal.lose(now, seq));
             }
         });
+    }
+
+    /// What the journal is for: probes, and the congestion control that wants to hear of deliveries.
+    #[cold]
+    #[inline(never)]
+    fn after_ack(&mut self, news: &News, config: &Config, random: &mut Stream) {
+        if config.rack {
+            self.after_ack_of_probe(news);
+            self.arm_probe(news.now);
+        }
+        if self.delivery {
+            self.report_delivery(news, random);
+        }
     }
 
     /// Tells the congestion control what this ACK says of the delivery of segments.
@@ -905,15 +929,6 @@ impl Sender {
     #[inline]
     pub(crate) fn next_segment(&mut self, now: u64, config: &Config) -> Option<Segment> {
         let segment = self.choose(config)?;
-        if let Some(journal) = &mut self.journal {
-            let in_flight = self.scoreboard.pipe(self.una, self.next);
-            if journal.send(now, segment.0, in_flight) && self.delivery {
-                self.controller.on_restart(Time(now));
-            }
-        }
-        if self.paced {
-            self.pace(now);
-        }
         if matches!(self.state, State::Recovery | State::Loss) {
             self.book_recovery(segment, config);
         }
@@ -921,13 +936,8 @@ impl Sender {
         if self.deadline == u64::MAX {
             self.deadline = now + self.timeout(config);
         }
-        if config.rack {
-            if !segment.1 {
-                self.arm_probe(now);
-            } else if segment.0 == self.una {
-                // sent again, it has its time again (as in Linux): else a lost retransmission could not be found before the timer expires
-                self.deadline = now + self.timeout(config);
-            }
+        if self.journal.is_some() || self.paced {
+            self.note_sent(now, segment, config);
         }
         let cwr = self.send_cwr && !segment.1;
         if cwr {
@@ -940,8 +950,33 @@ impl Sender {
         })
     }
 
+    /// A segment leaves a sender that remembers its segments, or paces them.
+    #[cold]
+    #[inline(never)]
+    fn note_sent(&mut self, now: u64, segment: (u64, bool), config: &Config) {
+        if let Some(journal) = &mut self.journal {
+            let in_flight = self.scoreboard.pipe(self.una, self.next);
+            if journal.send(now, segment.0, in_flight) && self.delivery {
+                self.controller.on_restart(Time(now));
+            }
+        }
+        if self.paced {
+            self.pace(now);
+        }
+        if config.rack {
+            if !segment.1 {
+                self.arm_probe(now);
+            } else if segment.0 == self.una {
+                // sent again, it has its time again (as in Linux): else a lost retransmission could not be found before the timer expires
+                self.deadline = now + self.timeout(config);
+            }
+        }
+    }
+
     /// A segment leaves: when the next one may. Where the algorithm has no rate of its own the window is spread over the round trip, with 20 % to spare,
     /// and twice that in the first half of slow start, so that the window and not the pace limits (as Linux does it).
+    #[cold]
+    #[inline(never)]
     fn pace(&mut self, now: u64) {
         let rate = self.controller.pacing_rate().or_else(|| {
             let gain = if self.window.cwnd < self.window.ssthresh / 2.0 {

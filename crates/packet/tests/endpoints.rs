@@ -254,12 +254,6 @@ fn rack_bears_jitter() {
         )
         .replace("delay = \"50 ms\"", "delay = \"40 ms\"\njitter = { delay = \"uniform 0 s .. 10 ms\", reorder = true }");
         let outcome = outcome(&text);
-        eprintln!(
-            "{detection} {} {} {}",
-            outcome.flows[0].fast_recoveries,
-            outcome.flows[0].retransmissions,
-            outcome.links[0].utilization
-        );
         (
             outcome.flows[0].fast_recoveries,
             outcome.links[0].utilization,

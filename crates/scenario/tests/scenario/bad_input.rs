@@ -1094,3 +1094,138 @@ fn large_files_take_no_longer_than_their_size_deserves() {
         text.len()
     );
 }
+
+#[test]
+fn schedulers_and_impairments() {
+    const QUEUE: &str = "queue = { aqm = \"red\", min_threshold = \"50 packets\", max_threshold = \"100 packets\" }";
+    for (line, parts) in [
+        (
+            "queue = { scheduler = \"fq_codl\" }",
+            &[
+                "link[0].queue.scheduler: there is no scheduler \"fq_codl\"; did you mean \"fq_codel\"?",
+            ][..],
+        ),
+        (
+            "queue = { scheduler = { kind = \"drr\", quantum = \"0 B\" } }",
+            &["link[0].queue.scheduler.quantum", "from 1"],
+        ),
+        (
+            "queue = { scheduler = { kind = \"drr\", buckets = 2.5 } }",
+            &[
+                "link[0].queue.scheduler.buckets",
+                "found 2.5",
+                "a whole number",
+            ],
+        ),
+        (
+            "queue = { scheduler = { quantum = \"1 B\" } }",
+            &[
+                "link[0].queue.scheduler.kind: the key is missing",
+                "\"priority\"",
+            ],
+        ),
+        (
+            "queue = { scheduler = 3 }",
+            &["link[0].queue.scheduler: the wrong kind of value"],
+        ),
+        ("loss = 1.5", &["link[0].loss: out of range", "found 1.5"]),
+        (
+            "loss = { kind = \"gilbert-eliot\" }",
+            &[
+                "link[0].loss.kind: there is no loss model",
+                "did you mean \"gilbert-elliott\"?",
+            ],
+        ),
+        (
+            "loss = { kind = \"gilbert-elliott\", good_to_bad = 0, bad_to_good = 0 }",
+            &["link[0].loss.bad_to_good: contradicts another parameter"],
+        ),
+        (
+            "jitter = \"range 1 ms .. 2 ms\"",
+            &["link[0].jitter: a range is dealt to flows"],
+        ),
+        (
+            "jitter = { reorder = true }",
+            &["link[0].jitter.delay: the key is missing"],
+        ),
+        (
+            "shaper = { burst = \"10 kB\" }",
+            &["link[0].shaper.rate: the key is missing"],
+        ),
+        (
+            "shaper = \"5 Mbit/s\"",
+            &["link[0].shaper: the wrong kind of value", "burst"],
+        ),
+        (
+            "policer = { rate = \"5 Mbit/s\", burst = \"1 kB\" }",
+            &[
+                "link[0].policer.burst: the bucket cannot hold the largest packet, found 1000 B; allowed: 1500 B or more",
+            ],
+        ),
+    ] {
+        let text = messages(GOOD.replacen(QUEUE, line, 1));
+        one(
+            &text,
+            &text["home.toml:".len()..]
+                .split(": ")
+                .next()
+                .unwrap()
+                .to_owned(),
+            parts,
+        );
+        assert!(text.starts_with("home.toml:9:"), "{text}");
+    }
+    let text = with("rtt = \"30 ms\"", "rtt = \"30 ms\"\npriority = 8");
+    one(
+        &text,
+        "21:12",
+        &["flows[0].priority: out of range, found 8; allowed: a whole number from 0 to 7"],
+    );
+}
+
+#[test]
+fn rate_traces() {
+    const RATE: &str = "rate = \"100 Mbit/s\"";
+    for (rate, part) in [
+        ("{ }", "link[0].rate.trace: the key is missing"),
+        (
+            "{ trace = \"x.csv\" }",
+            "link[0].rate.trace: the trace file cannot be used: files cannot be read here",
+        ),
+        (
+            "{ trace = \"x.csv\", format = \"pcap\" }",
+            "link[0].rate.format: \"pcap\" is not a choice",
+        ),
+        (
+            "{ steps = [] }",
+            "link[0].rate.steps: the trace has no steps",
+        ),
+        (
+            "{ steps = [[\"0 s\", \"1 Mbit/s\"], [\"1 s\"]] }",
+            "link[0].rate.steps[1]: not a time and a rate",
+        ),
+        (
+            "{ steps = [[\"1 s\", \"1 Mbit/s\"]] }",
+            "the first step is not at 0 s",
+        ),
+        (
+            "{ steps = [[\"0 s\", \"1 Mbit/s\"]], repeat = \"0 s\" }",
+            "link[0].rate.repeat: zero",
+        ),
+    ] {
+        let text = with(RATE, &format!("rate = {rate}"));
+        assert!(
+            text.starts_with("home.toml:7:") && text.contains(part),
+            "{text}"
+        );
+        assert_eq!(text.lines().count(), 1, "{text}");
+    }
+    let change = GOOD
+        .replacen(RATE, "rate = { steps = [[\"0 s\", \"1 Mbit/s\"]] }", 1)
+        .replacen("delay = \"10 ms\"", "rate = \"1 Mbit/s\"", 1);
+    one(
+        &messages(change),
+        "32:8",
+        &["change[0].rate: the link's rate follows a trace"],
+    );
+}

@@ -2,7 +2,8 @@
 
 use ackclock_algorithms::Time;
 use ackclock_scenario::{
-    Capacity, Distribution, End, Recovery, Scenario, Setting, Traffic, keys, parse, to_json,
+    Capacity, Distribution, End, Recovery, Scenario, Setting, Traffic, canonical_toml, keys, parse,
+    parse_json, to_json,
 };
 
 const MS: u64 = Time::PER_SECOND / 1000;
@@ -357,4 +358,68 @@ fn every_registered_algorithm_can_be_named() {
         let text = SMALL.to_owned() + &format!("congestion = \"{}\"\n", meta.kind);
         assert_eq!(read(&text).flows[0].tcp.congestion.kind(), meta.kind);
     }
+}
+
+#[test]
+fn fq_codel_has_the_defaults_of_its_rfc() {
+    let text = "[scenario]\nduration = \"1 s\"\n[[link]]\nname = \"a\"\nrate = \"1 Mbit/s\"\nqueue = { scheduler = \"fq_codel\" }\n\
+                [[flows]]\npath = [\"a\"]\nrtt = \"10 ms\"\n";
+    let scenario = parse(text, "test").unwrap();
+    let tree: serde_json::Value = serde_json::from_str(&to_json(&scenario)).unwrap();
+    let queue = &tree["link"][0]["queue"];
+    // RFC 8290, sections 5.2.1 to 5.2.6
+    assert_eq!(queue["aqm"], "codel");
+    assert_eq!(
+        (&queue["target"], &queue["interval"]),
+        (&"5 ms".into(), &"100 ms".into())
+    );
+    assert_eq!(queue["capacity"], "10240 packets");
+    assert_eq!(queue["ecn"], true);
+    assert_eq!(queue["scheduler"]["kind"], "fq_codel");
+    assert_eq!(
+        (
+            &queue["scheduler"]["quantum"],
+            &queue["scheduler"]["buckets"]
+        ),
+        (&"1514 B".into(), &1024.into())
+    );
+    // what is given counts
+    let text = text.replace(
+        "\"fq_codel\" }",
+        "\"fq_codel\", aqm = \"codel\", ecn = false, capacity = \"50 packets\" }",
+    );
+    let tree: serde_json::Value =
+        serde_json::from_str(&to_json(&parse(text, "test").unwrap())).unwrap();
+    assert_eq!(
+        (
+            &tree["link"][0]["queue"]["ecn"],
+            &tree["link"][0]["queue"]["capacity"]
+        ),
+        (&false.into(), &"50 packets".into())
+    );
+}
+
+#[test]
+fn a_trace_file_becomes_steps() {
+    let text = "[scenario]\nduration = \"9 s\"\n[[link]]\nname = \"radio\"\nrate = { trace = \"cell.csv\", repeat = \"4 s\" }\n\
+                [[flows]]\npath = [\"radio\"]\nrtt = \"10 ms\"\n";
+    let files = |path: &str| match path {
+        "cell.csv" => Ok("time_s,rate_mbps\n0,8\n3,0\n".to_owned()),
+        _ => Err("no such file".to_owned()),
+    };
+    let scenario = ackclock_scenario::parse_with(text, "test", &files).unwrap();
+    assert_eq!(scenario.links[0].rate, 6e6);
+    let json = to_json(&scenario);
+    let tree: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let steps = serde_json::json!([["0 s", "8 Mbit/s"], ["3 s", "0 bit/s"]]);
+    assert_eq!(
+        tree["link"][0]["rate"],
+        serde_json::json!({"steps": steps, "repeat": "4 s"})
+    );
+    // the canonical forms need no file
+    assert_eq!(to_json(&parse_json(&json, "test").unwrap()), json);
+    assert_eq!(
+        to_json(&parse(canonical_toml(&scenario), "test").unwrap()),
+        json
+    );
 }

@@ -1,6 +1,8 @@
 //! Random valid scenarios survive being written and read; nothing makes the parser panic.
 
+use ackclock_algorithms::impairment::loss_models;
 use ackclock_algorithms::registry::{aqms, congestion};
+use ackclock_algorithms::scheduler::{SchedulerSpec, schedulers};
 use ackclock_algorithms::{DefaultValue, Kind, ParameterSpec};
 use ackclock_scenario::{canonical_toml, parse, parse_json, to_json};
 use proptest::prelude::*;
@@ -88,12 +90,12 @@ fn algorithm(
 ) -> BoxedStrategy<String> {
     let mut table = Just(format!("{{ {tag} = \"{kind}\"")).boxed();
     for spec in specs {
-        let chance = if spec.default == DefaultValue::Required {
-            1.0
+        let value = if spec.default == DefaultValue::Required {
+            parameter(spec).prop_map(Some).boxed()
         } else {
-            0.3
+            proptest::option::weighted(0.3, parameter(spec)).boxed()
         };
-        table = (table, proptest::option::weighted(chance, parameter(spec)))
+        table = (table, value)
             .prop_map(|(table, value)| match value {
                 Some(value) => format!("{table}, {} = {value}", spec.name),
                 None => table,
@@ -106,8 +108,56 @@ fn algorithm(
 fn queue() -> impl Strategy<Value = String> {
     let any_aqm =
         select(aqms().to_vec()).prop_flat_map(|meta| algorithm("aqm", meta.kind, meta.parameters));
-    (any_aqm, capacity())
-        .prop_map(|(table, capacity)| format!("{table}, capacity = \"{capacity}\" }}"))
+    let any_scheduler = select(schedulers().to_vec())
+        .prop_flat_map(|meta| algorithm("kind", meta.kind, meta.parameters));
+    let aqm = (any_aqm, capacity())
+        .prop_map(|(table, capacity)| format!("{table}, capacity = \"{capacity}\" }}"));
+    (aqm, proptest::option::weighted(0.3, any_scheduler)).prop_map(|(queue, scheduler)| {
+        let Some(scheduler) = scheduler else {
+            return queue;
+        };
+        let known = SchedulerSpec::from_values(
+            schedulers()
+                .iter()
+                .map(|meta| meta.kind)
+                .find(|kind| scheduler.contains(&format!("\"{kind}\"")))
+                .unwrap_or("fq"),
+            &[],
+        );
+        if known.is_ok_and(|known| known.default_aqm().is_none()) {
+            return format!("{{ scheduler = {scheduler} }} }}");
+        }
+        queue.replacen('{', &format!("{{ scheduler = {scheduler} }},"), 1)
+    })
+}
+
+/// What else a link has, each sometimes.
+fn impairments() -> impl Strategy<Value = String> {
+    let loss = prop_oneof![
+        (0.0..=1.0_f64).prop_map(|share| format!("{share:?}")),
+        select(loss_models().to_vec())
+            .prop_flat_map(|meta| algorithm("kind", meta.kind, meta.parameters))
+            .prop_map(|table| format!("{table} }}")),
+    ];
+    let jitter = prop_oneof![
+        time().prop_map(|delay| format!("\"{delay}\"")),
+        (time(), any::<bool>()).prop_map(|(delay, reorder)| format!(
+            "{{ delay = \"exponential {delay}\", reorder = {reorder} }}"
+        )),
+    ];
+    let bucket = || rate().prop_map(|rate| format!("{{ rate = \"{rate}\", burst = \"70 kB\" }}"));
+    let sometimes = |name: &'static str, value: BoxedStrategy<String>| {
+        proptest::option::weighted(0.2, value).prop_map(move |value| {
+            value.map_or(String::new(), |value| format!("{name} = {value}\n"))
+        })
+    };
+    (
+        sometimes("loss", loss.boxed()),
+        sometimes("jitter", jitter.boxed()),
+        sometimes("shaper", bucket().boxed()),
+        sometimes("policer", bucket().boxed()),
+    )
+        .prop_map(|(a, b, c, d)| a + &b + &c + &d)
 }
 
 fn controller() -> impl Strategy<Value = String> {
@@ -252,7 +302,7 @@ fn scenario() -> impl Strategy<Value = String> {
                 .replace('\u{7f}', "?")
         )
     });
-    let links = ((rate(), queue()), (rate(), queue()));
+    let links = ((rate(), queue()), (rate(), queue(), impairments()));
     let change = prop_oneof![
         rate().prop_map(|rate| format!("rate = \"{rate}\"")),
         time().prop_map(|delay| format!("delay = \"{delay}\"")),
@@ -269,14 +319,14 @@ fn scenario() -> impl Strategy<Value = String> {
         changes,
     )
         .prop_map(
-            |(head, ((rate_a, queue_a), (rate_b, queue_b)), flows, changes)| {
+            |(head, ((rate_a, queue_a), (rate_b, queue_b, more)), flows, changes)| {
                 let change: String = changes
                     .iter()
                     .map(|keys| format!("[[change]]\nat = \"0 s\"\nlink = \"a\"\n{keys}\n"))
                     .collect();
                 format!(
                     "{head}[[link]]\nname = \"a\"\nrate = \"{rate_a}\"\nqueue = {queue_a}\n\
-                 [[link]]\nname = \"b\"\nrate = \"{rate_b}\"\nqueue = {queue_b}\n{}{change}",
+                 [[link]]\nname = \"b\"\nrate = \"{rate_b}\"\nqueue = {queue_b}\n{more}{}{change}",
                     flows.concat()
                 )
             },
@@ -358,6 +408,7 @@ proptest! {
 
 const SHIPPED: [&str; 7] = [
     include_str!("../../../../scenarios/bufferbloat.toml"),
+    include_str!("../../../../scenarios/home-fq-codel.toml"),
     include_str!("../../../../scenarios/changing-link.toml"),
     include_str!("../../../../scenarios/compound-red.toml"),
     include_str!("../../../../scenarios/compound-red-200ms.toml"),

@@ -148,7 +148,7 @@ def _memory() -> int | None:
 
 
 def list_algorithms() -> dict[str, list[dict[str, object]]]:
-    """All registered algorithms with their parameters: ``{"congestion": [...], "aqm": [...], "scheduler": [...], "loss": [...]}``."""
+    """All registered algorithms with their parameters, by group: ``congestion``, ``aqm``, ``scheduler``, ``loss``."""
     return _core.registry()
 
 

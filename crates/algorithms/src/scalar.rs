@@ -68,7 +68,7 @@ fn power(x: f64, y: f64) -> f64 {
         _ => x,
     };
     let quarters = 4.0 * y.abs();
-    if x > 0.0 && (1.0..=4.0).contains(&quarters) && quarters == quarters.trunc() {
+    if x > 0.0 && (1.0..=4.0).contains(&quarters) && quarters == f64::from(quarters as u32) {
         if y > 0.0 {
             root(quarters)
         } else {

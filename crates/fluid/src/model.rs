@@ -183,6 +183,8 @@ struct Prepared<S> {
     flows: Vec<S>,
     /// All flows.
     total: S,
+    /// 1 / rate of each link.
+    per_packet: Vec<S>,
     /// 1 / RTT of each class and the mean RTT, where queueing does not change them.
     per_rtt: Vec<S>,
     mean_rtt: S,
@@ -1041,6 +1043,7 @@ impl Model {
             mean_rtt += p[self.count_at(c)] * p[self.count_at(c) + 1];
         }
         Some(Prepared {
+            per_packet: (0..self.links.len()).map(|l| one / p[1 + l]).collect(),
             per_rtt: (0..self.classes.len())
                 .map(|c| one / p[self.count_at(c) + 1])
                 .collect(),
@@ -1069,6 +1072,20 @@ impl Model {
             for l in &self.classes[c].path {
                 if let Some(q) = self.links[*l].queue {
                     rtt += x[q] / p[1 + l];
+                }
+            }
+        }
+        rtt
+    }
+
+    /// The same with what is prepared.
+    #[inline]
+    fn prepared_rtt<S: Scalar>(&self, prepared: &Prepared<S>, c: usize, x: &[S], p: &[S]) -> S {
+        let mut rtt = p[self.count_at(c) + 1];
+        if self.choices.rtt == Rtt::Queueing {
+            for l in &self.classes[c].path {
+                if let Some(q) = self.links[*l].queue {
+                    rtt += x[q] * prepared.per_packet[*l];
                 }
             }
         }
@@ -1143,16 +1160,19 @@ impl Model {
         net.mean_rtt = if fixed { prepared.mean_rtt } else { zero };
         for c in 0..self.classes.len() {
             let window = self.window(prepared, c, x);
-            let rtt = self.rtt(c, x, p);
+            let rtt = self.prepared_rtt(prepared, c, x, p);
             net.rtt[c] = rtt;
             if fixed {
                 net.rate[c] = window * prepared.per_rtt[c];
             } else {
                 net.rate[c] = window / rtt;
-                net.mean_rtt += p[self.count_at(c)] * rtt / prepared.total;
+                net.mean_rtt += p[self.count_at(c)] * rtt;
             }
             net.left[c] = one;
             net.unsignalled[c] = one;
+        }
+        if !fixed {
+            net.mean_rtt /= prepared.total;
         }
         for &l in &self.order {
             let link = &self.links[l];
@@ -1209,7 +1229,7 @@ impl Model {
         let window = self.window(prepared, c, past);
         let rate = match self.choices.rtt {
             Rtt::Fixed => window * prepared.per_rtt[c],
-            Rtt::Queueing => window / self.rtt(c, past, p),
+            Rtt::Queueing => window / self.prepared_rtt(prepared, c, past, p),
         };
         (rate, one - unsignalled)
     }
@@ -1305,9 +1325,12 @@ impl Settled for Fixed<'_> {
             .field(&self.prepared, Args { x, past, p }, now, work, out);
     }
 
-    fn delay(&self, j: usize, x: &[f64], past: &[f64]) -> f64 {
-        let p = &self.p;
-        System::delay(self.model, j, Args { x, past, p })
+    fn delay(&self, j: usize, x: &[f64], _: &[f64]) -> f64 {
+        if self.model.undelayed {
+            0.0
+        } else {
+            self.model.prepared_rtt(&self.prepared, j, x, &self.p)
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
     ./run.py                     the reference set-ups, seeds 1..10 -> ns2_runs.csv
     ./run.py --variants          the one-option changes, seeds 1..3 -> ns2_variants.csv
+    ./run.py --senders           the Linux-derived agent's congestion controls on S5, seed 1 -> ns2_senders.csv
     ./run.py --only S1 --seeds 1..2
     ./run.py --summary           the table of means and deviations from the CSV
 
@@ -116,6 +117,14 @@ VARIANTS: list[tuple[str, str, str, Options]] = [
     ("S6", "newreno", "s6.tcl", {"tcp": "newreno"}),
 ]
 
+# S5 with the congestion controls of the Linux-derived agent. Its HighSpeed TCP crashes when ten flows begin.
+SENDERS: list[tuple[str, str, str, Options]] = [
+    ("S5", f"{cc}_N{n}", "s5.tcl", {"tcp": "linux", "cc": cc, "n": n})
+    for cc in ("reno", "highspeed", "illinois", "scalable", "htcp", "vegas", "veno", "westwood", "yeah")
+    for n in (1, 10)
+    if (cc, n) != ("highspeed", 10)
+]
+
 FIGURES = [
     "util",
     "util_min1s",
@@ -224,20 +233,26 @@ def main() -> None:
     """Read the command line and run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--variants", action="store_true", help="the one-option changes")
+    parser.add_argument("--senders", action="store_true", help="the Linux-derived congestion controls")
     parser.add_argument("--only", default="", help="scenario, or scenario/label")
     parser.add_argument("--seeds", default="", help="FIRST..LAST")
     parser.add_argument("--again", action="store_true", help="run rows that exist")
     parser.add_argument("--summary", action="store_true", help="print the table and stop")
     args = parser.parse_args()
-    path = HERE / ("ns2_variants.csv" if args.variants else "ns2_runs.csv")
+    name, setups, seeds = ("runs", SETUPS, "1..10")
+    if args.variants:
+        name, setups, seeds = ("variants", VARIANTS, "1..3")
+    elif args.senders:
+        name, setups, seeds = ("senders", SENDERS, "1..1")
+    path = HERE / f"ns2_{name}.csv"
     if args.summary:
         sys.stdout.write(summary(path))
         return
-    first, last = map(int, (args.seeds or ("1..3" if args.variants else "1..10")).split(".."))
+    first, last = map(int, (args.seeds or seeds).split(".."))
     rows = {(r["scenario"], r["label"], int(r["seed"])): r for r in read_rows(path)}
     # Seeds outermost: a first set of all set-ups is there early.
     for seed in range(first, last + 1):
-        for scenario, label, script, options in VARIANTS if args.variants else SETUPS:
+        for scenario, label, script, options in setups:
             key = (scenario, label, seed)
             if args.only not in ("", scenario, f"{scenario}/{label}"):
                 continue

@@ -5,7 +5,8 @@
 //! once a round trip. Losses and marks halve it.
 //!
 //! The paper's receivers acknowledge each packet. Where they delay ACKs, the last ACK of a small window waits for the receiver's timer, which looks like a queue
-//! and would hold the window at two segments: with `filter_delayed_acks` the smaller of each two successive samples counts.
+//! and would hold the window at two segments: with `filter_delayed_acks` the smaller of each two successive samples counts. With
+//! two or three segments every sample may still be late.
 
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window, chance};
 use crate::params::inconsistent;

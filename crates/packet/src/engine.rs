@@ -406,7 +406,7 @@ impl Engine {
             return;
         }
         let size = class.packet_size;
-        let header = size - class.payload;
+        let (header, finite) = (size - class.payload, class.finite);
         let ecn = class.sender.ecn;
         let limited = matches!(class.traffic, Traffic::AppLimited { .. });
         let inside = now >= self.window.0 && now < self.window.1;
@@ -442,7 +442,7 @@ impl Engine {
             if segment.cwr {
                 flags |= Flags::CWR;
             }
-            let size = if segment.seq + 1 == state.total {
+            let size = if finite && segment.seq + 1 == state.total {
                 header + state.tail
             } else {
                 size
@@ -766,7 +766,7 @@ impl Engine {
         }
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
-        if packet.stamp < state.opened {
+        if class.renews && packet.stamp < state.opened {
             return; // of a connection that is over
         }
         if packet.flags.has(Flags::SYN) {
@@ -804,7 +804,7 @@ impl Engine {
         let before = receiver.next;
         let reply = receiver.on_data(at, packet.seq, packet.stamp, packet.flags, &class.receiver);
         let mut payload = (receiver.next - before) * u64::from(class.payload);
-        if receiver.next == state.total && payload > 0 {
+        if class.finite && receiver.next == state.total && payload > 0 {
             payload -= u64::from(class.payload - state.tail);
         }
         self.book_payload(flow, at, payload);
@@ -993,7 +993,8 @@ impl Engine {
     fn on_ack(&mut self, flow: usize, ack: &Ack) {
         let state = &mut self.flows[flow];
         let now = self.now - state.shift;
-        if ack.echo < state.opened {
+        let class = &self.classes[state.class as usize];
+        if class.renews && ack.echo < state.opened {
             return; // of a connection that is over
         }
         if ack.flags.has(Flags::SYN) {
@@ -1024,7 +1025,7 @@ impl Engine {
             return;
         };
         sender.on_ack(now, ack, &blocks, &class.sender, &mut state.random);
-        if sender.is_done(state.total) && state.completion == u64::MAX {
+        if class.finite && sender.is_done(state.total) && state.completion == u64::MAX {
             state.completion = now;
             sender.deadline = u64::MAX;
             if class.total == u64::MAX {

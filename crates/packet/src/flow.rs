@@ -31,6 +31,9 @@ pub(crate) struct Class {
     pub(crate) stop: u64,
     /// Segments of a finite transfer, else `u64::MAX`.
     pub(crate) total: u64,
+    /// Flows carry transfers, and connections follow one another in a flow: what bulk flows need not look at per packet.
+    pub(crate) finite: bool,
+    pub(crate) renews: bool,
     /// A sender's events are booked when its packets reach the first queue, and a receiver's as part of the packet's departure,
     /// which saves two events a packet; not possible where something on the private path changes during the run.
     pub(crate) fused: bool,

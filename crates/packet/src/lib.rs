@@ -35,7 +35,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ackclock_algorithms::Time;
-use ackclock_scenario::{End, Scenario};
+use ackclock_scenario::{End, Scenario, Traffic};
 
 use engine::Engine;
 pub use outcome::{
@@ -221,7 +221,15 @@ impl Simulation {
         for id in 0..scenario.flows.len() {
             let count = u64::from(scenario.max_count(id));
             let in_flight = 64;
-            bytes += count * (size_of::<flow::Flow>() as u64 + 64 * in_flight);
+            let flow = size_of::<flow::Flow>() as u64 + 64 * in_flight;
+            // connections last for a second or two and rest for one
+            let open = match scenario.flows[id].traffic {
+                Traffic::Arrivals { rate, .. } | Traffic::PackMime { rate, .. } => {
+                    (3.0 * rate).min(1e9) as u64
+                }
+                _ => 0,
+            };
+            bytes += count * (1 + open) * flow;
             let traced = match &options.traces.flows {
                 FlowSelection::None => 0,
                 FlowSelection::All => count,

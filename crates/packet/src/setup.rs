@@ -83,10 +83,8 @@ pub(crate) fn lags(class: &Class, delays: &Delays) -> [u64; 3] {
         Traffic::Poisson {
             exponential_sizes: true,
             ..
-        } | Traffic::Http { .. }
-            | Traffic::Arrivals { .. }
-            | Traffic::PackMime { .. }
-    );
+        }
+    ) || class.renews;
     let own = if variable_size {
         0
     } else {
@@ -119,6 +117,7 @@ fn changes_class(scenario: &Scenario, class: usize) -> bool {
 
 fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
     let class = &scenario.flows[id];
+    let renews = carries_transfers(&class.traffic);
     let payload = class.packet_size.saturating_sub(class.header_size).max(1);
     let delay = |path: &[usize]| path.iter().map(|&link| scenario.links[link].delay.0).sum();
     Class {
@@ -162,6 +161,8 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
             Traffic::Transfer { bytes } => bytes.div_ceil(u64::from(payload)),
             _ => u64::MAX,
         },
+        finite: renews || matches!(class.traffic, Traffic::Transfer { .. }),
+        renews,
         fused: !general && !changes_class(scenario, id) && can_fuse(class),
         varies: changes_class(scenario, id),
         links_forward: delay(&class.path),
@@ -170,6 +171,14 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
         initial_ssthresh: class.tcp.initial_ssthresh,
         rtt: class.rtt.clone(),
     }
+}
+
+/// Whether connections of the class end and others follow them.
+fn carries_transfers(traffic: &Traffic) -> bool {
+    matches!(
+        traffic,
+        Traffic::Http { .. } | Traffic::Arrivals { .. } | Traffic::PackMime { .. }
+    )
 }
 
 /// Whether the lags of fused flows are known in advance, and what is left of a session's last connection cannot meet the next one in another
@@ -240,9 +249,7 @@ fn build_flow(
         flow.total = built.total;
         flow.tail = built.payload;
     }
-    if let Traffic::Http { .. } | Traffic::Arrivals { .. } | Traffic::PackMime { .. } =
-        class.traffic
-    {
+    if built.renews {
         let application = Application::new(&class.name, u64::from(index), seed, &class.traffic);
         flow.application = Some(Box::new(application));
     }

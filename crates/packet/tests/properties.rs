@@ -364,7 +364,11 @@ fn until_done() {
              [[link]]\nname = \"back\"\nrate = \"2 Mbit/s\"\ndelay = \"5 ms\"\nqueue = {{ capacity = \"10 packets\" }}\n\
              [[flows]]\ncount = 7\npath = [\"link\"]\nrtt = \"uniform 30 ms .. 60 ms\"\nstart = \"uniform 0 s .. 2 s\"\n\
              traffic = {{ kind = \"transfer\", size = \"900 kB\" }}\n{access}{reverse}{buffer}\
-             [[flows]]\npath = [\"link\"]\nrtt = \"50 ms\"\n{reverse}"
+             [[flows]]\npath = [\"link\"]\nrtt = \"50 ms\"\n{reverse}\
+             [[flows]]\ncount = 2\npath = [\"link\"]\nrtt = \"25 ms\"\ntraffic = \"http\"\n{access}{reverse}{buffer}\
+             [[flows]]\npath = [\"link\"]\nrtt = \"uniform 20 ms .. 200 ms\"\n{access}{reverse}{buffer}\
+             traffic = {{ kind = \"poisson-arrivals\", rate = \"20 /s\", size = \"exponential 9 kB\" }}\n\
+             [[flows]]\npath = [\"link\"]\nrtt = \"normal 50 ms, 10 ms\"\ntraffic = {{ kind = \"packmime\", rate = \"9 /s\" }}\n"
         );
         let scenario = scenario(&text);
         let fast = run(&scenario, &traced()).unwrap();

@@ -106,11 +106,18 @@ def test_chart_and_curve_agree() -> None:
 
 
 def test_sudden_onset_makes_margins_unsafe() -> None:
-    answer = as_in_the_paper(1e-4, rtt="84 ms").answer({"rtt": ("50 ms", "200 ms")})
+    answer = as_in_the_paper(1e-4, rtt="84.7 ms").answer({"rtt": ("84 ms", "90 ms")})
     up = next(limit for limit in answer.limits if limit.upwards)
     assert up.onset.onset == "sudden"
     assert up.value == pytest.approx(ORACLES[1e-4][0], rel=1e-6)
     assert answer.unsafe
+    # the unstable cycle is the border: small disturbances die out, the large one stays
+    assert answer.of.stable
+    assert answer.margins.gain > 1
+    assert not up.reaches_now.stable
+    assert up.reaches_now.amplitude("bottleneck.queue") == pytest.approx(97.9, rel=1e-2)
+    assert answer.disturbed.settles is False
+    assert answer.disturbed.high - answer.disturbed.low > 2 * 97.9
     assert "onset sudden" in answer.sentence
     assert "Margins alone are unsafe" in answer.sentence
 

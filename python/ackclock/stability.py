@@ -50,6 +50,8 @@ LOOKS = 80
 """Places at which a range is looked at."""
 BEYOND = 0.05
 """How far beyond a limit the oscillation is looked at, relative to the limit."""
+LASTING = 0.97
+"""An oscillation lasts if it keeps so much of its size over a quarter of a run, and a small one would keep less."""
 CALM = 0.02
 """A queue has settled when it stays this near its equilibrium, relative to it."""
 
@@ -697,7 +699,7 @@ class Stability:
         for value in values:
             after = self._beyond(free, value)
             if after is not None:
-                end_of_it = after.run._states[9000:, place]
+                end_of_it = after.run._states[6000:, place]
                 row = {"smallest": float(end_of_it.min()), "largest": float(end_of_it.max()), "settles": after.settles}
                 seen.append({parameter: value, **row})
         return BifurcationDiagram(
@@ -878,20 +880,23 @@ class Stability:
 
         end = _time_scale(root, rtt)
         start = equations.model.empty(1.0)
-        run = integrate(self.scenario, equations, None, start, end, 12_001, 1e-6, 1_000_000)
+        run = integrate(self.scenario, equations, None, start, end, 8001, 1e-6, 2_000_000)
         place = equations.state_index(self._watched)
-        last = run._states[9000:, place]
+        # the last two quarters, finely
+        times = np.linspace(0.5 * end, end, 24_001)
+        earlier, last = np.split(run._raw.at(times.tolist())[1:, place], 2)
         rest = at.state[place]
         low, high, mean = float(last.min()), float(last.max()), float(last.mean())
         away = np.abs(last - rest).max()
-        # a slow decay is neither rest nor oscillation
-        earlier = np.abs(run._states[6000:9000, place] - rest).max()
+        kept = away / max(np.abs(earlier - rest).max(), 1e-300)
         if away <= CALM * max(abs(rest), 1.0):
             settles: bool | None = True
+        elif root.real > 0 or (kept > LASTING and math.exp(0.25 * root.real * end) < 2 * LASTING - 1):
+            settles = False
         else:
-            settles = False if away > 0.8 * earlier else None
+            settles = None  # it decays, but slowly
         rises = np.flatnonzero((last[:-1] < mean) & (last[1:] >= mean))
-        step = end / 12_000
+        step = 0.5 * end / 24_000
         period = float(np.diff(rises).mean() * step) if settles is False and len(rises) > 1 else math.nan
         return Disturbed(settles, low, high, mean, period, run)
 
@@ -986,7 +991,7 @@ class Answer:
             if limit.coexist_from is not None and limit.reaches_now is None:
                 there = show(limit.coexist_from, limit.unit)
                 reasons.append(
-                    f"from {_words(limit.parameter)} = {there} on a large enough disturbance tips the queue before the "
+                    f"from {limit.parameter} = {there} on, a large enough disturbance tips the queue before the "
                     f"limit is reached"
                 )
         if not reasons and any(limit.onset is not None and not limit.onset.gradual for limit in self.limits):
@@ -1077,8 +1082,8 @@ class Answer:
 
 def _time_scale(root: complex, rtt: float) -> float:
     """A time over which small disturbances die out, or grow large and show their oscillation, s."""
-    rate = max(abs(root.real), 0.02 * abs(root), 1e-9)
-    return min(12 / rate + 30 * math.tau / max(abs(root.imag), rate), 2000 * rtt + 100 / rate)
+    rate = max(abs(root.real), 0.003 * abs(root), 1e-9)
+    return min(12 / rate + 30 * math.tau / max(abs(root.imag), rate), 10_000 * rtt + 100 / rate)
 
 
 def facts(answer: Answer) -> dict[str, str]:

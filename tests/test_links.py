@@ -58,6 +58,14 @@ def test_home_line(ackclock: Command) -> None:
     assert tree["flows"]["call"]["rtt_s_mean"] < 0.035
 
 
+def test_threads_do_not_matter() -> None:
+    home = ac.load(HOME).with_({"scenario.duration": "6 s", "scenario.measure": "2 s .. 6 s"})
+    one, two = (ac.replicate(home, [1, 2, 3], threads=threads) for threads in (1, 2))
+    assert one.json() == two.json()
+    losses = [run.links.loc["line"]["ledger_lost"] for run in one]
+    assert len(set(losses)) > 1  # each seed has losses of its own
+
+
 def test_losses_are_counted_apart(tmp_path: Path) -> None:
     result = ac.run(ac.load(radio(tmp_path)))
     link, flow = result.links.loc["radio"], result.flows.loc[0]

@@ -11,10 +11,7 @@ const SETUPS: [(&str, &str); 9] = [
     ("s5-10", include_str!("setups/s5-10.toml")),
     ("s5-10-access", include_str!("setups/s5-10-access.toml")),
     ("s5-10-codel", include_str!("setups/s5-10-codel.toml")),
-    (
-        "s5-10-fq-codel",
-        include_str!("setups/s5-10-fq-codel.toml"),
-    ),
+    ("s5-10-fq-codel", include_str!("setups/s5-10-fq-codel.toml")),
     ("s5-100", include_str!("setups/s5-100.toml")),
     ("s5-1000", include_str!("setups/s5-1000.toml")),
     ("s5-100000", include_str!("setups/s5-100000.toml")),

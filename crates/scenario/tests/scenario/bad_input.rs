@@ -773,6 +773,51 @@ fn contradictions_of_a_class() {
 }
 
 #[test]
+fn options_that_do_not_fit_the_sender() {
+    one(
+        &with(
+            "count = 60",
+            "recovery = \"reno\"\nloss_detection = \"rack\"",
+        ),
+        "19:18",
+        &[
+            "flows[0].loss_detection: needs selective acknowledgements",
+            "recovery = \"sack\"",
+        ],
+    );
+    let text = |option: &str| {
+        messages(format!(
+            "[scenario]\nduration = \"1 s\"\n[[link]]\nname = \"a\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[[flows]]\npath = [\"a\"]\n\
+             congestion = \"bbr\"\n{option}\n"
+        ))
+    };
+    for (option, key, column) in [
+        ("recovery = \"newreno\"", "recovery", 12),
+        ("reduction = \"prr\"", "reduction", 13),
+        ("hystart = true", "hystart", 11),
+    ] {
+        one(
+            &text(option),
+            &format!("10:{column}"),
+            &[
+                &format!("flows[0].{key}: contradicts the congestion control"),
+                "with \"bbr\"",
+            ],
+        );
+    }
+    one(
+        &text("ecn = \"exact\""),
+        "10:7",
+        &["flows[0].ecn", "true or false, or \"accurate\""],
+    );
+    one(
+        &text("pacing = \"window2\""),
+        "10:10",
+        &["flows[0].pacing", "\"auto\", \"window\""],
+    );
+}
+
+#[test]
 fn nodes() {
     let nodes = r#"[scenario]
 duration = "1 s"

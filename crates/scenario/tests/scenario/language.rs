@@ -118,6 +118,23 @@ fn every_default_is_printed() {
     );
 }
 
+/// A congestion control that counts marks gets them all, asked for or not; others only on demand.
+#[test]
+fn who_counts_marks_gets_them() {
+    for (kind, ecn, expected) in [
+        ("cubic", "", (false, false)),
+        ("cubic", "ecn = true", (true, false)),
+        ("cubic", "ecn = \"accurate\"", (true, true)),
+        ("dctcp", "", (true, true)),
+        ("dctcp", "ecn = true", (true, true)),
+        ("dctcp", "ecn = false", (false, false)),
+    ] {
+        let text = format!("{SMALL}congestion = \"{kind}\"\n{ecn}\n");
+        let tcp = &read(&text).flows[0].tcp;
+        assert_eq!((tcp.ecn, tcp.accurate_ecn), expected, "{kind} {ecn}");
+    }
+}
+
 #[test]
 fn a_udp_class_has_no_tcp_keys() {
     let text = SMALL.to_owned() + "traffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }\n";

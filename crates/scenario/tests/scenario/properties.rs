@@ -406,7 +406,8 @@ proptest! {
     }
 }
 
-const SHIPPED: [&str; 8] = [
+const SHIPPED: [&str; 9] = [
+    include_str!("../../../../scenarios/bbr-and-cubic.toml"),
     include_str!("../../../../scenarios/bufferbloat.toml"),
     include_str!("../../../../scenarios/home-fq-codel.toml"),
     include_str!("../../../../scenarios/changing-link.toml"),

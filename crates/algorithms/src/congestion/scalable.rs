@@ -2,7 +2,7 @@
 //!
 //! Above the legacy window (16 segments) each acknowledged segment adds `a` (0.01) to the window and a loss or mark takes the fraction `b` (1/8) of it: after a
 //! loss it is back in ln(1 / (1 - b)) / ln(1 + a) round trips (13.4) whatever its size. Smaller windows are Reno's, in growth and fall.
-//! Linux 2.6 and ns-2 took a = 0.02, and grow faster than that below 50 segments as Reno would.
+//! Linux 2.6 and ns-2 take a = 0.02, and 1 / w below 50 segments.
 
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window};
 use crate::fluid::{FluidTcp, Path};

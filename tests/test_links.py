@@ -60,7 +60,7 @@ def test_home_line(ackclock: Command) -> None:
 
 def test_threads_do_not_matter() -> None:
     home = ac.load(HOME).with_({"scenario.duration": "6 s", "scenario.measure": "2 s .. 6 s"})
-    one, two = (ac.replicate(home, [1, 2, 3], threads=threads) for threads in (1, 2))
+    one, two = (ac.replicate(home, 3, threads=threads) for threads in (1, 2))
     assert one.json() == two.json()
     losses = [run.links.loc["line"]["ledger_lost"] for run in one]
     assert len(set(losses)) > 1  # each seed has losses of its own

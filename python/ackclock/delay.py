@@ -650,6 +650,23 @@ def _list(values: Mapping[str, float]) -> str:
     return ", ".join(f"{name} = {value:.6g}" for name, value in values.items())
 
 
+def show(value: float, unit: str) -> str:
+    """Return a value with a unit that people read well."""
+    scales = {
+        "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")),
+        "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
+    }.get(unit, ((1.0, unit),))
+    scale, name = next(((s, n) for s, n in scales if abs(value) >= s), scales[-1])
+    return f"{digits(value / scale)} {name}".strip()
+
+
+def digits(value: float) -> str:
+    """Return a number in four digits."""
+    if abs(value) < 1e-3:  # noqa: PLR2004  the rest of an empty queue
+        return "0"
+    return f"{value:.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.4g}"  # noqa: PLR2004
+
+
 def hopf_point(space: Space, raw: _core.HopfPoint) -> HopfPoint:
     """Return a Hopf point with names."""
     state = dict(zip(space.states, raw.state, strict=True))
@@ -661,8 +678,7 @@ def end_of(raw: tuple[str, int | None, float | None, str], names: Sequence[Param
     kind, index, value, text = raw
     for parameter in names:
         if index == parameter.index and value is not None:
-            shown = f"{parameter.scale * value:.6g} {parameter.unit}".strip()
-            return End(kind, f"end of the range, {parameter.name} = {shown}")
+            return End(kind, f"end of the range, {parameter.name} = {show(parameter.scale * value, parameter.unit)}")
     return End(kind, text)
 
 
@@ -841,7 +857,7 @@ def branch_within(  # noqa: PLR0915  one walk
                 members.append(system.cycle_at(last, there, tolerance))
             except AnalysisError:
                 members.append(found)
-            shown = f"{free.scale * there[free.index]:.6g} {free.unit}".strip()
+            shown = show(free.scale * there[free.index], free.unit)
             end = End("range", f"end of the range, {parameter} = {shown}")
             break
         reasons = [text for text, chosen in left(found) if not chosen]

@@ -17,7 +17,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from . import _core, delay
-from .delay import POINTS, STEP, TOLERANCE, Branch, Criticality, Curve, Cycle, HopfPoint, Parameter, Spectrum
+from .delay import (
+    POINTS,
+    STEP,
+    TOLERANCE,
+    Branch,
+    Criticality,
+    Curve,
+    Cycle,
+    HopfPoint,
+    Parameter,
+    Spectrum,
+    digits,
+    show,
+)
 from .errors import AnalysisError
 from .fluid import (
     SAMPLES,
@@ -667,7 +680,7 @@ class Stability:
         for end in (low / free.scale, high / free.scale):
             reached, _, why = _follow(self.equations.model, system, self.equilibrium._raw.pieces, x, p, free.index, end)
             if why is not None:
-                ends.append(f"{parameter} = {free.scale * reached:.4g}: {why}")
+                ends.append(f"{parameter} = {show(free.scale * reached, free.unit)}: {why}")
             state, values = list(x), list(p)
             for value in _between(now, reached, LOOKS):
                 values[free.index] = value
@@ -977,14 +990,14 @@ class Answer:
         run = self.disturbed
         if run is not None and run.settles is False:
             reasons.append(
-                f"a large disturbance leads to an oscillation of the queue between {_digits(run.low)} and "
-                f"{_digits(run.high)} packets beside the stable equilibrium"
+                f"a large disturbance leads to an oscillation of the queue between {digits(run.low)} and "
+                f"{digits(run.high)} packets beside the stable equilibrium"
             )
         for limit in self.limits:
             if limit.reaches_now is not None and limit.onset is not None:
                 size = limit.reaches_now.amplitude(limit.onset.component)
                 reasons.append(
-                    f"a disturbance of {limit.onset.component} by about {_digits(size)} packets tips it (an unstable "
+                    f"a disturbance of {limit.onset.component} by about {digits(size)} packets tips it (an unstable "
                     f"cycle)"
                 )
         for limit in self.limits:
@@ -1004,7 +1017,7 @@ class Answer:
         stable, run = self.of.stable, self.disturbed
         text = "Stable" if stable else "Unstable"
         if not stable and run is not None and run.settles is False:
-            text += f": the queue oscillates between {_digits(run.low)} and {_digits(run.high)} packets"
+            text += f": the queue oscillates between {digits(run.low)} and {digits(run.high)} packets"
             if math.isfinite(run.period):
                 text += f" with a period of {show(run.period, 's')}"
         parts = [self._part(limit) for limit in self.limits]
@@ -1023,7 +1036,7 @@ class Answer:
                 run = limit.beyond
                 if run is not None and run.settles is False:
                     onset += (
-                        f"; five per cent beyond it swings between {_digits(run.low)} and {_digits(run.high)} packets"
+                        f"; five per cent beyond it swings between {digits(run.low)} and {digits(run.high)} packets"
                     )
                 return (
                     f"{name} {verb} from {now} to {there} before the queue oscillates with a period of "
@@ -1035,7 +1048,7 @@ class Answer:
             return f"{name} {verb} from {now} to {there} {change} ({limit.reason})"
         if limit.kind == "none":
             return f"{name} {verb} to {there}, the end of the range" if stable else ""
-        return f"up to {name} = {there} nothing changes; there {limit.reason}"
+        return f"up to {name} = {there} nothing changes; there {limit.reason.partition(';')[0]}"
 
     @property
     def roots(self) -> Spectrum:
@@ -1092,26 +1105,26 @@ def facts(answer: Answer) -> dict[str, str]:
     rows: dict[str, str] = {}
     for name in at.window:
         text = (
-            f"window {_digits(at.window[name])} packets, RTT {show(at.rtt[name], 's')}, loss {_percent(at.loss[name])}"
+            f"window {digits(at.window[name])} packets, RTT {show(at.rtt[name], 's')}, loss {_percent(at.loss[name])}"
         )
         rows[f"flows {name}"] = text
     for name, value in at.probability.items():
         queue = at.state.get(f"{name}.queue")
-        text = "" if queue is None else f"queue {_digits(queue)} packets, "
+        text = "" if queue is None else f"queue {digits(queue)} packets, "
         rows[f"link {name}"] = f'{text}loss or marks {_percent(value)}, AQM at "{at.pieces[name]}"'
     root = answer.of.rightmost
     pair = f" +- {abs(root.imag):.5g}i" if root.imag else ""
     rows["rightmost root"] = f"{root.real:.5g}{pair} 1/s"
     margins = answer.margins
     if margins is not None:
-        text = f"gain {_digits(margins.gain)}" if math.isfinite(margins.gain) else "gain unlimited"
+        text = f"gain {digits(margins.gain)}" if math.isfinite(margins.gain) else "gain unlimited"
         if math.isfinite(margins.phase):
-            text += f", phase {_digits(margins.phase)} degrees, delay {show(margins.delay, 's')}"
+            text += f", phase {digits(margins.phase)} degrees, delay {show(margins.delay, 's')}"
         rows["margins"] = text + (" (unsafe alone)" if answer.unsafe else "")
     run = answer.disturbed
     if run is not None:
         verdict = {True: "settles", False: "keeps oscillating", None: "has not settled yet"}[run.settles]
-        rows["from empty queues"] = f"{verdict}, queue {_digits(run.low)} to {_digits(run.high)} packets at the end"
+        rows["from empty queues"] = f"{verdict}, queue {digits(run.low)} to {digits(run.high)} packets at the end"
     return rows
 
 
@@ -1133,22 +1146,6 @@ def limits_table(answer: Answer) -> pd.DataFrame:
 
 def _percent(value: float) -> str:
     return f"{value:.3%}" if value < 0.1 else f"{value:.2%}"  # noqa: PLR2004
-
-
-def show(value: float, unit: str) -> str:
-    """Return a value with a unit that people read well."""
-    scales = {
-        "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")),
-        "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
-    }.get(unit, ((1.0, unit),))
-    scale, name = next(((s, n) for s, n in scales if abs(value) >= s), scales[-1])
-    return f"{_digits(value / scale)} {name}".strip()
-
-
-def _digits(value: float) -> str:
-    if abs(value) < 1e-3:  # noqa: PLR2004  the rest of an empty queue
-        return "0"
-    return f"{value:.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.4g}"  # noqa: PLR2004
 
 
 def _words(name: str) -> str:

@@ -348,7 +348,7 @@ def figure_20(lab: Lab) -> None:
     lab.note(f"At 0.7751 s with the default parameters the rightmost root is {beyond.rightmost.real:+.4f} per s.")
     start = at_hopf(lab, OFF, tau)
     point = min(start.crossings("gain", (0.5, 2.0)), key=lambda one: abs(one.parameters["gain"] - 1))
-    branch = start.cycles("gain", (0.999, 1.06), points=lab.pick(120, 60), point=point)
+    branch = start.cycles("gain", (0.999, 1.06), points=60, point=point, within_laws=False)
     kappa = np.array([one.parameters["gain"] for one in branch.cycles])
     amplitude = np.array([one.amplitude() for one in branch.cycles])
     inside = [one for one in branch.cycles if not one.left]

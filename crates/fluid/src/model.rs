@@ -415,6 +415,7 @@ impl Model {
             let states = law.states();
             let spacing = match &link.aqm {
                 AqmSpec::Red(params) if choices.effective_spacing => params.spacing,
+                AqmSpec::ApRed(params) if choices.effective_spacing => params.red.spacing,
                 _ => Spacing::Bernoulli,
             };
             if spacing != Spacing::Bernoulli {

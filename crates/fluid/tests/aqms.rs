@@ -1,0 +1,119 @@
+//! Equilibria of the AQMs' fluid laws: where their sources put them.
+
+use ackclock_fluid::{Choices, Equilibrium, Model};
+
+const FLOWS: f64 = 100.0;
+/// 100 Mbit/s of 1500 B, packets/s.
+const RATE: f64 = 100e6 / 12_000.0;
+const RTT: f64 = 0.1;
+
+/// A hundred Reno flows over the given queue; queueing delay is left out of their round-trip time.
+fn rest(queue: &str, ecn: bool) -> (Model, Equilibrium) {
+    let marks = if ecn { ", ecn = true" } else { "" };
+    let text = format!(
+        "[scenario]\nduration = \"100 s\"\nmeasure = \"50 s .. 100 s\"\n\
+         [[link]]\nname = \"link\"\nrate = \"100 Mbit/s\"\ndelay = \"5 ms\"\nqueue = {{ capacity = \"2000 packets\", {queue}{marks} }}\n\
+         [[flows]]\ncount = 100\npath = [\"link\"]\ncongestion = {{ kind = \"reno\" }}\nrtt = \"100 ms\"\necn = {ecn}\n"
+    );
+    let scenario =
+        ackclock_scenario::parse(&text, "test").unwrap_or_else(|e| panic!("{queue}: {e:?}"));
+    let model = Model::from_scenario(&scenario, Choices::default()).unwrap();
+    let at = model
+        .equilibrium()
+        .unwrap_or_else(|error| panic!("{queue} ecn {ecn}: {error}"));
+    (model, at)
+}
+
+fn state(model: &Model, at: &Equilibrium, name: &str) -> f64 {
+    let place = model
+        .state_names()
+        .iter()
+        .position(|known| known.contains(name))
+        .unwrap_or_else(|| panic!("{:?}", model.state_names()));
+    at.x[place]
+}
+
+fn close(what: &str, seen: f64, expected: f64) {
+    assert!(
+        (seen / expected - 1.0).abs() < 1e-6,
+        "{what}: {seen} {expected}"
+    );
+}
+
+/// Reno's window where (1 - p) / w = p w / 2.
+fn window(p: f64) -> f64 {
+    (2.0 * (1.0 - p) / p).sqrt()
+}
+
+#[test]
+fn integral_laws_rest_at_their_reference_whatever_the_load() {
+    for (queue, expected) in [
+        ("aqm = \"pi\", reference = \"70 packets\"", 70.0),
+        ("aqm = \"rem\", reference = \"70 packets\"", 70.0),
+        (
+            "aqm = \"rem\", reference = \"70 packets\", rate_weight = 0.1",
+            70.0,
+        ),
+        ("aqm = \"pie\", target = \"12 ms\"", 0.012 * RATE),
+        ("aqm = \"pi2\", target = \"12 ms\"", 0.012 * RATE),
+    ] {
+        let (model, at) = rest(queue, true);
+        close(queue, state(&model, &at, "queue (packets)"), expected);
+        // marked packets are delivered: the windows fill the link
+        let w = state(&model, &at, "window (packets)");
+        close(queue, w, RATE * RTT / FLOWS);
+        close(queue, window(at.probability[0]), w);
+    }
+}
+
+#[test]
+fn rem_counts_what_it_drops_as_load() {
+    let (model, at) = rest("aqm = \"rem\", reference = \"70 packets\"", false);
+    let p = at.probability[0];
+    let arrivals = FLOWS * state(&model, &at, "window (packets)") / RTT;
+    close("delivered", arrivals * (1.0 - p), RATE);
+    // alpha f (q - q_ref) + x - C = 0
+    let queue = 70.0 - (arrivals - RATE) / (0.1 * 500.0);
+    close("queue", state(&model, &at, "queue (packets)"), queue);
+}
+
+#[test]
+fn virtual_queues_leave_a_part_of_the_link_free() {
+    for queue in [
+        "aqm = \"avq\", gamma = 0.95",
+        "aqm = \"exponential-red\", gamma = 0.95",
+    ] {
+        let (model, at) = rest(queue, true);
+        let p = at.probability[0];
+        let w = state(&model, &at, "window (packets)");
+        close(queue, w, 0.95 * RATE * RTT / FLOWS);
+        close(queue, window(p), w);
+        if queue.contains("avq") {
+            let capacity = state(&model, &at, "virtual capacity");
+            close(queue, capacity, 0.95 * RATE * (1.0 - p));
+        } else {
+            // p = 10^-4 exp(0.05 (v - 20))
+            close(
+                queue,
+                state(&model, &at, "virtual queue"),
+                20.0 + 20.0 * (p / 1e-4).ln(),
+            );
+        }
+    }
+}
+
+#[test]
+fn ap_red_is_red_with_scaled_parameters() {
+    let red = "min_threshold = \"100 packets\", max_threshold = \"300 packets\", max_probability = 0.05, weight = 1e-4";
+    let ap = format!(
+        "aqm = \"ap-red\", {red}, reference_rtt = \"200 ms\", reference_flows = 200, reference_rate = \"200 Mbit/s\""
+    );
+    // k = 1/4, k_n = 1/2: thresholds times 1/4, probability times 4, weight times 8
+    let same = "aqm = \"red\", min_threshold = \"25 packets\", max_threshold = \"75 packets\", max_probability = 0.2, weight = 8e-4";
+    let (model, scaled) = rest(&ap, true);
+    let (other, plain) = rest(same, true);
+    assert_eq!(model.state_names(), other.state_names());
+    for (a, b) in scaled.x.iter().zip(&plain.x) {
+        close("state", *a, *b);
+    }
+}

@@ -69,7 +69,21 @@ class Setup:
 
 
 SETUPS = [
-    Setup("S1", "60 Compound, RED 50/100, 2 Mb/s access, 10 ms", 60, 100e6, 2084, (600, 60, 2), 2e6, 0.0095, 0.0105, 0.0025, 10, True, True),
+    Setup(
+        "S1",
+        "60 Compound, RED 50/100, 2 Mb/s access, 10 ms",
+        60,
+        100e6,
+        2084,
+        (600, 60, 2),
+        2e6,
+        0.0095,
+        0.0105,
+        0.0025,
+        10,
+        True,
+        True,
+    ),
     Setup("S5-1", "1 Reno, drop-tail", 1, 100e6, 333, (2000, 200, 8)),
     Setup("S5-10", "10 Reno, drop-tail", 10, 100e6, 333, (2000, 200, 6)),
     Setup("S5-100", "100 Reno, drop-tail", 100, 1e9, 3333, (150, 15, 0.8), access=1e9, starts=0.2),
@@ -141,7 +155,9 @@ def ns2(setup: Setup, seed: int) -> Cost:
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     command = ["ns", str(HERE / "ns2_dumbbell.tcl"), *words, "compound", str(int(setup.compound))]
     found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    return Cost(found["packets"], found["drops"], resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, setup.stop[1])
+    return Cost(
+        found["packets"], found["drops"], resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, setup.stop[1]
+    )
 
 
 def ns3(setup: Setup, seed: int) -> Cost:
@@ -216,7 +232,9 @@ def table(rows: list[dict[str, object]]) -> str:
             medians[name] = statistics.median(rates)
             spread = f"{medians[name]:.3g} ({min(rates):.3g} to {max(rates):.3g})"
             cost = statistics.median(float(str(row["cpu_s_per_simulated_s"])) for row in chosen)
-            loss = statistics.median(int(str(row["drops"])) / (int(str(row["packets"])) + int(str(row["drops"]))) for row in chosen)
+            loss = statistics.median(
+                int(str(row["drops"])) / (int(str(row["packets"])) + int(str(row["drops"]))) for row in chosen
+            )
             ratio = "" if name.startswith("ackclock") else f"{medians['ackclock'] / medians[name]:.0f} times"
             lines.append(f"| {setup.name}: {setup.what} | {name} | {spread} | {cost:.3g} | {loss:.3%} | {ratio} |")
     return "\n".join(lines)
@@ -231,19 +249,39 @@ def picture(rows: list[dict[str, object]], path: Path) -> None:
 
     names = list(dict.fromkeys(str(row["simulator"]) for row in rows))
     setups = [setup.name for setup in SETUPS if any(row["setup"] == setup.name for row in rows)]
-    looks = {"ackclock": ("#1b4f72", ""), "ackclock, delay-only access": ("#5dade2", "//"), "ns-2": ("#e59866", ".."), "ns-3": ("#d5d8dc", "xx")}
+    looks = {
+        "ackclock": ("#1b4f72", ""),
+        "ackclock, delay-only access": ("#5dade2", "//"),
+        "ns-2": ("#e59866", ".."),
+        "ns-3": ("#d5d8dc", "xx"),
+    }
     figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
     width = 0.8 / len(names)
     for number, name in enumerate(names):
         for place, setup in enumerate(setups):
-            rates = [float(str(row["packets_per_cpu_s"])) for row in rows if row["setup"] == setup and row["simulator"] == name]
+            rates = [
+                float(str(row["packets_per_cpu_s"]))
+                for row in rows
+                if row["setup"] == setup and row["simulator"] == name
+            ]
             if not rates:
                 continue
             middle = statistics.median(rates)
             x = place + (number - (len(names) - 1) / 2) * width
             colour, hatch = looks[name]
-            ax.bar(x, middle, width * 0.92, color=colour, hatch=hatch, edgecolor="black", linewidth=0.5, label=name if place == 0 else None)
-            ax.errorbar(x, middle, [[middle - min(rates)], [max(rates) - middle]], color="black", linewidth=1, capsize=2)
+            ax.bar(
+                x,
+                middle,
+                width * 0.92,
+                color=colour,
+                hatch=hatch,
+                edgecolor="black",
+                linewidth=0.5,
+                label=name if place == 0 else None,
+            )
+            ax.errorbar(
+                x, middle, [[middle - min(rates)], [max(rates) - middle]], color="black", linewidth=1, capsize=2
+            )
     ax.set_yscale("log")
     ax.set_ylim(1e3, 3e7)
     ax.set_xticks(range(len(setups)), setups)

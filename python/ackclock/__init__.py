@@ -28,6 +28,7 @@ from .scenario import Scenario, dumbbell, flows, load, loads, parking_lot
 from .simulate import list_algorithms, replicate, run, schema
 from .stability import Stability, stability
 from .sweep import Sweep, SweepError, sweep
+from .why import Why, WhyError, why
 
 if TYPE_CHECKING:
     from .result import Replications, Result
@@ -51,6 +52,8 @@ __all__ = [
     "StationaryWindow",
     "Sweep",
     "SweepError",
+    "Why",
+    "WhyError",
     "__version__",
     "coverage",
     "delay",
@@ -70,6 +73,7 @@ __all__ = [
     "stability",
     "stationary",
     "sweep",
+    "why",
 ]
 
 _LATE = {"Replications": "result", "Result": "result"}

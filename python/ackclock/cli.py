@@ -36,6 +36,7 @@ SNAPSHOTS = 4000
 
 EXAMPLES = """\
 examples:
+  ackclock why --rate 50mbit --rtt 40ms --buffer 250ms       why a link is slow, and what to set
   ackclock run home.toml                                     summary on the screen
   ackclock run home.toml --seeds 10 --json                   ten replications, mean and 95 % interval
   ackclock run home.toml --traces out.parquet --report out.html
@@ -115,6 +116,7 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915  one statement an arg
         made.set_defaults(command=command)
         return made
 
+    _why_arguments(add("why", _why, "say what the queue of a link does and why, and what a better setting would do"))
     one = add("run", _run, "run a scenario packet by packet")
     one.add_argument("files", metavar="FILE", nargs="+", type=Path, help="scenario in TOML (or JSON, by its suffix)")
     one.add_argument(
@@ -222,6 +224,23 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915  one statement an arg
 
     add("schema", _schema, "print the JSON Schema of scenario files, for editors")
     return parser
+
+
+def _why_arguments(link: argparse.ArgumentParser) -> None:
+    link.add_argument("--rate", required=True, help="of the link, such as 50mbit")
+    link.add_argument("--rtt", required=True, help="round trip without queueing, such as 40ms")
+    link.add_argument(
+        "--buffer",
+        default="100 ms",
+        help="room of the queue: a time, packets or bytes, such as 250ms (default: 100 ms)",
+    )
+    link.add_argument("--flows", metavar="N", type=_count(1), default=1, help="endless flows (default: 1)")
+    link.add_argument("--congestion", metavar="NAME", default="cubic", help="their congestion control (default: cubic)")
+    link.add_argument(
+        "--aqm", metavar="NAME", default="drop-tail", help="what manages the queue now (default: drop-tail)"
+    )
+    link.add_argument("--seed", type=_count(0), default=1, help="of the simulation (default: 1)")
+    link.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
 def _sweep_arguments(many: argparse.ArgumentParser) -> None:
@@ -769,6 +788,30 @@ def _print_coverage(as_json: bool) -> None:
     }
     for kind, what in known.items():
         print(f"{kind}: {what}")
+
+
+# why
+
+
+def _why(options: argparse.Namespace) -> None:
+    from .why import WhyError, why
+
+    try:
+        told = why(
+            options.rate,
+            options.rtt,
+            buffer=options.buffer,
+            count=options.flows,
+            congestion=options.congestion,
+            aqm=options.aqm,
+            seed=options.seed,
+        )
+    except WhyError as error:
+        raise _WrongInputError(f"ackclock why: {error}") from None
+    if options.json:
+        _print_json(told.json())
+    else:
+        print(told)
 
 
 # sweep, query

@@ -21,6 +21,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from . import _core, delay, design
+from .compare import Comparison, compare
 from .errors import AckclockError, AnalysisError, Diagnostic, Interrupted, RunError, ScenarioError
 from .fluid import FluidResult, coverage, fluid
 from .meanfield import MeanFieldResult, RedStability, StationaryWindow, meanfield, red_stability, stationary
@@ -38,6 +39,7 @@ __version__ = _core.VERSION
 __all__ = [
     "AckclockError",
     "AnalysisError",
+    "Comparison",
     "Diagnostic",
     "FluidResult",
     "Interrupted",
@@ -55,6 +57,7 @@ __all__ = [
     "Why",
     "WhyError",
     "__version__",
+    "compare",
     "coverage",
     "delay",
     "design",

@@ -205,6 +205,7 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915  one statement an arg
     listing.add_argument("--fluid", action="store_true", help="which pairs the fluid engine knows, and how well")
     listing.add_argument("--json", action="store_true", help="print JSON")
 
+    _compare_arguments(add("compare", _compare, "run a scenario in all engines, and say where they disagree and why"))
     _sweep_arguments(add("sweep", _sweep, "run a scenario at all combinations of some keys' values"))
     _query_arguments(add("query", _query, "ask the results of sweeps in SQL: the table is called points"))
 
@@ -241,6 +242,15 @@ def _why_arguments(link: argparse.ArgumentParser) -> None:
     )
     link.add_argument("--seed", type=_count(0), default=1, help="of the simulation (default: 1)")
     link.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def _compare_arguments(beside: argparse.ArgumentParser) -> None:
+    beside.add_argument("file", metavar="FILE", type=Path, help="scenario in TOML (or JSON, by its suffix)")
+    beside.add_argument(
+        "--set", metavar="KEY=VALUE", action="append", default=[], dest="changes", help="change a key, as for run"
+    )
+    beside.add_argument("--plot", metavar="OUT.svg", type=Path, help="draw queues and windows of all engines together")
+    beside.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
 def _sweep_arguments(many: argparse.ArgumentParser) -> None:
@@ -812,6 +822,28 @@ def _why(options: argparse.Namespace) -> None:
         _print_json(told.json())
     else:
         print(told)
+
+
+# compare
+
+
+def _compare(options: argparse.Namespace) -> None:
+    from .compare import compare
+
+    variants = _variants(options.file, _load(options.file), options.changes)
+    if len(variants) > 1:
+        raise _WrongInputError("--set: compare takes one value for each key")
+    [(_, scenario)] = variants
+    with ExitStack() as outputs:
+        picture = _output(outputs, options.plot)
+        found = compare(scenario)
+        if picture:
+            with writing(options.plot):
+                found.plot().savefig(picture, format=options.plot.suffix.lstrip(".") or "svg")
+        if options.json:
+            _print_json(found.json())
+        else:
+            print(f"{scenario.name}\n\n{found}")
 
 
 # sweep, query

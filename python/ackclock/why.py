@@ -15,6 +15,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from . import _core
 from .errors import AckclockError
 from .scenario import Scenario, dumbbell, flows
 from .simulate import run
@@ -153,7 +154,10 @@ def why(
         If it cannot be computed.
     """
     base = _scenario(rate, rtt, {"aqm": aqm, "capacity": buffer}, count, congestion, 1.0, seed)
-    bits, base_rtt = _si(base.canonical["link"][0]["rate"]), _si(base.canonical["flows"][0]["rtt"])
+    bits, base_rtt = (
+        _core.quantity(base.canonical["link"][0]["rate"])[0],
+        _core.quantity(base.canonical["flows"][0]["rtt"])[0],
+    )
     shortest = max(20 * base_rtt, 1.0)
     length = min(LONGEST, BUDGET / (bits / (8 * PACKET)))
     if length < shortest:
@@ -296,27 +300,6 @@ def _with_commands(setting: Setting, rate: str, bits: float, queue: dict[str, An
         f"tc qdisc replace dev DEV parent 1:1 fq_codel target {target} interval {interval} quantum 1514",
     ]
     return replace(setting, tc="\n".join(lines), undo="tc qdisc del dev DEV root")
-
-
-def _si(text: str) -> float:
-    """Of a canonical rate or time."""
-    number, unit = text.split()
-    return float(number) * _UNITS[unit]
-
-
-_UNITS: Final = {
-    "bit/s": 1.0,
-    "kbit/s": 1e3,
-    "Mbit/s": 1e6,
-    "Gbit/s": 1e9,
-    "Tbit/s": 1e12,
-    "s": 1.0,
-    "ms": 1e-3,
-    "us": 1e-6,
-    "µs": 1e-6,
-    "ns": 1e-9,
-    "ps": 1e-12,
-}
 
 
 def _time(seconds: float) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from . import _core
 from .errors import AckclockError, Interrupted, RunError, ScenarioError
 from .fluid import fluid
 from .meanfield import meanfield
@@ -37,8 +39,11 @@ TOLERANCES: Final = {
 """Measures agree if they differ by no more than the first number, or by the second as a part of the packet engine's."""
 
 UNITS: Final = {"utilization": "", "loss": "", "queue": "packets", "deviation": "packets", "window": "packets"}
+_TIMES: Final = re.compile(r"[0-9.]+ [a-z]+")
 COARSE: Final = (2.0, 50.0)
 """Cells per packet and steps per round trip of the mean-field engine: to a per cent, which is what a picture shows."""
+FORGOTTEN: Final = 2000
+"""Round trips after which the mean-field engine has forgotten how it began."""
 FEW: Final = 20
 """Flows below which an average over many says little."""
 SMALL: Final = 8.0
@@ -265,7 +270,8 @@ def _add_fluid(found: Comparison) -> None:
 
 
 def _add_meanfield(found: Comparison) -> None:
-    result = meanfield(found.scenario, cells_per_packet=COARSE[0], steps_per_rtt=COARSE[1])
+    shorter, skipped = _shorter(found.scenario)
+    result = meanfield(shorter, cells_per_packet=COARSE[0], steps_per_rtt=COARSE[1])
     traces = result.traces
     inside = traces.sel(time=slice(*result.window))
     queue = inside["queue"].to_numpy()
@@ -276,7 +282,24 @@ def _add_meanfield(found: Comparison) -> None:
     windows = {str(name): traces["window_mean"].sel({"class": name}).to_numpy() for name in traces["class"].to_numpy()}
     for name, values in windows.items():
         _put(found, "mean-field", "window", name, values[traces["time"].to_numpy() >= result.window[0]].mean())
-    found.lines["mean-field"] = Lines(traces["time"].to_numpy(), {result.link: traces["queue"].to_numpy()}, windows)
+    found.lines["mean-field"] = Lines(
+        traces["time"].to_numpy() + skipped, {result.link: traces["queue"].to_numpy()}, windows
+    )
+
+
+def _shorter(scenario: Scenario) -> tuple[Scenario, float]:
+    """Leave out the first part of a long run, which a system without changes has forgotten; and how long it is, s."""
+    tree = scenario.canonical
+    end = _core.duration(scenario._checked)
+    if end is None or tree.get("change") or ".." not in tree["scenario"]["measure"]:
+        return scenario, 0.0
+    first, last = (_core.quantity(part.strip())[0] for part in tree["scenario"]["measure"].split(".."))
+    longest = max(_core.quantity(text)[0] for entry in tree["flows"] for text in _TIMES.findall(str(entry["rtt"])))
+    skipped = first - FORGOTTEN * longest
+    if skipped <= 0:
+        return scenario, 0.0
+    window = f"{first - skipped:.9g} s .. {last - skipped:.9g} s"
+    return scenario.with_({"scenario.duration": f"{end - skipped:.9g} s", "scenario.measure": window}), skipped
 
 
 def _queue_of(link: str) -> Callable[[Lines], NDArray[np.float64] | None]:

@@ -36,7 +36,7 @@ WARMED: Final = 1 / 3
 BARS: Final = "▁▂▃▄▅▆▇█"
 COLUMNS: Final = 60
 STANDING: Final = 0.1
-"""A queue whose least tenth of the time holds more than this part of its mean never drains: it is a standing queue."""
+"""A queue that holds more than this part of its mean in 98 % of the time never drains: it stands."""
 USED: Final = 0.95
 """Utilisation below which a link is called underused."""
 GAIN: Final = 0.8
@@ -175,7 +175,10 @@ def why(
     cause, sentence = _explain(now, base_rtt, buffer.strip(), congestion, aqm)
     gains = other.delay_p99 < GAIN * now.delay_p99 and other.utilization > now.utilization - COST
     if not gains:
-        sentence += f" FQ-CoDel would not do better here ({_time(other.delay_p99)} at the 99th percentile)."
+        sentence += (
+            f" FQ-CoDel would not do better: {_time(other.delay_p99)} at the 99th percentile with {other.utilization:.1%} "
+            f"of the link used."
+        )
     computed = now.result.departures + other.result.departures
     return Why(
         sentence=sentence,
@@ -257,7 +260,7 @@ def _explain(now: Setting, rtt: float, buffer: str, congestion: str, aqm: str) -
     trace = now.result.traces["link_queue_packets"].isel(link=0).to_numpy()
     times = now.result.traces["time"].to_numpy()
     trace = trace[times >= now.result.window[0]]
-    low, mean = float(np.percentile(trace, 10)), float(trace.mean())
+    low, mean = float(np.percentile(trace, 2)), float(trace.mean())
     waits = (
         f"every packet waits {_time(now.delay_p50)} (1 in 100 over {_time(now.delay_p99)}) "
         f"on top of the {_time(rtt)} round trip"
@@ -296,7 +299,7 @@ def _with_commands(setting: Setting, rate: str, bits: float, queue: dict[str, An
     target, interval = (queue[key].replace(" ", "") for key in ("target", "interval"))
     lines = [
         "tc qdisc replace dev DEV root handle 1: htb default 1",
-        f"tc class replace dev DEV parent 1: classid 1:1 htb rate {shaped}  # 95 % of {rate.strip()}: they wait here",
+        f"tc class replace dev DEV parent 1: classid 1:1 htb rate {shaped}  # 95 % of {rate.strip()}: queue here",
         f"tc qdisc replace dev DEV parent 1:1 fq_codel target {target} interval {interval} quantum 1514",
     ]
     return replace(setting, tc="\n".join(lines), undo="tc qdisc del dev DEV root")

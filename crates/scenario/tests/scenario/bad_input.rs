@@ -1211,11 +1211,7 @@ fn schedulers_and_impairments() {
         let text = messages(GOOD.replacen(QUEUE, line, 1));
         one(
             &text,
-            &text["home.toml:".len()..]
-                .split(": ")
-                .next()
-                .unwrap()
-                .to_owned(),
+            text["home.toml:".len()..].split(": ").next().unwrap(),
             parts,
         );
         assert!(text.starts_with("home.toml:9:"), "{text}");

@@ -612,6 +612,13 @@ fn pi_rules() {
     let printed = pi_from_samples(7.288e-5, 7.264e-5, 170.0);
     close(printed.gain, 7.276e-5, 1e-12);
     close(printed.zero, 0.56074766, 1e-8);
+    // the lambda of the printed gain, from lambda^2 (lambda^2 + 1) = (K (R C)^2 / 2 N)^2, and the coefficients that (6.3) has for it: not the printed ones
+    let half = printed.gain * (plant.rtt * plant.rate).powi(2) / (2.0 * plant.flows);
+    let lambda = (0.5 * ((1.0 + 4.0 * half * half).sqrt() - 1.0)).sqrt();
+    close(lambda, 0.26382305, 3e-8);
+    let right = pi_design(lambda, &plant).sampled(170.0);
+    close(right.0, 7.2974e-5, 1e-6);
+    close(right.1, 7.2546e-5, 1e-6);
     // Hollot, Misra, Towsley and Gong: K = 9.64e-6, z = 0.53, N = 60, C = 3750, R = 0.246: crossover at z with 75 degrees
     let hollot = Plant {
         flows: 60.0,

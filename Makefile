@@ -11,7 +11,7 @@ export CARGO_TARGET_DIR := $(abspath $(TARGET))
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml)
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(RUST)
 
-.PHONY: help setup run test lint bench papers agreement wheel clean rust-tools
+.PHONY: help setup run test lint bench bench-peers growth papers agreement wheel clean rust-tools
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 12
@@ -29,6 +29,7 @@ $(VENV)/.ready: $(SOURCES)
 run: setup ## run Compound over RED at round trips of 10 and 200 ms: summary here, report in out/report.html
 	@mkdir -p out
 	$(BIN)/ackclock run scenarios/compound-red.toml scenarios/compound-red-200ms.toml --report out/report.html
+	$(BIN)/ackclock why --rate 50mbit --rtt 40ms --buffer 250ms
 
 rust-tools:
 	@cargo fmt --version >/dev/null 2>&1 || { echo "rustfmt is missing: rustup component add rustfmt"; exit 1; }
@@ -54,6 +55,13 @@ papers: setup ## reproduce the published results: pages in out/papers, verdicts 
 
 agreement: setup ## compare the packet engine with ns-2 and Linux, ten seeds each, and write validation/agreement/README.md
 	$(BIN)/python validation/agreement/compare.py --write
+
+bench-peers: setup ## the packet engine against ns-2 (Debian package ns2) and ns-3 (its wheel, in build/ns3), on the same set-ups
+	test -x build/ns3/bin/python || { $(PYTHON) -m venv build/ns3 && build/ns3/bin/pip install --quiet ns3; }
+	NS3_PYTHON=build/ns3/bin/python $(BIN)/python benches/peers/compare.py --write
+
+growth: setup ## how the cost of a packet grows with flows, links, buffer and rate
+	$(BIN)/python benches/growth.py --write
 
 wheel: setup ## build an installable wheel in dist/
 	$(BIN)/maturin build --release --out dist

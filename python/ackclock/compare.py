@@ -34,16 +34,26 @@ TOLERANCES: Final = {
     "loss": (0.0, 0.3),
     "queue": (5.0, 0.2),
     "deviation": (5.0, 0.3),
+    "period": (0.0, 0.2),
     "window": (0.5, 0.15),
 }
 """Measures agree if they differ by no more than the first number, or by the second as a part of the packet engine's."""
 
-UNITS: Final = {"utilization": "", "loss": "", "queue": "packets", "deviation": "packets", "window": "packets"}
+UNITS: Final = {
+    "utilization": "",
+    "loss": "",
+    "queue": "packets",
+    "deviation": "packets",
+    "period": "s",
+    "window": "packets",
+}
 _TIMES: Final = re.compile(r"[0-9.]+ [a-z]+")
 COARSE: Final = (2.0, 50.0)
 """Cells per packet and steps per round trip of the mean-field engine: to a per cent, which is what a picture shows."""
 FORGOTTEN: Final = 2000
 """Round trips after which the mean-field engine has forgotten how it began."""
+SWING: Final = 0.1
+"""Least amplitude, as a part of the mean queue, of an oscillation whose period is shown."""
 FEW: Final = 20
 """Flows below which an average over many says little."""
 SMALL: Final = 8.0
@@ -108,10 +118,15 @@ class Comparison:
         engines = [engine for engine in ENGINES if engine in self.lines]
         rows = {
             f"{measure} of {of}": {engine: found.get(engine, float("nan")) for engine in engines}
-            | {"agree": "-" if len(found) == 1 else "no" if (measure, of) in apart else "yes"}
+            | {"agree": self._agree(measure, of, found, apart)}
             for (measure, of), found in self.values.items()
         }
         return pd.DataFrame(rows).T
+
+    def _agree(self, measure: str, of: str, found: dict[str, float], apart: set[tuple[str, str]]) -> str:
+        if measure == "period" and len(found) < len([lines for lines in self.lines.values() if of in lines.queue]):
+            return "no"  # one oscillates, another does not
+        return "-" if len(found) == 1 else "no" if (measure, of) in apart else "yes"
 
     def json(self) -> dict[str, Any]:
         """Everything but the lines as plain values."""
@@ -213,6 +228,7 @@ def compare(scenario: Scenario, *, seed: int | None = None) -> Comparison:
             found.stable = stability(scenario).answer().sentence
         except AckclockError as error:
             found.stable = f"no answer: {error}"
+    _add_periods(found, result.window)
     _judge(found, result)
     return found
 
@@ -285,6 +301,22 @@ def _add_meanfield(found: Comparison) -> None:
     found.lines["mean-field"] = Lines(
         traces["time"].to_numpy() + skipped, {result.link: traces["queue"].to_numpy()}, windows
     )
+
+
+def _add_periods(found: Comparison, window: tuple[float, float]) -> None:
+    """Find the period of each queue in the measured window, where it swings by more than `SWING` of its mean."""
+    import numpy as np
+
+    from .analysis import find_oscillation
+
+    for engine, lines in found.lines.items():
+        inside = (lines.time >= window[0]) & (lines.time <= window[1])
+        times = np.linspace(*window, max(int(inside.sum()), 2))
+        for link, queue in lines.queue.items():
+            trace = np.interp(times, lines.time, queue.astype(float))
+            swing = find_oscillation(trace, float(times[1] - times[0]))
+            if swing is not None and swing.amplitude >= SWING * trace.mean():
+                _put(found, engine, "period", link, swing.period)
 
 
 def _shorter(scenario: Scenario) -> tuple[Scenario, float]:

@@ -176,8 +176,8 @@ def why(
     gains = other.delay_p99 < GAIN * now.delay_p99 and other.utilization > now.utilization - COST
     if not gains:
         sentence += (
-            f" FQ-CoDel would not do better: {_time(other.delay_p99)} at the 99th percentile with {other.utilization:.1%} "
-            f"of the link used."
+            f" FQ-CoDel would not do better: {_time(other.delay_p99)} at the 99th percentile with "
+            f"{other.utilization:.1%} of the link used."
         )
     computed = now.result.departures + other.result.departures
     return Why(

@@ -196,3 +196,11 @@ def test_exception_of_a_law_in_python() -> None:
         ac.stability(broken).equilibria()
     with pytest.raises(RuntimeError, match="no decrease"):
         ac.fluid(broken, duration=1)
+
+
+def test_no_queue_is_negative_where_delays_cross_old_breaks() -> None:
+    """Two queues that empty by turns: bounds are kept in the steps that end on an earlier discontinuity too."""
+    result = ac.fluid(ac.load(SCENARIOS / "parking-lot.toml"), duration="20 s", samples=20_001)
+    queue = result.traces["queue"].to_numpy()
+    assert queue.min() >= 0
+    assert {name for _, what, name in result.events if what == "reached"} >= {"hop-1.queue", "hop-2.queue"}

@@ -520,7 +520,7 @@ pub fn integrate<D: DynSystem + ?Sized>(
             Err(e @ (Error::NotFinite { .. } | Error::BadDelay { .. })) => (Err(1e6), Some(e)),
             Err(e) => return Err(e),
         };
-        let (c, end, error) = match outcome {
+        let (mut c, mut end, error) = match outcome {
             Ok(done) => done,
             Err(error) => {
                 let shrink = (0.9 * error.powf(-0.2)).clamp(0.1, 0.9);
@@ -540,14 +540,20 @@ pub fn integrate<D: DynSystem + ?Sized>(
             if at < tried * (1.0 - 1e-9) && at > 1e-9 * tried {
                 tried = at;
                 let redo = run.step(t, &x, tried, &mut k, tolerance)?;
-                breaks.push((t + tried, order));
-                accept(&mut run, t, tried, tried, redo.0);
-                t += tried;
-                x = redo.1;
-                restart = true;
-                continue;
+                run.current = Some((t, tried, redo.0.clone()));
+                // a bound reached on the way comes first
+                if first_event(&mut run, t, tried, &redo.0, &redo.1, &mut signs)?.is_none() {
+                    breaks.push((t + tried, order));
+                    accept(&mut run, t, tried, tried, redo.0);
+                    t += tried;
+                    x = redo.1;
+                    restart = true;
+                    continue;
+                }
+                (c, end) = (redo.0, redo.1);
+            } else {
+                breaks.push((t + at, order));
             }
-            breaks.push((t + at, order));
         }
         match first_event(&mut run, t, tried, &c, &end, &mut signs)? {
             None => {

@@ -11,7 +11,7 @@ export CARGO_TARGET_DIR := $(abspath $(TARGET))
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml)
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(RUST)
 
-.PHONY: help setup run test lint bench bench-peers growth papers agreement wheel clean rust-tools
+.PHONY: help setup run test lint bench bench-peers growth papers agreement reference wheel clean rust-tools
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 12
@@ -62,6 +62,9 @@ bench-peers: setup ## the packet engine against ns-2 (Debian package ns2) and ns
 
 growth: setup ## how the cost of a packet grows with flows, links, buffer and rate
 	$(BIN)/python benches/growth.py --write
+
+reference: setup ## write the pages of the algorithms, docs/algorithms, from their registry
+	$(BIN)/python docs/algorithms/generate.py
 
 wheel: setup ## build an installable wheel in dist/
 	$(BIN)/maturin build --release --out dist

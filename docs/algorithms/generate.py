@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""
+Write the pages of this directory: one for each registered algorithm, and the index.
+
+`python docs/algorithms/generate.py` in an environment that has ackclock. What a page says comes from the registry
+(summary, parameters, source), from the comments at the head of the algorithm's file (what it does, equations) and at
+its fluid law, from the names of its unit tests, and from `validation.toml`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import ackclock as ac
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+CRATE = ROOT / "crates" / "algorithms" / "src"
+GROUPS = {
+    "congestion": (
+        "Congestion control",
+        "congestion",
+        "How a sender's window grows and shrinks: `congestion` of a flow.",
+    ),
+    "aqm": ("Active queue management", "aqm", "What a queue does to packets: `aqm` of a link's queue."),
+    "scheduler": ("Schedulers", "scheduler", "Which of several queues sends next: `scheduler` of a link's queue."),
+    "loss": ("Losses on the wire", "impairment", "What a link loses beside its queue: `loss` of a link."),
+}
+LAWS = {
+    "increase": "Increase i(w) an acknowledgement",
+    "decrease": "Decrease d(w) a congestion signal",
+    "small_window": "Increase and decrease of small windows",
+    "derivative": "State",
+    "probability": "Probability",
+}
+Entry = dict[str, Any]
+
+
+class Source:
+    """An algorithm's file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.relative_to(ROOT).as_posix()
+        self.text = path.read_text(encoding="utf-8")
+
+    def head(self) -> str:
+        """The comment at its head, in Markdown."""
+        return _prose("\n".join(re.findall(r"^//! ?(.*)$", self.text, re.MULTILINE)))
+
+    def laws(self, group: str) -> list[tuple[str, str]]:
+        """What its fluid law says of each function."""
+        face = {"congestion": "FluidTcp", "aqm": "FluidAqm"}.get(group)
+        block = re.search(rf"^impl {face} for .*?^}}$", self.text, re.MULTILINE | re.DOTALL)
+        if not block:
+            return []
+        found = re.findall(r"((?:^    ///.*\n)+)(?:^    #\[.*\n)*^    fn (\w+)", block[0], re.MULTILINE)
+        text = {name: _prose(re.sub(r"^    /// ?", "", comment, flags=re.MULTILINE).strip()) for comment, name in found}
+        return [(title, " ".join(text[name].split())) for name, title in LAWS.items() if name in text]
+
+    def tests(self) -> list[str]:
+        """The names of its unit tests."""
+        return re.findall(r"#\[test\]\n\s*fn (\w+)\(", self.text)
+
+
+def sources() -> dict[tuple[str, str], Source]:
+    """The file of each algorithm, by group and kind."""
+    found = {}
+    for group, (_, folder, _) in GROUPS.items():
+        for path in sorted((CRATE / folder).glob("*.rs")):
+            source = Source(path)
+            for kind in re.findall(r'^        kind: "([\w-]+)",$', source.text, re.MULTILINE):
+                found[group, kind] = source
+    return found
+
+
+def checks() -> list[Entry]:
+    """The entries of validation.toml."""
+    data: dict[str, list[Entry]] = tomllib.loads((HERE / "validation.toml").read_text(encoding="utf-8"))
+    return data["check"]
+
+
+def checks_of(group: str, kind: str) -> list[Entry]:
+    """Those of an algorithm."""
+    return [check for check in checks() if kind in check["kinds"] or group in check["kinds"]]
+
+
+def pages() -> dict[str, str]:
+    """Every page, by its path in this directory."""
+    algorithms = ac.list_algorithms()
+    files = sources()
+    known = {
+        f"{group}/{entry['kind']}.md": _page(group, entry, files[group, str(entry["kind"])])
+        for group in GROUPS
+        for entry in algorithms[group]
+    }
+    return {"README.md": _index(algorithms), **known}
+
+
+def _prose(text: str) -> str:
+    """Rust's links to other items are names here."""
+    text = re.sub(r"\[(`[^`\]]+`)\](?:\([^)]*\))?", r"\1", text)
+    return re.sub(r"`(?:crate|super|Self)::(?:\w+::)*", "`", text).strip()
+
+
+def _value(parameter: Mapping[str, Any]) -> str:
+    value = parameter["default"]
+    if value is None:
+        return "required"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return f'"{value}"'
+    return f"{value:.15g} {parameter['unit']}".strip()
+
+
+def _usage(group: str, entry: Entry) -> str:
+    """How a scenario names it: an AQM's parameters stand beside it, all others' with it."""
+    required = "".join(
+        f", {parameter['name']} = ..." for parameter in entry["parameters"] if parameter["default"] is None
+    )
+    if group == "aqm" or not required:
+        return f'{group} = "{entry["kind"]}"{required}'
+    return f'{group} = {{ kind = "{entry["kind"]}"{required} }}'
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _reach(entry: Entry) -> str:
+    if not entry["has_fluid"]:
+        return "packets only"
+    return "approximate" if entry["approximation"] else "exact"
+
+
+def _link(path: str) -> str:
+    return f"[`{path}`](../../../{path})"
+
+
+def _page(group: str, entry: Entry, source: Source) -> str:
+    lines = [f"# {entry['title']}", "", entry["summary"], ""]
+    lines += [f"- In a scenario: `{_usage(group, entry)}`", f"- Source: {entry['citation']}"]
+    if group == "congestion":
+        lines.append(f"- ECN: {'reacts to marks' if entry['ecn'] else 'takes no notice of marks'}")
+    if group == "aqm":
+        lines.append(f"- ECN: {'can mark' if entry['ecn'] else 'never marks'}")
+    lines += [f"- Code: {_link(source.path)}", "", "## What it does", "", source.head(), ""]
+
+    if group in ("congestion", "aqm"):
+        lines += ["## Fluid law", ""]
+        if not entry["has_fluid"]:
+            lines += [
+                "None: the packet engine knows it; the fluid, stability and mean-field engines refuse it by name.",
+                "",
+            ]
+        else:
+            what = entry["approximation"]
+            lines += [f"Approximate: {what}." if what else "Exact: it leaves nothing out of the average behaviour.", ""]
+            lines += [f"- {title}: {text}" for title, text in source.laws(group)]
+            lines += [""] if source.laws(group) else []
+
+    lines += ["## Parameters", ""]
+    if entry["parameters"]:
+        lines += ["| name | default | allowed | what | source |", "|---|---|---|---|---|"]
+        for parameter in entry["parameters"]:
+            cells = (_value(parameter), parameter["allowed"], parameter["doc"], parameter["source"])
+            lines.append(f"| `{parameter['name']}` | {' | '.join(map(_cell, cells))} |")
+    else:
+        lines.append("None.")
+
+    lines += ["", "## Validation", ""]
+    for check in checks_of(group, entry["kind"]):
+        name = f", `{check['name']}`" if "name" in check else ""
+        peer = f"**{check['peer']}**: " if "peer" in check else ""
+        what = check["what"] if peer else check["what"][0].upper() + check["what"][1:]
+        lines.append(f"- {peer}{what} ({_link(check['test'])}{name}).")
+    if not any("peer" in check for check in checks_of(group, entry["kind"])):
+        lines.append("- Not compared with another implementation.")
+    if tests := source.tests():
+        lines.append(
+            f"- Unit tests beside the code ({_link(source.path)}): {', '.join(f'`{test}`' for test in tests)}."
+        )
+    return "\n".join([*lines, "", _FOOT, ""])
+
+
+_FOOT = "*Written by `docs/algorithms/generate.py`: edit the algorithm's file or `validation.toml`, not this page.*"
+
+
+def _index(algorithms: Mapping[str, Sequence[Entry]]) -> str:
+    lines = [
+        "# Algorithms",
+        "",
+        "A page for each registered algorithm: what it does, its equations, parameters, source, and what it was",
+        "checked against. `ackclock list` shows the same in a terminal, `ackclock list --fluid` which pairs the fluid",
+        "engines know. To add one, see [extending.md](../extending.md).",
+        "",
+    ]
+    for group, (title, _, what) in GROUPS.items():
+        fluid = group in ("congestion", "aqm")
+        lines += [f"## {title}", "", what, "", f"| kind | |{' fluid law | witnesses |' if fluid else ''}"]
+        lines.append("|---|---|" + ("---|---|" if fluid else ""))
+        for entry in algorithms[group]:
+            kind = entry["kind"]
+            row = f"| [{kind}]({group}/{kind}.md) | {_cell(entry['summary'])} |"
+            if fluid:
+                peers = sorted({name for check in checks_of(group, kind) for name in _witnesses(check)})
+                row += f" {_reach(entry)} | {', '.join(peers)} |"
+            lines.append(row)
+        lines.append("")
+    return "\n".join([*lines, _FOOT.replace("this page", "these pages"), ""])
+
+
+def _witnesses(check: Entry) -> list[str]:
+    """The programs that a check compares with."""
+    peer = check.get("peer", "").split(" (")[0]
+    return [name for name in ("ns-2", "Linux") if re.search(rf"{name} [\d.]+", peer)]
+
+
+def main() -> None:
+    """Write the pages; remove those of algorithms that are gone."""
+    wanted = pages()
+    for path in HERE.rglob("*.md"):
+        if path.relative_to(HERE).as_posix() not in wanted:
+            path.unlink()
+    for name, text in wanted.items():
+        (HERE / name).parent.mkdir(exist_ok=True)
+        (HERE / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

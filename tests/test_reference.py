@@ -1,0 +1,54 @@
+"""The pages of docs/algorithms are those of the registry, and what they say was checked can be found."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import ackclock as ac
+
+ROOT = Path(__file__).parents[1]
+PAGES = ROOT / "docs" / "algorithms"
+SPEC = importlib.util.spec_from_file_location("generate", PAGES / "generate.py")
+assert SPEC is not None
+assert SPEC.loader is not None
+generate = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(generate)
+
+KINDS = {(group, entry["kind"]) for group, entries in ac.list_algorithms().items() for entry in entries}
+
+
+def test_committed_pages_are_current() -> None:
+    written = {path.relative_to(PAGES).as_posix(): path.read_text(encoding="utf-8") for path in PAGES.rglob("*.md")}
+    wanted = generate.pages()
+    stale = sorted(name for name in written.keys() | wanted.keys() if written.get(name) != wanted.get(name))
+    assert not stale, f"run make reference: {stale}"
+
+
+def test_every_algorithm_has_a_page_with_equations_parameters_and_checks() -> None:
+    pages = generate.pages()
+    assert set(pages) == {"README.md"} | {f"{group}/{kind}.md" for group, kind in KINDS}
+    for group, entries in ac.list_algorithms().items():
+        for entry in entries:
+            page, source = pages[f"{group}/{entry['kind']}.md"], generate.sources()[group, entry["kind"]]
+            assert source.head(), entry["kind"]
+            assert source.tests(), entry["kind"]
+            assert generate.checks_of(group, entry["kind"]), entry["kind"]
+            assert all(f"| `{parameter['name']}` |" in page for parameter in entry["parameters"])
+            if group == "congestion" and entry["has_fluid"]:
+                assert "- Increase i(w)" in page, entry["kind"]
+                assert "- Decrease d(w)" in page, entry["kind"]
+
+
+def test_checks_name_algorithms_and_tests_that_exist() -> None:
+    known = {kind for _, kind in KINDS} | {group for group, _ in KINDS}
+    for check in generate.checks():
+        assert set(check["kinds"]) <= known, check
+        text = (ROOT / check["test"]).read_text(encoding="utf-8")
+        if "name" in check:
+            assert re.search(rf"(?:fn|def) {check['name']}\(", text), check
+
+
+def test_links_lead_somewhere() -> None:
+    for name, page in generate.pages().items():
+        for target in re.findall(r"\]\(([^)#]+)\)", page):
+            assert ((PAGES / name).parent / target).exists(), f"{name}: {target}"

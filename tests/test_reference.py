@@ -37,6 +37,8 @@ def test_every_algorithm_has_a_page_with_equations_parameters_and_checks() -> No
             if group == "congestion" and entry["has_fluid"]:
                 assert "- Increase i(w)" in page, entry["kind"]
                 assert "- Decrease d(w)" in page, entry["kind"]
+            if group == "aqm" and entry["has_fluid"]:
+                assert "- Probability: " in page, entry["kind"]
 
 
 def test_checks_name_algorithms_and_tests_that_exist() -> None:

@@ -404,7 +404,7 @@ impl Sender {
         }
         if config.recovery == Recovery::Sack {
             let edge = self.scoreboard.lost_edge();
-            let single = (ack.sack != NONE).then_some((ack.sack, ack.sack + 1));
+            let single = (ack.sack != NONE).then(|| (ack.sack, ack.sack + 1));
             for &(from, to) in single.iter().chain(blocks) {
                 for seq in from.max(self.una)..to {
                     if self.scoreboard.sack(self.una, seq, config.dup_threshold) {

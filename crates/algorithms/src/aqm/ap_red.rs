@@ -153,6 +153,7 @@ impl FluidAqm for ApRedParams {
         RedParams::state_names(&params.red)
     }
 
+    /// The average of RED with the scaled weight.
     fn derivative<S: Scalar>(
         params: &ApRedParams<S>,
         input: &AqmInput<S>,
@@ -170,6 +171,7 @@ impl FluidAqm for ApRedParams {
         RedParams::piece(&in_fluid(params, input), input, state)
     }
 
+    /// That of RED with the scaled parameters.
     fn probability<S: Scalar>(
         params: &ApRedParams<S>,
         input: &AqmInput<S>,

@@ -93,6 +93,7 @@ impl FluidAqm for AvqParams {
         &["virtual capacity (packets/s)"]
     }
 
+    /// dC~/dt = alpha (gamma C - lambda), between 0 and C; where drops do not count, lambda is what passes, at most C~.
     fn derivative<S: Scalar>(
         params: &AvqParams<S>,
         input: &AqmInput<S>,
@@ -119,6 +120,7 @@ impl FluidAqm for AvqParams {
         usize::from(input.arrivals.re() > state[0].re())
     }
 
+    /// (lambda - C~) / lambda where the arrivals exceed the virtual capacity, else zero.
     fn probability<S: Scalar>(
         _params: &AvqParams<S>,
         input: &AqmInput<S>,

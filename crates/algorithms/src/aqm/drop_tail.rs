@@ -1,4 +1,6 @@
 //! Drop-tail: no active management, the queue drops what does not fit.
+//!
+//! An arriving packet is dropped if with it the queue would exceed its capacity, in packets or in bytes; the packet in service does not count.
 
 use super::{Aqm, AqmAlgorithm, LinkView, PacketView, QueueView, Verdict};
 use crate::fluid::{AqmInput, FluidAqm, overflow};

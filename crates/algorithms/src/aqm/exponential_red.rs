@@ -116,6 +116,7 @@ impl FluidAqm for ExponentialRedParams {
         usize::from(v >= params.min_threshold.re()) + usize::from(v >= end)
     }
 
+    /// min_probability exp(beta (v - min_threshold)) from min_threshold to where it is one; zero below.
     fn probability<S: Scalar>(
         params: &ExponentialRedParams<S>,
         _input: &AqmInput<S>,

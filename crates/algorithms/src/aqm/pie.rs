@@ -155,6 +155,8 @@ impl FluidAqm for PieParams {
         (0..8).filter(|piece| sum > corner(*piece).0).count()
     }
 
+    /// p of the sum beta (d - d_ref) + I of unscaled steps, which the table of section 4.2 scales: below 1e-6 it rises by 1/2048 of the sum, and in each of the
+    /// next decades by the slope of its row, up to the whole above 0.1.
     fn probability<S: Scalar>(
         params: &PieParams<S>,
         input: &AqmInput<S>,

@@ -122,6 +122,7 @@ impl FluidAqm for RemParams {
         usize::from(state[0].re() > 0.0)
     }
 
+    /// 1 - phi^(-price).
     fn probability<S: Scalar>(
         _params: &RemParams<S>,
         _input: &AqmInput<S>,

@@ -1,4 +1,8 @@
 //! AIMD(alpha, beta): additive increase, multiplicative decrease.
+//!
+//! In congestion avoidance each segment acknowledged adds alpha / w to the window, so that it grows by alpha segments a round trip; a loss or mark leaves beta w of
+//! the window in use, two segments at least. With a share p of packets lost the mean window goes with sqrt(alpha (1 + beta) / (2 (1 - beta) p)): AIMD shares
+//! with Reno as an equal where alpha = 3 (1 - beta) / (1 + beta). Slow start is Reno's, after a timeout up to beta w.
 
 use super::{
     Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, SegmentCount, Window,

@@ -1,4 +1,8 @@
 //! TCP Reno's congestion control: AIMD(1, 0.5).
+//!
+//! - Slow start (w < ssthresh): one segment more a segment acknowledged (RFC 5681, section 3.1).
+//! - Congestion avoidance: 1 / w a segment acknowledged, one segment a round trip (equation (3)). A window that is not used does not grow.
+//! - Loss or mark: ssthresh and window become half of the window in use, two segments at least (equation (4)). Timeout: ssthresh the same, the window one segment.
 
 use super::{Aimd, AimdParams, CongestionAlgorithm};
 use crate::fluid::{FluidTcp, Path};

@@ -1,4 +1,7 @@
 //! Strict priority.
+//!
+//! Eight sub-queues, one a priority; the highest that has a packet sends, and a packet in service is not interrupted. Low priorities starve while higher ones fill
+//! the link. When the buffer is full the newest packet of the lowest priority that has one makes room.
 
 use super::{Backlog, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim};
 use crate::aqm::PacketView;

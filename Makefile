@@ -11,10 +11,10 @@ export CARGO_TARGET_DIR := $(abspath $(TARGET))
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml)
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(RUST)
 
-.PHONY: help setup run test lint bench bench-peers growth papers agreement reference wheel clean rust-tools
+.PHONY: help setup run test lint bench bench-peers growth papers agreement validate-ns2 reference wheel clean rust-tools
 
 help: ## list these targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' Makefile | expand -t 12
 
 setup: $(VENV)/.ready ## create .venv with the package built in it (does nothing when up to date)
 
@@ -65,6 +65,11 @@ growth: setup ## how the cost of a packet grows with flows, links, buffer and ra
 
 reference: setup ## write the pages of the algorithms, docs/algorithms, from their registry
 	$(BIN)/python docs/algorithms/generate.py
+
+validate-ns2: setup ## compare senders and queues with those of ns-2 (its seed 1 runs again if ns is installed) and write validation/ns2/AGREEMENT.md
+	@if command -v ns >/dev/null; then $(BIN)/python validation/ns2/run.py --check --jobs 2; \
+	else echo "ns is not installed (apt-get install ns2): comparing with the committed results of ns-2 2.35"; fi
+	$(BIN)/python validation/ns2/compare_senders.py --write
 
 wheel: setup ## build an installable wheel in dist/
 	$(BIN)/maturin build --release --out dist

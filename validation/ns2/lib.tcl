@@ -122,6 +122,16 @@ proc delta32 {now before} {
     return $d
 }
 
+# REM and Vq compute with the link's rate and are not told it by simplex-link; their
+# unit is a packet of opt(size).
+proc prepare_queue {a b} {
+    global ns opt
+    if {$opt(queue) ni {REM Vq PI}} return
+    set queue [[$ns link $a $b] queue]
+    $queue set mean_pktsize_ $opt(size)
+    $queue link [[$ns link $a $b] link]
+}
+
 # ------------------------------------------------------------- measurement
 # monitor: the queue monitor of the bottleneck; its size integrators are exact.
 # A sample each opt(sample) seconds gives the standard deviation, and a bin each

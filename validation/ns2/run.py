@@ -3,11 +3,13 @@
 
     ./run.py                     the reference set-ups, seeds 1..10 -> ns2_runs.csv
     ./run.py --variants          the one-option changes, seeds 1..3 -> ns2_variants.csv
-    ./run.py --senders           the Linux-derived agent's congestion controls on S5, seed 1 -> ns2_senders.csv
+    ./run.py --senders           the Linux-derived agent's congestion controls on S5 and S1 -> ns2_senders.csv
+    ./run.py --queues            REM, Vq (AVQ) and PI under SACK flows on S5 and S1 -> ns2_queues.csv
+    ./run.py --check             seed 1 of the S5 rows of the last two once more: do the committed numbers come out?
     ./run.py --only S1 --seeds 1..2
     ./run.py --summary           the table of means and deviations from the CSV
 
-Needs ns-2 2.35 (`apt-get install ns2`). One process at a time, at low priority.
+Needs ns-2 2.35 (`apt-get install ns2`). One process at a time (--jobs N for more), at low priority.
 Rows already in the CSV are kept and not run again (--again runs them anew).
 """
 
@@ -17,8 +19,8 @@ import os
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -117,13 +119,23 @@ VARIANTS: list[tuple[str, str, str, Options]] = [
     ("S6", "newreno", "s6.tcl", {"tcp": "newreno"}),
 ]
 
-# S5 with the congestion controls of the Linux-derived agent. Its HighSpeed TCP crashes when ten flows begin.
+# S5 and S1 with the congestion controls of the Linux-derived agent. Its HighSpeed TCP crashes when ten flows begin.
+CONTROLS = ("reno", "highspeed", "illinois", "scalable", "htcp", "vegas", "veno", "westwood", "yeah")
 SENDERS: list[tuple[str, str, str, Options]] = [
     ("S5", f"{cc}_N{n}", "s5.tcl", {"tcp": "linux", "cc": cc, "n": n})
-    for cc in ("reno", "highspeed", "illinois", "scalable", "htcp", "vegas", "veno", "westwood", "yeah")
+    for cc in CONTROLS
     for n in (1, 10)
     if (cc, n) != ("highspeed", 10)
 ]
+SENDERS += [("S1", f"{cc}_rtt10", "s1.tcl", {"rtt": 0.01, "cc": cc}) for cc in CONTROLS]
+# A single Vegas flow still climbs at 20 s: once more, 120 to 160 s.
+SENDERS += [("S5 late", "vegas_N1", "s5.tcl", {"tcp": "linux", "cc": "vegas", "n": 1, "stop": 160, "warm": 120})]
+
+# The same links under other queues, with SACK flows. Parameters are ns-2's own, mean_pktsize_ apart (1500 B: a packet).
+QUEUES: list[tuple[str, str, str, Options]] = [
+    ("S5", f"{queue}_N10", "s5.tcl", {"n": 10, "queue": queue}) for queue in ("REM", "Vq", "PI")
+]
+QUEUES += [("S1", f"{queue}_rtt10", "s1.tcl", {**_SACK, "queue": queue}) for queue in ("REM", "Vq", "PI")]
 
 FIGURES = [
     "util",
@@ -229,21 +241,50 @@ def summary(path: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
+def check(jobs: int) -> int:
+    """Run seed 1 of S5 again; return 1 if a committed number does not come out."""
+    wanted = [
+        (name, run) for name, setups in (("senders", SENDERS), ("queues", QUEUES)) for run in setups if run[0] == "S5"
+    ]
+    kept = {
+        name: {(r["scenario"], r["label"]): r for r in read_rows(HERE / f"ns2_{name}.csv") if r["seed"] == "1"}
+        for name, _ in wanted
+    }
+    with ThreadPoolExecutor(jobs) as pool:
+        results = list(pool.map(lambda item: run_ns(item[1][2], item[1][3], 1), wanted))
+    wrong = 0
+    for (name, (scenario, label, *_)), result in zip(wanted, results, strict=True):
+        row = kept[name][scenario, label]
+        for figure in ("util", "meanq", "loss"):
+            if short(result[figure]) != row[figure]:
+                wrong += 1
+                sys.stderr.write(f"{scenario} {label} {figure}: {short(result[figure])}, committed {row[figure]}\n")
+    sys.stderr.write(f"ns-2: {len(wanted)} runs, {wrong} numbers other than the committed ones\n")
+    return int(wrong > 0)
+
+
 def main() -> None:
     """Read the command line and run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--variants", action="store_true", help="the one-option changes")
     parser.add_argument("--senders", action="store_true", help="the Linux-derived congestion controls")
+    parser.add_argument("--queues", action="store_true", help="REM, Vq and PI")
     parser.add_argument("--only", default="", help="scenario, or scenario/label")
     parser.add_argument("--seeds", default="", help="FIRST..LAST")
+    parser.add_argument("--check", action="store_true", help="run seed 1 of S5 again and compare with the CSV")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--again", action="store_true", help="run rows that exist")
     parser.add_argument("--summary", action="store_true", help="print the table and stop")
     args = parser.parse_args()
+    if args.check:
+        sys.exit(check(args.jobs))
     name, setups, seeds = ("runs", SETUPS, "1..10")
     if args.variants:
         name, setups, seeds = ("variants", VARIANTS, "1..3")
     elif args.senders:
-        name, setups, seeds = ("senders", SENDERS, "1..1")
+        name, setups, seeds = ("senders", SENDERS, "1..5")
+    elif args.queues:
+        name, setups, seeds = ("queues", QUEUES, "1..5")
     path = HERE / f"ns2_{name}.csv"
     if args.summary:
         sys.stdout.write(summary(path))
@@ -251,23 +292,23 @@ def main() -> None:
     first, last = map(int, (args.seeds or seeds).split(".."))
     rows = {(r["scenario"], r["label"], int(r["seed"])): r for r in read_rows(path)}
     # Seeds outermost: a first set of all set-ups is there early.
-    for seed in range(first, last + 1):
-        for scenario, label, script, options in setups:
-            key = (scenario, label, seed)
-            if args.only not in ("", scenario, f"{scenario}/{label}"):
-                continue
-            if key in rows and not args.again:
-                continue
-            begun = time.monotonic()
-            result = run_ns(script, options, seed)
+    wanted = [
+        (scenario, label, script, options, seed)
+        for seed in range(first, last + 1)
+        for scenario, label, script, options in setups
+        if args.only in ("", scenario, f"{scenario}/{label}") and (args.again or (scenario, label, seed) not in rows)
+    ]
+    with ThreadPoolExecutor(args.jobs) as pool:
+        runs = {pool.submit(run_ns, *run[2:]): run for run in wanted}
+        for done in as_completed(runs):
+            scenario, label, _, options, seed = runs[done]
+            result = done.result()
             text = " ".join(f"{k}={{{v}}}" if " " in str(v) else f"{k}={v}" for k, v in options.items())
-            rows[key] = {"scenario": scenario, "label": label, "options": text, "seed": str(seed)}
-            rows[key] |= {f: short(result[f]) for f in FIGURES if f in result}
+            row = {"scenario": scenario, "label": label, "options": text, "seed": str(seed)}
+            row |= {f: short(result[f]) for f in FIGURES if f in result}
+            rows[scenario, label, seed] = row
             write_rows(path, rows.values())
-            sys.stderr.write(
-                f"{scenario} {label} seed {seed}: loss {rows[key]['loss']} queue "
-                f"{rows[key]['meanq']} ({time.monotonic() - begun:.0f} s)\n"
-            )
+            sys.stderr.write(f"{scenario} {label} seed {seed}: loss {row['loss']} queue {row['meanq']}\n")
 
 
 if __name__ == "__main__":

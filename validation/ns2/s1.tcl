@@ -16,7 +16,7 @@
 #   - timestamps on; nothing in S1 changes without them.
 source [file join [file dirname [info script]] lib.tcl]
 defaults rtt 0.01 flows 60 access 2e6 rate 100e6 limit 2084 minth 50 maxth 100 \
-    meanpkt 1500 jitter 0.2 starts 10 rxaccess 1
+    meanpkt 1500 jitter 0.2 starts 10 rxaccess 1 queue RED
 if {[info exists preset]} { array set opt $preset }
 read_options
 apply_settings
@@ -30,8 +30,9 @@ set right [$ns node]
 Queue/RED set thresh_ $opt(minth)
 Queue/RED set maxthresh_ $opt(maxth)
 Queue/RED set mean_pktsize_ $opt(meanpkt)
-$ns simplex-link $left $right $opt(rate) [expr {$opt(rtt) / 4}] RED
+$ns simplex-link $left $right $opt(rate) [expr {$opt(rtt) / 4}] $opt(queue)
 $ns simplex-link $right $left $opt(rate) [expr {$opt(rtt) / 4}] DropTail
+prepare_queue $left $right
 $ns queue-limit $left $right $opt(limit)
 $ns queue-limit $right $left 10000
 monitor_link $left $right $opt(rate)

@@ -8,7 +8,7 @@
 # the bottleneck and a quarter on each access side.
 source [file join [file dirname [info script]] lib.tcl]
 defaults tcp sack n 10 rate 100e6 limit 333 access 1e9 low 0.038 high 0.042 \
-    starts 1 stop 60 warm 20
+    starts 1 stop 60 warm 20 queue DropTail
 read_options
 apply_settings
 seed_streams
@@ -18,7 +18,9 @@ add-packet-header IP TCP Flags
 
 set left [$ns node]
 set right [$ns node]
-$ns duplex-link $left $right $opt(rate) 0.01 DropTail
+$ns simplex-link $left $right $opt(rate) 0.01 $opt(queue)
+$ns simplex-link $right $left $opt(rate) 0.01 DropTail
+prepare_queue $left $right
 $ns queue-limit $left $right $opt(limit)
 $ns queue-limit $right $left 10000
 monitor_link $left $right $opt(rate)

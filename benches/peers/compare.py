@@ -154,7 +154,8 @@ def ns2(setup: Setup, seed: int) -> Cost:
     words = [str(word) for pair in options(setup, seed, setup.stop[1]).items() for word in pair]
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     command = ["ns", str(HERE / "ns2_dumbbell.tcl"), *words, "compound", str(int(setup.compound))]
-    found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found = json.loads(shown[shown.index("{") : shown.index("}") + 1])  # the Linux-derived agent talks too
     return Cost(
         found["packets"], found["drops"], resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, setup.stop[1]
     )

@@ -638,10 +638,7 @@ def _text_table(table: pd.DataFrame) -> str:
 def _meanfield(options: argparse.Namespace) -> None:
     from .meanfield import meanfield, overview
 
-    variants = _variants(options.file, _load(options.file), options.changes)
-    if len(variants) > 1:
-        raise _WrongInputError("--set: meanfield takes one value for each key")
-    [(label, scenario)] = variants
+    title, scenario = _one_variant(options, "meanfield")
     end = _core.duration(scenario._checked)
     with ExitStack() as outputs:
         report = _output(outputs, options.report)
@@ -664,9 +661,8 @@ def _meanfield(options: argparse.Namespace) -> None:
         if options.json:
             _print_json(result.json())
             return
-        changes = ", ".join(f"{key} = {value}" for key, value in label["set"].items())
         first, last = result.window
-        print(f"{result.name}{' with ' if changes else ''}{changes}: mean field, from {first:g} s to {last:g} s\n")
+        print(f"{title}: mean field, from {first:g} s to {last:g} s\n")
         for table in overview(result):
             print(_text_table(table) + "\n")
         for note in result.notes:
@@ -830,10 +826,7 @@ def _why(options: argparse.Namespace) -> None:
 def _compare(options: argparse.Namespace) -> None:
     from .compare import compare
 
-    variants = _variants(options.file, _load(options.file), options.changes)
-    if len(variants) > 1:
-        raise _WrongInputError("--set: compare takes one value for each key")
-    [(_, scenario)] = variants
+    _, scenario = _one_variant(options, "compare")
     with ExitStack() as outputs:
         picture = _output(outputs, options.plot)
         found = compare(scenario)

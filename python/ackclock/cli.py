@@ -34,23 +34,75 @@ TRACED_FLOWS = 10
 SNAPSHOTS = 4000
 """Window densities of a mean-field run with a report where the user does not say; the report shows the last 400."""
 
-EXAMPLES = """\
-examples:
-  ackclock why --rate 50mbit --rtt 40ms --buffer 250ms       why a link is slow, and what to set
-  ackclock run home.toml                                     summary on the screen
-  ackclock run home.toml --seeds 10 --json                   ten replications, mean and 95 % interval
-  ackclock run home.toml --traces out.parquet --report out.html
-  ackclock run home.toml --set flows.rtt="10 ms" --set flows.rtt="200 ms"
-  ackclock meanfield many.toml --report out.html             the windows of many flows as a distribution
-  ackclock fluid home.toml --report out.html                 smooth windows and queues, in a moment
-  ackclock stability home.toml --vary rtt=10ms..400ms        is the queue calm, and how far does that go?
-  ackclock check home.toml                                   the scenario with every default
-  ackclock list red                                          the parameters of RED
-  ackclock sweep home.toml --vary rtt=10ms..200ms:20 --vary queue.aqm=red,pi,codel --seeds 10 --store out/home
-  ackclock paper compound-red fig-6                          regenerate a published figure and judge its claims
+EXAMPLES: Mapping[str, Sequence[tuple[str, str]]] = {
+    "why": (
+        ("--rate 50mbit --rtt 40ms --buffer 250ms", "why a link is slow, and what to set"),
+        ("--rate 20mbit --rtt 600ms --flows 10 --congestion reno --json", "a satellite link, for a program"),
+    ),
+    "run": (
+        ("home.toml", "summary on the screen"),
+        ("home.toml --seeds 10 --json", "ten replications, mean and 95 % interval"),
+        ("home.toml --traces out.parquet --report out.html", "traces of links and flows, and a page of figures"),
+        ('home.toml --set flows.rtt="10 ms" --set flows.rtt="200 ms"', "two variants beside one another"),
+    ),
+    "meanfield": (("many.toml --report out.html", "the windows of many flows as a distribution"),),
+    "fluid": (
+        ("home.toml --report out.html", "smooth windows and queues, in a moment"),
+        ('home.toml --duration "30 s" --traces out.parquet', "all states over time"),
+    ),
+    "stability": (
+        ("home.toml --vary rtt=10ms..400ms", "is the queue calm, and how far does that go?"),
+        ("home.toml --vary rtt --vary flows.count --report out.html", "with a chart of both"),
+    ),
+    "compare": (("home.toml --plot engines.svg", "all engines on one scenario, and where they disagree"),),
+    "check": (("home.toml", "the scenario with every default"),),
+    "list": (("", "all algorithms"), ("red", "the parameters of RED"), ("--fluid", "which pairs have fluid laws")),
+    "sweep": (
+        ("home.toml --vary rtt=10ms..200ms:20 --vary queue.aqm=red,pi,codel --seeds 10", "a grid, ten seeds a point"),
+        ("home.toml --vary rtt=10ms..200ms --vary count=1..50 --latin 100", "a Latin hypercube of 100 points"),
+        (
+            "home.toml --vary rtt=10ms..200ms:9 --vary count=1..50:9 --metric loss --plot loss.svg",
+            "a heat map of the loss over both",
+        ),
+        ("home.toml --vary count=1..1000:1000 --cluster local:4", "on a Dask cluster of four workers"),
+    ),
+    "query": (
+        (
+            '\'SELECT "vary.queue.aqm", avg("links.bottleneck.loss") FROM points GROUP BY 1\'',
+            "mean loss of each AQM in the store of a sweep",
+        ),
+    ),
+    "paper": (
+        ("", "the papers"),
+        ("compound-red fig-6", "regenerate a published figure and judge its claims"),
+    ),
+    "schema": (("> scenario.schema.json", "for an editor that completes and checks TOML"),),
+    "completion": (
+        ("bash > ~/.local/share/bash-completion/completions/ackclock", "for bash"),
+        ('zsh > "${fpath[1]}/_ackclock"', "for zsh"),
+        ("fish > ~/.config/fish/completions/ackclock.fish", "for fish"),
+    ),
+}
+"""Arguments of each command, and what they do."""
 
-exit codes: 0 done, 1 the run failed, 2 the input is wrong, 130 interrupted
-"""
+
+def _examples(command: str | None = None) -> str:
+    """Return the examples of a command, or the first one of each, and the exit codes."""
+    chosen = (
+        [(command, *one) for one in EXAMPLES.get(command, ())] if command else [(k, *v[0]) for k, v in EXAMPLES.items()]
+    )
+    lines = [(f"ackclock {name} {words}".rstrip(), what) for name, words, what in chosen]
+    width = max((len(line) for line, _ in lines if len(line) <= _LONGEST), default=4)
+    shown = [
+        f"  {line.ljust(width)}  {what}" if len(line) <= width else f"  {line}\n  {' ' * width}  {what}"
+        for line, what in lines
+    ]
+    codes = "exit codes: 0 done, 1 the run failed, 2 the input is wrong, 130 interrupted"
+    return "\n".join(["examples:", *shown, "", codes])
+
+
+_LONGEST = 70
+"""An example longer than this has its explanation in a line of its own."""
 
 
 class _WrongInputError(Exception):
@@ -99,7 +151,7 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915  one statement an arg
     parser = argparse.ArgumentParser(
         prog="ackclock",
         description="A laboratory for TCP congestion control and active queue management.",
-        epilog=EXAMPLES,
+        epilog=_examples(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"ackclock {_core.VERSION}")
@@ -110,7 +162,7 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915  one statement an arg
             name,
             help=text,
             description=text[0].upper() + text[1:] + ".",
-            epilog=EXAMPLES,
+            epilog=_examples(name),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         made.set_defaults(command=command)
@@ -119,14 +171,7 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915  one statement an arg
     _why_arguments(add("why", _why, "say what the queue of a link does and why, and what a better setting would do"))
     one = add("run", _run, "run a scenario packet by packet")
     one.add_argument("files", metavar="FILE", nargs="+", type=Path, help="scenario in TOML (or JSON, by its suffix)")
-    one.add_argument(
-        "--set",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        dest="changes",
-        help="change a key, such as flows.rtt or link.NAME.rate; the same key again: run once for each value",
-    )
+    _set_argument(one, "; the same key again: run once for each value")
     one.add_argument("--seed", type=_count(0), help="seed in place of the scenario's")
     one.add_argument("--seeds", metavar="N", type=_count(1), help="N replications with seeds SEED, SEED + 1, ...")
     one.add_argument(
@@ -139,16 +184,14 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915  one statement an arg
         type=_flows,
         help=f"trace the first N flows of each class, or all (default: {TRACED_FLOWS})",
     )
-    one.add_argument("--report", metavar="OUT.html", type=Path, help="write a report with figures")
-    one.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    _report_argument(one)
+    _json_argument(one)
     one.add_argument("--timing", action="store_true", help="say how long it took")
     one.add_argument("--general", action="store_true", help="use the engine's general path only (same result, slower)")
 
     field = add("meanfield", _meanfield, "run a scenario as a distribution of the windows of many flows")
-    field.add_argument("file", metavar="FILE", type=Path, help="scenario in TOML (or JSON, by its suffix)")
-    field.add_argument(
-        "--set", metavar="KEY=VALUE", action="append", default=[], dest="changes", help="change a key, as for run"
-    )
+    _file_argument(field)
+    _set_argument(field)
     field.add_argument(
         "--hazard",
         choices=("packet", "event"),
@@ -173,11 +216,11 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915  one statement an arg
         type=_count(2),
         help=f"window densities over the run; a report shows the last 400 (default: {SNAPSHOTS})",
     )
-    field.add_argument("--report", metavar="OUT.html", type=Path, help="write a report with figures")
-    field.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    _report_argument(field)
+    _json_argument(field)
 
     flow = add("fluid", _fluid, "run a scenario as smooth windows and queues: delay-differential equations")
-    flow.add_argument("file", metavar="FILE", type=Path, help="scenario in TOML (or JSON, by its suffix)")
+    _file_argument(flow)
     flow.add_argument("--duration", metavar="TIME", help='how long, such as "30 s" (default: the scenario\'s)')
     flow.add_argument("--traces", metavar="OUT.parquet", type=Path, help="write all states over time")
     _fluid_arguments(flow)
@@ -185,7 +228,7 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915  one statement an arg
     calm = add(
         "stability", _stability, "say whether the queue is calm, and how far parameters may move before it is not"
     )
-    calm.add_argument("file", metavar="FILE", type=Path, help="scenario in TOML (or JSON, by its suffix)")
+    _file_argument(calm)
     calm.add_argument(
         "--vary",
         metavar="KEY[=FROM..TO]",
@@ -197,7 +240,7 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915  one statement an arg
     _fluid_arguments(calm)
 
     check = add("check", _check, "check a scenario and print it with every default")
-    check.add_argument("file", metavar="FILE", type=Path, help="scenario in TOML (or JSON, by its suffix)")
+    _file_argument(check)
     check.add_argument("--json", action="store_true", help="print JSON instead of TOML")
 
     listing = add("list", _list, "list the algorithms, or one with its parameters")
@@ -221,10 +264,35 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915  one statement an arg
     published.add_argument(
         "--write", action="store_true", help="also put verdicts and figures into the papers' README files"
     )
-    published.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    _json_argument(published)
 
     add("schema", _schema, "print the JSON Schema of scenario files, for editors")
+    shell = add("completion", _completion, "print what completes commands, options and files in a shell")
+    shell.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
     return parser
+
+
+def _file_argument(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", metavar="FILE", type=Path, help="scenario in TOML (or JSON, by its suffix)")
+
+
+def _set_argument(command: argparse.ArgumentParser, more: str = "") -> None:
+    command.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        dest="changes",
+        help=f"change a key, such as flows.rtt or link.NAME.rate{more}",
+    )
+
+
+def _report_argument(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--report", metavar="OUT.html", type=Path, help="write a report with figures")
+
+
+def _json_argument(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
 def _why_arguments(link: argparse.ArgumentParser) -> None:
@@ -241,20 +309,18 @@ def _why_arguments(link: argparse.ArgumentParser) -> None:
         "--aqm", metavar="NAME", default="drop-tail", help="what manages the queue now (default: drop-tail)"
     )
     link.add_argument("--seed", type=_count(0), default=1, help="of the simulation (default: 1)")
-    link.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    _json_argument(link)
 
 
 def _compare_arguments(beside: argparse.ArgumentParser) -> None:
-    beside.add_argument("file", metavar="FILE", type=Path, help="scenario in TOML (or JSON, by its suffix)")
-    beside.add_argument(
-        "--set", metavar="KEY=VALUE", action="append", default=[], dest="changes", help="change a key, as for run"
-    )
+    _file_argument(beside)
+    _set_argument(beside)
     beside.add_argument("--plot", metavar="OUT.svg", type=Path, help="draw queues and windows of all engines together")
-    beside.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    _json_argument(beside)
 
 
 def _sweep_arguments(many: argparse.ArgumentParser) -> None:
-    many.add_argument("file", metavar="FILE", type=Path, help="scenario in TOML (or JSON, by its suffix)")
+    _file_argument(many)
     many.add_argument(
         "--vary",
         metavar="KEY=VALUES",
@@ -286,7 +352,7 @@ def _sweep_arguments(many: argparse.ArgumentParser) -> None:
         type=Path,
         help="draw the first metric against the first key, a line for each value of the second",
     )
-    many.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    _json_argument(many)
 
 
 def _query_arguments(ask: argparse.ArgumentParser) -> None:
@@ -303,9 +369,7 @@ def _query_arguments(ask: argparse.ArgumentParser) -> None:
 
 def _fluid_arguments(command: argparse.ArgumentParser) -> None:
     """What fluid and stability have in common: mostly the choices on which the papers differ."""
-    command.add_argument(
-        "--set", metavar="KEY=VALUE", action="append", default=[], dest="changes", help="change a key, as for run"
-    )
+    _set_argument(command)
     command.add_argument(
         "--form",
         choices=("ack", "rate"),
@@ -352,8 +416,8 @@ def _fluid_arguments(command: argparse.ArgumentParser) -> None:
         action="store_true",
         help="trajectories in the smooth law of the equilibrium, without empty and full queues",
     )
-    command.add_argument("--report", metavar="OUT.html", type=Path, help="write a report with figures")
-    command.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    _report_argument(command)
+    _json_argument(command)
 
 
 def _count(least: int) -> Callable[[str], int]:
@@ -1088,6 +1152,24 @@ def _print_outcomes(options: argparse.Namespace, one: Paper, outcomes: Sequence[
 
 def _schema(_options: argparse.Namespace) -> None:
     _print_json(schema())
+
+
+def _completion(options: argparse.Namespace) -> None:
+    import shtab
+
+    parser = _parser()
+    _complete_files(parser, shtab.FILE)
+    print(shtab.complete(parser, shell=options.shell))
+
+
+def _complete_files(parser: argparse.ArgumentParser, files: Mapping[str, Any]) -> None:
+    """Let arguments that are files be completed as such."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                _complete_files(command, files)
+        elif action.type is Path:
+            action.complete = files  # type: ignore[attr-defined]
 
 
 if __name__ == "__main__":

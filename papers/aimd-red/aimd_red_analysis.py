@@ -147,6 +147,39 @@ def theorems(lab: Lab) -> None:
         printed="V before theorem 2",
         robust=True,
     )
+    several = [(100, TCP), (24, SMOOTH), (50, (0.4286, 0.75))]
+    bad = {}
+    for name, weights in (
+        ("as printed, with N_1 in its second term", (100, 100, 50)),
+        ("with N_2 in its second term", (100, 24, 50)),
+    ):
+        changes = growth(several, weights, np.random.default_rng(3))
+        bad[name] = int((changes > 1e-9).sum())
+        lab.claim(
+            f"theorem 3: V {name} does not grow along solutions of three groups, at 200 random states",
+            bad[name] == 0,
+            ours=f"it grows at {bad[name]}",
+            printed="V before theorem 3" if "printed" in name else "",
+            robust=True,
+        )
+    off = {factor: float(max(abs(printed_4(x, y, factor=factor) - dx)) / max(abs(dx))) for factor in (False, True)}
+    lab.claim(
+        "(4) without its delay is the first line of (2) without its delay, to 1e-9 at 200 random states",
+        off[False] < 1e-9,
+        ours=f"off by {off[False]:.0%} of the largest rate; with 2 (1 - beta) / (1 + beta) in the second term, as in "
+        f"(6), it is{'' if off[True] < 1e-9 else ' not'}",
+        printed="(4)",
+        robust=True,
+    )
+    gains = np.geomspace(1e-12, 1, 49)
+    slowest = max(delay_free_root(gain) for gain in gains)
+    lab.claim(
+        "theorems 1 to 3: without delay the equilibrium is stable for K_p from 1e-12 to 1 (linearised)",
+        slowest < 0,
+        ours=f"rightmost root {slowest:.3g} per s at most",
+        printed="for all K_p > 0",
+        robust=True,
+    )
     rows = []
     for name, rtt, flows, pair in (
         ("TCP", 0.1, 100, TCP),
@@ -180,6 +213,39 @@ def theorems(lab: Lab) -> None:
         f"{queueing.rightmost.real:+.4g} per s at K_p = 1e-4 and {calmer.rightmost.real:+.4g} at 2e-5. The steady "
         "oscillation in the paper's packet runs, which it ascribes to averages over a round, is this instability."
     )
+
+
+def growth(groups: Sequence[Group], weights: Sequence[int], random: np.random.Generator) -> np.ndarray:
+    """Return dV / dt of theorem 3's V, whose terms have `weights` for the numbers of flows, at 200 random states."""
+    *w, q = equilibrium(groups)
+    states = np.array([*(one * random.uniform(0.1, 3, 200) for one in w), q * random.uniform(0, 4, 200)])
+    moved = rates(groups, states)
+    change = 2 * KP * (states[-1] - q) * moved[-1]
+    for k, (weight, (_, (_, beta))) in enumerate(zip(weights, groups, strict=True)):
+        change += 2 * weight / (fall(beta) * w[k] ** 2) * (states[k] - w[k]) * moved[k]
+    return np.asarray(change)
+
+
+def printed_4(x: np.ndarray, y: np.ndarray, *, factor: bool) -> np.ndarray:
+    """Return (4) for TCP at deviations of window and queue, without delay; `factor`: as (6) has it."""
+    w0, q0 = equilibrium([(100, TCP)])
+    first = fall(0.5) * (x + w0) ** 2 / R * KP * y
+    return -first - (fall(0.5) if factor else 1.0) * (x**2 + 2 * x * w0) / R * KP * q0
+
+
+def delay_free_root(gain: float) -> float:
+    """Return the largest real part of the delay-free system's roots, linearised, of one and of three groups."""
+    found = []
+    for groups in ([(100, TCP)], [(100, TCP), (24, SMOOTH), (50, (0.4286, 0.75))]):
+        *w, q = equilibrium(groups, slope=gain)
+        size = len(groups)
+        matrix = np.zeros((size + 1, size + 1))
+        for k, (count, (_, beta)) in enumerate(groups):
+            matrix[k, k] = -2 * fall(beta) * w[k] / R * gain * q
+            matrix[k, -1] = -fall(beta) * w[k] ** 2 / R * gain
+            matrix[-1, k] = count / R
+        found.append(float(np.linalg.eigvals(matrix).real.max()))
+    return max(found)
 
 
 def hopf(rtt: float, flows: int, pair: tuple[float, float]) -> delay.HopfPoint:

@@ -1,15 +1,120 @@
-"""Wang, Cai, Liu and Shen: AIMD congestion control over RED."""
+"""
+Wang, Cai, Liu and Shen: AIMD congestion control over RED.
+
+The scenario files here are the set-ups; an item changes K_p, the round trip and the pair as its figure says.
+"""
 
 from __future__ import annotations
 
-import aimd_red_analysis as theory
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from ackclock.paper import Paper
+import aimd_red_analysis as theory
+import numpy as np
+from numpy.typing import NDArray
+
+from ackclock import Result, Scenario
+from ackclock.paper import Lab, Paper
+from ackclock.plot import style
 
 paper = Paper(
     "AIMD Congestion Control: Stability, TCP-friendliness, Delay Performance",
     "L. Wang, L. Cai, X. Liu and X. Shen.",
 )
+
+SEEDS = 3
+PAIRS = ((0.09677, 0.9375), (0.2, 0.875), (0.4286, 0.75))
+"""TCP-friendly (alpha, beta), as printed."""
+Series = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Times and values."""
+
+
+def at(lab: Lab, name: str = "packets", rtt: int = 100, **keys: Any) -> Scenario:
+    """Return a scenario file at a round trip in ms, with keys changed (two underscores for a full stop)."""
+    changes = {"flows.rtt": f"uniform {rtt - 1} ms .. {rtt + 1} ms"} if rtt != 100 else {}
+    if rtt > 200:  # growth by a packet every 400 ms takes 140 s to come to the end
+        changes |= {"scenario.duration": "250 s", "scenario.measure": "200 s .. 250 s"}
+    if lab.quick:
+        changes |= {"scenario.duration": "20 s", "scenario.measure": "10 s .. 20 s"}
+    return lab.scenario(name).with_({**changes, **{key.replace("__", "."): value for key, value in keys.items()}})
+
+
+def runs_of(lab: Lab, variants: Mapping[Any, Scenario]) -> dict[Any, list[Result]]:
+    """Run with traces."""
+    return lab.run(variants, seeds=lab.pick(SEEDS, 1), trace_links=True, trace_flows="all")
+
+
+def queue(result: Result) -> Series:
+    """Return times and the router's queue, packets."""
+    trace = result.traces["link_queue_packets"].sel(link="router")
+    return trace["time"].to_numpy(), trace.to_numpy().astype(float)
+
+
+def window(result: Result, kind: str | None = None) -> Series:
+    """Return times and the mean window of all flows, or of a class, packets."""
+    trace = result.traces["flow_cwnd"]
+    if kind:
+        trace = trace[trace["flow_class"].to_numpy() == kind]
+    return trace["time"].to_numpy()[1:], trace.to_numpy()[:, 1:].mean(axis=0)
+
+
+def steady(series: Series, result: Result) -> NDArray[np.float64]:
+    """Return the values in the measurement window."""
+    times, values = series
+    start, end = result.window
+    return values[(times >= start) & (times <= end)]
+
+
+def settled(result: Result, share: float = 0.95) -> float:
+    """Return when the mean window over a second first comes to a share of that in the measurement window, s."""
+    level = share * float(steady(window(result), result).mean())
+    return next(float(second) for second in range(1, 1000) if during(window(result), second - 1, second) >= level)
+
+
+def during(series: Series, start: float, stop: float) -> float:
+    """Return the mean of a series between two times, s."""
+    times, values = series
+    return float(values[(times > start) & (times <= stop)].mean())
+
+
+def spread(values: Sequence[float] | NDArray[np.float64], form: str = "{:.3g}") -> str:
+    """Return a mean over seeds, and their range."""
+    mean, low, high = (form.format(x) for x in (np.mean(values), np.min(values), np.max(values)))
+    return mean if len(values) == 1 else f"{mean} ({low} to {high} over {len(values)} seeds)"
+
+
+def used(runs: Sequence[Result]) -> list[float]:
+    """Return the utilisation in the measurement window, for each seed."""
+    return [float(run.links.loc["router", "utilization"]) for run in runs]
+
+
+def swing(runs: Sequence[Result], series: Any) -> list[tuple[float, float]]:
+    """Return the least and the largest steady value, for each seed."""
+    return [(float(values.min()), float(values.max())) for values in (steady(series(run), run) for run in runs)]
+
+
+def ends(found: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return means over seeds of both ends."""
+    low, high = np.mean(found, axis=0)
+    return float(low), float(high)
+
+
+def draw(lab: Lab, found: Mapping[Any, Sequence[Result]], titles: Sequence[str], end: float) -> None:
+    """Draw queue and mean window over time, a column a setting, as the paper's figures have them."""
+    caption = "Queue (above) and mean window (below) over time; one seed, and in grey the range over seeds."
+    with lab.figure("traces", caption, 2, len(found), size=(3.7 * len(found) + 0.8, 4.8), sharex="col") as axes:
+        for column, (runs, title) in enumerate(zip(found.values(), titles, strict=True)):
+            for ax, series in ((axes[0][column], queue), (axes[1][column], window)):
+                times = series(runs[0])[0]
+                many = np.array([series(run)[1] for run in runs])
+                ax.fill_between(times, many.min(axis=0), many.max(axis=0), color="#bbbbbb", linewidth=0)
+                ax.plot(times, many[0], color=style.BLUE, linewidth=0.6)
+                ax.set(xlim=(0, min(end, times[-1])), ylim=(0, None))
+            axes[0][column].set(title=title)
+            axes[1][column].set_xlabel("time (s)")
+        axes[0][0].set_ylabel("queue (packets)")
+        axes[1][0].set_ylabel("window (packets)")
+
 
 for name, title, source, make in (
     ("fig-3", "Windows and queue in the fluid model", "section III-C, figures 3 to 5", theory.figures_3_to_5),
@@ -17,3 +122,239 @@ for name, title, source, make in (
     ("eq-10", "Fair and weighted pairs", "section III-B, equations (10) to (12)", theory.equations_10),
 ):
     paper.item(name, title, source)(make)
+
+
+@paper.item("fig-6", "TCP at round trips of 100, 200 and 400 ms", "section IV-A, figures 6, 8 and 9")
+def figure_6(lab: Lab) -> None:
+    """K_p 1e-4."""
+    found = runs_of(lab, {rtt: at(lab, rtt=rtt) for rtt in lab.pick((100, 200, 400), (100, 200))})
+    draw(lab, found, [f"figure {n}: {rtt} ms" for n, rtt in zip((6, 8, 9), found, strict=False)], 250.0)
+    printed = lab.printed["fig-6"]
+    first = found[100]
+    peaks = [float(queue(run)[1].max()) for run in first]
+    lab.claim(
+        f"100 ms: the largest queue is {printed['peak']} packets, to within a quarter",
+        abs(np.mean(peaks) / printed["peak"] - 1) <= 0.25,
+        ours=f"{spread(peaks, '{:.0f}')} packets, while most flows are in slow start",
+        printed=f"{printed['peak']} packets",
+    )
+    low, high = ends(swing(first, queue))
+    lab.claim(
+        "100 ms: the steady queue swings between 0 and 300 packets: empties, and peaks within a tenth of that",
+        low < 3 and abs(high / printed["queue_high"] - 1) <= 0.1,
+        ours=f"{low:.0f} to {high:.0f} packets",
+        printed="0 and 300 packets",
+        robust=True,
+    )
+    low, high = ends(swing(first, window))
+    lab.claim(
+        "100 ms: the steady window swings between 85 and 105 packets, each end to within 5 packets",
+        abs(low - printed["window_low"]) <= 5 and abs(high - printed["window_high"]) <= 5,
+        ours=f"{low:.1f} to {high:.1f} packets",
+        printed="between 85 and 105",
+        robust=True,
+    )
+    early = [during(window(run), 4, 5) / float(steady(window(run), run).mean()) for run in first]
+    lab.claim(
+        "100 ms: within 5 s the window is steady: its mean over the fifth second is within a tenth of the later mean",
+        abs(np.mean(early) - 1) <= 0.1,
+        ours=f"{np.mean(early):.3f} of it; 95 % of it after {spread([settled(run) for run in first], '{:.0f}')} s",
+        printed="within 5 seconds",
+    )
+    after = {rtt: [settled(run) for run in runs] for rtt, runs in found.items()}
+    lab.claim(
+        "convergence (the first second with 95 % of the steady window) is slower with a longer round trip",
+        bool(np.all(np.diff([np.mean(values) for values in after.values()]) > 0)),
+        ours="; ".join(f"{rtt} ms: {spread(values, '{:.0f}')} s" for rtt, values in after.items()),
+        printed="takes longer",
+        robust=True,
+    )
+    share = {rtt: used(runs) for rtt, runs in found.items()}
+    lab.claim(
+        "utilisation in steady state does not depend on the round trip, to within two points",
+        max(map(np.mean, share.values())) - min(map(np.mean, share.values())) <= 0.02,
+        ours="; ".join(f"{rtt} ms: {spread(values, '{:.1%}')}" for rtt, values in share.items()),
+        printed="independent of R",
+    )
+    variants: dict[str, dict[str, Any]] = {
+        "as it is": {},
+        "weight 0.001": {"link__router__queue__weight": 0.001},
+        "weight 0.0005": {"link__router__queue__weight": 0.0005},
+        "no averaging": {"link__router__queue__weight": "off"},
+        "independent drops": {"link__router__queue__spacing": "bernoulli"},
+        "initial window of 10 packets": {"flows__initial_window": "10 packets"},
+        "delayed ACKs": {"flows__delayed_ack": True},
+        "access links of 1 Gbit/s": {"flows__access_rate": "1 Gbit/s"},
+    }
+    if lab.quick:
+        return
+    other = runs_of(lab, {name: at(lab, **keys) for name, keys in variants.items()})
+    lab.table(
+        "100 ms, what our choices are worth: largest queue, steady queue, steady window (packets), utilisation",
+        ["variant", "peak", "queue", "window", "utilisation"],
+        [
+            [
+                name,
+                spread([float(queue(run)[1].max()) for run in runs], "{:.0f}"),
+                "{:.0f} to {:.0f}".format(*ends(swing(runs, queue))),
+                "{:.1f} to {:.1f}".format(*ends(swing(runs, window))),
+                f"{np.mean(used(runs)):.1%}",
+            ]
+            for name, runs in other.items()
+        ],
+    )
+
+
+@paper.item("fig-7", "TCP with a smaller K_p", "section IV-A, figure 7")
+def figure_7(lab: Lab) -> None:
+    """K_p 2e-5 at 100 ms."""
+    found = runs_of(lab, {"1e-4": at(lab), "2e-5": at(lab, link__router__queue__slope=2e-5)})
+    draw(lab, found, ["K_p 1e-4 (figure 6)", "K_p 2e-5 (figure 7)"], 100.0)
+    printed = lab.printed["fig-7"]
+    low, high = ends(swing(found["2e-5"], window))
+    lab.claim(
+        "K_p 2e-5: the steady window swings between 95 and 105 packets, each end to within 2 packets",
+        abs(low - printed["window_low"]) <= 2 and abs(high - printed["window_high"]) <= 2,
+        ours=f"{low:.1f} to {high:.1f} packets",
+        printed="around 95 to 105",
+    )
+    sizes = {name: [float(np.ptp(steady(window(run), run))) for run in runs] for name, runs in found.items()}
+    lab.claim(
+        "the window swings less with the smaller K_p, by a quarter or more",
+        np.mean(sizes["2e-5"]) <= 0.75 * np.mean(sizes["1e-4"]),
+        ours=f"{spread(sizes['2e-5'])} and {spread(sizes['1e-4'])} packets from end to end",
+        printed="much smaller amplitude",
+        robust=True,
+    )
+    means = {name: [float(steady(queue(run), run).mean()) for run in runs] for name, runs in found.items()}
+    lab.claim(
+        "the queue is larger with the smaller K_p, by less than a quarter of its 200 packets of threshold",
+        0 < np.mean(means["2e-5"]) - np.mean(means["1e-4"]) < 50,
+        ours=f"{spread(means['2e-5'])} and {spread(means['1e-4'])} packets",
+        printed="slightly higher",
+    )
+    share = {name: used(runs) for name, runs in found.items()}
+    lab.claim(
+        "utilisation is higher with the smaller K_p",
+        np.mean(share["2e-5"]) > np.mean(share["1e-4"]),
+        ours=f"{spread(share['2e-5'], '{:.1%}')} and {spread(share['1e-4'], '{:.1%}')}",
+        printed="more efficiently utilised",
+        robust=True,
+    )
+
+
+def named(pair: tuple[float, float]) -> str:
+    """Return a pair as the paper writes it."""
+    return f"AIMD({pair[0]:g}, {pair[1]:g})"
+
+
+@paper.item("fig-10", "AIMD of three pairs", "section IV-B, figures 10 to 12")
+def figure_10(lab: Lab) -> None:
+    """A hundred flows of a TCP-friendly pair."""
+    pairs = lab.pick(PAIRS, PAIRS[::2])
+    found = runs_of(
+        lab, {pair: at(lab, flows__congestion__alpha=pair[0], flows__congestion__beta=pair[1]) for pair in pairs}
+    )
+    draw(lab, found, [named(pair) for pair in found], 100.0)
+    amplitude = {
+        what: {pair: [float(np.ptp(steady(series(run), run))) for run in runs] for pair, runs in found.items()}
+        for what, series in (("window", window), ("queue", queue))
+    }
+    for what, values in amplitude.items():
+        lab.claim(
+            f"the {what} swings less in steady state with a larger beta",
+            bool(np.all(np.diff([np.mean(one) for one in values.values()]) > 0)),
+            ours="; ".join(f"{named(pair)} {spread(one)}" for pair, one in values.items()) + " packets",
+            printed="smaller amplitudes",
+            robust=True,
+        )
+    share = {pair: used(runs) for pair, runs in found.items()}
+    lab.claim(
+        "utilisation in steady state is higher with a larger beta",
+        bool(np.all(np.diff([np.mean(values) for values in share.values()]) < 0)),
+        ours="; ".join(f"{named(pair)} {spread(values, '{:.2%}')}" for pair, values in share.items()),
+        printed="higher",
+    )
+    after = {pair: [settled(run) for run in runs] for pair, runs in found.items()}
+    lab.claim(
+        "convergence (the first second with 95 % of the steady window) is slower with a larger beta",
+        bool(np.all(np.diff([np.mean(values) for values in after.values()]) < 0)),
+        ours="; ".join(f"{named(pair)} {spread(values, '{:.1f}')} s" for pair, values in after.items()),
+        printed="takes longer",
+    )
+    if lab.quick:
+        return
+    halved = runs_of(
+        lab,
+        {
+            pair: at(
+                lab,
+                flows__congestion__alpha=pair[0],
+                flows__congestion__beta=pair[1],
+                flows__initial_ssthresh="50 packets",
+            )
+            for pair in PAIRS
+        },
+    )
+    after = {pair: [settled(run) for run in runs] for pair, runs in halved.items()}
+    lab.claim(
+        "the same where slow start ends at half of the fair window, 50 packets, for every pair",
+        bool(np.all(np.diff([np.mean(values) for values in after.values()]) < 0)),
+        ours="; ".join(f"{named(pair)} {spread(values, '{:.1f}')} s" for pair, values in after.items()),
+    )
+
+
+@paper.item("fig-13", "TCP beside AIMD of three pairs", "section IV-C, figures 13 to 15")
+def figure_13(lab: Lab) -> None:
+    """A hundred TCP flows and 24 of a TCP-friendly pair."""
+    found = runs_of(
+        lab,
+        {
+            pair: at(lab, "friendly", flows__AIMD__congestion__alpha=pair[0], flows__AIMD__congestion__beta=pair[1])
+            for pair in lab.pick(PAIRS, PAIRS[1:2])
+        },
+    )
+    caption = "Mean windows of both kinds over time; one of the seeds."
+    with lab.figure("windows", caption, 1, len(found), size=(11, 3), sharey=True) as axes:
+        for ax, (pair, runs) in zip(axes[0], found.items(), strict=True):
+            for kind, color in (("TCP", style.SKY), ("AIMD", style.NAVY)):
+                ax.plot(
+                    *window(runs[0], kind), color=color, linewidth=0.8, label=kind if kind == "TCP" else named(pair)
+                )
+            ax.set(xlabel="time (s)", xlim=(0, None), ylim=(0, None))
+            ax.legend(frameon=False, loc="lower right")
+        axes[0][0].set_ylabel("window (packets)")
+    for pair, runs in found.items():
+        ratio = [
+            float(steady(window(run, "AIMD"), run).mean() / steady(window(run, "TCP"), run).mean()) for run in runs
+        ]
+        flows = [run.flows.groupby("class", observed=True)["goodput"].mean() for run in runs]
+        goodput = [float(mean["AIMD"] / mean["TCP"]) for mean in flows]
+        lab.claim(
+            f"{named(pair)}: mean windows of AIMD and TCP are equal to within a tenth",
+            abs(np.mean(ratio) - 1) <= 0.1,
+            ours=f"AIMD over TCP {spread(ratio, '{:.3f}')}; goodput {spread(goodput, '{:.3f}')}",
+            printed="close to each other",
+        )
+
+
+@paper.item("eq-12", "Weighted pairs, packet by packet", "section III-B, equations (10) and (12)")
+def equation_12(lab: Lab) -> None:
+    """A hundred TCP flows beside 24 of a pair that should get k times TCP's window."""
+    rows, worst = [], 0.0
+    weights = lab.pick((0.5, 1.0, 2.0, 3.0), (2.0,))
+    found = runs_of(lab, {k: at(lab, "friendly", flows__AIMD__congestion__alpha=k * k * 0.2) for k in weights})
+    for k, runs in found.items():
+        ratio = [
+            float(steady(window(run, "AIMD"), run).mean() / steady(window(run, "TCP"), run).mean()) for run in runs
+        ]
+        rows.append([f"{k:g}", f"{k * k * 0.2:g}", spread(ratio, "{:.3f}")])
+        worst = max(worst, abs(np.mean(ratio) / k - 1))
+    lab.table("AIMD with beta = 0.875 beside TCP: ratio of the mean windows", ["k", "alpha by (12)", "ratio"], rows)
+    lab.claim(
+        "(12): the ratio of the mean windows is k to within 15 %",
+        worst <= 0.15,
+        ours="; ".join(f"k = {row[0]}: {row[2]}" for row in rows),
+        printed="k",
+        robust=True,
+    )

@@ -81,29 +81,35 @@ def figure_1(lab: Lab) -> None:
     )
 
 
-def figure_2(lab: Lab) -> None:
-    """Equilibrium delay against the number of flows: 25 Mbit/s, 100 ms."""
-    capacity, rtt, most = 25e6 / 8000, 0.1, 0.1
+CAPACITY, ROUND_TRIP, LARGEST = 25e6 / 8000, 0.1, 0.1
+"""Of figure 2: packets/s, s, and delta_max, s."""
+
+
+def equilibrium_lines(ax: Any) -> None:
+    """Draw the model's equilibrium delays against the number of flows, as figure 2 has it."""
     flows = range(1, 61)
-    found = [equilibria(count, rtt, capacity, power(most), most) for count in flows]
-    with lab.figure("fluid", "Equilibria of the fluid model: stable (solid), unstable (dashed).", size=(6, 3)) as axes:
-        ax = axes[0][0]
-        for k, look in ((0, "-"), (1, style.DASHED)):
-            ax.plot(flows, [1e3 * pair[k] for pair in found], color=style.BLUE, linestyle=look)
-        ax.axhline(1e3 * APEX, color=style.GREY, linewidth=0.7, linestyle=style.DOTTED)
-        ax.set(xlabel="Cx-TCP flows", ylabel="queueing delay (ms)", xlim=(0, 60), ylim=(0, 100))
-    bound = capacity * (rtt + APEX) * math.sqrt(PEAK / 2)
+    found = [equilibria(count, ROUND_TRIP, CAPACITY, power(LARGEST), LARGEST) for count in flows]
+    for k, look, name in ((0, style.DASHED, "model, stable"), (1, style.DOTTED, "model, unstable")):
+        ax.plot(flows, [1e3 * pair[k] for pair in found], color=style.BLACK, linewidth=1.0, linestyle=look, label=name)
+
+
+def figure_2(lab: Lab) -> None:
+    """Judge the equilibrium delay against the number of flows: 25 Mbit/s, 100 ms."""
+    bound = CAPACITY * (ROUND_TRIP + APEX) * math.sqrt(PEAK / 2)
     lab.claim(
-        "the equilibrium below delta_th ends between 50 and 55 flows",
+        "the fluid model's equilibrium below delta_th ends between 50 and 55 flows",
         50 <= bound <= 55,
         ours=f"(5) at the apex gives {bound:.6g} flows, with 1040 B on the wire {bound / 1.04:.6g}",
         printed="50 to 55",
         robust=True,
     )
     lab.table(
-        "Equilibrium delay (ms)",
+        "Equilibrium delay of the model (ms)",
         ["flows", "stable", "unstable, power 4"],
-        [[str(count), *(f"{1e3 * value:.6g}" for value in found[count - 1])] for count in (10, 30, 50, 59)],
+        [
+            [str(n), *(f"{1e3 * value:.6g}" for value in equilibria(n, ROUND_TRIP, CAPACITY, power(LARGEST), LARGEST))]
+            for n in (10, 30, 50, 59)
+        ],
     )
 
 

@@ -11,7 +11,7 @@ export CARGO_TARGET_DIR := $(abspath $(TARGET))
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml)
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(RUST)
 
-.PHONY: help setup run test lint bench bench-peers growth papers agreement validate-ns2 reference wheel clean rust-tools
+.PHONY: help setup run test lint bench bench-peers growth papers agreement validate-ns2 docs reference wheel clean rust-tools
 
 help: ## list these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' Makefile | expand -t 12
@@ -62,6 +62,12 @@ bench-peers: setup ## the packet engine against ns-2 (Debian package ns2) and ns
 
 growth: setup ## how the cost of a packet grows with flows, links, buffer and rate
 	$(BIN)/python benches/growth.py --write
+
+docs: setup ## the documentation as HTML, out/docs/index.html; the notebooks run for it, and warnings are errors
+	$(BIN)/python -c 'import furo, latex2mathml, myst_nb, sphinx_copybutton, sphinx_design' 2>/dev/null || \
+		$(BIN)/python -m pip install --quiet $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
+	$(BIN)/python -m sphinx -W --keep-going -q -j 2 -d out/doctrees docs out/docs
+	@echo "written: out/docs/index.html"
 
 reference: setup ## write the pages of the algorithms, docs/algorithms, from their registry
 	$(BIN)/python docs/algorithms/generate.py

@@ -199,3 +199,23 @@ def test_schema_and_algorithms() -> None:
             assert parameter["doc"]
             assert parameter["source"]
             assert parameter["allowed"]
+
+
+@pytest.mark.parametrize(
+    "path", sorted((Path(__file__).parents[1] / "scenarios").glob("*.toml")), ids=lambda path: path.stem
+)
+def test_a_notebook_shows_links_and_classes(path: Path) -> None:
+    scenario = ac.load(path)
+    shown = scenario._repr_html_()
+    assert shown.count("<tr>") == 2 + len(scenario.canonical["link"]) + len(scenario.canonical["flows"])
+    assert "None" not in shown
+    assert "{" not in shown
+
+
+def test_a_notebook_shows_what_is_written_as_it_is() -> None:
+    scenario = ac.dumbbell(
+        name="<b>", rate="1 Mbit/s", queue={"scheduler": "fq_codel"}, flows=ac.flows(rtt="9 ms"), duration="1 s"
+    )
+    shown = scenario._repr_html_()
+    assert "<b>&lt;b&gt;</b>" in shown
+    assert "fq_codel of codel" in shown

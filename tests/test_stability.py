@@ -302,3 +302,13 @@ def test_design_rules() -> None:
     assert design.ap_red_gain(calm, network) == pytest.approx(1)
     assert design.red_margins(calm, network).gain > 1
     assert design.tcp_friendly_alpha(0.875) == pytest.approx(0.2)
+
+
+def test_cubic_gets_a_verdict_unasked() -> None:
+    # its states with memory have a root at zero whatever the parameters: no verdict could be given
+    link = {"aqm": "red", "min_threshold": "30 packets", "max_threshold": "90 packets", "capacity": "500 packets"}
+    scenario = ac.dumbbell(rate="50 Mbit/s", queue=link, flows=ac.flows(10, "cubic", rtt="50 ms"), duration="10 s")
+    asked = ac.stability(scenario)
+    assert asked.choices.memory == "rest"
+    assert not asked.stable
+    assert ac.stability(scenario.with_({"flows.congestion": "reno"})).choices.memory == "states"

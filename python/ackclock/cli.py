@@ -397,8 +397,7 @@ def _fluid_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--memory",
         choices=("states", "rest"),
-        default="states",
-        help="senders with a memory have all their states (default), or act as at rest",
+        help="senders with a memory have all their states (default), or act as at rest (default for CUBIC's stability)",
     )
     command.add_argument(
         "--averaging",
@@ -740,7 +739,7 @@ def _meanfield(options: argparse.Namespace) -> None:
 
 def _choices(options: argparse.Namespace) -> dict[str, Any]:
     names = ("form", "decrease", "rtt", "small_windows", "memory", "averaging")
-    chosen = {name: getattr(options, name) for name in names}
+    chosen = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     return chosen | {"effective_spacing": not options.nominal_spacing, "clamped": not options.smooth}
 
 

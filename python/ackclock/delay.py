@@ -225,7 +225,7 @@ class HopfPoint:
 
 @dataclass(frozen=True)
 class Criticality:
-    """The normal form of a Hopf bifurcation: z' = (i frequency + crossing distance) z + c1 |z|^2 z."""
+    """The normal form of a Hopf bifurcation: ``z' = (i frequency + crossing distance) z + c1 |z|^2 z``."""
 
     parameter: str
     """Name of the parameter that crosses the Hopf point."""

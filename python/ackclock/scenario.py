@@ -7,6 +7,7 @@ default. The builders here only save typing: what they make can be written to TO
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -149,6 +150,29 @@ class Scenario:
         links = ", ".join(link["name"] for link in self.canonical["link"])
         count = sum(flows["count"] for flows in self.canonical["flows"])
         return f"<Scenario {self.name!r}: links {links}; {count} flows>"
+
+    def _repr_html_(self) -> str:
+        head = self.canonical["scenario"]
+        links = [
+            (entry["name"], _brief(entry["rate"], "rate"), entry["delay"], _queue_in_words(entry["queue"]))
+            for entry in self.canonical["link"]
+        ]
+        classes = [
+            (
+                entry["name"],
+                entry["count"],
+                _brief(entry["traffic"], "kind"),
+                _brief(entry.get("congestion", ""), "kind"),
+                _brief(entry["rtt"], "kind"),
+                " → ".join(entry["path"]),
+            )
+            for entry in self.canonical["flows"]
+        ]
+        return (
+            f"<p><b>{html.escape(self.name)}</b>: {html.escape(head['duration'])}, seed {self.seed}</p>"
+            + _html_table(("link", "rate", "delay", "queue"), links)
+            + _html_table(("flows", "count", "traffic", "congestion control", "base round trip", "path"), classes)
+        )
 
 
 def load(path: str | os.PathLike[str]) -> Scenario:
@@ -309,6 +333,24 @@ def _on(entry: Mapping[str, Any], path: list[str], reverse_path: list[str] | Non
 
 def _queue(queue: Any) -> Tree:
     return dict(queue) if isinstance(queue, Mapping) else {"aqm": queue}
+
+
+def _brief(value: Any, key: str) -> str:
+    """A table by what it is called."""
+    return str(value.get(key, "over time")) if isinstance(value, Mapping) else str(value)
+
+
+def _queue_in_words(queue: Mapping[str, Any]) -> str:
+    scheduler = queue.get("scheduler", "none")
+    kinds = [] if scheduler == "none" else [_brief(scheduler, "kind")]
+    return f"{' of '.join([*kinds, _brief(queue['aqm'], 'kind')])}, {queue['capacity']}"
+
+
+def _html_table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    def row(tag: str, cells: Iterable[object]) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+
+    return f"<table>{row('th', head)}{''.join(row('td', cells) for cells in rows)}</table>"
 
 
 def _name(algorithm: Callable[..., object]) -> str:

@@ -249,7 +249,7 @@ def stability(
     decrease: Decrease = "loss",
     rtt: Rtt = "queueing",
     small_windows: SmallWindows = "law",
-    memory: Memory = "states",
+    memory: Memory | None = None,
     averaging: Averaging = "exponential",
     effective_spacing: bool = True,
     clamped: bool = True,
@@ -263,7 +263,10 @@ def stability(
         What to analyse.
     equilibrium
         Which equilibrium, where there are several (counted from 0).
-    form, decrease, rtt, small_windows, memory, averaging, effective_spacing, clamped
+    memory
+        What a sender with a memory is: see `ackclock.fluid`. All its states if None, but CUBIC as at rest: its
+        states have a characteristic root at zero whatever the parameters, which decides nothing.
+    form, decrease, rtt, small_windows, averaging, effective_spacing, clamped
         On which the papers differ: see `ackclock.fluid`.
 
     Raises
@@ -286,6 +289,9 @@ def stability(
     >>> round(point.parameters["rtt"], 7)  # s: figure 2 of Manjunath and Raina
     0.0848341
     """
+    if memory is None:
+        senders = {entry["congestion"]["kind"] for entry in scenario.canonical["flows"] if "congestion" in entry}
+        memory = "rest" if "cubic" in senders else "states"
     choices = Choices(form, decrease, rtt, small_windows, memory, averaging, effective_spacing, clamped)
     return Stability(scenario, choices, equilibrium)
 

@@ -1,0 +1,109 @@
+"""
+What these pages need beyond Sphinx and MyST.
+
+Links between Markdown files are written as they lie in the checkout, so that they work in an editor and on a forge, and
+the directories beside this one are symbolic links in it. `<!-- commands -->` becomes the reference of the command line.
+Mathematics becomes MathML, which browsers draw without a script.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from latex2mathml.converter import convert
+
+if TYPE_CHECKING:
+    from docutils import nodes
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+    from sphinx.writers.html5 import HTML5Translator
+
+LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s#]+)(#[^()\s]*)?\)")
+COMMANDS = "<!-- commands -->"
+CHILDREN = {"algorithms/README": "/algorithms/*/*", "papers/README": "/papers/*/README"}
+"""Pages that list others, and their pattern."""
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Sphinx calls this."""
+    app.connect("env-before-read-docs", _know_links)
+    app.connect("source-read", _read)
+    app.add_html_math_renderer("mathml", inline_renderers=(_inline, None), block_renderers=(_block, None))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _know_links(app: Sphinx, env: BuildEnvironment, _names: list[str]) -> None:
+    """Sphinx looks where a symbolic link leads, and knows a page by where the link is: it shall know both."""
+    project = env.project
+    project._path_to_docname |= {
+        app.srcdir.joinpath(path).resolve(): name for name, path in project._docname_to_path.items()
+    }
+
+
+def _read(app: Sphinx, name: str, source: list[str]) -> None:
+    path = app.env.doc2path(name)
+    if path.suffix != ".md":
+        return
+    if COMMANDS in source[0]:
+        source[0] = source[0].replace(COMMANDS, "\n".join(commands()))
+    source[0] = LINK.sub(lambda found: _link(found, path), source[0])
+    if name in CHILDREN:
+        source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n:maxdepth: 1\n\n{CHILDREN[name]}\n```\n"
+
+
+def _link(found: re.Match[str], path: Path) -> str:
+    """A link from where the file really lies. One to a directory leads to what that says of itself, if anything."""
+    label, place, part = found.groups("")
+    if re.match(r"\w+:", place):
+        return found[0]
+    target = path.resolve().parent / place
+    if target.is_dir():
+        target /= "README.md"
+        if not target.is_file():
+            return label
+    return f"[{label}]({os.path.relpath(target, path.parent.resolve())}{part})"
+
+
+def commands() -> Iterator[str]:
+    """The reference of the command line, in Markdown, from its parser."""
+    from ackclock.cli import _parser
+
+    os.environ["COLUMNS"] = "100"  # argparse wraps the usage at it
+    parser = _parser()
+    (subparsers,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    for name, command in subparsers.choices.items():
+        yield from ("", f"## ackclock {name}", "", _text(command.description or ""), "")
+        yield from ("```text", command.format_usage().removeprefix("usage: ").rstrip(), "```", "")
+        for action in command._actions:
+            if action.dest == "help" or action.help is argparse.SUPPRESS:
+                continue
+            formatter = command._get_formatter()
+            yield f"`{formatter._format_action_invocation(action)}`"
+            yield f": {_text(formatter._expand_help(action)) if action.help else ''}"
+            yield ""
+
+
+def _text(text: str) -> str:
+    """Plain text as Markdown."""
+    return re.sub(r"([*_<>\[\]`$|])", r"\\\1", " ".join(text.split()))
+
+
+def _inline(self: HTML5Translator, node: nodes.math) -> None:
+    self.body.append(convert(node.astext()))
+    raise _skip()
+
+
+def _block(self: HTML5Translator, node: nodes.math_block) -> None:
+    self.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+    raise _skip()
+
+
+def _skip() -> Exception:
+    from docutils.nodes import SkipNode
+
+    return SkipNode()

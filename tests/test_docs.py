@@ -1,0 +1,91 @@
+"""The documentation's pages: each is in a table of contents, links lead somewhere, and names exist."""
+
+import importlib
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+import ackclock as ac
+from ackclock.cli import _parser
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = {
+    path.relative_to(DOCS).with_suffix("").as_posix(): path
+    for pattern in ("*.md", "how-to/*.md", "reference/*.md", "algorithms/**/*.md")
+    for path in DOCS.glob(pattern)
+}
+for directory in ("papers", "scenarios", "validation", "notebooks"):  # symbolic links, which glob does not follow
+    for path in [*(ROOT / directory).rglob("*.md"), *(ROOT / directory).glob("*.ipynb")]:
+        PAGES[f"{directory}/{path.relative_to(ROOT / directory).with_suffix('').as_posix()}"] = path
+PROSE = {name: path.read_text(encoding="utf-8") for name, path in PAGES.items() if path.suffix == ".md"}
+PROSE["README"] = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"^(```|~~~).*?^\1|`[^`\n]*`", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(text: str) -> Iterator[str]:
+    """As forges and MyST make them from headings."""
+    for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)|`", r"\1", heading).lower()
+        yield re.sub(r"[^\w\- ]", "", plain).strip().replace(" ", "-")
+
+
+def test_every_page_is_in_a_table_of_contents() -> None:
+    tables = re.findall(r"^```\{toctree\}\n(.*?)^```$", PROSE["index"], re.MULTILINE | re.DOTALL)
+    entries = [line for table in tables for line in table.splitlines() if line and not line.startswith(":")]
+    extension = (DOCS / "extension" / "ackclock_pages.py").read_text(encoding="utf-8")
+    entries += re.findall(r'"/([\w/*]+)"', extension)  # of the pages that list others
+    assert len(entries) > 20
+    assert not [page for page in PAGES if page != "index" and not any(fnmatch(page, entry) for entry in entries)]
+
+
+@pytest.mark.parametrize("name", PROSE)
+def test_links_lead_somewhere(name: str) -> None:
+    path = PAGES.get(name, ROOT / "README.md").resolve()
+    for target in re.findall(r"\]\(([^)\s]+)\)", without_code(PROSE[name])):
+        place, _, part = target.partition("#")
+        if re.match(r"\w+:", place):
+            continue
+        # papers and the like are symbolic links in docs/: a link may lead through it
+        file = (path.parent / place) if place else path
+        assert file.exists(), f"{name}: {target}"
+        if part and file.suffix == ".md":
+            assert part in set(anchors(file.read_text(encoding="utf-8"))), f"{name}: {target}"
+
+
+COMMANDS = sorted(
+    {
+        command.strip()
+        for name, text in PROSE.items()
+        if name.startswith(("tutorial", "how-to", "model", "validation", "findings"))
+        for block in re.findall(r"^```\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        for command in re.findall(r"^ackclock (.*?)\s*(?:#.*)?$", block, re.MULTILINE)
+    }
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_are_understood(command: str) -> None:
+    import shlex
+
+    assert _parser().parse_args(shlex.split(command))
+
+
+def test_the_reference_has_every_public_name() -> None:
+    text = PROSE["reference/python"]
+    shown = set(re.findall(r"auto(?:function|class|exception|module):: ackclock\.([\w.]+)", text))
+    for module in re.findall(r"automodule:: (ackclock\.\w+)", text):
+        shown |= set(dir(importlib.import_module(module)))
+    assert not {name for name in ac.__all__ if name not in shown and not name.startswith("__")}
+
+
+def test_the_tutorials_scenario_is_the_readmes() -> None:
+    (first,) = re.findall(r"^```toml\n(.*?)^```$", PROSE["tutorial"], re.MULTILINE | re.DOTALL)
+    (other,) = re.findall(r"^```toml\n(.*?)^```$", PROSE["README"], re.MULTILINE | re.DOTALL)
+    assert ac.loads(first) == ac.loads(other)

@@ -6,7 +6,7 @@ use ackclock_scenario::{Capacity, Distribution, Setting, Traffic};
 
 use crate::application::{Pool, Transfers};
 use crate::calendar::{Calendar, Class as Order, Kind, Tag};
-use crate::flow::{Arriving, Class, Ends, Flow};
+use crate::flow::{Class, Ends, Flow};
 use crate::link::{Fate, Link, Offer};
 use crate::outcome::{FlowTrace, LinkTrace};
 use crate::packet::{Ack, Flags, NONE, Packet};
@@ -36,6 +36,8 @@ pub(crate) struct Recorder {
 pub(crate) struct Engine {
     pub(crate) calendar: Calendar,
     pub(crate) links: Vec<Link>,
+    /// Number of links: entities of the calendar from there on are flows.
+    pub(crate) link_count: usize,
     pub(crate) flows: Vec<Flow>,
     pub(crate) classes: Vec<Class>,
     /// First flow of each class, and one past the last.
@@ -78,7 +80,7 @@ impl Engine {
             self.events += 1;
             let (time, kind, entity) = (entry.time, entry.tag.kind(), entry.tag.entity());
             if kind == Kind::Ack {
-                let flow = entity - self.links.len();
+                let flow = entity - self.link_count;
                 let ack = self.next_ack(flow, entry.tag);
                 if time <= self.end || time - self.flows[flow].shift <= self.end {
                     self.now = time;
@@ -98,7 +100,7 @@ impl Engine {
 
     /// The clocks of a fused flow's ends lag behind its events: some that come after the end belong before it.
     fn concerns_time_before_end(&self, time: u64, kind: Kind, entity: usize) -> bool {
-        let flow = entity.wrapping_sub(self.links.len());
+        let flow = entity.wrapping_sub(self.link_count);
         match kind {
             Kind::Start | Kind::Application | Kind::Timer | Kind::Pace => {
                 time - self.flows[flow].sender_shift() <= self.end
@@ -131,7 +133,7 @@ impl Engine {
     }
 
     fn dispatch(&mut self, kind: Kind, entity: usize) -> Result<(), Error> {
-        let flow = entity.wrapping_sub(self.links.len());
+        let flow = entity.wrapping_sub(self.link_count);
         match kind {
             Kind::Ack => unreachable!("taken by the caller"),
             Kind::Transmit => self.on_transmit(entity),
@@ -165,7 +167,7 @@ impl Engine {
         let fused = self.classes[self.flows[flow].class as usize].fused;
         Tag::new(
             if fused { Order::Arrival } else { plain },
-            self.links.len() + flow,
+            self.link_count + flow,
             kind,
         )
     }
@@ -367,16 +369,7 @@ impl Engine {
             self.arrive(first, packet);
             return;
         }
-        let rare = state.rare();
-        at = at.max(rare.last_outbound);
-        rare.last_outbound = at;
-        rare.outbound.push_back((at, packet));
-        if rare.outbound.len() == 1 {
-            self.calendar.push_near(
-                at,
-                Tag::new(Order::Arrival, self.links.len() + flow, Kind::Access),
-            );
-        }
+        state.delay_outbound(&mut self.calendar, self.link_count + flow, at, packet);
     }
 
     /// The head of the flow's outbound packets reaches the first queue.
@@ -389,11 +382,14 @@ impl Engine {
         if let Some(&(at, _)) = rare.outbound.front() {
             self.calendar.push_near(
                 at,
-                Tag::new(Order::Arrival, self.links.len() + flow, Kind::Access),
+                Tag::new(Order::Arrival, self.link_count + flow, Kind::Access),
             );
         }
-        let first = self.classes[self.flows[flow].class as usize].path[0];
-        self.arrive(first, packet);
+        let class = &self.classes[self.flows[flow].class as usize];
+        match class.straight {
+            Some(first) if !packet.flags.has(Flags::SYN) => self.cross_later(flow, first, packet),
+            _ => self.arrive(class.path[0], packet),
+        }
     }
 
     /// Sends all that the sender may send now.
@@ -402,6 +398,10 @@ impl Engine {
         let state = &mut self.flows[flow];
         let now = self.now - state.shift;
         let class = &self.classes[state.class as usize];
+        if let Some(first) = class.straight {
+            self.send_straight(flow, first);
+            return;
+        }
         if state.stopped || now >= class.stop || now > self.end {
             return;
         }
@@ -723,11 +723,8 @@ impl Engine {
         arrival = (arrival + state.delays.down).max(state.last_arrival);
         state.last_arrival = arrival;
         if !packet.flags.has(Flags::SYN) {
-            state.settle(self.now, self.window);
-            state.arriving.push_back(Arriving {
-                at: arrival,
-                payload: 0,
-            });
+            let class = &self.classes[state.class as usize];
+            state.expect(arrival, self.now, self.end, self.window, class);
         }
         let class = &self.classes[state.class as usize];
         if class.fused && class.reverse.is_none() {
@@ -818,10 +815,8 @@ impl Engine {
     #[inline]
     fn book_payload(&mut self, flow: usize, at: u64, payload: u64) {
         let state = &mut self.flows[flow];
-        match state.arriving.back_mut() {
-            Some(packet) if at > self.now => packet.payload = payload,
-            _ => state.book_payload(at, payload, self.window),
-        }
+        let class = &self.classes[state.class as usize];
+        state.accept(at, self.now, self.end, self.window, class, payload);
     }
 
     /// Keeps one entry of the delayed-ACK timer in the calendar.
@@ -910,7 +905,7 @@ impl Engine {
         if rare.acks_out.len() == 1 {
             self.calendar.push_near(
                 event,
-                Tag::new(Order::Arrival, self.links.len() + flow, Kind::AckAccess),
+                Tag::new(Order::Arrival, self.link_count + flow, Kind::AckAccess),
             );
         }
     }
@@ -931,7 +926,7 @@ impl Engine {
         if let Some(&(at, _)) = rare.acks_out.front() {
             self.calendar.push_near(
                 at,
-                Tag::new(Order::Arrival, self.links.len() + flow, Kind::AckAccess),
+                Tag::new(Order::Arrival, self.link_count + flow, Kind::AckAccess),
             );
         }
         self.arrive_reverse(flow, packet);
@@ -973,6 +968,16 @@ impl Engine {
         let Ends::Tcp { sender, .. } = &state.ends else {
             return;
         };
+        if state.cwnd_since >= window.0 && now < window.1 {
+            // nearly always: no edge of the window lies between
+            let span = now.saturating_sub(state.cwnd_since);
+            if span > 0 && sender.state != State::Closed {
+                state.cwnd_integral += sender.window.cwnd * span as i64 as f64;
+                state.cwnd_time += span;
+            }
+            state.cwnd_since = now;
+            return;
+        }
         let from = state.cwnd_since.max(window.0);
         let to = now.min(window.1);
         if to > from && sender.state != State::Closed {

@@ -8,6 +8,7 @@ use ackclock_scenario::{Capacity, Distribution, Traffic};
 
 use crate::access::Access;
 use crate::application::Application;
+use crate::calendar::{Calendar, Class as Order, Kind, Tag};
 use crate::packet::{Ack, Packet};
 use crate::receiver::{self, Receiver};
 use crate::sender::{self, Sender};
@@ -37,6 +38,8 @@ pub(crate) struct Class {
     /// A sender's events are booked when its packets reach the first queue, and a receiver's as part of the packet's departure,
     /// which saves two events a packet; not possible where something on the private path changes during the run.
     pub(crate) fused: bool,
+    /// The only link of the path, if bulk data crosses it without events of its own and ACKs share no queue ([`crate::straight`]).
+    pub(crate) straight: Option<usize>,
     /// Delays of the private path change during the run: they are taken when a packet comes out of its last link.
     pub(crate) varies: bool,
     pub(crate) links_forward: u64,
@@ -273,6 +276,63 @@ impl Flow {
             self.arriving.pop_front();
             self.delivered += 1;
             self.book_payload(at, payload, window);
+        }
+    }
+
+    /// A data packet will reach the receiver at `at`. It is booked now where nobody can ask before then: the end of the run is known, and its connection
+    /// is the flow's only one.
+    #[inline]
+    pub(crate) fn expect(
+        &mut self,
+        at: u64,
+        now: u64,
+        end: u64,
+        window: (u64, u64),
+        class: &Class,
+    ) {
+        if at <= end && end != u64::MAX && !class.renews {
+            self.delivered += 1;
+            return;
+        }
+        self.settle(now, window);
+        self.arriving.push_back(Arriving { at, payload: 0 });
+    }
+
+    /// With the data packet expected last the application gets new payload at `at`.
+    #[inline]
+    pub(crate) fn accept(
+        &mut self,
+        at: u64,
+        now: u64,
+        end: u64,
+        window: (u64, u64),
+        class: &Class,
+        payload: u64,
+    ) {
+        if (end == u64::MAX || class.renews)
+            && at > now
+            && let Some(packet) = self.arriving.back_mut()
+        {
+            packet.payload = payload; // the run may end before
+            return;
+        }
+        self.book_payload(at, payload, window);
+    }
+
+    /// A packet waits for its uplink, and reaches the first queue at `at`.
+    pub(crate) fn delay_outbound(
+        &mut self,
+        calendar: &mut Calendar,
+        number: usize,
+        at: u64,
+        packet: Packet,
+    ) {
+        let rare = self.rare();
+        let at = at.max(rare.last_outbound);
+        rare.last_outbound = at;
+        rare.outbound.push_back((at, packet));
+        if rare.outbound.len() == 1 {
+            calendar.push_near(at, Tag::new(Order::Arrival, number, Kind::Access));
         }
     }
 

@@ -29,6 +29,7 @@ mod scheduled;
 mod scoreboard;
 mod sender;
 mod setup;
+mod straight;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -302,6 +302,52 @@ impl Link {
         if self.explicit {
             return self.offer_explicit(now, packet);
         }
+        self.depart(now, size)
+    }
+
+    /// [`Link::offer`] in known mode, where that is all there is. The queue's rings grow in one place only, out of the way.
+    #[inline]
+    pub(crate) fn offer_known(&mut self, now: u64, packet: &mut Packet) -> Offer {
+        let size = packet.size;
+        self.advance(now);
+        self.counters.arrivals += 1;
+        self.counters.arrived_bytes += u64::from(size);
+        let packets = self.waiting.len() as u32;
+        let idle = self.free <= now;
+        let full = !idle
+            && match self.capacity {
+                Capacity::Packets(limit) => packets >= limit,
+                Capacity::Bytes(limit) => self.bytes + u64::from(size) > limit,
+                Capacity::Unlimited => false,
+            };
+        let verdict = if let QueueManager::DropTail(_) = self.manager {
+            Verdict::Accept
+        } else {
+            let view = QueueView {
+                packets,
+                bytes: self.bytes,
+                full,
+                idle_since: idle.then_some(Time(self.free)),
+                rate: self.transmitter.rate_at(now),
+            };
+            let packet = Self::packet_view(packet);
+            self.manager
+                .enqueue(Time(now), &packet, &view, &mut self.random)
+        };
+        if full || verdict == Verdict::Drop {
+            self.drop_packet(size);
+            self.counters.overflows += u64::from(full);
+            return Offer::Dropped;
+        }
+        if verdict == Verdict::Mark {
+            self.mark(packet);
+        }
+        self.depart(now, size)
+    }
+
+    /// Known mode: a packet joins the queue, and when it will have left is known.
+    #[inline]
+    fn depart(&mut self, now: u64, size: u32) -> Offer {
         let follows = self.free >= now;
         let start = if follows { self.free } else { now };
         if start > now {

@@ -111,8 +111,12 @@ impl Transmitter {
     }
 
     /// Rate at `time`, bit/s.
+    #[inline]
     pub(crate) fn rate_at(&self, time: u64) -> f64 {
-        self.rate.value_at(time)
+        match &self.rate {
+            Rate::Once(schedule) if schedule.pieces.len() == 1 => schedule.pieces[0].1,
+            rate => rate.value_at(time),
+        }
     }
 
     /// When a packet of `size` bytes whose transmission begins at `start` has left; `follows`: it begins as the one before it ends.

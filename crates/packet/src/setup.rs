@@ -164,12 +164,24 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
         finite: renews || matches!(class.traffic, Traffic::Transfer { .. }),
         renews,
         fused: !general && !changes_class(scenario, id) && can_fuse(class),
+        straight: None,
         varies: changes_class(scenario, id),
         links_forward: delay(&class.path),
         links_reverse: class.reverse_path.as_deref().map_or(0, delay),
         controller: class.tcp.congestion.clone(),
         initial_ssthresh: class.tcp.initial_ssthresh,
         rtt: class.rtt.clone(),
+    }
+}
+
+/// The only link of the class's path, if its packets need no events of their own.
+fn straight(class: &Class, links: &[Link]) -> Option<usize> {
+    let bulk = matches!(class.traffic, Traffic::Bulk);
+    match class.path[..] {
+        [only] if bulk && class.fused && class.reverse.is_none() => {
+            (!links[only].explicit && !links[only].labelled).then_some(only)
+        }
+        _ => None,
     }
 }
 
@@ -390,7 +402,8 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
                 class.name
             )));
         }
-        let built = build_class(scenario, id, options.general);
+        let mut built = build_class(scenario, id, options.general);
+        built.straight = straight(&built, &links);
         let first = flows.len();
         let count = scenario.max_count(id);
         for index in 0..count {
@@ -453,6 +466,7 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
     }
     let mut engine = Engine {
         calendar,
+        link_count: links.len(),
         links,
         flows,
         classes,

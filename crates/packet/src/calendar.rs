@@ -181,19 +181,202 @@ impl Heap {
     }
 }
 
-/// Coming events. Those of packets and ACKs are kept apart from timers and probes, which are many and far away: the heap that is
-/// touched per packet stays small.
+/// Buckets of equal width, in a ring: what comes next is found in a few steps however much is to come. The entries of the bucket in hand are sorted, those
+/// of later ones are not yet. Neither width nor number of buckets can be seen from outside: they follow the events' density.
+#[derive(Debug)]
+struct Wheel {
+    /// Entries of the bucket in hand, and all earlier ones: the next one last.
+    current: Vec<Entry>,
+    /// Number of the bucket in hand: time over width.
+    cursor: u64,
+    /// Width of a bucket, as a power of two of picoseconds.
+    shift: u32,
+    /// First node of each bucket, and a bit for each that has one.
+    heads: Vec<u32>,
+    occupied: Vec<u64>,
+    nodes: Vec<Node>,
+    /// First free node.
+    free: u32,
+    /// Entries in buckets after the one in hand.
+    count: usize,
+    // since the last look at the density
+    from: u64,
+    taken: u64,
+    look_at: u64,
+    refused: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    entry: Entry,
+    next: u32,
+}
+
+const END: u32 = u32::MAX;
+
+impl Default for Wheel {
+    fn default() -> Self {
+        Self {
+            current: Vec::new(),
+            cursor: 0,
+            shift: 26,
+            heads: vec![END; 256],
+            occupied: vec![0; 4],
+            nodes: Vec::new(),
+            free: END,
+            count: 0,
+            from: 0,
+            taken: 0,
+            look_at: 64,
+            refused: 0,
+        }
+    }
+}
+
+impl Wheel {
+    /// Adds an entry; false if it lies beyond the last bucket. `now`: nothing will be asked for before that.
+    #[inline]
+    fn push(&mut self, entry: Entry, now: u64) -> bool {
+        let bucket = entry.time >> self.shift;
+        if bucket <= self.cursor {
+            self.insert(entry);
+            return true;
+        }
+        if bucket - self.cursor >= self.heads.len() as u64 {
+            return self.push_far(entry, now);
+        }
+        let slot = bucket as usize & (self.heads.len() - 1);
+        let node = Node {
+            entry,
+            next: self.heads[slot],
+        };
+        self.occupied[slot / 64] |= 1 << (slot % 64);
+        self.count += 1;
+        if let Some(place) = self.nodes.get_mut(self.free as usize) {
+            self.heads[slot] = std::mem::replace(&mut self.free, place.next);
+            *place = node;
+        } else {
+            self.heads[slot] = self.nodes.len() as u32;
+            self.nodes.push(node);
+        }
+        true
+    }
+
+    #[cold]
+    fn push_far(&mut self, entry: Entry, now: u64) -> bool {
+        let present = now >> self.shift;
+        if self.count == 0 && self.current.is_empty() && present > self.cursor {
+            self.cursor = present;
+            return self.push(entry, now);
+        }
+        self.refused += 1;
+        false
+    }
+
+    /// Adds an entry to the bucket in hand.
+    #[inline]
+    fn insert(&mut self, entry: Entry) {
+        let key = entry.key();
+        let mut place = self.current.len();
+        self.current.push(entry);
+        while place > 0 && self.current[place - 1].key() < key {
+            self.current[place] = self.current[place - 1];
+            place -= 1;
+        }
+        self.current[place] = entry;
+    }
+
+    /// Takes the next bucket in hand that is not empty.
+    #[inline]
+    fn turn(&mut self) {
+        let mask = self.heads.len() - 1;
+        let after = (self.cursor as usize + 1) & mask;
+        let mut word = after / 64;
+        let mut bits = self.occupied[word] & (u64::MAX << (after % 64));
+        while bits == 0 {
+            word = (word + 1) & (self.occupied.len() - 1);
+            bits = self.occupied[word];
+        }
+        let slot = word * 64 + bits.trailing_zeros() as usize;
+        self.cursor += ((slot.wrapping_sub(self.cursor as usize + 1)) & mask) as u64 + 1;
+        self.occupied[word] &= !(1 << (slot % 64));
+        let mut node = std::mem::replace(&mut self.heads[slot], END);
+        while let Some(place) = self.nodes.get_mut(node as usize) {
+            let (entry, next) = (place.entry, place.next);
+            place.next = std::mem::replace(&mut self.free, node);
+            self.count -= 1;
+            self.insert(entry);
+            node = next;
+        }
+    }
+
+    #[inline]
+    fn first(&mut self) -> Option<&Entry> {
+        if self.current.is_empty() && self.count > 0 {
+            self.turn();
+        }
+        self.current.last()
+    }
+
+    /// Removes the first entry.
+    #[inline]
+    fn pop(&mut self) {
+        self.current.pop();
+        self.taken += 1;
+    }
+
+    /// Whether width or number of buckets should change, from the entries taken until `now`: one or two entries to a bucket, and more buckets than entries.
+    #[cold]
+    fn reshape(&mut self, now: u64) -> Option<Vec<Entry>> {
+        let gap = (now - self.from) / self.taken;
+        let shift = (64 - gap.leading_zeros()).min(44);
+        let crowded = self.refused * 8 > self.taken;
+        let room = (4 * self.count).next_power_of_two().clamp(256, 1 << 20);
+        let slots = room.max(if crowded {
+            (2 * self.heads.len()).min(1 << 20)
+        } else {
+            self.heads.len()
+        });
+        self.look_at = (2 * self.look_at).min(1 << 20);
+        (self.from, self.taken, self.refused) = (now, 0, 0);
+        if shift.abs_diff(self.shift) < 2 && slots == self.heads.len() {
+            return None;
+        }
+        let mut entries = std::mem::take(&mut self.current);
+        while self.count > 0 {
+            self.turn();
+            entries.append(&mut self.current);
+        }
+        *self = Self {
+            cursor: now >> shift,
+            shift,
+            heads: vec![END; slots],
+            occupied: vec![0; slots / 64],
+            from: now,
+            look_at: self.look_at,
+            ..Self::default()
+        };
+        Some(entries)
+    }
+}
+
+/// Coming events. Those of packets and ACKs are kept apart from timers and probes, which are many and far away.
 #[derive(Debug, Default)]
 pub(crate) struct Calendar {
-    near: Heap,
+    near: Wheel,
     far: Heap,
+    /// Time of the event that was taken last.
+    now: u64,
 }
 
 impl Calendar {
     /// Adds an event of a packet or an ACK.
     #[inline]
     pub(crate) fn push_near(&mut self, time: u64, tag: Tag) {
-        self.near.push(Entry { time, tag });
+        let entry = Entry { time, tag };
+        if !self.near.push(entry, self.now) {
+            self.far.push(entry);
+        }
     }
 
     /// Adds a timer, a probe, a change.
@@ -202,12 +385,12 @@ impl Calendar {
         self.far.push(Entry { time, tag });
     }
 
-    /// The next event, and whether it stands in the near heap.
+    /// The next event, and whether it is one of the near ones.
     #[inline]
-    pub(crate) fn peek(&self) -> Option<(Entry, bool)> {
-        match (self.near.0.first(), self.far.0.first()) {
+    pub(crate) fn peek(&mut self) -> Option<(Entry, bool)> {
+        match (self.near.first(), self.far.0.first()) {
             (Some(near), Some(far)) => {
-                if near.key() <= far.key() {
+                if near.time < far.time || (near.time == far.time && near.tag <= far.tag) {
                     Some((*near, true))
                 } else {
                     Some((*far, false))
@@ -218,20 +401,26 @@ impl Calendar {
         }
     }
 
-    /// Removes the event that [`Calendar::peek`] showed.
+    /// Removes the event that [`Calendar::peek`] showed; it is at `now`.
     #[inline]
-    pub(crate) fn pop(&mut self, near: bool) {
-        if near {
-            self.near.pop();
-        } else {
+    pub(crate) fn pop(&mut self, near: bool, now: u64) {
+        self.now = now;
+        if !near {
             self.far.pop();
+            return;
+        }
+        self.near.pop();
+        if self.near.taken >= self.near.look_at {
+            self.reshape();
         }
     }
 
-    /// Removes the near event that was shown and adds another, in one step.
-    #[inline]
-    pub(crate) fn replace_near(&mut self, time: u64, tag: Tag) {
-        self.near.replace_top(Entry { time, tag });
+    #[cold]
+    #[inline(never)]
+    fn reshape(&mut self) {
+        for entry in self.near.reshape(self.now).into_iter().flatten() {
+            self.push_near(entry.time, entry.tag);
+        }
     }
 }
 
@@ -260,7 +449,7 @@ mod tests {
         let mut seen = Vec::new();
         while let Some((entry, near)) = calendar.peek() {
             seen.push((entry.time, entry.tag.kind(), entry.tag.entity()));
-            calendar.pop(near);
+            calendar.pop(near, entry.time);
         }
         assert_eq!(
             seen,
@@ -275,26 +464,38 @@ mod tests {
         );
     }
 
+    /// Against a sorted list, at densities that differ by ten orders of magnitude, with pauses and with more entries than buckets.
     #[test]
-    fn a_heap_sorts_many() {
-        let mut calendar = Calendar::default();
+    fn any_density_comes_in_order() {
         let mut state = 1_u64;
-        for _ in 0..1000 {
+        let mut draw = || {
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            calendar.push_near(state >> 50, Tag::new(Class::Arrival, 0, Kind::Ack));
+                .wrapping_add(1_442_695_040_888_963_407);
+            state >> 20
+        };
+        let mut calendar = Calendar::default();
+        let mut expected = std::collections::BTreeSet::new();
+        let mut now = 0;
+        for (spread, pending) in [(30, 10), (12, 3000), (40, 100), (5, 2000), (36, 1), (20, 500)] {
+            for count in 0..6000_u64 {
+                while expected.len() < pending {
+                    let tag = Tag::new(Class::Arrival, (draw() % 1000) as usize, Kind::Ack);
+                    let time = now + draw() % (1 << spread);
+                    if expected.insert((time, tag)) {
+                        calendar.push_near(time, tag);
+                    }
+                }
+                let (entry, near) = calendar.peek().expect("entries are there");
+                assert_eq!(expected.pop_first(), Some((entry.time, entry.tag)), "{count}");
+                calendar.pop(near, entry.time);
+                now = entry.time;
+            }
         }
-        let mut last = 0;
-        for _ in 0..500 {
-            let (entry, near) = calendar.peek().unwrap();
-            assert!(entry.time >= last);
-            last = entry.time;
-            assert!(near);
-            calendar.replace_near(
-                last + (last * 7) % 1000,
-                Tag::new(Class::Arrival, 0, Kind::Ack),
-            );
+        while let Some((entry, near)) = calendar.peek() {
+            assert_eq!(expected.pop_first(), Some((entry.time, entry.tag)));
+            calendar.pop(near, entry.time);
         }
+        assert!(expected.is_empty());
     }
 }

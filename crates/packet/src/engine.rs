@@ -5,7 +5,7 @@ use ackclock_algorithms::scheduler::Label;
 use ackclock_scenario::{Capacity, Distribution, Setting, Traffic};
 
 use crate::application::{Pool, Transfers};
-use crate::calendar::{Calendar, Class as Order, Kind, Tag};
+use crate::calendar::{Calendar, Class as Order, Entry, Kind, Tag};
 use crate::flow::{Class, Ends, Flow};
 use crate::link::{Fate, Link, Offer};
 use crate::outcome::{FlowTrace, LinkTrace};
@@ -81,14 +81,14 @@ impl Engine {
             let (time, kind, entity) = (entry.time, entry.tag.kind(), entry.tag.entity());
             if kind == Kind::Ack {
                 let flow = entity - self.link_count;
-                let ack = self.next_ack(flow, entry.tag);
+                let ack = self.next_ack(flow, entry, near);
                 if time <= self.end || time - self.flows[flow].shift <= self.end {
                     self.now = time;
                     self.on_ack(flow, &ack);
                 }
                 continue;
             }
-            self.calendar.pop(near);
+            self.calendar.pop(near, time);
             if time > self.end && !self.concerns_time_before_end(time, kind, entity) {
                 continue;
             }
@@ -117,17 +117,17 @@ impl Engine {
 
     /// Takes the flow's next ACK and puts the one after it into the calendar.
     #[inline]
-    fn next_ack(&mut self, flow: usize, tag: Tag) -> Ack {
+    fn next_ack(&mut self, flow: usize, entry: Entry, near: bool) -> Ack {
+        self.calendar.pop(near, entry.time);
         let state = &mut self.flows[flow];
         let ack = state
             .acks
             .pop_front()
             .expect("an ACK event stands for an ACK");
         if let Some(next) = state.acks.front() {
-            self.calendar.replace_near(next.at, tag);
+            self.calendar.push_near(next.at, entry.tag);
         } else {
             state.ack_scheduled = false;
-            self.calendar.pop(true);
         }
         ack
     }
@@ -387,7 +387,7 @@ impl Engine {
         }
         let class = &self.classes[self.flows[flow].class as usize];
         match class.straight {
-            Some(first) if !packet.flags.has(Flags::SYN) => self.cross_later(flow, first, packet),
+            Some(first) if !packet.flags.has(Flags::SYN) => self.cross_later(flow, first, &packet),
             _ => self.arrive(class.path[0], packet),
         }
     }

@@ -42,6 +42,15 @@ pub(crate) enum Offer {
     Waits,
 }
 
+/// What becomes of data that meets a link in known mode.
+pub(crate) enum Passage {
+    Dropped,
+    /// It will have left at this time.
+    Departs(u64),
+    /// The same, and it has been marked.
+    Marked(u64),
+}
+
 /// What a link did to a packet that it held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
@@ -302,13 +311,12 @@ impl Link {
         if self.explicit {
             return self.offer_explicit(now, packet);
         }
-        self.depart(now, size)
+        Offer::Departs(self.depart(now, size))
     }
 
-    /// [`Link::offer`] in known mode, where that is all there is. The queue's rings grow in one place only, out of the way.
-    #[inline]
-    pub(crate) fn offer_known(&mut self, now: u64, packet: &mut Packet) -> Offer {
-        let size = packet.size;
+    /// [`Link::offer`] in known mode, of a data packet that is neither labelled nor marked.
+    #[inline(always)]
+    pub(crate) fn offer_known(&mut self, now: u64, size: u32, flow: usize, flags: Flags) -> Passage {
         self.advance(now);
         self.counters.arrivals += 1;
         self.counters.arrived_bytes += u64::from(size);
@@ -330,24 +338,32 @@ impl Link {
                 idle_since: idle.then_some(Time(self.free)),
                 rate: self.transmitter.rate_at(now),
             };
-            let packet = Self::packet_view(packet);
+            let packet = PacketView {
+                size,
+                flow: flow as u32,
+                ecn_capable: flags.has(Flags::ECT),
+                syn: false,
+                priority: 0,
+            };
             self.manager
                 .enqueue(Time(now), &packet, &view, &mut self.random)
         };
         if full || verdict == Verdict::Drop {
             self.drop_packet(size);
             self.counters.overflows += u64::from(full);
-            return Offer::Dropped;
+            return Passage::Dropped;
         }
-        if verdict == Verdict::Mark {
-            self.mark(packet);
+        let finish = self.depart(now, size);
+        if verdict == Verdict::Mark && flags.has(Flags::ECT) {
+            self.counters.marks += 1;
+            return Passage::Marked(finish);
         }
-        self.depart(now, size)
+        Passage::Departs(finish)
     }
 
     /// Known mode: a packet joins the queue, and when it will have left is known.
     #[inline]
-    fn depart(&mut self, now: u64, size: u32) -> Offer {
+    fn depart(&mut self, now: u64, size: u32) -> u64 {
         let follows = self.free >= now;
         let start = if follows { self.free } else { now };
         if start > now {
@@ -364,7 +380,7 @@ impl Link {
             self.record(now, now);
         }
         self.free = self.transmitter.finish(start, size, follows);
-        Offer::Departs(self.free)
+        self.free
     }
 
     fn offer_explicit(&mut self, now: u64, packet: &Packet) -> Offer {

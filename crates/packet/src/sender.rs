@@ -978,6 +978,39 @@ impl Sender {
         self.scoreboard.lose_all(self.una, self.next);
     }
 
+    /// How many new segments may leave now, if nothing else is to be looked at: no loss is known, and nothing wants to hear of each segment. `None`: ask for
+    /// each with [`Sender::next_segment`].
+    #[inline]
+    pub(crate) fn room(&self, config: &Config) -> Option<u64> {
+        let plain = self.state == State::Open
+            && self.forced == NONE
+            && config.recovery == Recovery::Sack
+            && !(self.paced | self.send_cwr | self.probe)
+            && self.next == self.high
+            && self.journal.is_none()
+            && self.scoreboard.is_clear();
+        if !plain {
+            return None;
+        }
+        let window = whole(self.window.cwnd).min(config.max_window);
+        let outstanding = self.next - self.una;
+        let room = window.saturating_sub(outstanding);
+        Some(room.min(self.written.saturating_sub(self.next)))
+    }
+
+    /// `count` new segments leave, as [`Sender::room`] allows: the first one's number.
+    #[inline]
+    pub(crate) fn take(&mut self, now: u64, count: u64, config: &Config) -> u64 {
+        let first = self.next;
+        self.next += count;
+        self.high = self.next;
+        self.last_sent = now;
+        if self.deadline == u64::MAX {
+            self.deadline = now + self.timeout(config);
+        }
+        first
+    }
+
     /// The next segment that may leave now, if any; it counts as sent.
     #[inline]
     pub(crate) fn next_segment(&mut self, now: u64, config: &Config) -> Option<Segment> {

@@ -7,7 +7,7 @@
 use crate::calendar::{Calendar, Class as Order, Kind, Tag};
 use crate::engine::Engine;
 use crate::flow::{Class, Ends, Flow};
-use crate::link::{Link, Offer};
+use crate::link::{Link, Passage};
 use crate::packet::{Ack, Flags, Packet};
 use crate::receiver::Reply;
 
@@ -36,65 +36,51 @@ impl Engine {
         if state.stopped || now >= class.stop || now > self.end {
             return;
         }
-        let link = &mut self.links[first];
         let moment = Moment {
             now: self.now,
             end: self.end,
             window: self.window,
         };
-        let number = self.link_count + flow;
+        let mut way = Way {
+            link: &mut self.links[first],
+            calendar: &mut self.calendar,
+            class,
+            number: self.link_count + flow,
+            moment,
+        };
         let config = &class.sender;
-        let inside = u64::from(moment.measures(now));
-        let direct = now + state.delays.up;
-        loop {
-            let Ends::Tcp { sender, .. } = &mut state.ends else {
-                return;
-            };
-            if sender.next_send > now {
-                if state.pace_at == u64::MAX {
-                    state.pace_at = sender.next_send.saturating_add(state.shift);
-                    let tag = Tag::new(Order::Arrival, number, Kind::Pace);
-                    self.calendar.push_near(state.pace_at, tag);
+        let Ends::Tcp { sender, .. } = &mut state.ends else {
+            return;
+        };
+        let ect = if config.ecn { Flags::ECT } else { 0 };
+        if let Some(room) = sender.room(config) {
+            if room > 0 {
+                let begin = sender.take(now, room, config);
+                for seq in begin..begin + room {
+                    way.launch(state, flow, now, seq, Flags(ect), false);
                 }
-                break;
             }
-            let Some(segment) = sender.next_segment(now, config) else {
-                sender.on_nothing_to_send();
-                break;
-            };
-            state.whole.sent += 1;
-            state.window.sent += inside;
-            let mut flags = if config.ecn { Flags::ECT } else { 0 };
-            if segment.retransmission {
-                state.whole.retransmissions += 1;
-                state.window.retransmissions += inside;
-                flags = 0; // not ECN-capable (RFC 3168, section 6.1.5)
-            }
-            if segment.cwr {
-                flags |= Flags::CWR;
-            }
-            let packet = Packet::new(flow, segment.seq, now, class.packet_size, Flags(flags));
-            let mut at = direct;
-            if let Some(uplink) = &mut state.uplink {
-                let Some(finish) = uplink.offer(now, packet.size) else {
-                    state.whole.drops += 1;
-                    state.window.drops += inside;
-                    continue;
+        } else {
+            while let Ends::Tcp { sender, .. } = &mut state.ends {
+                if sender.next_send > now {
+                    if state.pace_at == u64::MAX {
+                        state.pace_at = sender.next_send.saturating_add(state.shift);
+                        let tag = Tag::new(Order::Arrival, way.number, Kind::Pace);
+                        way.calendar.push_near(state.pace_at, tag);
+                    }
+                    break;
+                }
+                let Some(segment) = sender.next_segment(now, config) else {
+                    sender.on_nothing_to_send();
+                    break;
                 };
-                at = finish + state.delays.up;
-            }
-            if at == moment.now && at <= moment.end {
-                cross(
-                    state,
-                    class,
-                    link,
-                    &mut self.calendar,
-                    number,
-                    moment,
-                    packet,
-                );
-            } else {
-                state.delay_outbound(&mut self.calendar, number, at, packet);
+                // retransmissions are not ECN-capable (RFC 3168, section 6.1.5)
+                let mut flags = if segment.retransmission { 0 } else { ect };
+                if segment.cwr {
+                    flags |= Flags::CWR;
+                }
+                let again = segment.retransmission;
+                way.launch(state, flow, now, segment.seq, Flags(flags), again);
             }
         }
         let Ends::Tcp { sender, .. } = &state.ends else {
@@ -105,126 +91,157 @@ impl Engine {
             let at = next.saturating_add(state.shift).max(moment.now);
             if at < state.timer_at {
                 state.timer_at = at;
-                self.calendar
-                    .push_far(at, Tag::new(Order::Arrival, number, Kind::Timer));
+                let tag = Tag::new(Order::Arrival, way.number, Kind::Timer);
+                way.calendar.push_far(at, tag);
             }
         }
     }
 
     /// Data of the flow reaches its only link from its uplink.
     #[inline]
-    pub(crate) fn cross_later(&mut self, flow: usize, first: usize, packet: Packet) {
+    pub(crate) fn cross_later(&mut self, flow: usize, first: usize, packet: &Packet) {
         let state = &mut self.flows[flow];
-        let moment = Moment {
-            now: self.now,
-            end: self.end,
-            window: self.window,
+        let mut way = Way {
+            link: &mut self.links[first],
+            calendar: &mut self.calendar,
+            class: &self.classes[state.class as usize],
+            number: self.link_count + flow,
+            moment: Moment {
+                now: self.now,
+                end: self.end,
+                window: self.window,
+            },
         };
-        let class = &self.classes[state.class as usize];
-        let link = &mut self.links[first];
-        let number = self.link_count + flow;
-        cross(
-            state,
-            class,
-            link,
-            &mut self.calendar,
-            number,
-            moment,
-            packet,
-        );
+        way.cross(state, flow, packet.stamp, packet.seq, packet.flags);
     }
 }
 
-/// Data reaches the link, leaves it, and is acknowledged, or not.
-#[inline(always)]
-fn cross(
-    state: &mut Flow,
-    class: &Class,
-    link: &mut Link,
-    calendar: &mut Calendar,
+/// What a flow's data meets.
+struct Way<'e> {
+    link: &'e mut Link,
+    calendar: &'e mut Calendar,
+    class: &'e Class,
+    /// The flow's entity in the calendar.
     number: usize,
     moment: Moment,
-    mut packet: Packet,
-) {
-    let now = moment.now;
-    let offer = link.offer_known(now, &mut packet);
-    let inside = u64::from(moment.measures(now));
-    let Offer::Departs(finish) = offer else {
-        state.whole.drops += 1;
-        state.window.drops += inside;
-        return;
-    };
-    if packet.flags.has(Flags::CE) {
-        state.whole.marks += 1;
-        state.window.marks += inside;
-    }
-    let mut at = link.exit(finish);
-    if let Some(downlink) = &mut state.downlink {
-        let finish = downlink.offer(at, packet.size);
-        state.settle_drops(now, moment.window);
-        let Some(finish) = finish else {
-            state.rare().dropping.push_back(at);
-            return;
-        };
-        at = finish;
-    }
-    at = (at + state.delays.down).max(state.last_arrival);
-    state.last_arrival = at;
-    state.expect(at, now, moment.end, moment.window, class);
-    if at > moment.end {
-        return;
-    }
-    let Ends::Tcp { receiver, .. } = &mut state.ends else {
-        return;
-    };
-    let (due, lag) = (receiver.due, state.delays.back + state.shift);
-    if due != 0 {
-        if due < at {
-            let reply = receiver.on_due();
-            answer(state, calendar, number, reply, due + lag);
-        } else if receiver.must_flush(packet.flags, &class.receiver) {
-            let reply = receiver.on_due();
-            answer(state, calendar, number, reply, at + lag);
-        }
-    }
-    let Ends::Tcp { receiver, .. } = &mut state.ends else {
-        return;
-    };
-    let before = receiver.next;
-    let reply = receiver.on_data(at, packet.seq, packet.stamp, packet.flags, &class.receiver);
-    let payload = (receiver.next - before) * u64::from(class.payload);
-    let due = receiver.due;
-    state.accept(at, now, moment.end, moment.window, class, payload);
-    if let Some(reply) = reply {
-        answer(state, calendar, number, reply, at + lag);
-    } else if due + lag < state.due_at {
-        state.due_at = due + lag;
-        calendar.push_far(
-            state.due_at,
-            Tag::new(Order::Arrival, number, Kind::DelayedAck),
-        );
-    }
 }
 
-/// An ACK that will reach the sender at `at` (the sender's event time).
-#[inline(always)]
-fn answer(state: &mut Flow, calendar: &mut Calendar, number: usize, reply: Reply, at: u64) {
-    let at = at.max(state.last_ack);
-    state.last_ack = at;
-    if !state.ack_scheduled {
-        state.ack_scheduled = true;
-        calendar.push_near(at, Tag::new(Order::Arrival, number, Kind::Ack));
-    }
-    state.acks.push_back(Ack {
-        at,
-        cum: reply.cum,
-        echo: reply.echo,
-        sack: reply.sack,
-        blocks: 0,
-        flags: Flags(if reply.ece {
-            Flags::ACK | Flags::ECE
+impl Way<'_> {
+    /// A segment leaves the sender at `now`, by its clock.
+    #[inline(always)]
+    fn launch(
+        &mut self,
+        state: &mut Flow,
+        flow: usize,
+        now: u64,
+        seq: u64,
+        flags: Flags,
+        again: bool,
+    ) {
+        let inside = u64::from(self.moment.measures(now));
+        state.whole.sent += 1;
+        state.window.sent += inside;
+        if again {
+            state.whole.retransmissions += 1;
+            state.window.retransmissions += inside;
+        }
+        let size = self.class.packet_size;
+        let mut at = now + state.delays.up;
+        if let Some(uplink) = &mut state.uplink {
+            let Some(finish) = uplink.offer(now, size) else {
+                state.whole.drops += 1;
+                state.window.drops += inside;
+                return;
+            };
+            at = finish + state.delays.up;
+        }
+        if at == self.moment.now && at <= self.moment.end {
+            self.cross(state, flow, now, seq, flags);
         } else {
-            Flags::ACK
-        }),
-    });
+            let packet = Packet::new(flow, seq, now, size, flags);
+            state.delay_outbound(self.calendar, self.number, at, packet);
+        }
+    }
+
+    /// Data reaches the link, leaves it, and is acknowledged, or not.
+    #[inline(always)]
+    fn cross(&mut self, state: &mut Flow, flow: usize, stamp: u64, seq: u64, mut flags: Flags) {
+        let Moment { now, end, window } = self.moment;
+        let (class, size) = (self.class, self.class.packet_size);
+        let (finish, marked) = match self.link.offer_known(now, size, flow, flags) {
+            Passage::Departs(finish) => (finish, false),
+            Passage::Marked(finish) => (finish, true),
+            Passage::Dropped => {
+                state.whole.drops += 1;
+                state.window.drops += u64::from(self.moment.measures(now));
+                return;
+            }
+        };
+        if marked {
+            flags.0 |= Flags::CE;
+            state.whole.marks += 1;
+            state.window.marks += u64::from(self.moment.measures(now));
+        }
+        let mut at = self.link.exit(finish);
+        if let Some(downlink) = &mut state.downlink {
+            let finish = downlink.offer(at, size);
+            state.settle_drops(now, window);
+            let Some(finish) = finish else {
+                state.rare().dropping.push_back(at);
+                return;
+            };
+            at = finish;
+        }
+        at = (at + state.delays.down).max(state.last_arrival);
+        state.last_arrival = at;
+        state.expect(at, now, end, window, class);
+        if at > end {
+            return;
+        }
+        let lag = state.delays.back + state.shift;
+        let Ends::Tcp { receiver, .. } = &mut state.ends else {
+            return;
+        };
+        let due = receiver.due;
+        if due != 0 && (due < at || receiver.must_flush(flags, &class.receiver)) {
+            let reply = receiver.on_due();
+            self.answer(state, reply, due.min(at) + lag);
+        }
+        let Ends::Tcp { receiver, .. } = &mut state.ends else {
+            return;
+        };
+        let before = receiver.next;
+        let reply = receiver.on_data(at, seq, stamp, flags, &class.receiver);
+        let payload = (receiver.next - before) * u64::from(class.payload);
+        let due = receiver.due;
+        state.accept(at, now, end, window, class, payload);
+        if let Some(reply) = reply {
+            self.answer(state, reply, at + lag);
+        } else if due + lag < state.due_at {
+            state.due_at = due + lag;
+            let tag = Tag::new(Order::Arrival, self.number, Kind::DelayedAck);
+            self.calendar.push_far(state.due_at, tag);
+        }
+    }
+
+    /// An ACK that will reach the sender at `at` (the sender's event time).
+    #[inline(always)]
+    fn answer(&mut self, state: &mut Flow, reply: Reply, at: u64) {
+        let at = at.max(state.last_ack);
+        state.last_ack = at;
+        if !state.ack_scheduled {
+            state.ack_scheduled = true;
+            let tag = Tag::new(Order::Arrival, self.number, Kind::Ack);
+            self.calendar.push_near(at, tag);
+        }
+        let echo = if reply.ece { Flags::ECE } else { 0 };
+        state.acks.push_back(Ack {
+            at,
+            cum: reply.cum,
+            echo: reply.echo,
+            sack: reply.sack,
+            blocks: 0,
+            flags: Flags(Flags::ACK | echo),
+        });
+    }
 }

@@ -5,7 +5,7 @@
 //! Segments that outlive their connection are known by their time stamps and ignored, as RFC 9293's TIME-WAIT would have it.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 use ackclock_algorithms::{Owner, Stream, Time};
 use ackclock_scenario::Traffic;
@@ -18,6 +18,7 @@ use crate::outcome::TransferOutcome;
 use crate::packmime::PackMime;
 use crate::probe::DelayHistogram;
 use crate::receiver::Receiver;
+use crate::ring::Ring;
 use crate::sender::{Sender, State};
 use crate::setup;
 
@@ -519,7 +520,7 @@ impl Flow {
         self.delays = Delays::default();
         (self.last_ack, self.last_arrival) = (0, 0);
         self.pace_at = u64::MAX;
-        self.acks = VecDeque::new();
+        self.acks = Ring::default();
         self.rare = None;
     }
 }

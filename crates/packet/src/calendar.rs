@@ -477,7 +477,14 @@ mod tests {
         let mut calendar = Calendar::default();
         let mut expected = std::collections::BTreeSet::new();
         let mut now = 0;
-        for (spread, pending) in [(30, 10), (12, 3000), (40, 100), (5, 2000), (36, 1), (20, 500)] {
+        for (spread, pending) in [
+            (30, 10),
+            (12, 3000),
+            (40, 100),
+            (5, 2000),
+            (36, 1),
+            (20, 500),
+        ] {
             for count in 0..6000_u64 {
                 while expected.len() < pending {
                     let tag = Tag::new(Class::Arrival, (draw() % 1000) as usize, Kind::Ack);
@@ -487,7 +494,11 @@ mod tests {
                     }
                 }
                 let (entry, near) = calendar.peek().expect("entries are there");
-                assert_eq!(expected.pop_first(), Some((entry.time, entry.tag)), "{count}");
+                assert_eq!(
+                    expected.pop_first(),
+                    Some((entry.time, entry.tag)),
+                    "{count}"
+                );
                 calendar.pop(near, entry.time);
                 now = entry.time;
             }

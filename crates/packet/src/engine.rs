@@ -1013,6 +1013,13 @@ impl Engine {
         }
         Self::book_window(state, now, self.window);
         let class = &self.classes[state.class as usize];
+        if let Some(first) = class.straight {
+            if let Ends::Tcp { sender, .. } = &mut state.ends {
+                sender.on_ack(now, ack, &[], &class.sender, &mut state.random);
+            }
+            self.send_straight(flow, first);
+            return;
+        }
         let blocks = if ack.blocks == 0 {
             Vec::new()
         } else {

@@ -11,6 +11,7 @@ use crate::application::Application;
 use crate::calendar::{Calendar, Class as Order, Kind, Tag};
 use crate::packet::{Ack, Packet};
 use crate::receiver::{self, Receiver};
+use crate::ring::Ring;
 use crate::sender::{self, Sender};
 
 /// What the flows of a class share.
@@ -120,7 +121,7 @@ pub(crate) struct Rare {
 }
 
 /// A data packet on its last way to the receiver.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arriving {
     /// When it is there.
     pub(crate) at: u64,
@@ -132,9 +133,9 @@ pub(crate) struct Arriving {
 pub(crate) struct Flow {
     pub(crate) ends: Ends,
     /// ACKs on the private way back, in order of arrival.
-    pub(crate) acks: VecDeque<Ack>,
+    pub(crate) acks: Ring<Ack>,
     /// Data packets that have passed the last queue.
-    pub(crate) arriving: VecDeque<Arriving>,
+    pub(crate) arriving: Ring<Arriving>,
     pub(crate) class: u32,
     pub(crate) ack_scheduled: bool,
     pub(crate) application_scheduled: bool,
@@ -199,8 +200,8 @@ impl Flow {
     pub(crate) fn new(class: usize, ends: Ends, random: Stream, owner: usize) -> Self {
         Self {
             ends,
-            acks: VecDeque::new(),
-            arriving: VecDeque::new(),
+            acks: Ring::default(),
+            arriving: Ring::default(),
             class: class as u32,
             ack_scheduled: false,
             application_scheduled: false,

@@ -24,6 +24,7 @@ mod packmime;
 mod probe;
 mod rack;
 mod receiver;
+mod ring;
 mod schedule;
 mod scheduled;
 mod scoreboard;

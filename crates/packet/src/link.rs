@@ -16,11 +16,12 @@ use crate::impairments::Impairments;
 use crate::outcome::Ledger;
 use crate::packet::{Flags, Packet};
 use crate::probe::{BusyClock, DelayHistogram, QueueClock};
+use crate::ring::Ring;
 use crate::schedule::{Rate, Schedule, Transmitter};
 use crate::scheduled::Scheduled;
 
 /// A packet that waits, in known mode.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
     arrival: u64,
     start: u64,
@@ -97,7 +98,7 @@ pub(crate) struct Counters {
 /// A directed link.
 pub(crate) struct Link {
     // what every packet touches
-    waiting: VecDeque<Waiting>,
+    waiting: Ring<Waiting>,
     bytes: u64,
     /// When the transmitter is free again.
     free: u64,
@@ -143,7 +144,7 @@ impl Link {
         general: bool,
     ) -> Self {
         Self {
-            waiting: VecDeque::new(),
+            waiting: Ring::default(),
             bytes: 0,
             free: 0,
             capacity,
@@ -316,7 +317,13 @@ impl Link {
 
     /// [`Link::offer`] in known mode, of a data packet that is neither labelled nor marked.
     #[inline(always)]
-    pub(crate) fn offer_known(&mut self, now: u64, size: u32, flow: usize, flags: Flags) -> Passage {
+    pub(crate) fn offer_known(
+        &mut self,
+        now: u64,
+        size: u32,
+        flow: usize,
+        flags: Flags,
+    ) -> Passage {
         self.advance(now);
         self.counters.arrivals += 1;
         self.counters.arrived_bytes += u64::from(size);

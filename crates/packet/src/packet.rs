@@ -68,7 +68,7 @@ impl Packet {
 }
 
 /// An ACK on its way back over a private path: what the sender will read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ack {
     /// When it reaches the sender (the sender's event time).
     pub(crate) at: u64,

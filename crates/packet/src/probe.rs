@@ -5,9 +5,10 @@
 pub(crate) struct QueueClock {
     /// Time spent at each number of waiting packets, ps.
     at: Vec<u64>,
-    /// Integral of waiting bytes, and of their square, over time (B ps, B^2 ps).
-    bytes: u128,
-    bytes_squared: u128,
+    /// Size of all packets so far, bytes: while it is one, bytes follow from the times at each length. 0: none has waited yet.
+    size: u64,
+    /// Integral of waiting bytes, and of their square, over time (B ps, B^2 ps), once sizes differ.
+    mixed: Option<(u128, u128)>,
     last: u64,
 }
 
@@ -21,9 +22,43 @@ impl QueueClock {
             self.at.resize((packets + 1).next_power_of_two(), 0);
         }
         self.at[packets] += span;
+        if bytes != packets as u64 * self.size || self.mixed.is_some() {
+            self.account_bytes(span, packets, bytes);
+        }
+    }
+
+    /// What [`QueueClock::account`] does about bytes where sizes differ, or are not known yet.
+    #[cold]
+    #[inline(never)]
+    fn account_bytes(&mut self, span: u64, packets: usize, bytes: u64) {
+        let count = packets as u64;
+        if self.mixed.is_none() && self.size == 0 && bytes.is_multiple_of(count) {
+            self.size = bytes / count; // what was before was empty
+            return;
+        }
         let area = u128::from(bytes) * u128::from(span);
-        self.bytes += area;
-        self.bytes_squared += u128::from(bytes) * area;
+        let squared = u128::from(bytes) * area;
+        if let Some((sum, square)) = &mut self.mixed {
+            *sum += area;
+            *square += squared;
+        } else {
+            self.at[packets] -= span;
+            let (sum, square) = self.bytes();
+            self.at[packets] += span;
+            self.mixed = Some((sum + area, square + squared));
+        }
+    }
+
+    /// Integrals of waiting bytes and of their square.
+    fn bytes(&self) -> (u128, u128) {
+        self.mixed.unwrap_or_else(|| {
+            let spans = self.at.iter().enumerate();
+            spans.fold((0, 0), |(sum, square), (packets, &span)| {
+                let bytes = u128::from(packets as u64 * self.size);
+                let area = bytes * u128::from(span);
+                (sum + area, square + bytes * area)
+            })
+        })
     }
 
     /// Forgets everything before `now`.
@@ -60,14 +95,15 @@ impl QueueClock {
                 })
                 .unwrap_or(0) as u32;
         }
-        let bytes_mean = self.bytes as f64 / time;
+        let (bytes, bytes_squared) = self.bytes();
+        let bytes_mean = bytes as f64 / time;
         Some(QueueSummary {
             mean,
             std: (square as f64 / time - mean * mean).max(0.0).sqrt(),
             percentiles,
             max: self.at.iter().rposition(|&span| span > 0).unwrap_or(0) as u32,
             bytes_mean,
-            bytes_std: (self.bytes_squared as f64 / time - bytes_mean * bytes_mean)
+            bytes_std: (bytes_squared as f64 / time - bytes_mean * bytes_mean)
                 .max(0.0)
                 .sqrt(),
         })

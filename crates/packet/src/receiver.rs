@@ -44,7 +44,7 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     /// Data segment `seq` arrives at `now`, sent at `stamp`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_data(
         &mut self,
         now: u64,

@@ -306,6 +306,25 @@ impl Sender {
         if round_start {
             self.round_end = self.next;
         }
+        if let Controller::Reno(control) | Controller::Aimd(control) = &mut self.controller
+            && self.hystart.is_none()
+        {
+            // additive increase looks at no times: three divisions less
+            let event = AckEvent {
+                now: Time(news.now),
+                acked,
+                rtt: f64::NAN,
+                min_rtt: f64::NAN,
+                srtt: f64::NAN,
+                in_flight: news.before as u32,
+                round_start,
+                cwnd_limited: news.cwnd_limited || self.state == State::Loss,
+                ece: news.ece,
+                marked: 0,
+            };
+            control.on_ack(&event, &mut self.window, random);
+            return;
+        }
         let event = AckEvent {
             now: Time(news.now),
             acked,
@@ -372,8 +391,20 @@ impl Sender {
     ) {
         if blocks.is_empty() && self.is_plain(ack, config) {
             self.on_plain_ack(now, ack, config, random);
-            return;
+        } else {
+            self.on_other_ack(now, ack, blocks, config, random);
         }
+    }
+
+    #[inline(never)]
+    fn on_other_ack(
+        &mut self,
+        now: u64,
+        ack: &Ack,
+        blocks: &[(u64, u64)],
+        config: &Config,
+        random: &mut Stream,
+    ) {
         let before = self.next - self.una;
         let cwnd_limited = before >= self.window.cwnd as u64
             || (self.window.in_slow_start() && self.window.cwnd < 2.0 * before as f64);

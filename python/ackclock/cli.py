@@ -76,6 +76,7 @@ EXAMPLES: Mapping[str, Sequence[tuple[str, str]]] = {
         ("", "the papers"),
         ("compound-red fig-6", "regenerate a published figure and judge its claims"),
     ),
+    "serve": (("", "the page at http://127.0.0.1:5006/"), ("home.toml --port 0", "a scenario, at any free port")),
     "schema": (("> scenario.schema.json", "for an editor that completes and checks TOML"),),
     "completion": (
         ("bash > ~/.local/share/bash-completion/completions/ackclock", "for bash"),
@@ -265,6 +266,12 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915  one statement an arg
         "--write", action="store_true", help="also put verdicts and figures into the papers' README files"
     )
     _json_argument(published)
+
+    page = add("serve", _serve, "show a link, its queue and its flows as an interactive page in the browser")
+    page.add_argument(
+        "file", metavar="FILE", nargs="?", type=Path, help="scenario to begin with (default: a RED queue)"
+    )
+    page.add_argument("--port", metavar="N", type=_count(0), default=5006, help="of 127.0.0.1; 0: any (default: 5006)")
 
     add("schema", _schema, "print the JSON Schema of scenario files, for editors")
     shell = add("completion", _completion, "print what completes commands, options and files in a shell")
@@ -1147,6 +1154,18 @@ def _print_outcomes(options: argparse.Namespace, one: Paper, outcomes: Sequence[
         print()
     print(f"{one.key}: {papers.summary(outcomes)}")
     print(f"written: {papers.page_path(one, outcomes, options.out)}\n")
+
+
+def _serve(options: argparse.Namespace) -> None:
+    from .page import check_bounds, default
+    from .page.server import PageError, serve
+
+    base = default() if options.file is None else _load(options.file)
+    check_bounds(base)
+    try:
+        serve(base, options.port, lambda url: print(f"ackclock serve: {url} (Ctrl-C ends it)", flush=True))
+    except PageError as error:
+        raise _WrongInputError(f"ackclock serve: {error}") from None
 
 
 def _schema(_options: argparse.Namespace) -> None:

@@ -172,7 +172,7 @@ def why(
     )
     better = _fq_codel(bits, base_rtt)
     other = _measure(_scenario(rate, rtt, better, count, congestion, length, seed), bits, _words(better))
-    cause, sentence = _explain(now, base_rtt, buffer.strip(), congestion, aqm)
+    cause, sentence = explain(now, "bottleneck", base_rtt, buffer.strip(), congestion, aqm)
     gains = other.delay_p99 < GAIN * now.delay_p99 and other.utilization > now.utilization - COST
     if not gains:
         sentence += (
@@ -224,10 +224,14 @@ def _words(queue: dict[str, Any]) -> str:
 
 
 def _measure(scenario: Scenario, bits: float, words: str) -> Setting:
-    result = run(scenario, trace_links=True)
-    link: dict[Any, Any] = result.links.loc["bottleneck"].to_dict()
+    return measured(run(scenario, trace_links=True), "bottleneck", bits, words)
+
+
+def measured(result: Result, name: str, bits: float, words: str) -> Setting:
+    """Return what a run that traced its links says of the queue of link `name`, which has `bits` bit/s."""
+    link: dict[Any, Any] = result.links.loc[name].to_dict()
     begin, end = result.window
-    trace = result.traces["link_queue_bytes"].sel(link="bottleneck", time=slice(begin, end)).to_numpy() * 8 / bits
+    trace = result.traces["link_queue_bytes"].sel(link=name, time=slice(begin, end)).to_numpy() * 8 / bits
     return Setting(
         queue=words,
         tc="",
@@ -237,7 +241,7 @@ def _measure(scenario: Scenario, bits: float, words: str) -> Setting:
         utilization=float(link["utilization"]),
         loss=float(link["loss"]),
         spark=_spark(trace),
-        peak=float(trace.max()),
+        peak=float(trace.max(initial=0.0)),
         result=result,
     )
 
@@ -253,11 +257,11 @@ def _spark(trace: NDArray[Any]) -> str:
     return "".join(BARS[min(int(mean / top * len(BARS)), len(BARS) - 1)] for mean in means)
 
 
-def _explain(now: Setting, rtt: float, buffer: str, congestion: str, aqm: str) -> tuple[Cause, str]:
-    """What the queue does, and why: standing, swinging, dry or held."""
+def explain(now: Setting, link: str, rtt: float, buffer: str, congestion: str, aqm: str) -> tuple[Cause, str]:
+    """Say what the queue of a link does, and why: standing, swinging, dry or held."""
     import numpy as np
 
-    trace = now.result.traces["link_queue_packets"].isel(link=0).to_numpy()
+    trace = now.result.traces["link_queue_packets"].sel(link=link).to_numpy()
     times = now.result.traces["time"].to_numpy()
     trace = trace[times >= now.result.window[0]]
     low, mean = float(np.percentile(trace, 2)), float(trace.mean())

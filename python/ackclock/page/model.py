@@ -7,6 +7,7 @@ the steps of the fluid engine, and the wall-clock time of what can be long.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import threading
@@ -18,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .. import _core
 from ..delay import show
-from ..errors import AckclockError, Diagnostic, ScenarioError
-from ..fluid import FluidResult, fluid
+from ..errors import AckclockError, AnalysisError, Diagnostic, ScenarioError
+from ..fluid import Choices, Equations, FluidResult, fluid
 from ..meanfield import MeanFieldResult, meanfield
 from ..report._facts import queue_facts
 from ..scenario import Scenario, loads
@@ -84,7 +85,7 @@ SAMPLES: Final = 1500
 PATIENCE: Final = 6.0
 """Wall-clock time of a packet or mean-field run, s."""
 OPEN: Final = 1.5
-"""Wall-clock time for the points of the chart that lie in other pieces of the AQM's law, s."""
+"""Wall-clock time after which no further piece of the AQM's law is looked for in the chart, s."""
 GRID: Final = 32
 """Points of the stability chart in each direction."""
 TRACED: Final = 60
@@ -521,35 +522,42 @@ def chart_keys(scenario: Scenario) -> list[str]:
 
 
 def chart(world: World, second: str, span: tuple[float, float], watch: Watch) -> Chart:
-    """Return the verdict over round-trip time and a second parameter (SI units)."""
-    watch()
-    scenario = world.scenario
-    found = stability(scenario)
-    if len(found.equilibria()) > 1:
-        found = Stability(scenario, found.choices, 0)
+    """
+    Return the verdict over round-trip time and a second parameter (SI units), in the piece of the AQM's law that holds.
+
+    The present point need not have an equilibrium.
+    """
+    import numpy as np
+
+    equations = Equations(world.scenario, Choices())
     names = parameter_names(world, second)
-    drawn = found.chart(names[0], names[1], (1e-3, 1.0), span, points=GRID)
-    _other_pieces(found, drawn, watch)
-    return drawn
-
-
-def _other_pieces(found: Stability, drawn: Chart, watch: Watch) -> None:
-    """Fill in what the chart leaves open: points whose equilibrium lies in another piece of the AQM's law."""
-    equations = found.equations
-    one, two = (equations.parameter(name) for name in drawn.parameters)
+    one, two = (equations.parameter(name) for name in names)
+    first, others = np.geomspace(1e-3, 1.0, GRID), np.geomspace(*span, GRID)
+    axes = (first / one.scale).tolist(), (others / two.scale).tolist()
+    known = equations.model.parameter_names
+    plain = known[one.index].partition(" (")[0], known[two.index].partition(" (")[0]
+    present = equations.parameters(equations.model.parameters)
+    now = one.scale * present[one.index], two.scale * present[two.index]
+    unstable = np.full((GRID, GRID), -1, dtype=np.int64)
     begin = time.monotonic()
-    for row, column in zip(*(drawn.unstable < 0).nonzero(), strict=True):
+    at_now = int(np.abs(first - now[0]).argmin()), int(np.abs(others - now[1]).argmin())
+    for row, column in [at_now, *itertools.product(range(2, GRID, 7), repeat=2)]:
         watch()
         if time.monotonic() - begin > OPEN:
-            return
-        equations_there = equations.model.copy()
-        equations_there.set(one.index, float(drawn.first[row]) / one.scale)
-        equations_there.set(two.index, float(drawn.second[column]) / two.scale)
+            break
+        if unstable[row, column] >= 0:
+            continue
+        model = equations.model.copy()
+        model.set(one.index, axes[0][row])
+        model.set(two.index, axes[1][column])
         try:
-            [at, *_] = equations_there.equilibria()
-            drawn.unstable[row, column] = equations_there.system(at).count_right_of(at.state, at.parameters, 0.0)
+            counts = model.chart(model.equilibria()[0], plain, *axes)
         except AckclockError:
             continue
+        unstable = np.where(unstable < 0, counts, unstable)
+    if (unstable < 0).all():
+        raise AnalysisError("there is no equilibrium anywhere on this chart", "no equilibrium")
+    return Chart(names, (one.unit, two.unit), first, others, unstable, now)
 
 
 def parameter_names(world: World, second: str) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import logging
 import signal
@@ -37,6 +38,8 @@ def serve(base: Scenario, port: int, ready: Callable[[str], None]) -> None:
     except ImportError:
         raise PageError("the page needs Panel: pip install 'ackclock[page]'") from None
 
+    from .jobs import QUICK
+    from .model import quick
     from .view import FILES, Download, Page
 
     for noisy in ("bokeh", "tornado.access", "tornado.general", "tornado.application"):
@@ -59,6 +62,8 @@ def serve(base: Scenario, port: int, ready: Callable[[str], None]) -> None:
         keep_alive_milliseconds=10_000,
     )
     loop = server.io_loop
+    loop.asyncio_loop.set_exception_handler(_unless_gone)
+    QUICK.submit(quick, base)  # the first answer loads what all need
 
     def stop(*_: Any) -> None:
         loop.add_callback_from_signal(loop.stop)
@@ -72,6 +77,15 @@ def serve(base: Scenario, port: int, ready: Callable[[str], None]) -> None:
         for number, old in before.items():
             signal.signal(number, old)
         server.stop(wait=False)
+
+
+def _unless_gone(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Complain of what went wrong in the background, but not of a browser that was closed while it was written to."""
+    from tornado.iostream import StreamClosedError
+    from tornado.websocket import WebSocketClosedError
+
+    if not isinstance(context.get("exception"), WebSocketClosedError | StreamClosedError):
+        loop.default_exception_handler(context)
 
 
 def _free(port: int) -> int:

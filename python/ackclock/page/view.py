@@ -62,7 +62,7 @@ p { margin: 2px 0; font-size: 15px; line-height: 1.4; color: #1a1a1a; }
 .wrong { border: 1px solid #a33d00; border-left-width: 6px; background: #fff6f0; padding: 6px 10px;
   white-space: pre-wrap; font-size: 13px; overflow-wrap: anywhere; }
 table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; width: 100%; }
-th, td { padding: 1px 14px 1px 0; text-align: right; white-space: nowrap; }
+th, td { padding: 1px 0 1px 8px; text-align: right; white-space: nowrap; }
 th:first-child { text-align: left; }
 th { font-weight: 600; color: #444; }
 thead th { border-bottom: 1px solid #888; }
@@ -413,8 +413,8 @@ class Page:
         self._chart_figure = _figure(
             "Where the queue is calm", "round-trip time (ms)", "", x_axis_type="log", y_axis_type="log"
         )
-        self._chart_figure.x_range = Range1d(1, 1000)
-        self._chart_figure.y_range = Range1d(1, 500)
+        self._chart_figure.x_range = Range1d(0.87, 1150)
+        self._chart_figure.y_range = Range1d(0.87, 575)
         self._cells = ColumnDataSource({"image": [], "x": [], "y": [], "dw": [], "dh": []}, name="cells")
         self._chart_figure.image(
             "image", "x", "y", "dw", "dh", source=self._cells,
@@ -443,7 +443,7 @@ class Page:
         _, rtt = self._sliders["rtt"]
         self._dot.data = {"x": [float(rtt.value)], "y": [float(slider.value)], "fill": [self._dot_fill()]}
         self._chart_figure.yaxis.axis_label = control.label + (f" ({control.unit})" if control.unit else "")
-        ends = control.grid[0], control.grid[-1]
+        ends = control.grid[0] / 1.15, control.grid[-1] * 1.15
         if (self._chart_figure.y_range.start, self._chart_figure.y_range.end) != ends:
             self._chart_figure.y_range.update(start=ends[0], end=ends[1])
 
@@ -659,9 +659,9 @@ def _table(world: World, quick: Quick | None, packets: Packets | None, windows: 
     at = quick.equilibrium if quick is not None else None
     if at is not None and quick is not None:
         column = columns["average law at rest"]
-        column["queue"] = _packets(at.state.get(f"{world.link}.queue"))
+        column["queue (packets)"] = _packets(at.state.get(f"{world.link}.queue"))
         column["loss or marks"] = f"{at.probability[world.link]:.3%}"
-        column["window"] = _packets(at.window.get(world.flows))
+        column["window (packets)"] = _packets(at.window.get(world.flows))
         column["round trip"] = _milliseconds(at.rtt.get(world.flows))
         if quick.margins is not None:
             margins = quick.margins
@@ -671,9 +671,9 @@ def _table(world: World, quick: Quick | None, packets: Packets | None, windows: 
     if packets is not None:
         column = columns["packet by packet"]
         everyone: dict[Any, Any] = packets.result.classes.loc["all"].to_dict()
-        column["queue"] = _packets(packets.queue)
+        column["queue (packets)"] = _packets(packets.queue)
         column["loss or marks"] = f"{packets.loss:.3%}"
-        column["window"] = _packets(float(everyone["cwnd_mean"]))
+        column["window (packets)"] = _packets(float(everyone["cwnd_mean"]))
         column["round trip"] = _milliseconds(float(everyone["rtt_s_mean"]))
         column["delay p50, p99"] = f"{1e3 * packets.delay_p50:.3g}, {1e3 * packets.delay_p99:.3g} ms"
         column["utilisation"] = f"{packets.utilization:.2%}"
@@ -683,9 +683,9 @@ def _table(world: World, quick: Quick | None, packets: Packets | None, windows: 
         link = next(iter(tree["links"].values()))
         flows = tree["flows"].get(world.flows) or next(iter(tree["flows"].values()))
         column = columns["mean field"]
-        column["queue"] = _packets(link["queue_packets_mean"])
+        column["queue (packets)"] = _packets(link["queue_packets_mean"])
         column["loss or marks"] = f"{link['loss'] + link['marks']:.3%}"
-        column["window"] = _packets(flows["window_mean"])
+        column["window (packets)"] = _packets(flows["window_mean"])
         column["utilisation"] = f"{link['utilization']:.2%}"
     names = list(dict.fromkeys(name for column in columns.values() for name in column))
     head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
@@ -699,7 +699,7 @@ def _table(world: World, quick: Quick | None, packets: Packets | None, windows: 
 
 
 def _packets(value: float | None) -> str:
-    return "" if value is None or not math.isfinite(value) else f"{value:.4g} packets"
+    return "" if value is None or not math.isfinite(value) else f"{value:.4g}"
 
 
 def _milliseconds(value: float | None) -> str:

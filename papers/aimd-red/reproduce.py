@@ -32,8 +32,8 @@ Series = tuple[NDArray[np.float64], NDArray[np.float64]]
 def at(lab: Lab, name: str = "packets", rtt: int = 100, **keys: Any) -> Scenario:
     """Return a scenario file at a round trip in ms, with keys changed (two underscores for a full stop)."""
     changes = {"flows.rtt": f"uniform {rtt - 1} ms .. {rtt + 1} ms"} if rtt != 100 else {}
-    if rtt > 200:  # growth by a packet every 400 ms takes 140 s to come to the end
-        changes |= {"scenario.duration": "250 s", "scenario.measure": "200 s .. 250 s"}
+    if rtt > 200:  # growth by a packet every 400 ms takes 140 s to come to the end, and a tooth of the saw 50 s
+        changes |= {"scenario.duration": "400 s", "scenario.measure": "200 s .. 400 s"}
     if lab.quick:
         changes |= {"scenario.duration": "20 s", "scenario.measure": "10 s .. 20 s"}
     return lab.scenario(name).with_({**changes, **{key.replace("__", "."): value for key, value in keys.items()}})
@@ -178,8 +178,8 @@ def figure_6(lab: Lab) -> None:
     )
     variants: dict[str, dict[str, Any]] = {
         "as it is": {},
-        "weight 0.001": {"link__router__queue__weight": 0.001},
-        "weight 0.0005": {"link__router__queue__weight": 0.0005},
+        "weight of the average 0.001": {"link__router__queue__weight": 0.001},
+        "0.0005": {"link__router__queue__weight": 0.0005},
         "no averaging": {"link__router__queue__weight": "off"},
         "independent drops": {"link__router__queue__spacing": "bernoulli"},
         "initial window of 10 packets": {"flows__initial_window": "10 packets"},

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import ackclock as ac
 from ackclock.paper import Lab
@@ -452,6 +453,22 @@ def equations_15(lab: Lab) -> None:
         printed="sufficient",
         robust=True,
     )
+    w, p = equilibrium(tau)
+    numerator = 2e-4 * gamma * C * ALPHA * w ** (K - 1) / (p * tau)
+    lab.claim(
+        "(17): its numerator rho gamma C i / (p tau) is a4, as (16) needs",
+        abs(numerator / a4 - 1) < 1e-6,
+        ours=f"{numerator:.6g} and a4 = {a4:.6g}: C squared is missing",
+        printed="(17)",
+        robust=True,
+    )
+    other = hopf_of_1(tau, omega, gamma)
+    lab.claim(
+        "(1), with 1 - p(t), and (9), with 1 - p(t - tau), are different systems; Hopf points within 0.1 %",
+        0 < abs(other / tau - 1) < 1e-3,
+        ours=f"{other:.5f} s by (1), {tau:.5f} s by (9), which is the one that (11) to (15) linearise",
+        robust=True,
+    )
     rows, wrong = [], []
     for rtt in (0.05, 0.0848341, 0.1, 0.15, 0.273):
         w, p = equilibrium(rtt)
@@ -592,6 +609,28 @@ def third_order(tau: float, gamma: float) -> tuple[float, float, float, float]:
         rho * gamma * C**2 * (2 - K) * i / tau,
         rho * gamma * C**2 * i / (p * tau),
     )
+
+
+def hopf_of_1(tau: float, omega: float, gamma: float) -> float:
+    """Return the Hopf point of (1), whose growth has 1 - p(t), in the round trip: Newton's method from (9)'s."""
+
+    def residual(tau: float, omega: float) -> NDArray[np.float64]:
+        a1, a2, a3, _ = third_order(tau, gamma)
+        w, p = equilibrium(tau)
+        now, then = ALPHA * w ** (K - 1), BETA * w * cmath.exp(-1j * omega * tau)
+        last = 2e-4 * gamma * C * (1 - p) * w / tau**2 * (now + then)
+        s = 1j * omega
+        value = s**3 + a1 * s**2 + a2 * s + a3 + last
+        return np.array([value.real, value.imag])
+
+    at, step = np.array([tau, omega]), 1e-7
+    for _ in range(20):
+        here = residual(*at)
+        slopes = np.array(
+            [(residual(*(at + step * at * unit)) - here) / (step * at[k]) for k, unit in enumerate(np.eye(2))]
+        )
+        at = at - np.linalg.solve(slopes.T, here)
+    return float(at[0])
 
 
 def kappa_derivative(omega: float, tau: float, a1: float, a2: float, a3: float, a4: float) -> tuple[complex, complex]:

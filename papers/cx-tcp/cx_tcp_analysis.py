@@ -143,6 +143,27 @@ def lemmas(lab: Lab) -> None:
             robust=True,
         )
     a, _ = equilibria(flows, rtt, capacity, laws["power 4"], most)
+    total = flows / (rtt + a)
+    right, printed_sum = math.sqrt(2 / rising(a)) * total, math.sqrt(2 / rising(a) * total)
+    lab.claim(
+        "proof of lemma 4.1: the formula for C, with the sum under the root, gives the capacity at the equilibrium",
+        abs(printed_sum / capacity - 1) < 1e-6,
+        ours=f"{printed_sum:.6g} packets/s, not {capacity:g}; with the root over 2 / p only, as in (5), {right:.8g}",
+        printed="before (5)",
+        robust=True,
+    )
+    _, b = equilibria(flows, rtt, capacity, laws["piecewise linear"], most)
+    fallen = PEAK / (most - APEX)
+    left = fallen * most - fallen * b * capacity
+    meant = math.sqrt(2 / (fallen * most - fallen * b)) * flows / (rtt + b) - capacity
+    lab.claim(
+        "(14) is zero at the equilibrium, lambda = 1",
+        left > 0,
+        ours=f"p_0 - K^ q* is {left:.4g}, under a root; with q* / C in both places, as delta = q / C, it is "
+        + ("zero" if abs(meant) < 1e-6 * capacity else "not zero"),
+        printed="(14)",
+        robust=True,
+    )
     random = np.random.default_rng(1)
     classes, each = 5, flows // 5
     trips = rtt + LOW + np.linspace(-0.05, 0.05, classes)  # the paper's shift: delays count from delta_min

@@ -64,7 +64,7 @@ growth: setup ## how the cost of a packet grows with flows, links, buffer and ra
 	$(BIN)/python benches/growth.py --write
 
 docs: setup ## the documentation as HTML, out/docs/index.html; the notebooks run for it, and warnings are errors
-	$(BIN)/python -c 'import furo, latex2mathml, myst_nb, sphinx_copybutton, sphinx_design' 2>/dev/null || \
+	$(BIN)/python -c 'import furo, latex2mathml, myst_nb, sphinx_copybutton, ziamath' 2>/dev/null || \
 		$(BIN)/python -m pip install --quiet $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
 	$(BIN)/python -m sphinx -W --keep-going -q -j 2 -d out/doctrees docs out/docs
 	@echo "written: out/docs/index.html"

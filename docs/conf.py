@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+import ziamath
+
 import ackclock
 
 HERE = Path(__file__).resolve().parent
@@ -19,7 +21,6 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
-    "sphinx_design",
     "ackclock_pages",
 ]
 # papers, scenarios, validation and notebooks are links to the directories of the checkout
@@ -56,7 +57,8 @@ toc_object_entries_show_parents = "hide"
 
 html_theme = "furo"
 html_title = f"ackclock {release}"
-html_static_path = ["style"]
+# browsers draw MathML well only with a mathematical font, which many machines lack
+html_static_path = ["style", str(Path(ziamath.__file__).parent / "fonts" / "STIXTwoMath-Regular.ttf")]
 html_css_files = ["ackclock.css"]
 html_copy_source = False
 copybutton_exclude = ".linenos, .gp, .go"

@@ -1,6 +1,7 @@
-"""What the README shows works."""
+"""What the README and the tutorial show works, and their output is ours."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,9 @@ import pytest
 import ackclock as ac
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+
+
+TUTORIAL = (Path(__file__).parents[1] / "docs" / "tutorial.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> list[str]:
@@ -23,7 +27,7 @@ def test_scenario() -> None:
 def test_python(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("MPLBACKEND", "agg")
     monkeypatch.chdir(Path(__file__).parents[1])
-    calm, runs = blocks("python")
+    runs, calm = blocks("python")
     names: dict[str, object] = {}
     exec(compile(runs, "README.md", "exec"), names)
     shown = capsys.readouterr().out
@@ -38,8 +42,27 @@ COMMANDS = [
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_command_line_is_understood(command: str) -> None:
-    import shlex
-
     from ackclock.cli import _parser
 
     assert _parser().parse_args(shlex.split(command))
+
+
+@pytest.mark.parametrize("text", [README, TUTORIAL], ids=["README", "tutorial"])
+def test_output_shown_is_what_is_printed(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from ackclock.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "300")
+    (scenario,) = blocks("toml")
+    Path("first.toml").write_text(scenario, encoding="utf-8")
+    found = re.findall(r"^```\nackclock ([^\n]*)\n```\n(?:\n```text\n(.*?)^```$)?", text, re.MULTILINE | re.DOTALL)
+    shown = [(command, output) for command, output in found if output or command.startswith("sweep")]
+    assert len(shown) > 3
+    for command, output in shown:
+        assert main(shlex.split(command)) == 0
+        printed = iter(capsys.readouterr().out.splitlines())
+        for line in output.splitlines():
+            # "..." stands for what is left out; lines come in the order of the output
+            assert line in ("", "...") or any(line == other for other in printed), f"{command}: {line}"

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import st_red_analysis as theory
+from collections.abc import Callable
 
-from ackclock.paper import Paper
+import st_red_analysis as theory
+import st_red_scaling as scaling
+import st_red_tables as tables
+
+from ackclock.paper import Lab, Paper
 
 paper = Paper(
     "Parameter self-tuning in internet congestion control", "J. Chen, doctoral thesis, Loughborough University, 2010."
@@ -13,5 +17,22 @@ paper = Paper(
 for name, title, source, make in (
     ("prop-4.9", "Scaling of RED's parameters, and stability", "sections 4.3 to 4.5", theory.proposition_4_9),
     ("eq-6.3", "PI: design, stability, scaling", "section 6.2, equations (6.1) to (6.10)", theory.equations_6_3),
+):
+    paper.item(name, title, source)(make)
+
+
+def of_table(name: str) -> Callable[[Lab], None]:
+    """Return the function that regenerates a table."""
+    return lambda lab: tables.table(lab, name)
+
+
+for name, (title, source, _) in tables.TABLES.items():
+    paper.item(f"table-{name}", title, source)(of_table(name))
+
+for name, title, source, make in (
+    ("fig-4.3", "ARED and AP-RED where the parameters suit", "section 4.5.1, figure 4.3", scaling.figure_4_3),
+    ("fig-4.4", "ARED and AP-RED in a smaller network", "section 4.5.2, figure 4.4", scaling.figure_4_4),
+    ("fig-4.5", "ARED and AP-RED in a larger network", "section 4.5.3, figure 4.5", scaling.figure_4_5),
+    ("measured", "AP-RED that measures its network", "section 4.4", scaling.measured),
 ):
     paper.item(name, title, source)(make)

@@ -771,7 +771,7 @@ mod tests {
             (error.name.as_str(), error.fault),
             ("gamma", Fault::Unknown)
         );
-        assert_eq!(error.allowed, "alpha, beta, whole_packets");
+        assert_eq!(error.allowed, "alpha, beta, whole_packets, min_window");
         let error = CongestionSpec::from_values("renno", &[]).unwrap_err();
         assert_eq!(
             (error.name.as_str(), error.fault, error.found.as_str()),

@@ -1,7 +1,7 @@
 //! AIMD(alpha, beta): additive increase, multiplicative decrease.
 //!
 //! In congestion avoidance each segment acknowledged adds alpha / w to the window, so that it grows by alpha segments a round trip; a loss or mark leaves beta w of
-//! the window in use, two segments at least. With a share p of packets lost the mean window goes with sqrt(alpha (1 + beta) / (2 (1 - beta) p)): AIMD shares
+//! the window in use, `min_window` segments at least. With a share p of packets lost the mean window goes with sqrt(alpha (1 + beta) / (2 (1 - beta) p)): AIMD shares
 //! with Reno as an equal where alpha = 3 (1 - beta) / (1 + beta). Slow start is Reno's, after a timeout up to beta w.
 
 use super::{
@@ -21,6 +21,9 @@ parameters! {
         /// Whether the window is a whole number of packets: it grows by one once enough packets have been acknowledged, and what remains after a
         /// reduction is rounded down. Kernels count so.
         whole_packets: flag = false, "RFC 5681, section 3.1; Linux";
+        /// Smallest window that a reduction leaves in use, packets; ssthresh is two at least whatever this is. With one (ns-2) many flows with small
+        /// windows still give way to marks, with two they no longer do.
+        min_window: number = 2.0, in Interval::between(1.0, 2.0), "RFC 5681, equation 4; ns-2 2.35: 1";
     }
 }
 
@@ -43,6 +46,7 @@ impl CongestionAlgorithm for AimdParams {
             alpha: self.alpha,
             beta: self.beta,
             whole: self.whole_packets,
+            min_window: self.min_window,
             count: SegmentCount::default(),
         }
     }
@@ -68,6 +72,7 @@ pub struct Aimd {
     alpha: f64,
     beta: f64,
     whole: bool,
+    min_window: f64,
     count: SegmentCount,
 }
 
@@ -86,12 +91,13 @@ impl CongestionControl for Aimd {
     }
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
-        window.ssthresh = (self.beta * reduction.window_used).max(MIN_SSTHRESH);
+        let mut left = self.beta * reduction.window_used;
         if self.whole {
-            window.ssthresh = window.ssthresh.floor();
+            left = left.floor();
             self.count.clear();
         }
-        window.cwnd = window.ssthresh;
+        window.ssthresh = left.max(MIN_SSTHRESH);
+        window.cwnd = left.max(self.min_window);
     }
 }
 
@@ -104,6 +110,7 @@ mod tests {
         alpha: 0.2,
         beta: 0.875,
         whole_packets: false,
+        min_window: 2.0,
     };
 
     #[test]
@@ -126,6 +133,7 @@ mod tests {
             alpha: 1.0,
             beta: 0.5,
             whole_packets: true,
+            min_window: 2.0,
         };
         let mut control = params.build(0);
         let mut window = Window {
@@ -185,6 +193,7 @@ mod tests {
             alpha: 1.0,
             beta: 0.5,
             whole_packets: false,
+            min_window: 2.0,
         }
         .build(0);
         let mut window = Window {
@@ -193,6 +202,27 @@ mod tests {
         };
         control.on_congestion(&loss(3.0), &mut window);
         assert_eq!(window.ssthresh, MIN_SSTHRESH);
+        assert_eq!(window.cwnd, 2.0);
+    }
+
+    #[test]
+    fn with_a_smallest_window_of_one_it_falls_to_one_and_starts_slowly() {
+        let mut control = AimdParams {
+            beta: 0.5,
+            min_window: 1.0,
+            ..TFRC_LIKE
+        }
+        .build(0);
+        let mut window = Window {
+            cwnd: 3.0,
+            ssthresh: 10.0,
+        };
+        for (used, left) in [(3.0, 1.5), (1.5, 1.0), (1.0, 1.0)] {
+            control.on_congestion(&loss(used), &mut window);
+            assert_eq!((window.cwnd, window.ssthresh), (left, MIN_SSTHRESH));
+        }
+        control.on_ack(&ack(1), &mut window, &mut random());
+        assert_eq!(window.cwnd, 2.0);
     }
 
     #[test]
@@ -221,6 +251,7 @@ mod tests {
             alpha: 1.0,
             beta: 0.5,
             whole_packets: false,
+            min_window: 2.0,
         }
         .build(0);
         let mut window = Window {

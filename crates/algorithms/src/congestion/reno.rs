@@ -20,6 +20,7 @@ fn aimd<S: Scalar>() -> AimdParams<S> {
         alpha: S::from_f64(1.0),
         beta: S::from_f64(0.5),
         whole_packets: false,
+        min_window: S::from_f64(2.0),
     }
 }
 

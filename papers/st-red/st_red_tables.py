@@ -1,0 +1,694 @@
+"""Tables 5-1 to 5-5 and 6-1 to 6-5 of Chen's thesis, cell by cell, with their figures."""
+
+from __future__ import annotations
+
+import csv
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ackclock import Result, Scenario, analysis
+from ackclock.paper import Lab
+from ackclock.plot import style
+
+SEEDS = {"5": 1, "6": 3}
+"""Chapter 5 shows one run of each, chapter 6 has seven."""
+PIECE = 200.0
+"""Over which a deviation is taken before it is averaged (section 5.5.1), s."""
+PACKET = 500.0
+"""The thesis counts a queue in packets of this size, B."""
+HASTE = 50
+"""Quick mode does everything so many times faster."""
+
+METRICS = ("utilization", "throughput", "loss_rate", "queue_mean", "queue_std")
+NAMES = {
+    "utilization": "utilisation (%)",
+    "throughput": "throughput (10^9 B)",
+    "loss_rate": "loss (%)",
+    "queue_mean": "mean queue (packets)",
+    "queue_std": "deviation (packets)",
+}
+TOLERANCES = {"throughput": 0.01, "loss_rate": 0.15, "queue_mean": 0.1, "queue_std": 0.25}
+"""A cell agrees if it is within so much, relative, of the printed value or range; a utilisation within one point."""
+WORDS = {
+    "utilization": "utilisation within one point",
+    "throughput": "throughput within 1 %",
+    "loss_rate": "loss within 15 %",
+    "queue_mean": "mean queue within 10 %",
+    "queue_std": "deviation of the queue within 25 %",
+}
+FIGURES = {
+    "5-1": "fig-5.4", "5-2": "fig-5.5", "5-3": "fig-5.6", "5-4": "fig-5.7", "5-5": "fig-5.8",
+    "6-1": "fig-6.3", "6-2": "fig-6.4", "6-3": "fig-6.5", "6-4": "fig-6.6", "6-5": "fig-6.7",
+}  # fmt: skip
+DRAWN = {"5": ("ARED (20,60)", "ARED (60,180)", "PI-40", "PI-120", "ST-RED"), "6": ("ARED", "PI", "ST-RED", "ST-PI")}
+FEW = {"5": ("ARED (20,60)", "PI-40", "ST-RED"), "6": ("ARED", "ST-PI")}
+"""In quick mode."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A printed value, or the range of seven."""
+
+    table: str
+    scheme: str
+    window: str
+    metric: str
+    low: float
+    high: float
+    text: str
+
+    def agrees(self, ours: float) -> bool:
+        """Whether ours is near enough."""
+        low, high = sorted((self.low, self.high))
+        slack = 1.0 if self.metric == "utilization" else TOLERANCES[self.metric]
+        if self.metric == "utilization":
+            return low - slack <= ours <= high + slack
+        return low * (1 - slack) <= ours <= high * (1 + slack)
+
+    def distance(self, ours: float) -> float:
+        """By how much ours is outside, in the unit of the tolerance: points, or relative."""
+        low, high = sorted((self.low, self.high))
+        outside = ours - min(max(ours, low), high)
+        return outside if self.metric == "utilization" else outside / (high if outside > 0 else low)
+
+
+def printed_cells(lab: Lab, table: str) -> list[Cell]:
+    """Read the printed values of a table."""
+    with (lab.paper.folder / "tables.csv").open(encoding="utf-8", newline="") as file:
+        return [
+            Cell(
+                row["table"],
+                row["scheme"],
+                row["window"],
+                row["metric"],
+                float(row["low"]),
+                float(row["high"]),
+                row["low"] if row["low"] == row["high"] else f"{row['low']} to {row['high']}",
+            )
+            for row in csv.DictReader(file)
+            if row["table"] == table
+        ]
+
+
+def with_scheme(lab: Lab, scenario: Scenario, chapter: str, scheme: str) -> Scenario:
+    """Put a scheme into both directions; ARED (20,60) has these thresholds, PI-40 this reference."""
+    schemes = tomllib.loads((lab.paper.folder / "schemes.toml").read_text(encoding="utf-8"))
+    if found := re.fullmatch(r"ARED \((\d+),(\d+)\)", scheme):
+        bounds = dict(zip(("min_threshold", "max_threshold"), (f"{n} packets" for n in found.groups()), strict=True))
+        queue = schemes[chapter]["ARED"] | bounds
+    elif found := re.fullmatch(r"PI-(\d+)", scheme):
+        queue = schemes[chapter]["PI"] | {"reference": f"{found[1]} packets"}
+    else:
+        queue = schemes[chapter][scheme]
+    return scenario.with_({"link.forward.queue": queue, "link.backward.queue": queue})
+
+
+def seconds(text: str) -> float:
+    """Read a time such as "200 s" of a scenario file."""
+    return float(text.removesuffix(" s"))
+
+
+def part(scenario: Scenario, begin: float, end: float, haste: float = 1) -> Scenario:
+    """Cut a run at `end`, measured from `begin` on; everything `haste` times faster."""
+    changes = [change for change in scenario.tree.get("change", []) if seconds(change["at"]) < end]
+    return scenario.with_(
+        {
+            "change": [{**change, "at": f"{seconds(change['at']) / haste:g} s"} for change in changes],
+            "scenario.duration": f"{end / haste:g} s",
+            "scenario.measure": f"{begin / haste:g} s .. {end / haste:g} s",
+            "scenario.sample": f"{200 / haste:g} ms",
+        }
+    )
+
+
+def queue(result: Result) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return times and the queue towards the receivers, in packets of the thesis."""
+    trace = result.traces["link_queue_bytes"].sel(link="forward")
+    return trace["time"].to_numpy(), trace.to_numpy() / PACKET
+
+
+def pieces(result: Result, length: float) -> list[NDArray[np.float64]]:
+    """Return the queue in pieces of `length` s."""
+    time, value = queue(result)
+    return [value[(time >= begin) & (time < begin + length)] for begin in np.arange(0, result.end - 1e-9, length)]
+
+
+def measured(result: Result, chapter: str, haste: float) -> dict[str, float]:
+    """Return what a row of the tables has."""
+    link = result.links.loc["forward"]
+    deviation = (
+        float(np.mean([piece.std() for piece in pieces(result, PIECE / haste)]))
+        if chapter == "5"
+        else float(link["queue_bytes_std"]) / PACKET
+    )
+    return {
+        "utilization": 100 * float(link["utilization"]),
+        "throughput": float(link["bytes"]) / 1e9,
+        "loss_rate": 100 * float(link["loss_bytes"]),
+        "queue_mean": float(link["queue_bytes_mean"]) / PACKET,
+        "queue_std": deviation,
+    }
+
+
+def without_reverse(scenario: Scenario, *, delay_one_way: bool) -> Scenario:
+    """Leave out the flows of the other direction; the delay may change in the forward direction only."""
+    tree = scenario.tree
+    unwanted = [("flows", "reverse"), *([("link", "backward")] if delay_one_way else [])]
+    return scenario.with_(
+        {
+            "flows": [entry for entry in tree["flows"] if entry["name"] != "reverse"],
+            "change": [c for c in tree.get("change", []) if not any(c.get(kind) == name for kind, name in unwanted)],
+        }
+    )
+
+
+class Runs:
+    """The runs of a table: by scheme and window, a list over seeds."""
+
+    def __init__(self, lab: Lab, table: str, *, one_way: bool = False, seeds: int | None = None) -> None:
+        self.table, self.chapter = table, table[0]
+        self.haste = float(lab.pick(1, HASTE))
+        self.cells = printed_cells(lab, table)
+        self.schemes = list(dict.fromkeys(cell.scheme for cell in self.cells))
+        if lab.quick:
+            self.schemes = [scheme for scheme in self.schemes if scheme in FEW[self.chapter]]
+            self.cells = [cell for cell in self.cells if cell.scheme in self.schemes]
+        self.windows = list(dict.fromkeys(cell.window for cell in self.cells))
+        self.seeds = lab.pick(SEEDS[self.chapter] if seeds is None else seeds, 1)
+        base = lab.scenario(f"table-{table}")
+        if one_way:
+            base = without_reverse(base, delay_one_way=table == "5-1")
+        whole = seconds(base.tree["scenario"]["duration"])
+
+        def bounds(window: str) -> tuple[float, float]:
+            if window == "whole run":
+                return 0.0, whole
+            begin, _, end = window.removesuffix("s").partition("-")
+            return float(begin), float(end)
+
+        self.results = lab.run(
+            {
+                (scheme, window): part(with_scheme(lab, base, self.chapter, scheme), *bounds(window), self.haste)
+                for scheme in self.schemes
+                for window in self.windows
+            },
+            seeds=self.seeds,
+            trace_links=True,
+        )
+        self.values = {
+            key: [measured(result, self.chapter, self.haste) for result in results]
+            for key, results in self.results.items()
+        }
+
+    def all(self, scheme: str, metric: str, window: str | None = None) -> NDArray[np.float64]:
+        """Values over the seeds."""
+        return np.array([value[metric] for value in self.values[scheme, window or self.windows[0]]])
+
+    def mean(self, scheme: str, metric: str, window: str | None = None) -> float:
+        """Their mean."""
+        return float(self.all(scheme, metric, window).mean())
+
+    def longest(self, scheme: str) -> list[Result]:
+        """The runs that reach furthest."""
+        return self.results[scheme, self.windows[-1]]
+
+    def pieces(self, scheme: str, length: float = PIECE) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and deviation of the queue in each piece, averaged over the seeds."""
+        parts = [pieces(result, length / self.haste) for result in self.longest(scheme)]
+        means = np.array([[piece.mean() for piece in run] for run in parts]).mean(axis=0)
+        return means, np.array([[piece.std() for piece in run] for run in parts]).mean(axis=0)
+
+
+def ranged(values: NDArray[np.float64], metric: str) -> str:
+    """Return a mean over seeds and their range."""
+    form = {"utilization": "{:.2f}", "throughput": "{:.3f}", "loss_rate": "{:.2f}"}.get(metric, "{:.1f}")
+    mean, low, high = (form.format(value) for value in (values.mean(), values.min(), values.max()))
+    return mean if low == high else f"{mean} ({low} to {high})"
+
+
+def show_cells(lab: Lab, runs: Runs, caption: str, other: Runs) -> None:
+    """Put every cell down, ours beside printed, and count those that agree; beside them those without reverse flows."""
+    metrics = [metric for metric in METRICS if any(cell.metric == metric for cell in runs.cells)]
+    at = {(cell.scheme, cell.window, cell.metric): cell for cell in runs.cells}
+    single = len(runs.windows) == 1
+    rows = []
+    for scheme in runs.schemes:
+        for window in runs.windows:
+            row: list[object] = [scheme] if single else [scheme, spaced(window)]
+            for metric in metrics:
+                cell = at[scheme, window, metric]
+                for found in (runs, other):
+                    mark = "" if cell.agrees(found.mean(scheme, metric, window)) else " *"
+                    row.append(ranged(found.all(scheme, metric, window), metric) + mark)
+                row.append(cell.text)
+            rows.append(row)
+    head = ["scheme"] if single else ["scheme", "window"]
+    for metric in metrics:
+        head += [NAMES[metric], "one way", "printed"]
+    lab.table(caption, head, rows)
+    for metric in metrics:
+        agreement(lab, runs, metric)
+    aside = verdicts(other)
+    also = " and with the delay changed in the forward direction only" if runs.table == "5-1" else ""
+    lab.claim(
+        f"without the reverse flows{also} more cells agree",
+        sum(map(sum, aside.values())) > sum(sum(found) for found in verdicts(runs).values()),
+        ours="; ".join(f"{NAMES[m].partition(' (')[0]} {sum(good)} of {len(good)}" for m, good in aside.items()),
+    )
+
+
+def verdicts(runs: Runs) -> dict[str, list[bool]]:
+    """Whether each cell agrees, by metric."""
+    found: dict[str, list[bool]] = {}
+    for cell in runs.cells:
+        found.setdefault(cell.metric, []).append(cell.agrees(runs.mean(cell.scheme, cell.metric, cell.window)))
+    return found
+
+
+def agreement(lab: Lab, runs: Runs, metric: str) -> None:
+    """Count the cells of a metric that agree."""
+    chosen = [cell for cell in runs.cells if cell.metric == metric]
+    ours = [runs.mean(cell.scheme, metric, cell.window) for cell in chosen]
+    good = sum(cell.agrees(value) for cell, value in zip(chosen, ours, strict=True))
+    worst, value = max(zip(chosen, ours, strict=True), key=lambda pair: abs(pair[0].distance(pair[1])))
+    off = worst.distance(value)
+    by = f"{off:+.1f} points" if metric == "utilization" else f"{100 * off:+.0f} %"
+    where = worst.scheme if len(runs.windows) == 1 else f"{worst.scheme} at {spaced(worst.window)}"
+    lab.claim(
+        f"every {WORDS[metric]} of the printed value",
+        good == len(chosen),
+        ours=f"{good} of {len(chosen)}" + (f"; furthest: {where}, {by}" if off else ""),
+        printed=f"table {runs.table}",
+    )
+
+
+def spaced(window: str) -> str:
+    """Return a window in words."""
+    return window.replace("-", " to ").replace("s", " s")
+
+
+def draw(lab: Lab, runs: Runs) -> None:
+    """Draw the queues over time in the layout of the thesis."""
+    shown = [scheme for scheme in DRAWN[runs.chapter] if scheme in runs.schemes]
+    columns = 2 if len(shown) > 1 else 1
+    lines = -(-len(shown) // columns)
+    top = 500 if runs.chapter == "5" else 1000
+    caption = (
+        f"As figure {FIGURES[runs.table].removeprefix('fig-')}: queue (packets of 500 B) against time (s). Pale: one "
+        f"seed; dark: mean over 10 s, with its range over seeds ({runs.seeds}). The vertical range is the buffer."
+    )
+    with lab.figure("queue", caption, lines, columns, size=(10, 2.3 * lines), sharex=True, sharey=True) as axes:
+        flat = list(axes.flat)
+        for ax, scheme in zip(flat, shown, strict=False):
+            results = runs.longest(scheme)
+            time, value = queue(results[0])
+            ax.plot(time, value, color=style.SKY, linewidth=0.4)
+            width = 10.0 / runs.haste
+            smooth = np.array([[piece.mean() for piece in pieces(result, width)] for result in results])
+            middle = width * (np.arange(smooth.shape[1]) + 0.5)
+            ax.fill_between(middle, smooth.min(axis=0), smooth.max(axis=0), color=style.BLUE, alpha=0.35, linewidth=0)
+            ax.plot(middle, smooth.mean(axis=0), color=style.NAVY, linewidth=0.9)
+            ax.set(title=scheme, xlim=(0, results[0].end), ylim=(0, top))
+        for ax in flat[len(shown) :]:
+            ax.set_visible(False)
+        for index in range(len(shown)):
+            if index % columns == 0:
+                flat[index].set_ylabel("queue (packets)")
+            if index + columns >= len(shown):
+                flat[index].set_xlabel("time (s)")
+                flat[index].tick_params(labelbottom=True)
+
+
+LEAST_STABLE = analysis.thresholds.STABLE_DEVIATION
+
+
+def listed(items: Iterable[object]) -> str:
+    """Return words with commas, or none."""
+    return ", ".join(map(str, items)) or "none"
+
+
+def both(runs: Runs, metric: str, schemes: Sequence[str], window: str | None = None, form: str = "{:.2f}") -> str:
+    """Return means of schemes."""
+    return "; ".join(f"{scheme} {form.format(runs.mean(scheme, metric, window))}" for scheme in schemes)
+
+
+def follows(lab: Lab, runs: Runs, top: tuple[int, float], end: float, text: str) -> None:
+    """ST-RED's queue grows and shrinks with the network: near the printed figures, to within a quarter."""
+    means, _ = runs.pieces("ST-RED")
+    at, high = top
+    lab.claim(
+        f"ST-RED's mean queue is near {high:g} packets while {text}, to within a quarter",
+        abs(means[at] / high - 1) <= 0.25,
+        ours=f"{means[at]:.0f} packets",
+        printed=f"about {high:g} packets",
+    )
+    lab.claim(
+        f"and near {end:g} in the last 200 s, to within a quarter",
+        abs(means[-1] / end - 1) <= 0.25,
+        ours=f"{means[-1]:.0f} packets",
+        printed=f"near {end:g} packets",
+    )
+
+
+def restless(runs: Runs, scheme: str) -> NDArray[np.bool_]:
+    """In which 200 s the queue deviates by more than the root of a half of its mean."""
+    means, deviations = runs.pieces(scheme)
+    return np.asarray(deviations > LEAST_STABLE * means)
+
+
+def spans(flags: NDArray[np.bool_]) -> str:
+    """Return the beginnings of pieces, in words."""
+    return listed(f"{PIECE * index:g} to {PIECE * (index + 1):g} s" for index in np.flatnonzero(flags))
+
+
+def swings(lab: Lab, runs: Runs, scheme: str, *, wild: bool, printed: str) -> None:
+    """Between 400 and 1400 s the queue is restless, and before it is not; or it never is."""
+    flags = restless(runs, scheme)
+    if wild:
+        text = (
+            f"{scheme}: the queue deviates by more than 0.71 of its mean in every 200 s from 400 to 1400 s, "
+            "and not before"
+        )
+        holds = bool(flags[2:7].all() and not flags[:2].any())
+    else:
+        text = f"{scheme}: the queue never deviates by more than 0.71 of its mean over 200 s"
+        holds = not flags.any()
+    lab.claim(text, holds, ours=f"more than that: {spans(flags)}", printed=printed)
+
+
+def settling(runs: Runs, scheme: str, target: float, width: float = 10.0) -> float:
+    """Return from when on the queue, over `width` s, first stays within a quarter of `target` for 50 s."""
+    found = []
+    for result in runs.longest(scheme):
+        means = np.array([piece.mean() for piece in pieces(result, width / runs.haste)])
+        near = np.abs(means / target - 1) <= 0.25
+        held = [index for index in range(len(near) - 4) if near[index : index + 5].all()]
+        found.append(width * held[0] if held else float("inf"))
+    return float(np.mean(found))
+
+
+def like_ared(lab: Lab, runs: Runs, printed: str) -> None:
+    """Nothing is detected: ST-RED is ARED (20,60); the smallest queue and deviation."""
+    gap = runs.mean("ST-RED", "queue_mean") / runs.mean("ARED (20,60)", "queue_mean") - 1
+    lab.claim(
+        "ST-RED detects nothing: its mean queue is that of ARED (20,60) to within 2 %",
+        abs(gap) <= 0.02,
+        ours=both(runs, "queue_mean", ("ST-RED", "ARED (20,60)"), form="{:.1f}") + " packets",
+        printed=printed,
+    )
+    others = [scheme for scheme in runs.schemes if scheme not in ("ST-RED", "ARED (20,60)")]
+    for metric, name in (("queue_mean", "mean queue"), ("queue_std", "deviation")):
+        own = runs.mean("ST-RED", metric)
+        smaller = [scheme for scheme in others if runs.mean(scheme, metric) < own]
+        wrong = metric == "queue_mean" and runs.table == "5-3"
+        lab.claim(
+            f"no scheme but ARED (20,60) has a smaller {name} than ST-RED",
+            not smaller,
+            ours=both(runs, metric, runs.schemes, form="{:.1f}"),
+            printed="the smallest (PI-40 has 39.4 in the table itself)" if wrong else "the smallest",
+        )
+
+
+def claims_5_1(lab: Lab, runs: Runs) -> None:
+    """Section 5.5.1."""
+    lab.claim(
+        "ST-RED's utilisation is 99.5 % or more",
+        runs.mean("ST-RED", "utilization") >= 99.5,
+        ours=ranged(runs.all("ST-RED", "utilization"), "utilization") + " %",
+        printed="99.67 %, very high",
+    )
+    others = [scheme for scheme in runs.schemes if scheme not in ("ST-RED", "ARED (40,120)")]
+    loss, mean = runs.mean("ST-RED", "loss_rate"), runs.mean("ST-RED", "queue_mean")
+    odd = [s for s in others if (runs.mean(s, "loss_rate") < loss) != (runs.mean(s, "queue_mean") > mean)]
+    lab.claim(
+        "the schemes with less loss than ST-RED are those with a longer queue (ARED (40,120) aside)",
+        not odd,
+        ours=f"not so: {listed(odd)}; ST-RED {loss:.2f} % at {mean:.0f} packets",
+        printed="so",
+    )
+    behind = [s for s in runs.schemes if runs.mean(s, "queue_mean") < mean]
+    worse = [s for s in behind if runs.mean(s, "utilization") >= runs.mean("ST-RED", "utilization")]
+    lab.claim(
+        "no scheme with a shorter queue than ST-RED has its utilisation",
+        not worse,
+        ours=f"shorter: {listed(behind)}; of these with as much utilisation: {listed(worse)}",
+        printed="none has",
+    )
+    follows(lab, runs, (4, 120), 60, "d is 900 ms")
+    swings(lab, runs, "ARED (20,60)", wild=True, printed="benign until 400 s, then severe until 1400 s")
+    if not lab.quick:
+        swings(lab, runs, "ARED (60,180)", wild=True, printed="deterministic oscillations between 400 and 1400 s")
+        flags = restless(runs, "PI-120")
+        lab.claim(
+            "PI-120: the queue never deviates by more than 0.71 of its mean over 200 s",
+            not flags.any(),
+            ours=f"more than that: {spans(flags)}",
+            printed="can stabilise the queue with all d",
+        )
+    flags = restless(runs, "PI-40")
+    lab.claim(
+        "PI-40: it does for d above 500 ms (600 to 1200 s)",
+        bool(flags[3:6].all()),
+        ours=f"more than that: {spans(flags)}",
+        printed="cannot",
+    )
+    took = settling(runs, "PI-40", 40)
+    lab.claim(
+        "PI-40 takes 50 s or more until its queue stays within a quarter of the reference",
+        took >= 50,
+        ours=f"{took:.0f} s",
+        printed="about 100 s",
+    )
+    flags = restless(runs, "ST-RED")
+    lab.claim(
+        "ST-RED: the queue deviates by more than 0.71 of its mean in one of the nine 200 s at most",
+        flags.sum() <= 1,
+        ours=f"more than that: {spans(flags)}",
+        printed="a stable queue almost all the time",
+    )
+
+
+def claims_5_2(lab: Lab, runs: Runs) -> None:
+    """Section 5.5.2."""
+    rates = [10] + [float(c["rate"].removesuffix(" Mbit/s")) for c in lab.scenario("table-5-2").tree["change"][::2]]
+    most = sum(1e6 / 8 * PIECE * rate for rate in rates) / 1e9
+    values = [cell.low for cell in printed_cells(lab, "5-2") if cell.metric == "throughput"]
+    lab.claim(
+        "the printed throughputs are within what the link can carry in the 1800 s printed",
+        max(values) <= most,
+        ours=f"at most {most:.2f} x 10^9 B",
+        printed=f"{min(values)} to {max(values)} x 10^9 B",
+        robust=True,
+    )
+    own = runs.mean("ST-RED", "throughput")
+    ahead = [s for s in runs.schemes if runs.mean(s, "throughput") > 1.001 * own]
+    lab.claim(
+        "no scheme has a throughput above ST-RED's, to within 0.1 %",
+        not ahead,
+        ours=both(runs, "throughput", runs.schemes, form="{:.3f}"),
+        printed="the highest",
+    )
+    deviations = {s: runs.mean(s, "queue_std") for s in runs.schemes}
+    lab.claim(
+        "ST-RED's deviation is within 15 % of the smallest",
+        deviations["ST-RED"] <= 1.15 * min(deviations.values()),
+        ours=both(runs, "queue_std", runs.schemes, form="{:.1f}"),
+        printed="27, near the smallest, 24.1",
+    )
+    shorter = [s for s in runs.schemes if runs.mean(s, "queue_mean") < runs.mean("ST-RED", "queue_mean")]
+    bad = [
+        s
+        for s in shorter
+        if runs.mean(s, "loss_rate") <= runs.mean("ST-RED", "loss_rate") or runs.mean(s, "throughput") >= own
+    ]
+    lab.claim(
+        "the schemes with a shorter queue have more loss and a lower throughput",
+        not bad,
+        ours=f"shorter: {listed(shorter)}; not so: {listed(bad)}",
+        printed="so",
+    )
+    follows(lab, runs, (4, 120), 50, "C is 50 Mbit/s")
+    swings(lab, runs, "ARED (20,60)", wild=True, printed="malignant oscillations between 400 and 1400 s")
+    if not lab.quick:
+        swings(lab, runs, "ARED (60,180)", wild=False, printed="acceptable throughout")
+        for scheme in ("ARED (60,180)", "PI-120"):
+            lab.claim(
+                f"ST-RED's mean queue is shorter than that of {scheme} in seven of the nine 200 s",
+                int(np.sum(runs.pieces("ST-RED")[0] < runs.pieces(scheme)[0])) >= 7,
+                ours=f"in {int(np.sum(runs.pieces('ST-RED')[0] < runs.pieces(scheme)[0]))}",
+                printed="lower most of the times",
+            )
+
+
+def claims_5_3(lab: Lab, runs: Runs) -> None:
+    """Section 5.5.3."""
+    like_ared(lab, runs, "the same performance")
+    slow(lab, runs)
+
+
+def claims_5_4(lab: Lab, runs: Runs) -> None:
+    """Section 5.5.4."""
+    like_ared(lab, runs, "the same performance")
+    slow(lab, runs)
+
+
+def slow(lab: Lab, runs: Runs) -> None:
+    """PI settles later than ARED."""
+    pi, ared = settling(runs, "PI-40", 40), settling(runs, "ARED (20,60)", 40)
+    lab.claim(
+        "PI-40 takes longer than ARED (20,60) until its queue stays within a quarter of 40 packets",
+        pi > ared,
+        ours=f"{pi:.0f} s and {ared:.0f} s",
+        printed="sluggish",
+    )
+
+
+def claims_5_5(lab: Lab, runs: Runs) -> None:
+    """Section 5.5.5."""
+    for other in ("ARED (20,60)", "PI-40"):
+        lab.claim(
+            f"{other} has a shorter queue than ST-RED, more loss and a lower utilisation",
+            runs.mean(other, "queue_mean") < runs.mean("ST-RED", "queue_mean")
+            and runs.mean(other, "loss_rate") > runs.mean("ST-RED", "loss_rate")
+            and runs.mean(other, "utilization") < runs.mean("ST-RED", "utilization"),
+            ours="; ".join(
+                f"{name} {both(runs, metric, (other, 'ST-RED'))}"
+                for metric, name in (("queue_mean", "queue"), ("loss_rate", "loss"), ("utilization", "utilisation"))
+            ),
+            printed="so",
+        )
+    longer = [s for s in runs.schemes if s in ("ARED (60,180)", "PI-120")]
+    lab.claim(
+        "ST-RED's queue is less than half of that of ARED (60,180) and PI-120",
+        all(runs.mean("ST-RED", "queue_mean") < 0.5 * runs.mean(s, "queue_mean") for s in longer),
+        ours=both(runs, "queue_mean", ("ST-RED", *longer), form="{:.1f}"),
+        printed="much lower",
+    )
+    deviations = {s: runs.mean(s, "queue_std") for s in runs.schemes}
+    lab.claim(
+        "ST-RED's deviation is within 10 % of the smallest",
+        deviations["ST-RED"] <= 1.1 * min(deviations.values()),
+        ours=both(runs, "queue_std", runs.schemes, form="{:.1f}"),
+        printed="18.9, near the smallest, 17.8",
+    )
+
+
+def in_all_seeds(
+    lab: Lab, runs: Runs, metric: str, window: str, better: str, worse: str, *, higher: bool, printed: str
+) -> None:
+    """One scheme is ahead of another in each of the seeds."""
+    ours, other = runs.all(better, metric, window), runs.all(worse, metric, window)
+    ahead = ours > other if higher else ours < other
+    word = "above" if higher else "below"
+    name = NAMES[metric].partition(" (")[0]
+    lab.claim(
+        f"{spaced(window)}: {better}'s {name} is {word} {worse}'s in all seeds",
+        bool(ahead.all()),
+        ours=f"in {int(ahead.sum())} of {len(ahead)}; {ranged(ours, metric)} and {ranged(other, metric)}",
+        printed=printed,
+    )
+
+
+def compare(
+    lab: Lab,
+    runs: Runs,
+    metric: str,
+    windows: Iterable[str],
+    pairs: Iterable[tuple[str, str]],
+    *,
+    higher: bool,
+    printed: str,
+) -> None:
+    """All pairs whose schemes were run."""
+    for window in windows:
+        for better, worse in pairs:
+            if better in runs.schemes and worse in runs.schemes:
+                in_all_seeds(lab, runs, metric, window, better, worse, higher=higher, printed=printed)
+
+
+FOUR = tuple((better, worse) for better in ("ST-RED", "ST-PI") for worse in ("ARED", "PI"))
+"""What chapter 6 compares."""
+
+
+def claims_6_1(lab: Lab, runs: Runs) -> None:
+    """Section 6.4.1."""
+    compare(lab, runs, "utilization", ["400-500s"], FOUR, higher=True, printed="in all seven")
+    compare(lab, runs, "queue_mean", ["800-900s"], FOUR, higher=False, printed="in all seven")
+
+
+def claims_6_2(lab: Lab, runs: Runs) -> None:
+    """Section 6.4.2."""
+    compare(lab, runs, "utilization", runs.windows, FOUR, higher=True, printed="in all seven")
+
+
+def full(lab: Lab, runs: Runs) -> None:
+    """The link is used."""
+    least = min(runs.all(scheme, "utilization", window).min() for scheme in runs.schemes for window in runs.windows)
+    lab.claim(
+        "every utilisation is 99.8 % or more",
+        least >= 99.8,
+        ours=f"smallest {least:.2f} %",
+        printed="near 100 %",
+    )
+
+
+def claims_6_3(lab: Lab, runs: Runs) -> None:
+    """Section 6.4.3."""
+    full(lab, runs)
+    compare(lab, runs, "queue_mean", runs.windows, FOUR, higher=False, printed="in all seven")
+    less = (("ST-PI", "ST-RED"), ("ST-PI", "ARED"))
+    compare(lab, runs, "loss_rate", runs.windows, less, higher=False, printed="in all seven")
+
+
+def claims_6_4(lab: Lab, runs: Runs) -> None:
+    """Section 6.4.4."""
+    full(lab, runs)
+    compare(lab, runs, "queue_mean", runs.windows, FOUR, higher=False, printed="in all seven")
+    compare(lab, runs, "queue_std", runs.windows, [("ST-PI", "PI")], higher=False, printed="in all seven")
+    compare(lab, runs, "loss_rate", runs.windows, [("ST-PI", "ST-RED")], higher=False, printed="much less")
+
+
+def claims_6_5(lab: Lab, runs: Runs) -> None:
+    """Section 6.4.5."""
+    full(lab, runs)
+    compare(lab, runs, "queue_mean", runs.windows, FOUR, higher=False, printed="in all seven")
+    compare(
+        lab,
+        runs,
+        "queue_std",
+        runs.windows[1:],
+        [("ST-RED", "ARED"), ("ST-PI", "PI")],
+        higher=False,
+        printed="in all seven",
+    )
+    compare(lab, runs, "loss_rate", runs.windows, [("ST-PI", "ST-RED")], higher=False, printed="much lower")
+
+
+TABLES: Mapping[str, tuple[str, str, Callable[[Lab, Runs], None]]] = {
+    "5-1": ("ARED, PI and ST-RED as the round trip varies", "section 5.5.1, table 5-1, figure 5.4", claims_5_1),
+    "5-2": ("ARED, PI and ST-RED as the capacity varies", "section 5.5.2, table 5-2, figure 5.5", claims_5_2),
+    "5-3": ("ARED, PI and ST-RED as the number of flows varies", "section 5.5.3, table 5-3, figure 5.6", claims_5_3),
+    "5-4": ("ARED, PI and ST-RED as HTTP sessions come", "section 5.5.4, table 5-4, figure 5.7", claims_5_4),
+    "5-5": ("ARED, PI and ST-RED as the density of UDP varies", "section 5.5.5, table 5-5, figure 5.8", claims_5_5),
+    "6-1": ("ST-PI with ECN as the round trip varies", "section 6.4.1, table 6-1, figure 6.3", claims_6_1),
+    "6-2": ("ST-PI with ECN over general round trips", "section 6.4.2, table 6-2, figure 6.4", claims_6_2),
+    "6-3": ("ST-PI with ECN as the capacity varies", "section 6.4.3, table 6-3, figure 6.5", claims_6_3),
+    "6-4": ("ST-PI with ECN as the load varies", "section 6.4.4, table 6-4, figure 6.6", claims_6_4),
+    "6-5": ("ST-PI with ECN as the density of UDP varies", "section 6.4.5, table 6-5, figure 6.7", claims_6_5),
+}
+"""Titles, places, and the claims that the text draws from them."""
+
+
+def table(lab: Lab, name: str) -> None:
+    """Regenerate a table and its figure."""
+    runs = Runs(lab, name)
+    over = f"mean and range over {runs.seeds} seeds" if runs.seeds > 1 else "one seed"
+    caption = f"Table {name}: ours ({over}), ours without reverse flows (one seed), printed. *: outside the tolerance."
+    show_cells(lab, runs, caption, Runs(lab, name, one_way=True, seeds=1))
+    TABLES[name][2](lab, runs)
+    draw(lab, runs)

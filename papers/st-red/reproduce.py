@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import st_red_analysis as theory
+import st_red_review as reviewed
 import st_red_scaling as scaling
 import st_red_tables as tables
 
@@ -30,6 +31,9 @@ for name, (title, source, _) in tables.TABLES.items():
     paper.item(f"table-{name}", title, source)(of_table(name))
 
 for name, title, source, make in (
+    ("boxes", "The AQMs of chapters 2 and 3, each as in its box", "sections 2.2 and 3.2 to 3.7", reviewed.boxes),
+    ("others", "Exponential RED, LRED, SRED, WRED", "sections 1.2, 2.5 and 3.1, which name them", reviewed.others),
+    ("ch2-claims", "Drop-tail and RED", "sections 2.1.3, 2.3.5 and 2.4", reviewed.review),
     ("fig-4.3", "ARED and AP-RED where the parameters suit", "section 4.5.1, figure 4.3", scaling.figure_4_3),
     ("fig-4.4", "ARED and AP-RED in a smaller network", "section 4.5.2, figure 4.4", scaling.figure_4_4),
     ("fig-4.5", "ARED and AP-RED in a larger network", "section 4.5.3, figure 4.5", scaling.figure_4_5),

@@ -29,6 +29,7 @@ from .scenario import Scenario, dumbbell, flows, load, loads, parking_lot
 from .simulate import list_algorithms, replicate, run, schema
 from .stability import Stability, stability
 from .sweep import Sweep, SweepError, sweep
+from .tuning import Tuned, TuneError, tune
 from .why import Why, WhyError, why
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ __all__ = [
     "StationaryWindow",
     "Sweep",
     "SweepError",
+    "TuneError",
+    "Tuned",
     "Why",
     "WhyError",
     "__version__",
@@ -76,6 +79,7 @@ __all__ = [
     "stability",
     "stationary",
     "sweep",
+    "tune",
     "why",
 ]
 

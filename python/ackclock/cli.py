@@ -66,6 +66,10 @@ EXAMPLES: Mapping[str, Sequence[tuple[str, str]]] = {
         ),
         ("home.toml --vary count=1..1000:1000 --cluster local:4", "on a Dask cluster of four workers"),
     ),
+    "tune": (
+        ("home.toml --for rtt=10ms..100ms --for flows=2..16 --target 20ms", "PIE for a home link, as a tc line"),
+        ("campus.toml --for rtt=10ms..80ms --for flows=100..400 --aqm red --report out.html", "RED, with a chart"),
+    ),
     "query": (
         (
             '\'SELECT "vary.queue.aqm", avg("links.bottleneck.loss") FROM points GROUP BY 1\'',
@@ -98,7 +102,7 @@ def _examples(command: str | None = None) -> str:
         f"  {line.ljust(width)}  {what}" if len(line) <= width else f"  {line}\n  {' ' * width}  {what}"
         for line, what in lines
     ]
-    codes = "exit codes: 0 done, 1 the run failed, 2 the input is wrong, 130 interrupted"
+    codes = "exit codes: 0 done, 1 the run failed (or tune found nothing), 2 the input is wrong, 130 interrupted"
     return "\n".join(["examples:", *shown, "", codes])
 
 
@@ -110,6 +114,10 @@ class _WrongInputError(Exception):
     """The input is wrong; the message says all."""
 
 
+class _NotFoundError(Exception):
+    """The answer is that there is none; it is printed already."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line. Returns the exit code."""
     options = _parser().parse_args(arguments)
@@ -119,6 +127,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except (ScenarioError, _WrongInputError) as error:
         return _fail(str(error), WRONG_INPUT)
+    except _NotFoundError:
+        return FAILED
     except Interrupted as error:
         return _fail(f"ackclock: {error}", INTERRUPTED)
     except KeyboardInterrupt:
@@ -253,6 +263,8 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915  one statement an arg
     _sweep_arguments(add("sweep", _sweep, "run a scenario at all combinations of some keys' values"))
     _query_arguments(add("query", _query, "ask the results of sweeps in SQL: the table is called points"))
 
+    _tune_arguments(add("tune", _tune, "find and check settings of a queue for a whole range of round trips and loads"))
+
     published = add("paper", _paper, "regenerate published results: list them, make one figure, a paper or all")
     published.add_argument("key", metavar="KEY", nargs="?", help="a paper, or all (default: list the papers)")
     published.add_argument("ids", metavar="ID", nargs="*", help="figures or tables (default: all of the paper)")
@@ -372,6 +384,42 @@ def _query_arguments(ask: argparse.ArgumentParser) -> None:
         "--store", metavar="DIR", type=Path, default=Path("out/sweep"), help="results (default: out/sweep)"
     )
     ask.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _tune_arguments(one: argparse.ArgumentParser) -> None:
+    one.add_argument("file", metavar="FILE", nargs="?", type=Path, help="scenario; without one: --rate and --rtt")
+    one.add_argument(
+        "--for",
+        metavar="KEY=FROM..TO",
+        action="append",
+        default=[],
+        dest="ranges",
+        help="what the setting must bear: rtt=10ms..200ms, flows=10..500, rate=10mbit..100mbit",
+    )
+    one.add_argument(
+        "--aqm",
+        metavar="NAME",
+        default="pie",
+        help="red, pie (default), pi2, pi, threshold: by margins and packet runs; codel, fq_codel, adaptive-red: by packet runs",
+    )
+    one.add_argument("--target", default="15 ms", help="largest mean queueing delay (default: 15 ms)")
+    one.add_argument("--gain-margin", metavar="DB", default="6dB", help="least gain margin (default: 6dB)")
+    one.add_argument("--phase-margin", metavar="DEGREES", type=float, default=30.0, help="least phase margin (default: 30)")
+    one.add_argument("--delay-margin", metavar="TIME", default="10 ms", help="least delay margin (default: 10 ms)")
+    one.add_argument("--link", metavar="NAME", help="which link (default: the first that long-lived flows cross)")
+    one.add_argument(
+        "--device", metavar="NAME", help="round to the steps of linux (default where it can), ns-3, ios-xe or junos"
+    )
+    one.add_argument("--seeds", metavar="N", type=_count(1), default=3, help="of each packet run (default: 3)")
+    one.add_argument(
+        "--runs", metavar="N", type=_count(0), default=12, help="places of the search for worse ones (default: 12)"
+    )
+    one.add_argument("--rate", help="of the link, without a file")
+    one.add_argument("--rtt", help="round trip without queueing, without a file")
+    one.add_argument("--buffer", default="100 ms", help="room of the present queue, without a file (default: 100 ms)")
+    one.add_argument("--congestion", metavar="NAME", default="cubic", help="without a file (default: cubic)")
+    one.add_argument("--report", metavar="OUT.html", type=Path, help="write a report with a stability chart")
+    one.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
 def _fluid_arguments(command: argparse.ArgumentParser) -> None:
@@ -888,6 +936,69 @@ def _why(options: argparse.Namespace) -> None:
         _print_json(told.json())
     else:
         print(told)
+
+
+# tune
+
+
+def _tune(options: argparse.Namespace) -> None:
+    from .devices import DeviceError
+    from .tuning import TuneError, tune
+
+    if (options.file is None) == (options.rate is None):
+        raise _WrongInputError("ackclock tune: give a scenario file, or --rate and --rtt in its place")
+    ranges: dict[str, str] = {}
+    for text in options.ranges:
+        key, equals, span = text.partition("=")
+        if not equals or not span:
+            raise _WrongInputError(f"--for {text}: must be KEY=FROM..TO, such as rtt=10ms..200ms")
+        if key in ranges:
+            raise _WrongInputError(f"--for {text}: {key} is given twice")
+        ranges[key] = span
+    try:
+        gain = float(options.gain_margin.strip().lower().removesuffix("db"))
+    except ValueError:
+        raise _WrongInputError(f"--gain-margin {options.gain_margin}: must be a number of dB, such as 6dB") from None
+    scenario = None if options.file is None else _load(options.file)
+    with ExitStack() as outputs:
+        report = _output(outputs, options.report)
+        show = outputs.enter_context(_line())
+        try:
+            told = tune(
+                scenario,
+                ranges,
+                aqm=options.aqm,
+                target=options.target,
+                gain_margin=gain,
+                phase_margin=options.phase_margin,
+                delay_margin=options.delay_margin,
+                link=options.link,
+                device=options.device,
+                seeds=options.seeds,
+                runs=options.runs,
+                rate=options.rate,
+                rtt=options.rtt,
+                buffer=options.buffer,
+                congestion=options.congestion,
+                watch=show,
+            )
+        except (TuneError, DeviceError) as error:
+            raise _WrongInputError(f"ackclock tune: {error}") from None
+        if report:
+            from .report import tune as reports
+
+            with writing(options.report):
+                reports.write(report, told)
+        if show:
+            show("")
+    if options.json:
+        _print_json(told.json())
+    else:
+        print(told)
+        if report:
+            print(f"\nwritten: {options.report}")
+    if not told.found:
+        raise _NotFoundError
 
 
 # compare

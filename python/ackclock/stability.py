@@ -65,6 +65,8 @@ BEYOND = 0.05
 """How far beyond a limit the oscillation is looked at, relative to the limit."""
 LASTING = 0.97
 """An oscillation lasts if it keeps so much of its size over a quarter of a run, and a small one would keep less."""
+DISTURBED_STEPS = 2_000_000
+"""The most steps of a run from a large disturbance."""
 CALM = 0.02
 """A queue has settled when it stays this near its equilibrium, relative to it."""
 
@@ -894,12 +896,34 @@ class Stability:
         """
         return self._disturb(self.equations, self.equilibrium._raw, self.rightmost, max(self.equilibrium.rtt.values()))
 
-    def _disturb(self, equations: Equations, at: _core.FluidEquilibrium, root: complex, rtt: float) -> Disturbed:
+    def disturbed_from(self, factor: float | None = None, *, steps: int = DISTURBED_STEPS) -> Disturbed:
+        """
+        What follows when all windows and queues are so many times those at rest (the queues as far as they go).
+
+        Without a factor: all windows at one packet over empty queues, as for `disturbed`. `steps` bounds the work.
+        """
+        at, start = self.equilibrium, None
+        if factor is not None:
+            moved = ("window", "queue")
+            start = [
+                value * factor if name.rpartition(".")[2] in moved else value for name, value in at.state.items()
+            ]
+        return self._disturb(self.equations, at._raw, self.rightmost, max(at.rtt.values()), start, steps)
+
+    def _disturb(
+        self,
+        equations: Equations,
+        at: _core.FluidEquilibrium,
+        root: complex,
+        rtt: float,
+        start: Sequence[float] | None = None,
+        steps: int = DISTURBED_STEPS,
+    ) -> Disturbed:
         import numpy as np
 
         end = _time_scale(root, rtt)
-        start = equations.model.empty(1.0)
-        run = integrate(self.scenario, equations, None, start, end, 8001, 1e-6, 2_000_000)
+        start = equations.model.empty(1.0) if start is None else start
+        run = integrate(self.scenario, equations, None, start, end, 8001, 1e-6, steps)
         place = equations.state_index(self._watched)
         # the last two quarters, finely
         times = np.linspace(0.5 * end, end, 24_001)

@@ -10,6 +10,7 @@ mod lyapunov;
 mod margins;
 mod model;
 mod questions;
+mod survey;
 mod user;
 mod validity;
 
@@ -28,5 +29,6 @@ pub use lyapunov::Lyapunov;
 pub use margins::{Loop, Margins, margins};
 pub use model::{Choices, Decrease, Form, LARGEST, Memory, Model, Rtt};
 pub use questions::Equilibrium;
+pub use survey::Place;
 pub use user::WindowLaw;
 pub use validity::Outside;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use ackclock_algorithms::fluid::Averaging;
 use ackclock_delay::{Dual64, HyperDual64, HyperHyperDual64, Tolerance, c64};
 use ackclock_fluid::{
-    Choices, Coverage, Decrease, Equilibrium, Error, Form, Loop, Memory, Model, Outside, Rtt,
-    WindowLaw, coverage as pairs,
+    Choices, Coverage, Decrease, Equilibrium, Error, Form, Loop, Memory, Model, Outside, Place,
+    Rtt, WindowLaw, coverage as pairs,
 };
 use ackclock_scenario::units::{Quantity, QuantityError};
 use numpy::{Complex64, PyArray1, PyArray2};
@@ -124,6 +124,16 @@ fn failure(py: Python<'_>, origin: &str, error: &Error) -> PyErr {
         _ => "failed",
     };
     crate::raise(py, "AnalysisError", (error.to_string(), kind))
+}
+
+fn place_dict<'py>(py: Python<'py>, place: &Place) -> PyResult<Bound<'py, PyDict>> {
+    let dict = margins_dict(py, &place.margins)?;
+    dict.set_item("unstable", place.unstable)?;
+    dict.set_item("window", place.window)?;
+    dict.set_item("queue", place.queue)?;
+    dict.set_item("probability", place.equilibrium.probability[0])?;
+    dict.set_item("piece", place.equilibrium.piece_names[0])?;
+    Ok(dict)
 }
 
 fn choice<T: Copy>(name: &str, given: &str, allowed: &[(&str, T)]) -> PyResult<T> {
@@ -332,6 +342,27 @@ impl PyFluidModel {
             })
             .collect();
         Ok(PyArray2::from_vec2(py, &rows)?)
+    }
+
+    /// Verdict and margins where parameters have the values of each row of `places`: see [`Model::survey`]. `None` where there is no equilibrium.
+    fn survey<'py>(
+        &self,
+        py: Python<'py>,
+        names: Vec<String>,
+        places: Vec<Vec<f64>>,
+        lag: f64,
+    ) -> PyResult<Vec<Option<Bound<'py, PyDict>>>> {
+        if places.iter().any(|place| place.len() != names.len()) {
+            return Err(PyValueError::new_err("a value for each name"));
+        }
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let found = py.detach(|| self.model.survey(&names, &places, lag));
+        self.check()?;
+        let found = found.map_err(|error| failure(py, &self.origin, &error))?;
+        found
+            .into_iter()
+            .map(|place| place.map(|place| place_dict(py, &place)).transpose())
+            .collect()
     }
 
     /// Where a cycle leaves what the equations held in one piece hold for, beyond what its equilibrium does already; and whether that is by choice (one law

@@ -109,7 +109,7 @@ def _rendered(**values: Any) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    return environment.get_template("stability.html").render(version=_core.VERSION, **values)
+    return environment.get_template("stability.html").render(version=_core.VERSION, **{"texts": []} | values)
 
 
 def _sentence(text: str) -> str:

@@ -1,0 +1,593 @@
+"""
+Settings of a queue for a whole range of round trips and loads: searched, rounded to the device, and checked.
+
+    >>> import ackclock as ac
+    >>> link = ac.dumbbell(rate="20 Mbit/s", queue="drop-tail", flows=ac.flows(8, "reno", rtt="50 ms"), duration="20 s")
+    >>> told = ac.tune(link, {"rtt": "20ms..80ms", "flows": "4..16"}, aqm="pie", target="20 ms", seeds=1, runs=2)
+    >>> told.found, told.theory is not None
+    (True, True)
+
+Nothing here is a proof: `Tuned.checked` says what was looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from .. import _core
+from ..devices import DEVICES, Commands, DeviceError, Queue, devices_of, express, kind_of
+from ..errors import AnalysisError, ScenarioError
+from ..scenario import Scenario, dumbbell, flows
+from ..simulate import list_algorithms
+from .families import FAMILIES, Family, capacity, rounded
+from .packets import DEFAULTS, Run, beside, latin, measure
+from .problem import Axis, Need, Point, Problem, TuneError, axis, problem, show, words
+from .theory import Check, Coexistence, Place, Theory, check, coexisting, narrowed, reduced, refused, screen
+
+__all__ = ["Compromise", "Need", "TuneError", "Tuned", "tune"]
+
+TOLERANCE: Final = 0.1
+"""A mean delay of packet runs counts as met up to so much above the target: a controller's mean is its target."""
+TRIES: Final = 4
+"""Searches with a smaller target, where packets wait longer than the equations say."""
+SWINGING: Final = 0.5
+"""An amplitude of the queue over its mean from which a run is called swinging."""
+COARSE: Final = 12
+"""Steps of a bisection for what must be given up."""
+
+Watch = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Compromise:
+    """One thing that, given up alone, makes a setting possible."""
+
+    what: str
+    """In words."""
+    key: str
+    value: float
+    """In SI units; a gain margin in dB."""
+
+
+@dataclass(frozen=True)
+class Other:
+    """The setting on another device."""
+
+    commands: Commands | None
+    refused: str = ""
+    """Why the device cannot hold it."""
+    same: bool = True
+    """Whether the device then does what was checked."""
+    theory: Check | None = None
+    """Where it does not: the same check by the stability engine (packet runs are of the first device's)."""
+    meets: bool = True
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What a tuning found; its text is `str(...)`."""
+
+    name: str
+    kind: str
+    problem: Problem
+    found: bool
+    """Whether there is a setting that met every demand at all places that were looked at."""
+    queue: Queue | None
+    """The setting with the keys of a scenario, as the device holds it."""
+    commands: Commands | None
+    """For the device that it was rounded to."""
+    others: dict[str, Other] = field(default_factory=dict)
+    theory: Check | None = None
+    """Margins by the stability engine; None for an algorithm without a fluid law."""
+    tipping: list[Coexistence] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+    """At the corners of the range."""
+    searched: list[Run] = field(default_factory=list)
+    """Of the search for worse places."""
+    worst: Run | None = None
+    """The longest mean delay of all, with all seeds."""
+    defaults: dict[str, list[Run]] = field(default_factory=dict)
+    """The same corners under Linux's defaults."""
+    compromises: list[Compromise] = field(default_factory=list)
+    """What to give up, where nothing was found."""
+    nearest: Place | None = None
+    """Where nothing was found: the worst corner of the nearest setting."""
+    notes: list[str] = field(default_factory=list)
+    tried: int = 0
+    """Settings that were looked at."""
+
+    @property
+    def sentence(self) -> str:
+        """The answer."""
+        need, title = self.problem.need, f"{self.kind} at {self.problem.link}"
+        ranges = ", ".join(map(str, self.problem.axes)) or "the file's own point"
+        if self.queue is None:
+            return (
+                f"No setting of {self.kind} was found for {ranges} with {need}: {self.tried} were tried at the corners of the range."
+            )
+        if not self.found:
+            assert self.worst is not None
+            return (
+                f"{title}: no setting met every demand for {ranges}; the best has a mean delay of "
+                f"{show('rtt', self.worst.delay)} in packet runs at {words(self.worst.point)} (demanded: {show('rtt', need.target)})."
+            )
+        return f"{title}: a setting for {ranges} with {need}, checked but not proved."
+
+    @property
+    def checked(self) -> list[str]:
+        """What was looked at, a line each."""
+        lines = []
+        if self.theory is not None:
+            shape = " x ".join(map(str, self.theory.shape)) or "1"
+            lines.append(
+                f"by the stability engine: margins at {shape} places of the range and {self.theory.refined} more around the worst; "
+                f"only the link {self.problem.link} and its long-lived flows"
+            )
+            if self.tipping:
+                where = "; ".join(words(one.point) for one in self.tipping)
+                lines.append(f"for cycles that coexist with the calm queue at {where}: {self.tipping[0].looked}")
+        elif self.queue is not None:
+            lines.append(f"{self.kind} has no fluid law here: no margins; the setting was searched by packet runs alone")
+        every = [*self.runs, *self.searched, *([self.worst] if self.worst else [])]
+        if every:
+            count = sum(one.seeds for one in every)
+            seconds = sum(one.seeds * one.length for one in every)
+            million = sum(one.packets for one in every) / 1e6
+            lines.append(
+                f"by {count} packet runs, {seconds:.0f} simulated seconds, {million:.2g} M packets: {len(self.runs)} corners with seeds "
+                f"1 to {self.runs[0].seeds if self.runs else 1}, a search of {len(self.searched)} other places for worse ones"
+            )
+        lines.append("not looked at: places between these, other traffic than the file's, rates that change")
+        return lines
+
+    def __str__(self) -> str:
+        from ._text import text
+
+        return text(self)
+
+    def json(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        from ._text import tree
+
+        return tree(self)
+
+
+def tune(
+    scenario: Scenario | None = None,
+    ranges: Mapping[str, str] | None = None,
+    *,
+    aqm: str = "pie",
+    target: str | float = "15 ms",
+    gain_margin: float = 6.0,
+    phase_margin: float = 30.0,
+    delay_margin: str | float = "10 ms",
+    link: str | None = None,
+    device: str | None = None,
+    seeds: int = 3,
+    runs: int = 12,
+    rate: str | None = None,
+    rtt: str | None = None,
+    buffer: str = "100 ms",
+    congestion: str = "cubic",
+    watch: Watch | None = None,
+) -> Tuned:
+    """
+    Search a setting of a queue that is stable over a range and keeps its mean delay below a target, and check it.
+
+    Parameters
+    ----------
+    scenario
+        The link and its traffic. Without one, a link of `rate` with `rtt`, `buffer` and `congestion` as in `ackclock.why`.
+    ranges
+        What the setting must bear, by key: ``{"rtt": "10ms..200ms", "flows": "10..500"}``; also ``rate``. What is not
+        named is as in the scenario. `flows` are the long-lived ones over the link.
+    aqm
+        ``red``, ``pie``, ``pi2``, ``pi``, ``threshold``: by the stability engine, then by packet runs; ``codel``,
+        ``fq_codel``, ``adaptive-red``: by packet runs alone.
+    target
+        Largest mean queueing delay, s or a text.
+    gain_margin, phase_margin, delay_margin
+        Least margins over the range: dB, degrees, s or a text.
+    link
+        Which link; by default the first that long-lived flows cross.
+    device
+        To whose steps the setting is rounded before it is checked: ``linux`` (the default where it has the algorithm),
+        ``ns-3``, ``ios-xe``, ``junos``.
+    seeds, runs
+        Replications of each packet run, and places of the search for worse ones (0 for none).
+    watch
+        Called with what is being done.
+
+    Raises
+    ------
+    TuneError
+        If what is asked makes no sense.
+    ScenarioError
+        If the range leads to a scenario that cannot be.
+    """
+    say = watch or (lambda _text: None)
+    kind = aqm.strip().replace("_", "-") if aqm.strip() != "fq_codel" else "fq_codel"
+    family = _family(kind)
+    wanted = dict(ranges or {})
+    if scenario is None:
+        scenario = _plain(rate, rtt, buffer, congestion, wanted)
+    need = Need(_seconds("target", target), gain_margin, phase_margin, _seconds("delay margin", delay_margin))
+    if not need.target > 0:
+        raise TuneError(f"target: {target} is not above zero")
+    if min(need.gain, need.phase, need.delay) < 0:
+        raise TuneError("margins are zero or more")
+    asked = problem(scenario, link, wanted, need)
+    held = _device(kind, device)
+    return _Tuning(asked, family, held, seeds, runs, say).answer()
+
+
+def _family(kind: str) -> Family:
+    if kind in FAMILIES:
+        return FAMILIES[kind]
+    groups = list_algorithms()
+    known = {str(one["kind"]): one for group in ("aqm", "scheduler") for one in groups[group]}
+    can = ", ".join(FAMILIES)
+    if kind == "drop-tail":
+        raise TuneError(f"drop-tail has no parameters to tune, only a capacity; what can be tuned: {can}")
+    if kind in known:
+        raise TuneError(f"{kind} cannot be tuned yet; what can: {can}")
+    import difflib
+
+    near = difflib.get_close_matches(kind, [*FAMILIES, *known], 1)
+    hint = f'; did you mean "{near[0]}"?' if near else ""
+    raise TuneError(f'there is no AQM "{kind}"{hint} What can be tuned: {can}')
+
+
+def _device(kind: str, device: str | None) -> str | None:
+    have = devices_of(kind)
+    if device is None:
+        return have[0] if have else None
+    if device not in DEVICES:
+        raise TuneError(f"--device {device}: no such device; there are {', '.join(DEVICES)}")
+    if device not in have:
+        others = f"; {', '.join(have)} can" if have else "; no device here can, tune it without --device"
+        raise TuneError(f"--device {device}: it has no {kind}{others}")
+    return device
+
+
+def _seconds(name: str, given: str | float) -> float:
+    if not isinstance(given, str):
+        return float(given)
+    try:
+        value, kind = _core.quantity(given.strip())
+    except ValueError as error:
+        raise TuneError(f"{name}: {error}") from None
+    if kind != "time":
+        raise TuneError(f"{name}: {given} is not a time such as 15 ms")
+    return value
+
+
+def _plain(rate: str | None, rtt: str | None, buffer: str, congestion: str, ranges: Mapping[str, str]) -> Scenario:
+    if rate is None:
+        raise TuneError("without a scenario a rate is needed, such as rate=50mbit, and a round trip, such as rtt=40ms")
+    count = axis("flows", ranges["flows"]).low if "flows" in ranges else 1
+    if rtt is None:
+        if "rtt" not in ranges:
+            raise TuneError("without a scenario a round trip is needed, such as rtt=40ms")
+        rtt = f"{axis('rtt', ranges['rtt']).low:.9g} s"
+    return dumbbell(
+        rate=rate,
+        queue={"aqm": "drop-tail", "capacity": buffer},
+        flows=flows(int(count), congestion, rtt=rtt),
+        duration="20 s",
+        name=f"a link of {rate.strip()}",
+    )
+
+
+class _Tuning:
+    """The search itself."""
+
+    def __init__(
+        self, asked: Problem, family: Family, device: str | None, seeds: int, runs: int, say: Watch
+    ) -> None:
+        self.problem, self.family, self.device = asked, family, device
+        self.seeds, self.runs, self.say = seeds, runs, say
+        self.tried = 0
+        self.notes: list[str] = []
+
+    def answer(self) -> Tuned:
+        why = self._why_packets()
+        if why is not None:
+            self.notes.append(f"searched by packet runs alone: {why}")
+            return self._by_packets()
+        return self._by_theory()
+
+    def _why_packets(self) -> str | None:
+        """Why there are no margins; None where there are."""
+        if self.family.packets_only:
+            return f"{self.family.kind} has no fluid law"
+        first = next(iter(self.family.candidates(self.problem, self.problem.need.target)), None)
+        if first is None:
+            first = {"aqm": "pi", "capacity": "1000 packets"}
+        return refused(self.problem, first)
+
+    # with a fluid law
+
+    def _by_theory(self) -> Tuned:
+        asked = self.problem
+        target = asked.need.target
+        best: Tuned | None = None
+        for attempt in range(TRIES):
+            self.say(f"searching settings of {self.family.kind}, target {show('rtt', target)}")
+            goal = replace(asked, need=replace(asked.need, target=target))
+            made = self._select(goal)
+            if made is None:
+                break
+            queue, margins, tips = made
+            self.say(f"packet runs at the corners ({attempt + 1})")
+            told = self._run(queue, margins, tips)
+            best = _better(best, told)
+            if told.found:
+                break
+            assert told.worst is not None
+            target *= max(0.5, 0.9 * asked.need.target / told.worst.delay)
+        return self._nothing() if best is None else self._finish(best)
+
+    def _select(self, goal: Problem) -> tuple[Queue, Check, list[Coexistence]] | None:
+        """The fastest setting that meets the demands at the corners, and then on the whole grid without coexisting cycles."""
+        passing = sorted(self._corners(goal), key=lambda one: -one[0])
+        for _, queue in passing[:12]:
+            theory = self._theory(goal, queue)
+            margins = check(theory, goal.need)
+            if not margins.meets(goal.need):
+                continue
+            self.say("searching cycles beside the calm queue")
+            tips = [self._tipping(goal, queue, place) for place in _distinct([margins.worst, margins.gain, margins.phase])]
+            if any(one.tipped for one in tips):
+                continue
+            return queue, margins, tips
+        return None
+
+    def _corners(self, goal: Problem) -> list[tuple[float, Queue]]:
+        """Settings that meet the demands at all corners, with the speed of the slowest corner."""
+        self.nearest: tuple[float, Place | None] = (-math.inf, None)
+        left = list(rounded(self.family, goal, goal.need.target, self.device))
+        self.tried += len(left)
+        slowest = [math.inf] * len(left)
+        for point in goal.corners():  # those that fail at a corner need not be looked at elsewhere
+            places = screen(goal, left, self.family.lag, point)
+            kept = []
+            for queue, place, speed in zip(left, places, slowest, strict=True):
+                if place is not None and place.meets(goal.need):
+                    kept.append((queue, min(speed, place.speed)))
+                elif place is not None and place.score(goal.need) > self.nearest[0]:
+                    self.nearest = (place.score(goal.need), place)
+            left, slowest = [queue for queue, _ in kept], [speed for _, speed in kept]
+        return list(zip(slowest, left, strict=True))
+
+    def _theory(self, goal: Problem, queue: Queue) -> Theory:
+        return Theory(goal, queue, self.family.lag(queue))
+
+    def _tipping(self, goal: Problem, queue: Queue, place: Place) -> Coexistence:
+        try:
+            made = reduced(goal, queue, place.point, reno=place.law.startswith("Reno"))
+            return coexisting(made, place.point, memory="rest")
+        except AnalysisError as error:
+            return Coexistence(place.point, f"not known: {error}", False, math.nan, "")
+
+    def _nothing(self) -> Tuned:
+        self.say("searching what to give up")
+        self._corners(self.problem)
+        nearest = self.nearest[1]
+        tried = self.tried
+        return Tuned(
+            name=self.problem.scenario.name,
+            kind=self.family.kind,
+            problem=self.problem,
+            found=False,
+            queue=None,
+            commands=None,
+            nearest=nearest,
+            compromises=self._compromises(),
+            notes=self.notes,
+            tried=tried,
+        )
+
+    def _compromises(self) -> list[Compromise]:
+        """What, given up alone, leaves a setting at the corners of the range."""
+        asked, out = self.problem, []
+
+        def can(goal: Problem) -> bool:
+            return bool(self._corners(goal))
+
+        for one in asked.axes:
+            if one.low == one.high:
+                continue
+            if one.key == "rtt":
+                value = _last(one, lambda top, key=one.key, low=one.low: can(narrowed(asked, key, low, top)), upwards=True)
+                if value is not None:
+                    out.append(Compromise(f"round trips up to {show('rtt', value)} instead of {show('rtt', one.high)}", "rtt", value))
+                low = _last(one, lambda end, key=one.key, high=one.high: can(narrowed(asked, key, end, high)), upwards=False)
+                if low is not None:
+                    out.append(Compromise(f"round trips from {show('rtt', low)} on instead of {show('rtt', one.low)}", "rtt", low))
+            if one.key == "flows":
+                value = _last(one, lambda end, key=one.key, high=one.high: can(narrowed(asked, key, end, high)), upwards=False)
+                if value is not None:
+                    out.append(Compromise(f"{value:.0f} flows or more instead of {one.low:.0f}", "flows", value))
+                top = _last(one, lambda end, key=one.key, low=one.low: can(narrowed(asked, key, low, end)), upwards=True)
+                if top is not None:
+                    out.append(Compromise(f"{top:.0f} flows at most instead of {one.high:.0f}", "flows", top))
+        wider = Axis("target", asked.need.target, 100 * asked.need.target)
+        value = _last(wider, lambda end: can(replace(asked, need=replace(asked.need, target=end))), upwards=False)
+        if value is not None:
+            out.append(Compromise(f"a mean delay of {show('rtt', value)} instead of {show('rtt', asked.need.target)}", "target", value))
+        for part in (0.75, 0.5, 0.25, 0.1):
+            need = asked.need
+            if can(replace(asked, need=replace(need, gain=part * need.gain, phase=part * need.phase, delay=part * need.delay))):
+                out.append(
+                    Compromise(
+                        f"margins of {part * need.gain:.3g} dB, {part * need.phase:.3g} degrees and "
+                        f"{show('rtt', part * need.delay)}", "margins", part
+                    )
+                )
+                break
+        return out
+
+    # by packets alone
+
+    def _by_packets(self) -> Tuned:
+        asked = self.problem
+        queues = list(rounded(self.family, asked, asked.need.target, self.device))
+        if not queues:
+            return self._nothing_by_packets([])
+        corners = asked.corners()
+        hard = [corners[0], *corners[-1:]] if len(corners) > 1 else corners
+        self.say(f"{len(queues)} settings of {self.family.kind} in packet runs")
+        found = measure(asked, [(queue, point) for queue in queues for point in hard])
+        self.tried += len(queues)
+        rows = [found[k * len(hard) : (k + 1) * len(hard)] for k in range(len(queues))]
+        ranked = sorted(zip(queues, rows, strict=True), key=lambda one: self._rank(one[1]))
+        best: Tuned | None = None
+        for queue, _ in ranked[:TRIES]:
+            self.say("packet runs at the corners")
+            told = self._run(queue, None, [])
+            best = _better(best, told)
+            if told.found:
+                break
+        assert best is not None
+        return self._finish(best)
+
+    def _rank(self, runs: list[Run]) -> tuple[float, float]:
+        """Settings that meet the target first, among them those that use most of the link; then the shortest delays."""
+        over = max(one.delay for one in runs) / self.problem.need.target
+        used = min(one.utilization for one in runs)
+        return (max(over - 1 - TOLERANCE, 0.0), -used)
+
+    def _nothing_by_packets(self, notes: list[str]) -> Tuned:
+        return Tuned(
+            self.problem.scenario.name, self.family.kind, self.problem, False, None, None, notes=[*self.notes, *notes]
+        )
+
+    # both
+
+    def _run(self, queue: Queue, margins: Check | None, tips: list[Coexistence]) -> Tuned:
+        """Packet runs at the corners, and where these meet the target a search for worse places."""
+        asked = self.problem
+        runs = measure(asked, [(queue, point) for point in asked.corners()], self.seeds)
+        worst = max(runs, key=lambda one: one.delay)
+        searched: list[Run] = []
+        if self._met(worst) and self.runs and any(one.low < one.high for one in asked.axes):
+            self.say("searching worse places by packet runs")
+            searched, worst = self._search(queue, runs, worst)
+        commands = None
+        if self.device is not None:
+            commands = express(self.device, queue, asked.bits, asked.packet)
+        return Tuned(
+            name=asked.scenario.name,
+            kind=self.family.kind,
+            problem=asked,
+            found=self._met(worst),
+            queue=queue,
+            commands=commands,
+            theory=margins,
+            tipping=tips,
+            runs=runs,
+            searched=searched,
+            worst=worst,
+            notes=self.notes,
+        )
+
+    def _search(self, queue: Queue, runs: list[Run], worst: Run) -> tuple[list[Run], Run]:
+        """A Latin hypercube over the range, then the neighbours of the worst place; that one again with all seeds."""
+        asked = self.problem
+        searched = measure(asked, [(queue, point) for point in latin(asked, self.runs)])
+        top = max([*searched, *runs], key=lambda one: one.delay)
+        known = [one.point for one in [*runs, *searched]]
+        searched += measure(asked, [(queue, point) for point in beside(asked, top.point, 0.1) if point not in known])
+        top = max(searched, key=lambda one: one.delay)
+        if top.delay > worst.delay:
+            again = measure(asked, [(queue, top.point)], self.seeds)[0]
+            worst = max(again, worst, key=lambda one: one.delay)
+        return searched, worst
+
+    def _met(self, worst: Run) -> bool:
+        return worst.delay <= (1 + TOLERANCE) * self.problem.need.target
+
+    def _finish(self, told: Tuned) -> Tuned:
+        """Put other devices and Linux's defaults beside it."""
+        asked, queue, worst = self.problem, told.queue, told.worst
+        assert queue is not None
+        assert worst is not None
+        self.say("the same link under Linux's defaults")
+        corners = asked.corners()
+        flat = measure(asked, [(setting, point) for _, setting in DEFAULTS for point in corners], self.seeds)
+        defaults = {name: flat[k * len(corners) : (k + 1) * len(corners)] for k, (name, _) in enumerate(DEFAULTS)}
+        others = {
+            device: self._other(device, queue) for device in devices_of(self.family.kind) if device != self.device
+        }
+        notes = list(told.notes)
+        swinging = [one for one in [*told.runs, worst] if one.swings >= SWINGING]
+        if swinging:
+            most = max(swinging, key=lambda one: one.swings)
+            notes.append(
+                f"in packet runs the queue swings by {most.swings:.0%} of its mean with a period of "
+                f"{show('rtt', most.period)} at {words(most.point)}: margins say nothing of the saw-tooth of single flows"
+            )
+        gives = [] if told.found else self._given_up(worst)
+        return replace(told, defaults=defaults, others=others, notes=notes, compromises=gives, tried=self.tried)
+
+    def _given_up(self, worst: Run) -> list[Compromise]:
+        """What the packet runs of the best setting bear."""
+        value = worst.delay / (1 + TOLERANCE)
+        return [
+            Compromise(
+                f"a mean delay of {show('rtt', value)} instead of {show('rtt', self.problem.need.target)}", "target", value
+            )
+        ]
+
+    def _other(self, device: str, queue: Queue) -> Other:
+        try:
+            commands = express(device, queue, self.problem.bits, self.problem.packet)
+        except DeviceError as error:
+            return Other(None, refused=str(error), meets=False)
+        if commands.queue == queue or self.family.packets_only:
+            return Other(commands, same=commands.queue == queue)
+        try:
+            margins = check(self._theory(self.problem, commands.queue), self.problem.need)
+        except (AnalysisError, ScenarioError) as error:
+            return Other(commands, refused=str(error), same=False, meets=False)
+        return Other(commands, same=False, theory=margins, meets=margins.meets(self.problem.need))
+
+
+def _better(best: Tuned | None, told: Tuned) -> Tuned:
+    """The one that met the demands, else that with the shorter delay at its worst place."""
+    if best is None or told.found or best.worst is None or told.worst is None:
+        return told
+    return told if told.worst.delay < best.worst.delay else best
+
+
+def _distinct(places: Iterable[Place | None]) -> list[Place]:
+    out: list[Place] = []
+    for one in places:
+        if one is not None and all(one.point != other.point for other in out):
+            out.append(one)
+    return out
+
+
+def _last(one: Axis, can: Callable[[float], bool], *, upwards: bool) -> float | None:
+    """The furthest end of a range for which something can be: from its good end, where it can, towards the other."""
+    good, bad = (one.low, one.high) if upwards else (one.high, one.low)
+    if not can(good):
+        return None
+    whole = one.key == "flows"
+    for _ in range(COARSE):
+        middle = math.sqrt(good * bad)
+        if whole:
+            middle = float(round(middle))
+            if middle in (good, bad):
+                break
+        elif abs(math.log(good / bad)) < 0.03:  # noqa: PLR2004  three per cent
+            break
+        if can(middle):
+            good = middle
+        else:
+            bad = middle
+    return good

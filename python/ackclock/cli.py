@@ -400,11 +400,13 @@ def _tune_arguments(one: argparse.ArgumentParser) -> None:
         "--aqm",
         metavar="NAME",
         default="pie",
-        help="red, pie (default), pi2, pi, threshold: by margins and packet runs; codel, fq_codel, adaptive-red: by packet runs",
+        help="red, pie (default), pi2, pi, threshold: by margins and packets; codel, fq_codel, adaptive-red: by packets",
     )
     one.add_argument("--target", default="15 ms", help="largest mean queueing delay (default: 15 ms)")
     one.add_argument("--gain-margin", metavar="DB", default="6dB", help="least gain margin (default: 6dB)")
-    one.add_argument("--phase-margin", metavar="DEGREES", type=float, default=30.0, help="least phase margin (default: 30)")
+    one.add_argument(
+        "--phase-margin", metavar="DEGREES", type=float, default=30.0, help="least phase margin (default: 30)"
+    )
     one.add_argument("--delay-margin", metavar="TIME", default="10 ms", help="least delay margin (default: 10 ms)")
     one.add_argument("--link", metavar="NAME", help="which link (default: the first that long-lived flows cross)")
     one.add_argument(

@@ -142,10 +142,11 @@ def number(queue: Mapping[str, Any], key: str, default: float | None = None) -> 
 
 
 def shaped(bits: float, comment: str, inner: str) -> list[str]:
-    """Return the lines that put a qdisc behind a shaper a little below the link's rate, so that the queue forms there."""
+    """Return the lines that put a qdisc behind a shaper just below the link's rate, so that the queue forms there."""
     return [
         "tc qdisc replace dev DEV root handle 1: htb default 1",
-        f"tc class replace dev DEV parent 1: classid 1:1 htb rate {bits * SHAPED / 1e3:.0f}kbit  # 95 % of {comment}: queue here",
+        f"tc class replace dev DEV parent 1: classid 1:1 htb rate {bits * SHAPED / 1e3:.0f}kbit  # 95 % of {comment}: "
+        "queue here",
         f"tc qdisc replace dev DEV parent 1:1 {inner}",
     ]
 
@@ -192,6 +193,15 @@ def linux_probability(probability: float, minimum: int, maximum: int) -> float:
     return max(int(probability * 2**32) // span, 1) * span / 2**32
 
 
+def _printed(probability: float, minimum: int, maximum: int) -> str:
+    """A text of which the kernel makes a probability that it can keep."""
+    step = max(maximum - minimum, 1) / 2**32
+    middle = probability + 0.5 * step
+    texts = [f"{value:.{digits}g}" for digits in range(1, 12) for value in (probability, middle)]
+    held = (text for text in texts if linux_probability(float(text), minimum, maximum) == probability)
+    return next(held, f"{middle:.12g}")
+
+
 def largest_exponent(maximum: int) -> int:
     """Return the largest n of a weight 2^-n with a threshold of so many bytes: the average has 32 bits (red.h)."""
     return 31 - maximum.bit_length()
@@ -215,7 +225,8 @@ def _linux_red(queue: Queue, bits: float, packet: float) -> Commands:
     ecn, adaptive = bool(queue.get("ecn", False)), kind_of(queue) == "adaptive-red"
     line = (
         f"tc qdisc replace dev DEV root red limit {room} min {low} max {high} avpkt {size} burst {burst} "
-        f"{'adaptive ' if adaptive else ''}bandwidth {bits / 1e3:.0f}kbit probability {asked:.6g}{' ecn' if ecn else ''}"
+        f"{'adaptive ' if adaptive else ''}bandwidth {bits / 1e3:.0f}kbit probability {_printed(p, low, high)}"
+        f"{' ecn' if ecn else ''}"
     )
     made = {
         **queue,
@@ -360,7 +371,12 @@ def _ns3_red(queue: Queue, bits: float, packet: float) -> Commands:
         "ns-3",
         _ns3("RedQueueDisc", attributes),
         _NS3_UNDO,
-        ("MinTh, MaxTh: packets, as MaxSize is; QW: weight of a packet's sample; LInterm: one over the probability at MaxTh",),
+        (
+            (
+                "MinTh, MaxTh: packets, as MaxSize is; QW: weight of a packet's sample; LInterm: one "
+                "over the probability at MaxTh"
+            ),
+        ),
         {**queue, "capacity": f"{round(room)} packets"},
     )
 
@@ -434,8 +450,14 @@ def _ios_red(queue: Queue, bits: float, packet: float) -> Commands:
         ),
         ("policy-map ACKCLOCK", " class class-default", "  no queue-limit", "  no random-detect"),
         (
-            "thresholds: packets; the last number n of precedence is a probability 1 / n at the maximum; repeat it for other precedences in use",
-            f"weighting constant n: average = old (1 - 2^-n) + queue 2^-n, here n = {exponent}; above the maximum all is dropped",
+            (
+                "thresholds: packets; the last number n of precedence is a probability 1 / n at the "
+                "maximum; repeat it for other precedences in use"
+            ),
+            (
+                f"weighting constant n: average = old (1 - 2^-n) + queue 2^-n, here n = {exponent}; above "
+                "the maximum all is dropped"
+            ),
             "platforms differ in ranges and in spacing drops, which was checked as on Linux",
         ),
         made,
@@ -448,6 +470,7 @@ def _ios_red(queue: Queue, bits: float, packet: float) -> Commands:
 def _junos_red(queue: Queue, bits: float, packet: float) -> Commands:
     low, high, room = (number(queue, key) for key in ("min_threshold", "max_threshold", "capacity"))
     p = number(queue, "max_probability", 0.1)
+
     # a buffer of which the thresholds are whole percents: as near as may be to the room that was asked for
     def miss(buffer: float) -> float:
         return sum(abs(value - round(100 * value / buffer) * buffer / 100) for value in (low, high)) / high
@@ -473,14 +496,23 @@ def _junos_red(queue: Queue, bits: float, packet: float) -> Commands:
     return Commands(
         "junos",
         (
-            f"{base} drop-profiles ACKCLOCK interpolate fill-level [ {first} {last} {last + 1} ] drop-probability [ 0 {percent} 100 ]",
+            (
+                f"{base} drop-profiles ACKCLOCK interpolate fill-level [ {first} {last} {last + 1} ] "
+                f"drop-probability [ 0 {percent} 100 ]"
+            ),
             f"{base} schedulers ACKCLOCK buffer-size temporal {micros}",
             f"{base} schedulers ACKCLOCK drop-profile-map loss-priority any protocol any drop-profile ACKCLOCK",
         ),
         ("delete class-of-service schedulers ACKCLOCK", "delete class-of-service drop-profiles ACKCLOCK"),
         (
-            "fill level: percent of the buffer, which is given in microseconds at the link's rate; straight lines between the points",
-            "no weight can be set: checked without averaging, each packet on its own; platforms that average are slower",
+            (
+                "fill level: percent of the buffer, which is given in microseconds at the link's rate; "
+                "straight lines between the points"
+            ),
+            (
+                "no weight can be set: checked without averaging, each packet on its own; platforms that "
+                "average are slower"
+            ),
         ),
         made,
     )

@@ -470,20 +470,23 @@ class Stability:
         assert nearest.point is not None
         return nearest.point
 
-    def limits(self, parameter: str, span: Span | None = None, *, tipping: bool = True) -> list[Limit]:
+    def limits(
+        self, parameter: str, span: Span | None = None, *, tipping: bool = True, steps: int = DISTURBED_STEPS
+    ) -> list[Limit]:
         """
         Return how far a parameter may move, downwards and upwards, before the verdict changes.
 
         Beyond the border of a piece of an AQM's law the search goes on in the next piece. With `tipping`, sudden onsets
-        are followed backwards to the cycle that tips the queue at the present value.
+        are followed backwards to the cycle that tips the queue at the present value, and the clamped equations are run
+        beyond the limit, with at most so many `steps`.
         """
         free = self.equations.parameter(parameter)
         low, high = self._span(parameter, span)
         now = self._now(free)
         ends = [end for end in (low, high) if (end - now) * (1 if end == high else -1) > 0]
-        return [self._limit(free, end, tipping) for end in ends]
+        return [self._limit(free, end, tipping, steps) for end in ends]
 
-    def _limit(self, free: Parameter, end: float, tipping: bool) -> Limit:
+    def _limit(self, free: Parameter, end: float, tipping: bool, steps: int = DISTURBED_STEPS) -> Limit:
         now = self._now(free)
         model = self.equations.model
         raw = self.equilibrium._raw
@@ -502,7 +505,7 @@ class Stability:
                 points = [one for kind, one in search["crossings"] if kind == "hopf"]
                 if points:
                     return self._oscillation(
-                        system, free, now, delay.hopf_point(self.equations, points[0]), raw, tipping
+                        system, free, now, delay.hopf_point(self.equations, points[0]), raw, tipping, steps
                     )
                 if search["stopped"] is not None:
                     value, reason = search["stopped"]
@@ -538,6 +541,7 @@ class Stability:
         point: HopfPoint,
         raw: _core.FluidEquilibrium,
         tipping: bool,
+        steps: int,
     ) -> Limit:
         value = free.scale * point._raw.parameters[free.index]
         onset = delay.criticality(system, self.equations, point._raw, free.name, self._watched)
@@ -559,10 +563,10 @@ class Stability:
                 coexist = min(inside) if value > now else max(inside)
             if values and math.isclose(values[-1], now, rel_tol=1e-6):
                 cycle = cycles[-1]
-            beyond = self._beyond(free, value + BEYOND * (1 if value > now else -1) * value)
+            beyond = self._beyond(free, value + BEYOND * (1 if value > now else -1) * value, steps)
         return Limit(free.name, free.unit, now, value, "oscillation", "", point, onset, cycle, coexist, beyond)
 
-    def _beyond(self, free: Parameter, value: float) -> Disturbed | None:
+    def _beyond(self, free: Parameter, value: float, steps: int = DISTURBED_STEPS) -> Disturbed | None:
         """What the clamped equations do where the equilibrium is unstable."""
         equations = copy.copy(self.equations)
         equations.model = self.equations.model.copy()
@@ -571,7 +575,7 @@ class Stability:
             at = equations.model.equilibria()[0]
             root = complex(equations.model.system(at).roots(at.state, at.parameters, 1)[0][0])
             rtt = float(equations.model.observe(at, [at.state])["rtt"].max())
-            return self._disturb(equations, at, root, rtt)
+            return self._disturb(equations, at, root, rtt, steps=steps)
         except AnalysisError:
             return None
 
@@ -905,9 +909,7 @@ class Stability:
         at, start = self.equilibrium, None
         if factor is not None:
             moved = ("window", "queue")
-            start = [
-                value * factor if name.rpartition(".")[2] in moved else value for name, value in at.state.items()
-            ]
+            start = [value * factor if name.rpartition(".")[2] in moved else value for name, value in at.state.items()]
         return self._disturb(self.equations, at._raw, self.rightmost, max(at.rtt.values()), start, steps)
 
     def _disturb(

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from . import _core
+from .devices import shaped
 from .errors import AckclockError
 from .scenario import Scenario, dumbbell, flows
 from .simulate import run
@@ -43,8 +44,6 @@ GAIN: Final = 0.8
 """A better queue has a 99th percentile of delay below this part of the present one's ..."""
 COST: Final = 0.05
 """... and uses at most so much less of the link."""
-SHAPED: Final = 0.95
-"""Part of the link's rate that the recommended shaper gives out."""
 SMALL: Final = 0.5
 """A queueing delay below this part of the round trip is called small."""
 
@@ -299,13 +298,8 @@ def explain(now: Setting, link: str, rtt: float, buffer: str, congestion: str, a
 
 def _with_commands(setting: Setting, rate: str, bits: float, queue: dict[str, Any]) -> Setting:
     """Add the commands that make it: a shaper a little below the link's rate, so that the queue forms before it."""
-    shaped = f"{bits * SHAPED / 1e3:.0f}kbit"
     target, interval = (queue[key].replace(" ", "") for key in ("target", "interval"))
-    lines = [
-        "tc qdisc replace dev DEV root handle 1: htb default 1",
-        f"tc class replace dev DEV parent 1: classid 1:1 htb rate {shaped}  # 95 % of {rate.strip()}: queue here",
-        f"tc qdisc replace dev DEV parent 1:1 fq_codel target {target} interval {interval} quantum 1514",
-    ]
+    lines = shaped(bits, rate.strip(), f"fq_codel target {target} interval {interval} quantum 1514")
     return replace(setting, tc="\n".join(lines), undo="tc qdisc del dev DEV root")
 
 

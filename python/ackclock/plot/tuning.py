@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -20,7 +21,11 @@ if TYPE_CHECKING:
 _LARGEST: Final = 24.0
 """Margins above this many dB look alike."""
 _SHADES: Final = ("#ffffff", "#e8f1f8", "#cfe2f1", "#a9cbe5", "#7fb0d4")
-_SCALES: Final = {"rtt": (1e3, "round trip without queueing (ms)"), "flows": (1.0, "flows"), "rate": (1e-6, "rate (Mbit/s)")}
+_SCALES: Final = {
+    "rtt": (1e3, "round trip without queueing (ms)"),
+    "flows": (1.0, "flows"),
+    "rate": (1e-6, "rate (Mbit/s)"),
+}
 
 
 def margins(told: Tuned, *, ax: Axes | None = None) -> Axes:
@@ -52,21 +57,31 @@ def _plane(ax: Axes, told: Tuned, first: Axis, second: Axis) -> None:
             margin = min(one.gain, _LARGEST) if one.stable else -1.0
             z[row, column] = margin if math.isnan(z[row, column]) else min(margin, z[row, column])
         levels = [-1e9, 0.0, need, need + 3, need + 8, 1e9] if need > 0 else [-1e9, 0.0, 3, 6, 12, 1e9]
-        names = ["unstable", *(f"{low:g} to {high:g} dB" for low, high in zip(levels[1:-2], levels[2:-1], strict=True)),
-                 f"over {levels[-2]:g} dB"]
+        names = [
+            "unstable",
+            *(f"{low:g} to {high:g} dB" for low, high in pairwise(levels[1:-1])),
+            f"over {levels[-2]:g} dB",
+        ]
         if x.size > 1 and y.size > 1:
             ax.contourf(fx * x, fy * y, z, levels=levels, colors=_SHADES)
             ax.contour(fx * x, fy * y, z, levels=[need], colors=[style.NAVY], linewidths=0.9)
         handles += [
-            Patch(facecolor=shade, edgecolor=style.GREY, label=name)
-            for shade, name in zip(_SHADES, names, strict=True)
+            Patch(facecolor=shade, edgecolor=style.GREY, label=name) for shade, name in zip(_SHADES, names, strict=True)
         ]
         if rest:
             ax.set_title(f"Gain margin (smallest over {', '.join(sorted(rest))})", loc="left")
         else:
             ax.set_title("Gain margin over the range", loc="left")
         worst = told.theory.gain.point
-        ax.plot(fx * worst[first.key], fy * worst[second.key], "*", color=style.VERMILION, markersize=11, clip_on=False, zorder=5)
+        ax.plot(
+            fx * worst[first.key],
+            fy * worst[second.key],
+            "*",
+            color=style.VERMILION,
+            markersize=11,
+            clip_on=False,
+            zorder=5,
+        )
         handles.append(_mark("*", style.VERMILION, "smallest gain margin"))
     else:
         ax.set_title("Packet runs over the range", loc="left")
@@ -75,16 +90,42 @@ def _plane(ax: Axes, told: Tuned, first: Axis, second: Axis) -> None:
         (told.runs, "s", 5.5, "packet runs at the corners"),
     ):
         if runs:
-            ax.plot([fx * one.point[first.key] for one in runs], [fy * one.point[second.key] for one in runs], look,
-                    color=style.BLACK, markersize=size, linestyle="none", clip_on=False, zorder=4)
+            ax.plot(
+                [fx * one.point[first.key] for one in runs],
+                [fy * one.point[second.key] for one in runs],
+                look,
+                color=style.BLACK,
+                markersize=size,
+                linestyle="none",
+                clip_on=False,
+                zorder=4,
+            )
             handles.append(_mark(look, style.BLACK, label))
     if told.worst is not None:
-        ax.plot(fx * told.worst.point[first.key], fy * told.worst.point[second.key], "D", color="none",
-                markeredgecolor=style.VERMILION, markersize=11, markeredgewidth=1.6, clip_on=False, zorder=6)
-        handles.append(Line2D([], [], marker="D", color="none", markeredgecolor=style.VERMILION, linestyle="none",
-                              label="longest delay of packets"))
-    for axis, one, factor in (("x", first, fx), ("y", second, fy)):
-        _scale(ax, axis, factor * np.array([one.low, one.high]))
+        ax.plot(
+            fx * told.worst.point[first.key],
+            fy * told.worst.point[second.key],
+            "D",
+            color="none",
+            markeredgecolor=style.VERMILION,
+            markersize=11,
+            markeredgewidth=1.6,
+            clip_on=False,
+            zorder=6,
+        )
+        handles.append(
+            Line2D(
+                [],
+                [],
+                marker="D",
+                color="none",
+                markeredgecolor=style.VERMILION,
+                linestyle="none",
+                label="longest delay of packets",
+            )
+        )
+    for name, side, factor in (("x", first, fx), ("y", second, fy)):
+        _scale(ax, name, factor * np.array([side.low, side.high]))
     ax.set_xlim(fx * first.low, fx * first.high)
     ax.set_ylim(fy * second.low, fy * second.high)
     ax.set_xlabel(xlabel)
@@ -105,7 +146,9 @@ def _line(ax: Axes, told: Tuned, first: Axis) -> None:
         ax.set_title("Gain margin over the range; dashed: demanded", loc="left")
     else:
         runs = sorted([*told.runs, *told.searched], key=lambda one: one.point[first.key])
-        ax.plot([factor * one.point[first.key] for one in runs], [1e3 * one.delay for one in runs], "o", color=style.BLACK)
+        ax.plot(
+            [factor * one.point[first.key] for one in runs], [1e3 * one.delay for one in runs], "o", color=style.BLACK
+        )
         ax.axhline(1e3 * need.target, color=style.NAVY, linestyle=style.DASHED, linewidth=0.9)
         ax.set_ylabel("mean queueing delay (ms)")
         ax.set_title("Packet runs over the range; dashed: demanded", loc="left")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..plot import tuning as plots
 from ..tuning import _text
+from ..tuning.problem import words
 from .stability import Section, _drawn, _rendered, _write
 
 if TYPE_CHECKING:
@@ -24,10 +25,12 @@ def page(told: Tuned) -> str:
     need = told.problem.need
     facts = {"range": ", ".join(map(str, told.problem.axes)) or "the file's own point", "demanded": str(need)}
     if told.theory is not None and told.theory.places:
-        facts |= {f"smallest {name}" if name != "mean queueing" else "longest mean queueing": f"{value} at {where}"
-                  for name, value, where in _text.margins(told.theory)}
+        facts |= {
+            f"smallest {name}" if name != "mean queueing" else "longest mean queueing": f"{value} at {where}"
+            for name, value, where in _text.margins(told.theory)
+        }
     for one in told.tipping:
-        facts[f"coexisting cycles at {one.point and _text.words(one.point)}"] = one.text
+        facts[f"coexisting cycles at {words(one.point)}"] = one.text
     for compromise in told.compromises:
         facts.setdefault("to give up (one of)", "")
         facts["to give up (one of)"] += ("; " if facts["to give up (one of)"] else "") + compromise.what
@@ -35,7 +38,11 @@ def page(told: Tuned) -> str:
     if told.runs:
         rows = [_text.cells(row) for row in _text.rows(told)]
         tables.append(
-            {"heading": "packet runs", "columns": [*_text.HEAD[1:]], "rows": [(name, list(rest)) for name, *rest in rows]}
+            {
+                "heading": "packet runs",
+                "columns": [*_text.HEAD[1:]],
+                "rows": [(name, list(rest)) for name, *rest in rows],
+            }
         )
     sections = []
     if told.runs or told.theory:

@@ -18,13 +18,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from .. import _core
-from ..devices import DEVICES, Commands, DeviceError, Queue, devices_of, express, kind_of
+from ..devices import DEVICES, Commands, DeviceError, Queue, devices_of, express
 from ..errors import AnalysisError, ScenarioError
 from ..scenario import Scenario, dumbbell, flows
 from ..simulate import list_algorithms
-from .families import FAMILIES, Family, capacity, rounded
+from .families import FAMILIES, Family, rounded
 from .packets import DEFAULTS, Run, beside, latin, measure
-from .problem import Axis, Need, Point, Problem, TuneError, axis, problem, show, words
+from .problem import Axis, Need, Problem, TuneError, axis, problem, show, words
 from .theory import Check, Coexistence, Place, Theory, check, coexisting, narrowed, reduced, refused, screen
 
 __all__ = ["Compromise", "Need", "TuneError", "Tuned", "tune"]
@@ -33,6 +33,8 @@ TOLERANCE: Final = 0.1
 """A mean delay of packet runs counts as met up to so much above the target: a controller's mean is its target."""
 TRIES: Final = 4
 """Searches with a smaller target, where packets wait longer than the equations say."""
+LOOKED: Final = 6
+"""Settings with the demanded margins among which packet runs choose."""
 SWINGING: Final = 0.5
 """An amplitude of the queue over its mean from which a run is called swinging."""
 COARSE: Final = 12
@@ -105,14 +107,14 @@ class Tuned:
         need, title = self.problem.need, f"{self.kind} at {self.problem.link}"
         ranges = ", ".join(map(str, self.problem.axes)) or "the file's own point"
         if self.queue is None:
-            return (
-                f"No setting of {self.kind} was found for {ranges} with {need}: {self.tried} were tried at the corners of the range."
-            )
+            tried = f"{self.tried} were tried at the corners of the range"
+            return f"No setting of {self.kind} was found for {ranges} with {need}: {tried}."
         if not self.found:
             assert self.worst is not None
             return (
                 f"{title}: no setting met every demand for {ranges}; the best has a mean delay of "
-                f"{show('rtt', self.worst.delay)} in packet runs at {words(self.worst.point)} (demanded: {show('rtt', need.target)})."
+                f"{show('rtt', self.worst.delay)} in packet runs at {words(self.worst.point)} "
+                f"(demanded: {show('rtt', need.target)})."
             )
         return f"{title}: a setting for {ranges} with {need}, checked but not proved."
 
@@ -123,22 +125,27 @@ class Tuned:
         if self.theory is not None:
             shape = " x ".join(map(str, self.theory.shape)) or "1"
             lines.append(
-                f"by the stability engine: margins at {shape} places of the range and {self.theory.refined} more around the worst; "
+                f"by the stability engine: margins at {shape} places of the range and "
+                f"{self.theory.refined} more around the worst; "
                 f"only the link {self.problem.link} and its long-lived flows"
             )
             if self.tipping:
                 where = "; ".join(words(one.point) for one in self.tipping)
                 lines.append(f"for cycles that coexist with the calm queue at {where}: {self.tipping[0].looked}")
         elif self.queue is not None:
-            lines.append(f"{self.kind} has no fluid law here: no margins; the setting was searched by packet runs alone")
+            lines.append(
+                f"{self.kind} has no fluid law here: no margins; the setting was searched by packet runs alone"
+            )
         every = [*self.runs, *self.searched, *([self.worst] if self.worst else [])]
         if every:
             count = sum(one.seeds for one in every)
             seconds = sum(one.seeds * one.length for one in every)
             million = sum(one.packets for one in every) / 1e6
             lines.append(
-                f"by {count} packet runs, {seconds:.0f} simulated seconds, {million:.2g} M packets: {len(self.runs)} corners with seeds "
-                f"1 to {self.runs[0].seeds if self.runs else 1}, a search of {len(self.searched)} other places for worse ones"
+                f"by {count} packet runs, {seconds:.0f} simulated seconds, {million:.2g} M packets: "
+                f"{len(self.runs)} corners with seeds "
+                f"1 to {self.runs[0].seeds if self.runs else 1}, a search of {len(self.searched)} "
+                "other places for worse ones"
             )
         lines.append("not looked at: places between these, other traffic than the file's, rates that change")
         return lines
@@ -180,7 +187,7 @@ def tune(
     Parameters
     ----------
     scenario
-        The link and its traffic. Without one, a link of `rate` with `rtt`, `buffer` and `congestion` as in `ackclock.why`.
+        The link and its traffic. Without one, a link of `rate` with `rtt`, `buffer` and `congestion` as in `why`.
     ranges
         What the setting must bear, by key: ``{"rtt": "10ms..200ms", "flows": "10..500"}``; also ``rate``. What is not
         named is as in the scenario. `flows` are the long-lived ones over the link.
@@ -285,9 +292,7 @@ def _plain(rate: str | None, rtt: str | None, buffer: str, congestion: str, rang
 class _Tuning:
     """The search itself."""
 
-    def __init__(
-        self, asked: Problem, family: Family, device: str | None, seeds: int, runs: int, say: Watch
-    ) -> None:
+    def __init__(self, asked: Problem, family: Family, device: str | None, seeds: int, runs: int, say: Watch) -> None:
         self.problem, self.family, self.device = asked, family, device
         self.seeds, self.runs, self.say = seeds, runs, say
         self.tried = 0
@@ -332,18 +337,31 @@ class _Tuning:
         return self._nothing() if best is None else self._finish(best)
 
     def _select(self, goal: Problem) -> tuple[Queue, Check, list[Coexistence]] | None:
-        """The fastest setting that meets the demands at the corners, and then on the whole grid without coexisting cycles."""
+        """
+        Of the settings that meet the demands on the whole grid the one that does best in packet runs at the corners.
+
+        Those that steer fast come first. One beside which an oscillation lives is left out.
+        """
         passing = sorted(self._corners(goal), key=lambda one: -one[0])
-        for _, queue in passing[:12]:
-            theory = self._theory(goal, queue)
-            margins = check(theory, goal.need)
-            if not margins.meets(goal.need):
-                continue
+        spread = [*passing[:LOOKED], *passing[LOOKED :: max(len(passing) // LOOKED, 1)]]
+        checked: list[tuple[Queue, Check]] = []
+        for _, queue in spread:
+            margins = check(self._theory(goal, queue), goal.need)
+            if margins.meets(goal.need):
+                checked.append((queue, margins))
+            if len(checked) == LOOKED:
+                break
+        if not checked:
+            return None
+        corners = goal.corners()
+        flat = measure(self.problem, [(queue, point) for queue, _ in checked for point in corners])
+        rows = [flat[k * len(corners) : (k + 1) * len(corners)] for k in range(len(checked))]
+        ranked = sorted(zip(checked, rows, strict=True), key=lambda one: self._rank(one[1]))
+        for (queue, margins), _ in ranked:
             self.say("searching cycles beside the calm queue")
-            tips = [self._tipping(goal, queue, place) for place in _distinct([margins.worst, margins.gain, margins.phase])]
-            if any(one.tipped for one in tips):
-                continue
-            return queue, margins, tips
+            tips = [self._tipping(goal, queue, place) for place in _distinct([margins.gain, margins.phase])]
+            if not any(one.tipped for one in tips):
+                return queue, margins, tips
         return None
 
     def _corners(self, goal: Problem) -> list[tuple[float, Queue]]:
@@ -393,43 +411,48 @@ class _Tuning:
 
     def _compromises(self) -> list[Compromise]:
         """What, given up alone, leaves a setting at the corners of the range."""
-        asked, out = self.problem, []
-
-        def can(goal: Problem) -> bool:
-            return bool(self._corners(goal))
-
+        asked, need, out = self.problem, self.problem.need, []
+        ends = {
+            ("rtt", True): "round trips up to {new} instead of {old}",
+            ("rtt", False): "round trips from {new} on instead of {old}",
+            ("flows", False): "{new} flows or more instead of {old}",
+            ("flows", True): "{new} flows at most instead of {old}",
+            ("rate", True): "rates up to {new} instead of {old}",
+            ("rate", False): "rates from {new} on instead of {old}",
+        }
         for one in asked.axes:
-            if one.low == one.high:
-                continue
-            if one.key == "rtt":
-                value = _last(one, lambda top, key=one.key, low=one.low: can(narrowed(asked, key, low, top)), upwards=True)
+            for upper in (True, False):
+                value = self._last_end(one, upper)
                 if value is not None:
-                    out.append(Compromise(f"round trips up to {show('rtt', value)} instead of {show('rtt', one.high)}", "rtt", value))
-                low = _last(one, lambda end, key=one.key, high=one.high: can(narrowed(asked, key, end, high)), upwards=False)
-                if low is not None:
-                    out.append(Compromise(f"round trips from {show('rtt', low)} on instead of {show('rtt', one.low)}", "rtt", low))
-            if one.key == "flows":
-                value = _last(one, lambda end, key=one.key, high=one.high: can(narrowed(asked, key, end, high)), upwards=False)
-                if value is not None:
-                    out.append(Compromise(f"{value:.0f} flows or more instead of {one.low:.0f}", "flows", value))
-                top = _last(one, lambda end, key=one.key, low=one.low: can(narrowed(asked, key, low, end)), upwards=True)
-                if top is not None:
-                    out.append(Compromise(f"{top:.0f} flows at most instead of {one.high:.0f}", "flows", top))
-        wider = Axis("target", asked.need.target, 100 * asked.need.target)
-        value = _last(wider, lambda end: can(replace(asked, need=replace(asked.need, target=end))), upwards=False)
+                    old = one.high if upper else one.low
+                    what = ends[one.key, upper].format(new=show(one.key, value), old=show(one.key, old))
+                    out.append(Compromise(what, one.key, value))
+        wider = Axis("target", need.target, 100 * need.target)
+        value = _last(wider, lambda end: self._can(replace(asked, need=replace(need, target=end))), upwards=False)
         if value is not None:
-            out.append(Compromise(f"a mean delay of {show('rtt', value)} instead of {show('rtt', asked.need.target)}", "target", value))
+            what = f"a mean delay of {show('rtt', value)} instead of {show('rtt', need.target)}"
+            out.append(Compromise(what, "target", value))
         for part in (0.75, 0.5, 0.25, 0.1):
-            need = asked.need
-            if can(replace(asked, need=replace(need, gain=part * need.gain, phase=part * need.phase, delay=part * need.delay))):
-                out.append(
-                    Compromise(
-                        f"margins of {part * need.gain:.3g} dB, {part * need.phase:.3g} degrees and "
-                        f"{show('rtt', part * need.delay)}", "margins", part
-                    )
-                )
+            less = replace(need, gain=part * need.gain, phase=part * need.phase, delay=part * need.delay)
+            if self._can(replace(asked, need=less)):
+                what = f"margins of {less.gain:.3g} dB, {less.phase:.3g} degrees and {show('rtt', less.delay)}"
+                out.append(Compromise(what, "margins", part))
                 break
         return out
+
+    def _can(self, goal: Problem) -> bool:
+        return bool(self._corners(goal))
+
+    def _last_end(self, one: Axis, upper: bool) -> float | None:
+        """The furthest upper (or lower) end of a range for which there is a setting."""
+        if one.low == one.high:
+            return None
+
+        def can(end: float) -> bool:
+            ends = (one.low, end) if upper else (end, one.high)
+            return self._can(narrowed(self.problem, one.key, *ends))
+
+        return _last(one, can, upwards=upper)
 
     # by packets alone
 
@@ -529,7 +552,8 @@ class _Tuning:
             most = max(swinging, key=lambda one: one.swings)
             notes.append(
                 f"in packet runs the queue swings by {most.swings:.0%} of its mean with a period of "
-                f"{show('rtt', most.period)} at {words(most.point)}: margins say nothing of the saw-tooth of single flows"
+                f"{show('rtt', most.period)} at {words(most.point)}: margins say nothing of the "
+                "saw-tooth of single flows"
             )
         gives = [] if told.found else self._given_up(worst)
         return replace(told, defaults=defaults, others=others, notes=notes, compromises=gives, tried=self.tried)
@@ -539,7 +563,9 @@ class _Tuning:
         value = worst.delay / (1 + TOLERANCE)
         return [
             Compromise(
-                f"a mean delay of {show('rtt', value)} instead of {show('rtt', self.problem.need.target)}", "target", value
+                f"a mean delay of {show('rtt', value)} instead of {show('rtt', self.problem.need.target)}",
+                "target",
+                value,
             )
         ]
 

@@ -26,8 +26,8 @@ def text(told: Tuned) -> str:
         lines += ["setting:", f"  queue = {inline(told.queue)}", ""]
     if told.commands is not None:
         lines += _commands(told.commands.device, told.commands.apply, told.commands.undo, told.commands.units)
-    for device, one in told.others.items():
-        lines += other(device, one)
+    for device, made in told.others.items():
+        lines += other(device, made)
     if told.theory is not None:
         lines += ["margins over the range (the smallest, and where):", *_margins(told.theory), ""]
     for one in told.tipping:
@@ -162,7 +162,8 @@ def _missing(told: Tuned) -> list[str]:
     if near is not None:
         verdict = "stable" if near.stable else "unstable"
         lines += [
-            f"the nearest setting is {verdict} at {words(near.point)}: gain {_db(near.gain)}, phase {_degrees(near.phase)}, "
+            f"the nearest setting is {verdict} at {words(near.point)}: gain {_db(near.gain)}, phase "
+            f"{_degrees(near.phase)}, "
             f"delay margin {_time(near.delay)}, mean delay {show('rtt', near.wait)}",
             "",
         ]

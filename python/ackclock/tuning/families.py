@@ -20,7 +20,7 @@ ROOM: Final = 4.0
 LEAST_ROOM: Final = 100
 """... and at least so many packets."""
 BURST: Final = 2.0
-"""... and at least so many bandwidth-delay products of the longest round trip, so that slow start does not end there."""
+"""... and at least so many bandwidth-delay products of the longest round trip, for the end of slow start."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,9 @@ def _red(problem: Problem, target: float) -> Iterator[Queue]:
     base = _base(problem, "red", target)
     high = max(round(HEADROOM * goal), 2)
     seen = set()
-    for exponent, part, factor in itertools.product(range(16, 0, -1), (0.1, 0.2, 0.35, 0.5, 0.7), (0.6, 0.8, 1.1, 1.5, 2.2, 4.0)):
+    for exponent, part, factor in itertools.product(
+        range(16, 0, -1), (0.1, 0.2, 0.35, 0.5, 0.7), (0.6, 0.8, 1.1, 1.5, 2.2, 4.0)
+    ):
         low = max(round(part * goal), 1)
         if high <= low or goal <= low:
             continue
@@ -152,7 +154,7 @@ def _pi2(problem: Problem, target: float) -> Iterator[Queue]:
 
 
 def _pi(problem: Problem, target: float) -> Iterator[Queue]:
-    """Gain and zero around those of the design rule for the longest round trip and fewest flows (Hollot et al. 2001)."""
+    """Gain and zero around those of the design rule for the longest round trip and fewest flows (Chen 2010, (6.3))."""
     rtt, few, _, _ = _longest(problem)
     base = _base(problem, "pi", target)
     rule = pi_design(0.4, Network(few, rtt, problem.rate))
@@ -179,7 +181,7 @@ def _threshold(problem: Problem, target: float) -> Iterator[Queue]:
 def _codel(problem: Problem, target: float) -> Iterator[Queue]:
     """Targets down from the demanded delay; intervals of one and two longest round trips (RFC 8289, section 4.3)."""
     rtt = _longest(problem)[0]
-    base = {"capacity": f"{max(capacity(problem, target), 1000)} packets"}
+    base: Queue = {"capacity": f"{max(capacity(problem, target), 1000)} packets"}
     if problem.ecn:
         base["ecn"] = True
     least = 8 * problem.packet / problem.bits

@@ -15,11 +15,11 @@ from ..scenario import Scenario
 from ..simulate import run
 from .problem import Point, Problem
 
-SHORTEST: Final = 20.0
+SHORTEST: Final = 60.0
 """Simulated time of a run at least, s ..."""
 ROUNDS: Final = (40, 200)
 """... and from so many to so many round trips ..."""
-BUDGET: Final = 500_000
+BUDGET: Final = 1_000_000
 """... within so many packets."""
 WARMED: Final = 1 / 3
 """Part of a run that is not measured."""
@@ -98,25 +98,21 @@ def scenario(problem: Problem, queue: Mapping[str, Any], point: Mapping[str, flo
     return Scenario(tree, origin=problem.scenario.origin)
 
 
-def measure(
-    problem: Problem, jobs: Iterable[tuple[Mapping[str, Any], Point]], seeds: int = 1
-) -> list[Run]:
+def measure(problem: Problem, jobs: Iterable[tuple[Mapping[str, Any], Point]], seeds: int = 1) -> list[Run]:
     """Run each queue at each point with so many seeds; the results do not depend on how many run at a time."""
     listed = list(jobs)
     made = [scenario(problem, queue, point) for queue, point in listed]
     tasks = [(one, seed) for one in made for seed in range(1, seeds + 1)]
     with ThreadPoolExecutor(max(os.cpu_count() or 1, 1)) as pool:
         rows = list(pool.map(lambda task: _one(problem, *task), tasks))
-    return [
-        _mean(problem, point, rows[k * seeds : (k + 1) * seeds]) for k, (_, point) in enumerate(listed)
-    ]
+    return [_mean(problem, point, rows[k * seeds : (k + 1) * seeds]) for k, (_, point) in enumerate(listed)]
 
 
 def _one(problem: Problem, made: Scenario, seed: int) -> dict[str, float]:
     import numpy as np
 
-    from ..analysis.predicates import is_oscillating
     from ..analysis.oscillation import find_oscillation
+    from ..analysis.predicates import is_oscillating
 
     result = run(made, seed=seed, trace_links=True)
     link: dict[Any, Any] = result.links.loc[problem.link].to_dict()
@@ -146,7 +142,7 @@ def _mean(problem: Problem, point: Point, rows: Sequence[Mapping[str, float]]) -
 
 def latin(problem: Problem, count: int, seed: int = 1) -> list[Point]:
     """Return so many points of a Latin hypercube over the range."""
-    draw = random.Random(seed)  # noqa: S311  no secret
+    draw = random.Random(seed)
     columns = []
     for one in problem.axes:
         places = [(k + draw.random()) / count for k in range(count)]
@@ -173,7 +169,10 @@ def beside(problem: Problem, point: Mapping[str, float], reach: float) -> list[P
 
 
 DEFAULTS: Final = (
-    ("fq_codel, Linux's default", {"scheduler": "fq_codel", "capacity": "10240 packets", "target": "5 ms", "interval": "100 ms"}),
+    (
+        "fq_codel, Linux's default",
+        {"scheduler": "fq_codel", "capacity": "10240 packets", "target": "5 ms", "interval": "100 ms"},
+    ),
     ("pfifo_fast, 1000 packets", {"aqm": "drop-tail", "capacity": "1000 packets"}),
 )
 """What Linux has where nobody sets anything: fq_codel (systemd's default), or pfifo_fast with the usual txqueuelen."""

@@ -154,22 +154,17 @@ class Problem:
         Loops are least stable with long round trips and few flows; delays are longest with short ones and many.
         """
         hard = {"rtt": 1.0, "flows": 0.0, "rate": 1.0}
-        ends = [
-            ((0.0,) if one.low == one.high else (hard[one.key], 1 - hard[one.key])) for one in self.axes
-        ]
+        ends = [((0.0,) if one.low == one.high else (hard[one.key], 1 - hard[one.key])) for one in self.axes]
         found = [self.at(places) for places in itertools.product(*ends)]
         return sorted(found, key=lambda point: found.index(point) not in (0, len(found) - 1))
 
     def grid(self, points: int) -> list[list[float]]:
         """Places of a grid, each row near the one before."""
         axes = [[0.0] if one.low == one.high else [k / (points - 1) for k in range(points)] for one in self.axes]
-        rows = [list(one) for one in itertools.product(*axes)]
-        return rows
+        return [list(one) for one in itertools.product(*axes)]
 
 
-def problem(
-    scenario: Scenario, link: str | None, ranges: Mapping[str, str], need: Need
-) -> Problem:
+def problem(scenario: Scenario, link: str | None, ranges: Mapping[str, str], need: Need) -> Problem:
     """
     Read from a scenario what is to be tuned.
 
@@ -183,12 +178,14 @@ def problem(
     if link is not None and link not in names:
         near = difflib.get_close_matches(link, names, 1)
         hint = f'; did you mean "{near[0]}"?' if near else ""
-        raise TuneError(f'--link {link}: there is no such link{hint} There are: {", ".join(names)}')
+        raise TuneError(f"--link {link}: there is no such link{hint} There are: {', '.join(names)}")
     chosen = link or next((name for name in names if _crossing(tree, name)), names[0])
     entry = next(one for one in tree["link"] if one["name"] == chosen)
     found = _crossing(tree, chosen)
     if not found:
-        raise TuneError(f"{scenario.name}: no long-lived flow (traffic = bulk) crosses the link {chosen}: nothing to tune")
+        raise TuneError(
+            f"{scenario.name}: no long-lived flow (traffic = bulk) crosses the link {chosen}: nothing to tune"
+        )
     rate = entry["shaper"]["rate"] if isinstance(entry.get("shaper"), dict) else entry["rate"]
     try:
         bits = _core.quantity(str(rate))[0]

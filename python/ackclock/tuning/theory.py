@@ -125,11 +125,14 @@ class Theory:
             for row, one in zip(rows, queues, strict=True):
                 row.append(number(one, key))
         answers = [one.model.survey(names, rows, self.lag) for one in self._equations]
-        return [self._place(point, list(found)) for point, found in zip(points, zip(*answers, strict=True), strict=True)]
+        return [
+            self._place(point, list(found)) for point, found in zip(points, zip(*answers, strict=True), strict=True)
+        ]
 
     def _columns(self, points: Sequence[Point]) -> tuple[list[str], list[list[float]]]:
         problem = self.problem
-        names, rows = [], [[] for _ in points]
+        names: list[str] = []
+        rows: list[list[float]] = [[] for _ in points]
         for key in points[0] if points else ():
             if key == "rate":
                 names.append(f"{LINK}.rate")
@@ -199,8 +202,11 @@ def reduced(problem: Problem, queue: Mapping[str, Any], point: Point | None = No
     total = sum(int(one.entry["count"]) for one in problem.classes)
     flows = []
     for one in problem.classes:
-        kept = {key: one.entry[key] for key in ("name", "congestion", "rtt", "packet_size", "ecn", "delayed_ack")
-                if key in one.entry}
+        kept = {
+            key: one.entry[key]
+            for key in ("name", "congestion", "rtt", "packet_size", "ecn", "delayed_ack")
+            if key in one.entry
+        }
         if reno and kept["congestion"]["kind"] == "cubic":
             kept["congestion"] = _CUBIC_AS_RENO
         if "rtt" in point:
@@ -208,7 +214,7 @@ def reduced(problem: Problem, queue: Mapping[str, Any], point: Point | None = No
         count = max(round(one.share * point.get("flows", total)), 1)
         flows.append({**kept, "count": count, "path": [LINK]})
     rate = point.get("rate", problem.bits)
-    tree = {
+    tree: dict[str, Any] = {
         "scenario": {"name": problem.scenario.name, "duration": "10 s"},
         "link": [{"name": LINK, "rate": f"{rate:.12g} bit/s", "delay": "0 s", "queue": dict(queue)}],
         "flows": flows,
@@ -280,8 +286,8 @@ def check(theory: Theory, need: Need) -> Check:
     assert worst is not None
     for _ in range(REFINED):
         around = []
-        for k, one in enumerate(problem.axes):
-            if one.low < one.high:
+        for k, side in enumerate(problem.axes):
+            if side.low < side.high:
                 for move in (-step, step):
                     row = list(centre)
                     row[k] = min(max(row[k] + move, 0.0), 1.0)
@@ -334,14 +340,15 @@ def coexisting(scenario: Scenario, point: Point | None = None, **choices: Any) -
         if after.settles is False:
             tipped = True
             found.append(
-                f"from {name} the queue keeps oscillating between {after.low:.3g} and {after.high:.3g} packets beside the stable equilibrium"
+                f"from {name} the queue keeps oscillating between {after.low:.3g} and {after.high:.3g} packets beside "
+                "the stable equilibrium"
             )
     first = of.equations.classes[0]
     rtt = "rtt" if len(of.equations.classes) == 1 else f"flows.{first}.rtt"
     now = next(iter(at.rtt.values())) if rtt not in at.parameters else at.parameters[rtt]
     for name, value in ((rtt, now), ("gain", 1.0)):
         try:
-            limits = of.limits(name, (0.999 * value, TIPS_UP_TO * value))
+            limits = of.limits(name, (0.999 * value, TIPS_UP_TO * value), steps=STEPS)
         except (AnalysisError, ValueError) as error:
             found.append(f"no limit in {name}: {error}")
             continue
@@ -349,12 +356,18 @@ def coexisting(scenario: Scenario, point: Point | None = None, **choices: Any) -
             if limit.reaches_now is not None and limit.onset is not None:
                 tipped = True
                 size = limit.reaches_now.amplitude(limit.onset.component)
-                found.append(f"an unstable cycle is there: a disturbance of the queue by about {size:.3g} packets tips it")
+                found.append(
+                    f"an unstable cycle is there: a disturbance of the queue by about {size:.3g} packets tips it"
+                )
             elif limit.coexist_from is not None and limit.upwards:
-                found.append(f"cycles beside the equilibrium begin at {limit.coexist_from / value:.3g} times the {name}")
+                found.append(
+                    f"cycles beside the equilibrium begin at {limit.coexist_from / value:.3g} times the {name}"
+                )
         if tipped and math.isfinite(size):
             break
-    looked = f"from empty queues, from overload, and cycles from the limits of {rtt} and gain up to {TIPS_UP_TO:g} times"
+    looked = (
+        f"from empty queues, from overload, and cycles from the limits of {rtt} and gain up to {TIPS_UP_TO:g} times"
+    )
     return Coexistence(point, "; ".join(dict.fromkeys(found)) or "none found", tipped, size, looked)
 
 

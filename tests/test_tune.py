@@ -1,0 +1,319 @@
+"""Tuning: rounding before checking, margins, coexisting cycles, the way by packets alone, and what is refused."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import ackclock as ac
+from ackclock.devices import (
+    DeviceError,
+    burst_for,
+    express,
+    largest_exponent,
+    linux_probability,
+    weight_exponent,
+)
+from ackclock.tuning.families import FAMILIES, rounded
+from ackclock.tuning.problem import Need, axis, problem
+from ackclock.tuning.theory import Theory, check, coexisting, screen
+from conftest import Command
+
+RED = {
+    "aqm": "red",
+    "capacity": "400 packets",
+    "min_threshold": "20.4 packets",
+    "max_threshold": "100 packets",
+    "max_probability": 0.05,
+    "weight": 0.0018,
+}
+NEED = Need(0.03, 6.0, 30.0, 0.01)
+
+
+def link(count: int = 8, congestion: str = "reno") -> ac.Scenario:
+    return ac.dumbbell(
+        rate="20 Mbit/s", queue="drop-tail", flows=ac.flows(count, congestion, rtt="50 ms"), duration="20 s"
+    )
+
+
+# devices
+
+
+def test_tc_makes_the_weight_of_burst() -> None:
+    """The table in the kernel's include/net/red.h: the burst that each weight just does not allow at 32 packets."""
+    for n, burst in ((1, 33), (2, 35), (3, 39), (4, 46), (5, 57), (6, 75), (7, 101), (8, 135), (9, 190)):
+        assert weight_exponent(32_000, burst - 1, 1000) == n
+    for n in range(1, 16):
+        found = burst_for(20 * 1514, n, 1514)
+        assert found is not None
+        assert weight_exponent(20 * 1514, found, 1514) == n
+        assert weight_exponent(20 * 1514, found - 1, 1514) != n
+    assert weight_exponent(32_000, 30, 1000) is None  # "burst is too small"
+
+
+def test_red_on_linux() -> None:
+    made = express("linux", RED, 50e6, 1500)
+    [line] = made.apply
+    assert "min 30280 max 151400 limit" not in line
+    assert "limit 605600 min 30280 max 151400 avpkt 1514" in line  # 20, 100 and 400 packets of 1514 bytes
+    assert made.queue["min_threshold"] == "20 packets"
+    assert made.queue["weight"] == 2.0**-9  # from 0.0018
+    assert made.queue["gentle"] is False
+    assert "probability 0.05" in line
+    # the kernel keeps whole multiples of (max - min) / 2^32
+    p = made.queue["max_probability"]
+    assert p <= 0.05
+    assert (p * 2**32) % (151400 - 30280) == 0
+    assert linux_probability(1e-9, 0, 10_000_000) == 10_000_000 / 2**32
+    # what was rounded stays as it is
+    assert express("linux", made.queue, 50e6, 1500).queue["weight"] == made.queue["weight"]
+
+
+def test_the_kernels_average_has_32_bits() -> None:
+    assert largest_exponent(1514 * 100) == 13
+    assert express("linux", {**RED, "weight": 2.0**-13}, 50e6, 1500).queue["weight"] == 2.0**-13
+    with pytest.raises(DeviceError, match="32 bits"):
+        express("linux", {**RED, "weight": 2.0**-14}, 50e6, 1500)
+
+
+def test_pie_on_linux() -> None:
+    queue = {
+        "aqm": "pie",
+        "capacity": "300 packets",
+        "target": "15 ms",
+        "interval": "15 ms",
+        "alpha": 0.125,
+        "beta": 1.2,
+    }
+    made = express("linux", queue, 50e6, 1500)
+    assert made.apply == ("tc qdisc replace dev DEV root pie limit 300 target 15ms tupdate 16ms alpha 2 beta 19",)
+    assert made.queue["beta"] == 19 / 16
+    assert made.queue["derandomize"] is True
+    assert express("linux", {**queue, "alpha": 1e-3}, 50e6, 1500).queue["alpha"] == 1 / 16  # tc takes 0 for "not given"
+    assert express("linux", {**queue, "beta": 5.0}, 50e6, 1500).queue["beta"] == 2.0
+
+
+def test_other_devices() -> None:
+    cisco = express("ios-xe", RED, 50e6, 1500)
+    assert "  random-detect exponential-weighting-constant 9" in cisco.apply
+    assert "  random-detect precedence 0 20 100 20" in cisco.apply
+    assert cisco.undo[-1].strip() == "no random-detect"
+    assert cisco.queue["max_probability"] == 1 / 20
+    with pytest.raises(DeviceError, match="4096"):
+        express("ios-xe", {**RED, "max_threshold": "5000 packets"}, 50e6, 1500)
+    junos = express("junos", RED, 50e6, 1500)
+    assert any("interpolate fill-level" in line for line in junos.apply)
+    assert junos.queue["weight"] == "off"
+    buffer = ac._core.quantity(junos.queue["capacity"])[0]
+    first, last = (ac._core.quantity(junos.queue[key])[0] for key in ("min_threshold", "max_threshold"))
+    assert first == pytest.approx(20, rel=0.05)
+    assert last == pytest.approx(100, rel=0.02)
+    assert last < buffer
+    ns3 = express("ns-3", RED, 50e6, 1500)
+    assert any('"LInterm", DoubleValue(20)' in line for line in ns3.apply)
+    with pytest.raises(DeviceError, match=r"ios-xe has no codel.*linux, ns-3"):
+        express("ios-xe", {"aqm": "codel"}, 50e6, 1500)
+
+
+def test_candidates_are_what_the_device_holds() -> None:
+    """Rounding comes first: rounding a candidate again changes nothing."""
+    asked = problem(link(), None, {"rtt": "20ms..80ms"}, NEED)
+    for kind in ("red", "pie"):
+        listed = list(rounded(FAMILIES[kind], asked, 0.03, "linux"))
+        assert len(listed) > 20
+        for queue in listed[::7]:
+            made = express("linux", queue, asked.bits, asked.packet)
+            again = made.queue
+            assert again == queue
+            if kind == "red":  # the text gives the kernel just that
+                words = made.apply[0].split()
+                low, high, p = (float(words[words.index(key) + 1]) for key in ("min", "max", "probability"))
+                assert linux_probability(p, int(low), int(high)) == queue["max_probability"]
+
+
+# the stability engine
+
+
+def test_a_survey_is_the_stability_engine_at_each_place() -> None:
+    asked = problem(link(), None, {"rtt": "20ms..80ms", "flows": "4..16"}, NEED)
+    queue = express("linux", RED, asked.bits, asked.packet).queue
+    point = {"rtt": 0.06, "flows": 8.0}
+    places = Theory(asked, queue).survey([{"rtt": 0.02, "flows": 16.0}, point])
+    of = ac.stability(
+        ac.dumbbell(rate="20 Mbit/s", queue=queue, flows=ac.flows(8, "reno", rtt="60 ms"), duration="10 s")
+    )
+    alone, place = of.margins(), places[1]
+    assert place is not None
+    assert place.gain == pytest.approx(20 * math.log10(alone.gain), abs=1e-3)
+    assert place.phase == pytest.approx(alone.phase, abs=1e-2)
+    assert place.stable == of.stable
+    assert place.wait == pytest.approx(of.equilibrium.state["bottleneck.queue"] * 1500 * 8 / 20e6, rel=1e-6)
+    # many settings at a place, as one at a time
+    other = express("linux", {**RED, "weight": 2.0**-7, "max_probability": 0.2}, asked.bits, asked.packet).queue
+    together = screen(asked, [queue, other], lambda _: 0.0, point)
+    one = Theory(asked, other).survey([point])[0]
+    assert together[1] is not None
+    assert one is not None
+    assert together[1].gain == pytest.approx(one.gain, abs=1e-6)
+    assert together[1].gain != pytest.approx(place.gain, abs=0.1)
+
+
+def test_a_lag_takes_its_part_of_the_delay_margin() -> None:
+    asked = problem(link(), None, {}, NEED)
+    queue = {"aqm": "pi2", "capacity": "400 packets"}
+    [prompt], [late] = (Theory(asked, queue, lag).survey([{}]) for lag in (0.0, 0.02))
+    assert prompt is not None
+    assert late is not None
+    assert late.delay == pytest.approx(prompt.delay - 0.02, rel=1e-6)
+    assert late.gain < prompt.gain
+
+
+def test_the_check_finds_the_worst_place_and_refines_it() -> None:
+    asked = problem(link(), None, {"rtt": "20ms..80ms", "flows": "4..16"}, NEED)
+    queue = express("linux", RED, asked.bits, asked.packet).queue
+    found = check(Theory(asked, queue), NEED)
+    assert found.shape == (13, 13)
+    assert found.refined > 10
+    assert found.worst is not None
+    assert found.worst.score(NEED) <= min(one.score(NEED) for one in found.places)
+    assert found.gain.gain <= min(one.gain for one in found.places)
+
+
+def test_cubic_follows_the_law_of_its_larger_window() -> None:
+    asked = problem(link(8, "cubic"), None, {"rtt": "5ms..400ms"}, NEED)
+    queue = {"aqm": "pi", "capacity": "4000 packets"}
+    near, far = Theory(asked, queue).survey([{"rtt": 0.005}, {"rtt": 0.4}])
+    assert near is not None
+    assert far is not None
+    assert near.law == "Reno-friendly CUBIC"
+    assert far.law == "CUBIC at rest"
+
+
+def test_a_coexisting_cycle_is_found() -> None:
+    """Manjunath and Raina's figure 2a at weight 1e-4: stable with a gain margin above 1, tipped by 97.9 packets."""
+    queue = {
+        "aqm": "red",
+        "min_threshold": "50 packets",
+        "max_threshold": "550 packets",
+        "max_probability": 0.1,
+        "weight": 1e-4,
+        "spacing": "bernoulli",
+        "capacity": "unlimited",
+    }
+    scenario = ac.dumbbell(
+        rate="1.2 Mbit/s", queue=queue, flows=ac.flows(1, "compound", rtt="84.7 ms"), duration="10 s"
+    )
+    of = ac.stability(scenario, rtt="constant", averaging="linear")
+    assert of.stable
+    assert of.margins().gain > 1
+    found = coexisting(scenario, rtt="constant", averaging="linear")
+    assert found.tipped
+    assert found.size == pytest.approx(97.9, abs=0.1)
+    # a queue that is calm through and through
+    calm = coexisting(scenario.with_({"flows.rtt": "40 ms"}), rtt="constant", averaging="linear")
+    assert not calm.tipped, calm.text
+
+
+# the whole
+
+
+def test_pie_over_a_range() -> None:
+    told = ac.tune(link(), {"rtt": "20ms..60ms", "flows": "6..12"}, aqm="pie", target="30 ms", seeds=1, runs=3)
+    assert told.theory is not None
+    assert told.theory.meets(replace(told.problem.need, target=told.problem.need.target))
+    assert told.theory.gain.gain >= 6
+    assert told.theory.phase.phase >= 30
+    assert told.commands is not None
+    assert told.commands.queue == told.queue  # what was checked is what the commands set
+    assert len(told.runs) == 4
+    assert told.worst is not None
+    assert told.worst.delay >= max(one.delay for one in told.runs)
+    text = str(told)
+    for word in ("tc qdisc replace dev DEV root pie", "PieQueueDisc", "take it back", "13 x 13 places", "packet runs"):
+        assert word in text
+    assert "proved" not in text.replace("not proved", "")
+    tree = told.json()
+    assert json.loads(json.dumps(tree)) == tree
+    assert set(told.defaults) == {"fq_codel, Linux's default", "pfifo_fast, 1000 packets"}
+
+
+def test_no_such_setting() -> None:
+    told = ac.tune(link(), {"rtt": "10ms..200ms", "flows": "2..64"}, aqm="threshold", target="2 ms", seeds=1, runs=0)
+    assert not told.found
+    assert told.queue is None
+    assert "No setting of threshold was found" in told.sentence
+    assert told.compromises, str(told)
+    text = str(told)
+    assert "what to give up" in text
+    # what is offered is found when it is asked for
+    one = next(iter(told.compromises))
+    ranges = {"rtt": "10ms..200ms", "flows": "2..64"}
+    if one.key == "rtt":
+        ranges["rtt"] = f"10ms..{one.value * 1e3:.6f}ms" if one.value < 0.2 else ranges["rtt"]
+    assert one.value > 0
+
+
+def test_an_algorithm_without_a_fluid_law_is_tuned_by_packets_alone() -> None:
+    told = ac.tune(link(), {"flows": "2..8"}, aqm="codel", target="20 ms", seeds=1, runs=2)
+    assert told.theory is None
+    assert told.queue is not None
+    assert told.found
+    assert "by packet runs alone" in str(told)
+    assert "tc qdisc replace dev DEV root codel" in str(told)
+
+
+def test_senders_without_a_fluid_law() -> None:
+    told = ac.tune(link(4, "bbr"), {"flows": "2..4"}, aqm="threshold", target="50 ms", seeds=1, runs=0)
+    assert told.theory is None
+    assert any("bbr" in note for note in told.notes)
+
+
+def test_command_and_report(ackclock: Command, tmp_path: Path) -> None:
+    report = tmp_path / "out.html"
+    words = ["--rate", "20mbit", "--rtt", "40ms", "--for", "flows=4..8", "--aqm", "fq_codel", "--target", "20ms"]
+    done = ackclock("tune", *words, "--seeds", "1", "--runs", "1", "--report", str(report), "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["found"] is True
+    assert "fq_codel" in found["commands"]["apply"][0]
+    page = report.read_text(encoding="utf-8")
+    assert "<svg" in page
+    assert found["commands"]["apply"][0] in page
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--for", "rrt=10ms..200ms"], 'did you mean "rtt"'),
+        (["--for", "rtt=200ms..10ms"], "reversed"),
+        (["--for", "rtt=10..200"], "no time"),
+        (["--for", "flows=1.5..3"], "whole"),
+        (["--for", "rtt"], "KEY=FROM..TO"),
+        (["--for", "rtt=1ms..2ms", "--for", "rtt=1ms..3ms"], "twice"),
+        (["--aqm", "drop-tail"], "no parameters to tune"),
+        (["--aqm", "blue"], "cannot be tuned yet"),
+        (["--aqm", "pi3"], "did you mean"),
+        (["--aqm", "codel", "--device", "ios-xe"], "it has no codel"),
+        (["--aqm", "pi2", "--device", "linux"], "tune it without --device"),
+        (["--device", "amiga"], "no such device"),
+        (["--target", "5 packets"], "not a time"),
+        (["--gain-margin", "much"], "number of dB"),
+        (["--link", "bottleneck"], None),
+    ],
+)
+def test_bad_input(ackclock: Command, words: list[str], reason: str | None) -> None:
+    if reason is None:
+        done = ackclock("tune", *words)
+        reason = "give a scenario file"
+    else:
+        done = ackclock("tune", "--rate", "20mbit", "--rtt", "40ms", *words)
+    assert done.returncode == 2, done.stdout
+    assert reason in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_ranges() -> None:
+    assert axis("flows", "10..500").at(0.5) == 71
+    assert axis("rtt", "10ms..200ms").at(0.5) == pytest.approx(math.sqrt(0.01 * 0.2))

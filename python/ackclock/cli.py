@@ -400,7 +400,7 @@ def _tune_arguments(one: argparse.ArgumentParser) -> None:
         "--aqm",
         metavar="NAME",
         default="pie",
-        help="red, pie (default), pi2, pi, threshold: by margins and packets; codel, fq_codel, adaptive-red: by packets",
+        help="red, pie (default), pi2, pi, threshold: margins and packets; codel, fq_codel, adaptive-red: packets",
     )
     one.add_argument("--target", default="15 ms", help="largest mean queueing delay (default: 15 ms)")
     one.add_argument("--gain-margin", metavar="DB", default="6dB", help="least gain margin (default: 6dB)")

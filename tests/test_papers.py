@@ -88,7 +88,7 @@ def test_numbers_are_compared_by_their_digits(tmp_path: Path) -> None:
     assert lab.claim("not printed", None, ours="", printed="79 %") is Verdict.OPEN
     lab.claim("a reason of ours", True, ours="")
     assert paper.summary([lab.outcome]) == (
-        "5 printed numbers and claims: 3 holds, 1 does not hold, 1 cannot be decided"
+        "5 printed numbers and claims: 3 hold, 1 does not hold, 1 cannot be decided"
     )
 
 
@@ -176,3 +176,26 @@ def test_papers_are_found_from_below_a_checkout(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path / "deep" / "down")
     assert paper.papers_folder() == (tmp_path / "papers").resolve()
     assert paper.papers_folder(Path("../../papers")) == (tmp_path / "papers").resolve()
+
+
+def test_counts_of_all_papers_and_what_their_runs_took(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    of = made(tmp_path)
+    (of.folder / "README.md").write_text(f"{paper.BEGIN}{paper.END}\n")
+    index = tmp_path / "papers" / "README.md"
+    index.write_text("No place.\n")
+    out = tmp_path / "out"
+    options = ["paper", "all", "--papers", str(tmp_path / "papers"), "--out", str(out), "--write"]
+    assert cli.main(options) == cli.FAILED
+    assert "no place for the counts" in capsys.readouterr().err
+    index.write_text(f"# Papers\n\n{paper.COUNTS}{paper.END_OF_COUNTS}\nThe rest.\n")
+    assert cli.main(options) == cli.DONE
+    assert "the 6 runs behind it took" in capsys.readouterr().out
+    text = index.read_text()
+    assert "| [small](small/README.md) | 2 | 2 | 0 | 0 |\n| all | 2 | 2 | 0 | 0 |\n" in text
+    assert text.endswith("\nThe rest.\n")
+    cost = paper.cost(of, [paper.Outcome(name, "", "") for name in of.items], out)
+    assert cost.runs == 6
+    assert cost.cpu_s > 0
+    assert cli.main(options) == cli.DONE  # nothing is run again
+    assert paper.cost(of, [paper.Outcome(name, "", "") for name in of.items], out) == cost
+    assert index.read_text() == text

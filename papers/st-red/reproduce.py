@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import st_red_analysis as theory
+import st_red_detection as detection
 import st_red_review as reviewed
 import st_red_scaling as scaling
 import st_red_tables as tables
@@ -37,6 +38,7 @@ for name, title, source, make in (
     ("fig-4.3", "ARED and AP-RED where the parameters suit", "section 4.5.1, figure 4.3", scaling.figure_4_3),
     ("fig-4.4", "ARED and AP-RED in a smaller network", "section 4.5.2, figure 4.4", scaling.figure_4_4),
     ("fig-4.5", "ARED and AP-RED in a larger network", "section 4.5.3, figure 4.5", scaling.figure_4_5),
+    ("fig-5.2", "Variance and detection function", "section 5.3, figure 5.2", detection.figure_5_2),
     ("measured", "AP-RED that measures its network", "section 4.4", scaling.measured),
 ):
     paper.item(name, title, source)(make)

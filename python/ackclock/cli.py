@@ -1212,9 +1212,11 @@ def _paper(options: argparse.Namespace) -> None:
     except OSError as error:
         raise _WrongInputError(f"{options.out}: cannot be written: {error.strerror}") from None
     tree: dict[str, Any] = {}
+    made: dict[str, list[Outcome]] = {}
     for one in found:
+        wall, cpu = time.perf_counter(), time.process_time()
         with _line() as show:
-            outcomes = papers.reproduce(
+            outcomes = made[one.key] = papers.reproduce(
                 one,
                 chosen,
                 out=options.out,
@@ -1228,6 +1230,13 @@ def _paper(options: argparse.Namespace) -> None:
             tree[one.key] = {outcome.id: outcome.json() for outcome in outcomes}
         else:
             _print_outcomes(options, one, outcomes)
+            cost = papers.cost(one, outcomes, options.out)
+            print(
+                f"time: {time.perf_counter() - wall:.0f} s now ({time.process_time() - cpu:.0f} s of CPU); "
+                f"the {cost.runs} runs behind it took {cost.cpu_s:.0f} s of CPU, {cost.wall_s:.0f} s one after the other\n"
+            )
+    if options.write and options.key == "all":
+        papers.write_counts(folder, made)
     if options.json:
         _print_json(tree)
 

@@ -27,11 +27,12 @@ import json
 import shutil
 import sys
 import threading
+import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import cache, cached_property
 from pathlib import Path
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
 Key = TypeVar("Key")
 BEGIN, END = "<!-- verdicts -->\n", "<!-- end of verdicts -->"
 """Between these lines of a paper's README stands the generated table."""
+COUNTS, END_OF_COUNTS = "<!-- counts -->\n", "<!-- end of counts -->"
+"""Between these lines of the README of all papers stand the counts."""
 
 
 class PaperError(AckclockError, ValueError):
@@ -180,6 +183,15 @@ class Paper:
         raise PaperError(f'{self.key} has no "{name}"{hint} it has: {", ".join(self.items)}')
 
 
+@dataclass(frozen=True)
+class Cost:
+    """What runs took: CPU and wall time of all of them, s."""
+
+    runs: int
+    cpu_s: float
+    wall_s: float
+
+
 class Store:
     """Results of runs by what they depend on: scenario, seed, engine, and what was traced."""
 
@@ -191,6 +203,29 @@ class Store:
         """Where a result is or will be."""
         text = json.dumps({"kind": kind, "engine": _engine(), **identity}, sort_keys=True)
         return self.folder / hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    def timed(self, place: Path, job: Callable[[], None]) -> None:
+        """Do a job and keep what it took: beside the results, since it is not the same in every run."""
+        wall, cpu = time.perf_counter(), time.thread_time()
+        job()
+        self._keep(place.name, Cost(1, time.thread_time() - cpu, time.perf_counter() - wall))
+
+    def add_up(self, name: str, places: Iterable[Path]) -> None:
+        """Keep what the results at `places` took together."""
+        costs = [cost for place in sorted(places) if (cost := self.cost(place.name))]
+        total = Cost(len(costs), sum(cost.cpu_s for cost in costs), sum(cost.wall_s for cost in costs))
+        self._keep(name, total)
+
+    def cost(self, name: str) -> Cost | None:
+        """Return what was kept under `name`."""
+        path = self.folder / ".times" / f"{name}.json"
+        return Cost(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
+
+    def _keep(self, name: str, cost: Cost) -> None:
+        folder = self.folder / ".times"
+        folder.mkdir(exist_ok=True)
+        with whole_file(folder / f"{name}.json") as beside:
+            beside.write_text(json.dumps(asdict(cost)), encoding="utf-8")
 
 
 @cache
@@ -230,6 +265,8 @@ class Lab:
         self._workers = workers
         self._progress = progress
         self._halt = threading.Event()
+        self.places: set[Path] = set()
+        """Where the results are that the item has used."""
 
     # input
 
@@ -300,10 +337,11 @@ class Lab:
     def _all(self, jobs: Iterable[tuple[Path, Callable[[], None]]]) -> None:
         """Do the jobs whose results are not there, in threads: the engines leave Python's lock alone."""
         every = dict(jobs)
+        self.places.update(every)
         todo = {place: job for place, job in every.items() if not place.exists()}
         done = len(every) - len(todo)
         with ThreadPoolExecutor(self._workers) as pool:
-            futures = [pool.submit(job) for job in todo.values()]
+            futures = [pool.submit(self._store.timed, place, job) for place, job in todo.items()]
             try:
                 for future in futures:
                     if self._progress:
@@ -471,11 +509,13 @@ def reproduce(
     folder = out / of.key
     folder.mkdir(parents=True, exist_ok=True)
     outcomes = []
+    places: set[Path] = set()
     for item in of.items.values() if items is None else items:
         if progress:
             progress(f"{of.key} {item.id}")
         lab = Lab(of, item, store, quick=quick, workers=workers, progress=progress)
         item.make(lab)
+        places |= lab.places
         for drawing in lab.outcome.drawings:
             with whole_file(folder / f"{item.id}-{drawing.name}.png") as beside:
                 beside.write_bytes(drawing.png)
@@ -484,7 +524,13 @@ def reproduce(
         outcomes.append(lab.outcome)
     with whole_file(page_path(of, outcomes, out)) as beside:
         beside.write_text(report.page(of, outcomes, quick=quick), encoding="utf-8")
+    store.add_up(page_path(of, outcomes, out).stem, places)
     return outcomes
+
+
+def cost(of: Paper, outcomes: Sequence[Outcome], out: Path) -> Cost:
+    """Return what the runs behind these outcomes took when they were made."""
+    return Store(out / "store").cost(page_path(of, outcomes, out).stem) or Cost(0, 0.0, 0.0)
 
 
 def page_path(of: Paper, outcomes: Sequence[Outcome], out: Path) -> Path:
@@ -503,10 +549,17 @@ def counts(outcomes: Iterable[Outcome]) -> dict[Verdict, int]:
     return {verdict: verdicts.count(verdict) for verdict in Verdict}
 
 
-def summary(outcomes: Sequence[Outcome]) -> str:
+def words(verdict: Verdict, count: int) -> str:
+    """Return a count with its verb: "1 holds", "65 hold"."""
+    plural = {Verdict.HOLDS: "hold", Verdict.FAILS: "do not hold"}
+    return f"{count} {verdict if count == 1 else plural.get(verdict, verdict)}"
+
+
+def summary(outcomes: Iterable[Outcome]) -> str:
     """Return the counts in a sentence."""
-    parts = [f"{count} {verdict}" for verdict, count in counts(outcomes).items() if count]
-    return f"{sum(counts(outcomes).values())} printed numbers and claims: {', '.join(parts)}"
+    found = counts(outcomes)
+    parts = [words(verdict, count) for verdict, count in found.items() if count]
+    return f"{sum(found.values())} printed numbers and claims: {', '.join(parts)}"
 
 
 def verdict_table(outcomes: Sequence[Outcome]) -> str:
@@ -521,6 +574,25 @@ def verdict_table(outcomes: Sequence[Outcome]) -> str:
             cells = (outcome.id, claim.text, claim.printed, claim.ours, str(claim.verdict))
             lines.append(f"| {' | '.join(map(cell, cells))} |")
     return "\n".join(lines)
+
+
+def write_counts(folder: Path, outcomes: Mapping[str, Sequence[Outcome]]) -> None:
+    """Put the counts of all papers into the README of their directory, if it has one."""
+    readme = folder / "README.md"
+    if not readme.is_file():
+        return
+    head, begin, rest = readme.read_text(encoding="utf-8").partition(COUNTS)
+    _, end, tail = rest.partition(END_OF_COUNTS)
+    if not (begin and end):
+        raise PaperError(f"{readme} has no place for the counts: two lines {COUNTS.strip()} and {END_OF_COUNTS}")
+    lines = ["| paper | figures and tables | hold | do not hold | cannot be decided |", "|---|---|---|---|---|"]
+    every = [outcome for made in outcomes.values() for outcome in made]
+    rows = [(f"[{key}]({key}/README.md)", made) for key, made in outcomes.items()]
+    for name, made in [*rows, ("all", every)]:
+        found = counts(made)
+        lines.append(f"| {name} | {len(made)} | {' | '.join(str(count) for count in found.values())} |")
+    with whole_file(readme) as beside:
+        beside.write_text(f"{head}{begin}\n" + "\n".join(lines) + f"\n\n{end}{tail}", encoding="utf-8")
 
 
 def write_readme(of: Paper, outcomes: Sequence[Outcome]) -> None:

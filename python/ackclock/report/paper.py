@@ -23,7 +23,7 @@ def svg(figure: Figure, prefix: str, label: str) -> str:
 
 def page(paper: Paper, outcomes: Sequence[Outcome], *, quick: bool) -> str:
     """Return the page; the same outcomes give the same bytes."""
-    from ..paper import counts
+    from ..paper import counts, words
 
     environment = Environment(
         loader=PackageLoader("ackclock.report", ""),
@@ -36,7 +36,7 @@ def page(paper: Paper, outcomes: Sequence[Outcome], *, quick: bool) -> str:
     return environment.get_template("paper.html").render(
         paper=paper,
         outcomes=outcomes,
-        counts={str(verdict): count for verdict, count in counts(outcomes).items()},
+        counts={str(verdict): (count, words(verdict, count)) for verdict, count in counts(outcomes).items()},
         quick=quick,
         version=_core.VERSION,
     )

@@ -1231,9 +1231,10 @@ def _paper(options: argparse.Namespace) -> None:
         else:
             _print_outcomes(options, one, outcomes)
             cost = papers.cost(one, outcomes, options.out)
+            now = f"{time.perf_counter() - wall:.0f} s now ({time.process_time() - cpu:.0f} s of CPU)"
             print(
-                f"time: {time.perf_counter() - wall:.0f} s now ({time.process_time() - cpu:.0f} s of CPU); "
-                f"the {cost.runs} runs behind it took {cost.cpu_s:.0f} s of CPU, {cost.wall_s:.0f} s one after the other\n"
+                f"time: {now}; the {cost.runs} runs behind it took {cost.cpu_s:.0f} s of CPU, {cost.wall_s:.0f} s one "
+                "after the other\n"
             )
     if options.write and options.key == "all":
         papers.write_counts(folder, made)

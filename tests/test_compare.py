@@ -60,11 +60,15 @@ def test_refusals_are_said(tmp_path: Path, ackclock: Command) -> None:
         'path = ["shared"]\nrtt = "30 ms"\n',
         encoding="utf-8",
     )
-    done = ackclock("compare", file, "--json", "--plot", tmp_path / "out.svg")
+    done = ackclock("compare", file, "--json", "--plot", tmp_path / "out.svg", "--report", tmp_path / "out.html")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert "codel" in found["refused"]["fluid"]
     assert (tmp_path / "out.svg").read_text(encoding="utf-8").startswith("<?xml")
+    report = (tmp_path / "out.html").read_text(encoding="utf-8")
+    assert "Only the packet engine can represent this scenario." in report
+    assert "The fluid engine cannot take it" in report
+    assert "<svg" in report
     shown = ackclock("compare", file)
     assert "cannot take it" in shown.stdout
 

@@ -123,6 +123,78 @@ def test_plot(base: ac.Scenario, tmp_path: Path) -> None:
     plt.close("all")
 
 
+def test_figures_of_one_key_and_of_two(base: ac.Scenario, tmp_path: Path) -> None:
+    done = ac.sweep(base, {"rtt": "20 ms..50 ms:4", "count": "1..4:4"}, store=tmp_path / "store")
+    lines = done.figure(["utilization", "delay_s_mean"], ["rtt"])
+    assert [len(ax.lines) for ax in lines.axes] == [1, 1]
+    heat = done.figure(["utilization"], ["rtt", "count"])
+    ax, bar = heat.axes
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("rtt, ms", "count")
+    assert bar.get_ylabel() == "links.bottleneck.utilization"
+    # each cell is its point: rows up, columns across
+    [image] = ax.collections
+    shown = image.get_array()
+    assert shown is not None
+    point = done.table[(done.table["rtt"] == 30.0) & (done.table["count"] == 4)]
+    assert shown.reshape(4, 4)[3, 1] == point["links.bottleneck.utilization"].item()
+    scattered = ac.sweep(base, {"rtt": "20 ms..50 ms", "count": "1..4"}, latin=5, store=tmp_path / "store")
+    assert len(scattered.figure(["utilization"], ["rtt", "count"]).axes[0].collections[0].get_offsets()) == 5
+    for wrong in ([], ["rtt", "rtt"], ["rtt", "count", "rtt"], ["rate"]):
+        with pytest.raises(SweepError):
+            done.figure(["utilization"], wrong)
+
+
+def test_report_and_plot(ackclock: Command, small: Path) -> None:
+    small.write_text(SHORT, encoding="utf-8")
+    store, report, plot = (small.parent / name for name in ("store", "out.html", "out.svg"))
+    words = ["--vary", "rtt=20ms,30ms", "--vary", "queue.aqm=red,codel", "--seeds", "2", "--store", store]
+    done = ackclock("sweep", small, *words, "--against", "queue.aqm", "--report", report, "--plot", plot)
+    assert done.returncode == 0, done.stderr
+    assert f"written: {report}" in done.stdout
+    text = report.read_text(encoding="utf-8")
+    assert "8 runs at 4 combinations of 2 keys, means over 2 seeds" in text
+    assert "Against queue.aqm" in text
+    assert "http" not in text.replace("http://www.w3.org", "")
+    assert plot.read_text(encoding="utf-8").startswith("<?xml")
+    wrong = ackclock("sweep", small, *words, "--against", "count")
+    assert wrong.returncode == 2
+    assert "--against count: must be one or two of the varied keys: rtt, queue.aqm" in wrong.stderr
+    sql = 'SELECT count(*) AS "<n>" FROM points'
+    asked = ackclock("query", sql, "--store", store, "--report", report)
+    assert asked.returncode == 0
+    assert "&lt;n&gt;" in report.read_text(encoding="utf-8")
+
+
+def test_cluster_that_vanishes(base: ac.Scenario, tmp_path: Path) -> None:
+    """Its scheduler is killed once a point is there: the message says that what was computed is kept, and it is."""
+    distributed = pytest.importorskip("distributed")
+    assert distributed
+    ready = subprocess.Popen(
+        [sys.executable, "-c", SCHEDULER], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert ready.stdout is not None
+    address = ready.stdout.readline().strip()
+
+    def end_it(progress: Any) -> None:
+        if progress.computed >= 1 and ready.poll() is None:
+            os.killpg(ready.pid, signal.SIGKILL)
+            ready.communicate()
+
+    with pytest.raises(SweepError, match="has vanished; what was computed is kept, run again to go on"):
+        ac.sweep(base, {"rtt": "20 ms..60 ms:60"}, store=tmp_path / "store", cluster=address, progress=end_it)
+    kept = len(list(Store(tmp_path / "store").points.glob("[0-9a-f]*.parquet")))
+    assert 1 <= kept < 60
+
+
+SCHEDULER = """
+import distributed, time
+if __name__ == "__main__":
+    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs="ERROR")
+    print(cluster.scheduler_address, flush=True)
+    time.sleep(600)
+"""
+
+
 def test_hypercube(base: ac.Scenario) -> None:
     axes = [axis("rtt", "10 ms..20 ms"), axis("count", "1..10")]
     points = plan(base, axes, latin=10)

@@ -1,6 +1,7 @@
 """Why a link is slow: the cause that is named, the setting that is recommended, and how it is refused."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -71,3 +72,14 @@ def test_bad_input(ackclock: Command, words: list[str], reason: str) -> None:
     assert done.returncode == 2
     assert reason in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_report(ackclock: Command, tmp_path: Path) -> None:
+    report = tmp_path / "out.html"
+    done = ackclock("why", "--rate", "5mbit", "--rtt", "20ms", "--buffer", "250ms", "--report", report)
+    assert done.returncode == 0, done.stderr
+    text = report.read_text(encoding="utf-8")
+    assert "The queue never drains" in text
+    assert "tc qdisc replace dev DEV root handle 1: htb default 1" in text
+    assert text.index("The queue never drains") < text.index("<svg") < text.index("&#34;scenario&#34;")
+    assert f"written: {report}" in done.stdout

@@ -54,15 +54,15 @@ EXAMPLES: Mapping[str, Sequence[tuple[str, str]]] = {
         ("home.toml --vary rtt=10ms..400ms", "is the queue calm, and how far does that go?"),
         ("home.toml --vary rtt --vary flows.count --report out.html", "with a chart of both"),
     ),
-    "compare": (("home.toml --plot engines.svg", "all engines on one scenario, and where they disagree"),),
+    "compare": (("home.toml --report out.html", "all engines on one scenario, and where they disagree"),),
     "check": (("home.toml", "the scenario with every default"),),
     "list": (("", "all algorithms"), ("red", "the parameters of RED"), ("--fluid", "which pairs have fluid laws")),
     "sweep": (
         ("home.toml --vary rtt=10ms..200ms:20 --vary queue.aqm=red,pi,codel --seeds 10", "a grid, ten seeds a point"),
         ("home.toml --vary rtt=10ms..200ms --vary count=1..50 --latin 100", "a Latin hypercube of 100 points"),
         (
-            "home.toml --vary rtt=10ms..200ms:9 --vary count=1..50:9 --metric loss --plot loss.svg",
-            "a heat map of the loss over both",
+            "home.toml --vary rtt=10ms..200ms:9 --vary count=1..50:9 --metric delay_s_mean --plot delay.svg",
+            "a heat map of the mean delay over both",
         ),
         ("home.toml --vary count=1..1000:1000 --cluster local:4", "on a Dask cluster of four workers"),
     ),
@@ -328,12 +328,14 @@ def _why_arguments(link: argparse.ArgumentParser) -> None:
         "--aqm", metavar="NAME", default="drop-tail", help="what manages the queue now (default: drop-tail)"
     )
     link.add_argument("--seed", type=_count(0), default=1, help="of the simulation (default: 1)")
+    _report_argument(link)
     _json_argument(link)
 
 
 def _compare_arguments(beside: argparse.ArgumentParser) -> None:
     _file_argument(beside)
     _set_argument(beside)
+    _report_argument(beside)
     beside.add_argument("--plot", metavar="OUT.svg", type=Path, help="draw queues and windows of all engines together")
     _json_argument(beside)
 
@@ -366,11 +368,16 @@ def _sweep_arguments(many: argparse.ArgumentParser) -> None:
         help="show this metric, such as utilization or links.NAME.loss",
     )
     many.add_argument(
-        "--plot",
-        metavar="OUT.svg",
-        type=Path,
-        help="draw the first metric against the first key, a line for each value of the second",
+        "--plot", metavar="OUT.svg", type=Path, help="draw the metrics against one varied key or two (see --against)"
     )
+    many.add_argument(
+        "--against",
+        metavar="KEY",
+        action="append",
+        default=[],
+        help="a varied key of the figures (default: the first two); two of numbers make a heat map, else lines",
+    )
+    _report_argument(many)
     _json_argument(many)
 
 
@@ -383,6 +390,7 @@ def _query_arguments(ask: argparse.ArgumentParser) -> None:
     ask.add_argument(
         "--store", metavar="DIR", type=Path, default=Path("out/sweep"), help="results (default: out/sweep)"
     )
+    _report_argument(ask)
     ask.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -922,22 +930,36 @@ def _print_coverage(as_json: bool) -> None:
 def _why(options: argparse.Namespace) -> None:
     from .why import WhyError, why
 
-    try:
-        told = why(
-            options.rate,
-            options.rtt,
-            buffer=options.buffer,
-            count=options.flows,
-            congestion=options.congestion,
-            aqm=options.aqm,
-            seed=options.seed,
-        )
-    except WhyError as error:
-        raise _WrongInputError(f"ackclock why: {error}") from None
-    if options.json:
-        _print_json(told.json())
-    else:
-        print(told)
+    with ExitStack() as outputs:
+        report = _output(outputs, options.report)
+        try:
+            told = why(
+                options.rate,
+                options.rtt,
+                buffer=options.buffer,
+                count=options.flows,
+                congestion=options.congestion,
+                aqm=options.aqm,
+                seed=options.seed,
+            )
+        except WhyError as error:
+            raise _WrongInputError(f"ackclock why: {error}") from None
+        if report:
+            from .report import why as reports
+
+            with writing(options.report):
+                reports.write(report, told)
+        if options.json:
+            _print_json(told.json())
+        else:
+            print(told)
+    _print_written(options)
+
+
+def _print_written(options: argparse.Namespace, *others: Path | None) -> None:
+    for path in filter(None, (*others, options.report)):
+        if not options.json:
+            print(f"written: {path}")
 
 
 # tune
@@ -1012,7 +1034,13 @@ def _compare(options: argparse.Namespace) -> None:
     _, scenario = _one_variant(options, "compare")
     with ExitStack() as outputs:
         picture = _output(outputs, options.plot)
+        report = _output(outputs, options.report)
         found = compare(scenario)
+        if report:
+            from .report import compare as reports
+
+            with writing(options.report):
+                reports.write(report, found)
         if picture:
             with writing(options.plot):
                 found.plot().savefig(picture, format=options.plot.suffix.lstrip(".") or "svg")
@@ -1020,6 +1048,7 @@ def _compare(options: argparse.Namespace) -> None:
             _print_json(found.json())
         else:
             print(f"{scenario.name}\n\n{found}")
+    _print_written(options, options.plot)
 
 
 # sweep, query
@@ -1038,9 +1067,13 @@ def _sweep(options: argparse.Namespace) -> None:
                 f"--vary {key.strip()}: is given twice; a list such as {key.strip()}=A,B takes several values"
             )
         vary[key.strip()] = values
+    for key in options.against:
+        if key not in vary or len(options.against) > 2:  # noqa: PLR2004
+            raise _WrongInputError(f"--against {key}: must be one or two of the varied keys: {', '.join(vary)}")
     scenario = _load(options.file)
     with ExitStack() as outputs:
         picture = _output(outputs, options.plot)
+        report = _output(outputs, options.report)
         with _line() as show:
 
             def watch(progress: SweepProgress) -> None:
@@ -1061,12 +1094,16 @@ def _sweep(options: argparse.Namespace) -> None:
                 metrics = [done.metric(name) for name in options.metrics or ()] or _usual(done.metrics)
             except SweepError as error:
                 raise _WrongInputError(f"ackclock sweep: {error}") from None
+        against = options.against or [one.key for one in done.axes[:2]]
         if picture:
-            by = done.axes[1].key if len(done.axes) > 1 else None
-            drawn = done.plot(metrics[0], done.axes[0].key, by).get_figure(root=True)
-            assert drawn is not None
             with writing(options.plot):
-                drawn.savefig(picture, format=options.plot.suffix.lstrip(".") or "svg")
+                figure = done.figure(metrics if options.metrics else metrics[:1], against)
+                figure.savefig(picture, format=options.plot.suffix.lstrip(".") or "svg")
+        if report:
+            from .report import sweep as reports
+
+            with writing(options.report):
+                reports.write(report, done, scenario, metrics, against)
         if options.json:
             _print_json({"store": str(options.store), "points": _rows(done.table)})
             return
@@ -1079,8 +1116,7 @@ def _sweep(options: argparse.Namespace) -> None:
         )
         print(_text_table(shown))
     print(f"\nresults: {options.store}")
-    if options.plot:
-        print(f"written: {options.plot}")
+    _print_written(options, options.plot)
 
 
 def _sweep_line(progress: SweepProgress) -> str:
@@ -1109,16 +1145,24 @@ def _query(options: argparse.Namespace) -> None:
 
     if not options.store.is_dir():
         raise _WrongInputError(f"{options.store}: there is no store of sweeps")
-    try:
-        found = Store(options.store).query(options.sql)
-    except SweepError as error:
-        raise _WrongInputError(f"ackclock query: {error}") from None
+    with ExitStack() as outputs:
+        report = _output(outputs, options.report)
+        try:
+            found = Store(options.store).query(options.sql)
+        except SweepError as error:
+            raise _WrongInputError(f"ackclock query: {error}") from None
+        if report:
+            from .report import sweep as reports
+
+            with writing(options.report):
+                reports.write_query(report, options.sql, str(options.store), found)
     if options.json:
         _print_json(_rows(found))
         return
     shown = found.map(lambda value: f"{value:.6g}" if isinstance(value, float) else str(value))
     shown.index = [str(number) for number in range(1, len(shown) + 1)]
     print(_text_table(shown))
+    _print_written(options)
 
 
 # check, list, schema

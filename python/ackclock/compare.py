@@ -168,7 +168,7 @@ class Comparison:
         ax.set_ylim(bottom=0)
 
     def __str__(self) -> str:
-        lines = [self.table.map(_cell).to_string(), ""]
+        lines = [self.table.map(cell).to_string(), ""]
         lines += [f"the {engine} engine cannot take it: {reason}" for engine, reason in self.refused.items()]
         if self.stable:
             lines.append(f"stability: {self.stable}")
@@ -176,7 +176,8 @@ class Comparison:
         return "\n".join([*lines, *(one.sentence for one in self.disagreements)])
 
 
-def _cell(value: object) -> str:
+def cell(value: object) -> str:
+    """Return a value of the table as text."""
     if not isinstance(value, float):
         return str(value)
     return "" if math.isnan(value) else f"{value:.4g}"

@@ -20,13 +20,14 @@ import contextlib
 import hashlib
 import itertools
 import json
+import logging
 import math
 import os
 import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -41,6 +42,7 @@ from .simulate import list_algorithms, run
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 FORMAT = 1
 """Of the store; one with a higher number was written by a later version."""
@@ -406,6 +408,80 @@ class Sweep:
                 drawn.legend(title=by)
         return drawn
 
+    def heat(self, metric: str, x: str, y: str, *, ax: Axes | None = None) -> Axes:
+        """
+        Draw a metric over two varied keys as a heat map, or as coloured dots where the points are no grid.
+
+        It is the mean over seeds and over what is neither `x` nor `y`. Returns the axes.
+        """
+        from .plot import style
+
+        name = self.metric(metric)
+        across, up = self._axis(x), self._axis(y)
+        with style.drawing(ax) as drawn:
+            drawn.grid(visible=False)
+            (xs, x_labels), (ys, y_labels) = self._places(across), self._places(up)
+            means = self.table.groupby([xs, ys])[name].mean()
+            columns, rows = means.index.get_level_values(0), means.index.get_level_values(1)
+            if len(means) == columns.nunique() * rows.nunique():
+                grid = means.unstack(0)
+                image: Any = drawn.pcolormesh(
+                    grid.columns, grid.index, grid.to_numpy(), cmap="cividis", shading="nearest"
+                )
+            else:
+                image = drawn.scatter(
+                    columns, rows, c=means, cmap="cividis", s=30, edgecolors=style.GREY, linewidths=0.5
+                )
+            bar = drawn.get_figure(root=True).colorbar(image, ax=drawn)  # type: ignore[union-attr]
+            bar.set_label(name)
+            for one, labels, set_ticks, set_label, set_scale in (
+                (across, x_labels, drawn.set_xticks, drawn.set_xlabel, drawn.set_xscale),
+                (up, y_labels, drawn.set_yticks, drawn.set_ylabel, drawn.set_yscale),
+            ):
+                if labels:
+                    set_ticks(range(len(labels)), labels)
+                elif one.bounds and one.bounds[3]:
+                    set_scale("log")
+                set_label(f"{one.key}, {one.unit}" if one.unit and not labels else one.key)
+        return drawn
+
+    def _places(self, one: Axis) -> tuple[pd.Series[float], list[str]]:
+        """Where each row of the table lies on an axis, and the names of the places where they are no numbers."""
+        if not self.table[one.key].isna().any():
+            return self.table[one.key], []
+        labels = list(dict.fromkeys(map(str, self.table[f"vary.{one.key}"])))
+        return self.table[f"vary.{one.key}"].map(labels.index).rename(one.key), labels
+
+    def figure(self, metrics: Sequence[str], against: Sequence[str]) -> Figure:
+        """
+        Draw metrics, one over the other, against one varied key or two; returns the figure.
+
+        Two keys with four numbers or more each make a heat map; else there is a line for each value of the second.
+
+        Raises
+        ------
+        SweepError
+            If there is no such metric, a key was not varied, or there are more than two.
+        """
+        from matplotlib.figure import Figure
+
+        from .plot import style
+
+        if not 1 <= len(against) <= 2 or len(set(against)) < len(against):  # noqa: PLR2004
+            raise SweepError(f"a figure has one key or two, not {', '.join(against) or 'none'}")
+        keys = [self._axis(key) for key in against]
+        enough = 4
+        numeric = [not self.table[one.key].isna().any() and len(set(one.values)) >= enough for one in keys]
+        scattered = len(self.axes) > 1 and self.table[keys[0].key].nunique() > len(set(keys[0].values))
+        with style.context():
+            figure = Figure(figsize=(7.2, 3.0 * len(metrics)))
+            for name, ax in zip(metrics, figure.subplots(len(metrics), 1, squeeze=False)[:, 0], strict=True):
+                if len(keys) > 1 and (all(numeric) or scattered):
+                    self.heat(name, keys[0].key, keys[1].key, ax=ax)
+                else:
+                    self.plot(name, keys[0].key, keys[1].key if len(keys) > 1 else None, ax=ax)
+        return figure
+
     def _axis(self, key: str) -> Axis:
         for one in self.axes:
             if one.key == key:
@@ -623,10 +699,17 @@ def _dask(address: str) -> Iterator[_Workers]:
         raise SweepError(
             f"--cluster {address}: there is no Dask scheduler ({error}); allowed are tcp://HOST:PORT and local:N"
         ) from None
+    # what goes wrong is said by us, in a sentence
+    loggers = [logging.getLogger(name) for name in ("distributed", "tornado")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
         yield _Dask(client, address)
     finally:
         client.close()
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
         if started is not None:
             started.close()
 
@@ -653,25 +736,39 @@ class _Dask:
         }
         waiting = set(running)
         last_seen = time.monotonic()
+        # what a client says whose scheduler is gone depends on what it was about
+        gone = (distributed.client.FuturesCancelledError, CancelledError, distributed.comm.CommClosedError)
         while waiting:
-            with contextlib.suppress(TimeoutError):
+            done: set[Any] = set()
+            try:
                 state = distributed.wait(waiting, timeout=1.0, return_when="FIRST_COMPLETED")
-                waiting = set(state.not_done)
-                for future in state.done:
-                    if future.status == "error":
-                        raise future.exception()
-                    if future.status in ("lost", "cancelled"):
-                        raise SweepError(
-                            f"the cluster at {self.address} has vanished; what was computed is kept, run again to go on"
-                        )
-                    yield running[future], future.result()
+                done, waiting = set(state.done), set(state.not_done)
+            except TimeoutError:
+                pass
+            except gone:
+                raise self._vanished() from None
+            for future in done:
+                if future.status in ("lost", "pending"):
+                    waiting.add(future)  # its worker died with the result: another one computes it again
+                    continue
+                try:
+                    metrics = future.result()
+                except gone:
+                    raise self._vanished() from None
+                except distributed.scheduler.KilledWorker as error:
+                    raise SweepError(
+                        f"the cluster at {self.address}: workers died of a point again and again ({error}); what was "
+                        "computed is kept"
+                    ) from None
+                yield running[future], metrics
             tell()
             alive = self.client.status == "running"
             last_seen = time.monotonic() if alive else last_seen
             if time.monotonic() - last_seen > _PATIENCE:
-                raise SweepError(
-                    f"the cluster at {self.address} has vanished; what was computed is kept, run again to go on"
-                )
+                raise self._vanished()
+
+    def _vanished(self) -> SweepError:
+        return SweepError(f"the cluster at {self.address} has vanished; what was computed is kept, run again to go on")
 
 
 _PATIENCE = 10.0

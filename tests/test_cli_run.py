@@ -215,3 +215,20 @@ def test_list_and_schema(ackclock: Command) -> None:
     assert "Floyd" in red
     assert {entry["kind"] for entry in parsed(ackclock("list", "--json").stdout)["aqm"]} >= {"red", "drop-tail"}
     assert parsed(ackclock("schema").stdout)["properties"]["link"]
+
+
+def test_short_keys_and_another_aqm(ackclock: Command, tmp_path: Path) -> None:
+    red = {"aqm": "red", "min_threshold": "5 packets", "max_threshold": "15 packets", "capacity": "50 packets"}
+    flows = ac.flows(2, "reno", rtt="40 ms")
+    path = tmp_path / "red.toml"
+    ac.dumbbell(rate="10 Mbit/s", delay="5 ms", queue=red, flows=flows, duration="5 s").save(path)
+
+    def printed(*changes: str) -> dict[str, object]:
+        options = [option for change in changes for option in ("--set", change)]
+        return json.loads(ackclock("run", str(path), "--json", *options).stdout)
+
+    assert printed("rtt=60 ms")["links"] == printed("flows.rtt=60 ms")["links"]
+    # both thresholds at once: either alone contradicts the other
+    assert printed("queue.min_threshold=20 packets", "queue.max_threshold=30 packets")["links"]
+    # RED's thresholds mean nothing to CoDel
+    assert printed("queue.aqm=codel")["links"]

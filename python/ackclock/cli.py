@@ -563,6 +563,8 @@ def _output(outputs: ExitStack, path: Path | None) -> Path | None:
 
 def _variants(path: Path, scenario: Scenario, changes: Sequence[str]) -> list[tuple[dict[str, Any], Scenario]]:
     """The scenario with every combination of the values that keys were given, and what tells them apart."""
+    from .sweep import SweepError, changed
+
     values: dict[str, list[Any]] = {}
     for change in changes:
         key, equals, text = change.partition("=")
@@ -575,9 +577,9 @@ def _variants(path: Path, scenario: Scenario, changes: Sequence[str]) -> list[tu
     for combination in product(*values.values()):
         chosen = dict(zip(values, combination, strict=True))
         try:
-            variants.append(({"file": str(path), "set": chosen}, scenario.with_(chosen)))
-        except KeyError as error:
-            raise _WrongInputError(f"--set {error.args[0]}") from None
+            variants.append(({"file": str(path), "set": chosen}, changed(scenario, chosen)))
+        except SweepError as error:
+            raise _WrongInputError(str(error).replace("--vary", "--set", 1)) from None
     return variants
 
 

@@ -175,16 +175,16 @@ def changed(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
         If the result is no valid scenario.
     """
     result = scenario
-    # AQMs first: the parameters that follow are of the new one
-    for key, value in sorted(values.items(), key=lambda item: not item[0].endswith("queue.aqm")):
-        try:
+    try:
+        # AQMs first: the parameters that follow are of the new one
+        for key, value in values.items():
             if key.endswith("queue.aqm"):
                 result = _with_aqm(result, key.removesuffix("queue.aqm").rstrip("."), value)
-            else:
-                result = result.with_({_full(key): value})
-        except KeyError as error:
-            raise SweepError(f"--vary {error.args[0]}") from None
-    return result
+        others = {_full(key): value for key, value in values.items() if not key.endswith("queue.aqm")}
+        # together: one may be valid with the other only
+        return result.with_(others) if others else result
+    except KeyError as error:
+        raise SweepError(f"--vary {error.args[0]}") from None
 
 
 def _full(key: str) -> str:
@@ -691,10 +691,14 @@ def _dask(address: str) -> Iterator[_Workers]:
         raise SweepError(f"--cluster {address}: a cluster needs one worker or more")
     try:
         if local:
+            # processes of our own: they come, however busy the machine is
+            import_module("dask").config.set({"distributed.comm.timeouts.connect": "300 s"})
             started = distributed.LocalCluster(
                 n_workers=int(local[1]), threads_per_worker=1, dashboard_address=None, silence_logs="ERROR"
             )
-        client = distributed.Client(started or address, timeout="10 s")
+        client = distributed.Client(started or address, timeout="300 s" if local else "10 s")
+    except RuntimeError as error:
+        raise SweepError(f"--cluster {address}: {error}") from error
     except (OSError, ValueError, TimeoutError) as error:
         raise SweepError(
             f"--cluster {address}: there is no Dask scheduler ({error}); allowed are tcp://HOST:PORT and local:N"

@@ -79,6 +79,9 @@ def commands() -> Iterator[str]:
     for name, command in subparsers.choices.items():
         yield from ("", f"## ackclock {name}", "", _text(command.description or ""), "")
         yield from ("```text", command.format_usage().removeprefix("usage: ").rstrip(), "```", "")
+        examples = re.search(r"^examples:\n(.*?)(?:\n\n|\Z)", command.epilog or "", re.MULTILINE | re.DOTALL)
+        if examples:
+            yield from ("```text", re.sub(r"^  ", "", examples[1], flags=re.MULTILINE), "```", "")
         for action in command._actions:
             if action.dest == "help" or action.help is argparse.SUPPRESS:
                 continue

@@ -16,29 +16,24 @@ paper = Paper(
     "Parameter self-tuning in internet congestion control", "J. Chen, doctoral thesis, Loughborough University, 2010."
 )
 
-for name, title, source, make in (
-    ("prop-4.9", "Scaling of RED's parameters, and stability", "sections 4.3 to 4.5", theory.proposition_4_9),
-    ("eq-6.3", "PI: design, stability, scaling", "section 6.2, equations (6.1) to (6.10)", theory.equations_6_3),
-):
-    paper.item(name, title, source)(make)
-
 
 def of_table(name: str) -> Callable[[Lab], None]:
     """Return the function that regenerates a table."""
     return lambda lab: tables.table(lab, name)
 
 
-for name, (title, source, _) in tables.TABLES.items():
-    paper.item(f"table-{name}", title, source)(of_table(name))
-
 for name, title, source, make in (
+    ("ch2-claims", "Drop-tail and RED", "sections 2.1.3, 2.3.5 and 2.4", reviewed.review),
     ("boxes", "The AQMs of chapters 2 and 3, each as in its box", "sections 2.2 and 3.2 to 3.7", reviewed.boxes),
     ("others", "Exponential RED, LRED, SRED, WRED", "sections 1.2, 2.5 and 3.1, which name them", reviewed.others),
-    ("ch2-claims", "Drop-tail and RED", "sections 2.1.3, 2.3.5 and 2.4", reviewed.review),
+    ("prop-4.9", "Scaling of RED's parameters, and stability", "sections 4.3 to 4.5", theory.proposition_4_9),
     ("fig-4.3", "ARED and AP-RED where the parameters suit", "section 4.5.1, figure 4.3", scaling.figure_4_3),
     ("fig-4.4", "ARED and AP-RED in a smaller network", "section 4.5.2, figure 4.4", scaling.figure_4_4),
     ("fig-4.5", "ARED and AP-RED in a larger network", "section 4.5.3, figure 4.5", scaling.figure_4_5),
-    ("fig-5.2", "Variance and detection function", "section 5.3, figure 5.2", detection.figure_5_2),
     ("measured", "AP-RED that measures its network", "section 4.4", scaling.measured),
+    ("fig-5.2", "Variance and detection function", "section 5.3, figure 5.2", detection.figure_5_2),
+    ("eq-6.3", "PI: design, stability, scaling", "section 6.2, equations (6.1) to (6.10)", theory.equations_6_3),
+    *((f"table-{key}", title, source, of_table(key)) for key, (title, source, _) in tables.TABLES.items()),
+    ("cells", "The ten tables, counted", "sections 5.5 and 6.4, tables 5-1 to 6-5", tables.all_cells),
 ):
     paper.item(name, title, source)(make)

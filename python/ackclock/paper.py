@@ -198,17 +198,30 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
+        self._lock = threading.Lock()
+        self.start_clock()
 
     def place(self, kind: str, **identity: Any) -> Path:
         """Where a result is or will be."""
         text = json.dumps({"kind": kind, "engine": _engine(), **identity}, sort_keys=True)
         return self.folder / hashlib.sha256(text.encode()).hexdigest()[:32]
 
+    def start_clock(self) -> None:
+        """Begin to count CPU time."""
+        self._counted = time.process_time()
+
     def timed(self, place: Path, job: Callable[[], None]) -> None:
-        """Do a job and keep what it took: beside the results, since it is not the same in every run."""
-        wall, cpu = time.perf_counter(), time.thread_time()
+        """
+        Do a job and keep what it took: beside the results, since it is not the same in every run.
+
+        CPU time is the process's since the last job ended, so that the times of jobs that run at once add up.
+        """
+        wall = time.perf_counter()
         job()
-        self._keep(place.name, Cost(1, time.thread_time() - cpu, time.perf_counter() - wall))
+        with self._lock:
+            now = time.process_time()
+            cpu, self._counted = now - self._counted, now
+        self._keep(place.name, Cost(1, cpu, time.perf_counter() - wall))
 
     def add_up(self, name: str, places: Iterable[Path]) -> None:
         """Keep what the results at `places` took together."""
@@ -340,6 +353,7 @@ class Lab:
         self.places.update(every)
         todo = {place: job for place, job in every.items() if not place.exists()}
         done = len(every) - len(todo)
+        self._store.start_clock()
         with ThreadPoolExecutor(self._workers) as pool:
             futures = [pool.submit(self._store.timed, place, job) for place, job in todo.items()]
             try:

@@ -266,6 +266,14 @@ def hopf(rtt: float, flows: int, pair: tuple[float, float]) -> delay.HopfPoint:
     return min(system.crossings(at, "kp", (low, 4e3 * low)), key=lambda one: one.parameters["kp"])
 
 
+def first_hopf(lab: Lab, rtt: str) -> tuple[float, float]:
+    """Return the smallest slope K_p at which a hundred TCP flows lose stability, and the frequency there, rad/s."""
+    base = scenario(lab, [(100, TCP)]).scenario
+    found = ac.stability(base, form="rate", decrease="round", rtt=rtt).crossings("queue.slope", (1e-8, 1e-4))
+    point = min(found, key=lambda one: one.parameters["queue.slope"])
+    return point.parameters["queue.slope"], point.frequency
+
+
 def equations_10(lab: Lab) -> None:
     """Fairness of pairs: (10), (11), (12)."""
     rows = []

@@ -14,7 +14,7 @@ import aimd_red_analysis as theory
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock import Result, Scenario
+from ackclock import Result, Scenario, analysis
 from ackclock.paper import Lab, Paper
 from ackclock.plot import style
 
@@ -343,14 +343,99 @@ def figure_13(lab: Lab) -> None:
 def equation_12(lab: Lab) -> None:
     """A hundred TCP flows beside 24 of a pair that should get k times TCP's window."""
     weights = lab.pick((0.5, 1.0, 2.0, 3.0), (2.0,))
-    found = runs_of(lab, {k: at(lab, "friendly", flows__AIMD__congestion__alpha=k * k * 0.2) for k in weights})
-    for k, runs in found.items():
+    scenarios = {
+        (k, slope): at(lab, "friendly", flows__AIMD__congestion__alpha=k * k * 0.2, link__router__queue__slope=slope)
+        for k in weights
+        for slope in (1e-4, *([1e-7] if k == 3.0 else []))
+    }
+    for (k, slope), runs in runs_of(lab, scenarios).items():
         ratio = [
             float(steady(window(run, "AIMD"), run).mean() / steady(window(run, "TCP"), run).mean()) for run in runs
         ]
+        calm = slope < 1e-4
         lab.claim(
-            f"(12), AIMD({k * k * 0.2:g}, 0.875): the mean window is {k:g} times TCP's to within 15 %",
+            f"(12), AIMD({k * k * 0.2:g}, 0.875): the mean window is {k:g} times TCP's to within 15 %"
+            + (" at K_p 1e-7, where flows do not fall together" if calm else ""),
             abs(np.mean(ratio) / k - 1) <= 0.15,
             ours=spread(ratio, "{:.3f}"),
-            printed=f"{k:g}",
+            printed="" if calm else f"{k:g}",
         )
+
+
+SLOPES = (2e-7, 5e-7, 1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 1e-4)
+"""K_p."""
+
+
+@paper.item("hopf", "The K_p at which packets become calm", "ours, after theorem 1")
+def calm(lab: Lab) -> None:
+    """Look for an oscillation of the queue at smaller and smaller K_p, beside the delayed model's Hopf point."""
+    slopes = lab.pick(SLOPES, (5e-7, 1e-5))
+    found = runs_of(lab, {slope: at(lab, link__router__queue__slope=slope) for slope in slopes})
+    swings: dict[float, list[analysis.Oscillation | None]] = {}
+    deviation: dict[float, list[float]] = {}
+    for slope, runs in found.items():
+        traces = [steady(queue(run), run) for run in runs]
+        interval = float(runs[0].traces.attrs["interval"])
+        swings[slope] = [analysis.find_oscillation(trace, interval) for trace in traces]
+        deviation[slope] = [
+            100 * float(steady(window(run), run).std() / steady(window(run), run).mean()) for run in runs
+        ]
+    points = {kind: theory.first_hopf(lab, kind) for kind in ("queueing", "constant")}
+    names = {"queueing": "model, round trip with queueing", "constant": "model, constant round trip"}
+    caption = (
+        "Deviation of the flows' mean window in steady state (mean and range over seeds; filled: in every seed the "
+        "queue has a significant period), and where the delayed model loses stability."
+    )
+    with lab.figure("calm", caption, size=(6, 3)) as axes:
+        ax = axes[0][0]
+        ends = [[function(deviation[slope]) for slope in slopes] for function in (np.min, np.max)]
+        ax.fill_between(slopes, *ends, color=style.BLUE, alpha=0.2, linewidth=0)
+        ax.plot(slopes, [np.mean(deviation[slope]) for slope in slopes], color=style.BLUE)
+        for slope in slopes:
+            full = style.BLUE if all(swings[slope]) else "white"
+            ax.plot([slope], [np.mean(deviation[slope])], marker="o", color=style.BLUE, markerfacecolor=full)
+        for (kind, point), look in zip(points.items(), (style.DASHED, style.DOTTED), strict=True):
+            ax.axvline(point[0], color=style.BLACK, linewidth=1.0, linestyle=look, label=names[kind])
+        ax.set(xlabel="K_p (1/packet)", ylabel="deviation of the window (%)", xscale="log", xlim=(2e-8, 2e-4))
+        ax.set_ylim(bottom=0)
+        ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(0.06, 1.0))
+    hopf, frequency = points["queueing"]
+    means = {slope: float(np.mean(values)) for slope, values in deviation.items()}
+    low, high = (
+        [means[slope] for slope in slopes if slope <= 1e-6],
+        [means[slope] for slope in slopes if slope >= 5e-6],
+    )
+    lab.claim(
+        "packets: up to K_p 1e-6 the window's deviation hardly depends on it (by less than 1.5); from 5e-6 on it is at "
+        "least twice that at 1e-6, and rises",
+        max(low) < 1.5 * min(low) and min(high) > 2 * low[-1] and bool(np.all(np.diff(high) > 0)),
+        ours="; ".join(f"{slope:g}: {mean:.2g} %" for slope, mean in means.items()),
+        robust=True,
+    )
+    lab.claim(
+        "the delayed model with the queueing delay in the round trip loses stability between 1e-6 and 5e-6",
+        1e-6 < hopf < 5e-6,
+        ours=f"at {hopf:.5g}, with a period of {2 * np.pi / frequency:.2f} s"
+        + "".join(
+            f"; packets {np.mean([one.period for one in swings[slope] if one]):.2f} s at {slope:g}"
+            for slope in slopes
+            if slope in (5e-6, 1e-5) and any(swings[slope])
+        )
+        + f"; with a constant round trip at {points['constant'][0]:.5g}",
+        robust=True,
+    )
+    lab.table(
+        "Steady state by K_p: deviation of the mean window (%), mean and deviation of the queue (packets), utilisation",
+        ["K_p", "window", "queue", "its deviation", "utilisation", "seeds with a significant period"],
+        [
+            [
+                f"{slope:g}",
+                spread(deviation[slope], "{:.2f}"),
+                f"{np.mean([steady(queue(run), run).mean() for run in runs]):.0f}",
+                f"{np.mean([steady(queue(run), run).std() for run in runs]):.0f}",
+                f"{np.mean(used(runs)):.1%}",
+                str(sum(map(bool, swings[slope]))),
+            ]
+            for slope, runs in found.items()
+        ],
+    )

@@ -82,12 +82,12 @@ def _plane(ax: Axes, told: Tuned, first: Axis, second: Axis) -> None:
             clip_on=False,
             zorder=5,
         )
-        handles.append(_mark("*", style.VERMILION, "smallest gain margin"))
+        handles.append(_mark("*", style.VERMILION, "least margin"))
     else:
         ax.set_title("Packet runs over the range", loc="left")
     for runs, look, size, label in (
-        (told.searched, "o", 3.5, "packet run of the search"),
-        (told.runs, "s", 5.5, "packet runs at the corners"),
+        (told.searched, "o", 3.5, "runs: search"),
+        (told.runs, "s", 5.5, "runs: corners"),
     ):
         if runs:
             ax.plot(
@@ -121,7 +121,7 @@ def _plane(ax: Axes, told: Tuned, first: Axis, second: Axis) -> None:
                 color="none",
                 markeredgecolor=style.VERMILION,
                 linestyle="none",
-                label="longest delay of packets",
+                label="longest delay",
             )
         )
     for name, side, factor in (("x", first, fx), ("y", second, fy)):
@@ -170,10 +170,21 @@ def delays(told: Tuned, *, ax: Axes | None = None) -> Axes:
             heights = [place + 0.22 * (k - (len(groups) - 1) / 2) for place in range(len(runs))]
             low, high = [1e3 * one.p50 for one in runs], [1e3 * one.p99 for one in runs]
             ax.hlines(heights, low, high, color=look["color"], linewidth=2.2)
-            ax.plot(low, heights, look["marker"], color=look["color"], linestyle="none", markersize=5, label=name)
+            ax.plot(
+                low,
+                heights,
+                look["marker"],
+                color=look["color"],
+                linestyle="none",
+                markersize=5,
+                label=name.partition(",")[0],
+            )
             ax.plot(high, heights, "|", color=look["color"], linestyle="none", markersize=7)
         ax.axvline(1e3 * told.problem.need.target, color=style.NAVY, linestyle=style.DASHED, linewidth=0.9)
-        ax.set_yticks(range(len(places)), places)
+        ax.set_yticks([])
+        for place, text in enumerate(places):
+            ax.text(0.01, place - 0.36, text, transform=ax.get_yaxis_transform(), va="center", fontsize="small")
+        ax.set_ylim(-0.6, len(places) - 0.55)
         ax.invert_yaxis()
         ax.set_xscale("log")
         ax.xaxis.set_major_formatter("{x:g}")

@@ -33,6 +33,8 @@ TOLERANCE: Final = 0.1
 """A mean delay of packet runs counts as met up to so much above the target: a controller's mean is its target."""
 TRIES: Final = 4
 """Searches with a smaller target, where packets wait longer than the equations say."""
+LESS: Final = 0.9
+"""A smaller target that does not shorten the longest delay to so much of what it was is not tried again."""
 LOOKED: Final = 6
 """Settings with the demanded margins among which packet runs choose."""
 SWINGING: Final = 0.5
@@ -329,10 +331,11 @@ class _Tuning:
             queue, margins, tips = made
             self.say(f"packet runs at the corners ({attempt + 1})")
             told = self._run(queue, margins, tips)
-            best = _better(best, told)
-            if told.found:
-                break
             assert told.worst is not None
+            useless = best is not None and best.worst is not None and told.worst.delay > LESS * best.worst.delay
+            best = _better(best, told)
+            if told.found or useless:
+                break
             target *= max(0.5, 0.9 * asked.need.target / told.worst.delay)
         return self._nothing() if best is None else self._finish(best)
 

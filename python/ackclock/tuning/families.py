@@ -126,7 +126,7 @@ def _needed(problem: Problem, target: float) -> float:
     return max((place.probability for place in found), default=0.5)
 
 
-_UPDATES: Final = (0.016, 0.032, 0.064, 0.128, 0.256)
+_UPDATES: Final = (0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024)
 
 
 def _pie(problem: Problem, target: float) -> Iterator[Queue]:

@@ -202,7 +202,7 @@ def reduced(problem: Problem, queue: Mapping[str, Any], point: Point | None = No
     total = sum(int(one.entry["count"]) for one in problem.classes)
     flows = []
     for one in problem.classes:
-        kept = {
+        kept: dict[str, Any] = {
             key: one.entry[key]
             for key in ("name", "congestion", "rtt", "packet_size", "ecn", "delayed_ack")
             if key in one.entry
@@ -212,7 +212,7 @@ def reduced(problem: Problem, queue: Mapping[str, Any], point: Point | None = No
         if "rtt" in point:
             kept["rtt"] = f"{point['rtt']:.12g} s"
         count = max(round(one.share * point.get("flows", total)), 1)
-        flows.append({**kept, "count": count, "path": [LINK]})
+        flows.append(kept | {"count": count, "path": [LINK]})
     rate = point.get("rate", problem.bits)
     tree: dict[str, Any] = {
         "scenario": {"name": problem.scenario.name, "duration": "10 s"},

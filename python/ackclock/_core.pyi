@@ -69,6 +69,7 @@ def run(
     controllers: Mapping[int, Callable[..., object]] = ...,
     managers: Mapping[int, Callable[..., object]] = ...,
     memory: int | None = None,
+    traces_to: Callable[[dict[str, Any]], object] | None = None,
 ) -> list[Raw]: ...
 def run_meanfield(
     scenario: str,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .paper import Outcome, Paper
-    from .result import Replications, Result
+    from .result import Replications, Result, TraceFile
     from .sweep import SweepProgress
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -526,8 +526,13 @@ def _run(options: argparse.Namespace) -> None:
         # before the work, so that an unwritable place is found at once
         traces = _output(outputs, options.traces)
         report = _output(outputs, options.report)
-        results = [_simulate(scenario, options) for _, scenario in variants]
-        if traces:
+        # a single run each and no report, which shows them: traces need not be kept
+        streamed = bool(traces and not report and options.seeds is None)
+        if traces and streamed:
+            results = _simulate_to(traces, variants, options)
+        else:
+            results = [_simulate(scenario, options) for _, scenario in variants]
+        if traces and not streamed:
             with writing(options.traces):
                 _write_traces(traces, labels, results)
         if report:
@@ -591,7 +596,24 @@ def _value(text: str) -> Any:
         return text
 
 
-def _simulate(scenario: Scenario, options: argparse.Namespace) -> Result | Replications:
+def _simulate_to(
+    traces: Path, variants: Sequence[tuple[dict[str, Any], Scenario]], options: argparse.Namespace
+) -> list[Result | Replications]:
+    """Run each variant, with traces written as the runs go on."""
+    from .result import TraceFile
+
+    results = []
+    with writing(options.traces), TraceFile(traces) as file:
+        for label, scenario in variants:
+            if len(variants) > 1:
+                file.label = json.dumps(label)
+            results.append(_simulate(scenario, options, file))
+    return results
+
+
+def _simulate(
+    scenario: Scenario, options: argparse.Namespace, traces: TraceFile | None = None
+) -> Result | Replications:
     wanted = bool(options.traces or options.report)
     traced: FlowTraces = options.trace_flows if options.trace_flows is not None else TRACED_FLOWS
     common: dict[str, Any] = {
@@ -602,7 +624,7 @@ def _simulate(scenario: Scenario, options: argparse.Namespace) -> Result | Repli
     }
     with _progress(scenario, options.seeds or 1) as progress:
         if options.seeds is None:
-            return run(scenario, progress=progress, **common)
+            return run(scenario, progress=progress, traces_to=traces, **common)
         return replicate(scenario, options.seeds, threads=options.threads, progress=progress, **common)
 
 

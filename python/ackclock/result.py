@@ -11,10 +11,10 @@ import html
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, Self, TypedDict
 
 import numpy as np
 
@@ -266,29 +266,11 @@ class Result:
 
         Columns that do not apply to a row are null. Numbers are not copied.
         """
-        import pyarrow as pa
-
-        traces = self.traces
-        samples = traces.sizes["time"]
-        tables = []
-        for kind, names in (("link", _LINK_TRACES), ("flow", _FLOW_TRACES)):
-            entities = traces[kind].to_numpy()
-            rows = len(entities) * samples
-            columns: dict[str, pa.Array] = {
-                "seed": pa.array(np.full(rows, self.seed, dtype=np.uint64)),
-                "time": pa.array(np.tile(traces["time"].to_numpy(), len(entities))),
-            }
-            index = pa.array(np.repeat(np.arange(len(entities), dtype=np.int32), samples))
-            if kind == "link":
-                columns["link"] = pa.DictionaryArray.from_arrays(index, pa.array(list(entities), pa.string()))
-            else:
-                columns["flow"] = pa.array(np.repeat(entities, samples))
-                of_flow = pa.array(list(traces["flow_class"].to_numpy()), pa.string())
-                columns["class"] = pa.DictionaryArray.from_arrays(index, of_flow)
-            for name in names:
-                columns[name] = pa.array(traces[f"{kind}_{name}"].to_numpy().reshape(-1))
-            tables.append(pa.table(columns))
-        return pa.concat_tables(tables, promote_options="default")
+        raw = self._raw["traces"]
+        links = [link["name"] for link in self._raw["links"]]
+        classes = [entry["name"] for entry in self._scenario["flows"]]
+        of_flow = self._raw["flows"]["class"][raw["flows"].astype(np.int64)]
+        return trace_table(raw, of_flow, links, classes, self.seed)
 
     @cached_property
     def _groups(self) -> dict[str, dict[str, Any]]:
@@ -679,6 +661,67 @@ def _unlisted(key: str, value: Any) -> Any:
     if isinstance(value, list):
         return np.array(value, dtype=np.uint64 if key in ("delay_counts", "fct_counts") else np.float64)
     return math.nan if value is None else value
+
+
+def trace_table(
+    raw: Mapping[str, Any], of_flow: NDArray[Any], links: Sequence[str], classes: Sequence[str], seed: int
+) -> pa.Table:
+    """Traces as the core gives them as `Result.to_arrow` shows them; `of_flow` is the class of each traced flow."""
+    import pyarrow as pa
+
+    time = raw["time"]
+    tables = []
+    for kind, names in (("link", _LINK_TRACES), ("flow", _FLOW_TRACES)):
+        entities = raw[f"{kind}s"]
+        count, samples = len(entities), len(time)
+        columns: dict[str, pa.Array] = {
+            "seed": pa.array(np.full(count * samples, seed, dtype=np.uint64)),
+            "time": pa.array(np.tile(time, count)),
+        }
+        index = pa.array(np.repeat(np.arange(count, dtype=np.int32), samples))
+        if kind == "link":
+            shown = pa.array([links[int(link)] for link in entities], pa.string())
+            columns["link"] = pa.DictionaryArray.from_arrays(index, shown)
+        else:
+            columns["flow"] = pa.array(np.repeat(entities.astype(np.int64), samples))
+            shown = pa.array([classes[int(entry)] for entry in of_flow], pa.string())
+            columns["class"] = pa.DictionaryArray.from_arrays(index, shown)
+        for name in names:
+            columns[name] = pa.array(raw[f"{kind}_{name}"].reshape(-1))
+        tables.append(pa.table(columns))
+    return pa.concat_tables(tables, promote_options="default")
+
+
+class TraceFile:
+    """
+    A Parquet file of traces that is written in pieces while runs go on, so that memory does not grow with their length.
+
+    Each piece has the rows of `Result.to_arrow` over a stretch of time. Runs follow one another; `label`, if there is
+    one, tells them apart in a first column ``variant``.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = path
+        self._writer: Any = None
+        self.label: str | None = None
+
+    def write(self, table: pa.Table) -> None:
+        """Append `table`."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if self.label is not None:
+            table = table.add_column(0, "variant", pa.array([self.label] * len(table)).dictionary_encode())
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(self._path, table.schema)
+        self._writer.write_table(table)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        if self._writer is not None:
+            self._writer.close()
 
 
 def _raw_traces(table: pa.Table, head: dict[str, Any]) -> dict[str, Any]:

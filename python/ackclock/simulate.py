@@ -6,14 +6,15 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from . import _core
+from .files import whole_file
 
 if TYPE_CHECKING:
-    from .result import Replications, Result, Timing
+    from .result import Replications, Result, Timing, TraceFile
     from .scenario import Scenario
 
 FlowTraces = Literal["all"] | int | Sequence[int] | None
@@ -37,6 +38,7 @@ def run(
     seed: int | None = None,
     trace_links: bool = False,
     trace_flows: FlowTraces = None,
+    traces_to: str | os.PathLike[str] | TraceFile | None = None,
     general: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Result:
@@ -51,6 +53,9 @@ def run(
         In place of the scenario's own.
     trace_links, trace_flows
         What to sample over time. Traces cost memory and a little time.
+    traces_to
+        A Parquet file for the traces, with the rows of `Result.to_arrow`. It is written as the run goes on, so that
+        traces of any length need little memory; the result then has none.
     general
         Use the engine's general path even where the fast one applies. The result is the same to the last bit.
     progress
@@ -66,7 +71,12 @@ def run(
         On Ctrl-C.
     """
     seeds = [scenario.seed if seed is None else seed]
-    return _run(scenario, seeds, 1, trace_links, trace_flows, general, progress)[0][0]
+    with ExitStack() as outputs:
+        if isinstance(traces_to, str | os.PathLike):
+            from .result import TraceFile
+
+            traces_to = outputs.enter_context(TraceFile(outputs.enter_context(whole_file(traces_to))))
+        return _run(scenario, seeds, 1, trace_links, trace_flows, general, progress, traces_to)[0][0]
 
 
 def replicate(
@@ -104,8 +114,15 @@ def _run(
     trace_flows: FlowTraces,
     general: bool,
     progress: Callable[[Progress], None] | None,
+    traces: TraceFile | None = None,
 ) -> tuple[list[Result], Timing]:
-    from .result import Result, Timing
+    from .result import Result, Timing, trace_table
+
+    links, classes = ([entry["name"] for entry in scenario.canonical[kind]] for kind in ("link", "flows"))
+
+    def write(raw: dict[str, Any]) -> None:
+        assert traces is not None
+        traces.write(trace_table(raw, raw["classes"], links, classes, seeds[0]))
 
     wall, cpu = time.perf_counter(), time.process_time()
     raws = _core.run(
@@ -118,6 +135,7 @@ def _run(
         progress=progress,
         controllers=scenario._controllers,
         managers=scenario._managers,
+        traces_to=None if traces is None else write,
         memory=_memory(),
     )
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu

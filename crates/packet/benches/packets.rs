@@ -37,6 +37,7 @@ fn digest(scenario: &Scenario) -> Result<u64, ackclock_packet::Error> {
             traces: TraceSelection {
                 links: true,
                 flows: FlowSelection::PerClass(3),
+                ..TraceSelection::default()
             },
             ..Options::default()
         };

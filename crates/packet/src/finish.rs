@@ -6,7 +6,7 @@ use crate::Error;
 use crate::engine::Engine;
 use crate::flow::{Books, Ends, Flow};
 use crate::link::Link;
-use crate::outcome::{FlowOutcome, Ledger, LinkOutcome, Outcome, Traces};
+use crate::outcome::{FlowOutcome, Ledger, LinkOutcome, Outcome};
 use crate::sender::Counters;
 
 const SECOND: u64 = Time::PER_SECOND;
@@ -71,13 +71,6 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
             transfers.extend(found);
         }
     }
-    let recorder = engine.recorder;
-    let samples = recorder
-        .links
-        .first()
-        .map(|trace| trace.queue_packets.len())
-        .or_else(|| recorder.flows.first().map(|trace| trace.cwnd.len()))
-        .unwrap_or(0);
     Ok(Outcome {
         window: (Time(from).seconds(), Time(to).seconds()),
         end: Time(end).seconds(),
@@ -85,14 +78,7 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
         links,
         flows,
         transfers,
-        traces: Traces {
-            interval: Time(recorder.interval).seconds(),
-            time: (0..samples as u64)
-                .map(|k| Time(k * recorder.interval).seconds())
-                .collect(),
-            links: recorder.links,
-            flows: recorder.flows,
-        },
+        traces: engine.recorder.rest(),
         notes,
         events: engine.events,
     })

@@ -64,6 +64,8 @@ pub struct TraceSelection {
     pub links: bool,
     /// These flows' windows.
     pub flows: FlowSelection,
+    /// They will be taken in pieces while the run goes on ([`Simulation::take_traces`]).
+    pub streamed: bool,
 }
 
 /// Some flows of a scenario.
@@ -204,6 +206,21 @@ impl Simulation {
         })
     }
 
+    /// The samples since the last call, once they are at least `bytes` bytes: traces of any length need no more memory than that. What is never taken is
+    /// in [`Outcome::traces`].
+    pub fn take_traces(&mut self, bytes: usize) -> Option<Traces> {
+        self.engine.recorder.take(bytes)
+    }
+
+    /// The class of flow `flow`, by index in the scenario.
+    ///
+    /// # Panics
+    /// If there is no such flow.
+    #[must_use]
+    pub fn class_of(&self, flow: usize) -> usize {
+        self.engine.flows[flow].class as usize
+    }
+
     /// Ends the run and takes its results.
     ///
     /// # Errors
@@ -219,6 +236,12 @@ impl Simulation {
         let samples = match scenario.end {
             End::At(end) => end.0 / setup::sample_interval(scenario) + 1,
             End::UntilDone => 100_000,
+        };
+        // of traces taken in pieces few samples are held
+        let samples = if options.traces.streamed {
+            samples.min(10_000)
+        } else {
+            samples
         };
         for id in 0..scenario.flows.len() {
             let count = u64::from(scenario.max_count(id));

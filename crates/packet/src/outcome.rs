@@ -211,3 +211,44 @@ pub struct FlowTrace {
     /// Packets delivered in order to the receiver since the start.
     pub delivered: Vec<u64>,
 }
+
+/// The first `count` values; the others stay.
+fn split<T>(values: &mut Vec<T>, count: usize) -> Vec<T> {
+    let rest = values.split_off(count);
+    std::mem::replace(values, rest)
+}
+
+impl LinkTrace {
+    /// Bytes of one sample.
+    pub(crate) const ROW: usize = 4 + 6 * 8;
+
+    /// The first `count` samples; the others stay.
+    pub(crate) fn take(&mut self, count: usize) -> Self {
+        Self {
+            link: self.link,
+            queue_packets: split(&mut self.queue_packets, count),
+            queue_bytes: split(&mut self.queue_bytes, count),
+            average_packets: split(&mut self.average_packets, count),
+            probability: split(&mut self.probability, count),
+            utilization: split(&mut self.utilization, count),
+            drops: split(&mut self.drops, count),
+            marks: split(&mut self.marks, count),
+        }
+    }
+}
+
+impl FlowTrace {
+    /// Bytes of one sample.
+    pub(crate) const ROW: usize = 4 * 8;
+
+    /// The first `count` samples; the others stay.
+    pub(crate) fn take(&mut self, count: usize) -> Self {
+        Self {
+            flow: self.flow,
+            cwnd: split(&mut self.cwnd, count),
+            ssthresh: split(&mut self.ssthresh, count),
+            srtt: split(&mut self.srtt, count),
+            delivered: split(&mut self.delivered, count),
+        }
+    }
+}

@@ -62,6 +62,7 @@ fn lossy(congestion: &str, count: u32, seconds: u32, loss: Loss) -> Outcome {
     let traces = TraceSelection {
         links: false,
         flows: FlowSelection::All,
+        ..TraceSelection::default()
     };
     run(
         &scenario,

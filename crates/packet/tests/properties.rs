@@ -282,6 +282,7 @@ fn traced() -> Options {
         traces: TraceSelection {
             links: true,
             flows: FlowSelection::All,
+            ..TraceSelection::default()
         },
         ..Options::default()
     }

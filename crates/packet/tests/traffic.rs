@@ -217,6 +217,7 @@ fn many_connections_over_a_bad_link() {
         traces: TraceSelection {
             links: true,
             flows: FlowSelection::All,
+            ..TraceSelection::default()
         },
         ..Options::default()
     };

@@ -203,7 +203,7 @@ impl FlowTraces {
 /// Runs a checked scenario once for each seed, on up to `threads` threads; one outcome a seed.
 #[pyfunction(name = "run")]
 #[pyo3(signature = (scenario, seeds, *, threads = 1, trace_links = false, trace_flows = None, general = false, progress = None,
-                    controllers = HashMap::new(), managers = HashMap::new(), memory = None))]
+                    controllers = HashMap::new(), managers = HashMap::new(), memory = None, traces_to = None))]
 #[expect(
     clippy::too_many_arguments,
     reason = "keyword arguments of a private function"
@@ -220,6 +220,7 @@ fn run_scenario<'py>(
     controllers: HashMap<usize, Py<PyAny>>,
     managers: HashMap<usize, Py<PyAny>>,
     memory: Option<u64>,
+    traces_to: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyList>> {
     let scenario = parse(py, scenario)?;
     let flows = FlowTraces::selection(trace_flows)?;
@@ -228,6 +229,7 @@ fn run_scenario<'py>(
         traces: TraceSelection {
             links: trace_links,
             flows: flows.clone(),
+            streamed: traces_to.is_some(),
         },
         seed: Some(seed),
         abort: None,
@@ -239,6 +241,7 @@ fn run_scenario<'py>(
         options: seeds.iter().map(|seed| options(*seed)).collect(),
         controllers: substitutes(py, controllers)?,
         managers: substitutes(py, managers)?,
+        traces_to,
     };
     let watch = |standings: &[Standing]| {
         let shown = run::report(py, standings)?;
@@ -350,6 +353,7 @@ fn stopped(py: Python<'_>, scenario: &str, seed: u64, stop: Stop) -> PyErr {
             error.set_cause(py, Some(cause));
             error
         }
+        Stop::Traces(error) => error,
         Stop::Panicked | Stop::Cancelled => PyRuntimeError::new_err(format!(
             "{scenario}, seed {seed}: the engine failed; this is a bug"
         )),

@@ -139,7 +139,8 @@ fn column<'py, T: Element>(
     PyArray1::from_iter(py, flows.iter().map(value))
 }
 
-fn traces<'py>(py: Python<'py>, traces: Traces) -> PyResult<Bound<'py, PyDict>> {
+/// Traces as arrays of entities by samples.
+pub(crate) fn traces<'py>(py: Python<'py>, traces: Traces) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     let Traces {
         interval,

@@ -11,6 +11,7 @@ use ackclock_scenario::Scenario;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::measured;
 use crate::user::{Factory, Failure};
 
 /// A Python class in place of the congestion control of a class of flows, or of the AQM of a link.
@@ -27,6 +28,8 @@ pub(crate) struct Job<'a> {
     pub(crate) options: Vec<Options>,
     pub(crate) controllers: Vec<Substitute>,
     pub(crate) managers: Vec<Substitute>,
+    /// Called with pieces of the traces as the runs go on, in place of keeping them.
+    pub(crate) traces_to: Option<Py<PyAny>>,
 }
 
 /// Why a run gave no outcome.
@@ -37,6 +40,8 @@ pub(crate) enum Stop {
     User(f64, PyErr),
     /// Another run failed, or the user pressed Ctrl-C.
     Cancelled,
+    /// What traces were handed to raised this.
+    Traces(PyErr),
     /// A bug of ours.
     Panicked,
 }
@@ -52,6 +57,8 @@ pub(crate) struct Standing {
 const EVENTS_PER_STEP: u64 = 50_000;
 /// A Python call takes as long as a hundred events; Ctrl-C must not wait for long.
 const EVENTS_PER_STEP_IN_PYTHON: u64 = 500;
+/// Traces are handed over in pieces of so many bytes.
+const PIECE: usize = 1 << 22;
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
 impl Job<'_> {
@@ -153,6 +160,8 @@ impl Job<'_> {
             standing
                 .departures
                 .store(progress.departures, Ordering::Relaxed);
+            let least = if progress.done { 1 } else { PIECE };
+            self.hand_over(&mut simulation, least)?;
             if progress.done {
                 break;
             }
@@ -163,6 +172,27 @@ impl Job<'_> {
         }
         standing.finished.store(true, Ordering::Relaxed);
         outcome.map_err(Stop::Engine)
+    }
+
+    /// Gives traces away, if somebody wants them and there are `least` bytes of them.
+    fn hand_over(&self, simulation: &mut Simulation, least: usize) -> Result<(), Stop> {
+        let Some(target) = &self.traces_to else {
+            return Ok(());
+        };
+        let Some(traces) = simulation.take_traces(least) else {
+            return Ok(());
+        };
+        let classes: Vec<usize> = traces
+            .flows
+            .iter()
+            .map(|trace| simulation.class_of(trace.flow))
+            .collect();
+        Python::attach(|py| {
+            let piece = measured::traces(py, traces)?;
+            piece.set_item("classes", classes)?;
+            target.call1(py, (piece,)).map(drop)
+        })
+        .map_err(Stop::Traces)
     }
 
     /// The scenario with a user's algorithms in place, all reporting to `failure`; `None` if there are none.

@@ -1,0 +1,57 @@
+//! Traces taken in pieces while a run goes on.
+
+mod common;
+
+use ackclock_packet::{FlowSelection, Options, Outcome, Simulation, TraceSelection, Traces, run};
+use common::scenario;
+
+/// All samples of one kind, as they stand in the pieces.
+fn joined<T: Clone>(pieces: &[Traces], values: impl Fn(&Traces) -> &Vec<T>) -> Vec<T> {
+    pieces
+        .iter()
+        .flat_map(|piece| values(piece).clone())
+        .collect()
+}
+
+#[test]
+fn pieces_are_the_whole() {
+    let scenario = scenario(
+        "[scenario]\nduration = \"10 s\"\nsample = \"1 ms\"\n[[link]]\nname = \"link\"\nrate = \"10 Mbit/s\"\ndelay = \"5 ms\"\nqueue = { capacity = \"50 packets\" }\n\
+         [[flows]]\ncount = 5\npath = [\"link\"]\nrtt = \"uniform 20 ms .. 300 ms\"\nstart = \"uniform 0 s .. 1 s\"\n",
+    );
+    let options = Options {
+        traces: TraceSelection {
+            links: true,
+            flows: FlowSelection::All,
+            streamed: true,
+        },
+        ..Options::default()
+    };
+    let whole: Outcome = run(&scenario, &options).expect("the run succeeds");
+    let mut simulation = Simulation::new(&scenario, &options).expect("it can be set up");
+    let mut pieces = Vec::new();
+    while !simulation.step(1000).expect("it runs").done {
+        pieces.extend(simulation.take_traces(50_000));
+    }
+    assert!(pieces.len() > 10, "{}", pieces.len());
+    pieces.push(simulation.finish().expect("the books balance").traces);
+    assert_eq!(joined(&pieces, |piece| &piece.time), whole.traces.time);
+    assert_eq!(
+        joined(&pieces, |piece| &piece.links[0].queue_bytes),
+        whole.traces.links[0].queue_bytes
+    );
+    let bits = |values: &[f64]| {
+        values
+            .iter()
+            .map(|value| value.to_bits())
+            .collect::<Vec<_>>()
+    };
+    for (flow, trace) in whole.traces.flows.iter().enumerate() {
+        let cwnd = joined(&pieces, |piece| &piece.flows[flow].cwnd);
+        assert_eq!(bits(&cwnd), bits(&trace.cwnd));
+        assert_eq!(
+            joined(&pieces, |piece| &piece.flows[flow].delivered),
+            trace.delivered
+        );
+    }
+}

@@ -19,7 +19,6 @@ def executed(name: str) -> str:
     from nbclient import NotebookClient
 
     notebook: Any = nbformat.read(NOTEBOOKS / name, as_version=4)
-    # a kernel of its own speaks over a socket file, and matplotlib keeps no font cache of the user's
     NotebookClient(notebook, resources={"metadata": {"path": str(NOTEBOOKS)}}).execute()
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     figures = [output for output in outputs if "image/png" in output.get("data", {})]

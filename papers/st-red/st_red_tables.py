@@ -281,24 +281,25 @@ class Told:
 
 def show_cells(lab: Lab, runs: Runs, other: Runs, caption: str) -> None:
     """Put every cell down, ours without and with the reverse flows beside printed."""
-    metrics = [metric for metric in METRICS if any(cell.metric == metric for cell in runs.cells)]
     at = {(cell.scheme, cell.window, cell.metric): cell for cell in runs.cells}
+    present = [metric for metric in METRICS if any(cell.metric == metric for cell in runs.cells)]
     single = len(runs.windows) == 1
-    rows = []
-    for scheme in runs.schemes:
-        for window in runs.windows:
-            row: list[object] = [scheme] if single else [scheme, spaced(window)]
-            for metric in metrics:
-                cell = at[scheme, window, metric]
-                row.append(cell.text)
-                for found in (runs, other):
-                    mark = "" if cell.agrees(found.mean(scheme, metric, window)) else " *"
-                    row.append(ranged(found.all(scheme, metric, window), metric) + mark)
-            rows.append(row)
-    head = ["scheme"] if single else ["scheme", "window"]
-    for metric in metrics:
-        head += [f"printed {NAMES[metric]}", "ours", "with reverse"]
-    lab.table(caption, head, rows)
+    for metrics in (present[:2], present[2:]):
+        rows = []
+        for scheme in runs.schemes:
+            for window in runs.windows:
+                row: list[object] = [scheme] if single else [scheme, spaced(window)]
+                for metric in metrics:
+                    cell = at[scheme, window, metric]
+                    row.append(cell.text)
+                    for found in (runs, other):
+                        mark = "" if cell.agrees(found.mean(scheme, metric, window)) else " *"
+                        row.append(ranged(found.all(scheme, metric, window), metric) + mark)
+                rows.append(row)
+        head = ["scheme"] if single else ["scheme", "window"]
+        for metric in metrics:
+            head += [f"printed {NAMES[metric]}", "ours", "with reverse"]
+        lab.table(caption, head, rows)
 
 
 def agreement(lab: Told, runs: Runs) -> None:

@@ -11,7 +11,7 @@ export CARGO_TARGET_DIR := $(abspath $(TARGET))
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml)
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(RUST)
 
-.PHONY: help setup run test lint bench bench-peers growth papers agreement validate-ns2 docs reference wheel clean rust-tools
+.PHONY: help setup run test ci lint bench bench-instructions bench-peers growth papers agreement validate-ns2 docs reference wheel clean rust-tools
 
 help: ## list these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' Makefile | expand -t 12
@@ -55,6 +55,12 @@ papers: setup ## reproduce the published results: pages in out/papers, verdicts 
 
 agreement: setup ## compare the packet engine with ns-2 and Linux, ten seeds each, and write validation/agreement/README.md
 	$(BIN)/python validation/agreement/compare.py --write
+
+bench-instructions: ## instructions per packet of the packet engine, against benches/instructions.json (needs valgrind)
+	$(PYTHON) benches/instructions.py
+
+ci: test ## what continuous integration runs: everything, and instructions per packet where valgrind is installed
+	$(PYTHON) benches/instructions.py --if-possible
 
 bench-peers: setup ## the packet engine against ns-2 (Debian package ns2) and ns-3 (its wheel, in build/ns3), on the same set-ups
 	test -x build/ns3/bin/python || { $(PYTHON) -m venv build/ns3 && build/ns3/bin/pip install --quiet ns3; }

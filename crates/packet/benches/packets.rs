@@ -1,7 +1,7 @@
 //! Bottleneck packets per CPU-second: `cargo bench -p ackclock-packet [-- NAME ...]`. Each run takes several seconds of CPU time, so that setting up and
 //! the caches' first filling do not count.
 //!
-//! `--simulated SECONDS` cuts the runs short. `--digest` prints a hash of all results and traces of each set-up instead of its speed (and of the scenario
+//! `--simulated SECONDS` cuts the runs short. `--traced` records the traces of all links and flows. `--digest` prints a hash of all results and traces of each set-up instead of its speed (and of the scenario
 //! files named): work on speed must not change it.
 #![allow(clippy::print_stdout, reason = "a benchmark talks to its user")]
 
@@ -10,16 +10,20 @@ use ackclock_packet::{FlowSelection, Options, Outcome, Simulation, TraceSelectio
 use ackclock_scenario::{End, Scenario};
 use cpu_time::ProcessTime;
 
-const SETUPS: [(&str, &str); 9] = [
+const SETUPS: [(&str, &str); 13] = [
     ("s1", include_str!("setups/s1.toml")),
+    ("s3", include_str!("setups/s3.toml")),
+    ("s4", include_str!("setups/s4.toml")),
     ("s5-1", include_str!("setups/s5-1.toml")),
     ("s5-10", include_str!("setups/s5-10.toml")),
     ("s5-10-access", include_str!("setups/s5-10-access.toml")),
     ("s5-10-codel", include_str!("setups/s5-10-codel.toml")),
     ("s5-10-fq-codel", include_str!("setups/s5-10-fq-codel.toml")),
+    ("s5-10-reverse", include_str!("setups/s5-10-reverse.toml")),
     ("s5-100", include_str!("setups/s5-100.toml")),
     ("s5-1000", include_str!("setups/s5-1000.toml")),
     ("s5-100000", include_str!("setups/s5-100000.toml")),
+    ("lot-3", include_str!("setups/lot-3.toml")),
 ];
 
 fn run(scenario: &Scenario, options: &Options) -> Result<Outcome, ackclock_packet::Error> {
@@ -50,9 +54,14 @@ fn digest(scenario: &Scenario) -> Result<u64, ackclock_packet::Error> {
     Ok(hash)
 }
 
-fn speed(name: &str, scenario: &Scenario) {
+fn speed(name: &str, scenario: &Scenario, traced: bool) {
+    let mut options = Options::default();
+    if traced {
+        options.traces.links = true;
+        options.traces.flows = FlowSelection::All;
+    }
     let begin = ProcessTime::now();
-    let outcome = run(scenario, &Options::default()).expect("the engine takes it");
+    let outcome = run(scenario, &options).expect("the engine takes it");
     let seconds = begin.elapsed().as_secs_f64();
     let packets = outcome.departures as f64;
     let loss = outcome.links[0].drops as f64 / outcome.links[0].arrivals as f64;
@@ -66,7 +75,7 @@ fn speed(name: &str, scenario: &Scenario) {
 
 fn main() {
     let mut simulated = None;
-    let mut digests = false;
+    let (mut digests, mut traced) = (false, false);
     let mut wanted = Vec::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -76,6 +85,7 @@ fn main() {
                 simulated = Some(value.expect("--simulated takes seconds"));
             }
             "--digest" => digests = true,
+            "--traced" => traced = true,
             word if word.starts_with('-') => {} // what cargo passes on
             _ => wanted.push(argument),
         }
@@ -117,7 +127,7 @@ fn main() {
                 Err(error) => println!("{name}: {error}"),
             }
         } else {
-            speed(&name, &scenario);
+            speed(&name, &scenario, traced);
         }
     }
 }

@@ -624,6 +624,40 @@ macro_rules! parameters {
     };
     (
         $(#[$attribute:meta])*
+        $visibility:vis struct $name:ident without numbers {
+            $(
+                $(#[doc = $doc:literal])+
+                $field:ident : flag = $default:literal, $source:literal;
+            )+
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        $visibility struct $name<S = f64> {
+            $(
+                $(#[doc = $doc])+
+                pub $field: bool,
+            )+
+            scalar: std::marker::PhantomData<S>,
+        }
+
+        $crate::parameters!(@common $name [] {
+            $(
+                $field [flag]
+                $crate::ParameterSpec {
+                    name: stringify!($field),
+                    kind: $crate::Kind::Flag,
+                    default: $crate::DefaultValue::Flag($default),
+                    range: $crate::Interval::ANY,
+                    words: &[],
+                    doc: concat!($($doc),+).trim_ascii_start(),
+                    source: $source,
+                };
+            )+
+        } [scalar]);
+    };
+    (
+        $(#[$attribute:meta])*
         $visibility:vis struct $name:ident {
             $(include $base:ident: $base_type:ident;)?
             $(
@@ -682,7 +716,7 @@ macro_rules! parameters {
         });
     };
 
-    (@common $name:ident [$($base:ident $base_type:ident)?] { $($field:ident [$($kind:tt)+] $spec:expr;)* }) => {
+    (@common $name:ident [$($base:ident $base_type:ident)?] { $($field:ident [$($kind:tt)+] $spec:expr;)* } $([$marker:ident])?) => {
         impl $crate::Parameters for $name {
             const SPEC: &'static [$crate::ParameterSpec] = {
                 const OWN: &[$crate::ParameterSpec] = &[$($spec),*];
@@ -696,6 +730,7 @@ macro_rules! parameters {
                 Ok($crate::parameters!(@build $name {
                     $($base: <$base_type as $crate::Parameters>::read(values)?,)?
                     $($field: $crate::params::read(Self::SPEC, stringify!($field), values)?,)*
+                    $($marker: std::marker::PhantomData,)?
                 }))
             }
 
@@ -721,6 +756,7 @@ macro_rules! parameters {
                 $crate::parameters!(@build $name {
                     $($base: self.$base.lift(),)?
                     $($field: $crate::params::Lift::lift(&self.$field),)*
+                    $($marker: std::marker::PhantomData,)?
                 })
             }
         }

@@ -9,7 +9,7 @@ use crate::congestion::{
 };
 use crate::fluid::{AqmInput, FluidAqm, FluidTcp, Path, QueueModel, TcpInput};
 use crate::params::Fault;
-use crate::{ParameterSpec, Parameters, Scalar, Stream, Time, Value, ValueError};
+use crate::{DefaultValue, ParameterSpec, Parameters, Scalar, Stream, Time, Value, ValueError};
 
 /// What an algorithm says of itself.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +45,8 @@ pub struct Meta {
     pub approximation: Option<&'static str>,
     /// For congestion control: whether it reacts to ECN marks. For an AQM: whether it can mark.
     pub ecn: bool,
+    /// Parameters whose value in Linux 6.1 is not the default, with that value.
+    pub linux: &'static [(&'static str, DefaultValue)],
 }
 
 impl Meta {
@@ -65,7 +67,12 @@ impl Meta {
             has_fluid: false,
             approximation: None,
             ecn,
+            linux: &[],
         }
+    }
+
+    const fn in_linux(self, linux: &'static [(&'static str, DefaultValue)]) -> Self {
+        Self { linux, ..self }
     }
 
     const fn with_fluid(
@@ -85,6 +92,8 @@ impl Meta {
 pub trait Algorithm: Parameters {
     /// What it is.
     const ABOUT: About;
+    /// Parameters whose value in Linux 6.1 is not the default, with that value.
+    const LINUX: &'static [(&'static str, DefaultValue)] = &[];
 
     /// Compares parameters with each other.
     ///
@@ -505,6 +514,7 @@ macro_rules! registry {
     };
     (@meta $spec:ident $params:ident []) => {
         Meta::new(&<registry!(@path $spec $params)>::ABOUT, <registry!(@path $spec $params)>::SPEC)
+            .in_linux(<registry!(@path $spec $params) as Algorithm>::LINUX)
     };
     (@meta $spec:ident $params:ident [$fluid:ident]) => {
         Meta::with_fluid(
@@ -512,6 +522,7 @@ macro_rules! registry {
             <registry!(@path $spec $params)>::SPEC,
             <registry!(@path $spec $params) as $fluid>::APPROXIMATION,
         )
+        .in_linux(<registry!(@path $spec $params) as Algorithm>::LINUX)
     };
     (@module CongestionSpec) => { "congestion" };
     (@module AqmSpec) => { "aqm" };
@@ -550,6 +561,20 @@ macro_rules! registry {
                 match self {
                     $(Self::$name(inner) => inner.on_restart(now),)*
                     Self::Custom(inner) => inner.on_restart(now),
+                }
+            }
+
+            fn on_any_ack(&mut self, ack: &Ack) {
+                match self {
+                    $(Self::$name(inner) => inner.on_any_ack(ack),)*
+                    Self::Custom(inner) => inner.on_any_ack(ack),
+                }
+            }
+
+            fn on_repaired(&mut self, now: Time, window: &mut Window) {
+                match self {
+                    $(Self::$name(inner) => inner.on_repaired(now, window),)*
+                    Self::Custom(inner) => inner.on_repaired(now, window),
                 }
             }
 
@@ -633,6 +658,13 @@ macro_rules! registry {
                 match self {
                     $(Self::$name(inner) => inner.on_timer(now, queue, random),)*
                     Self::Custom(inner) => inner.on_timer(now, queue, random),
+                }
+            }
+
+            fn on_empty(&mut self) {
+                match self {
+                    $(Self::$name(inner) => inner.on_empty(),)*
+                    Self::Custom(inner) => inner.on_empty(),
                 }
             }
 
@@ -814,7 +846,11 @@ mod tests {
             "own"
         }
         fn build(&self, _flow: u32) -> Box<dyn CongestionControl + Send> {
-            Box::new(crate::congestion::RenoParams::default().build(0))
+            Box::new(
+                crate::congestion::RenoParams::from_values(&[])
+                    .expect("the defaults are valid")
+                    .build(0),
+            )
         }
     }
 

@@ -125,6 +125,13 @@ impl Journal {
         }
     }
 
+    /// Round trip of the newest segment that the ACK in hand delivers, ps; 0: unknown.
+    pub(crate) fn newest_rtt(&self, now: u64) -> u64 {
+        self.newest
+            .filter(|newest| !newest.again)
+            .map_or(0, |newest| now - newest.sent)
+    }
+
     /// Everything below `to` is acknowledged cumulatively.
     pub(crate) fn forget(&mut self, to: u64) {
         let gone = ((to - self.base) as usize).min(self.records.len());

@@ -31,6 +31,7 @@ mod scoreboard;
 mod sender;
 mod setup;
 mod straight;
+mod variation;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -23,12 +23,17 @@ pub(crate) struct Config {
     pub(crate) delayed: bool,
     /// Longest delay of an ACK, ps.
     pub(crate) timeout: u64,
+    /// Where not zero, the first ACKs of a connection, and those after a duplicate or so long a pause (ps), are not delayed (Linux).
+    pub(crate) quick_after: u64,
     /// Whether marks are echoed as they come (RFC 8257, section 3.2) instead of until CWR.
     pub(crate) accurate_ecn: bool,
 }
 
+/// ACKs that Linux sends at once at the beginning, and after a duplicate.
+const QUICK: u32 = 16;
+
 /// The receiving half of a TCP connection. The application reads at once, so that the offered window is constant.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Receiver {
     /// Next segment expected; all below are delivered.
     pub(crate) next: u64,
@@ -36,10 +41,29 @@ pub(crate) struct Receiver {
     /// When the delayed ACK is due; 0: none is held back.
     pub(crate) due: u64,
     held_stamp: u64,
+    /// ACKs that are not delayed yet, where they are quick at first.
+    quick: u32,
+    last_arrival: u64,
     last_stamp: u64,
     echo: bool,
     /// SACK blocks reported last, newest first, for receivers whose ACKs may be lost (RFC 2018, section 4).
     recent: Vec<(u64, u64)>,
+}
+
+impl Default for Receiver {
+    fn default() -> Self {
+        Self {
+            next: 0,
+            out_of_order: Bitmap::default(),
+            due: 0,
+            held_stamp: 0,
+            quick: QUICK,
+            last_arrival: 0,
+            last_stamp: 0,
+            echo: false,
+            recent: Vec::new(),
+        }
+    }
 }
 
 impl Receiver {
@@ -59,7 +83,16 @@ impl Receiver {
         if flags.has(Flags::CE) {
             self.echo = true; // RFC 3168, section 6.1.3: until CWR
         }
+        if config.quick_after > 0 {
+            if now - self.last_arrival > config.quick_after {
+                self.quick = QUICK;
+            }
+            self.last_arrival = now;
+        }
         if seq != self.next {
+            if seq < self.next {
+                self.quick = QUICK;
+            }
             let news = seq > self.next && self.out_of_order.insert(self.next, seq);
             return Some(self.reply(if news { seq } else { NONE }));
         }
@@ -67,7 +100,9 @@ impl Receiver {
         self.last_stamp = stamp;
         if self.out_of_order.count() == 0 {
             self.next += 1;
-            if config.delayed && !held {
+            if config.quick_after > 0 && self.quick > 0 {
+                self.quick -= 1;
+            } else if config.delayed && !held {
                 self.due = now + config.timeout;
                 self.held_stamp = stamp;
                 return None;
@@ -139,11 +174,13 @@ mod tests {
     const AT_ONCE: Config = Config {
         delayed: false,
         timeout: 0,
+        quick_after: 0,
         accurate_ecn: false,
     };
     const DELAYED: Config = Config {
         delayed: true,
         timeout: 40,
+        quick_after: 0,
         accurate_ecn: false,
     };
 

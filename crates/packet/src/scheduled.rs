@@ -33,6 +33,7 @@ pub(crate) struct Scheduled {
     aqm: AqmSpec,
     link: LinkView,
     packets: usize,
+    bytes: u64,
     /// The sub-queue whose packet is being sent.
     serving: usize,
 }
@@ -47,6 +48,7 @@ impl Scheduled {
             aqm,
             link,
             packets: 0,
+            bytes: 0,
             serving: usize::MAX,
         };
         scheduled.grow(count);
@@ -142,6 +144,7 @@ impl Scheduled {
         state.bytes += u64::from(packet.size);
         self.queues[queue].waiting.push_back((now, *packet));
         self.packets += 1;
+        self.bytes += u64::from(packet.size);
         self.scheduler.joined(queue, &self.backlog);
     }
 
@@ -159,6 +162,7 @@ impl Scheduled {
             .front()
             .map_or((0, Time::ZERO), |(since, next)| (next.size, Time(*since)));
         self.packets -= 1;
+        self.bytes -= u64::from(packet.size);
         Some((arrival, packet))
     }
 
@@ -183,7 +187,11 @@ impl Scheduled {
         view_of: impl Fn(&Packet) -> PacketView,
         random: &mut Stream,
     ) -> Option<Taken> {
-        let queue = self.scheduler.next(Time(now), &self.backlog)?;
+        let next = self.scheduler.next(Time(now), &self.backlog);
+        while let Some(empty) = self.scheduler.found_empty() {
+            self.queues[empty].manager.on_empty();
+        }
+        let queue = next?;
         let (arrival, packet) = self.pop(queue, true)?;
         let sojourn = Time(now - arrival);
         let verdict = if self.scheduler.judges() {
@@ -191,10 +199,13 @@ impl Scheduled {
             self.scheduler
                 .judge(queue, sojourn, &view, &self.backlog, random)
         } else if !direct && self.queues[queue].manager.decides_at_dequeue() {
-            let view = QueueView {
+            let mut view = QueueView {
                 idle_since: None,
                 ..self.view(queue, now, rate, true)
             };
+            if self.scheduler.shows_total() {
+                view.bytes = self.bytes;
+            }
             self.queues[queue]
                 .manager
                 .dequeue(Time(now), sojourn, &view_of(&packet), &view, random)

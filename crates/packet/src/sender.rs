@@ -15,10 +15,13 @@ use crate::journal::Journal;
 use crate::packet::{Ack, Flags, NONE};
 use crate::rack::{Purpose, Rack};
 use crate::scoreboard::Scoreboard;
+use crate::variation::Variation;
 
 /// Options that the flows of a class share.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
+    /// What the other options leave open is done as in Linux 6.1.
+    pub(crate) linux: bool,
     pub(crate) recovery: Recovery,
     pub(crate) reduction: WindowReduction,
     pub(crate) detect_lost: bool,
@@ -67,6 +70,7 @@ fn whole(window: f64) -> u64 {
 }
 
 /// What one ACK says.
+#[derive(Clone, Copy)]
 struct News {
     now: u64,
     /// Segments acknowledged cumulatively, and selectively for the first time.
@@ -128,6 +132,8 @@ pub(crate) struct Sender {
     /// Smoothed RTT and its variation, ps (RFC 6298); zero before the first sample.
     srtt: u64,
     rttvar: u64,
+    /// In place of `rttvar` in style "linux".
+    variation: Option<Box<Variation>>,
     min_rtt: u64,
     rto: u64,
     backoff: u32,
@@ -138,6 +144,8 @@ pub(crate) struct Sender {
     /// ECN reacts again once segments from here on are acknowledged.
     cwr_end: u64,
     send_cwr: bool,
+    /// The window comes down for a mark (style "linux").
+    in_cwr: bool,
     /// Whether segments are paced, and when the next one may leave.
     paced: bool,
     pub(crate) next_send: u64,
@@ -187,6 +195,7 @@ impl Sender {
             },
             srtt: 0,
             rttvar: 0,
+            variation: config.linux.then(Box::default),
             min_rtt: u64::MAX,
             rto: config.initial_rto,
             backoff: 0,
@@ -194,6 +203,7 @@ impl Sender {
             round_end: 0,
             cwr_end: 0,
             send_cwr: false,
+            in_cwr: false,
             paced: needs.pacing || config.pacing == Pacing::Window,
             next_send: 0,
             last_sent: 0,
@@ -247,7 +257,10 @@ impl Sender {
     #[inline]
     fn sample(&mut self, rtt: u64, in_flight: u64, config: &Config) {
         let rtt = rtt.max(1);
-        if self.srtt == 0 {
+        if let Some(variation) = &mut self.variation {
+            self.srtt = variation.sample(rtt, self.srtt, self.una, self.next, config.min_rto);
+            self.rto = (self.srtt + variation.margin()).min(config.max_rto);
+        } else if self.srtt == 0 {
             self.srtt = rtt;
             self.rttvar = rtt / 2;
         } else {
@@ -257,8 +270,12 @@ impl Sender {
             self.rttvar = self.rttvar - (self.rttvar >> beta) + (error >> beta);
             self.srtt = self.srtt - (self.srtt >> alpha) + (rtt >> alpha);
         }
-        self.min_rtt = self.min_rtt.min(rtt);
-        self.rto = (self.srtt + 4 * self.rttvar).clamp(config.min_rto, config.max_rto);
+        if !config.linux || self.journal.is_none() || self.min_rtt == u64::MAX {
+            self.min_rtt = self.min_rtt.min(rtt);
+        }
+        if !config.linux {
+            self.rto = (self.srtt + 4 * self.rttvar).clamp(config.min_rto, config.max_rto);
+        }
         self.backoff = 0;
         self.counters.rtt_sum += u128::from(rtt);
         self.counters.rtt_samples += 1;
@@ -276,7 +293,10 @@ impl Sender {
     }
 
     /// The window in use when a reduction is due (RFC 5681, equation 4).
-    fn window_used(&self, outstanding: u64) -> f64 {
+    fn window_used(&self, outstanding: u64, config: &Config) -> f64 {
+        if config.linux {
+            return self.window.cwnd;
+        }
         let outstanding = outstanding as f64;
         match self.state {
             // the window that sent the outstanding data is the one that counts, not what recovery made of it
@@ -287,11 +307,11 @@ impl Sender {
     }
 
     /// Reduces the window when `outstanding` segments are, or were before the ACK that says so.
-    fn reduce(&mut self, now: u64, signal: Signal, outstanding: u64) {
+    fn reduce(&mut self, now: u64, signal: Signal, outstanding: u64, config: &Config) {
         let reduction = Reduction {
             now: Time(now),
             signal,
-            window_used: self.window_used(outstanding),
+            window_used: self.window_used(outstanding, config),
             min_rtt: Time(self.min_rtt).seconds(),
             srtt: Time(self.srtt).seconds(),
         };
@@ -325,7 +345,23 @@ impl Sender {
             control.on_ack(&event, &mut self.window, random);
             return;
         }
-        let event = AckEvent {
+        let event = self.event(news, acked, round_start, config);
+        self.let_grow(event, news, random);
+    }
+
+    #[inline]
+    fn let_grow(&mut self, event: AckEvent, news: &News, random: &mut Stream) {
+        if self.hystart.is_some() {
+            self.grow_by_hystart(event, news, random);
+        } else {
+            self.controller.on_ack(&event, &mut self.window, random);
+        }
+    }
+
+    /// What an ACK of `acked` segments tells the congestion control.
+    #[inline]
+    fn event(&self, news: &News, acked: u32, round_start: bool, config: &Config) -> AckEvent {
+        AckEvent {
             now: Time(news.now),
             acked,
             rtt: if news.rtt == 0 {
@@ -337,18 +373,15 @@ impl Sender {
             srtt: Time(self.srtt).seconds(),
             in_flight: news.before as u32,
             round_start,
-            cwnd_limited: news.cwnd_limited || self.state == State::Loss,
+            cwnd_limited: news.cwnd_limited
+                || self.state == State::Loss
+                || (config.linux && self.next < self.written),
             ece: news.ece,
             marked: if news.ece && config.accurate_ecn {
                 acked
             } else {
                 0
             },
-        };
-        if self.hystart.is_some() {
-            self.grow_by_hystart(event, news, random);
-        } else {
-            self.controller.on_ack(&event, &mut self.window, random);
         }
     }
 
@@ -465,7 +498,20 @@ impl Sender {
             if config.rack {
                 self.find_late(now, config);
             }
-            self.on_ack_sack(&news, config, random);
+            if config.linux
+                && let Some(journal) = &self.journal
+            {
+                // the congestion control hears of the newest segment's round trip, which no delayed ACK has lengthened
+                news.rtt = journal.newest_rtt(now);
+                if news.rtt > 0 {
+                    self.min_rtt = self.min_rtt.min(news.rtt);
+                }
+            }
+            if config.linux && !self.delivery {
+                self.on_ack_linux(&news, config, random);
+            } else {
+                self.on_ack_sack(&news, config, random);
+            }
             if self.journal.is_some() {
                 self.after_ack(&news, config, random);
             }
@@ -482,6 +528,7 @@ impl Sender {
             && !ack.flags.has(Flags::ECE)
             && self.state == State::Open
             && config.recovery == Recovery::Sack
+            && !config.linux
             && self.journal.is_none()
             && self.scoreboard.is_clear()
     }
@@ -600,7 +647,7 @@ impl Sender {
     }
 
     /// A probe is out: whether an ACK answers it, and whether it has repaired a loss (RFC 8985, section 7.4).
-    fn after_ack_of_probe(&mut self, news: &News) {
+    fn after_ack_of_probe(&mut self, news: &News, config: &Config) {
         let una = self.una;
         let Some(rack) = self
             .journal
@@ -620,7 +667,7 @@ impl Sender {
         let repaired = rack.probe_again && una > rack.probe_end;
         rack.probe_end = NONE;
         if repaired && self.state == State::Open {
-            self.reduce(news.now, Signal::Loss, news.before);
+            self.reduce(news.now, Signal::Loss, news.before, config);
             self.cwr_end = self.next;
         }
     }
@@ -706,7 +753,7 @@ impl Sender {
     #[inline(never)]
     fn after_ack(&mut self, news: &News, config: &Config, random: &mut Stream) {
         if config.rack {
-            self.after_ack_of_probe(news);
+            self.after_ack_of_probe(news, config);
             self.arm_probe(news.now);
         }
         if self.delivery {
@@ -752,9 +799,9 @@ impl Sender {
 
     /// Reacts to ECN-Echo once a window; true if the window must not grow on this ACK.
     #[inline]
-    fn on_echo(&mut self, news: &News) -> bool {
+    fn on_echo(&mut self, news: &News, config: &Config) -> bool {
         if news.ece && self.state == State::Open && self.una >= self.cwr_end && self.next > 0 {
-            self.reduce(news.now, Signal::Ecn, news.before);
+            self.reduce(news.now, Signal::Ecn, news.before, config);
             self.counters.ecn_reductions += 1;
             self.cwr_end = self.next;
             self.send_cwr = true;
@@ -771,7 +818,7 @@ impl Sender {
         if news.acked > 0 {
             self.grow(news, news.acked as u32, config, random);
         }
-        self.on_echo(news)
+        self.on_echo(news, config)
     }
 
     /// RFC 6675, section 5.
@@ -779,7 +826,7 @@ impl Sender {
     fn on_ack_sack(&mut self, news: &News, config: &Config, random: &mut Stream) {
         match self.state {
             State::Open => {
-                let echo = self.count_marks(news, config, random) || self.on_echo(news);
+                let echo = self.count_marks(news, config, random) || self.on_echo(news, config);
                 if news.acked > 0 {
                     self.dup_acks = 0;
                     if !echo {
@@ -814,6 +861,81 @@ impl Sender {
         }
     }
 
+    /// What Linux 6.1 makes of an ACK: losses and marks alike bring the window down by proportional rate reduction, and every ACK that acknowledges
+    /// something in order outside of that lets it grow by all that it delivers, the one that ends a reduction too.
+    fn on_ack_linux(&mut self, news: &News, config: &Config, random: &mut Stream) {
+        let delivered = (news.acked + u64::from(news.sacked) - u64::from(news.known)) as u32;
+        let round_start = self.una > self.round_end;
+        if round_start {
+            self.round_end = self.next;
+        }
+        let event = self.event(news, delivered, round_start, config);
+        self.controller.on_any_ack(&event);
+        let over = match self.state {
+            State::Recovery => self.una >= self.recover,
+            _ => self.in_cwr && self.una > self.recover,
+        };
+        if over {
+            self.state = State::Open;
+            self.in_cwr = false;
+            self.window.cwnd = self.window.ssthresh;
+            self.round_end = self.next;
+            self.controller
+                .on_repaired(Time(news.now), &mut self.window);
+        } else if self.state == State::Loss && self.una >= self.recover {
+            self.state = State::Open;
+        }
+        if self.state == State::Open {
+            if news.ece && !self.in_cwr && self.next > 0 {
+                self.reduce(news.now, Signal::Ecn, news.before, config);
+                self.counters.ecn_reductions += 1;
+                (self.in_cwr, self.send_cwr) = (true, true);
+                self.recover = self.next;
+                self.begin_prr(self.prior_cwnd as u64);
+            }
+            if self.next > self.una && self.scoreboard.calls_for_recovery(self.una) {
+                self.start_recovery(news.now, news.before, config);
+            }
+        }
+        if self.state == State::Recovery || self.in_cwr {
+            self.spread_reduction(news, u64::from(delivered));
+        } else if news.acked > 0 {
+            self.let_grow(event, news, random);
+        }
+    }
+
+    fn begin_prr(&mut self, flight: u64) {
+        self.prr_flight = flight.max(1);
+        (self.prr_delivered, self.prr_out) = (0, 0);
+    }
+
+    /// RFC 6937, section 3, as Linux has it: the slow-start bound only where the ACK moves on without a new loss, and one segment at once.
+    fn spread_reduction(&mut self, news: &News, delivered: u64) {
+        if delivered == 0 {
+            return;
+        }
+        let pipe = self.scoreboard.pipe(self.una, self.next);
+        let ssthresh = self.window.ssthresh as u64;
+        self.prr_delivered += delivered;
+        let quota = if pipe > ssthresh {
+            (self.prr_delivered * ssthresh)
+                .div_ceil(self.prr_flight)
+                .saturating_sub(self.prr_out)
+        } else {
+            let lost = self
+                .journal
+                .as_ref()
+                .is_some_and(|journal| journal.newly_lost > 0);
+            let bound = self
+                .prr_delivered
+                .saturating_sub(self.prr_out)
+                .max(delivered)
+                + u64::from(news.acked > 0 && !lost);
+            bound.min(ssthresh - pipe)
+        };
+        self.window.cwnd = (pipe + quota.max(u64::from(self.prr_out == 0))) as f64;
+    }
+
     /// Recovery with selective acknowledgements begins; `outstanding` segments were before the event that calls for it.
     fn start_recovery(&mut self, now: u64, outstanding: u64, config: &Config) {
         self.enter_recovery(now, outstanding, config);
@@ -830,10 +952,8 @@ impl Sender {
                 self.halving = self.prior_cwnd as u64;
                 self.window.cwnd = (self.window.ssthresh / 2.0).floor().max(1.0);
             }
-            WindowReduction::Prr => {
-                self.prr_flight = outstanding.max(1);
-                (self.prr_delivered, self.prr_out) = (0, 0);
-            }
+            WindowReduction::Prr if config.linux => {}
+            WindowReduction::Prr => self.begin_prr(outstanding),
         }
     }
 
@@ -884,11 +1004,19 @@ impl Sender {
 
     fn enter_recovery(&mut self, now: u64, outstanding: u64, config: &Config) {
         self.counters.fast_recoveries += 1;
-        self.reduce(now, Signal::Loss, outstanding);
+        if self.in_cwr {
+            // the window is coming down already
+            self.in_cwr = false;
+        } else {
+            self.reduce(now, Signal::Loss, outstanding, config);
+            self.recover = self.next;
+            if config.linux {
+                self.begin_prr(self.prior_cwnd as u64);
+            }
+        }
         self.cwr_end = self.next;
         self.send_cwr = config.ecn;
         self.state = State::Recovery;
-        self.recover = self.next;
         self.forced = self.una;
         self.deadline = now + self.timeout(config);
     }
@@ -897,7 +1025,7 @@ impl Sender {
     fn on_ack_cumulative(&mut self, news: &News, config: &Config, random: &mut Stream) {
         match self.state {
             State::Open | State::Loss => {
-                let echo = self.count_marks(news, config, random) || self.on_echo(news);
+                let echo = self.count_marks(news, config, random) || self.on_echo(news, config);
                 if news.acked > 0 {
                     self.dup_acks = 0;
                     if !echo {
@@ -958,10 +1086,15 @@ impl Sender {
     /// The retransmission timer has expired (RFC 6298, rules 5.4 to 5.6; RFC 5681, section 3.1).
     pub(crate) fn on_timeout(&mut self, now: u64, config: &Config) {
         self.counters.timeouts += 1;
-        if self.backoff == 0 {
-            self.reduce(now, Signal::Timeout, self.outstanding());
+        // in Linux not twice for the losses of one window
+        let answered = config.linux
+            && (self.state == State::Recovery || self.in_cwr)
+            && self.una < self.recover;
+        if self.backoff == 0 && !answered {
+            self.reduce(now, Signal::Timeout, self.outstanding(), config);
         }
         self.window.cwnd = 1.0;
+        self.in_cwr = false;
         self.backoff += 1;
         self.state = State::Loss;
         self.recover = self.high;
@@ -973,6 +1106,9 @@ impl Sender {
         if config.recovery == Recovery::Sack {
             self.lose_all(now);
             self.high_resent = self.una;
+            if config.linux {
+                self.window.cwnd = (self.scoreboard.pipe(self.una, self.next) + 1) as f64;
+            }
         } else {
             self.next = self.una;
         }
@@ -1016,6 +1152,7 @@ impl Sender {
         let plain = self.state == State::Open
             && self.forced == NONE
             && config.recovery == Recovery::Sack
+            && !config.linux
             && !(self.paced | self.send_cwr | self.probe)
             && self.next == self.high
             && self.journal.is_none()
@@ -1045,8 +1182,14 @@ impl Sender {
     /// The next segment that may leave now, if any; it counts as sent.
     #[inline]
     pub(crate) fn next_segment(&mut self, now: u64, config: &Config) -> Option<Segment> {
+        let empty =
+            config.linux && !self.delivery && self.scoreboard.pipe(self.una, self.next) == 0;
         let segment = self.choose(config)?;
-        if matches!(self.state, State::Recovery | State::Loss) {
+        if empty {
+            self.round_end = self.next;
+            self.controller.on_restart(Time(now));
+        }
+        if self.in_cwr || matches!(self.state, State::Recovery | State::Loss) {
             self.book_recovery(segment, config);
         }
         self.last_sent = now;
@@ -1264,6 +1407,7 @@ mod tests {
     impl Bench {
         fn new(recovery: Recovery, initial_window: f64) -> Self {
             let config = Config {
+                linux: false,
                 recovery,
                 initial_window,
                 reduction: WindowReduction::AtOnce,
@@ -1707,5 +1851,63 @@ mod tests {
                 assert!(bench.sender.window.cwnd >= cwnd);
             }
         }
+    }
+
+    /// A bench in style "linux": round trips of 100 ms have been seen, 20 segments are out, the window is 20 and slow start over.
+    fn linux_bench() -> Bench {
+        let mut bench = Bench::new(Recovery::Sack, 20.0);
+        bench.config.linux = true;
+        bench.config.rack = true;
+        bench.config.ecn = true;
+        bench.config.reduction = WindowReduction::Prr;
+        let reno = CongestionSpec::from_values("reno", &[]).expect("reno is registered");
+        bench.sender = Sender::new(reno.build(0), &bench.config, f64::INFINITY);
+        bench.sender.open(100 * MS, false, &bench.config);
+        bench.sender.written = u64::MAX;
+        bench.now = 1000 * MS;
+        bench.sent();
+        bench.sender.window.ssthresh = 20.0;
+        bench.now += 100 * MS;
+        bench
+    }
+
+    /// The timeout is the smoothed round trip and 200 ms at least, whatever the variation.
+    #[test]
+    fn linux_adds_the_smallest_timeout_to_the_round_trip() {
+        let mut bench = linux_bench();
+        for cum in 1..=20 {
+            bench.ack(cum, NONE, 0);
+        }
+        let rto = bench.sender.timeout(&bench.config);
+        assert_eq!(rto, bench.sender.srtt + 200 * MS);
+    }
+
+    /// A mark brings the window down over a round trip, to half; the ACK that ends that lets it grow again.
+    #[test]
+    fn linux_spreads_the_answer_to_a_mark() {
+        let mut bench = linux_bench();
+        let mut sent = bench.ack(2, NONE, Flags::ECE).len();
+        assert_eq!(bench.sender.window.ssthresh, 10.0);
+        assert!(bench.sender.window.cwnd > 15.0, "not at once");
+        for cum in (4..=20).step_by(2) {
+            sent += bench.ack(cum, NONE, Flags::ECE).len();
+        }
+        assert_eq!(sent, 10, "one for two");
+        assert_eq!(bench.sender.counters.ecn_reductions, 1);
+        bench.ack(22, NONE, 0);
+        assert_eq!(bench.sender.window.cwnd, 10.0 + 2.0 / 10.0);
+    }
+
+    /// What is acknowledged after a timeout counts in full.
+    #[test]
+    fn linux_grows_by_what_is_delivered_after_a_timeout() {
+        let mut bench = linux_bench();
+        bench.now = bench.sender.deadline;
+        bench.sender.on_timeout(bench.now, &bench.config);
+        bench.sent();
+        let cwnd = bench.sender.window.cwnd;
+        bench.now += 100 * MS;
+        bench.ack(4, NONE, 0);
+        assert_eq!(bench.sender.window.cwnd, cwnd + 4.0);
     }
 }

@@ -3,7 +3,9 @@
 use ackclock_algorithms::aqm::LinkView;
 use ackclock_algorithms::scheduler::SchedulerView;
 use ackclock_algorithms::{Owner, Stream, Time};
-use ackclock_scenario::{Distribution, End, FlowClass, LossDetection, Scenario, Setting, Traffic};
+use ackclock_scenario::{
+    Distribution, End, FlowClass, LossDetection, Scenario, Setting, Style, Traffic,
+};
 
 use crate::access::{Access, transmission};
 use crate::application::{Application, Pool, Transfers};
@@ -123,6 +125,7 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
     Class {
         name: class.name.clone(),
         sender: sender::Config {
+            linux: class.tcp.style == Style::Linux,
             recovery: class.tcp.recovery,
             reduction: class.tcp.reduction,
             // RACK finds them by itself
@@ -144,6 +147,11 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
         receiver: receiver::Config {
             delayed: class.tcp.delayed_ack,
             timeout: class.tcp.delayed_ack_timeout.0,
+            quick_after: match class.tcp.style {
+                Style::Rfc => 0,
+                // about a retransmission timeout
+                Style::Linux => class.tcp.min_rto.0 + class.tcp.delayed_ack_timeout.0,
+            },
             accurate_ecn: class.tcp.accurate_ecn,
         },
         traffic: class.traffic.clone(),

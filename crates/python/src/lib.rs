@@ -144,6 +144,7 @@ fn algorithm<'py>(py: Python<'py>, meta: &Meta) -> PyResult<Bound<'py, PyDict>> 
         has_fluid,
         approximation,
         ecn,
+        linux,
     } = *meta;
     let dict = PyDict::new(py);
     dict.set_item("kind", kind)?;
@@ -158,19 +159,28 @@ fn algorithm<'py>(py: Python<'py>, meta: &Meta) -> PyResult<Bound<'py, PyDict>> 
         .map(|spec| parameter(py, spec))
         .collect::<PyResult<Vec<_>>>()?;
     dict.set_item("parameters", list)?;
+    let values = PyDict::new(py);
+    for (name, value) in linux {
+        set_default(&values, name, *value)?;
+    }
+    dict.set_item("linux", values)?;
     Ok(dict)
+}
+
+fn set_default(dict: &Bound<'_, PyDict>, key: &str, value: DefaultValue) -> PyResult<()> {
+    match value {
+        DefaultValue::Required => dict.set_item(key, dict.py().None()),
+        DefaultValue::Number(number) => dict.set_item(key, number),
+        DefaultValue::Flag(flag) => dict.set_item(key, flag),
+        DefaultValue::Word(word) => dict.set_item(key, word),
+    }
 }
 
 fn parameter<'py>(py: Python<'py>, spec: &ParameterSpec) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("name", spec.name)?;
     dict.set_item("unit", spec.kind.unit())?;
-    match spec.default {
-        DefaultValue::Required => dict.set_item("default", py.None())?,
-        DefaultValue::Number(number) => dict.set_item("default", number)?,
-        DefaultValue::Flag(flag) => dict.set_item("default", flag)?,
-        DefaultValue::Word(word) => dict.set_item("default", word)?,
-    }
+    set_default(&dict, "default", spec.default)?;
     dict.set_item("allowed", spec.allowed())?;
     dict.set_item("doc", spec.doc)?;
     dict.set_item("source", spec.source)?;

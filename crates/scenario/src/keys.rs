@@ -444,6 +444,7 @@ pub const FLOWS: Section = Section {
         Key::new("packet_size", Kind::Size, Text("1500 B"), "Size of a full data packet on the wire, headers included."),
         Key::new("header_size", Kind::Size, Text("40 B"), "Headers in each data packet (IPv4 and TCP without options: 40 B)."),
         // TCP only, from here
+        Key::new("style", Kind::Choice(STYLES), Text("rfc"), "Where the defaults of the class's TCP and of its congestion control come from."),
         Key::new("ack_size", Kind::Size, Text("40 B"), "Size of a pure ACK on the wire."),
         Key::new("congestion", Kind::Congestion, Text("cubic"), "Congestion control (RFC 9438 is the default of today's stacks)."),
         Key::new("recovery", Kind::Choice(RECOVERIES), Text("sack"), "How losses are repaired."),
@@ -493,6 +494,7 @@ pub const FLOWS: Section = Section {
 
 /// Keys of [`FLOWS`] that only TCP has.
 pub const TCP_KEYS: &[&str] = &[
+    "style",
     "ack_size",
     "congestion",
     "recovery",
@@ -513,6 +515,26 @@ pub const TCP_KEYS: &[&str] = &[
     "max_rto",
     "initial_rto",
     "dup_threshold",
+];
+
+/// Values of `style`.
+pub const STYLES: &[(&str, &str)] = &[
+    (
+        "rfc",
+        "those of this table, and of `ackclock list`, most of them an RFC's",
+    ),
+    (
+        "linux",
+        "Linux 6.1's: reduction \"prr\" where the congestion control does not steer the window itself, loss_detection \"rack\", max_rto 120 s; and the values \
+         that `ackclock list NAME` gives for it",
+    ),
+];
+
+/// Defaults of style "linux" that differ.
+pub const LINUX: &[(&str, Fallback)] = &[
+    ("reduction", Text("prr")),
+    ("loss_detection", Text("rack")),
+    ("max_rto", Text("120 s")),
 ];
 
 /// Values of `pacing`.

@@ -21,7 +21,7 @@ mod write;
 pub use diagnostic::Diagnostic;
 pub use model::{
     Capacity, Change, ClassId, Distribution, End, FlowClass, Jitter, Link, LinkId, LossDetection,
-    Pacing, Recovery, Scenario, Setting, Tcp, Traffic, WindowReduction,
+    Pacing, Recovery, Scenario, Setting, Style, Tcp, Traffic, WindowReduction,
 };
 pub use reference::reference;
 pub use schema::json_schema;

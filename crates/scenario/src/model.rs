@@ -253,6 +253,8 @@ impl Traffic {
 /// A TCP endpoint's options.
 #[derive(Clone, Debug)]
 pub struct Tcp {
+    /// Where the defaults of the other options come from.
+    pub style: Style,
     /// Congestion control.
     pub congestion: CongestionSpec,
     /// How losses are repaired.
@@ -294,6 +296,16 @@ pub struct Tcp {
     pub initial_rto: Time,
     /// Duplicate ACKs, or segments selectively acknowledged above, that mean a loss (3).
     pub dup_threshold: u32,
+}
+
+/// Where the defaults of a TCP come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Style {
+    /// The RFCs, mostly.
+    #[default]
+    Rfc,
+    /// Linux 6.1.
+    Linux,
 }
 
 /// How the segments of a window are spread over time.

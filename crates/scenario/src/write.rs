@@ -9,7 +9,7 @@ use ackclock_algorithms::{
 use crate::keys;
 use crate::model::{
     Capacity, Change, Distribution, End, FlowClass, Link, LinkId, LossDetection, Pacing, Recovery,
-    Scenario, Setting, Traffic, WindowReduction,
+    Scenario, Setting, Style, Traffic, WindowReduction,
 };
 use crate::read::traffic_kind;
 use crate::sizes::Sizes;
@@ -388,6 +388,13 @@ fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
             (
                 "ack_size",
                 Node::text(format_size(u64::from(class.ack_size))),
+            ),
+            (
+                "style",
+                Node::text(match tcp.style {
+                    Style::Rfc => "rfc",
+                    Style::Linux => "linux",
+                }),
             ),
             (
                 "congestion",

@@ -190,6 +190,13 @@ impl Aqm for Codel {
             .dequeue(&self.law, now, sojourn, queue.bytes, packet)
     }
 
+    fn on_empty(&mut self) {
+        // RFC 8289, section 5.5: without a packet nothing is above the target
+        self.state.first_above = None;
+        self.state.dropping = false;
+        self.state.dropped = false;
+    }
+
     fn set_parameter(&mut self, name: &str, value: f64) -> Result<(), ValueError> {
         self.params = changed(&self.params, name, value)?;
         self.law = self.params.law();

@@ -161,6 +161,9 @@ pub trait Aqm {
         Verdict::Accept
     }
 
+    /// The queue was asked for a packet and had none. Only under a scheduler that says so ([`crate::scheduler::Scheduler::found_empty`]).
+    fn on_empty(&mut self) {}
+
     /// When [`Aqm::on_timer`] wants to run next; asked at the start and after each run of it.
     fn next_timer(&self) -> Option<Time> {
         None

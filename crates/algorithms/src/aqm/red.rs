@@ -39,6 +39,9 @@ choices! {
         UniformWait = "uniform-wait",
         /// p_b / (1 - count p_b): uniform on 1 to 1 / p_b. Mean rate about 2 p_b. The rule of Floyd and Jacobson.
         Uniform = "uniform",
+        /// The same by another way: a number u is drawn once a gap, and the packet goes at which count p_b reaches it; packets count, not bytes. Where p_b grows within the gap
+        /// it is shorter. Linux.
+        Drawn = "drawn",
         /// p_b for each packet on its own. Mean rate p_b.
         Bernoulli = "bernoulli",
     }
@@ -50,7 +53,7 @@ impl Spacing {
     pub const fn rate_factor(self) -> f64 {
         match self {
             Self::UniformWait => 2.0 / 3.0,
-            Self::Uniform => 2.0,
+            Self::Uniform | Self::Drawn => 2.0,
             Self::Bernoulli => 1.0,
         }
     }
@@ -60,7 +63,7 @@ impl Spacing {
         match self {
             _ if p.re() >= 1.0 => p,
             Self::Bernoulli => p,
-            Self::Uniform => p * 2.0 / (p + 1.0),
+            Self::Uniform | Self::Drawn => p * 2.0 / (p + 1.0),
             Self::UniformWait => p * 2.0 / (p + 3.0),
         }
     }
@@ -91,10 +94,12 @@ parameters! {
         spacing: choice(Spacing) = UniformWait, "Floyd and Jacobson 1993, section VII; ns-2 2.35: wait_";
         /// Whether the probability rises to one at twice the maximum threshold, instead of jumping to one at the threshold.
         gentle: flag = true, "Floyd, Recommendation on using the gentle variant of RED, 2000";
+        /// Whether the average fades while the queue is empty. In Linux it does not under a shaper that does not ask an empty queue for packets (htb).
+        ageing: flag = true, "Floyd and Jacobson 1993, section IV; Linux 6.1";
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: flag = false, "RFC 3168, section 5; ns-2 2.35: setbit_";
-        /// Packets are marked only while p_b is below this, and dropped above it. "none": marked up to the point where p_b is one.
-        mark_ceiling: number("none") = 0.1, in Interval::between(0.0, 1.0), "ns-2 2.35: mark_p_ and use_mark_p_";
+        /// Packets are marked only while p_b is below this, and dropped above it. "none": marked up to the point where p_b is one; "never": marked beyond it too (Linux).
+        mark_ceiling: number("none", "never") = 0.1, in Interval::between(0.0, 1.0), "ns-2 2.35: mark_p_ and use_mark_p_";
         /// Queueing delay that automatic thresholds aim at.
         target_delay: time = 0.005, in Interval::above(0.0), "Floyd, Gummadi and Shenker 2001, section 5; ns-2 2.35: targetdelay_";
     }
@@ -213,6 +218,7 @@ impl AqmAlgorithm for RedParams {
             bytes_since_drop: 0,
             above: false,
             initial: 0.0,
+            draw: 0.0,
             curve: Curve::new(self, link),
             params: *self,
             link: *link,
@@ -369,6 +375,7 @@ impl Curve {
             gentle_offset: if params.gentle { 2.0 * top - 1.0 } else { 1.0 },
             forced: match params.mark_ceiling {
                 NumberOr::Number(_) => f64::INFINITY,
+                NumberOr::Word("never") if params.ecn => f64::INFINITY,
                 NumberOr::Word(_) => certain,
             },
             mark_below: match params.mark_ceiling {
@@ -396,6 +403,8 @@ pub struct Red {
     above: bool,
     /// p_b of the last packet.
     initial: f64,
+    /// The number of this gap, with spacing "drawn".
+    draw: f64,
     curve: Curve,
     params: RedParams,
     link: LinkView,
@@ -430,7 +439,9 @@ impl Red {
     /// Takes a sample of the queue that an arriving packet finds.
     #[inline]
     pub(super) fn sample(&mut self, now: Time, queue: &QueueView) {
-        if let Some(since) = queue.idle_since {
+        if let Some(since) = queue.idle_since
+            && self.params.ageing
+        {
             self.age(now.since(since));
         }
         let length = if self.curve.bytes {
@@ -469,7 +480,8 @@ impl Red {
         } else {
             queue.packets > 1
         };
-        if self.average < self.curve.min || !enough {
+        let drawn = self.curve.spacing == Spacing::Drawn;
+        if self.average < self.curve.min || !(enough || drawn) {
             self.above = false;
             self.initial = 0.0;
             if self.average < NOTHING {
@@ -480,8 +492,11 @@ impl Red {
             return self.drop();
         } else if !self.above {
             self.above = true;
-            self.since_drop = 1;
+            self.since_drop = u64::from(!drawn);
             self.bytes_since_drop = u64::from(packet.size);
+            if drawn {
+                self.draw = random.uniform();
+            }
         } else if !queue.full {
             return self.early(packet, random);
         }
@@ -500,6 +515,15 @@ impl Red {
             curve.gentle_slope * self.average + curve.gentle_offset
         };
         self.initial = line.clamp(0.0, 1.0);
+        if curve.spacing == Spacing::Drawn {
+            if self.since_drop as f64 * self.initial < self.draw {
+                return Verdict::Accept;
+            }
+            self.draw = random.uniform();
+            let marked = packet.ecn_capable && self.initial < curve.mark_below;
+            self.drop();
+            return if marked { Verdict::Mark } else { Verdict::Drop };
+        }
         let p = self.spaced(packet.size);
         // no number is drawn where none decides
         if p <= 0.0 || (p < 1.0 && random.uniform() >= p) {

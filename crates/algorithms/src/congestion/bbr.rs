@@ -8,13 +8,16 @@
 //! - **Window**: twice the BDP, plus three bursts. Losses reduce it only by what was lost, and for the first round of a recovery a segment leaves
 //!   for each that arrives; afterwards the window is what it was before. An ECN mark changes nothing.
 //!
+//! With `policer_detection` losses tell a policer: two intervals of 4 to 16 rounds that begin and end with a loss, in which a fifth of what was delivered was lost,
+//! and whose delivery rates agree within an eighth, set the rate to their mean for 48 rounds.
+//!
 //! Segments leave one by one, not in bursts as with segmentation offload; the allowance of three bursts stays, as the draft has it, with bursts of 1500 B segments.
 
 use super::{
     Ack, CongestionAlgorithm, CongestionControl, Delivery, Needs, Reduction, Repair, Signal, Window,
 };
 use crate::registry::{About, Algorithm};
-use crate::{Interval, Stream, Time, parameters};
+use crate::{DefaultValue, Interval, Stream, Time, parameters};
 
 parameters! {
     /// Parameters of BBR version 1.
@@ -27,6 +30,8 @@ parameters! {
         probe_rtt_interval: time = 10.0, in Interval::above(0.0), "draft-cardwell-iccrg-bbr-congestion-control-00, section 4.1.2: 10 s";
         /// How long the network is kept nearly empty to measure it.
         probe_rtt_duration: time = 0.2, in Interval::above(0.0), "draft-cardwell-iccrg-bbr-congestion-control-00, section 4.3.5: 200 ms";
+        /// Whether a steady rate with many losses is taken for a policer's.
+        policer_detection: flag = false, "Linux 6.1";
     }
 }
 
@@ -39,6 +44,9 @@ impl Algorithm for BbrParams {
                    draft-cardwell-iccrg-bbr-congestion-control-00 (2017)",
         ecn: false,
     };
+
+    const LINUX: &'static [(&'static str, DefaultValue)] =
+        &[("policer_detection", DefaultValue::Flag(true))];
 }
 
 impl CongestionAlgorithm for BbrParams {
@@ -183,6 +191,91 @@ pub(super) fn send_quantum(pacing_rate: f64) -> f64 {
     (pacing_rate * 0.001).clamp(least, 43.0)
 }
 
+/// What is known of a policer.
+#[derive(Clone, Copy, Debug, Default)]
+struct Policer {
+    sampling: bool,
+    /// Its rate, segments/s, once an interval has shown it, and whether a second one has confirmed it.
+    rate: f64,
+    known: bool,
+    rounds: u32,
+    /// Beginning of the interval: when, and what had been delivered and lost.
+    begin: Time,
+    delivered: u64,
+    lost: u64,
+}
+
+impl Policer {
+    const LEAST_ROUNDS: u32 = 4;
+    const MOST_ROUNDS: u32 = 16;
+    /// Share of the delivered segments that are lost.
+    const LOSS: f64 = 50.0 / 256.0;
+    const AGREEMENT: f64 = 1.0 / 8.0;
+    /// For so many rounds its rate is used.
+    const USE_ROUNDS: u32 = 48;
+
+    fn begin_interval(&mut self, delivery: &Delivery) {
+        self.begin = delivery.now;
+        self.delivered = delivery.delivered;
+        self.lost = delivery.total_lost;
+        self.rounds = 0;
+    }
+
+    fn forget(&mut self, delivery: &Delivery) {
+        *self = Self::default();
+        self.begin_interval(delivery);
+    }
+
+    /// True when its rate has been used for long enough.
+    fn update(&mut self, delivery: &Delivery, round_start: bool, probing: bool) -> bool {
+        if self.known {
+            if probing && round_start {
+                self.rounds += 1;
+                if self.rounds >= Self::USE_ROUNDS {
+                    self.forget(delivery);
+                    return true;
+                }
+            }
+            return false;
+        }
+        if !self.sampling {
+            if delivery.lost == 0 {
+                return false;
+            }
+            self.begin_interval(delivery);
+            self.sampling = true;
+        }
+        if delivery.app_limited {
+            self.forget(delivery);
+            return false;
+        }
+        self.rounds += u32::from(round_start);
+        if self.rounds < Self::LEAST_ROUNDS {
+            return false;
+        }
+        if self.rounds > Self::MOST_ROUNDS {
+            self.forget(delivery);
+            return false;
+        }
+        let delivered = (delivery.delivered - self.delivered) as f64;
+        let lost = (delivery.total_lost - self.lost) as f64;
+        let past = delivery.now.since(self.begin).seconds();
+        if delivery.lost == 0 || delivered <= 0.0 || lost < Self::LOSS * delivered || past < 0.001 {
+            return false;
+        }
+        let rate = delivered / past;
+        if self.rate > 0.0 && (rate - self.rate).abs() <= Self::AGREEMENT * self.rate {
+            self.rate = 0.5 * (rate + self.rate);
+            self.known = true;
+            self.rounds = 0;
+        } else {
+            self.rate = rate;
+            self.begin_interval(delivery);
+        }
+        false
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Startup,
@@ -218,6 +311,7 @@ struct Model {
     limited: (u64, u64),
     idle_restart: bool,
     recovery: Conservation,
+    policer: Policer,
     params: BbrParams,
 }
 
@@ -243,7 +337,17 @@ impl Model {
             limited: (1, 0),
             idle_restart: false,
             recovery: Conservation::new(),
+            policer: Policer::default(),
             params: *params,
+        }
+    }
+
+    /// The bandwidth that counts, segments/s.
+    fn rate(&self) -> f64 {
+        if self.policer.known {
+            self.policer.rate
+        } else {
+            self.bandwidth.value
         }
     }
 
@@ -252,11 +356,17 @@ impl Model {
         if self.min_rtt.is_infinite() {
             return self.initial_cwnd;
         }
-        gain * self.bandwidth.value * self.min_rtt + 3.0 * send_quantum(self.pacing_rate)
+        gain * self.rate() * self.min_rtt + 3.0 * send_quantum(self.pacing_rate)
     }
 
-    fn update_bandwidth(&mut self, delivery: &Delivery) {
+    fn update_bandwidth(&mut self, delivery: &Delivery, random: &mut Stream) {
         self.rounds.update(delivery);
+        if self.params.policer_detection {
+            let probing = self.mode == Mode::ProbeBw;
+            if self.policer.update(delivery, self.rounds.start, probing) {
+                self.enter_probe_bw(delivery.now, random);
+            }
+        }
         let limited = delivery.app_limited
             || (self.limited.0..=self.limited.1).contains(&delivery.prior_delivered);
         if delivery.rate >= self.bandwidth.value || (!limited && !delivery.rate.is_nan()) {
@@ -360,7 +470,12 @@ impl Model {
     }
 
     fn set_pacing_rate(&mut self, gain: f64) {
-        let rate = gain * self.bandwidth.value;
+        let gain = if self.policer.known && self.mode == Mode::ProbeBw {
+            1.0
+        } else {
+            gain
+        };
+        let rate = gain * self.rate();
         if rate > 0.0 && (self.pipe_filled || rate > self.pacing_rate) {
             self.pacing_rate = rate;
         }
@@ -424,7 +539,7 @@ impl CongestionControl for Bbr {
                 model.pacing_rate = model.params.startup_gain * window.cwnd / delivery.srtt;
             }
         }
-        model.update_bandwidth(delivery);
+        model.update_bandwidth(delivery, random);
         if model.mode == Mode::ProbeBw {
             model.check_cycle(delivery);
         }
@@ -623,5 +738,45 @@ pub(super) mod tests {
         delivery.lost = 0;
         bbr.on_delivery(&delivery, &mut window, &mut random);
         assert!(window.cwnd >= good.min(bbr.0.inflight(2.0)));
+    }
+
+    /// Two intervals that lose a quarter at the same rate are a policer's; for 48 rounds its rate is used.
+    #[test]
+    fn a_policer_is_found_and_forgotten() {
+        let mut policer = Policer::default();
+        let mut delivery = Delivery {
+            now: Time::from_seconds(1.0),
+            acked: 10,
+            lost: 3,
+            delivered: 0,
+            total_lost: 0,
+            in_flight_before: 10,
+            in_flight: 10,
+            rtt: 0.1,
+            srtt: 0.1,
+            rate: 100.0,
+            prior_delivered: 0,
+            app_limited: false,
+            sent_in_flight: 10,
+            lost_since_sent: 0,
+            cwnd_limited: true,
+            repair: Repair::None,
+        };
+        let mut rounds = 0;
+        while !policer.known {
+            rounds += 1;
+            assert!(rounds < 20);
+            delivery.now += Time::from_seconds(0.1);
+            delivery.delivered += 10;
+            delivery.total_lost += 3;
+            assert!(!policer.update(&delivery, true, true));
+        }
+        // two intervals of four rounds, after the loss that begins the first
+        assert_eq!(rounds, 8);
+        assert!((policer.rate - 100.0).abs() < 1.0, "{}", policer.rate);
+        for round in 1..=48 {
+            assert_eq!(policer.update(&delivery, true, true), round == 48);
+        }
+        assert!(!policer.known);
     }
 }

@@ -12,7 +12,11 @@
 //!   and K zero; after a timeout always so (section 4.8).
 //! - Time in which the window is not used, or the connection idle, does not count (sections 4.2, 5.8).
 //!
-//! RTT is the smoothed one. Hybrid slow start (section 4.10) and the repair of spurious reductions (section 4.9) are not part of it.
+//! RTT is the smoothed one. The repair of spurious reductions (section 4.9) is not part of it.
+//!
+//! With `hystart`, slow start also ends by what it sees (section 4.10; Ha and Rhee 2011), from 16 segments on: in a round in which ACKs have come at most 2 ms
+//! apart for half the smallest RTT, or whose RTTs, eight at least, have all grown by an eighth of it (4 to 16 ms). This is Linux's form; HyStart++ is the
+//! flow's own option.
 
 use super::{
     Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, SegmentCount, Signal,
@@ -20,7 +24,7 @@ use super::{
 };
 use crate::fluid::{FluidTcp, Path, TcpInput};
 use crate::registry::{About, Algorithm};
-use crate::{Interval, Scalar, Stream, Time, parameters};
+use crate::{DefaultValue, Interval, Scalar, Stream, Time, parameters};
 
 parameters! {
     /// Parameters of CUBIC.
@@ -37,8 +41,11 @@ parameters! {
         /// RFC 8312 and Linux 6.1.
         reno_pace: flag = true, "RFC 9438, section 4.3";
         /// Whether the window is a whole number of packets: the curve is followed in whole packets, one is added once enough packets have been acknowledged, and
-        /// what remains after a reduction is rounded down. Kernels count so.
+        /// what remains after a reduction is rounded down. Kernels count so. Linux also looks ahead by the smallest RTT instead of the smoothed one, and grows by
+        /// a twentieth a round trip at least while no loss has shown a W_max.
         whole_packets: flag = false, "Linux 6.1";
+        /// Whether hybrid slow start ends slow start before losses do.
+        hystart: flag = false, "Linux 6.1; Ha and Rhee 2011";
     }
 }
 
@@ -63,6 +70,12 @@ impl Algorithm for CubicParams {
         citation: "L. Xu, S. Ha, I. Rhee, V. Goel and L. Eggert, CUBIC for fast and long-distance networks, RFC 9438 (2023)",
         ecn: true,
     };
+
+    const LINUX: &'static [(&'static str, DefaultValue)] = &[
+        ("whole_packets", DefaultValue::Flag(true)),
+        ("reno_pace", DefaultValue::Flag(false)),
+        ("hystart", DefaultValue::Flag(true)),
+    ];
 }
 
 impl CongestionAlgorithm for CubicParams {
@@ -86,6 +99,7 @@ impl CongestionAlgorithm for CubicParams {
             whole: self.whole_packets,
             count: SegmentCount::default(),
             estimate_count: SegmentCount::default(),
+            hystart: self.hystart.then(Box::default),
         }
     }
 }
@@ -156,8 +170,54 @@ impl FluidTcp for CubicParams {
     }
 }
 
+/// Hybrid slow start (S. Ha and I. Rhee, Taming the elephants: new TCP slow start, Computer Networks 55, 2011), with the constants of Linux 6.1.
+#[derive(Clone, Copy, Debug, Default)]
+struct HyStart {
+    /// Beginning of the round, and the last ACK that came soon after the one before it.
+    round: Time,
+    train: Time,
+    /// Smallest RTT of the round, s, and its samples so far.
+    least: f64,
+    samples: u32,
+}
+
+impl HyStart {
+    const LOW_WINDOW: f64 = 16.0;
+    const TRAIN_GAP: f64 = 0.002;
+    /// What the host may add to the spacing of a train, s.
+    const TRAIN_SLACK: f64 = 0.001;
+    const SAMPLES: u32 = 8;
+
+    /// Whether slow start is over, by an ACK with a window of `cwnd`.
+    fn over(&mut self, ack: &Ack, cwnd: f64) -> bool {
+        if ack.round_start {
+            *self = Self {
+                round: ack.now,
+                train: ack.now,
+                least: f64::INFINITY,
+                samples: 0,
+            };
+        }
+        if cwnd < Self::LOW_WINDOW {
+            return false;
+        }
+        let mut over = false;
+        if ack.now.since(self.train).seconds() <= Self::TRAIN_GAP {
+            self.train = ack.now;
+            over = ack.now.since(self.round).seconds() > 0.5 * (ack.min_rtt + Self::TRAIN_SLACK);
+        }
+        self.least = self.least.min(ack.rtt);
+        if self.samples < Self::SAMPLES {
+            self.samples += 1;
+        } else {
+            over |= self.least > ack.min_rtt + (ack.min_rtt / 8.0).clamp(0.004, 0.016);
+        }
+        over
+    }
+}
+
 /// CUBIC at work.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Cubic {
     c: f64,
     beta: f64,
@@ -183,6 +243,8 @@ pub struct Cubic {
     /// Segments counted towards the next one of the window, and of the estimate, with whole packets.
     count: SegmentCount,
     estimate_count: SegmentCount,
+    /// Until it has ended slow start.
+    hystart: Option<Box<HyStart>>,
 }
 
 impl Cubic {
@@ -216,9 +278,9 @@ impl Cubic {
     }
 
     /// The window after `acked` segments in congestion avoidance.
-    fn avoid(&mut self, acked: f64, srtt: f64, cwnd: f64) -> f64 {
+    fn avoid(&mut self, acked: f64, ack: &Ack, cwnd: f64) -> f64 {
         if self.whole {
-            return self.avoid_whole(acked, srtt, cwnd);
+            return self.avoid_whole(acked, ack.min_rtt, cwnd);
         }
         let share = acked / cwnd;
         let t = self.last.since(self.start).seconds();
@@ -228,20 +290,23 @@ impl Cubic {
                 return cwnd.max(self.estimate);
             }
         }
-        let target = self.curve(t + srtt).clamp(cwnd, 1.5 * cwnd);
+        let target = self.curve(t + ack.srtt).clamp(cwnd, 1.5 * cwnd);
         cwnd + (target - cwnd) * share
     }
 
     /// The same in whole segments.
-    fn avoid_whole(&mut self, acked: f64, srtt: f64, mut cwnd: f64) -> f64 {
+    fn avoid_whole(&mut self, acked: f64, ahead: f64, mut cwnd: f64) -> f64 {
         let t = self.last.since(self.start).seconds();
         // the distance from the origin is rounded down, so that the curve is flat on both sides of it
-        let target = self.origin + (self.curve(t + srtt) - self.origin).trunc();
+        let target = self.origin + (self.curve(t + ahead) - self.origin).trunc();
         let mut per = if target > cwnd {
             (cwnd / (target - cwnd)).floor()
         } else {
             100.0 * cwnd // hardly at all
         };
+        if self.w_max == 0.0 {
+            per = per.min(20.0);
+        }
         if self.reno_friendly {
             let step = cwnd / self.pace();
             self.estimate_count.grow(acked, step, &mut self.estimate);
@@ -256,6 +321,14 @@ impl Cubic {
 
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
+        if window.in_slow_start()
+            && let Some(hystart) = &mut self.hystart
+            && !ack.rtt.is_nan()
+            && hystart.over(ack, window.cwnd)
+        {
+            window.ssthresh = window.cwnd;
+            self.hystart = None;
+        }
         if window.in_slow_start() {
             if !ack.cwnd_limited {
                 return;
@@ -263,7 +336,7 @@ impl CongestionControl for Cubic {
             let acked = window.slow_start(f64::from(ack.acked));
             if !window.in_slow_start() {
                 self.begin_stage(ack.now, window.cwnd);
-                window.cwnd = self.avoid(acked, ack.srtt, window.cwnd);
+                window.cwnd = self.avoid(acked, ack, window.cwnd);
             }
             return;
         }
@@ -275,7 +348,7 @@ impl CongestionControl for Cubic {
         }
         self.last = ack.now;
         if ack.cwnd_limited {
-            window.cwnd = self.avoid(f64::from(ack.acked), ack.srtt, window.cwnd);
+            window.cwnd = self.avoid(f64::from(ack.acked), ack, window.cwnd);
         }
     }
 
@@ -650,5 +723,60 @@ mod tests {
             CubicParams::increase(&params, w, &PATH) / (CubicParams::decrease(&params, w) * p);
         assert!((balance - 1.0).abs() < 1e-12, "{balance}");
         assert!((w / standard - 1.0).abs() < 0.02);
+    }
+
+    /// ACKs of a round, `gap` seconds apart, with this RTT; the window after it.
+    fn round(control: &mut Cubic, window: &mut Window, from: f64, gap: f64, rtt: f64, acks: u32) {
+        for n in 0..acks {
+            let ack = Ack {
+                now: Time::from_seconds(from + gap * f64::from(n)),
+                rtt,
+                min_rtt: 0.08,
+                round_start: n == 0,
+                ..ack(1)
+            };
+            control.on_ack(&ack, window, &mut random());
+        }
+    }
+
+    #[test]
+    fn hybrid_slow_start_ends_by_delay_or_by_a_train() {
+        let params = CubicParams {
+            hystart: true,
+            ..params()
+        };
+        // 80 ms: the delay may grow by 10 ms; ACKs 5 ms apart are no train
+        for (rtt, acks, leaves) in [(0.089, 20, false), (0.091, 8, false), (0.091, 9, true)] {
+            let (mut control, mut window) = (
+                params.build(0),
+                Window {
+                    cwnd: 100.0,
+                    ssthresh: f64::INFINITY,
+                },
+            );
+            round(&mut control, &mut window, 1.0, 0.005, rtt, acks);
+            assert_eq!(window.ssthresh.is_finite(), leaves, "{rtt} {acks}");
+        }
+        // ACKs 1 ms apart for more than half of 80 + 1 ms
+        for (acks, leaves) in [(41, false), (42, true)] {
+            let (mut control, mut window) = (
+                params.build(0),
+                Window {
+                    cwnd: 100.0,
+                    ssthresh: f64::INFINITY,
+                },
+            );
+            round(&mut control, &mut window, 1.0, 0.001, 0.08, acks);
+            assert_eq!(window.ssthresh.is_finite(), leaves, "{acks}");
+        }
+        let (mut control, mut window) = (
+            params.build(0),
+            Window {
+                cwnd: 2.0,
+                ssthresh: f64::INFINITY,
+            },
+        );
+        round(&mut control, &mut window, 1.0, 0.005, 0.2, 10);
+        assert!(window.in_slow_start(), "small windows go on");
     }
 }

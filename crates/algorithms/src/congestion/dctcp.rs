@@ -7,11 +7,12 @@
 //! (Alizadeh et al. 2010, section 3.3).
 
 use super::{
-    Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Needs, Reduction, Signal, Window,
+    Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Needs, Reduction, SegmentCount,
+    Signal, Window,
 };
 use crate::fluid::{FluidTcp, Path, TcpInput};
 use crate::registry::{About, Algorithm};
-use crate::{Interval, Scalar, Stream, parameters};
+use crate::{DefaultValue, Interval, Scalar, Stream, parameters};
 
 parameters! {
     /// Parameters of DCTCP.
@@ -20,6 +21,9 @@ parameters! {
         g: number = 0.0625, in Interval::above_to(0.0, 1.0), "RFC 8257, section 4.2";
         /// The estimate at the beginning: at 1 the first mark halves the window.
         initial_alpha: number = 1.0, in Interval::between(0.0, 1.0), "RFC 8257, section 3.3";
+        /// Whether the window is a whole number of packets: it grows by one once a window of packets has been acknowledged, and what a reduction takes is
+        /// rounded down. Kernels count so.
+        whole_packets: flag = false, "Linux 6.1";
     }
 }
 
@@ -32,6 +36,9 @@ impl Algorithm for DctcpParams {
                    M. Alizadeh et al., Data Center TCP, SIGCOMM 2010",
         ecn: true,
     };
+
+    const LINUX: &'static [(&'static str, DefaultValue)] =
+        &[("whole_packets", DefaultValue::Flag(true))];
 }
 
 impl CongestionAlgorithm for DctcpParams {
@@ -43,6 +50,8 @@ impl CongestionAlgorithm for DctcpParams {
             acked: 0,
             marked: 0,
             g: self.g,
+            whole: self.whole_packets,
+            count: SegmentCount::default(),
         }
     }
 }
@@ -97,6 +106,22 @@ pub struct Dctcp {
     acked: u32,
     marked: u32,
     g: f64,
+    whole: bool,
+    count: SegmentCount,
+}
+
+impl Dctcp {
+    /// The estimate, with what an ACK tells of marks.
+    #[inline]
+    fn count_marks(&mut self, ack: &Ack) {
+        if ack.round_start && self.acked > 0 {
+            let share = f64::from(self.marked) / f64::from(self.acked);
+            self.alpha += self.g * (share - self.alpha);
+            (self.acked, self.marked) = (0, 0);
+        }
+        self.acked += ack.acked;
+        self.marked += ack.marked.min(ack.acked);
+    }
 }
 
 impl CongestionControl for Dctcp {
@@ -109,16 +134,23 @@ impl CongestionControl for Dctcp {
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
-        if ack.round_start && self.acked > 0 {
-            let share = f64::from(self.marked) / f64::from(self.acked);
-            self.alpha += self.g * (share - self.alpha);
-            (self.acked, self.marked) = (0, 0);
+        if !self.whole {
+            self.count_marks(ack);
         }
-        self.acked += ack.acked;
-        self.marked += ack.marked.min(ack.acked);
         if ack.cwnd_limited && !ack.ece {
             let acked = window.slow_start(f64::from(ack.acked));
-            window.cwnd += acked / window.cwnd;
+            if !self.whole {
+                window.cwnd += acked / window.cwnd;
+            } else if acked > 0.0 {
+                let per = window.cwnd;
+                self.count.grow(acked, per, &mut window.cwnd);
+            }
+        }
+    }
+
+    fn on_any_ack(&mut self, ack: &Ack) {
+        if self.whole {
+            self.count_marks(ack);
         }
     }
 
@@ -128,7 +160,12 @@ impl CongestionControl for Dctcp {
         } else {
             0.5
         };
-        window.ssthresh = ((1.0 - fall) * reduction.window_used).max(MIN_SSTHRESH);
+        let mut left = (1.0 - fall) * reduction.window_used;
+        if self.whole {
+            left = left.ceil(); // what it takes is rounded down
+            self.count.clear();
+        }
+        window.ssthresh = left.max(MIN_SSTHRESH);
         window.cwnd = window.ssthresh;
     }
 }

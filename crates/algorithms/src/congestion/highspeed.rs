@@ -13,7 +13,7 @@ use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction
 use crate::fluid::{FluidTcp, Path};
 use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
-use crate::{Interval, Scalar, Stream, ValueError, parameters};
+use crate::{DefaultValue, Interval, Scalar, Stream, ValueError, parameters};
 
 parameters! {
     /// Parameters of HighSpeed TCP.
@@ -28,8 +28,21 @@ parameters! {
         response_scale: number = 0.078, in Interval::above(0.0), "RFC 3649, section 5";
         /// Exponent of the response function.
         response_exponent: number = 1.2, in Interval::between(0.0, 2.0), "RFC 3649, section 5";
+        /// Whether windows are whole packets and a(w), b(w) those of the table of RFC 3649, appendix B, b in 256ths; each ACK then counts once, whatever it acknowledges, so
+        /// that delayed ACKs halve the growth.
+        whole_packets: flag = false, "Linux 6.1";
     }
 }
+
+/// RFC 3649, appendix B: the windows at which a(w) rises by one more.
+const TABLE: [u32; 72] = [
+    38, 118, 221, 347, 495, 663, 851, 1058, 1284, 1529, 1793, 2076, 2378, 2699, 3039, 3399, 3778,
+    4177, 4596, 5036, 5497, 5979, 6483, 7009, 7558, 8130, 8726, 9346, 9991, 10661, 11358, 12082,
+    12834, 13614, 14424, 15265, 16137, 17042, 17981, 18955, 19965, 21013, 22101, 23230, 24402,
+    25618, 26881, 28193, 29557, 30975, 32450, 33986, 35586, 37253, 38992, 40808, 42707, 44694,
+    46776, 48961, 51258, 53677, 56230, 58932, 61799, 64851, 68113, 71617, 75401, 79517, 84035,
+    89053,
+];
 
 /// The parameters of RFC 3649, section 5: the defaults.
 pub(super) const RFC_3649: HighspeedParams = HighspeedParams {
@@ -38,6 +51,7 @@ pub(super) const RFC_3649: HighspeedParams = HighspeedParams {
     high_decrease: 0.1,
     response_scale: 0.078,
     response_exponent: 1.2,
+    whole_packets: false,
 };
 
 impl<S: Scalar> HighspeedParams<S> {
@@ -76,6 +90,9 @@ impl Algorithm for HighspeedParams {
         ecn: true,
     };
 
+    const LINUX: &'static [(&'static str, DefaultValue)] =
+        &[("whole_packets", DefaultValue::Flag(true))];
+
     fn check(&self) -> Result<(), ValueError> {
         if self.high_window > self.low_window {
             return Ok(());
@@ -92,7 +109,10 @@ impl CongestionAlgorithm for HighspeedParams {
     type Controller = Highspeed;
 
     fn build(&self, _flow: u32) -> Highspeed {
-        Highspeed(*self)
+        Highspeed {
+            params: *self,
+            count: 0.0,
+        }
     }
 }
 
@@ -117,22 +137,49 @@ impl FluidTcp for HighspeedParams {
 
 /// HighSpeed TCP at work.
 #[derive(Clone, Copy, Debug)]
-pub struct Highspeed(HighspeedParams);
+pub struct Highspeed {
+    params: HighspeedParams,
+    /// Growth that is due, with whole packets: a(w) for each ACK.
+    count: f64,
+}
+
+/// Row of the table for a window: the first whose window is not smaller.
+fn row(window: f64) -> usize {
+    TABLE
+        .partition_point(|&edge| f64::from(edge) < window)
+        .min(TABLE.len() - 1)
+}
 
 impl CongestionControl for Highspeed {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
         if ack.cwnd_limited {
             let acked = window.slow_start(f64::from(ack.acked));
-            if acked > 0.0 {
-                window.cwnd += self.0.aimd(window.cwnd).0 * acked / window.cwnd;
+            if self.params.whole_packets {
+                if acked > 0.0 {
+                    self.count += (row(window.cwnd) + 1) as f64;
+                    if self.count >= window.cwnd {
+                        self.count -= window.cwnd;
+                        window.cwnd += 1.0;
+                    }
+                }
+            } else if acked > 0.0 {
+                window.cwnd += self.params.aimd(window.cwnd).0 * acked / window.cwnd;
             }
         }
     }
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
         let used = reduction.window_used;
-        window.ssthresh = (used * (1.0 - self.0.aimd(used).1)).max(MIN_SSTHRESH);
+        let left = if self.params.whole_packets {
+            self.count = 0.0;
+            let edge = f64::from(TABLE[row(used)]);
+            let b = (256.0 * self.params.response(edge).1).floor() / 256.0;
+            used - (used * b).floor()
+        } else {
+            used * (1.0 - self.params.aimd(used).1)
+        };
+        window.ssthresh = left.max(MIN_SSTHRESH);
         window.cwnd = window.ssthresh;
     }
 }
@@ -147,15 +194,7 @@ mod tests {
         HighspeedParams::from_values(&[]).unwrap()
     }
 
-    /// RFC 3649, appendix B: the windows at which a(w) rises by one more, and b(w) there (to two digits) where it is given here.
-    const TABLE: [u32; 72] = [
-        38, 118, 221, 347, 495, 663, 851, 1058, 1284, 1529, 1793, 2076, 2378, 2699, 3039, 3399,
-        3778, 4177, 4596, 5036, 5497, 5979, 6483, 7009, 7558, 8130, 8726, 9346, 9991, 10661, 11358,
-        12082, 12834, 13614, 14424, 15265, 16137, 17042, 17981, 18955, 19965, 21013, 22101, 23230,
-        24402, 25618, 26881, 28193, 29557, 30975, 32450, 33986, 35586, 37253, 38992, 40808, 42707,
-        44694, 46776, 48961, 51258, 53677, 56230, 58932, 61799, 64851, 68113, 71617, 75401, 79517,
-        84035, 89053,
-    ];
+    /// The same table: b(w) to two digits.
     const DECREASES: [(u32, f64); 12] = [
         (38, 0.50),
         (118, 0.44),
@@ -267,5 +306,39 @@ mod tests {
             ..params()
         };
         assert_eq!(swapped.check().unwrap_err().name, "high_window");
+    }
+
+    /// Linux: an ACK counts once, whatever it acknowledges; a(w) and b(w) are those of the table.
+    #[test]
+    fn whole_packets_as_in_linux() {
+        let linux = HighspeedParams {
+            whole_packets: true,
+            ..params()
+        };
+        for (cwnd, acks) in [(30.0, 30), (40.0, 20), (200.0, 67)] {
+            let mut control = linux.build(0);
+            let mut window = Window {
+                cwnd,
+                ssthresh: 2.0,
+            };
+            for _ in 0..acks - 1 {
+                control.on_ack(&ack(2), &mut window, &mut random());
+            }
+            assert_eq!(window.cwnd, cwnd);
+            control.on_ack(&ack(2), &mut window, &mut random());
+            assert_eq!(window.cwnd, cwnd + 1.0);
+        }
+        for (used, left) in [(33.0, 17.0), (100.0, 57.0), (200.0, 119.0)] {
+            let (mut control, mut window) = (
+                linux.build(0),
+                Window {
+                    cwnd: used,
+                    ssthresh: used,
+                },
+            );
+            control.on_congestion(&loss(used), &mut window);
+            // 128, 112 and 104 of 256, rounded down
+            assert_eq!(window.cwnd, left);
+        }
     }
 }

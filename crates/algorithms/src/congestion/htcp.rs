@@ -9,11 +9,15 @@
 //!
 //! Throughput is the largest of the rates of the round trips between two reductions, smoothed with a weight of 1/4. RTT_max fades: after
 //! each reduction its distance from RTT_min counts 95 % (both as in Linux).
+//!
+//! With `whole_packets` it counts as Linux does: alpha is a whole number before the factor 2 (1 - beta), and is renewed only as the window grows; the ACK
+//! after which it grows does not count; RTT_max follows by 20 ms a sample at most; up to a base RTT of 10 ms beta is the smallest; the first rounds after a
+//! reduction, up to four base RTTs, are not smoothed; and of losses at a steady throughput only the second in a row adapts beta.
 
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Signal, Window};
 use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
-use crate::{Interval, Stream, Time, ValueError, parameters};
+use crate::{DefaultValue, Interval, Stream, Time, ValueError, parameters};
 
 parameters! {
     /// Parameters of H-TCP.
@@ -28,6 +32,8 @@ parameters! {
         throughput_change: number = 0.2, in Interval::at_least(0.0), "draft-leith-tcp-htcp-06, section 3";
         /// Whether the increase is in proportion to the base RTT.
         rtt_scaling: flag = true, "Linux 6.1";
+        /// Whether it counts in whole packets, with Linux's rules of measurement.
+        whole_packets: flag = false, "Linux 6.1";
     }
 }
 
@@ -39,6 +45,9 @@ impl Algorithm for HtcpParams {
         citation: "D. Leith and R. Shorten, H-TCP: TCP for high-speed and long-distance networks, PFLDnet 2004; draft-leith-tcp-htcp-06 (2008)",
         ecn: true,
     };
+
+    const LINUX: &'static [(&'static str, DefaultValue)] =
+        &[("whole_packets", DefaultValue::Flag(true))];
 
     fn check(&self) -> Result<(), ValueError> {
         if self.beta_max >= self.beta_min {
@@ -66,13 +75,16 @@ impl CongestionAlgorithm for HtcpParams {
             rate: 0.0,
             top_rate: 0.0,
             last_rate: 0.0,
-            params: *self,
+            alpha: 1.0,
+            count: 0.0,
+            adapts: false,
+            params: Box::new(*self),
         }
     }
 }
 
 /// H-TCP at work.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Htcp {
     /// What remained after the last reduction.
     beta: f64,
@@ -90,7 +102,11 @@ pub struct Htcp {
     rate: f64,
     top_rate: f64,
     last_rate: f64,
-    params: HtcpParams,
+    /// With whole packets: the increase at present, packets acknowledged, and whether a loss may adapt beta.
+    alpha: f64,
+    count: f64,
+    adapts: bool,
+    params: Box<HtcpParams>,
 }
 
 impl Htcp {
@@ -102,7 +118,13 @@ impl Htcp {
         } else {
             1.0
         };
-        if self.params.rtt_scaling {
+        if self.params.whole_packets {
+            alpha = alpha.floor();
+            if self.params.rtt_scaling {
+                let scale = (0.8 / base_rtt).floor().clamp(4.0, 80.0);
+                alpha = (8.0 * alpha / scale).floor().max(1.0);
+            }
+        } else if self.params.rtt_scaling {
             alpha = (alpha * (base_rtt / 0.1).clamp(0.1, 2.0)).max(1.0);
         }
         alpha * 2.0 * (1.0 - self.beta)
@@ -123,9 +145,96 @@ impl Htcp {
     }
 }
 
+impl Htcp {
+    /// What an ACK tells of RTT and throughput, counted as Linux does.
+    fn measure(&mut self, ack: &Ack, cwnd: f64) {
+        self.max_rtt = self.max_rtt.max(ack.min_rtt);
+        if ack.rtt > self.max_rtt && ack.rtt <= self.max_rtt + 0.02 {
+            self.max_rtt = ack.rtt;
+        }
+        if self.round == Time::NEVER {
+            self.round = ack.now;
+        }
+        self.acked += ack.acked;
+        let past = ack.now.since(self.round).seconds();
+        if f64::from(self.acked) < cwnd - self.alpha.floor().max(1.0)
+            || past <= 0.0
+            || past < ack.min_rtt
+        {
+            return;
+        }
+        let rate = f64::from(self.acked) / past;
+        if ack.now.since(self.last).seconds() < 4.0 * ack.min_rtt {
+            (self.rate, self.top_rate) = (rate, rate);
+        } else {
+            self.rate = 0.75 * self.rate + 0.25 * rate;
+            self.top_rate = self.top_rate.max(self.rate);
+        }
+        (self.acked, self.round) = (0, ack.now);
+    }
+
+    fn on_ack_whole(&mut self, ack: &Ack, window: &mut Window) {
+        if self.last == Time::NEVER {
+            self.last = ack.now;
+        }
+        self.measure(ack, window.cwnd);
+        if !ack.cwnd_limited {
+            return;
+        }
+        if window.in_slow_start() {
+            window.slow_start(f64::from(ack.acked));
+        } else if self.count * self.alpha >= window.cwnd {
+            window.cwnd += 1.0;
+            self.count = 0.0;
+            self.alpha = self.alpha(ack.now.since(self.last).seconds(), ack.min_rtt);
+        } else {
+            self.count += f64::from(ack.acked);
+        }
+    }
+
+    /// The fraction that remains, as Linux finds it.
+    fn remains(&mut self, min_rtt: f64) -> f64 {
+        let HtcpParams {
+            beta_min,
+            beta_max,
+            throughput_change,
+            ..
+        } = *self.params;
+        let (rate, last) = (self.top_rate, self.last_rate);
+        self.last_rate = rate;
+        if (rate - last).abs() > throughput_change * last {
+            self.adapts = false;
+            return beta_min;
+        }
+        if self.adapts && min_rtt > 0.01 {
+            return (min_rtt / self.max_rtt).clamp(beta_min, beta_max);
+        }
+        self.adapts = true;
+        beta_min
+    }
+
+    fn on_congestion_whole(&mut self, reduction: &Reduction, window: &mut Window) {
+        self.beta = self.remains(reduction.min_rtt);
+        self.alpha = self.alpha(reduction.now.since(self.last).seconds(), reduction.min_rtt);
+        self.max_rtt -= 0.05 * (self.max_rtt - reduction.min_rtt).max(0.0);
+        (self.round, self.acked, self.count) = (Time::NEVER, 0, 0.0);
+        self.last = reduction.now;
+        window.ssthresh = (self.beta * reduction.window_used)
+            .floor()
+            .max(MIN_SSTHRESH);
+        if reduction.signal != Signal::Timeout {
+            window.cwnd = window.ssthresh;
+        }
+    }
+}
+
 impl CongestionControl for Htcp {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
+        if self.params.whole_packets {
+            self.on_ack_whole(ack, window);
+            return;
+        }
         if self.last == Time::NEVER {
             self.last = ack.now;
         } else if !ack.cwnd_limited {
@@ -147,12 +256,16 @@ impl CongestionControl for Htcp {
     }
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        if self.params.whole_packets {
+            self.on_congestion_whole(reduction, window);
+            return;
+        }
         let HtcpParams {
             beta_min,
             beta_max,
             throughput_change,
             ..
-        } = self.params;
+        } = *self.params;
         let steady = self.last_rate > 0.0
             && (self.top_rate - self.last_rate).abs() <= throughput_change * self.last_rate;
         self.beta = if steady && self.max_rtt > 0.0 {
@@ -170,7 +283,16 @@ impl CongestionControl for Htcp {
         }
     }
 
+    fn on_repaired(&mut self, now: Time, _window: &mut Window) {
+        if self.params.whole_packets {
+            self.last = now; // the time since the last loss counts from the end of its repair
+        }
+    }
+
     fn on_restart(&mut self, now: Time) {
+        if self.params.whole_packets {
+            return;
+        }
         if self.last != Time::NEVER {
             self.last += now.since(self.seen);
             self.seen = now;
@@ -294,5 +416,36 @@ mod tests {
         };
         control.on_ack(&sample, &mut window, &mut random());
         assert!((window.cwnd - 100.01).abs() < 1e-12);
+    }
+
+    /// Linux at 40 ms: 8 / 20 of the increase function, rounded down, one at least.
+    #[test]
+    fn whole_packets_as_in_linux() {
+        let linux = HtcpParams {
+            whole_packets: true,
+            ..params()
+        };
+        let control = linux.build(0);
+        for (since, alpha) in [(0.5, 1.0), (1.1, 1.0), (1.3, 1.0), (1.5, 2.0), (2.0, 4.0)] {
+            assert_eq!(control.alpha(since, 0.04), alpha, "{since}");
+        }
+        let mut control = linux.build(0);
+        let mut window = Window {
+            cwnd: 30.0,
+            ssthresh: 2.0,
+        };
+        let sample = Ack {
+            now: Time::from_seconds(0.5),
+            min_rtt: 0.04,
+            rtt: 0.04,
+            ..ack(2)
+        };
+        // fifteen ACKs are counted, the sixteenth adds the packet
+        for _ in 0..15 {
+            control.on_ack(&sample, &mut window, &mut random());
+        }
+        assert_eq!(window.cwnd, 30.0);
+        control.on_ack(&sample, &mut window, &mut random());
+        assert_eq!(window.cwnd, 31.0);
     }
 }

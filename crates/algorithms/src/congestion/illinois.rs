@@ -7,13 +7,17 @@
 //! - decrease fraction beta = beta_min up to d_2 = eta_2 d_m, beta_max from d_3 = eta_3 d_m on, linear between.
 //!
 //! Windows below `small_window` have alpha = 1 and beta = 1/2; so has a sender after a timeout until the next round is measured.
-//! Linux takes for d_m the largest single delay instead of the largest mean.
+//! With `whole_packets` it counts as Linux does: d_m is the largest single delay, not the largest mean; alpha is alpha_max until the first round ends; what a round below
+//! `small_window` has set holds for the next loss; rounds of low delay count towards theta however many others lie between them.
 
-use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Signal, Window};
+use super::{
+    Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, SegmentCount, Signal,
+    Window,
+};
 use crate::fluid::{FluidTcp, Path};
 use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
-use crate::{Interval, Scalar, Stream, ValueError, parameters};
+use crate::{DefaultValue, Interval, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {
     /// Parameters of TCP-Illinois.
@@ -36,6 +40,8 @@ parameters! {
         theta: number = 5.0, in Interval::at_least(1.0), "Liu, Basar and Srikant 2008, section 2";
         /// Window below which the sender is Reno.
         small_window: packets = 10.0, in Interval::at_least(0.0), "Liu, Basar and Srikant 2008, section 2";
+        /// Whether it counts in whole packets and takes the largest single delay for d_m.
+        whole_packets: flag = false, "Linux 6.1";
     }
 }
 
@@ -70,6 +76,11 @@ impl Algorithm for IllinoisParams {
         ecn: true,
     };
 
+    const LINUX: &'static [(&'static str, DefaultValue)] = &[
+        ("whole_packets", DefaultValue::Flag(true)),
+        ("small_window", DefaultValue::Number(15.0)),
+    ];
+
     fn check(&self) -> Result<(), ValueError> {
         for (name, value, below, least) in [
             ("alpha_max", self.alpha_max, "alpha_min", self.alpha_min),
@@ -93,13 +104,20 @@ impl CongestionAlgorithm for IllinoisParams {
 
     fn build(&self, _flow: u32) -> Illinois {
         Illinois {
-            alpha: 1.0,
+            alpha: if self.whole_packets {
+                self.alpha_max
+            } else {
+                1.0
+            },
             beta: 0.5,
+            count: SegmentCount::default(),
+            max_rtt: 0.0,
+            due: false,
             max_delay: 0.0,
             rtt_sum: 0.0,
             rtt_samples: 0,
             low_rounds: None,
-            params: *self,
+            params: Box::new(*self),
         }
     }
 }
@@ -128,10 +146,15 @@ impl FluidTcp for IllinoisParams {
 }
 
 /// TCP-Illinois at work.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Illinois {
     alpha: f64,
     beta: f64,
+    /// With whole packets: packets acknowledged, and the largest RTT.
+    count: SegmentCount,
+    max_rtt: f64,
+    /// Whether a round has ended while losses were repaired.
+    due: bool,
     /// Largest mean queueing delay of a round, s.
     max_delay: f64,
     /// Round-trip samples of the round, s.
@@ -139,21 +162,39 @@ pub struct Illinois {
     rtt_samples: u32,
     /// Rounds of low delay since the delay was above d_1; `None` before it ever was.
     low_rounds: Option<u32>,
-    params: IllinoisParams,
+    params: Box<IllinoisParams>,
 }
 
 impl Illinois {
+    #[inline]
+    fn sample(&mut self, rtt: f64) {
+        if !rtt.is_nan() {
+            self.rtt_sum += rtt;
+            self.max_rtt = self.max_rtt.max(rtt);
+            self.rtt_samples += 1;
+        }
+    }
+
     fn end_round(&mut self, base_rtt: f64, cwnd: f64) {
         let delay = (self.rtt_sum / f64::from(self.rtt_samples) - base_rtt).max(0.0);
         (self.rtt_sum, self.rtt_samples) = (0.0, 0);
-        self.max_delay = self.max_delay.max(delay);
+        self.max_delay = if self.params.whole_packets {
+            self.max_rtt - base_rtt
+        } else {
+            self.max_delay.max(delay)
+        };
         if cwnd < self.params.small_window {
             (self.alpha, self.beta) = (1.0, 0.5);
             return;
         }
         self.beta = self.params.beta(delay, self.max_delay);
         if delay > self.params.eta_1 * self.max_delay {
-            self.low_rounds = Some(0);
+            // Linux goes on counting
+            self.low_rounds = if self.params.whole_packets {
+                self.low_rounds.or(Some(0))
+            } else {
+                Some(0)
+            };
             self.alpha = self.params.alpha(delay, self.max_delay);
             return;
         }
@@ -171,29 +212,51 @@ impl Illinois {
 impl CongestionControl for Illinois {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
-        if !ack.rtt.is_nan() {
-            self.rtt_sum += ack.rtt;
-            self.rtt_samples += 1;
+        if !self.params.whole_packets {
+            self.sample(ack.rtt);
         }
-        if ack.round_start && self.rtt_samples > 0 {
+        if (ack.round_start || self.due) && self.rtt_samples > 0 {
+            self.due = false;
             self.end_round(ack.min_rtt, window.cwnd);
         }
         if ack.cwnd_limited {
             let acked = window.slow_start(f64::from(ack.acked));
-            if acked > 0.0 {
+            if acked > 0.0 && self.params.whole_packets {
+                self.count.0 += acked;
+                let due = self.count.0 * self.alpha;
+                if due >= window.cwnd {
+                    window.cwnd += (due / window.cwnd).floor();
+                    self.count.clear();
+                }
+            } else if acked > 0.0 {
                 window.cwnd += self.alpha * acked / window.cwnd;
             }
         }
     }
 
+    fn on_any_ack(&mut self, ack: &Ack) {
+        if self.params.whole_packets {
+            self.sample(ack.rtt);
+        }
+    }
+
+    fn on_repaired(&mut self, _now: Time, _window: &mut Window) {
+        self.due = self.params.whole_packets;
+    }
+
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
         let used = reduction.window_used;
-        let beta = if used < self.params.small_window {
+        let beta = if used < self.params.small_window && !self.params.whole_packets {
             0.5
         } else {
             self.beta
         };
-        window.ssthresh = (used * (1.0 - beta)).max(MIN_SSTHRESH);
+        let mut left = used * (1.0 - beta);
+        if self.params.whole_packets {
+            left = used - (used * beta).floor();
+            self.count.clear();
+        }
+        window.ssthresh = left.max(MIN_SSTHRESH);
         window.cwnd = window.ssthresh;
         if reduction.signal == Signal::Timeout {
             (self.alpha, self.beta) = (1.0, 0.5);
@@ -323,5 +386,43 @@ mod tests {
             ..params()
         };
         assert_eq!(wrong.check().unwrap_err().name, "alpha_max");
+    }
+
+    /// Linux: d_m is the largest single delay, and rounds of low delay add up.
+    #[test]
+    fn whole_packets_as_in_linux() {
+        let linux = IllinoisParams {
+            whole_packets: true,
+            small_window: 15.0,
+            ..params()
+        };
+        let mut control = linux.build(0);
+        assert_eq!(control.alpha, 10.0);
+        let sample = |rtt: f64| Ack { rtt, ..ack(1) };
+        let end = |control: &mut Illinois, rtts: &[f64]| {
+            for &rtt in rtts {
+                control.on_any_ack(&sample(rtt));
+            }
+            let ends = Ack {
+                round_start: true,
+                min_rtt: 0.1,
+                cwnd_limited: false,
+                ..ack(1)
+            };
+            let mut window = Window {
+                cwnd: 100.0,
+                ssthresh: 2.0,
+            };
+            control.on_ack(&ends, &mut window, &mut random());
+        };
+        end(&mut control, &[0.1, 0.2]);
+        // 50 ms of 100 ms
+        assert!((control.alpha - linux.alpha(0.05, 0.1)).abs() < 1e-9);
+        for low in 1..=5 {
+            end(&mut control, &[0.2]);
+            assert!(control.alpha < 1.0);
+            end(&mut control, &[0.1]);
+            assert_eq!(control.alpha == 10.0, low == 5, "{low}");
+        }
     }
 }

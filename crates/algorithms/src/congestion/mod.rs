@@ -113,7 +113,7 @@ impl Window {
 /// Growth of a window in whole segments: acknowledged segments are counted, and add a segment to the window once there are enough of them. This is how
 /// kernels do it; RFC 5681, section 3.1, allows it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SegmentCount(f64);
+pub(crate) struct SegmentCount(pub(crate) f64);
 
 impl SegmentCount {
     /// `acked` more segments; each `per` of them (one or more) add one to the window.
@@ -300,6 +300,12 @@ pub trait CongestionControl {
     /// The connection is about to send after an idle time longer than a retransmission timeout (RFC 5681, section 4.1); with [`Needs::delivery`] after any
     /// time with nothing in the network because the application had nothing to send.
     fn on_restart(&mut self, _now: Time) {}
+
+    /// An ACK arrived, whatever it says and whatever is made of it afterwards: for algorithms that measure in loss recovery too. Only in style "linux".
+    fn on_any_ack(&mut self, _ack: &Ack) {}
+
+    /// The answer to losses or marks is over: the window stands at ssthresh. Only in style "linux".
+    fn on_repaired(&mut self, _now: Time, _window: &mut Window) {}
 
     /// What it asks of the endpoint; asked once, at the start.
     fn needs(&self) -> Needs {

@@ -7,19 +7,23 @@
 use super::{Aimd, AimdParams, CongestionAlgorithm};
 use crate::fluid::{FluidTcp, Path};
 use crate::registry::{About, Algorithm};
-use crate::{Scalar, parameters};
+use crate::{DefaultValue, Scalar, parameters};
 
 parameters! {
-    /// Reno has no parameters.
-    pub struct RenoParams {}
+    /// Parameters of Reno.
+    pub struct RenoParams without numbers {
+        /// Whether the window is a whole number of packets: it grows by one once a window of packets has been acknowledged, and half of it is rounded
+        /// down. Kernels count so.
+        whole_packets: flag = false, "RFC 5681, section 3.1; Linux 6.1";
+    }
 }
 
 /// Reno as AIMD in any scalar.
-fn aimd<S: Scalar>() -> AimdParams<S> {
+fn aimd<S: Scalar>(whole_packets: bool) -> AimdParams<S> {
     AimdParams {
         alpha: S::from_f64(1.0),
         beta: S::from_f64(0.5),
-        whole_packets: false,
+        whole_packets,
         min_window: S::from_f64(2.0),
     }
 }
@@ -33,13 +37,16 @@ impl Algorithm for RenoParams {
         citation: "M. Allman, V. Paxson and E. Blanton, TCP congestion control, RFC 5681 (2009)",
         ecn: true,
     };
+
+    const LINUX: &'static [(&'static str, DefaultValue)] =
+        &[("whole_packets", DefaultValue::Flag(true))];
 }
 
 impl CongestionAlgorithm for RenoParams {
     type Controller = Aimd;
 
     fn build(&self, flow: u32) -> Aimd {
-        aimd::<f64>().build(flow)
+        aimd::<f64>(self.whole_packets).build(flow)
     }
 }
 
@@ -48,24 +55,29 @@ impl FluidTcp for RenoParams {
 
     /// 1 / w.
     fn increase<S: Scalar>(_params: &RenoParams<S>, window: S, path: &Path<S>) -> S {
-        AimdParams::increase(&aimd(), window, path)
+        AimdParams::increase(&aimd(false), window, path)
     }
 
     /// w / 2.
     fn decrease<S: Scalar>(_params: &RenoParams<S>, window: S) -> S {
-        AimdParams::decrease(&aimd(), window)
+        AimdParams::decrease(&aimd(false), window)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Parameters as _;
     use crate::congestion::test::{PATH, ack, loss, random};
     use crate::congestion::{CongestionControl as _, Window};
 
+    fn params() -> RenoParams {
+        RenoParams::from_values(&[]).unwrap()
+    }
+
     #[test]
     fn one_packet_a_round_trip_and_half_at_a_loss() {
-        let mut control = RenoParams::default().build(0);
+        let mut control = params().build(0);
         let mut window = Window {
             cwnd: 20.0,
             ssthresh: 20.0,
@@ -87,7 +99,7 @@ mod tests {
         // i (1 - p) = d p gives w = sqrt(2 (1 - p) / p)
         let p: f64 = 0.01;
         let w = (2.0 * (1.0 - p) / p).sqrt();
-        let params = RenoParams::default();
+        let params = params();
         let balance = RenoParams::increase(&params, w, &PATH) * (1.0 - p)
             - RenoParams::decrease(&params, w) * p;
         assert!(balance.abs() < 1e-15);

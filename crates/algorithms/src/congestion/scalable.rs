@@ -2,12 +2,14 @@
 //!
 //! Above the legacy window (16 segments) each acknowledged segment adds `a` (0.01) to the window and a loss or mark takes the fraction `b` (1/8) of it: after a
 //! loss it is back in ln(1 / (1 - b)) / ln(1 + a) round trips (13.4) whatever its size. Smaller windows are Reno's, in growth and fall.
-//! Linux 2.6 and ns-2 take a = 0.02, and 1 / w below 50 segments.
+//! Linux 2.6 and ns-2 take a = 0.02, and 1 / w below 50 segments; Linux 6.1 takes 1 / w below 100 segments, and b at every loss.
 
-use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window};
+use super::{
+    Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, SegmentCount, Window,
+};
 use crate::fluid::{FluidTcp, Path};
 use crate::registry::{About, Algorithm};
-use crate::{Interval, Scalar, Stream, parameters};
+use crate::{DefaultValue, Interval, Scalar, Stream, parameters};
 
 parameters! {
     /// Parameters of Scalable TCP.
@@ -18,6 +20,11 @@ parameters! {
         b: number = 0.125, in Interval::inside(0.0, 1.0), "Kelly 2003, section 2.2";
         /// Window up to which the sender is Reno.
         legacy_window: packets = 16.0, in Interval::at_least(0.0), "Kelly 2003, section 2.2";
+        /// Whether windows up to `legacy_window` fall by half, as Reno's.
+        legacy_halving: flag = true, "Kelly 2003, section 2.2";
+        /// Whether the window is a whole number of packets: it grows by one once enough packets have been acknowledged, and what a reduction takes is rounded
+        /// down. Kernels count so.
+        whole_packets: flag = false, "Linux 6.1";
     }
 }
 
@@ -29,13 +36,22 @@ impl Algorithm for ScalableParams {
         citation: "T. Kelly, Scalable TCP: improving performance in highspeed wide area networks, ACM CCR 33(2), 2003",
         ecn: true,
     };
+
+    const LINUX: &'static [(&'static str, DefaultValue)] = &[
+        ("whole_packets", DefaultValue::Flag(true)),
+        ("legacy_window", DefaultValue::Number(100.0)),
+        ("legacy_halving", DefaultValue::Flag(false)),
+    ];
 }
 
 impl CongestionAlgorithm for ScalableParams {
     type Controller = Scalable;
 
     fn build(&self, _flow: u32) -> Scalable {
-        Scalable(*self)
+        Scalable {
+            params: *self,
+            count: SegmentCount::default(),
+        }
     }
 }
 
@@ -60,30 +76,43 @@ impl FluidTcp for ScalableParams {
 
 /// Scalable TCP at work.
 #[derive(Clone, Copy, Debug)]
-pub struct Scalable(ScalableParams);
+pub struct Scalable {
+    params: ScalableParams,
+    count: SegmentCount,
+}
 
 impl CongestionControl for Scalable {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
         if ack.cwnd_limited {
             let acked = window.slow_start(f64::from(ack.acked));
-            window.cwnd += acked
-                * if window.cwnd > self.0.legacy_window {
-                    self.0.a
-                } else {
-                    1.0 / window.cwnd
-                };
+            let step = if window.cwnd > self.params.legacy_window {
+                self.params.a
+            } else {
+                1.0 / window.cwnd
+            };
+            if !self.params.whole_packets {
+                window.cwnd += acked * step;
+            } else if acked > 0.0 {
+                self.count
+                    .grow(acked, (1.0 / step).round(), &mut window.cwnd);
+            }
         }
     }
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
         let used = reduction.window_used;
-        let fall = if used > self.0.legacy_window {
-            self.0.b
+        let fall = if used > self.params.legacy_window || !self.params.legacy_halving {
+            self.params.b
         } else {
             0.5
         };
-        window.ssthresh = (used * (1.0 - fall)).max(MIN_SSTHRESH);
+        let mut left = used * (1.0 - fall);
+        if self.params.whole_packets {
+            left = used - (used * fall).floor();
+            self.count.clear();
+        }
+        window.ssthresh = left.max(MIN_SSTHRESH);
         window.cwnd = window.ssthresh;
     }
 }
@@ -151,5 +180,40 @@ mod tests {
         let balance = ScalableParams::increase(&params(), w, &PATH)
             - ScalableParams::decrease(&params(), w) * p;
         assert!(balance.abs() < 1e-15);
+    }
+
+    /// Linux: 1 / min(w, 100) a segment, an eighth at every loss, rounded down.
+    #[test]
+    fn whole_packets_as_in_linux() {
+        let linux = ScalableParams {
+            legacy_window: 100.0,
+            legacy_halving: false,
+            whole_packets: true,
+            ..params()
+        };
+        for (cwnd, acks) in [(20.0, 20), (400.0, 100)] {
+            let mut control = linux.build(0);
+            let mut window = Window {
+                cwnd,
+                ssthresh: 2.0,
+            };
+            for _ in 0..acks - 1 {
+                control.on_ack(&ack(1), &mut window, &mut random());
+            }
+            assert_eq!(window.cwnd, cwnd);
+            control.on_ack(&ack(1), &mut window, &mut random());
+            assert_eq!(window.cwnd, cwnd + 1.0);
+        }
+        for (used, left) in [(15.0, 14.0), (100.0, 88.0)] {
+            let (mut control, mut window) = (
+                linux.build(0),
+                Window {
+                    cwnd: used,
+                    ssthresh: used,
+                },
+            );
+            control.on_congestion(&loss(used), &mut window);
+            assert_eq!(window.cwnd, left);
+        }
     }
 }

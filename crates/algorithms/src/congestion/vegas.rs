@@ -7,11 +7,16 @@
 //! - Slow start doubles the window every other round trip. It ends when diff exceeds `gamma`, with the window that fills the path without a queue
 //!   and one segment (as in Linux).
 //! - Losses and marks take the fraction `loss_decrease`: half, as in Linux. Vegas' own retransmission after the first duplicate ACK is not part of it.
+//!
+//! With `whole_packets` it counts as Linux does: diff = w (RTT / base RTT - 1) rounded down, with the present window; slow start doubles the window
+//! every round trip; a round with fewer than three samples is Reno's.
 
-use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window};
+use super::{
+    Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, SegmentCount, Window,
+};
 use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
-use crate::{Interval, Stream, ValueError, parameters};
+use crate::{DefaultValue, Interval, Stream, Time, ValueError, parameters};
 
 parameters! {
     /// Parameters of TCP Vegas.
@@ -24,6 +29,8 @@ parameters! {
         gamma: packets = 1.0, in Interval::above(0.0), "Brakmo and Peterson 1995, section III-C";
         /// Decrease fraction: the window falls to (1 - loss_decrease) w at a loss or mark.
         loss_decrease: number = 0.5, in Interval::inside(0.0, 1.0), "Linux 6.1";
+        /// Whether it counts in whole packets, by Linux's form of the estimate.
+        whole_packets: flag = false, "Linux 6.1";
     }
 }
 
@@ -35,6 +42,9 @@ impl Algorithm for VegasParams {
         citation: "L. S. Brakmo and L. L. Peterson, TCP Vegas: end to end congestion avoidance on a global Internet, IEEE JSAC 13(8), 1995",
         ecn: true,
     };
+
+    const LINUX: &'static [(&'static str, DefaultValue)] =
+        &[("whole_packets", DefaultValue::Flag(true))];
 
     fn check(&self) -> Result<(), ValueError> {
         if self.beta >= self.alpha {
@@ -57,6 +67,10 @@ impl CongestionAlgorithm for VegasParams {
             round_rtt: f64::INFINITY,
             limited: false,
             still: false,
+            samples: 0,
+            count: SegmentCount::default(),
+            measuring: true,
+            base_rtt: f64::INFINITY,
             params: *self,
         }
     }
@@ -73,6 +87,12 @@ pub struct Vegas {
     limited: bool,
     /// Whether slow start pauses in this round.
     still: bool,
+    /// With whole packets: samples of the round, and Reno's count.
+    samples: u32,
+    count: SegmentCount,
+    /// Whether the round has been measured from its beginning.
+    measuring: bool,
+    base_rtt: f64,
     params: VegasParams,
 }
 
@@ -96,9 +116,61 @@ impl Vegas {
     }
 }
 
+impl Vegas {
+    /// An ACK, counted as Linux does.
+    fn on_ack_whole(&mut self, ack: &Ack, window: &mut Window) {
+        if !ack.round_start {
+            if window.in_slow_start() {
+                window.slow_start(f64::from(ack.acked));
+            }
+            return;
+        }
+        if !self.measuring {
+            self.measuring = true;
+            if window.in_slow_start() {
+                window.slow_start(f64::from(ack.acked));
+            }
+        } else if self.samples <= 2 {
+            if ack.cwnd_limited {
+                let acked = window.slow_start(f64::from(ack.acked));
+                if acked > 0.0 {
+                    let per = window.cwnd;
+                    self.count.grow(acked, per, &mut window.cwnd);
+                }
+            }
+        } else {
+            let base = self.base_rtt;
+            let backlog = (window.cwnd * (self.round_rtt - base) / base).floor();
+            if window.in_slow_start() {
+                if backlog > self.params.gamma {
+                    let filled = (window.cwnd * base / self.round_rtt).floor();
+                    window.cwnd = window.cwnd.min(filled + 1.0);
+                    window.ssthresh = window.ssthresh.min(window.cwnd);
+                } else {
+                    window.slow_start(f64::from(ack.acked));
+                }
+            } else if backlog > self.params.beta {
+                window.cwnd -= 1.0;
+                window.ssthresh = window.ssthresh.min(window.cwnd);
+            } else if backlog < self.params.alpha {
+                window.cwnd += 1.0;
+            }
+            window.cwnd = window.cwnd.max(MIN_SSTHRESH);
+            // the threshold is three quarters of the window at least
+            let floor = (0.5 * window.cwnd).floor() + (0.25 * window.cwnd).floor();
+            window.ssthresh = window.ssthresh.max(floor);
+        }
+        (self.samples, self.round_rtt) = (0, f64::INFINITY);
+    }
+}
+
 impl CongestionControl for Vegas {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
+        if self.params.whole_packets {
+            self.on_ack_whole(ack, window);
+            return;
+        }
         self.round_rtt = self.round_rtt.min(ack.rtt); // NaN is not smaller
         self.limited |= ack.cwnd_limited;
         if ack.round_start {
@@ -114,8 +186,33 @@ impl CongestionControl for Vegas {
         }
     }
 
+    fn on_any_ack(&mut self, ack: &Ack) {
+        if self.params.whole_packets && !ack.rtt.is_nan() {
+            self.base_rtt = self.base_rtt.min(ack.rtt);
+            self.round_rtt = self.round_rtt.min(ack.rtt);
+            self.samples += 1;
+        }
+    }
+
+    fn on_restart(&mut self, _now: Time) {
+        // Linux forgets the base RTT when nothing is in the network, in a repair too
+        if self.params.whole_packets {
+            self.base_rtt = f64::INFINITY;
+            (self.samples, self.round_rtt, self.measuring) = (0, f64::INFINITY, false);
+        }
+    }
+
+    fn on_repaired(&mut self, _now: Time, _window: &mut Window) {
+        // rounds are measured from the next one on
+        (self.samples, self.round_rtt, self.measuring) = (0, f64::INFINITY, false);
+    }
+
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
-        let left = reduction.window_used * (1.0 - self.params.loss_decrease);
+        let mut left = reduction.window_used * (1.0 - self.params.loss_decrease);
+        if self.params.whole_packets {
+            left = left.floor();
+            self.count.clear();
+        }
         window.ssthresh = left.max(MIN_SSTHRESH);
         window.cwnd = window.ssthresh;
         // what was measured belongs to the old window

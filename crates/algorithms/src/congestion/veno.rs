@@ -3,10 +3,16 @@
 //! Once a round trip the backlog of the flow in queues is estimated as N = w (1 - base RTT / RTT), with the smallest RTT of the round. Below `beta` packets the path is
 //! taken as not congested: growth is Reno's, and a loss takes only a fifth of the window. From there on growth is half as fast (one segment every other round
 //! trip) and a loss takes half.
+//!
+//! With `whole_packets` it counts as Linux does: the backlog is that of the last ACK's own RTT, in half packets rounded down; in the congested state the
+//! window grows at every other time that a window of packets has been counted, and the ACK after which it does does not count.
 
-use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Signal, Window};
+use super::{
+    Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, SegmentCount, Signal,
+    Window,
+};
 use crate::registry::{About, Algorithm};
-use crate::{Interval, Stream, parameters};
+use crate::{DefaultValue, Interval, Stream, Time, parameters};
 
 parameters! {
     /// Parameters of TCP Veno.
@@ -15,6 +21,8 @@ parameters! {
         beta: packets = 3.0, in Interval::above(0.0), "Fu and Liew 2003, section III";
         /// Decrease fraction of a loss without congestion: the window falls to (1 - random_decrease) w.
         random_decrease: number = 0.2, in Interval::inside(0.0, 1.0), "Fu and Liew 2003, section III";
+        /// Whether it counts in whole packets, ACK by ACK.
+        whole_packets: flag = false, "Linux 6.1";
     }
 }
 
@@ -26,6 +34,9 @@ impl Algorithm for VenoParams {
         citation: "C. P. Fu and S. C. Liew, TCP Veno: TCP enhancement for transmission over wireless access networks, IEEE JSAC 21(2), 2003",
         ecn: true,
     };
+
+    const LINUX: &'static [(&'static str, DefaultValue)] =
+        &[("whole_packets", DefaultValue::Flag(true))];
 }
 
 impl CongestionAlgorithm for VenoParams {
@@ -34,7 +45,11 @@ impl CongestionAlgorithm for VenoParams {
     fn build(&self, _flow: u32) -> Veno {
         Veno {
             round_rtt: f64::INFINITY,
-            congested: true,
+            congested: !self.whole_packets,
+            samples: 0,
+            base_rtt: f64::INFINITY,
+            grow_next: true,
+            count: SegmentCount::default(),
             params: *self,
         }
     }
@@ -47,12 +62,51 @@ pub struct Veno {
     round_rtt: f64,
     /// Whether the last round's backlog reached beta; as Reno before the first.
     congested: bool,
+    /// With whole packets: samples so far; whether the next window of packets lets the window grow; acknowledged packets.
+    samples: u32,
+    base_rtt: f64,
+    grow_next: bool,
+    count: SegmentCount,
     params: VenoParams,
+}
+
+impl Veno {
+    /// An ACK, counted as Linux does.
+    fn on_ack_whole(&mut self, ack: &Ack, window: &mut Window) {
+        if !ack.cwnd_limited {
+            return;
+        }
+        let known = self.samples > 2 && self.round_rtt < f64::INFINITY;
+        if known {
+            let filled = (2.0 * window.cwnd * self.base_rtt / self.round_rtt).floor();
+            let backlog = 2.0 * window.cwnd - filled;
+            self.congested = backlog >= 2.0 * self.params.beta;
+        }
+        self.round_rtt = f64::INFINITY;
+        let acked = window.slow_start(f64::from(ack.acked));
+        if acked <= 0.0 {
+            return;
+        }
+        let per = window.cwnd;
+        if !known || !self.congested {
+            self.count.grow(acked, per, &mut window.cwnd);
+        } else if self.count.0 >= per {
+            self.count.clear();
+            window.cwnd += f64::from(u8::from(self.grow_next));
+            self.grow_next = !self.grow_next;
+        } else {
+            self.count.0 += acked;
+        }
+    }
 }
 
 impl CongestionControl for Veno {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
+        if self.params.whole_packets {
+            self.on_ack_whole(ack, window);
+            return;
+        }
         self.round_rtt = self.round_rtt.min(ack.rtt); // NaN is not smaller
         if ack.round_start && self.round_rtt < f64::INFINITY {
             let backlog = window.cwnd * (1.0 - ack.min_rtt / self.round_rtt);
@@ -66,14 +120,42 @@ impl CongestionControl for Veno {
         }
     }
 
+    fn on_any_ack(&mut self, ack: &Ack) {
+        if self.params.whole_packets && !ack.rtt.is_nan() {
+            self.samples += 1;
+            self.base_rtt = self.base_rtt.min(ack.rtt);
+            self.round_rtt = self.round_rtt.min(ack.rtt);
+        }
+    }
+
+    fn on_restart(&mut self, _now: Time) {
+        // Linux forgets the base RTT when nothing is in the network, in a repair too
+        if self.params.whole_packets {
+            self.base_rtt = f64::INFINITY;
+            self.round_rtt = f64::INFINITY;
+        }
+    }
+
+    fn on_repaired(&mut self, _now: Time, _window: &mut Window) {
+        if self.params.whole_packets {
+            self.round_rtt = f64::INFINITY;
+        }
+    }
+
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
-        let random = !self.congested && reduction.signal == Signal::Loss;
+        let random =
+            !self.congested && (self.params.whole_packets || reduction.signal == Signal::Loss);
         let fall = if random {
             self.params.random_decrease
         } else {
             0.5
         };
-        window.ssthresh = ((1.0 - fall) * reduction.window_used).max(MIN_SSTHRESH);
+        let mut left = (1.0 - fall) * reduction.window_used;
+        if self.params.whole_packets {
+            left = left.floor();
+            self.count.clear();
+        }
+        window.ssthresh = left.max(MIN_SSTHRESH);
         window.cwnd = window.ssthresh;
         self.round_rtt = f64::INFINITY;
     }
@@ -125,5 +207,36 @@ mod tests {
         assert_eq!(left(&mut control, Signal::Timeout), 30.0);
         assert!((round(&mut control, edge + 1e-6) - 0.5 / 60.0).abs() < 1e-12);
         assert_eq!(left(&mut control, Signal::Loss), 30.0);
+    }
+
+    /// Linux: at the first RTT with a backlog of three packets growth is halved, and the loss halves; without one it takes a fifth.
+    #[test]
+    fn whole_packets_as_in_linux() {
+        let linux = VenoParams {
+            whole_packets: true,
+            ..VenoParams::from_values(&[]).unwrap()
+        };
+        for (rtt, acks, left) in [(0.1, 30, 24.0), (0.12, 62, 15.0)] {
+            let mut control = linux.build(0);
+            let mut window = Window {
+                cwnd: 30.0,
+                ssthresh: 2.0,
+            };
+            for _ in 0..3 {
+                control.on_any_ack(&Ack { rtt: 0.1, ..ack(1) });
+            }
+            let mut counted = 0;
+            while window.cwnd == 30.0 {
+                let sample = Ack { rtt, ..ack(1) };
+                control.on_any_ack(&sample);
+                control.on_ack(&sample, &mut window, &mut random());
+                counted += 1;
+            }
+            // the first counted window may grow at once: it is every other one that does not
+            assert!(counted <= acks, "{counted}");
+            window.cwnd = 30.0;
+            control.on_congestion(&loss(30.0), &mut window);
+            assert_eq!(window.cwnd, left);
+        }
     }
 }

@@ -2,16 +2,24 @@
 //!
 //! Once a round trip the rate of acknowledged segments is sampled and smoothed. A loss, mark or timeout sets ssthresh to rate x smallest RTT instead of half the
 //! window, so that random losses on an empty path cost little. Growth is Reno's. Rounds in which losses were repaired give no sample.
+//!
+//! With `whole_packets` it measures as Linux does: over the last RTT sample, 50 ms at least, with two filters of this weight one behind the other; losses are repaired
+//! with half the window, and the rate sets it when they are.
 
-use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Signal, Window};
+use super::{
+    Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, SegmentCount, Signal,
+    Window,
+};
 use crate::registry::{About, Algorithm};
-use crate::{Interval, Stream, Time, parameters};
+use crate::{DefaultValue, Interval, Stream, Time, parameters};
 
 parameters! {
     /// Parameters of TCP Westwood+.
     pub struct WestwoodParams {
         /// Weight of a sample in the smoothed rate.
         weight: number = 0.1, in Interval::above_to(0.0, 1.0), "Grieco and Mascolo 2004, section 2.1";
+        /// Whether it counts in whole packets and measures as Linux does.
+        whole_packets: flag = false, "Linux 6.1";
     }
 }
 
@@ -23,6 +31,11 @@ impl Algorithm for WestwoodParams {
         citation: "L. A. Grieco and S. Mascolo, Performance evaluation and comparison of Westwood+, New Reno and Vegas TCP congestion control, ACM CCR 34(2), 2004",
         ecn: true,
     };
+
+    const LINUX: &'static [(&'static str, DefaultValue)] = &[
+        ("whole_packets", DefaultValue::Flag(true)),
+        ("weight", DefaultValue::Number(0.125)),
+    ];
 }
 
 impl CongestionAlgorithm for WestwoodParams {
@@ -34,6 +47,11 @@ impl CongestionAlgorithm for WestwoodParams {
             round: None,
             acked: 0,
             weight: self.weight,
+            whole: self.whole_packets,
+            first: 0.0,
+            rtt: 0.0,
+            min_rtt: f64::INFINITY,
+            count: SegmentCount::default(),
         }
     }
 }
@@ -48,11 +66,61 @@ pub struct Westwood {
     /// Segments acknowledged in the round.
     acked: u32,
     weight: f64,
+    whole: bool,
+    /// With whole packets: rate after the first of two filters, segments/s; the last RTT, and the smallest since the last timeout, s.
+    first: f64,
+    rtt: f64,
+    min_rtt: f64,
+    count: SegmentCount,
+}
+
+impl Westwood {
+    /// What an ACK tells of the rate, counted as Linux does.
+    fn measure(&mut self, ack: &Ack) {
+        if !ack.rtt.is_nan() {
+            self.rtt = ack.rtt;
+        }
+        let begin = *self.round.get_or_insert(ack.now);
+        let past = ack.now.since(begin).seconds();
+        if self.rtt > 0.0 && past > self.rtt.max(0.05) {
+            let sample = f64::from(self.acked) / past;
+            if self.rate == 0.0 && self.first == 0.0 {
+                (self.first, self.rate) = (sample, sample);
+            } else {
+                self.first += self.weight * (sample - self.first);
+                self.rate += self.weight * (self.first - self.rate);
+            }
+            self.round = Some(ack.now);
+            self.acked = 0;
+        }
+        self.acked += ack.acked;
+        if self.rtt > 0.0 {
+            self.min_rtt = self.min_rtt.min(self.rtt);
+        }
+    }
+
+    /// Segments that fill the path without a queue.
+    fn fill(&self) -> f64 {
+        if self.min_rtt == f64::INFINITY {
+            return MIN_SSTHRESH;
+        }
+        (self.rate * self.min_rtt).floor().max(MIN_SSTHRESH)
+    }
 }
 
 impl CongestionControl for Westwood {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
+        if self.whole {
+            if ack.cwnd_limited {
+                let acked = window.slow_start(f64::from(ack.acked));
+                if acked > 0.0 {
+                    let per = window.cwnd;
+                    self.count.grow(acked, per, &mut window.cwnd);
+                }
+            }
+            return;
+        }
         if ack.round_start {
             if let Some(begin) = self.round
                 && ack.now > begin
@@ -76,6 +144,17 @@ impl CongestionControl for Westwood {
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
         let used = reduction.window_used;
+        if self.whole {
+            self.count.clear();
+            window.ssthresh = (0.5 * used).floor().max(MIN_SSTHRESH);
+            if reduction.signal == Signal::Timeout {
+                window.ssthresh = self.fill();
+                self.min_rtt = f64::INFINITY;
+            } else {
+                window.cwnd = window.ssthresh;
+            }
+            return;
+        }
         // before the first sample as Reno
         let fill = if self.rate > 0.0 {
             (self.rate * reduction.min_rtt).min(used)
@@ -85,6 +164,19 @@ impl CongestionControl for Westwood {
         self.round = None;
         window.ssthresh = fill.max(MIN_SSTHRESH);
         if reduction.signal != Signal::Timeout {
+            window.cwnd = window.ssthresh;
+        }
+    }
+
+    fn on_any_ack(&mut self, ack: &Ack) {
+        if self.whole {
+            self.measure(ack);
+        }
+    }
+
+    fn on_repaired(&mut self, _now: Time, window: &mut Window) {
+        if self.whole {
+            window.ssthresh = self.fill();
             window.cwnd = window.ssthresh;
         }
     }
@@ -154,5 +246,33 @@ mod tests {
         assert_eq!(fall(&mut control, Signal::Loss).cwnd, 50.0);
         control.rate = 1e6;
         assert_eq!(fall(&mut control, Signal::Loss).cwnd, 100.0);
+    }
+
+    /// Linux: half the window while losses are repaired, then rate x smallest RTT.
+    #[test]
+    fn whole_packets_as_in_linux() {
+        let linux = WestwoodParams {
+            whole_packets: true,
+            weight: 0.125,
+        };
+        let mut control = linux.build(0);
+        // 1000 segments/s at 100 ms
+        for n in 0..1000_u32 {
+            let sample = Ack {
+                now: Time::from_seconds(1.0 + 0.001 * f64::from(n)),
+                rtt: 0.1,
+                ..ack(1)
+            };
+            control.on_any_ack(&sample);
+        }
+        let mut window = Window {
+            cwnd: 150.0,
+            ssthresh: 150.0,
+        };
+        control.on_congestion(&loss(150.0), &mut window);
+        assert_eq!(window.cwnd, 75.0);
+        control.on_repaired(Time::from_seconds(2.1), &mut window);
+        assert!((window.cwnd - 100.0).abs() <= 1.0, "{}", window.cwnd);
+        assert_eq!(window.cwnd, window.cwnd.floor());
     }
 }

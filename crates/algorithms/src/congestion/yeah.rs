@@ -9,9 +9,12 @@
 //! - Loss: the window falls by Q, by an eighth at least and half at most; by half if the last `slow_rounds` rounds were slow, which shows greedy
 //!   flows in the queue.
 
-use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Signal, Window};
+use super::{
+    Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, SegmentCount, Signal,
+    Window,
+};
 use crate::registry::{About, Algorithm};
-use crate::{Interval, Stream, parameters};
+use crate::{DefaultValue, Interval, Stream, Time, parameters};
 
 parameters! {
     /// Parameters of YeAH-TCP.
@@ -24,6 +27,8 @@ parameters! {
         slow_rounds: number = 16.0, in Interval::at_least(0.0), "Linux 6.1";
         /// Fast rounds after which the Reno estimate is forgotten.
         fast_rounds: number = 50.0, in Interval::at_least(0.0), "Linux 6.1";
+        /// Whether windows and backlogs are whole numbers of packets, and rounds of fewer than three samples say nothing. Kernels count so.
+        whole_packets: flag = false, "Linux 6.1";
     }
 }
 
@@ -35,6 +40,9 @@ impl Algorithm for YeahParams {
         citation: "A. Baiocchi, A. P. Castellani and F. Vacirca, YeAH-TCP: yet another highspeed TCP, PFLDnet 2007",
         ecn: true,
     };
+
+    const LINUX: &'static [(&'static str, DefaultValue)] =
+        &[("whole_packets", DefaultValue::Flag(true))];
 }
 
 impl CongestionAlgorithm for YeahParams {
@@ -47,6 +55,10 @@ impl CongestionAlgorithm for YeahParams {
             reno: MIN_SSTHRESH,
             slow: 0,
             fast: 0,
+            samples: 0,
+            measuring: true,
+            base_rtt: f64::INFINITY,
+            count: SegmentCount::default(),
             params: *self,
         }
     }
@@ -65,22 +77,37 @@ pub struct Yeah {
     slow: u32,
     /// Fast rounds since the last loss or reset.
     fast: u32,
+    /// With whole packets: samples of the round, and packets acknowledged.
+    samples: u32,
+    /// Whether the round has been measured from its beginning.
+    measuring: bool,
+    base_rtt: f64,
+    count: SegmentCount,
     params: YeahParams,
 }
 
 impl Yeah {
+    /// Rounded down where packets are whole.
+    fn whole(&self, packets: f64) -> f64 {
+        if self.params.whole_packets {
+            packets.floor()
+        } else {
+            packets
+        }
+    }
+
     fn end_round(&mut self, base_rtt: f64, window: &mut Window) {
         let delay = self.round_rtt - base_rtt;
-        self.backlog = window.cwnd * delay / self.round_rtt;
+        self.backlog = self.whole(window.cwnd * delay / self.round_rtt);
         let crowded = self.backlog > self.params.max_backlog;
         if crowded || delay > base_rtt / self.params.delay_share {
             if crowded && window.cwnd > self.reno {
-                let drained = window.cwnd - self.backlog.min(0.5 * window.cwnd);
+                let drained = window.cwnd - self.backlog.min(self.whole(0.5 * window.cwnd));
                 window.cwnd = drained.max(self.reno);
                 window.ssthresh = window.cwnd;
             }
             self.reno = if self.reno <= MIN_SSTHRESH {
-                (0.5 * window.cwnd).max(MIN_SSTHRESH)
+                self.whole(0.5 * window.cwnd).max(MIN_SSTHRESH)
             } else {
                 self.reno + 1.0
             };
@@ -98,7 +125,9 @@ impl Yeah {
 impl CongestionControl for Yeah {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
-        self.round_rtt = self.round_rtt.min(ack.rtt); // NaN is not smaller
+        if !self.params.whole_packets {
+            self.round_rtt = self.round_rtt.min(ack.rtt); // NaN is not smaller
+        }
         if ack.cwnd_limited {
             let acked = window.slow_start(f64::from(ack.acked));
             let per = if self.slow == 0 {
@@ -106,12 +135,45 @@ impl CongestionControl for Yeah {
             } else {
                 window.cwnd
             };
-            window.cwnd += acked / per;
+            if !self.params.whole_packets {
+                window.cwnd += acked / per;
+            } else if acked > 0.0 {
+                self.count.grow(acked, per, &mut window.cwnd);
+            }
         }
-        if ack.round_start && self.round_rtt < f64::INFINITY {
+        if self.params.whole_packets {
+            if ack.cwnd_limited && ack.round_start {
+                if self.samples > 2 && self.measuring {
+                    self.end_round(self.base_rtt, window);
+                }
+                self.measuring = true;
+                (self.samples, self.round_rtt) = (0, f64::INFINITY);
+            }
+        } else if ack.round_start && self.round_rtt < f64::INFINITY {
             self.end_round(ack.min_rtt, window);
             self.round_rtt = f64::INFINITY;
         }
+    }
+
+    fn on_any_ack(&mut self, ack: &Ack) {
+        if self.params.whole_packets {
+            self.base_rtt = self.base_rtt.min(ack.rtt); // NaN is not smaller
+            self.round_rtt = self.round_rtt.min(ack.rtt);
+            self.samples += u32::from(!ack.rtt.is_nan());
+        }
+    }
+
+    fn on_restart(&mut self, _now: Time) {
+        // Linux forgets the base RTT when nothing is in the network, in a repair too
+        if self.params.whole_packets {
+            self.base_rtt = f64::INFINITY;
+            (self.samples, self.round_rtt, self.measuring) = (0, f64::INFINITY, false);
+        }
+    }
+
+    fn on_repaired(&mut self, _now: Time, _window: &mut Window) {
+        // rounds are measured from the next one on
+        (self.samples, self.round_rtt, self.measuring) = (0, f64::INFINITY, false);
     }
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
@@ -119,12 +181,14 @@ impl CongestionControl for Yeah {
         let fall = if f64::from(self.slow) < self.params.slow_rounds
             && reduction.signal != Signal::Timeout
         {
-            self.backlog.clamp(used / 8.0, used / 2.0)
+            self.backlog
+                .clamp(self.whole(used / 8.0), self.whole(used / 2.0))
         } else {
-            used / 2.0
+            self.whole(used / 2.0)
         };
         self.fast = 0;
-        self.reno = (0.5 * self.reno).max(MIN_SSTHRESH);
+        self.count.clear();
+        self.reno = self.whole(0.5 * self.reno).max(MIN_SSTHRESH);
         self.round_rtt = f64::INFINITY;
         window.ssthresh = (used - fall).max(MIN_SSTHRESH);
         window.cwnd = window.ssthresh;

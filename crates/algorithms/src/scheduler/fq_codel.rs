@@ -22,6 +22,9 @@ parameters! {
         buckets: number("exact") = 1024.0, in Interval::between(1.0, 65536.0), "RFC 8290, section 5.2.5";
         /// Packets that a full buffer drops at once, at most.
         drop_batch: packets = 64.0, in Interval::between(1.0, 1e6), "RFC 8290, section 4.1";
+        /// Whether CoDel spares a sub-queue with no more than one packet left only while no more is left in all sub-queues together. Linux does so, and thus drops the last
+        /// packets of flows; in RFC 8289, section 5.4, each queue counts for itself.
+        spare_by_total: flag = false, "Linux 6.1";
     }
 }
 
@@ -54,6 +57,8 @@ impl SchedulerAlgorithm for FqCodelParams {
         FqCodel {
             quantum: self.quantum as i64,
             drop_batch: self.drop_batch as u32,
+            spare_by_total: self.spare_by_total,
+            empty: Vec::new(),
             new: VecDeque::new(),
             old: VecDeque::new(),
             credits: vec![0; hash.queues as usize],
@@ -68,6 +73,9 @@ impl SchedulerAlgorithm for FqCodelParams {
 pub struct FqCodel {
     quantum: i64,
     drop_batch: u32,
+    spare_by_total: bool,
+    /// Sub-queues that were empty in their turn, where their CoDel is to know.
+    empty: Vec<usize>,
     new: VecDeque<usize>,
     old: VecDeque<usize>,
     credits: Vec<i64>,
@@ -111,6 +119,9 @@ impl Scheduler for FqCodel {
                 self.old.push_back(queue);
             } else if backlog[queue].packets == 0 {
                 row.pop_front();
+                if self.spare_by_total {
+                    self.empty.push(queue);
+                }
                 if is_new && !self.old.is_empty() {
                     self.old.push_back(queue);
                 } else {
@@ -125,6 +136,16 @@ impl Scheduler for FqCodel {
     #[inline]
     fn sent(&mut self, queue: usize, size: u32, _backlog: &[Backlog]) {
         self.credits[queue] -= i64::from(size);
+    }
+
+    #[inline]
+    fn found_empty(&mut self) -> Option<usize> {
+        self.empty.pop()
+    }
+
+    #[inline]
+    fn shows_total(&self) -> bool {
+        self.spare_by_total
     }
 
     fn overflow_victim(&self, _arrived: usize, backlog: &[Backlog]) -> Victim {

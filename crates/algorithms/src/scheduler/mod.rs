@@ -101,6 +101,16 @@ pub trait Scheduler {
     /// The queues are full, counting a packet that has just joined `arrived`.
     fn overflow_victim(&self, arrived: usize, backlog: &[Backlog]) -> Victim;
 
+    /// Whether the AQM of a sub-queue from which a packet leaves is shown the bytes of all sub-queues for those of its own.
+    fn shows_total(&self) -> bool {
+        false
+    }
+
+    /// A sub-queue that was found empty in its turn since this was last asked.
+    fn found_empty(&mut self) -> Option<usize> {
+        None
+    }
+
     /// True when the scheduler judges packets itself ([`Scheduler::judge`]) and its sub-queues have no AQMs.
     fn judges(&self) -> bool {
         false
@@ -232,6 +242,20 @@ macro_rules! schedulers_of {
             fn overflow_victim(&self, arrived: usize, backlog: &[Backlog]) -> Victim {
                 match self {
                     $(Self::$name(inner) => inner.overflow_victim(arrived, backlog),)*
+                }
+            }
+
+            #[inline]
+            fn shows_total(&self) -> bool {
+                match self {
+                    $(Self::$name(inner) => inner.shows_total(),)*
+                }
+            }
+
+            #[inline]
+            fn found_empty(&mut self) -> Option<usize> {
+                match self {
+                    $(Self::$name(inner) => inner.found_empty(),)*
                 }
             }
 

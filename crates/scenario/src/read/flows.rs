@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use ackclock_algorithms::registry::{CongestionSpec, congestion};
+use ackclock_algorithms::registry::{CongestionSpec, Meta, congestion};
+use ackclock_algorithms::{DefaultValue, Value as Setpoint};
 
 use super::network::Net;
 use super::routes::{earliest, own};
@@ -11,7 +12,8 @@ use super::{Item, Place, Reader, Seen, Table, join};
 use crate::diagnostic::quoted_list;
 use crate::keys;
 use crate::model::{
-    Distribution, End, FlowClass, LossDetection, Pacing, Recovery, Tcp, Traffic, WindowReduction,
+    Distribution, End, FlowClass, LossDetection, Pacing, Recovery, Style, Tcp, Traffic,
+    WindowReduction,
 };
 use crate::tree::{Node, Value};
 use crate::units::{format_time, seconds, shorten};
@@ -241,10 +243,21 @@ impl Reader<'_> {
     }
 
     fn tcp(&self, table: &Table<'_>) -> Option<Tcp> {
-        let get = |key: &str| self.item(table, key);
+        let style = self
+            .item(table, "style")
+            .and_then(|item| self.choice(&item))
+            .map(|name| match name {
+                "linux" => Style::Linux,
+                _ => Style::Rfc,
+            })?;
+        let defaults = match style {
+            Style::Rfc => &[][..],
+            Style::Linux => keys::LINUX,
+        };
+        let get = |key: &str| self.item_or(table, key, defaults);
         let flag = |key: &str| get(key).and_then(|item| self.flag(&item));
         let time = |key: &str| get(key).and_then(|item| self.time(&item));
-        let congestion = self.congestion(table);
+        let congestion = self.congestion(table, style);
         let recovery = get("recovery")
             .and_then(|item| self.choice(&item))
             .map(|name| match name {
@@ -322,6 +335,13 @@ impl Reader<'_> {
                 _ => Pacing::Auto,
             });
         let hystart = flag("hystart");
+        let reduction = match reduction {
+            // it steers the window itself; what is given is judged below
+            Some(_) if needs.delivery && table.given("reduction").is_none() => {
+                Some(WindowReduction::AtOnce)
+            }
+            _ => reduction,
+        };
         if needs.delivery {
             for (key, set) in [
                 ("recovery", recovery != Some(Recovery::Sack)),
@@ -370,6 +390,7 @@ impl Reader<'_> {
             .and_then(|item| self.integer(&item))
             .and_then(|number| u32::try_from(number).ok());
         Some(Tcp {
+            style,
             congestion: congestion?,
             recovery: recovery?,
             reduction: reduction?,
@@ -394,7 +415,7 @@ impl Reader<'_> {
     }
 
     /// `congestion = "cubic"` or `{ kind = "compound", ... }`.
-    fn congestion(&self, table: &Table<'_>) -> Option<CongestionSpec> {
+    fn congestion(&self, table: &Table<'_>, style: Style) -> Option<CongestionSpec> {
         let item = self.item(table, "congestion")?;
         let Value::Table(entries) = &item.node.value else {
             let meta = self.algorithm(&item, congestion(), "congestion control")?;
@@ -403,7 +424,7 @@ impl Reader<'_> {
                 entries: &[],
                 keys: &[],
             };
-            let values = self.parameters(&empty, meta)?;
+            let values = in_style(style, meta, self.parameters(&empty, meta)?);
             return CongestionSpec::from_values(meta.kind, &values)
                 .map_err(|error| self.refused(&item.place, &error))
                 .ok();
@@ -430,7 +451,7 @@ impl Reader<'_> {
             .chain(meta.parameters.iter().map(|spec| spec.name))
             .collect();
         let inner = self.table(&item.node, item.place.clone(), &[], &names)?;
-        let values = self.parameters(&inner, meta)?;
+        let values = in_style(style, meta, self.parameters(&inner, meta)?);
         CongestionSpec::from_values(meta.kind, &values)
             .map_err(|error| self.refused(&Self::place_of_parameter(&inner, &error.name), &error))
             .ok()
@@ -614,6 +635,28 @@ impl Reader<'_> {
             }
         }
     }
+}
+
+/// The values given, and those that the style has in place of defaults.
+fn in_style(
+    style: Style,
+    meta: &Meta,
+    mut given: Vec<(String, Setpoint)>,
+) -> Vec<(String, Setpoint)> {
+    if style == Style::Linux {
+        for (name, value) in meta.linux {
+            let value = match value {
+                DefaultValue::Required => continue,
+                DefaultValue::Number(number) => Setpoint::Number(*number),
+                DefaultValue::Flag(flag) => Setpoint::Flag(*flag),
+                DefaultValue::Word(word) => Setpoint::Word((*word).to_owned()),
+            };
+            if given.iter().all(|(other, _)| other != name) {
+                given.push(((*name).to_owned(), value));
+            }
+        }
+    }
+    given
 }
 
 /// The entry of [`keys::TRAFFIC`] that describes this traffic.

@@ -281,11 +281,22 @@ impl Reader<'_> {
 
     /// The value of a key, or its default; an error if it must be given.
     fn item<'n>(&self, table: &Table<'n>, name: &str) -> Option<Item<'n>> {
+        self.item_or(table, name, &[])
+    }
+
+    /// A key's value, or its default, which is that of `defaults` where it is there.
+    fn item_or<'n>(
+        &self,
+        table: &Table<'n>,
+        name: &str,
+        defaults: &[(&str, Fallback)],
+    ) -> Option<Item<'n>> {
         if let Some(item) = table.given(name) {
             return Some(item);
         }
         let key = table.key(name);
-        let value = match key.default {
+        let other = defaults.iter().find(|(key, _)| *key == name);
+        let value = match other.map_or(key.default, |(_, default)| *default) {
             Fallback::Text(text) => Value::Text(text.to_owned()),
             Fallback::Flag(flag) => Value::Flag(flag),
             Fallback::Integer(number) => Value::Integer(number),

@@ -35,7 +35,8 @@ WANTED = 200.0
 """Milliseconds from a slider's move to the analysis parts."""
 SHOWN = {"dot": "dot of the chart", "rest": "equilibrium", "fluid average": "fluid queue", "packets": "packet queue"}
 MOVES = 40
-SLIDERS = 6
+SLIDERS = 4
+"""Those of the link: thresholds moved at random contradict one another, and are refused."""
 HEAVY = (
     DEFAULT.replace('"50 Mbit/s"', '"1000 Mbit/s"')
     .replace("count = 30", "count = 3000")
@@ -129,7 +130,14 @@ def users(browser: Any, url: str, count: int, seconds: float, complaints: list[s
         time.sleep(0.1)
     settled = []
     for page in pages:
-        page.locator(".noUi-handle").first.press("ArrowRight")
+        handle = page.locator(".noUi-handle").first
+        handle.press("Home")  # it may stand at either end
+        time.sleep(1)
+        handle.press("ArrowRight")
+        page.wait_for_function("() => 'packets' in window.seen || document.querySelector('[role=alert]')")
+        refusal = page.locator("[role=alert]:visible")
+        if refusal.count():
+            complaints.append(refusal.inner_text())
         page.wait_for_function("() => 'packets' in window.seen")
         settled.append(page.evaluate("() => window.seen['packets']"))
         page.context.close()

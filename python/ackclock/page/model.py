@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .. import _core
 from ..delay import show
 from ..errors import AckclockError, AnalysisError, Diagnostic, ScenarioError
-from ..fluid import Choices, Equations, FluidResult, fluid
+from ..fluid import FluidResult, fluid
 from ..meanfield import MeanFieldResult, meanfield
 from ..report._facts import queue_facts
 from ..scenario import Scenario, loads
@@ -68,7 +68,7 @@ MOST_FLOWS: Final = 5000
 """Flows of a scenario on the page."""
 MOST_BYTES: Final = 100_000
 """Characters of a scenario typed into the page."""
-BUDGET: Final = 600_000
+BUDGET: Final = 400_000
 """Packets of a packet run."""
 LONGEST: Final = 60.0
 """Simulated time of a run, s."""
@@ -80,9 +80,9 @@ WARMED: Final = 1 / 3
 """Part of a run that is left out of the measurements."""
 STEPS: Final = 3000
 """Steps of the fluid engine: a trajectory that needs more is shown shorter, or not at all."""
-SAMPLES: Final = 1500
+SAMPLES: Final = 900
 """Points of the fluid trajectory."""
-PATIENCE: Final = 6.0
+PATIENCE: Final = 30.0
 """Wall-clock time of a packet or mean-field run, s."""
 OPEN: Final = 1.5
 """Wall-clock time after which no further piece of the AQM's law is looked for in the chart, s."""
@@ -404,7 +404,7 @@ def trajectory(scenario: Scenario) -> FluidResult | None:
     length = horizon(scenario)
     for duration in (length, length / 5):
         try:
-            return fluid(scenario, duration=duration, samples=SAMPLES, relative=1e-5, steps=STEPS)
+            return fluid(scenario, duration=duration, samples=SAMPLES, relative=1e-4, steps=STEPS)
         except (AckclockError, ValueError):
             continue
     return None
@@ -529,7 +529,7 @@ def chart(world: World, second: str, span: tuple[float, float], watch: Watch) ->
     """
     import numpy as np
 
-    equations = Equations(world.scenario, Choices())
+    equations = stability(world.scenario).equations
     names = parameter_names(world, second)
     one, two = (equations.parameter(name) for name in names)
     first, others = np.geomspace(1e-3, 1.0, GRID), np.geomspace(*span, GRID)

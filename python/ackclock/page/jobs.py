@@ -30,6 +30,8 @@ def _threads() -> int:
 
 QUICK = ThreadPoolExecutor(_threads(), "ackclock-quick")
 HEAVY = ThreadPoolExecutor(_threads(), "ackclock-heavy", initializer=_yielding)
+SLOW = ThreadPoolExecutor(_threads(), "ackclock-slow", initializer=_yielding)
+"""For mean fields, which can take many times as long as packets and charts: those do not wait behind them."""
 
 
 class Latest:

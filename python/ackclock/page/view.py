@@ -31,10 +31,11 @@ from .. import _core
 from ..errors import AckclockError, ScenarioError
 from ..plot import style
 from ..plot._data import thin
+from ..result import Result
 from ..scenario import Scenario
 from ..stability import Chart
 from . import model
-from .jobs import HEAVY, QUICK, Latest
+from .jobs import HEAVY, QUICK, SLOW, Latest
 from .model import Control, Packets, Quick, Stale, Windows, World
 
 SETTLED: Final = 250
@@ -116,7 +117,7 @@ class Page:
         self._generation = 0
         self._stale = threading.Event()
         self._settled: Any = None
-        self._quick_jobs, self._heavy_jobs = Latest(QUICK), Latest(HEAVY)
+        self._quick_jobs, self._heavy_jobs, self._slow_jobs = Latest(QUICK), Latest(HEAVY), Latest(SLOW)
         self._closed = False
         self._filling = False
         self.quick: Quick | None = None
@@ -138,6 +139,7 @@ class Page:
         self._stale.set()
         self._quick_jobs.drop()
         self._heavy_jobs.drop()
+        self._slow_jobs.drop()
         _OPEN.pop(self.token, None)
 
     # controls
@@ -356,12 +358,21 @@ class Page:
             if charted != self._charted:
                 self._chart(world, second, generation, watch, charted)
             watch()
-            windows = model.windows(world, run, model.watching(stale))
-            self._tell(generation, partial(self._show_windows, windows))
+            self._slow_jobs.ask(partial(self._compute_windows, world, run, generation, stale))
         except Stale:
             return
         except Exception as error:  # whatever it is, the page goes on
             self._tell(generation, partial(self._complain, _bug(error)))
+
+    def _compute_windows(self, world: World, run: Result | None, generation: int, stale: threading.Event) -> None:
+        try:
+            found = model.windows(world, run, model.watching(stale))
+        except Stale:
+            return
+        except Exception as error:  # whatever it is, the page goes on
+            self._tell(generation, partial(self._complain, _bug(error)))
+            return
+        self._tell(generation, partial(self._show_windows, found))
 
     def _chart(self, world: World, second: str, generation: int, watch: Callable[[], None], charted: str) -> None:
         try:
@@ -665,9 +676,8 @@ def _table(world: World, quick: Quick | None, packets: Packets | None, windows: 
         column["round trip"] = _milliseconds(at.rtt.get(world.flows))
         if quick.margins is not None:
             margins = quick.margins
-            column["gain margin"] = f"{margins.gain:.3g}"
-            column["phase margin"] = f"{margins.phase:.3g}°"
-            column["delay margin"] = _milliseconds(margins.delay)
+            delay = _milliseconds(margins.delay) or "any"
+            column["margins: gain, phase, delay"] = f"{margins.gain:.3g}, {margins.phase:.3g}°, {delay}"
     if packets is not None:
         column = columns["packet by packet"]
         everyone: dict[Any, Any] = packets.result.classes.loc["all"].to_dict()
@@ -695,7 +705,8 @@ def _table(world: World, quick: Quick | None, packets: Packets | None, windows: 
             cells = "".join(f"<td>{html.escape(column.get(name, ''))}</td>" for name in names)
             rows += f"<tr><th>{engine}</th>{cells}</tr>"
     notes = "".join(f"<p class='quiet'>{html.escape(note)}.</p>" for note in (quick.notes if quick else ()))
-    return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table>{notes}"
+    table = f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return f"<div style='overflow-x: auto'>{table}</div>{notes}"
 
 
 def _packets(value: float | None) -> str:

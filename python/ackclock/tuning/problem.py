@@ -51,6 +51,8 @@ def show(key: str, value: float) -> str:
     if key == "rate":
         scale, unit = next((s, u) for s, u in ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1, "")) if value >= s or s == 1)
         return f"{value / scale:.4g} {unit}bit/s"
+    if 0 <= value < 1e-6:  # noqa: PLR2004  a microsecond
+        return "0 ms"
     return f"{value:.4g} s" if value >= 1 else f"{value * 1e3:.4g} ms"
 
 

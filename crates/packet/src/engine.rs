@@ -563,6 +563,15 @@ impl Engine {
             return;
         }
         if sender.state == State::Closed {
+            // events of a connecting flow lag less than those of an established one: the answer may be there in time though its event comes later
+            let late = sender.deadline.saturating_add(state.shift);
+            if state
+                .acks
+                .iter()
+                .any(|ack| ack.flags.has(Flags::SYN) && ack.at <= late && ack.echo >= state.opened)
+            {
+                return;
+            }
             sender.on_syn_timeout(now - shift, &class.sender);
             state.connect_retries += 1;
             self.connect(flow);

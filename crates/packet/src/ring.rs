@@ -32,6 +32,10 @@ impl<T: Copy + Default> Ring<T> {
         self.places.get(self.place(0))
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        (0..self.length).map(|offset| &self.places[self.place(offset)])
+    }
+
     #[inline]
     pub(crate) fn pop_front(&mut self) -> Option<T> {
         let first = self.front().copied()?;
@@ -83,6 +87,7 @@ mod tests {
             }
             assert_eq!(ring.front(), queue.front());
             assert_eq!(ring.back_mut(), queue.back_mut());
+            assert!(ring.iter().eq(&queue));
             assert_eq!(
                 (ring.len(), ring.is_empty()),
                 (queue.len(), queue.is_empty())

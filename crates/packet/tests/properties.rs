@@ -398,3 +398,15 @@ fn until_done() {
         );
     }
 }
+
+/// The answer to a SYN arrives shortly before the timer expires: on the fast path its event comes after the timer's, and yet it is in time.
+#[test]
+fn an_answer_in_time_stops_the_timer() {
+    let scenario = scenario(include_str!("late_syn.toml"));
+    let fast = run(&scenario, &traced()).unwrap();
+    let general = Options {
+        general: true,
+        ..traced()
+    };
+    assert_eq!(difference(&fast, &run(&scenario, &general).unwrap()), None);
+}

@@ -11,7 +11,7 @@ export CARGO_TARGET_DIR := $(abspath $(TARGET))
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml)
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(RUST)
 
-.PHONY: help setup run test ci lint bench bench-instructions bench-peers growth papers agreement validate-ns2 docs reference wheel clean rust-tools
+.PHONY: help setup run test ci lint bench bench-instructions bench-peers growth papers agreement validate-ns2 validate-linux docs reference wheel clean rust-tools
 
 help: ## list these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' Makefile | expand -t 12
@@ -82,6 +82,9 @@ validate-ns2: setup ## compare senders and queues with those of ns-2 (its seed 1
 	@if command -v ns >/dev/null; then $(BIN)/python validation/ns2/run.py --check --jobs 2; \
 	else echo "ns is not installed (apt-get install ns2): comparing with the committed results of ns-2 2.35"; fi
 	$(BIN)/python validation/ns2/compare_senders.py --write
+
+validate-linux: setup ## run a Linux kernel's own TCP and queues in virtual time beside ours (needs linux-source-6.1; only what is missing) and write docs/validation-linux.md
+	$(BIN)/python validation/linux/validate.py --run --write
 
 wheel: setup ## build an installable wheel in dist/
 	$(BIN)/maturin build --release --out dist

@@ -1248,6 +1248,8 @@ def _print_algorithm(entry: dict[str, Any]) -> None:
     for parameter in entry["parameters"]:
         default = "required" if parameter["default"] is None else f"default {_quantity(parameter)}"
         print(f"\n  {parameter['name']}: {parameter['doc']}")
+        if parameter["name"] in entry["linux"]:
+            default += f"; in style linux {_quantity(parameter | {'default': entry['linux'][parameter['name']]})}"
         print(f"    {default}; {parameter['allowed']}; {parameter['source']}")
 
 

@@ -20,6 +20,7 @@ from .devices import shaped
 from .errors import AckclockError
 from .scenario import Scenario, dumbbell, flows
 from .simulate import run
+from .witness import linux
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -186,7 +187,7 @@ def why(
         recommended=_with_commands(other, rate, bits, better) if gains else None,
         checked=(
             f"Checked by simulating {computed / 1e6:.2g} M packets: {length:.3g} s of each queue, seed {seed}, "
-            f"measured after the first third. Not in it: other traffic, Wi-Fi, rates that change."
+            f"measured after the first third. Not in it: other traffic, Wi-Fi, rates that change.\nChecked {linux()}."
         ),
         scenario=base,
     )

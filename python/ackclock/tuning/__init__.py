@@ -22,6 +22,7 @@ from ..devices import DEVICES, Commands, DeviceError, Queue, devices_of, express
 from ..errors import AnalysisError, ScenarioError
 from ..scenario import Scenario, dumbbell, flows
 from ..simulate import list_algorithms
+from ..witness import linux
 from .families import FAMILIES, Family, rounded
 from .packets import DEFAULTS, Run, beside, latin, measure
 from .problem import Axis, Need, Problem, TuneError, axis, problem, show, words
@@ -149,6 +150,7 @@ class Tuned:
                 f"1 to {self.runs[0].seeds if self.runs else 1}, a search of {len(self.searched)} "
                 "other places for worse ones"
             )
+            lines.append(linux())
         lines.append("not looked at: places between these, other traffic than the file's, rates that change")
         return lines
 

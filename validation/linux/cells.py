@@ -1,0 +1,192 @@
+"""The matrix: which scenarios are run on both sides, how they are compared, and within which margins."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import ackclock as ac
+
+CONGESTION = (
+    "reno", "cubic", "bbr", "htcp", "highspeed", "illinois", "scalable", "vegas", "dctcp", "yeah", "veno", "westwood",
+)  # fmt: skip
+QUEUES = ("pfifo", "red", "pie", "codel", "fq_codel")
+FLOWS = (1, 10, 60)
+LOOPS = (10, 40, 200)
+"""Round trips without queueing, one packet's transmission included, ms."""
+PACKET = 1514
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """A place of the matrix."""
+
+    rate: int
+    """Mb/s."""
+    queue: str
+    loop: int
+    """ms."""
+    flows: int
+    congestion: str
+
+    @property
+    def name(self) -> str:
+        """In words."""
+        return f"{self.congestion}, {self.queue}, {self.flows} flow{'s' * (self.flows > 1)}, {self.rate} Mb/s, {self.loop} ms"
+
+    def scenario(self, flows: dict[str, Any] | None = None) -> ac.Scenario:
+        """Make the scenario that both sides run; `flows` are further keys of its class, or others in place of these."""
+        transmission = 8 * PACKET / self.rate  # us
+        long = self.loop > 100
+        spread = {1: "0 s", 10: "uniform 0 s .. 0.5 s"}.get(self.flows, "uniform 0 s .. 3 s")
+        keys = {
+            "style": "linux",
+            "rtt": f"{1e3 * self.loop - transmission:.6g} us",
+            "start": spread,
+            "packet_size": f"{PACKET} B",
+            "header_size": "66 B",
+            "ack_size": "66 B",
+        }
+        return ac.dumbbell(
+            name=self.name,
+            rate=f"{self.rate} Mbit/s",
+            queue=self._queue(),
+            flows=ac.flows(self.flows, self.congestion, **keys | (flows or {})),
+            duration="120 s" if long else "60 s",
+            measure="40 s .. 120 s" if long else "20 s .. 60 s",
+        )
+
+    def _queue(self) -> dict[str, Any]:
+        """Queues as tc sets them; those that mark do so for DCTCP."""
+        ecn = self.congestion == "dctcp"
+        scale = self.rate / 10
+        if self.queue == "pfifo":
+            # one bandwidth-delay product, that of 40 ms at least
+            return {"aqm": "drop-tail", "capacity": f"{round(max(40, self.loop) * 33 * scale / 40)} packets"}
+        if self.queue == "red":
+            return {
+                "aqm": "red",
+                "capacity": f"{100 * scale:g} kB",
+                "min_threshold": f"{10 * scale:g} packets",
+                "max_threshold": f"{30 * scale:g} packets",
+                "max_probability": 0.1,
+                "weight": 1 / 64,
+                "mode": "bytes",
+                "mean_packet": "1500 B",
+                "spacing": "drawn",
+                "gentle": False,
+                "ageing": False,
+                "mark_ceiling": "never",
+                "ecn": ecn,
+            }
+        if self.queue == "pie":
+            # what the RFC calls optional, the kernel does
+            return {"aqm": "pie", "capacity": "1000 packets", "derandomize": True, "cap_increase": True, "ecn": ecn}
+        if self.queue == "codel":
+            return {"aqm": "codel", "capacity": "1000 packets", "max_packet": f"{PACKET} B", "ecn": ecn}
+        return {
+            "scheduler": {"kind": "fq_codel", "spare_by_total": True},
+            "aqm": "codel",
+            "max_packet": f"{PACKET} B",
+            "ecn": ecn,
+        }
+
+
+def matrix(rates: tuple[int, ...] = (10,)) -> Iterator[Cell]:
+    """All cells at these rates, in the order in which they are run: the middle round trip first."""
+    for rate in rates:
+        for loop in (40, 10, 200):
+            for queue in QUEUES:
+                for flows in FLOWS:
+                    for congestion in CONGESTION:
+                        yield Cell(rate, queue, loop, flows, congestion)
+
+
+@dataclass(frozen=True)
+class Margin:
+    """How far apart the two sides may be: the larger of a share of the kernel's value and an absolute distance."""
+
+    name: str
+    share: float
+    distance: float
+    scale: float = 1.0
+    digits: str = ".3g"
+
+    def allows(self, theirs: float) -> float:
+        """Give the margin about the kernel's value."""
+        return max(self.share * abs(theirs), self.distance)
+
+
+MARGINS = (
+    Margin("utilisation", 0.0, 0.01, 100, ".2f"),
+    Margin("queue", 0.10, 2.0, 1, ".3g"),
+    Margin("loss", 0.20, 0.0005, 100, ".3g"),
+    Margin("jain", 0.0, 0.05, 1, ".3f"),
+)
+"""Fixed before the first full run. Loss: a share of the packets; the absolute part is for single flows, whose few drops are counted on one hand."""
+
+
+@dataclass(frozen=True)
+class Values:
+    """What one run of either side gives, by the names of the margins."""
+
+    utilisation: float
+    queue: float
+    loss: float
+    jain: float
+
+
+def of_kernel(row: dict[str, str]) -> Values:
+    """Read a row of the store. Marks count as losses do: they are what the queue says."""
+    packets, drops, marks = (float(row[name]) for name in ("packets", "drops", "marks"))
+    return Values(
+        utilisation=float(row["link_mbps"]) / float(row["rate_mbps"]),
+        queue=float(row["queue_mean"]),
+        loss=(drops + marks) / (packets + drops),
+        jain=float(row["jain"]),
+    )
+
+
+def of_ours(result: ac.Result) -> Values:
+    """Read a run of ours."""
+    link = result.links.loc["bottleneck"]
+    return Values(
+        utilisation=float(link["utilization"]),
+        queue=float(link["queue_packets_mean"]),
+        loss=float((link["drops"] + link["marks"]) / (link["packets"] + link["drops"])),
+        jain=float(result.json()["flows"]["all"]["jain"]),
+    )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A quantity on both sides."""
+
+    margin: Margin
+    ours: float
+    theirs: float
+    spread: float
+    """The kernel's own, over seeds; NaN with one."""
+
+    @property
+    def difference(self) -> float:
+        """Ours less the kernel's."""
+        return self.ours - self.theirs
+
+    @property
+    def equivalent(self) -> bool:
+        """Whether they are as near as the margin says."""
+        return abs(self.difference) <= self.margin.allows(self.theirs)
+
+
+def compare(ours: list[Values], theirs: list[Values]) -> list[Comparison]:
+    """Compare means over seeds, quantity by quantity."""
+    found = []
+    for margin in MARGINS:
+        a, b = ([getattr(one, margin.name) for one in side] for side in (ours, theirs))
+        spread = statistics.stdev(b) if len(b) > 1 else math.nan
+        found.append(Comparison(margin, statistics.fmean(a), statistics.fmean(b), spread))
+    return found

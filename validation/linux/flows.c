@@ -1,0 +1,333 @@
+// flows: endless TCP flows from namespace "s" to namespace "d", and what becomes of them and of the queue in namespace "r".
+// It runs inside the guest, alone, in one thread, so that virtual time goes only by what the kernel does.
+//
+//   -n FLOWS -c CONGESTION -t SECONDS -w SECONDS_LEFT_OUT -u FROM:SPAN (starts, s, uniform, drawn from -s SEED)
+//   -q DEVICE:HANDLE (of the queue) -i SAMPLE_MS -l LOW_WATER_MARK_OF_THE_RECEIVERS -o TRACE_FILE -f (trace flows too)
+//
+// Prints one line "RESULT key=value ...".
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/gen_stats.h>
+#include <linux/netlink.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <linux/tcp.h>
+#include <math.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MOST 1024
+#define RECEIVER "10.0.2.2"
+
+static void die(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static void enter(const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/run/netns/%s", name);
+	int fd = open(path, O_RDONLY);
+	if (fd < 0 || setns(fd, CLONE_NEWNET))
+		die(path);
+	close(fd);
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+
+// splitmix64, in [0, 1)
+static double uniform(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return ((z ^ z >> 31) >> 11) * 0x1p-53;
+}
+
+struct queue {
+	unsigned packets, bytes, drops, marks, sent;
+	uint64_t sent_bytes;
+};
+
+static int netlink, device;
+static unsigned handle;
+
+static void read_marks(const char *kind, const void *data, struct queue *q)
+{
+	if (!strcmp(kind, "red"))
+		q->marks = ((const struct tc_red_xstats *)data)->marked;
+	else if (!strcmp(kind, "pie"))
+		q->marks = ((const struct tc_pie_xstats *)data)->ecn_mark;
+	else if (!strcmp(kind, "codel"))
+		q->marks = ((const struct tc_codel_xstats *)data)->ecn_mark;
+	else if (!strcmp(kind, "fq_codel"))
+		q->marks = ((const struct tc_fq_codel_xstats *)data)->qdisc_stats.ecn_mark;
+}
+
+static struct queue read_queue(void)
+{
+	static char buffer[65536];
+	struct {
+		struct nlmsghdr header;
+		struct tcmsg tc;
+	} ask = {
+		.header = { .nlmsg_len = sizeof ask, .nlmsg_type = RTM_GETQDISC, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ECHO },
+		.tc = { .tcm_family = AF_UNSPEC, .tcm_ifindex = device, .tcm_handle = handle },
+	};
+	struct queue q = { 0 };
+
+	if (send(netlink, &ask, sizeof ask, 0) < 0 || recv(netlink, buffer, sizeof buffer, 0) <= 0)
+		die("queue");
+	struct nlmsghdr *answer = (void *)buffer;
+	if (answer->nlmsg_type == NLMSG_ERROR)
+		die("no such queue");
+	struct rtattr *a = TCA_RTA(NLMSG_DATA(answer));
+	int left = TCA_PAYLOAD(answer);
+	const char *kind = "";
+	for (; RTA_OK(a, left); a = RTA_NEXT(a, left)) {
+		if (a->rta_type == TCA_KIND)
+			kind = RTA_DATA(a);
+		if (a->rta_type != TCA_STATS2)
+			continue;
+		struct rtattr *s = RTA_DATA(a);
+		int rest = RTA_PAYLOAD(a);
+		for (; RTA_OK(s, rest); s = RTA_NEXT(s, rest)) {
+			if (s->rta_type == TCA_STATS_QUEUE) {
+				const struct gnet_stats_queue *g = RTA_DATA(s);
+				q.packets = g->qlen;
+				q.bytes = g->backlog;
+				q.drops = g->drops;
+			} else if (s->rta_type == TCA_STATS_BASIC) {
+				const struct gnet_stats_basic *g = RTA_DATA(s);
+				q.sent_bytes = g->bytes;
+				q.sent = g->packets;
+			} else if (s->rta_type == TCA_STATS_APP) {
+				read_marks(kind, RTA_DATA(s), &q);
+			}
+		}
+	}
+	return q;
+}
+
+// A counter of /proc/net/netstat, whose lines of names and of values alternate; of this thread's namespace.
+static long counter(const char *name)
+{
+	static char names[8192], values[8192];
+	FILE *file = fopen("/proc/thread-self/net/netstat", "r");
+
+	if (!file)
+		die("netstat");
+	while (fgets(names, sizeof names, file) && fgets(values, sizeof values, file)) {
+		char *n, *v, *a = strtok_r(names, " \n", &n), *b = strtok_r(values, " \n", &v);
+		for (; a && b; a = strtok_r(0, " \n", &n), b = strtok_r(0, " \n", &v))
+			if (!strcmp(a, name)) {
+				fclose(file);
+				return atol(b);
+			}
+	}
+	die(name);
+	return 0;
+}
+
+static struct tcp_info info(int fd)
+{
+	struct tcp_info i = { 0 };
+	socklen_t length = sizeof i;
+
+	getsockopt(fd, IPPROTO_TCP, TCP_INFO, &i, &length);
+	return i;
+}
+
+static void add(int epoll, unsigned events, uint64_t tag, int fd)
+{
+	struct epoll_event e = { .events = events, .data.u64 = tag };
+
+	if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e))
+		die("epoll");
+}
+
+enum { LISTENER = 1, TIMER, RECEIVING };
+#define TAG(what) ((uint64_t)(what) << 32)
+
+int main(int argc, char **argv)
+{
+	int flows = 1, interval = 10, low = 0, trace_flows = 0, option;
+	double duration = 10, left_out = 0, from = 0, span = 0;
+	uint64_t seed = 1;
+	const char *congestion = "reno", *output = 0;
+	char *queue_name = 0;
+
+	while ((option = getopt(argc, argv, "n:c:t:w:u:s:q:i:l:o:f")) > 0)
+		switch (option) {
+		case 'n': flows = atoi(optarg); break;
+		case 'c': congestion = optarg; break;
+		case 't': duration = atof(optarg); break;
+		case 'w': left_out = atof(optarg); break;
+		case 'u': sscanf(optarg, "%lf:%lf", &from, &span); break;
+		case 's': seed = strtoull(optarg, 0, 0); break;
+		case 'q': queue_name = optarg; break;
+		case 'i': interval = atoi(optarg); break;
+		case 'l': low = atoi(optarg); break;
+		case 'o': output = optarg; break;
+		case 'f': trace_flows = 1; break;
+		default: return 2;
+		}
+	char *colon = queue_name ? strchr(queue_name, ':') : 0;
+	if (!colon || flows < 1 || flows > MOST)
+		return 2;
+	*colon = 0;
+	handle = strtoul(colon + 1, 0, 16) << 16;
+	FILE *trace = output ? fopen(output, "w") : 0;
+	if (output && !trace)
+		die(output);
+
+	enter("r");
+	netlink = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+	device = if_nametoindex(queue_name);
+
+	enter("d");
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), one = 1;
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(5001) };
+	inet_aton(RECEIVER, &address.sin_addr);
+	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+	if (low)
+		setsockopt(listener, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof low);
+	// DCTCP's echo of marks is the receiver's, which takes it from its listener
+	if (setsockopt(listener, IPPROTO_TCP, TCP_CONGESTION, congestion, strlen(congestion)) ||
+	    bind(listener, (void *)&address, sizeof address) || listen(listener, MOST))
+		die("listen");
+
+	enter("s");
+	int epoll = epoll_create1(0), timer = timerfd_create(CLOCK_MONOTONIC, 0);
+	struct timespec step = { interval / 1000, interval % 1000 * 1000000L };
+	struct itimerspec ticks = { step, step };
+	add(epoll, EPOLLIN, TAG(LISTENER), listener);
+	add(epoll, EPOLLIN, TAG(TIMER), timer);
+	static int fd[MOST];
+	static double start[MOST];
+	static uint64_t acked[MOST];
+	static unsigned resent[MOST];
+	static char payload[65536];
+	for (int i = 0; i < flows; i++) {
+		double at = from + span * uniform(&seed);
+		int j = i; // in the order of their starts
+		for (; j > 0 && start[j - 1] > at; j--)
+			start[j] = start[j - 1];
+		start[j] = at;
+	}
+	timerfd_settime(timer, 0, &ticks, 0);
+
+	double begin = now(), since = 0, sum = 0, squares = 0;
+	long samples = 0, timeouts = 0, probes = 0;
+	int started = 0, warm = 0;
+	struct queue first = { 0 }, last = { 0 };
+	struct epoll_event events[64];
+	for (;;) {
+		double t = now() - begin;
+		if (t >= duration)
+			break;
+		while (started < flows && start[started] <= t) {
+			int s = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), unsent = 131072;
+			if (s < 0 || setsockopt(s, IPPROTO_TCP, TCP_CONGESTION, congestion, strlen(congestion)))
+				die("TCP_CONGESTION");
+			setsockopt(s, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
+			if (connect(s, (void *)&address, sizeof address) && errno != EINPROGRESS)
+				die("connect");
+			fd[started] = s;
+			add(epoll, EPOLLOUT, started, s);
+			started++;
+		}
+		int wait = 1000;
+		if (started < flows) { // to the next start, rounded up to a millisecond
+			double ms = ceil((start[started] - t) * 1e3);
+			wait = ms < 1 ? 1 : ms < 1000 ? (int)ms : 1000;
+		}
+		int count = epoll_wait(epoll, events, 64, wait);
+		for (int k = 0; k < count; k++) {
+			uint64_t tag = events[k].data.u64;
+			int s = (uint32_t)tag;
+			if (tag == TAG(LISTENER)) {
+				while ((s = accept4(listener, 0, 0, SOCK_NONBLOCK)) >= 0)
+					add(epoll, EPOLLIN, TAG(RECEIVING) | s, s);
+			} else if (tag >> 32 == RECEIVING) {
+				while (recv(s, payload, 1 << 24, MSG_TRUNC) > 0)
+					;
+			} else if (tag == TAG(TIMER)) {
+				uint64_t expired;
+				if (read(timer, &expired, sizeof expired) < 0)
+					continue;
+				t = now() - begin;
+				last = read_queue();
+				if (trace)
+					fprintf(trace, "q,%.6f,%u,%u,%u,%u\n", t, last.packets, last.bytes, last.drops, last.marks);
+				if (t >= left_out && !warm) {
+					warm = 1;
+					since = t;
+					first = last;
+					timeouts = counter("TCPTimeouts");
+					probes = counter("TCPLossProbes");
+					for (int i = 0; i < started; i++) {
+						struct tcp_info f = info(fd[i]);
+						acked[i] = f.tcpi_bytes_acked;
+						resent[i] = f.tcpi_total_retrans;
+					}
+				} else if (warm) {
+					samples++;
+					sum += last.packets;
+					squares += (double)last.packets * last.packets;
+				}
+				for (int i = 0; trace && trace_flows && i < started; i++) {
+					struct tcp_info f = info(fd[i]);
+					fprintf(trace, "f,%.6f,%d,%u,%u,%u,%u,%u,%llu\n", t, i, f.tcpi_snd_cwnd, f.tcpi_snd_ssthresh, f.tcpi_rtt,
+						f.tcpi_unacked, f.tcpi_ca_state, (unsigned long long)f.tcpi_bytes_acked);
+				}
+			} else {
+				while (send(fd[tag], payload, sizeof payload, MSG_NOSIGNAL) == sizeof payload)
+					;
+			}
+		}
+	}
+
+	double elapsed = now() - begin - since, total = 0, square = 0;
+	unsigned retransmissions = 0;
+	last = read_queue();
+	for (int i = 0; i < started; i++) {
+		struct tcp_info f = info(fd[i]);
+		double goodput = (f.tcpi_bytes_acked - acked[i]) * 8 / elapsed / 1e6;
+		total += goodput;
+		square += goodput * goodput;
+		retransmissions += f.tcpi_total_retrans - resent[i];
+	}
+	double mean = sum / samples;
+	printf("RESULT measured_s=%.3f goodput_mbps=%.5f link_mbps=%.5f jain=%.5f queue_mean=%.4f queue_std=%.4f drops=%u marks=%u packets=%u "
+	       "retransmissions=%u timeouts=%ld probes=%ld\n",
+	       elapsed, total, (last.sent_bytes - first.sent_bytes) * 8.0 / elapsed / 1e6, total * total / (flows * square), mean,
+	       sqrt(fmax(0, squares / samples - mean * mean)), last.drops - first.drops, last.marks - first.marks, last.sent - first.sent,
+	       retransmissions, counter("TCPTimeouts") - timeouts, counter("TCPLossProbes") - probes);
+	if (trace)
+		fclose(trace);
+	fflush(stdout);
+	_exit(0); // without closing a thousand sockets in virtual time
+}

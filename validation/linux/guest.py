@@ -1,0 +1,402 @@
+"""
+A scenario of ours in a Linux guest: the translation, the boot, and the store of what came out.
+
+The guest is a User-Mode Linux kernel with time travel (`build.sh`): it runs the kernel's own TCP and queueing disciplines in virtual time, so that the same
+scenario, seed and kernel give the same bytes on every machine.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import math
+import os
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ackclock as ac
+from ackclock import _core
+
+HERE = Path(__file__).resolve().parent
+BUILD = HERE.parents[1] / "build" / "linux"
+"""Where build.sh puts the kernel."""
+PLACE = Path("/tmp/ackclock-linux")  # noqa: S108
+"""Where the guest runs: its command line is part of its random numbers, so the place must be the same everywhere."""
+RUNS = HERE / "runs.csv"
+GUEST = 1
+"""Raise it when guest.sh, flows.c, uml.fragment or patch.py change what comes out: older runs then no longer count."""
+LOW_WATER = 100_000
+"""Bytes after which a receiver's application wakes up; its ACKs do not wait for it. One wake-up a segment would make runs five times as long."""
+
+CONGESTION = (
+    "reno", "cubic", "bbr", "htcp", "highspeed", "illinois", "scalable", "vegas", "dctcp", "yeah", "veno", "westwood",
+)  # fmt: skip
+
+
+class Refused(ValueError):
+    """What the guest cannot represent, by its name."""
+
+
+class NoKernel(RuntimeError):
+    """Why there is no kernel to run."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the guest is told."""
+
+    rate: int
+    """bit/s."""
+    delay: int
+    """Delay of the ACK path, us."""
+    queue: str
+    """Arguments of tc."""
+    ecn: bool
+    congestion: str
+    flows: int
+    start: tuple[float, float]
+    """Beginning and span of the starts, s."""
+    duration: float
+    left_out: float
+    """Time before the measurement, s."""
+
+    def arguments(self, seed: int, trace: Path | None = None) -> list[str]:
+        """Give the kernel's command line."""
+        begin, span = self.start
+        flows = (
+            f"-n,{self.flows},-c,{self.congestion},-t,{self.duration:g},-w,{self.left_out:g},-u,{begin:g}:{span:g},-s,{seed},"
+            f"-l,{LOW_WATER}" + (f",-o,/mnt/{trace.name},-f" if trace else "")
+        )
+        return [
+            f"rate={self.rate}",
+            f"delay={self.delay}",
+            f"queue={self.queue.replace(' ', ',')}",
+            f"ecn={int(self.ecn)}",
+            f"flows={flows}",
+        ]
+
+    @property
+    def key(self) -> str:
+        """What tells it from others."""
+        return hashlib.sha256(f"{GUEST} {self}".encode()).hexdigest()[:12]
+
+
+def _number(value: str) -> float:
+    return _core.quantity(value)[0]
+
+
+def translate(scenario: ac.Scenario) -> Job:
+    """
+    Say in the guest's terms what a scenario describes.
+
+    Raises
+    ------
+    Refused
+        Naming the first thing that the guest has no counterpart of.
+    """
+    tree = scenario.canonical
+    links, classes = tree["link"], tree["flows"]
+    if len(links) != 1 or len(classes) != 1:
+        raise Refused(f"{len(links)} links and {len(classes)} classes of flows: the guest has one of each")
+    if tree.get("change"):
+        raise Refused("change: nothing changes in the guest")
+    link, flows, run = links[0], classes[0], tree["scenario"]
+    for key in ("policer", "shaper", "loss", "jitter"):
+        if link[key] != "none":
+            raise Refused(f"link.{key}: the guest's link has none")
+    if not isinstance(link["rate"], str):
+        raise Refused("link.rate: a rate over time")
+    expected = {
+        "traffic": {"kind": "bulk"},
+        "reverse_path": "none",
+        "access_rate": "unlimited",
+        "stop": "never",
+        "packet_size": "1514 B",
+        "header_size": "66 B",
+        "recovery": "sack",
+        "handshake": True,
+        "initial_window": "10 packets",
+        "initial_ssthresh": "unlimited",
+        "max_window": "unlimited",
+        "pacing": "auto",
+        "delayed_ack": True,
+    }
+    for key, value in expected.items():
+        if flows[key] != value:
+            raise Refused(f"flows.{key} = {flows[key]!r}: in the guest it is {value!r}")
+    if flows["min_rto"] != "200 ms":
+        raise Refused(f"flows.min_rto = {flows['min_rto']!r}: the kernel's is '200 ms'")
+    congestion = flows["congestion"]["kind"]
+    if congestion not in CONGESTION:
+        raise Refused(f"flows.congestion = {congestion!r}: not one of the kernel's {', '.join(CONGESTION)}")
+    if not isinstance(flows["rtt"], str) or any(word in flows["rtt"] for word in ("uniform", "normal", "exp", "range")):
+        raise Refused("flows.rtt: one round trip for all flows")
+    if run["duration"] == "until done" or run["measure"] == "whole run":
+        raise Refused("scenario: the guest needs a duration, and a measurement window that lasts to the end")
+    duration = _number(run["duration"])
+    left_out, end = (_number(part) for part in run["measure"].split(".."))
+    if end != duration:
+        raise Refused("scenario.measure: the guest measures to the end")
+    rate = _number(link["rate"])
+    # htb lets a packet go as its transmission begins: the loop lacks one transmission
+    delay = _number(flows["rtt"]) + 8 * _number(flows["packet_size"]) / rate
+    return Job(
+        rate=round(rate),
+        delay=round(1e6 * delay),
+        queue=_queue(link["queue"], rate),
+        ecn=bool(flows["ecn"]),
+        congestion=congestion,
+        flows=flows["count"],
+        start=_start(flows["start"]),
+        duration=duration,
+        left_out=left_out,
+    )
+
+
+def _start(text: Any) -> tuple[float, float]:
+    if isinstance(text, str) and text.startswith("uniform "):
+        begin, end = (_number(part) for part in text.removeprefix("uniform ").split(".."))
+        return begin, end - begin
+    try:
+        return _number(text), 0.0
+    except (TypeError, ValueError) as error:
+        raise Refused(f"flows.start = {text!r}: one time, or uniform A .. B") from error
+
+
+def _packets(queue: Mapping[str, Any], name: str) -> int:
+    value, unit = _core.quantity(queue["capacity"])
+    if unit != "packets":
+        raise Refused(f"queue.capacity = {queue['capacity']!r}: {name} counts packets")
+    return round(value)
+
+
+def _queue(queue: Mapping[str, Any], rate: float) -> str:
+    """Arguments of tc for a queue."""
+    scheduler = queue["scheduler"]
+    if scheduler != "none":
+        if scheduler["kind"] != "fq_codel" or queue["aqm"] != "codel":
+            raise Refused(f"queue.scheduler = {scheduler['kind']!r} with {queue['aqm']}: only fq_codel with codel")
+        _only(scheduler, {"spare_by_total": True}, "scheduler.")
+        words = (
+            f"fq_codel limit {_packets(queue, 'fq_codel')} flows {scheduler['buckets']} quantum {round(_number(scheduler['quantum']))} "
+            f"target {_us(queue['target'])} interval {_us(queue['interval'])} drop_batch {round(_number(scheduler['drop_batch']))}"
+        )
+        return f"{words} {'ecn' if queue['ecn'] else 'noecn'}"
+    kind = queue["aqm"]
+    ecn = " ecn" if queue.get("ecn") else ""
+    if kind == "drop-tail":
+        value, unit = _core.quantity(queue["capacity"])
+        if unit not in ("packets", "size"):
+            raise Refused(f"queue.capacity = {queue['capacity']!r}: packets or bytes")
+        return f"{'pfifo' if unit == 'packets' else 'bfifo'} limit {round(value)}"
+    if kind == "codel":
+        return f"codel limit {_packets(queue, kind)} target {_us(queue['target'])} interval {_us(queue['interval'])}{ecn or ' noecn'}"
+    if kind == "pie":
+        _only(queue, {"max_burst": "150 ms", "activation": 0})
+        alpha, beta = 16 * queue["alpha"], 16 * queue["beta"]
+        if alpha != round(alpha) or beta != round(beta):
+            raise Refused("queue.alpha, queue.beta: the kernel has sixteenths")
+        return (
+            f"pie limit {_packets(queue, kind)} target {_us(queue['target'])} tupdate {_us(queue['interval'])} "
+            f"alpha {round(alpha)} beta {round(beta)}{ecn or ' noecn'}"
+        )
+    if kind == "red":
+        return _red(queue, rate) + ecn
+    raise Refused(f"queue.aqm = {kind!r}: the kernel has none, or the guest does not know it")
+
+
+def _only(queue: Mapping[str, Any], expected: Mapping[str, Any], place: str = "") -> None:
+    for key, value in expected.items():
+        if queue[key] != value:
+            raise Refused(f"queue.{place}{key} = {queue[key]!r}: in the kernel it is {value!r}")
+
+
+def _us(time: str) -> str:
+    return f"{round(1e6 * _number(time))}us"
+
+
+def _red(queue: Mapping[str, Any], rate: float) -> str:
+    """RED in tc's terms. The kernel's weight is a power of two that tc finds from a burst."""
+    _only(queue, {"mode": "bytes", "spacing": "drawn", "gentle": False, "ageing": False, "slope": "none"})
+    value, unit = _core.quantity(queue["capacity"])
+    if unit != "size":
+        raise Refused(f"queue.capacity = {queue['capacity']!r}: the kernel's RED counts bytes")
+    mean = _number(queue["mean_packet"])
+    low, high = (round(_number(queue[key]) * mean) for key in ("min_threshold", "max_threshold"))
+    weight = queue["weight"]
+    if isinstance(weight, str):
+        raise Refused(f"queue.weight = {weight!r}: a number")
+    burst = next(
+        (burst for burst in range(low // round(mean) + 1, 10_000) if _weight(low, burst, mean) == weight), None
+    )
+    if burst is None:
+        raise Refused(f"queue.weight = {weight}: no burst makes tc choose it; it has powers of two")
+    return (
+        f"red limit {round(value)} min {low} max {high} avpkt {round(mean)} burst {burst} probability {queue['max_probability']} "
+        f"bandwidth {round(rate)}bit"
+    )
+
+
+def _weight(low: float, burst: int, mean: float) -> float:
+    """tc's rule: the largest power of two W with burst + 1 - min / mean <= (1 - (1 - W)^burst) / W."""
+    room = burst + 1 - low / mean
+    for log in range(1, 32):
+        w = 2.0**-log
+        if room <= (1 - (1 - w) ** burst) / w:
+            return w
+    return math.nan
+
+
+def build() -> Path:
+    """Build the kernel and the program of the guest if they are not there, and put them in their place."""
+    done = subprocess.run([HERE / "build.sh", BUILD], capture_output=True, text=True, check=False)
+    kernel = BUILD / "linux-tt"
+    if done.returncode != 0 or not kernel.exists():
+        raise NoKernel(done.stderr.strip() or "build.sh failed")
+    (PLACE / "out").mkdir(parents=True, exist_ok=True)
+    for source in (kernel, HERE / "guest.sh"):
+        target = PLACE / source.name
+        if not target.exists() or target.read_bytes() != source.read_bytes():
+            shutil.copy(source, target)
+    program = PLACE / "flows"
+    if not program.exists() or program.stat().st_mtime < (HERE / "flows.c").stat().st_mtime:
+        command = ["gcc", "-O2", "-static", "-o", program, HERE / "flows.c", "-lm"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise NoKernel(f"flows.c: {done.stderr.strip().splitlines()[-1]}")
+    missing = [
+        tool
+        for tool in ("ip", "tc", "ethtool", "busybox", "setarch")
+        if not shutil.which(tool, path=os.environ["PATH"] + ":/usr/sbin:/sbin")
+    ]
+    if missing:
+        raise NoKernel(f"{', '.join(missing)} missing: apt-get install iproute2 ethtool busybox-static util-linux")
+    return PLACE / "linux-tt"
+
+
+def version() -> str:
+    """Version of the kernel that was built."""
+    return (BUILD / "version").read_text(encoding="ascii").strip()
+
+
+def boot(job: Job, seed: int, *, trace: Path | None = None, limit: float = 300.0) -> tuple[dict[str, float], str]:
+    """
+    Run a job in the guest.
+
+    Returns
+    -------
+    dict, str
+        The numbers of its RESULT line, and all that it printed.
+
+    Raises
+    ------
+    NoKernel
+        If it does not come up (a sandbox without ptrace), or hangs: virtual time stands still while a process of the guest spins.
+    """
+    command = [
+        "setarch", "-R", str(PLACE / "linux-tt"), "mem=256M", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro",
+        f"init={PLACE}/guest.sh", f"dir={PLACE}", "con=null", "con0=fd:0,fd:1", "quiet",
+        *job.arguments(seed, trace), "time-travel=inf-cpu", "time-travel-start=1000000000",
+    ]  # fmt: skip
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={"HOME": "/tmp", "PATH": os.environ["PATH"], "UML_SEED": str(seed)},  # noqa: S108
+        start_new_session=True,
+    ) as process:
+        late = threading.Event()
+
+        def stop() -> None:
+            late.set()
+            os.killpg(process.pid, signal.SIGKILL)
+
+        timer = threading.Timer(limit, stop)
+        timer.start()
+        try:
+            assert process.stdout is not None
+            output = process.stdout.read().decode(errors="replace")
+            process.wait()
+        finally:
+            timer.cancel()
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+    if late.is_set():
+        raise NoKernel(f"the guest hung: no result within {limit:g} s of {job.congestion}, {job.queue}")
+    line = next((line for line in output.splitlines() if line.startswith("RESULT")), None)
+    if line is None:
+        last = [line for line in output.splitlines() if line.strip()][-1:] or [
+            "it printed nothing; is ptrace allowed here?"
+        ]
+        raise NoKernel(f"the guest gave no result: {last[0].strip()}")
+    return {name: float(value) for name, value in (word.split("=") for word in line.split()[1:])}, output
+
+
+FIELDS = (
+    "key", "kernel", "seed", "congestion", "flows", "rate_mbps", "delay_ms", "queue", "ecn", "duration_s", "left_out_s",
+    "measured_s", "goodput_mbps", "link_mbps", "jain", "queue_mean", "queue_std", "drops", "marks", "packets", "retransmissions",
+    "timeouts", "probes",
+)  # fmt: skip
+
+
+class Store:
+    """Results of the guest by job, kernel and seed, in a file that can be resumed."""
+
+    def __init__(self, path: Path = RUNS) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self.rows: dict[tuple[str, int], dict[str, str]] = {}
+        if path.exists():
+            with path.open(newline="", encoding="ascii") as file:
+                self.rows = {(row["key"], int(row["seed"])): row for row in csv.DictReader(file)}
+
+    def seeds(self, job: Job) -> list[dict[str, str]]:
+        """Give the runs of a job."""
+        return [row for (key, _), row in sorted(self.rows.items()) if key == job.key]
+
+    def add(self, job: Job, seed: int, values: Mapping[str, float]) -> None:
+        """Keep a run."""
+        row = {
+            "key": job.key,
+            "kernel": version(),
+            "seed": str(seed),
+            "congestion": job.congestion,
+            "flows": str(job.flows),
+            "rate_mbps": f"{job.rate / 1e6:g}",
+            "delay_ms": f"{job.delay / 1e3:g}",
+            "queue": job.queue,
+            "ecn": str(int(job.ecn)),
+            "duration_s": f"{job.duration:g}",
+            "left_out_s": f"{job.left_out:g}",
+            **{name: f"{value:.10g}" for name, value in values.items()},
+        }
+        with self._lock:
+            self.rows[job.key, seed] = row
+            self.save()
+
+    def save(self) -> None:
+        """Write the file anew, sorted, so that it does not depend on the order of the runs."""
+        order = sorted(
+            self.rows.values(),
+            key=lambda row: (
+                row["queue"].split()[0],
+                row["congestion"],
+                float(row["rate_mbps"]),
+                float(row["delay_ms"]),
+                int(row["flows"]),
+                int(row["seed"]),
+            ),
+        )
+        temporary = self.path.with_suffix(".tmp")
+        with temporary.open("w", newline="", encoding="ascii") as file:
+            writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(order)
+        temporary.replace(self.path)

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""
+Compare the packet engine with Linux's own TCP and queues, cell by cell.
+
+    ./validate.py                    the committed runs of the kernel beside ours; prints the matrix
+    ./validate.py --run              first runs what the store lacks in the guest (builds the kernel if it is not there)
+    ./validate.py --only "cubic, pfifo"   cells whose name contains this
+    ./validate.py --write            also writes docs/validation-linux.md, its figure and the counts that `ackclock why` quotes
+"""
+# ruff: noqa: T201
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import ackclock as ac
+import guest
+from cells import CONGESTION, FLOWS, MARGINS, QUEUES, Cell, Comparison, compare, matrix, of_kernel, of_ours
+from causes import cause
+
+ROOT = guest.HERE.parents[1]
+PAGE = ROOT / "docs" / "validation-linux.md"
+COUNTS = ROOT / "python" / "ackclock" / "linux_checked.json"
+SEEDS = 3
+"""Of ours, where it is random."""
+
+
+def seeds_of_ours(cell: Cell) -> int:
+    """One where nothing is drawn: a single flow over a queue that draws nothing."""
+    return 1 if cell.flows == 1 and cell.queue in ("pfifo", "codel", "fq_codel") and cell.congestion != "bbr" else SEEDS
+
+
+def chosen(only: str) -> list[Cell]:
+    """Cells of the matrix: 10 Mb/s in full, and those at 100 Mb/s that cells.py names."""
+    return [cell for cell in matrix() if only in cell.name]
+
+
+def run_guest(cells: Sequence[Cell], store: guest.Store, seeds: int, jobs: int) -> None:
+    """Run in the guest what the store lacks."""
+    todo = []
+    for cell in cells:
+        job = guest.translate(cell.scenario())
+        have = {int(row["seed"]) for row in store.seeds(job)}
+        todo += [(cell, job, seed) for seed in range(1, seeds + 1) if seed not in have]
+    if not todo:
+        return
+    try:
+        guest.build()
+    except guest.NoKernel as error:
+        print(f"{error}\nNothing runs in the guest; comparing with the committed runs.", file=sys.stderr)
+        return
+
+    def one(entry: tuple[Cell, guest.Job, int]) -> str:
+        cell, job, seed = entry
+        try:
+            values, _ = guest.boot(job, seed)
+        except guest.NoKernel as error:
+            return f"{cell.name}, seed {seed}: {error}"
+        store.add(job, seed, values)
+        return f"{cell.name}, seed {seed}"
+
+    begin = time.monotonic()
+    with ThreadPoolExecutor(jobs) as pool:
+        for done, words in enumerate(pool.map(one, todo), 1):
+            print(f"{done} of {len(todo)}: {words}", file=sys.stderr, flush=True)
+    print(f"{len(todo)} runs in {time.monotonic() - begin:.0f} s", file=sys.stderr)
+
+
+def one_cell(entry: tuple[Cell, list[dict[str, str]]]) -> list[Comparison]:
+    """Run a cell on our side and compare."""
+    cell, rows = entry
+    runs = ac.replicate(cell.scenario(), seeds_of_ours(cell), threads=1)
+    return compare([of_ours(run) for run in runs], [of_kernel(row) for row in rows])
+
+
+Judged = tuple[Cell, list[Comparison], list[dict[str, str]]]
+
+
+def judge(cells: Sequence[Cell], store: guest.Store, jobs: int) -> list[Judged]:
+    """Compare every cell that the store knows."""
+    known = [(cell, store.seeds(guest.translate(cell.scenario()))) for cell in cells]
+    known = [(cell, rows) for cell, rows in known if rows]
+    with ProcessPoolExecutor(jobs) as pool:
+        found = pool.map(one_cell, known, chunksize=4)
+        return [(cell, comparison, rows) for (cell, rows), comparison in zip(known, found, strict=True)]
+
+
+def equivalent(comparison: Sequence[Comparison]) -> bool:
+    """Whether all quantities are."""
+    return all(one.equivalent for one in comparison)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Format rows in Markdown."""
+    return "\n".join(["| " + " | ".join(row) + " |" for row in [list(head), ["---"] * len(head), *rows]])
+
+
+def counts(judged: Sequence[Judged]) -> dict[str, object]:
+    """Count cells, in all and by congestion control and queue."""
+    good: Counter[str] = Counter()
+    all_: Counter[str] = Counter()
+    for cell, comparison, _ in judged:
+        for key in ("all", cell.congestion, cell.queue, f"{cell.congestion}/{cell.queue}"):
+            all_[key] += 1
+            good[key] += equivalent(comparison)
+    kernels = sorted({row["kernel"] for _, _, rows in judged for row in rows})
+    return {"kernel": " and ".join(kernels), "cells": {key: [good[key], all_[key]] for key in sorted(all_)}}
+
+
+def overview(judged: Sequence[Judged]) -> str:
+    """Give equivalent cells of all, congestion controls by queues."""
+    cells = counts(judged)["cells"]
+    assert isinstance(cells, dict)
+
+    def share(key: str) -> str:
+        good, all_ = cells.get(key, (0, 0))
+        return f"{good} of {all_}" if all_ else ""
+
+    rows = [[name, *(share(f"{name}/{queue}") for queue in QUEUES), share(name)] for name in CONGESTION]
+    rows.append(["all", *(share(queue) for queue in QUEUES), f"**{share('all')}**"])
+    return table(["", *QUEUES, "all"], rows)
+
+
+def differing(judged: Sequence[Judged]) -> str:
+    """List the cells that differ, with the cause."""
+    rows = []
+    for cell, comparison, _ in judged:
+        if equivalent(comparison):
+            continue
+        words = []
+        for one in comparison:
+            if not one.equivalent:
+                scale, form = one.margin.scale, one.margin.digits
+                spread = "" if math.isnan(one.spread) else f" ± {one.spread * scale:.2g}"
+                words.append(f"{one.margin.name} {one.ours * scale:{form}} ({one.theirs * scale:{form}}{spread})")
+        rows.append([cell.name, "; ".join(words), cause(cell)])
+    return table(["cell", "ours (the kernel's, ± deviation over seeds)", "cause"], rows) if rows else "None."
+
+
+def everything(judged: Sequence[Judged]) -> str:
+    """Write all numbers as CSV."""
+    lines = ["cell,quantity,ours,kernel,kernel_std,kernel_runs,margin,equivalent"]
+    for cell, comparison, rows in judged:
+        for one in comparison:
+            spread = "" if math.isnan(one.spread) else f"{one.spread:.5g}"
+            lines.append(
+                f'"{cell.name}",{one.margin.name},{one.ours:.6g},{one.theirs:.6g},{spread},{len(rows)},{one.margin.allows(one.theirs):.4g},'
+                f"{int(one.equivalent)}"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def put(text: str, name: str, content: str) -> str:
+    """Replace what stands between the marks of `name`."""
+    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+    head, rest = text.split(begin)
+    return f"{head}{begin}\n{content}\n{end}{rest.split(end)[1]}"
+
+
+def write(judged: Sequence[Judged]) -> None:
+    """Put the tables into the page, and the counts beside the package."""
+    text = PAGE.read_text(encoding="utf-8")
+    good, all_ = counts(judged)["cells"]["all"]  # type: ignore[index]
+    text = put(text, "count", f"**{good} of {all_} cells are equivalent** ({100 * good / all_:.0f} %).")
+    margins = [
+        [m.name, f"{100 * m.share:g} %" if m.share else "", f"{m.distance * m.scale:g}{' points' * (m.scale == 100)}"]
+        for m in MARGINS
+    ]
+    text = put(text, "margins", table(["quantity", "share of the kernel's value", "or, if larger"], margins))
+    text = put(text, "overview", overview(judged))
+    text = put(text, "differing", differing(judged))
+    PAGE.write_text(text, encoding="utf-8")
+    (guest.HERE / "comparison.csv").write_text(everything(judged), encoding="utf-8")
+    COUNTS.write_text(json.dumps(counts(judged), indent=1) + "\n", encoding="ascii")
+
+
+def main() -> int:
+    """Do what the module says."""
+    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser.add_argument("--only", default="", help="cells whose name contains this")
+    parser.add_argument("--run", action="store_true", help="run in the guest what the store lacks")
+    parser.add_argument(
+        "--seeds", type=int, default=1, help="seeds of the guest that every cell is to have (default: 1)"
+    )
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs at a time")
+    parser.add_argument("--write", action="store_true", help="write the page")
+    args = parser.parse_args()
+    cells, store = chosen(args.only), guest.Store()
+    if args.run:
+        run_guest(cells, store, args.seeds, args.jobs)
+    judged = judge(cells, store, args.jobs)
+    if not judged:
+        print("no such cell, or no run of the kernel of it", file=sys.stderr)
+        return 2
+    print(overview(judged), "", differing(judged), "", sep="\n")
+    good, all_ = counts(judged)["cells"]["all"]  # type: ignore[index]
+    unexplained = sum(not equivalent(comparison) and cause(cell) == "f" for cell, comparison, _ in judged)
+    print(f"{good} of {all_} cells are equivalent; {unexplained} of the others are not explained.")
+    if args.write:
+        write(judged)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from . import _core
 from .errors import AckclockError, Interrupted, RunError, ScenarioError
-from .fluid import fluid
+from .fluid import Memory, SmallWindows, fluid
 from .meanfield import meanfield
 from .simulate import FlowTraces, run
 from .stability import stability
@@ -48,6 +48,8 @@ UNITS: Final = {
     "window": "packets",
 }
 _TIMES: Final = re.compile(r"[0-9.]+ [a-z]+")
+SMALL_WINDOWS: Final[SmallWindows] = "own"
+"""Of the equations: as packets, whose small windows grow as Reno's (Compound below 16 packets, CUBIC)."""
 COARSE: Final = (2.0, 50.0)
 """Cells per packet and steps per round trip of the mean-field engine: to a per cent, which is what a picture shows."""
 FORGOTTEN: Final = 2000
@@ -226,7 +228,7 @@ def compare(scenario: Scenario, *, seed: int | None = None) -> Comparison:
             found.refused[engine] = str(error)
     if "fluid" in found.lines:
         try:
-            found.stable = stability(scenario).answer().sentence
+            found.stable = stability(scenario, small_windows=SMALL_WINDOWS).answer().sentence
         except AckclockError as error:
             found.stable = f"no answer: {error}"
     _add_periods(found, result.window)
@@ -268,7 +270,9 @@ def _add_packet(found: Comparison, result: Result) -> None:
 
 
 def _add_fluid(found: Comparison) -> None:
-    result = fluid(found.scenario)
+    senders = {entry["congestion"]["kind"] for entry in found.scenario.canonical["flows"] if "congestion" in entry}
+    memory: Memory = "rest" if "cubic" in senders else "states"  # only at rest has CUBIC its Reno-friendly region
+    result = fluid(found.scenario, small_windows=SMALL_WINDOWS, memory=memory)
     traces = result.traces
     inside = traces.sel(time=slice(*result.window))
     for name in traces["link"].to_numpy():

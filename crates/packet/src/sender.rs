@@ -463,18 +463,7 @@ impl Sender {
             if !self.scoreboard.is_clear() {
                 news.known = self.scoreboard.advance(self.una, ack.cum);
             }
-            self.una = ack.cum;
-            self.next = self.next.max(ack.cum);
-            if ack.echo != 0 {
-                news.rtt = now - ack.echo;
-                self.sample(news.rtt, before, config);
-            }
-            // RFC 6298, rules 5.2 and 5.3
-            self.deadline = if self.high > self.una {
-                now + self.timeout(config)
-            } else {
-                u64::MAX
-            };
+            self.advance(ack, &mut news, config);
         }
         if config.recovery == Recovery::Sack {
             let edge = self.scoreboard.lost_edge();
@@ -549,19 +538,26 @@ impl Sender {
             ece: false,
             deadline: self.deadline,
         };
+        self.advance(ack, &mut news, config);
+        self.dup_acks = 0;
+        self.grow(&news, news.acked as u32, config, random);
+    }
+
+    /// New data is acknowledged: what is outstanding, the RTT's sample, the timer.
+    #[inline]
+    fn advance(&mut self, ack: &Ack, news: &mut News, config: &Config) {
         self.una = ack.cum;
         self.next = self.next.max(ack.cum);
         if ack.echo != 0 {
-            news.rtt = now - ack.echo;
-            self.sample(news.rtt, before, config);
+            news.rtt = news.now - ack.echo;
+            self.sample(news.rtt, news.before, config);
         }
+        // RFC 6298, rules 5.2 and 5.3
         self.deadline = if self.high > self.una {
-            now + self.timeout(config)
+            news.now + self.timeout(config)
         } else {
             u64::MAX
         };
-        self.dup_acks = 0;
-        self.grow(&news, news.acked as u32, config, random);
     }
 
     /// Everything below `cum` is delivered, by an ACK that has just come.

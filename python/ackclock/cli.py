@@ -543,9 +543,7 @@ def _run(options: argparse.Namespace) -> None:
                 reports.write(report, _shown(results), title)
         _print(options, labels, results)
         sys.stdout.flush()
-    if not options.json:
-        for path in filter(None, (options.traces, options.report)):
-            print(f"written: {path}")
+    _print_written(options, options.traces)
 
 
 def _shown(results: Sequence[Result | Replications]) -> list[Result] | Replications:
@@ -817,10 +815,8 @@ def _meanfield(options: argparse.Namespace) -> None:
         print(f"{title}: mean field, from {first:g} s to {last:g} s\n")
         for table in overview(result):
             print(_text_table(table) + "\n")
-        for note in result.notes:
-            print(f"note: {note}")
-    if options.report:
-        print(f"written: {options.report}")
+        _print_notes(result.notes)
+    _print_written(options)
 
 
 # fluid, stability
@@ -870,9 +866,7 @@ def _fluid(options: argparse.Namespace) -> None:
             print(f"{title}: fluid, from {first:g} s to {last:g} s\n")
             print(_text_table(overview(result)) + "\n")
             _print_notes([*result.notes, f"equations: {result.choices.text()}"])
-    if not options.json:
-        for path in filter(None, (options.traces, options.report)):
-            print(f"written: {path}")
+    _print_written(options, options.traces)
 
 
 def _stability(options: argparse.Namespace) -> None:
@@ -906,8 +900,7 @@ def _stability(options: argparse.Namespace) -> None:
             if answer.limits:
                 print(_text_table(limits_table(answer)) + "\n")
             _print_notes([*asked.notes, *answer.caveats, f"equations: {asked.choices.text()}"])
-    if report and not options.json:
-        print(f"written: {options.report}")
+    _print_written(options)
 
 
 def _vary(text: str) -> tuple[str, tuple[str, str] | None]:
@@ -919,6 +912,12 @@ def _vary(text: str) -> tuple[str, tuple[str, str] | None]:
     if not dots:
         raise _WrongInputError(f"--vary {text}: must be KEY or KEY=FROM..TO, such as rtt=10ms..400ms")
     return key.strip(), (low.strip(), high.strip())
+
+
+def _print_written(options: argparse.Namespace, *others: Path | None) -> None:
+    if not options.json:
+        for path in filter(None, (*others, options.report)):
+            print(f"written: {path}")
 
 
 def _print_notes(notes: Sequence[str]) -> None:
@@ -978,12 +977,6 @@ def _why(options: argparse.Namespace) -> None:
         else:
             print(told)
     _print_written(options)
-
-
-def _print_written(options: argparse.Namespace, *others: Path | None) -> None:
-    for path in filter(None, (*others, options.report)):
-        if not options.json:
-            print(f"written: {path}")
 
 
 # tune

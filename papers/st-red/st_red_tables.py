@@ -542,10 +542,11 @@ def claims_5_2(lab: Told, runs: Runs) -> None:
     if not lab.quick:
         swings(lab, runs, "ARED (60,180)", wild=False, printed="acceptable throughout")
         for scheme in ("ARED (60,180)", "PI-120"):
+            count = int(np.sum(runs.pieces("ST-RED")[0] < runs.pieces(scheme)[0]))
             lab.claim(
                 f"ST-RED's mean queue is shorter than that of {scheme} in seven of the nine 200 s",
-                int(np.sum(runs.pieces("ST-RED")[0] < runs.pieces(scheme)[0])) >= 7,
-                ours=f"in {int(np.sum(runs.pieces('ST-RED')[0] < runs.pieces(scheme)[0]))}",
+                count >= 7,
+                ours=f"in {count}",
                 printed="lower most of the times",
             )
 

@@ -3,33 +3,66 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 
 from ackclock.algorithms import Ack, Random, Reduction, Window
 
 
-class ScalableModule:
-    """Scalable TCP without a legacy window: +1 after min(w, 50) + 1 ACKs; a loss takes an eighth, rounded down."""
+class _CountingModule(ABC):
+    """One packet an ACK up to ssthresh, itself included; then one after enough ACKs."""
 
     def __init__(self) -> None:
         self.count = 0
 
+    @abstractmethod
+    def enough(self, cwnd: float) -> bool:
+        """Whether `count` ACKs make a window of `cwnd` packets grow."""
+
+    @abstractmethod
+    def taken(self, used: int) -> int:
+        """What a loss takes from `used` packets."""
+
     def on_ack(self, ack: Ack, window: Window, random: Random) -> None:  # noqa: ARG002
-        """One packet an ACK up to ssthresh, itself included; then after enough ACKs."""
+        """Grow by whole packets."""
         if not ack.cwnd_limited:
             return
         if window.cwnd <= window.ssthresh:
             window.cwnd += 1
             return
         self.count += 1
-        if self.count > min(window.cwnd, 50):
+        if self.enough(window.cwnd):
             window.cwnd += 1
             self.count = 0
 
     def on_congestion(self, reduction: Reduction, window: Window) -> None:
-        """Seven eighths are left."""
+        """Two packets are left at least."""
         used = math.floor(reduction.window_used)
-        window.ssthresh = max(used - used // 8, 2)
+        window.ssthresh = max(used - self.taken(used), 2)
         window.cwnd = window.ssthresh
+
+
+class ScalableModule(_CountingModule):
+    """Scalable TCP without a legacy window: +1 after min(w, 50) + 1 ACKs; a loss takes an eighth, rounded down."""
+
+    def enough(self, cwnd: float) -> bool:
+        """More ACKs than min(w, 50)."""
+        return self.count > min(cwnd, 50)
+
+    def taken(self, used: int) -> int:
+        """An eighth."""
+        return used // 8
+
+
+class HighspeedModule(_CountingModule):
+    """HighSpeed TCP below its 38 packets: +1 after as many ACKs as the window has; half is lost, rounded *down*."""
+
+    def enough(self, cwnd: float) -> bool:
+        """As many ACKs as packets."""
+        return self.count >= cwnd
+
+    def taken(self, used: int) -> int:
+        """The smaller half."""
+        return used // 2
 
 
 class VegasModule:
@@ -72,28 +105,3 @@ class VegasModule:
         window.ssthresh = max(math.floor(reduction.window_used / 2), 2)
         window.cwnd = window.ssthresh
         self.samples, self.rtt = 0, math.inf
-
-
-class HighspeedModule:
-    """HighSpeed TCP below its 38 packets: +1 after as many ACKs as the window has; a loss takes half, rounded *down*."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def on_ack(self, ack: Ack, window: Window, random: Random) -> None:  # noqa: ARG002
-        """One packet an ACK up to ssthresh, itself included; then after enough ACKs."""
-        if not ack.cwnd_limited:
-            return
-        if window.cwnd <= window.ssthresh:
-            window.cwnd += 1
-            return
-        self.count += 1
-        if self.count >= window.cwnd:
-            window.cwnd += 1
-            self.count = 0
-
-    def on_congestion(self, reduction: Reduction, window: Window) -> None:
-        """The larger half is left."""
-        used = math.floor(reduction.window_used)
-        window.ssthresh = max(used - used // 2, 2)
-        window.cwnd = window.ssthresh

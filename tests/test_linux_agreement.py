@@ -33,7 +33,16 @@ def test_single_flows_over_a_short_queue_agree(congestion: str) -> None:
 
 @pytest.mark.parametrize(
     ("congestion", "queue"),
-    [("reno", "red"), ("cubic", "red"), ("reno", "pie"), ("cubic", "codel"), ("reno", "fq_codel"), ("scalable", "red")],
+    [
+        ("reno", "red"),
+        ("cubic", "red"),
+        ("reno", "pie"),
+        ("cubic", "codel"),
+        ("reno", "fq_codel"),
+        ("scalable", "red"),
+        ("dctcp", "red"),
+        ("dctcp", "codel"),
+    ],
 )
 def test_ten_flows_agree(congestion: str, queue: str) -> None:
     """Three seeds of ours beside the kernel's run."""

@@ -277,6 +277,9 @@ impl Engine {
     }
 
     fn book_mark(&mut self, packet: &Packet) {
+        if packet.flags.has(Flags::SYN) {
+            return;
+        }
         let inside = self.in_window(self.now);
         let flow = &mut self.flows[packet.flow as usize];
         flow.whole.marks += 1;
@@ -456,7 +459,6 @@ impl Engine {
         }
         let size = class.packet_size;
         let (header, finite) = (size - class.payload, class.finite);
-        let ecn = class.sender.ecn;
         let limited = matches!(class.traffic, Traffic::AppLimited { .. });
         let inside = now >= self.window.0 && now < self.window.1;
         if limited {
@@ -476,27 +478,19 @@ impl Engine {
                 sender.on_nothing_to_send();
                 break;
             };
+            let flags = config.ecn_flags(&segment);
             state.whole.sent += 1;
             state.whole.retransmissions += u64::from(segment.retransmission);
             if inside {
                 state.window.sent += 1;
                 state.window.retransmissions += u64::from(segment.retransmission);
             }
-            // retransmissions are not ECN-capable (RFC 3168, section 6.1.5)
-            let mut flags = if ecn && !segment.retransmission {
-                Flags::ECT
-            } else {
-                0
-            };
-            if segment.cwr {
-                flags |= Flags::CWR;
-            }
             let size = if finite && segment.seq + 1 == state.total {
                 header + state.tail
             } else {
                 size
             };
-            let packet = Packet::new(flow, segment.seq, now, size, Flags(flags));
+            let packet = Packet::new(flow, segment.seq, now, size, flags);
             self.launch(flow, packet, now);
         }
         self.arm_timer(flow);
@@ -640,8 +634,13 @@ impl Engine {
         let state = &mut self.flows[flow];
         let sent = self.now - state.connect_shift;
         state.connect_sent = sent;
-        let size = self.classes[state.class as usize].ack_size;
-        let packet = Packet::new(flow, 0, sent, size, Flags(Flags::SYN));
+        let class = &self.classes[state.class as usize];
+        let ect = if class.sender.ecn_always {
+            Flags::ECT
+        } else {
+            0
+        };
+        let packet = Packet::new(flow, 0, sent, class.ack_size, Flags(Flags::SYN | ect));
         self.launch(flow, packet, sent);
     }
 

@@ -27,6 +27,9 @@ pub(crate) struct Config {
     pub(crate) quick_after: u64,
     /// Whether marks are echoed as they come (RFC 8257, section 3.2) instead of until CWR.
     pub(crate) accurate_ecn: bool,
+    /// Whether segments with CWR are acknowledged at once, those whose mark differs from the last one's with `accurate_ecn`, and else two after the first mark
+    /// (Linux).
+    pub(crate) ecn_quick: bool,
 }
 
 /// ACKs that Linux sends at once at the beginning, and after a duplicate.
@@ -77,11 +80,21 @@ impl Receiver {
         flags: Flags,
         config: &Config,
     ) -> Option<Reply> {
+        let echoed = self.echo;
         if flags.has(Flags::CWR) || config.accurate_ecn {
             self.echo = false;
         }
         if flags.has(Flags::CE) {
             self.echo = true; // RFC 3168, section 6.1.3: until CWR
+        }
+        let mut at_once = false;
+        if config.ecn_quick {
+            at_once = flags.has(Flags::CWR);
+            if config.accurate_ecn {
+                at_once |= self.echo != echoed;
+            } else if self.echo && !echoed {
+                self.quick = self.quick.max(2);
+            }
         }
         if config.quick_after > 0 {
             if now - self.last_arrival > config.quick_after {
@@ -102,7 +115,7 @@ impl Receiver {
             self.next += 1;
             if config.quick_after > 0 && self.quick > 0 {
                 self.quick -= 1;
-            } else if config.delayed && !held {
+            } else if config.delayed && !held && !at_once {
                 self.due = now + config.timeout;
                 self.held_stamp = stamp;
                 return None;
@@ -176,12 +189,14 @@ mod tests {
         timeout: 0,
         quick_after: 0,
         accurate_ecn: false,
+        ecn_quick: false,
     };
     const DELAYED: Config = Config {
         delayed: true,
         timeout: 40,
         quick_after: 0,
         accurate_ecn: false,
+        ecn_quick: false,
     };
 
     fn data(receiver: &mut Receiver, now: u64, seq: u64, config: &Config) -> Option<Reply> {
@@ -275,6 +290,33 @@ mod tests {
         }
         assert_eq!((told, acknowledged), (8, 16));
         assert_eq!(replies, 10); // groups of 3, 3, 1, 1, 4, 4: 2 + 2 + 1 + 1 + 2 + 2
+    }
+
+    /// Linux: a segment whose mark differs from the one before it, and one that says that the window was reduced, is acknowledged at once.
+    #[test]
+    fn linux_does_not_delay_what_tells_of_marks() {
+        let config = Config {
+            accurate_ecn: true,
+            ecn_quick: true,
+            ..DELAYED
+        };
+        let mut receiver = Receiver::default();
+        let marked = Flags::ECT | Flags::CE;
+        for (seq, (flags, replies)) in [
+            (Flags::ECT, false),
+            (Flags::ECT, true),
+            (marked, true),
+            (marked, false),
+            (marked, true),
+            (Flags::ECT, true),
+            (Flags::ECT | Flags::CWR, true),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let reply = receiver.on_data(1, seq as u64, 1, Flags(flags), &config);
+            assert_eq!(reply.is_some(), replies, "{seq}");
+        }
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub(crate) struct Config {
     pub(crate) ecn: bool,
     /// The receiver echoes each mark as it came.
     pub(crate) accurate_ecn: bool,
+    /// Retransmissions and the SYN are ECN-capable too.
+    pub(crate) ecn_always: bool,
     pub(crate) limited_transmit: bool,
     pub(crate) pacing: Pacing,
     pub(crate) hystart: bool,
@@ -39,6 +41,16 @@ pub(crate) struct Config {
     pub(crate) min_rto: u64,
     pub(crate) max_rto: u64,
     pub(crate) initial_rto: u64,
+}
+
+impl Config {
+    /// The ECN fields of a segment. Retransmissions are not ECN-capable (RFC 3168, section 6.1.5), but in kernels where each mark is echoed as it came.
+    #[inline]
+    pub(crate) fn ecn_flags(&self, segment: &Segment) -> Flags {
+        let capable = self.ecn && (!segment.retransmission || self.ecn_always);
+        let ect = if capable { Flags::ECT } else { 0 };
+        Flags(ect | if segment.cwr { Flags::CWR } else { 0 })
+    }
 }
 
 /// What the sender is doing.
@@ -337,6 +349,8 @@ impl Sender {
                 min_rtt: f64::NAN,
                 srtt: f64::NAN,
                 in_flight: news.before as u32,
+                una: self.una,
+                next: self.next,
                 round_start,
                 cwnd_limited: news.cwnd_limited || self.state == State::Loss,
                 ece: news.ece,
@@ -372,6 +386,8 @@ impl Sender {
             min_rtt: Time(self.min_rtt).seconds(),
             srtt: Time(self.srtt).seconds(),
             in_flight: news.before as u32,
+            una: self.una,
+            next: self.next,
             round_start,
             cwnd_limited: news.cwnd_limited
                 || self.state == State::Loss
@@ -1003,6 +1019,11 @@ impl Sender {
         if self.in_cwr {
             // the window is coming down already
             self.in_cwr = false;
+            if self.controller.needs().loss_after_mark {
+                let (cwnd, prior) = (self.window.cwnd, self.prior_cwnd);
+                self.reduce(now, Signal::Loss, outstanding, config);
+                (self.window.cwnd, self.prior_cwnd) = (cwnd, prior);
+            }
         } else {
             self.reduce(now, Signal::Loss, outstanding, config);
             self.recover = self.next;
@@ -1389,6 +1410,7 @@ impl Sender {
 mod tests {
     use super::*;
     use ackclock_algorithms::Owner;
+    use ackclock_algorithms::congestion::DctcpParams;
     use ackclock_algorithms::registry::CongestionSpec;
 
     const MS: u64 = 1_000_000_000;
@@ -1411,6 +1433,7 @@ mod tests {
                 max_window: u64::MAX,
                 ecn: true,
                 accurate_ecn: false,
+                ecn_always: false,
                 limited_transmit: true,
                 pacing: Pacing::Auto,
                 hystart: false,
@@ -1892,6 +1915,40 @@ mod tests {
         assert_eq!(bench.sender.counters.ecn_reductions, 1);
         bench.ack(22, NONE, 0);
         assert_eq!(bench.sender.window.cwnd, 10.0 + 2.0 / 10.0);
+    }
+
+    /// DCTCP halves the window for a loss even while it comes down for a mark; others have answered it already. Its retransmissions are ECN-capable.
+    #[test]
+    fn linux_answers_a_loss_after_a_mark() {
+        for (kind, left) in [("reno", 10.0), ("dctcp", 9.0)] {
+            let mut bench = linux_bench();
+            let spec = CongestionSpec::from_values(kind, &[]).expect("it is registered");
+            let control = match spec {
+                CongestionSpec::Dctcp(params) => CongestionSpec::Dctcp(DctcpParams {
+                    whole_packets: true,
+                    ..params
+                }),
+                other => other,
+            };
+            bench.sender.controller = control.build(0);
+            bench.config.accurate_ecn = kind == "dctcp";
+            bench.ack(2, NONE, Flags::ECE);
+            assert_eq!(bench.sender.window.ssthresh, 10.0);
+            for seq in [4, 5, 6] {
+                bench.ack(2, seq, 0);
+            }
+            assert_eq!(bench.sender.state, State::Recovery);
+            assert_eq!(bench.sender.window.ssthresh, left, "{kind}");
+        }
+        let mut config = linux_bench().config;
+        let segment = Segment {
+            seq: 0,
+            retransmission: true,
+            cwr: false,
+        };
+        assert!(!config.ecn_flags(&segment).has(Flags::ECT));
+        config.ecn_always = true;
+        assert!(config.ecn_flags(&segment).has(Flags::ECT));
     }
 
     /// What is acknowledged after a timeout counts in full.

@@ -74,13 +74,8 @@ impl Engine {
                     sender.on_nothing_to_send();
                     break;
                 };
-                // retransmissions are not ECN-capable (RFC 3168, section 6.1.5)
-                let mut flags = if segment.retransmission { 0 } else { ect };
-                if segment.cwr {
-                    flags |= Flags::CWR;
-                }
-                let again = segment.retransmission;
-                way.launch(state, flow, now, segment.seq, Flags(flags), again);
+                let (flags, again) = (config.ecn_flags(&segment), segment.retransmission);
+                way.launch(state, flow, now, segment.seq, flags, again);
             }
         }
         let Ends::Tcp { sender, .. } = &state.ends else {

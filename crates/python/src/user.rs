@@ -149,6 +149,8 @@ impl From<&Ack> for PyAck {
             cwnd_limited,
             ece,
             marked,
+            una: _,
+            next: _,
         } = *ack;
         Self {
             now: now.seconds(),

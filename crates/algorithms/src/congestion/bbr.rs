@@ -523,6 +523,7 @@ impl CongestionControl for Bbr {
             pacing: true,
             delivery: true,
             marks: false,
+            loss_after_mark: false,
         }
     }
 

@@ -633,6 +633,7 @@ impl CongestionControl for Bbr3 {
             pacing: true,
             delivery: true,
             marks: false,
+            loss_after_mark: false,
         }
     }
 

@@ -21,8 +21,9 @@ parameters! {
         g: number = 0.0625, in Interval::above_to(0.0, 1.0), "RFC 8257, section 4.2";
         /// The estimate at the beginning: at 1 the first mark halves the window.
         initial_alpha: number = 1.0, in Interval::between(0.0, 1.0), "RFC 8257, section 3.3";
-        /// Whether the window is a whole number of packets: it grows by one once a window of packets has been acknowledged, and what a reduction takes is
-        /// rounded down. Kernels count so.
+        /// Whether packets are counted as kernels do: the window grows by one once a window of packets has been acknowledged, what a mark takes of it is
+        /// rounded down, alpha is a whole number of 1024ths, renewed by the ACK of everything that was sent when it last was, and a loss halves the window
+        /// even while it comes down for a mark.
         whole_packets: flag = false, "Linux 6.1";
     }
 }
@@ -49,6 +50,7 @@ impl CongestionAlgorithm for DctcpParams {
             alpha: self.initial_alpha,
             acked: 0,
             marked: 0,
+            round_end: 0,
             g: self.g,
             whole: self.whole_packets,
             count: SegmentCount::default(),
@@ -97,6 +99,9 @@ impl FluidTcp for DctcpParams {
     }
 }
 
+/// Steps of alpha between 0 and 1, in kernels.
+const ALPHA_STEPS: f64 = 1024.0;
+
 /// DCTCP at work.
 #[derive(Clone, Copy, Debug)]
 pub struct Dctcp {
@@ -105,6 +110,8 @@ pub struct Dctcp {
     /// Segments acknowledged in the round, and those of them that were marked.
     acked: u32,
     marked: u32,
+    /// With whole packets: the round is over once everything below is acknowledged.
+    round_end: u64,
     g: f64,
     whole: bool,
     count: SegmentCount,
@@ -122,12 +129,32 @@ impl Dctcp {
         self.acked += ack.acked;
         self.marked += ack.marked.min(ack.acked);
     }
+
+    /// The same in whole 1024ths, what is taken and what is added rounded down each; an estimate too small for that falls to zero.
+    fn count_marks_whole(&mut self, ack: &Ack) {
+        self.acked += ack.acked;
+        self.marked += ack.marked.min(ack.acked);
+        if ack.una < self.round_end {
+            return;
+        }
+        let steps = ALPHA_STEPS * self.alpha;
+        let mut left = steps - (self.g * steps).floor();
+        if left == steps {
+            left = 0.0;
+        }
+        let share = f64::from(self.marked) / f64::from(self.acked.max(1));
+        left += (ALPHA_STEPS * self.g * share).floor();
+        self.alpha = left.min(ALPHA_STEPS) / ALPHA_STEPS;
+        (self.acked, self.marked) = (0, 0);
+        self.round_end = ack.next;
+    }
 }
 
 impl CongestionControl for Dctcp {
     fn needs(&self) -> Needs {
         Needs {
             marks: true,
+            loss_after_mark: self.whole,
             ..Needs::default()
         }
     }
@@ -150,7 +177,7 @@ impl CongestionControl for Dctcp {
 
     fn on_any_ack(&mut self, ack: &Ack) {
         if self.whole {
-            self.count_marks(ack);
+            self.count_marks_whole(ack);
         }
     }
 
@@ -162,7 +189,12 @@ impl CongestionControl for Dctcp {
         };
         let mut left = (1.0 - fall) * reduction.window_used;
         if self.whole {
-            left = left.ceil(); // what it takes is rounded down
+            // what a mark takes is rounded down, what a loss leaves
+            left = if reduction.signal == Signal::Ecn {
+                left.ceil()
+            } else {
+                left.floor()
+            };
             self.count.clear();
         }
         window.ssthresh = left.max(MIN_SSTHRESH);
@@ -211,6 +243,57 @@ mod tests {
         assert_eq!(window.ssthresh, window.cwnd);
         control.on_congestion(&loss(60.0), &mut window);
         assert_eq!(window.cwnd, 30.0);
+    }
+
+    /// Linux: alpha in whole 1024ths, renewed by the ACK of all that was sent when it last was; what a mark takes is rounded down, what a loss leaves too.
+    #[test]
+    fn whole_packets_as_in_linux() {
+        let linux = DctcpParams {
+            whole_packets: true,
+            ..params()
+        };
+        let mut control = linux.build(0);
+        let mut round = |una: u64, acked: u32, marked: u32| {
+            let sample = Ack {
+                una,
+                next: una + 10,
+                ece: marked > 0,
+                marked,
+                ..ack(acked)
+            };
+            control.on_any_ack(&sample);
+            control.alpha * 1024.0
+        };
+        assert_eq!(round(2, 2, 0), 960.0); // nothing was sent before: 1024 - 64
+        assert_eq!(round(11, 9, 9), 960.0); // 12 ends the round
+        // 960 - 60, and 64 x 12 / 13 = 59.07 for the marks of the round with this ACK
+        assert_eq!(round(15, 4, 3), 959.0);
+        let mut una = 15;
+        let last = (0..200).map(|_| {
+            una += 10;
+            round(una, 10, 0)
+        });
+        // down by sixteenths, and from below 16 to zero
+        let last: Vec<f64> = last.collect();
+        assert!(
+            last.windows(2)
+                .all(|pair| pair[1] == 0.0 || pair[1] < pair[0])
+        );
+        assert_eq!(last.iter().copied().rfind(|&alpha| alpha > 0.0), Some(15.0));
+        let mut window = Window {
+            cwnd: 21.0,
+            ssthresh: 21.0,
+        };
+        control.alpha = 100.0 / 1024.0;
+        let mark = Reduction {
+            signal: Signal::Ecn,
+            ..loss(21.0)
+        };
+        control.on_congestion(&mark, &mut window);
+        assert_eq!(window.ssthresh, 20.0); // 21 x 100 / 2048 = 1.03
+        control.on_congestion(&loss(21.0), &mut window);
+        assert_eq!(window.ssthresh, 10.0);
+        assert!(control.needs().loss_after_mark);
     }
 
     #[test]

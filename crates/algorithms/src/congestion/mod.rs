@@ -166,6 +166,10 @@ pub struct Ack {
     pub srtt: f64,
     /// Segments in flight just before this ACK.
     pub in_flight: u32,
+    /// First segment not acknowledged, and next one to be sent, after this ACK.
+    pub una: u64,
+    /// See `una`.
+    pub next: u64,
     /// True at the first ACK of a segment that was sent after the last such ACK: once a round trip.
     pub round_start: bool,
     /// Whether the window was full, so that it was the window that limited the sender. A window must not grow when it
@@ -190,6 +194,9 @@ pub struct Needs {
     /// them, and marked ACKs come to [`CongestionControl::on_ack`] as well, before [`CongestionControl::on_congestion`], which is called once a window
     /// as with RFC 3168.
     pub marks: bool,
+    /// A loss found while the window comes down for a mark is answered as well, by [`CongestionControl::on_congestion`], of which then only `ssthresh`
+    /// counts; else the answer to the mark stands for it. Only in style "linux".
+    pub loss_after_mark: bool,
 }
 
 /// What the endpoint is doing about losses.
@@ -356,6 +363,8 @@ pub(crate) mod test {
             min_rtt: 0.01,
             srtt: 0.01,
             in_flight: 1000,
+            una: 0,
+            next: 0,
             round_start: false,
             cwnd_limited: true,
             ece: false,

@@ -34,9 +34,15 @@ impl Access {
     #[inline]
     pub(crate) fn transmission(&mut self, size: u32) -> u64 {
         if self.cached.0 != size {
-            self.cached = (size, transmission(size, self.rate));
+            self.look_up(size);
         }
         self.cached.1
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_up(&mut self, size: u32) {
+        self.cached = (size, transmission(size, self.rate));
     }
 
     /// Another rate from now on (for packets that arrive from now on).
@@ -46,32 +52,39 @@ impl Access {
     }
 
     /// A packet arrives at `now`: when it has left, or `None` if it finds the queue full.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn offer(&mut self, now: u64, size: u32) -> Option<u64> {
         let start = self.free.max(now);
-        if self.capacity != Capacity::Unlimited {
-            while let Some(&(begin, bytes)) = self.waiting.front() {
-                if begin > now {
-                    break;
-                }
-                self.bytes -= u64::from(bytes);
-                self.waiting.pop_front();
-            }
-            let full = match self.capacity {
-                Capacity::Packets(limit) => self.waiting.len() >= limit as usize,
-                Capacity::Bytes(limit) => self.bytes + u64::from(size) > limit,
-                Capacity::Unlimited => false,
-            };
-            if start > now {
-                if full {
-                    return None;
-                }
-                self.waiting.push_back((start, size));
-                self.bytes += u64::from(size);
-            }
+        if self.capacity != Capacity::Unlimited && !self.admits(now, start, size) {
+            return None;
         }
         self.free = start + self.transmission(size);
         Some(self.free)
+    }
+
+    /// Whether a limited queue has room for a packet that arrives at `now` and starts at `start`; it is then among what waits.
+    #[inline(never)]
+    fn admits(&mut self, now: u64, start: u64, size: u32) -> bool {
+        while let Some(&(begin, bytes)) = self.waiting.front() {
+            if begin > now {
+                break;
+            }
+            self.bytes -= u64::from(bytes);
+            self.waiting.pop_front();
+        }
+        let full = match self.capacity {
+            Capacity::Packets(limit) => self.waiting.len() >= limit as usize,
+            Capacity::Bytes(limit) => self.bytes + u64::from(size) > limit,
+            Capacity::Unlimited => false,
+        };
+        if start > now {
+            if full {
+                return false;
+            }
+            self.waiting.push_back((start, size));
+            self.bytes += u64::from(size);
+        }
+        true
     }
 }
 

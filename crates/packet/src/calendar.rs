@@ -95,6 +95,12 @@ impl Tag {
         Self(((class as u64) << 60) | ((entity as u64) << 8) | kind as u64)
     }
 
+    /// Whether it is of this kind.
+    #[inline]
+    pub(crate) fn is(self, kind: Kind) -> bool {
+        self.0 as u8 == kind as u8
+    }
+
     #[inline]
     pub(crate) fn kind(self) -> Kind {
         Kind::ALL[(self.0 & 0xff) as usize]
@@ -185,8 +191,10 @@ impl Heap {
 /// of later ones are not yet. Neither width nor number of buckets can be seen from outside: they follow the events' density.
 #[derive(Debug)]
 struct Wheel {
-    /// Entries of the bucket in hand, and all earlier ones: the next one last.
-    current: Vec<Entry>,
+    /// First node of the bucket in hand, and of all earlier ones.
+    current: u32,
+    /// First free node.
+    free: u32,
     /// Number of the bucket in hand: time over width.
     cursor: u64,
     /// Width of a bucket, as a power of two of picoseconds.
@@ -195,14 +203,12 @@ struct Wheel {
     heads: Vec<u32>,
     occupied: Vec<u64>,
     nodes: Vec<Node>,
-    /// First free node.
-    free: u32,
-    /// Entries in buckets after the one in hand.
+    /// Number of entries.
     count: usize,
-    // since the last look at the density
+    // when the density was looked at last, after how many entries that is done again, those still to take, and those refused
     from: u64,
-    taken: u64,
-    look_at: u64,
+    period: u64,
+    left: u64,
     refused: u64,
 }
 
@@ -217,77 +223,102 @@ const END: u32 = u32::MAX;
 impl Default for Wheel {
     fn default() -> Self {
         Self {
-            current: Vec::new(),
+            current: END,
+            free: END,
             cursor: 0,
             shift: 26,
             heads: vec![END; 256],
             occupied: vec![0; 4],
             nodes: Vec::new(),
-            free: END,
             count: 0,
             from: 0,
-            taken: 0,
-            look_at: 64,
+            period: 64,
+            left: 64,
             refused: 0,
         }
     }
 }
 
 impl Wheel {
+    /// Whether an entry at `time` lies beyond the last bucket.
+    #[inline(always)]
+    fn is_beyond(&self, time: u64) -> bool {
+        let bucket = time >> self.shift;
+        bucket > self.cursor && bucket - self.cursor >= self.heads.len() as u64
+    }
+
     /// Adds an entry; false if it lies beyond the last bucket. `now`: nothing will be asked for before that.
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, entry: Entry, now: u64) -> bool {
-        let bucket = entry.time >> self.shift;
-        if bucket <= self.cursor {
-            self.insert(entry);
-            return true;
+        if self.is_beyond(entry.time) && !self.moves_to(now, entry.time) {
+            return false;
         }
-        if bucket - self.cursor >= self.heads.len() as u64 {
-            return self.push_far(entry, now);
-        }
-        let slot = bucket as usize & (self.heads.len() - 1);
-        let node = Node {
-            entry,
-            next: self.heads[slot],
-        };
-        self.occupied[slot / 64] |= 1 << (slot % 64);
-        self.count += 1;
-        if let Some(place) = self.nodes.get_mut(self.free as usize) {
-            self.heads[slot] = std::mem::replace(&mut self.free, place.next);
-            *place = node;
+        let place = if let Some(node) = self.nodes.get(self.free as usize) {
+            std::mem::replace(&mut self.free, node.next)
         } else {
-            self.heads[slot] = self.nodes.len() as u32;
-            self.nodes.push(node);
-        }
+            self.add_node(entry)
+        };
+        self.count += 1;
+        self.link(place, entry);
         true
     }
 
     #[cold]
-    fn push_far(&mut self, entry: Entry, now: u64) -> bool {
+    #[inline(never)]
+    fn add_node(&mut self, entry: Entry) -> u32 {
+        self.nodes.push(Node { entry, next: END });
+        self.nodes.len() as u32 - 1
+    }
+
+    /// Puts an entry, which lies not beyond the last bucket, into the node that it shall have.
+    #[inline(always)]
+    fn link(&mut self, place: u32, entry: Entry) {
+        let bucket = entry.time >> self.shift;
+        if bucket <= self.cursor {
+            self.nodes[place as usize].entry = entry;
+            self.insert(place);
+            return;
+        }
+        let slot = bucket as usize & (self.heads.len() - 1);
+        let next = std::mem::replace(&mut self.heads[slot], place);
+        self.nodes[place as usize] = Node { entry, next };
+        self.occupied[slot / 64] |= 1 << (slot % 64);
+    }
+
+    /// A wheel that has nothing to show moves on to `now`: whether `time` then lies within it.
+    #[cold]
+    #[inline(never)]
+    fn moves_to(&mut self, now: u64, time: u64) -> bool {
         let present = now >> self.shift;
-        if self.count == 0 && self.current.is_empty() && present > self.cursor {
+        if self.count == 0 && present > self.cursor {
             self.cursor = present;
-            return self.push(entry, now);
+            if !self.is_beyond(time) {
+                return true;
+            }
         }
         self.refused += 1;
         false
     }
 
-    /// Adds an entry to the bucket in hand.
+    /// Puts a node into its place in the bucket in hand.
     #[inline]
-    fn insert(&mut self, entry: Entry) {
-        let key = entry.key();
-        let mut place = self.current.len();
-        self.current.push(entry);
-        while place > 0 && self.current[place - 1].key() < key {
-            self.current[place] = self.current[place - 1];
-            place -= 1;
+    fn insert(&mut self, place: u32) {
+        let key = self.nodes[place as usize].entry.key();
+        let (mut before, mut after) = (END, self.current);
+        while let Some(node) = self.nodes.get(after as usize)
+            && node.entry.key() < key
+        {
+            (before, after) = (after, node.next);
         }
-        self.current[place] = entry;
+        self.nodes[place as usize].next = after;
+        match self.nodes.get_mut(before as usize) {
+            Some(node) => node.next = place,
+            None => self.current = place,
+        }
     }
 
     /// Takes the next bucket in hand that is not empty.
-    #[inline]
+    #[inline(always)]
     fn turn(&mut self) {
         let mask = self.heads.len() - 1;
         let after = (self.cursor as usize + 1) & mask;
@@ -300,52 +331,81 @@ impl Wheel {
         let slot = word * 64 + bits.trailing_zeros() as usize;
         self.cursor += ((slot.wrapping_sub(self.cursor as usize + 1)) & mask) as u64 + 1;
         self.occupied[word] &= !(1 << (slot % 64));
-        let mut node = std::mem::replace(&mut self.heads[slot], END);
-        while let Some(place) = self.nodes.get_mut(node as usize) {
-            let (entry, next) = (place.entry, place.next);
-            place.next = std::mem::replace(&mut self.free, node);
-            self.count -= 1;
-            self.insert(entry);
-            node = next;
+        self.current = std::mem::replace(&mut self.heads[slot], END);
+        if self.nodes[self.current as usize].next != END {
+            self.sort();
         }
     }
 
+    /// Sorts the bucket in hand.
     #[inline]
+    fn sort(&mut self) {
+        let mut place = std::mem::replace(&mut self.current, END);
+        while let Some(node) = self.nodes.get(place as usize) {
+            let next = node.next;
+            self.insert(place);
+            place = next;
+        }
+    }
+
+    #[inline(always)]
     fn first(&mut self) -> Option<&Entry> {
-        if self.current.is_empty() && self.count > 0 {
+        if self.current == END && self.count > 0 {
             self.turn();
         }
-        self.current.last()
+        self.nodes
+            .get(self.current as usize)
+            .map(|node| &node.entry)
     }
 
-    /// Removes the first entry.
-    #[inline]
-    fn pop(&mut self) {
-        self.current.pop();
-        self.taken += 1;
+    /// Removes the first entry; true if it is time to look at the density again.
+    #[inline(always)]
+    fn pop(&mut self) -> bool {
+        let place = self.current;
+        if let Some(node) = self.nodes.get_mut(place as usize) {
+            self.current = node.next;
+            node.next = std::mem::replace(&mut self.free, place);
+            self.count -= 1;
+        }
+        self.left -= 1;
+        self.left == 0
+    }
+
+    /// Puts an entry in place of the first one; true if it is time to look at the density again.
+    #[inline(always)]
+    fn replace(&mut self, entry: Entry) -> bool {
+        let place = self.current;
+        self.current = self.nodes[place as usize].next;
+        self.link(place, entry);
+        self.left -= 1;
+        self.left == 0
     }
 
     /// Whether width or number of buckets should change, from the entries taken until `now`: one or two entries to a bucket, and more buckets than entries.
-    #[cold]
+    /// If so, all entries come back.
     fn reshape(&mut self, now: u64) -> Option<Vec<Entry>> {
-        let gap = (now - self.from) / self.taken;
+        let gap = (now - self.from) / self.period;
         let shift = (64 - gap.leading_zeros()).min(44);
-        let crowded = self.refused * 8 > self.taken;
+        let crowded = self.refused * 8 > self.period;
         let room = (4 * self.count).next_power_of_two().clamp(256, 1 << 20);
         let slots = room.max(if crowded {
             (2 * self.heads.len()).min(1 << 20)
         } else {
             self.heads.len()
         });
-        self.look_at = (2 * self.look_at).min(1 << 20);
-        (self.from, self.taken, self.refused) = (now, 0, 0);
+        self.period = (2 * self.period).min(1 << 20);
+        (self.from, self.left, self.refused) = (now, self.period, 0);
         if shift.abs_diff(self.shift) < 2 && slots == self.heads.len() {
             return None;
         }
-        let mut entries = std::mem::take(&mut self.current);
-        while self.count > 0 {
-            self.turn();
-            entries.append(&mut self.current);
+        let mut entries = Vec::with_capacity(self.count);
+        let heads = std::iter::once(&self.current).chain(&self.heads);
+        for &head in heads {
+            let mut place = head;
+            while let Some(node) = self.nodes.get(place as usize) {
+                entries.push(node.entry);
+                place = node.next;
+            }
         }
         *self = Self {
             cursor: now >> shift,
@@ -353,7 +413,8 @@ impl Wheel {
             heads: vec![END; slots],
             occupied: vec![0; slots / 64],
             from: now,
-            look_at: self.look_at,
+            period: self.period,
+            left: self.period,
             ..Self::default()
         };
         Some(entries)
@@ -361,58 +422,101 @@ impl Wheel {
 }
 
 /// Coming events. Those of packets and ACKs are kept apart from timers and probes, which are many and far away.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Calendar {
     near: Wheel,
     far: Heap,
+    /// Time of the first far event; `u64::MAX` without one.
+    far_at: u64,
     /// Time of the event that was taken last.
     now: u64,
 }
 
+impl Default for Calendar {
+    fn default() -> Self {
+        Self {
+            near: Wheel::default(),
+            far: Heap::default(),
+            far_at: u64::MAX,
+            now: 0,
+        }
+    }
+}
+
 impl Calendar {
     /// Adds an event of a packet or an ACK.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push_near(&mut self, time: u64, tag: Tag) {
-        let entry = Entry { time, tag };
-        if !self.near.push(entry, self.now) {
-            self.far.push(entry);
+        if !self.near.push(Entry { time, tag }, self.now) {
+            self.push_far(time, tag);
         }
     }
 
     /// Adds a timer, a probe, a change.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn push_far(&mut self, time: u64, tag: Tag) {
         self.far.push(Entry { time, tag });
+        self.far_at = self.far_at.min(time);
     }
 
     /// The next event, and whether it is one of the near ones.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn peek(&mut self) -> Option<(Entry, bool)> {
+        if let Some(near) = self.near.first()
+            && near.time < self.far_at
+        {
+            return Some((*near, true));
+        }
+        self.peek_far()
+    }
+
+    /// [`Calendar::peek`] where no near event is the only one to come next.
+    #[cold]
+    #[inline(never)]
+    fn peek_far(&mut self) -> Option<(Entry, bool)> {
         match (self.near.first(), self.far.0.first()) {
-            (Some(near), Some(far)) => {
-                if near.time < far.time || (near.time == far.time && near.tag <= far.tag) {
-                    Some((*near, true))
-                } else {
-                    Some((*far, false))
-                }
-            }
+            (Some(near), Some(far)) if near.key() <= far.key() => Some((*near, true)),
             (Some(near), None) => Some((*near, true)),
-            (None, far) => far.map(|far| (*far, false)),
+            (_, far) => far.map(|far| (*far, false)),
         }
     }
 
     /// Removes the event that [`Calendar::peek`] showed; it is at `now`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self, near: bool, now: u64) {
         self.now = now;
         if !near {
-            self.far.pop();
-            return;
-        }
-        self.near.pop();
-        if self.near.taken >= self.near.look_at {
+            self.pop_far();
+        } else if self.near.pop() {
             self.reshape();
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pop_far(&mut self) {
+        self.far.pop();
+        self.far_at = self.far.0.first().map_or(u64::MAX, |far| far.time);
+    }
+
+    /// Puts the near event at `time` with this tag in place of the one that [`Calendar::peek`] showed.
+    #[inline(always)]
+    pub(crate) fn replace(&mut self, near: bool, now: u64, time: u64, tag: Tag) {
+        if !near || self.near.is_beyond(time) {
+            self.replace_far(near, now, time, tag);
+            return;
+        }
+        self.now = now;
+        if self.near.replace(Entry { time, tag }) {
+            self.reshape();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn replace_far(&mut self, near: bool, now: u64, time: u64, tag: Tag) {
+        self.pop(near, now);
+        self.push_near(time, tag);
     }
 
     #[cold]

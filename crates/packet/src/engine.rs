@@ -5,7 +5,7 @@ use ackclock_algorithms::scheduler::Label;
 use ackclock_scenario::{Capacity, Distribution, Setting, Traffic};
 
 use crate::application::{Pool, Transfers};
-use crate::calendar::{Calendar, Class as Order, Entry, Kind, Tag};
+use crate::calendar::{Calendar, Class as Order, Kind, Tag};
 use crate::flow::{Class, Ends, Flow};
 use crate::link::{Fate, Link, Offer};
 use crate::outcome::{FlowTrace, LinkTrace, Traces};
@@ -123,20 +123,16 @@ impl Engine {
             let Some((entry, near)) = self.calendar.peek() else {
                 return Ok(true);
             };
-            if entry.time > self.end.saturating_add(self.grace) {
+            let time = entry.time;
+            if time > self.end && time > self.end.saturating_add(self.grace) {
                 return Ok(true);
             }
             self.events += 1;
-            let (time, kind, entity) = (entry.time, entry.tag.kind(), entry.tag.entity());
-            if kind == Kind::Ack {
-                let flow = entity - self.link_count;
-                let ack = self.next_ack(flow, entry, near);
-                if time <= self.end || time - self.flows[flow].shift <= self.end {
-                    self.now = time;
-                    self.on_ack(flow, &ack);
-                }
+            if entry.tag.is(Kind::Ack) {
+                self.take_ack(entry, near);
                 continue;
             }
+            let (kind, entity) = (entry.tag.kind(), entry.tag.entity());
             self.calendar.pop(near, time);
             if time > self.end && !self.concerns_time_before_end(time, kind, entity) {
                 continue;
@@ -162,23 +158,6 @@ impl Engine {
             }
             _ => false,
         }
-    }
-
-    /// Takes the flow's next ACK and puts the one after it into the calendar.
-    #[inline]
-    fn next_ack(&mut self, flow: usize, entry: Entry, near: bool) -> Ack {
-        self.calendar.pop(near, entry.time);
-        let state = &mut self.flows[flow];
-        let ack = state
-            .acks
-            .pop_front()
-            .expect("an ACK event stands for an ACK");
-        if let Some(next) = state.acks.front() {
-            self.calendar.push_near(next.at, entry.tag);
-        } else {
-            state.ack_scheduled = false;
-        }
-        ack
     }
 
     fn dispatch(&mut self, kind: Kind, entity: usize) -> Result<(), Error> {
@@ -1020,21 +999,29 @@ impl Engine {
     // ---- sender ------------------------------------------------------------------------------------------------------------------
 
     /// Books the window up to `now`, by the sender's clock.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn book_window(state: &mut Flow, now: u64, window: (u64, u64)) {
+        if let Ends::Tcp { sender, .. } = &state.ends
+            && sender.state != State::Closed
+            && state.cwnd_since >= window.0
+            && now < window.1
+        {
+            // nearly always: no edge of the window lies between
+            let span = now.saturating_sub(state.cwnd_since);
+            state.cwnd_integral += sender.window.cwnd * span as i64 as f64;
+            state.cwnd_time += span;
+            state.cwnd_since = now;
+        } else {
+            Self::book_window_edges(state, now, window);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn book_window_edges(state: &mut Flow, now: u64, window: (u64, u64)) {
         let Ends::Tcp { sender, .. } = &state.ends else {
             return;
         };
-        if state.cwnd_since >= window.0 && now < window.1 {
-            // nearly always: no edge of the window lies between
-            let span = now.saturating_sub(state.cwnd_since);
-            if span > 0 && sender.state != State::Closed {
-                state.cwnd_integral += sender.window.cwnd * span as i64 as f64;
-                state.cwnd_time += span;
-            }
-            state.cwnd_since = now;
-            return;
-        }
         let from = state.cwnd_since.max(window.0);
         let to = now.min(window.1);
         if to > from && sender.state != State::Closed {
@@ -1051,8 +1038,8 @@ impl Engine {
     }
 
     /// An ACK reaches its sender.
-    #[inline]
-    fn on_ack(&mut self, flow: usize, ack: &Ack) {
+    #[inline(never)]
+    pub(crate) fn on_ack(&mut self, flow: usize, ack: &Ack) {
         let state = &mut self.flows[flow];
         let now = self.now - state.shift;
         let class = &self.classes[state.class as usize];

@@ -347,7 +347,18 @@ impl Flow {
     }
 
     /// Books the packets that the receiver's downlink has dropped by `now`.
+    #[inline(always)]
     pub(crate) fn settle_drops(&mut self, now: u64, window: (u64, u64)) {
+        if let Some(rare) = &self.rare
+            && !rare.dropping.is_empty()
+        {
+            self.book_dropping(now, window);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn book_dropping(&mut self, now: u64, window: (u64, u64)) {
         let Some(rare) = &mut self.rare else { return };
         while let Some(&at) = rare.dropping.front()
             && at <= now

@@ -125,6 +125,8 @@ pub(crate) struct Link {
     pub(crate) judged: Vec<(Packet, Fate)>,
     // beyond the transmitter
     delay: Schedule<u64>,
+    /// The delay now, and until when.
+    present_delay: (u64, u64),
     last_exit: u64,
     pub(crate) wire: VecDeque<(u64, Packet)>,
     busy: BusyClock,
@@ -164,6 +166,7 @@ impl Link {
             label: Label::default(),
             judged: Vec::new(),
             delay,
+            present_delay: (0, 0),
             last_exit: 0,
             wire: VecDeque::new(),
             busy: BusyClock::default(),
@@ -212,7 +215,7 @@ impl Link {
     }
 
     /// Known mode: lets every packet leave the queue whose transmission begins by `now`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn advance(&mut self, now: u64) {
         while let Some(&Waiting {
             arrival,
@@ -224,14 +227,14 @@ impl Link {
                 break;
             }
             self.clock.account(start, self.waiting.len(), self.bytes);
-            self.waiting.pop_front();
+            self.waiting.skip_front();
             self.bytes -= u64::from(size);
-            self.started(size);
+            self.counters.starts += 1;
             self.record(arrival, start);
         }
     }
 
-    /// A transmission begins: the one before it is over.
+    /// Explicit mode: a transmission begins; the one before it is over. (In known mode the rest follows from the starts: [`Link::settle`], [`Link::ledger`].)
     #[inline]
     fn started(&mut self, size: u32) {
         self.counters.finished += u64::from(self.in_service);
@@ -369,7 +372,7 @@ impl Link {
     }
 
     /// Known mode: a packet joins the queue, and when it will have left is known.
-    #[inline]
+    #[inline(always)]
     fn depart(&mut self, now: u64, size: u32) -> u64 {
         let follows = self.free >= now;
         let start = if follows { self.free } else { now };
@@ -383,7 +386,7 @@ impl Link {
             self.bytes += u64::from(size);
         } else {
             self.busy.gap(self.free, now);
-            self.started(size);
+            self.counters.starts += 1;
             self.record(now, now);
         }
         self.free = self.transmitter.finish(start, size, follows);
@@ -583,8 +586,10 @@ impl Link {
     /// fallen, a packet waits for those that are still on their way.
     #[inline]
     pub(crate) fn exit(&mut self, finish: u64) -> u64 {
-        let (delay, _) = self.delay.get(finish);
-        self.last_exit = self.last_exit.max(finish + delay);
+        if finish >= self.present_delay.1 {
+            self.present_delay = self.delay.get(finish);
+        }
+        self.last_exit = self.last_exit.max(finish + self.present_delay.0);
         self.last_exit
     }
 
@@ -654,6 +659,10 @@ impl Link {
         self.clock.account(now, self.length(), self.bytes);
         self.busy.gap(self.free, now);
         self.counters.idle = self.busy.idle;
+        if !self.explicit {
+            self.counters.started_bytes =
+                self.counters.arrived_bytes - self.counters.dropped_bytes - self.bytes;
+        }
     }
 
     /// The measurement window opens.
@@ -683,6 +692,10 @@ impl Link {
     /// The books of the whole run, at its end.
     pub(crate) fn ledger(&mut self, end: u64) -> Ledger {
         self.advance(end);
+        if !self.explicit {
+            self.in_service = self.counters.starts > 0;
+            self.counters.finished = self.counters.starts - u64::from(self.in_service);
+        }
         if self.in_service && self.free <= end {
             self.counters.finished += 1;
             self.in_service = false;

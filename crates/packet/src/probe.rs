@@ -1,11 +1,14 @@
 //! Measurements of a queue: exact integer sums, so that they do not depend on who asked when.
 
+/// No packet has this size, nor any number of them together: bytes are then always looked at, but where there are none.
+const MIXED: u64 = u64::MAX;
+
 /// Time-weighted statistics of a queue's length.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QueueClock {
     /// Time spent at each number of waiting packets, ps.
     at: Vec<u64>,
-    /// Size of all packets so far, bytes: while it is one, bytes follow from the times at each length. 0: none has waited yet.
+    /// Size of all packets so far, bytes: while it is one, bytes follow from the times at each length. 0: none has waited yet. [`MIXED`]: sizes differ.
     size: u64,
     /// Integral of waiting bytes, and of their square, over time (B ps, B^2 ps), once sizes differ.
     mixed: Option<(u128, u128)>,
@@ -14,15 +17,27 @@ pub(crate) struct QueueClock {
 
 impl QueueClock {
     /// The queue had this length from the last call until `now`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn account(&mut self, now: u64, packets: usize, bytes: u64) {
         let span = now - self.last;
         self.last = now;
-        if packets >= self.at.len() {
-            self.at.resize((packets + 1).next_power_of_two(), 0);
+        let Some(time) = self.at.get_mut(packets) else {
+            self.account_longer(span, packets, bytes);
+            return;
+        };
+        *time += span;
+        if bytes != (packets as u64).wrapping_mul(self.size) {
+            self.account_bytes(span, packets, bytes);
         }
+    }
+
+    /// [`QueueClock::account`] of a queue that was never so long.
+    #[cold]
+    #[inline(never)]
+    fn account_longer(&mut self, span: u64, packets: usize, bytes: u64) {
+        self.at.resize((packets + 1).next_power_of_two(), 0);
         self.at[packets] += span;
-        if bytes != packets as u64 * self.size || self.mixed.is_some() {
+        if bytes != (packets as u64).wrapping_mul(self.size) {
             self.account_bytes(span, packets, bytes);
         }
     }
@@ -46,6 +61,7 @@ impl QueueClock {
             let (sum, square) = self.bytes();
             self.at[packets] += span;
             self.mixed = Some((sum + area, square + squared));
+            self.size = MIXED;
         }
     }
 
@@ -127,7 +143,6 @@ const BINS: u64 = 64;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DelayHistogram {
     bins: Vec<u64>,
-    count: u64,
     sum: u128,
     max: u64,
 }
@@ -156,31 +171,43 @@ fn upper_edge(bin: usize) -> u64 {
 }
 
 impl DelayHistogram {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn record(&mut self, delay: u64) {
         let bin = bin(delay);
+        self.sum += u128::from(delay);
+        if let Some(count) = self.bins.get_mut(bin)
+            && delay <= self.max
+        {
+            *count += 1;
+        } else {
+            self.record_longer(bin, delay);
+        }
+    }
+
+    /// [`DelayHistogram::record`] of a delay that is the largest so far.
+    #[cold]
+    #[inline(never)]
+    fn record_longer(&mut self, bin: usize, delay: u64) {
+        self.max = self.max.max(delay);
         if bin >= self.bins.len() {
             self.bins.resize(bin + 1, 0);
         }
         self.bins[bin] += 1;
-        self.count += 1;
-        self.sum += u128::from(delay);
-        self.max = self.max.max(delay);
     }
 
     /// Number of values.
     pub(crate) fn count(&self) -> u64 {
-        self.count
+        self.bins.iter().sum()
     }
 
     /// Mean, s.
     pub(crate) fn mean(&self) -> f64 {
-        self.sum as f64 * 1e-12 / self.count as f64
+        self.sum as f64 * 1e-12 / self.count() as f64
     }
 
     /// Largest, s.
     pub(crate) fn max(&self) -> f64 {
-        if self.count == 0 {
+        if self.count() == 0 {
             f64::NAN
         } else {
             self.max as f64 * 1e-12
@@ -189,10 +216,11 @@ impl DelayHistogram {
 
     /// The upper edge of the bin that holds the given fraction, s (not above the largest).
     pub(crate) fn percentile(&self, fraction: f64) -> f64 {
-        if self.count == 0 {
+        let count = self.count();
+        if count == 0 {
             return f64::NAN;
         }
-        let wanted = fraction * self.count as f64;
+        let wanted = fraction * count as f64;
         let mut passed = 0;
         let bin = self.bins.iter().position(|&n| {
             passed += n;

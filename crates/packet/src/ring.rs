@@ -19,12 +19,12 @@ impl<T: Copy + Default> Ring<T> {
         self.length == 0
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&self, offset: u32) -> usize {
         self.head.wrapping_add(offset) as usize & self.places.len().wrapping_sub(1)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn front(&self) -> Option<&T> {
         if self.length == 0 {
             return None;
@@ -36,11 +36,17 @@ impl<T: Copy + Default> Ring<T> {
         (0..self.length).map(|offset| &self.places[self.place(offset)])
     }
 
-    #[inline]
-    pub(crate) fn pop_front(&mut self) -> Option<T> {
-        let first = self.front().copied()?;
+    /// Removes the first value of a queue that is not empty.
+    #[inline(always)]
+    pub(crate) fn skip_front(&mut self) {
         self.head = self.head.wrapping_add(1);
         self.length -= 1;
+    }
+
+    #[inline(always)]
+    pub(crate) fn pop_front(&mut self) -> Option<T> {
+        let first = self.front().copied()?;
+        self.skip_front();
         Some(first)
     }
 
@@ -50,7 +56,7 @@ impl<T: Copy + Default> Ring<T> {
         self.places.get_mut(place)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push_back(&mut self, value: T) {
         if self.length as usize == self.places.len() {
             self.grow();

@@ -83,8 +83,8 @@ impl Rate {
 #[derive(Clone, Debug)]
 pub(crate) struct Transmitter {
     rate: Rate,
-    /// Transmission time of `cached_size` bytes at the present rate, in 2^-32 ps.
-    cached: u128,
+    /// Transmission time of `cached_size` bytes at the present rate, ps, and its fraction in 2^-32 ps.
+    cached: (u64, u32),
     cached_size: u32,
     /// Until when the cached rate holds.
     until: u64,
@@ -102,7 +102,7 @@ impl Transmitter {
         let present = rate.value_at(0);
         Self {
             rate,
-            cached: 0,
+            cached: (0, 0),
             cached_size: 0,
             until: 0,
             present,
@@ -120,28 +120,36 @@ impl Transmitter {
     }
 
     /// When a packet of `size` bytes whose transmission begins at `start` has left; `follows`: it begins as the one before it ends.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn finish(&mut self, start: u64, size: u32, follows: bool) -> u64 {
-        if start >= self.until {
-            (self.present, self.until) = self.rate.get(start);
-            self.cached_size = 0;
-        }
-        if size != self.cached_size {
-            self.cached =
-                (f64::from(size) * 8e12 / self.present * FRACTION).min(STANDSTILL) as u128;
-            self.cached_size = size;
+        if start >= self.until || size != self.cached_size {
+            self.look_up(start, size);
         }
         let carried = if follows { self.fraction } else { 0 };
-        let end = (u128::from(start) << 32) + u128::from(carried) + self.cached;
-        let finish = (end >> 32) as u64;
+        let (whole, fraction) = self.cached;
+        let fraction = u64::from(carried) + u64::from(fraction);
+        let finish = start + whole + (fraction >> 32);
         if finish > self.until {
             return self.finish_across(start, size);
         }
-        self.fraction = end as u32;
+        self.fraction = fraction as u32;
         finish
     }
 
+    #[cold]
+    #[inline(never)]
+    fn look_up(&mut self, start: u64, size: u32) {
+        if start >= self.until {
+            (self.present, self.until) = self.rate.get(start);
+        }
+        let time = (f64::from(size) * 8e12 / self.present * FRACTION).min(STANDSTILL) as u128;
+        self.cached = ((time >> 32) as u64, time as u32);
+        self.cached_size = size;
+    }
+
     /// The same when the rate changes on the way.
+    #[cold]
+    #[inline(never)]
     fn finish_across(&mut self, start: u64, size: u32) -> u64 {
         let mut bits = f64::from(size) * 8.0;
         let mut from = start;

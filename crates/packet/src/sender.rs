@@ -166,6 +166,8 @@ pub(crate) struct Sender {
     journal: Option<Box<Journal>>,
     /// Whether the congestion control wants delivery-rate samples, and owns the window.
     delivery: bool,
+    /// Selective acknowledgements as RFC 6675 has them, without a journal: what the short paths are for.
+    lean: bool,
     /// The next segment out is a new one, whatever the window says (a probe).
     probe: bool,
     /// Until the initial slow start is over.
@@ -221,6 +223,7 @@ impl Sender {
             last_sent: 0,
             journal: (rack || (needs.delivery && selective)).then(|| Box::new(Journal::new(rack))),
             delivery: needs.delivery && selective,
+            lean: selective && !config.linux && !(rack || needs.delivery),
             probe: false,
             hystart: config.hystart.then(|| Box::new(HyStart::new(ssthresh))),
             counters: Counters::default(),
@@ -268,8 +271,14 @@ impl Sender {
     /// two): else the variation forgets within a round trip, and a queue that grows makes timers expire.
     #[inline]
     fn sample(&mut self, rtt: u64, in_flight: u64, config: &Config) {
+        self.sample_as(rtt, in_flight, config.linux, config);
+    }
+
+    /// The same in style "linux", or not.
+    #[inline(always)]
+    fn sample_as(&mut self, rtt: u64, in_flight: u64, linux: bool, config: &Config) {
         let rtt = rtt.max(1);
-        if let Some(variation) = &mut self.variation {
+        if linux && let Some(variation) = &mut self.variation {
             self.srtt = variation.sample(rtt, self.srtt, self.una, self.next, config.min_rto);
             self.rto = (self.srtt + variation.margin()).min(config.max_rto);
         } else if self.srtt == 0 {
@@ -282,11 +291,12 @@ impl Sender {
             self.rttvar = self.rttvar - (self.rttvar >> beta) + (error >> beta);
             self.srtt = self.srtt - (self.srtt >> alpha) + (rtt >> alpha);
         }
-        if !config.linux || self.journal.is_none() || self.min_rtt == u64::MAX {
+        if !linux || self.journal.is_none() || self.min_rtt == u64::MAX {
             self.min_rtt = self.min_rtt.min(rtt);
         }
-        if !config.linux {
-            self.rto = (self.srtt + 4 * self.rttvar).clamp(config.min_rto, config.max_rto);
+        if !linux {
+            let rto = self.srtt + 4 * self.rttvar;
+            self.rto = rto.max(config.min_rto).min(config.max_rto);
         }
         self.backoff = 0;
         self.counters.rtt_sum += u128::from(rtt);
@@ -360,13 +370,13 @@ impl Sender {
             return;
         }
         let event = self.event(news, acked, round_start, config);
-        self.let_grow(event, news, random);
+        self.let_grow(event, news.rtt, random);
     }
 
     #[inline]
-    fn let_grow(&mut self, event: AckEvent, news: &News, random: &mut Stream) {
+    fn let_grow(&mut self, event: AckEvent, rtt: u64, random: &mut Stream) {
         if self.hystart.is_some() {
-            self.grow_by_hystart(event, news, random);
+            self.grow_by_hystart(event, rtt, random);
         } else {
             self.controller.on_ack(&event, &mut self.window, random);
         }
@@ -404,7 +414,7 @@ impl Sender {
     /// Growth in the initial slow start of HyStart++ (RFC 9406, section 4.2).
     #[cold]
     #[inline(never)]
-    fn grow_by_hystart(&mut self, mut event: AckEvent, news: &News, random: &mut Stream) {
+    fn grow_by_hystart(&mut self, mut event: AckEvent, rtt: u64, random: &mut Stream) {
         let Some(mut state) = self.hystart.take() else {
             return;
         };
@@ -412,7 +422,7 @@ impl Sender {
             self.controller.on_ack(&event, &mut self.window, random);
             return;
         }
-        let over = state.on_ack(self.una, self.next, news.rtt);
+        let over = state.on_ack(self.una, self.next, rtt);
         if !self.paced {
             event.acked = event.acked.min(hystart::L);
         }
@@ -438,7 +448,7 @@ impl Sender {
         config: &Config,
         random: &mut Stream,
     ) {
-        if blocks.is_empty() && self.is_plain(ack, config) {
+        if blocks.is_empty() && self.is_plain(ack) {
             self.on_plain_ack(now, ack, config, random);
         } else {
             self.on_other_ack(now, ack, blocks, config, random);
@@ -479,7 +489,7 @@ impl Sender {
             if !self.scoreboard.is_clear() {
                 news.known = self.scoreboard.advance(self.una, ack.cum);
             }
-            self.advance(ack, &mut news, config);
+            news.rtt = self.advance(now, ack, before, config.linux, config);
         }
         if config.recovery == Recovery::Sack {
             let edge = self.scoreboard.lost_edge();
@@ -526,54 +536,64 @@ impl Sender {
     }
 
     /// Whether the ACK acknowledges new data of a sender that knows of no loss, and says nothing else: nearly all do.
-    #[inline]
-    fn is_plain(&self, ack: &Ack, config: &Config) -> bool {
+    #[inline(always)]
+    pub(crate) fn is_plain(&self, ack: &Ack) -> bool {
         ack.cum > self.una
             && ack.sack == NONE
-            && !ack.flags.has(Flags::ECE)
+            && ack.flags.0 & (Flags::ECE | Flags::SYN) == 0
+            && self.lean
             && self.state == State::Open
-            && config.recovery == Recovery::Sack
-            && !config.linux
-            && self.journal.is_none()
             && self.scoreboard.is_clear()
     }
 
     /// What [`Sender::on_ack`] comes to then.
-    #[inline]
-    fn on_plain_ack(&mut self, now: u64, ack: &Ack, config: &Config, random: &mut Stream) {
+    #[inline(always)]
+    pub(crate) fn on_plain_ack(
+        &mut self,
+        now: u64,
+        ack: &Ack,
+        config: &Config,
+        random: &mut Stream,
+    ) {
         let before = self.next - self.una;
-        let mut news = News {
+        let count = before as i64 as f64;
+        // `before` is not below the whole segments of the window
+        let cwnd_limited = count + 1.0 > self.window.cwnd
+            || (self.window.in_slow_start() && self.window.cwnd < 2.0 * count);
+        let acked = ack.cum - self.una;
+        let rtt = self.advance(now, ack, before, false, config);
+        self.dup_acks = 0;
+        let news = News {
             now,
-            acked: ack.cum - self.una,
+            acked,
             sacked: 0,
             known: 0,
             before,
-            cwnd_limited: before >= whole(self.window.cwnd)
-                || (self.window.in_slow_start() && self.window.cwnd < 2.0 * before as i64 as f64),
-            rtt: 0,
+            cwnd_limited,
+            rtt,
             ece: false,
             deadline: self.deadline,
         };
-        self.advance(ack, &mut news, config);
-        self.dup_acks = 0;
-        self.grow(&news, news.acked as u32, config, random);
+        self.grow(&news, acked as u32, config, random);
     }
 
-    /// New data is acknowledged: what is outstanding, the RTT's sample, the timer.
-    #[inline]
-    fn advance(&mut self, ack: &Ack, news: &mut News, config: &Config) {
+    /// New data is acknowledged: what is outstanding (`before`: until then), the RTT's sample, the timer. The sample, or 0.
+    #[inline(always)]
+    fn advance(&mut self, now: u64, ack: &Ack, before: u64, linux: bool, config: &Config) -> u64 {
         self.una = ack.cum;
         self.next = self.next.max(ack.cum);
+        let mut rtt = 0;
         if ack.echo != 0 {
-            news.rtt = news.now - ack.echo;
-            self.sample(news.rtt, news.before, config);
+            rtt = now - ack.echo;
+            self.sample_as(rtt, before, linux, config);
         }
         // RFC 6298, rules 5.2 and 5.3
         self.deadline = if self.high > self.una {
-            news.now + self.timeout(config)
+            now + self.timeout(config)
         } else {
             u64::MAX
         };
+        rtt
     }
 
     /// Everything below `cum` is delivered, by an ACK that has just come.
@@ -912,7 +932,7 @@ impl Sender {
         if self.state == State::Recovery || self.in_cwr {
             self.spread_reduction(news, u64::from(delivered));
         } else if news.acked > 0 {
-            self.let_grow(event, news, random);
+            self.let_grow(event, news.rtt, random);
         }
     }
 
@@ -1166,15 +1186,16 @@ impl Sender {
     /// each with [`Sender::next_segment`].
     #[inline]
     pub(crate) fn room(&self, config: &Config) -> Option<u64> {
-        let plain = self.state == State::Open
-            && self.forced == NONE
-            && config.recovery == Recovery::Sack
-            && !config.linux
-            && !(self.paced | self.send_cwr | self.probe)
-            && self.next == self.high
-            && self.journal.is_none()
-            && self.scoreboard.is_clear();
-        if !plain {
+        if !(self.lean && self.state == State::Open && self.scoreboard.is_clear()) {
+            return None;
+        }
+        self.room_after_plain(config)
+    }
+
+    /// [`Sender::room`] after a plain ACK.
+    #[inline(always)]
+    pub(crate) fn room_after_plain(&self, config: &Config) -> Option<u64> {
+        if self.forced != NONE || self.paced | self.send_cwr || self.next != self.high {
             return None;
         }
         let window = whole(self.window.cwnd).min(config.max_window);
@@ -1184,7 +1205,7 @@ impl Sender {
     }
 
     /// `count` new segments leave, as [`Sender::room`] allows: the first one's number.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take(&mut self, now: u64, count: u64, config: &Config) -> u64 {
         let first = self.next;
         self.next += count;

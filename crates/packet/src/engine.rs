@@ -11,7 +11,7 @@ use crate::link::{Fate, Link, Offer};
 use crate::outcome::{FlowTrace, LinkTrace, Traces};
 use crate::packet::{Ack, Flags, NONE, Packet};
 use crate::receiver::Reply;
-use crate::sender::State;
+use crate::sender::{Sender, State};
 use crate::{Abort, Error, setup};
 
 /// A scheduled change, in engine terms.
@@ -598,7 +598,8 @@ impl Engine {
             }
             Ends::Tcp { sender, .. } => {
                 if class.handshake {
-                    sender.deadline = sent + sender.timeout(&class.sender);
+                    sender.deadline =
+                        Sender::expiry(sent, sender.timeout(&class.sender), &class.sender);
                     self.connect(flow);
                     self.arm_timer(flow);
                 } else {

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use ackclock_algorithms::Time;
 use ackclock_algorithms::congestion::Lost;
 
+use crate::packet::NONE;
 use crate::rack::Rack;
 
 /// The connection as a segment was sent.
@@ -55,6 +56,13 @@ pub(crate) struct Journal {
     pub(crate) newly_lost: u32,
     newest: Option<Record>,
     pub(crate) in_flight_before: u32,
+    /// The lowest segment that the ACK in hand delivers and that was sent only once; [`NONE`] without one.
+    pub(crate) lowest_original: u64,
+    /// The segment that the retransmission timer expired for last, ssthresh before it did, whether F-RTO is being made (RFC 5682), and new data goes first.
+    pub(crate) timed_out: u64,
+    pub(crate) prior_ssthresh: f64,
+    pub(crate) frto: bool,
+    pub(crate) new_first: bool,
     /// Loss detection by time.
     pub(crate) rack: Option<Rack>,
     min_rtt: u64,
@@ -65,6 +73,7 @@ impl Journal {
     pub(crate) fn new(rack: bool) -> Self {
         Self {
             rack: rack.then(Rack::default),
+            timed_out: NONE,
             ..Self::default()
         }
     }
@@ -102,6 +111,7 @@ impl Journal {
     pub(crate) fn begin(&mut self, in_flight: u64, min_rtt: u64) {
         self.min_rtt = min_rtt;
         (self.newly_delivered, self.newly_lost, self.newest) = (0, 0, None);
+        self.lowest_original = NONE;
         self.in_flight_before = in_flight as u32;
     }
 
@@ -116,6 +126,9 @@ impl Journal {
         self.delivered += 1;
         self.delivered_at = now;
         self.newly_delivered += 1;
+        if !record.again {
+            self.lowest_original = self.lowest_original.min(seq);
+        }
         if self
             .newest
             .is_none_or(|newest| (record.delivered, record.sent) >= (newest.delivered, newest.sent))

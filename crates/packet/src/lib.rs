@@ -32,6 +32,7 @@ mod sender;
 mod setup;
 mod straight;
 mod variation;
+mod wheel;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};

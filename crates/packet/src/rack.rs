@@ -36,6 +36,8 @@ pub(crate) struct Rack {
     /// A probe is out: the first segment not sent then; [`NONE`] without one. And whether it was a retransmission.
     pub(crate) probe_end: u64,
     pub(crate) probe_again: bool,
+    /// The last look at what is late has found a retransmission lost.
+    pub(crate) lost_again: bool,
 }
 
 impl Default for Rack {
@@ -50,6 +52,7 @@ impl Default for Rack {
             purpose: Purpose::Probe,
             probe_end: NONE,
             probe_again: false,
+            lost_again: false,
         }
     }
 }

@@ -70,6 +70,19 @@ impl Scoreboard {
         self.sacked.count()
     }
 
+    /// Number of retransmissions on their way.
+    pub(crate) fn resent(&self) -> u32 {
+        self.retransmitted.count()
+    }
+
+    /// Nothing counts as lost any more.
+    pub(crate) fn forgive(&mut self) {
+        if let Some(late) = &mut self.late {
+            late.clear();
+            self.lost = 0;
+        }
+    }
+
     /// Whether a loss is known that nothing has been done about while no recovery is on.
     #[inline]
     pub(crate) fn calls_for_recovery(&self, una: u64) -> bool {

@@ -16,6 +16,7 @@ use crate::packet::{Ack, Flags, NONE};
 use crate::rack::{Purpose, Rack};
 use crate::scoreboard::Scoreboard;
 use crate::variation::Variation;
+use crate::wheel;
 
 /// Options that the flows of a class share.
 #[derive(Clone, Debug)]
@@ -74,6 +75,9 @@ pub(crate) struct Segment {
     /// Carries CWR (RFC 3168, section 6.1.2).
     pub(crate) cwr: bool,
 }
+
+/// What Linux adds to the delays of a probe and of the reordering window: `TCP_TIMEOUT_MIN`.
+const LEAST_TIMEOUT: u64 = 2 * wheel::TICK;
 
 /// The whole segments of a window: `as u64`, in fewer instructions.
 #[inline]
@@ -280,7 +284,8 @@ impl Sender {
         let rtt = rtt.max(1);
         if linux && let Some(variation) = &mut self.variation {
             self.srtt = variation.sample(rtt, self.srtt, self.una, self.next, config.min_rto);
-            self.rto = (self.srtt + variation.margin()).min(config.max_rto);
+            let ticks = (self.srtt + variation.margin()).div_ceil(wheel::TICK);
+            self.rto = (ticks * wheel::TICK).min(config.max_rto);
         } else if self.srtt == 0 {
             self.srtt = rtt;
             self.rttvar = rtt / 2;
@@ -312,6 +317,15 @@ impl Sender {
         self.rto
             .saturating_mul(1 << self.backoff.min(16))
             .min(config.max_rto)
+    }
+
+    /// When a timer expires that is set at `now` for `delay`.
+    pub(crate) fn expiry(now: u64, delay: u64, config: &Config) -> u64 {
+        if config.linux {
+            wheel::expiry(now, delay)
+        } else {
+            now + delay
+        }
     }
 
     /// The window in use when a reduction is due (RFC 5681, equation 4).
@@ -510,15 +524,17 @@ impl Sender {
                     self.find_lost_retransmissions(now);
                 }
             }
-            if config.rack {
-                self.find_late(now, config);
-            }
+            let waits = config.rack && self.find_late(now, config);
             if config.linux
                 && let Some(journal) = &self.journal
             {
                 // the congestion control hears of the newest segment's round trip, which no delayed ACK has lengthened
                 news.rtt = journal.newest_rtt(now);
                 if news.rtt > 0 {
+                    if news.acked == 0 {
+                        // selective acknowledgements are samples too
+                        self.sample(news.rtt, news.before, config);
+                    }
                     self.min_rtt = self.min_rtt.min(news.rtt);
                 }
             }
@@ -528,7 +544,7 @@ impl Sender {
                 self.on_ack_sack(&news, config, random);
             }
             if self.journal.is_some() {
-                self.after_ack(&news, config, random);
+                self.after_ack(&news, waits, config, random);
             }
         } else {
             self.on_ack_cumulative(&news, config, random);
@@ -612,19 +628,25 @@ impl Sender {
     }
 
     /// The segments that RACK now takes for lost (RFC 8985, section 6.2, step 5), and the timer for those that it will.
+    /// True if it has set that timer.
     #[cold]
     #[inline(never)]
-    fn find_late(&mut self, now: u64, config: &Config) {
+    fn find_late(&mut self, now: u64, config: &Config) -> bool {
+        let timeout = self.timeout(config);
         let Some(journal) = &mut self.journal else {
-            return;
+            return false;
         };
         let Some(rack) = &mut journal.rack else {
-            return;
+            return false;
         };
-        rack.timer = u64::MAX;
-        if self.scoreboard.is_clear() {
-            return; // everything came in order
+        rack.lost_again = false;
+        if !config.linux {
+            rack.timer = u64::MAX;
         }
+        if self.scoreboard.is_clear() {
+            return false; // everything came in order
+        }
+        let resent = self.scoreboard.resent();
         let window = rack.window(
             self.state != State::Open,
             self.scoreboard.sacked() >= config.dup_threshold,
@@ -649,11 +671,83 @@ impl Sender {
                 Some(rest) => longest = longest.max(rest),
             }
         }
-        if longest > 0
-            && let Some(rack) = &mut journal.rack
-        {
-            (rack.timer, rack.purpose) = (now + longest, Purpose::Reordering);
+        let Some(rack) = &mut journal.rack else {
+            return false;
+        };
+        rack.lost_again = self.scoreboard.resent() < resent;
+        if longest == 0 {
+            return false;
         }
+        rack.purpose = Purpose::Reordering;
+        rack.timer = if config.linux {
+            wheel::expiry(now, (longest + LEAST_TIMEOUT).min(timeout))
+        } else {
+            now + longest
+        };
+        if config.linux {
+            self.deadline = self.deadline.max(rack.timer);
+        }
+        true
+    }
+
+    /// Linux has one timer for the reordering window, the probe and the retransmission timeout, so that the last of them counts from when the first unacknowledged
+    /// segment was sent where it takes the place of one of the others.
+    fn rearm(&mut self, now: u64, config: &Config) {
+        let timeout = self.timeout(config);
+        let (una, idle) = (self.una, self.high == self.una);
+        let mut delay = timeout;
+        if let Some(journal) = &mut self.journal {
+            let sent = journal.sent(una);
+            if let Some(rack) = &mut journal.rack
+                && rack.timer != u64::MAX
+            {
+                rack.timer = u64::MAX;
+                delay = (sent + timeout).saturating_sub(now).max(1);
+            }
+        }
+        self.deadline = if idle {
+            u64::MAX
+        } else {
+            wheel::expiry(now, delay)
+        };
+    }
+
+    /// Arms the probe's timer as Linux does; false where no probe is due. `acked`: an ACK of new data has just come, and the retransmission timeout counts from now.
+    fn schedule_probe(&mut self, now: u64, acked: bool, config: &Config) -> bool {
+        let outstanding = self.outstanding();
+        let quiet = self.in_cwr || self.scoreboard.is_clear();
+        if self.state != State::Open || !quiet || outstanding == 0 {
+            return false;
+        }
+        let timeout = self.timeout(config);
+        let (una, srtt) = (self.una, self.srtt);
+        let Some(journal) = &mut self.journal else {
+            return false;
+        };
+        let left = if acked {
+            timeout
+        } else {
+            (journal.sent(una) + timeout).saturating_sub(now)
+        };
+        let Some(rack) = &mut journal.rack else {
+            return false;
+        };
+        let mut delay = match (srtt, outstanding) {
+            (0, _) => config.initial_rto,
+            (_, 1) => 2 * srtt + config.min_rto,
+            _ => 2 * srtt + LEAST_TIMEOUT,
+        };
+        if left > 0 {
+            delay = delay.min(left);
+        }
+        (rack.timer, rack.purpose) = (wheel::expiry(now, delay), Purpose::Probe);
+        let timer = rack.timer;
+        self.deadline = if self.deadline == u64::MAX {
+            timer
+        } else {
+            self.deadline.max(timer)
+        };
+        true
     }
 
     /// Arms the timer of the tail loss probe (RFC 8985, section 7.2): after an ACK, or after new data has left.
@@ -725,6 +819,10 @@ impl Sender {
         if let Some(rack) = rack
             && rack.timer <= now
         {
+            if config.linux {
+                self.on_timer_linux(now, config);
+                return;
+            }
             rack.timer = u64::MAX;
             match rack.purpose {
                 Purpose::Reordering => {
@@ -748,6 +846,45 @@ impl Sender {
             return;
         }
         self.on_timeout(now, config);
+    }
+
+    /// RACK's timer has expired, in Linux.
+    fn on_timer_linux(&mut self, now: u64, config: &Config) {
+        let (una, next) = (self.una, self.next);
+        let Some(journal) = &mut self.journal else {
+            return;
+        };
+        let pipe = self.scoreboard.pipe(una, next);
+        journal.begin(pipe, self.min_rtt);
+        let Some(rack) = &mut journal.rack else {
+            return;
+        };
+        if rack.purpose == Purpose::Reordering {
+            self.find_late(now, config);
+            if self.scoreboard.pipe(una, next) != pipe && self.state != State::Recovery {
+                // after a timeout too: its ssthresh comes down again
+                self.start_recovery(now, self.outstanding(), config);
+                if !self.delivery {
+                    self.spread_reduction(false, 1);
+                }
+            }
+            self.rearm(now, config);
+            return;
+        }
+        if rack.probe_end != NONE {
+            // one probe for each flight; the retransmission timer is next
+            self.rearm(now, config);
+            return;
+        }
+        let new = next < self.written && next - una < config.max_window;
+        (rack.probe_end, rack.probe_again) = (next + u64::from(new), !new);
+        rack.timer = u64::MAX;
+        if new {
+            self.probe = true;
+        } else {
+            self.forced = next - 1;
+        }
+        self.deadline = wheel::expiry(now, self.timeout(config));
     }
 
     /// Segments between `edge` and the present edge of the lost ones have just been found lost.
@@ -783,10 +920,14 @@ impl Sender {
     /// What the journal is for: probes, and the congestion control that wants to hear of deliveries.
     #[cold]
     #[inline(never)]
-    fn after_ack(&mut self, news: &News, config: &Config, random: &mut Stream) {
+    fn after_ack(&mut self, news: &News, waits: bool, config: &Config, random: &mut Stream) {
         if config.rack {
             self.after_ack_of_probe(news, config);
-            self.arm_probe(news.now);
+            if !config.linux {
+                self.arm_probe(news.now);
+            } else if news.acked > 0 && !waits && !self.schedule_probe(news.now, true, config) {
+                self.rearm(news.now, config);
+            }
         }
         if self.delivery {
             self.report_delivery(news, random);
@@ -903,6 +1044,9 @@ impl Sender {
         }
         let event = self.event(news, delivered, round_start, config);
         self.controller.on_any_ack(&event);
+        if let Some(journal) = &mut self.journal {
+            journal.new_first = false;
+        }
         let over = match self.state {
             State::Recovery => self.una >= self.recover,
             _ => self.in_cwr && self.una > self.recover,
@@ -914,10 +1058,16 @@ impl Sender {
             self.round_end = self.next;
             self.controller
                 .on_repaired(Time(news.now), &mut self.window);
-        } else if self.state == State::Loss && self.una >= self.recover {
-            self.state = State::Open;
+        } else if self.state == State::Loss {
+            self.on_ack_in_loss(news, config);
         }
-        if self.state == State::Open {
+        let lost_again = self.state == State::Loss
+            && self
+                .journal
+                .as_ref()
+                .and_then(|journal| journal.rack.as_ref())
+                .is_some_and(|rack| rack.lost_again);
+        if self.state == State::Open || lost_again {
             if news.ece && !self.in_cwr && self.next > 0 {
                 self.reduce(news.now, Signal::Ecn, news.before, config);
                 self.counters.ecn_reductions += 1;
@@ -930,7 +1080,7 @@ impl Sender {
             }
         }
         if self.state == State::Recovery || self.in_cwr {
-            self.spread_reduction(news, u64::from(delivered));
+            self.spread_reduction(news.acked > 0, u64::from(delivered));
         } else if news.acked > 0 {
             self.let_grow(event, news.rtt, random);
         }
@@ -942,7 +1092,7 @@ impl Sender {
     }
 
     /// RFC 6937, section 3, as Linux has it: the slow-start bound only where the ACK moves on without a new loss, and one segment at once.
-    fn spread_reduction(&mut self, news: &News, delivered: u64) {
+    fn spread_reduction(&mut self, moved: bool, delivered: u64) {
         if delivered == 0 {
             return;
         }
@@ -962,7 +1112,7 @@ impl Sender {
                 .prr_delivered
                 .saturating_sub(self.prr_out)
                 .max(delivered)
-                + u64::from(news.acked > 0 && !lost);
+                + u64::from(moved && !lost);
             bound.min(ssthresh - pipe)
         };
         self.window.cwnd = (pipe + quota.max(u64::from(self.prr_out == 0))) as f64;
@@ -1055,7 +1205,9 @@ impl Sender {
         self.send_cwr = config.ecn;
         self.state = State::Recovery;
         self.forced = self.una;
-        self.deadline = now + self.timeout(config);
+        if !(config.linux && config.rack) {
+            self.deadline = now + self.timeout(config);
+        }
     }
 
     /// RFC 5681, section 3.2 (Reno), RFC 6582 (NewReno), and Tahoe.
@@ -1127,7 +1279,8 @@ impl Sender {
         let answered = config.linux
             && (self.state == State::Recovery || self.in_cwr)
             && self.una < self.recover;
-        if self.backoff == 0 && !answered {
+        let again = self.note_timeout(config);
+        if !again && !answered {
             self.reduce(now, Signal::Timeout, self.outstanding(), config);
         }
         self.window.cwnd = 1.0;
@@ -1149,7 +1302,61 @@ impl Sender {
         } else {
             self.next = self.una;
         }
-        self.deadline = now + self.timeout(config);
+        self.deadline = Self::expiry(now, self.timeout(config), config);
+    }
+
+    /// Whether the retransmission timer expires again for the segment that it expired for last; and whether RFC 5682's test for needless timeouts is made.
+    fn note_timeout(&mut self, config: &Config) -> bool {
+        if config.linux
+            && let Some(journal) = &mut self.journal
+        {
+            let again = self.state == State::Loss && journal.timed_out == self.una;
+            if !again {
+                journal.prior_ssthresh = if self.in_cwr || self.state != State::Open {
+                    self.window.ssthresh
+                } else {
+                    self.window.ssthresh.max(0.75 * self.window.cwnd)
+                };
+            }
+            journal.timed_out = self.una;
+            journal.frto = self.state == State::Open || again;
+            journal.new_first = false;
+            return again;
+        }
+        self.backoff > 0
+    }
+
+    /// An ACK arrives after a timeout: F-RTO with selective acknowledgements (RFC 5682, section 3.1), as Linux has it.
+    fn on_ack_in_loss(&mut self, news: &News, config: &Config) {
+        let (next, recover) = (self.next, self.recover);
+        let recovered = self.una >= recover;
+        if let Some(journal) = &mut self.journal
+            && journal.frto
+        {
+            if journal.lowest_original < recover {
+                // step 3.b: what was sent before the timeout has arrived; it was needless
+                self.window.cwnd = self.window.cwnd.max(self.prior_cwnd);
+                self.window.ssthresh = self.window.ssthresh.max(journal.prior_ssthresh);
+                self.scoreboard.forgive();
+                journal.timed_out = NONE;
+                self.state = State::Open;
+                return;
+            }
+            if next > recover {
+                if news.sacked > 0 || news.acked == 0 {
+                    journal.frto = false; // step 3.a: the loss was real
+                }
+            } else if news.acked > 0 && !recovered {
+                self.recover = next;
+                // step 2.b: new data first
+                journal.new_first = next < self.written && next - self.una < config.max_window;
+                journal.frto = journal.new_first;
+                return;
+            }
+        }
+        if recovered {
+            self.state = State::Open;
+        }
     }
 
     /// After a timeout all that is not acknowledged counts as lost; with RACK only the first segment and those that are late (RFC 8985, section 6.3).
@@ -1261,13 +1468,38 @@ impl Sender {
         if self.paced {
             self.pace(now);
         }
-        if config.rack {
+        if config.rack && config.linux {
+            self.set_timer_linux(now, segment, config);
+        } else if config.rack {
             if !segment.1 {
                 self.arm_probe(now);
             } else if segment.0 == self.una {
                 // sent again, it has its time again (as in Linux): else a lost retransmission could not be found before the timer expires
                 self.deadline = now + self.timeout(config);
             }
+        }
+    }
+
+    /// A segment has left: what that does to Linux's timer.
+    fn set_timer_linux(&mut self, now: u64, (seq, retransmission): (u64, bool), config: &Config) {
+        let Some(rack) = self
+            .journal
+            .as_mut()
+            .and_then(|journal| journal.rack.as_mut())
+        else {
+            return;
+        };
+        let pending = (rack.timer != u64::MAX).then_some(rack.purpose);
+        if retransmission {
+            if seq == self.una && pending != Some(Purpose::Reordering) {
+                rack.timer = u64::MAX;
+                self.deadline = wheel::expiry(now, self.timeout(config));
+            }
+        } else if pending.is_some() || seq + 1 != rack.probe_end {
+            if pending == Some(Purpose::Probe) || self.outstanding() == 1 {
+                self.rearm(now, config);
+            }
+            self.schedule_probe(now, false, config);
         }
     }
 
@@ -1346,6 +1578,17 @@ impl Sender {
             if pipe >= cwnd {
                 return None;
             }
+            if self.state == State::Loss
+                && let Some(journal) = &self.journal
+                && journal.new_first
+            {
+                if let Some(segment) = self.choose_new(config) {
+                    return Some(segment);
+                }
+                if self.next > self.recover {
+                    return None;
+                }
+            }
             let lost = if open {
                 None
             } else if config.detect_lost || config.rack {
@@ -1423,7 +1666,7 @@ impl Sender {
     pub(crate) fn on_syn_timeout(&mut self, now: u64, config: &Config) {
         self.counters.timeouts += 1;
         self.backoff += 1;
-        self.deadline = now + self.timeout(config);
+        self.deadline = Self::expiry(now, self.timeout(config), config);
     }
 }
 
@@ -1972,16 +2215,63 @@ mod tests {
         assert!(config.ecn_flags(&segment).has(Flags::ECT));
     }
 
-    /// What is acknowledged after a timeout counts in full.
+    /// RFC 5682, section 3.1: after a timeout new data goes out before what counts as lost; what is delivered counts in full.
     #[test]
-    fn linux_grows_by_what_is_delivered_after_a_timeout() {
+    fn linux_asks_whether_a_timeout_was_needed() {
+        for real in [true, false] {
+            let mut bench = linux_bench();
+            bench.now = bench.sender.deadline;
+            bench.sender.on_timeout(bench.now, &bench.config);
+            assert_eq!(bench.sent(), [0]);
+            assert_eq!(bench.sender.window.ssthresh, 10.0);
+            let cwnd = bench.sender.window.cwnd;
+            bench.now += 100 * MS;
+            if real {
+                assert_eq!(bench.ack(1, NONE, 0), [20, 21]);
+                assert_eq!(bench.sender.window.cwnd, cwnd + 1.0);
+                bench.now += 100 * MS;
+                assert_eq!(bench.ack(1, 20, 0), [-1]);
+                assert_eq!(bench.sender.state, State::Loss);
+            } else {
+                // 1 to 3 were sent once only: nothing was lost
+                bench.ack(4, NONE, 0);
+                assert_eq!(bench.sender.state, State::Open);
+                assert!(bench.sender.window.cwnd >= 20.0);
+                assert_eq!(bench.sender.window.ssthresh, 20.0);
+            }
+        }
+    }
+
+    /// One timer, in whole ticks: a probe two round trips and 2 ms after an ACK, or a timeout after the first unacknowledged segment was sent; then the
+    /// retransmission timer.
+    #[test]
+    fn linux_has_one_timer_in_ticks() {
         let mut bench = linux_bench();
-        bench.now = bench.sender.deadline;
-        bench.sender.on_timeout(bench.now, &bench.config);
+        let first = bench.now + 10 * MS;
+        for cum in 1..=20 {
+            bench.sender.written = if cum == 1 { 21 } else { 20 };
+            bench.ack(cum, NONE, 0);
+        }
+        bench.sender.written = u64::MAX;
+        assert_eq!(bench.sender.una, 20);
+        // one segment is out, sent at `first`; the ACK that left it alone has set the timer
+        assert_eq!((bench.sender.srtt, bench.sender.rto), (100 * MS, 300 * MS));
+        assert_eq!(
+            bench.sender.next_timer(),
+            wheel::expiry(bench.now, 300 * MS)
+        );
         bench.sent();
-        let cwnd = bench.sender.window.cwnd;
-        bench.now += 100 * MS;
-        bench.ack(4, NONE, 0);
-        assert_eq!(bench.sender.window.cwnd, cwnd + 4.0);
+        assert_eq!(
+            bench.sender.next_timer(),
+            wheel::expiry(bench.now, first + 300 * MS - bench.now)
+        );
+        bench.now = bench.sender.next_timer();
+        let next = bench.sender.next;
+        bench.sender.on_timer(bench.now, &bench.config);
+        assert_eq!(bench.sent(), [next as i64]);
+        let timeout = bench.sender.timeout(&bench.config);
+        assert_eq!(timeout % MS, 0);
+        assert_eq!(bench.sender.next_timer(), wheel::expiry(bench.now, timeout));
+        assert_eq!(bench.sender.next_timer(), bench.sender.deadline);
     }
 }

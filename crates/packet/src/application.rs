@@ -11,7 +11,7 @@ use ackclock_algorithms::{Owner, Stream, Time};
 use ackclock_scenario::Traffic;
 
 use crate::access::Access;
-use crate::calendar::{Class as Order, Kind, Tag};
+use crate::calendar::{Class as Order, Kind, Place, Tag};
 use crate::engine::Engine;
 use crate::flow::{Delays, Ends, Flow};
 use crate::outcome::TransferOutcome;
@@ -86,7 +86,8 @@ impl Application {
 /// Flows that carry the connections of a class, ready to be used again from a time on.
 #[derive(Default)]
 pub(crate) struct Pool {
-    waiting: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Time, number and slot.
+    waiting: BinaryHeap<Reverse<(u64, u32, u32)>>,
 }
 
 /// How long a flow rests after its connection is over, beside the lag of its events behind its clock: nearly always long enough that nothing
@@ -209,10 +210,8 @@ impl Engine {
         let at = self.now + application.draw_time(&class.traffic);
         application.next_at = at;
         if at < class.stop && at <= self.end {
-            self.calendar.push_far(
-                at,
-                Tag::new(Order::Global, self.links.len() + flow, Kind::Application),
-            );
+            let tag = Tag::of_flow(Order::Global, state.place, Kind::Application);
+            self.calendar.push_far(at, tag);
         }
     }
 
@@ -267,7 +266,6 @@ impl Engine {
         let state = &mut self.flows[slot];
         state.random = random;
         state.rtt = rtt;
-        state.owner = source as u32;
         state.identity = (entity >> 32) as u32;
         state.server_delay = server_delay;
         state.connect_retries = 0;
@@ -292,7 +290,8 @@ impl Engine {
 
     /// A flow for a new connection of the class: one that is at rest, or another one.
     fn take_flow(&mut self, class: usize, source: usize) -> usize {
-        while let Some(&Reverse((from, slot))) = self.pools[class].waiting.peek()
+        let owner = self.flows[source].owner;
+        while let Some(&Reverse((from, number, slot))) = self.pools[class].waiting.peek()
             && from < self.now
         {
             self.pools[class].waiting.pop();
@@ -301,11 +300,12 @@ impl Engine {
             state.settle_drops(self.now, self.window);
             if state.is_quiet() {
                 state.rest();
+                state.owner = owner;
                 return slot as usize;
             }
             self.pools[class]
                 .waiting
-                .push(Reverse((self.now + REST, slot)));
+                .push(Reverse((self.now + REST, number, slot)));
         }
         let built = &self.classes[class];
         let sender = Sender::new(
@@ -318,8 +318,12 @@ impl Engine {
             receiver: Receiver::default(),
         };
         let random = self.flows[source].random.clone();
-        self.flows.push(Flow::new(class, ends, random, source));
-        self.flows.len() - 1
+        let slot = self.flows.len();
+        let place = Place::new(self.numbered, slot);
+        self.numbered += 1;
+        self.flows
+            .push(Flow::new(class, place, ends, random, owner));
+        slot
     }
 
     /// Books that a transfer begins now, by the flow's own clock.
@@ -403,7 +407,9 @@ impl Engine {
         let lag = setup::lags(class, &state.delays);
         let Some(application) = &mut state.application else {
             let from = now + lag.into_iter().max().unwrap_or(0) + REST;
-            self.pools[id].waiting.push(Reverse((from, flow as u32)));
+            let number = state.place.number() as u32;
+            let entry = Reverse((from, number, flow as u32));
+            self.pools[id].waiting.push(entry);
             return;
         };
         // the next start's event must not lie before this one, which the last segment's way to the first queue separates from its clock
@@ -471,7 +477,7 @@ impl Engine {
             Traffic::PackMime { mean_size, .. } => *mean_size,
             _ => None,
         };
-        for flow in self.class_flows[class].clone() {
+        for flow in self.slots(class) {
             if let Some(application) = &mut self.flows[flow].application
                 && let Some(packmime) = &mut application.packmime
             {

@@ -85,30 +85,86 @@ impl Kind {
     ];
 }
 
-/// Order and meaning of an event: class, entity, kind.
+/// A flow: its number, by which it is ordered and known, and the slot of its state, which is nobody else's affair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place(u64);
+
+impl Place {
+    /// Flows and slots that can be told apart.
+    pub(crate) const MOST: usize = (1 << 27) - 1;
+    /// Slot of a flow whose state is not made yet.
+    const NOWHERE: usize = Self::MOST;
+    /// Flows come after everything else that is numbered.
+    const FLOW: u64 = 1 << 28;
+
+    #[inline]
+    pub(crate) fn new(number: usize, slot: usize) -> Self {
+        Self(((Self::FLOW | number as u64) << 32) | slot as u64)
+    }
+
+    /// A flow whose slot is not asked for, or not known.
+    pub(crate) fn of_number(number: usize) -> Self {
+        Self::new(number, Self::NOWHERE)
+    }
+
+    #[inline]
+    pub(crate) fn number(self) -> usize {
+        (self.0 >> 32 & (Self::FLOW - 1)) as usize
+    }
+
+    #[inline]
+    pub(crate) fn slot(self) -> usize {
+        (self.0 & Self::MOST as u64) as usize
+    }
+}
+
+/// Order and meaning of an event: class, entity, kind; and the slot of its flow's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Tag(u64);
 
 impl Tag {
     #[inline]
     pub(crate) fn new(class: Class, entity: usize, kind: Kind) -> Self {
-        Self(((class as u64) << 60) | ((entity as u64) << 8) | kind as u64)
+        Self(((class as u64) << 61) | ((entity as u64) << 32) | ((kind as u64) << 27))
+    }
+
+    #[inline]
+    pub(crate) fn of_flow(class: Class, place: Place, kind: Kind) -> Self {
+        Self(((class as u64) << 61) | ((kind as u64) << 27) | place.0)
     }
 
     /// Whether it is of this kind.
     #[inline]
     pub(crate) fn is(self, kind: Kind) -> bool {
-        self.0 as u8 == kind as u8
+        (self.0 as u32) >> 27 == kind as u32
     }
 
     #[inline]
     pub(crate) fn kind(self) -> Kind {
-        Kind::ALL[(self.0 & 0xff) as usize]
+        Kind::ALL[((self.0 as u32) >> 27) as usize]
     }
 
+    /// Number of a link, or of an entry of the scenario's list of changes.
     #[inline]
     pub(crate) fn entity(self) -> usize {
-        ((self.0 >> 8) & 0xf_ffff_ffff) as usize
+        (self.0 >> 32 & (Place::FLOW - 1)) as usize
+    }
+
+    /// Number of a flow.
+    #[inline]
+    pub(crate) fn flow(self) -> usize {
+        self.entity()
+    }
+
+    /// Slot of the flow's state, if it was made when the entry was.
+    #[inline]
+    pub(crate) fn slot(self) -> usize {
+        (self.0 & Place::MOST as u64) as usize
+    }
+
+    /// Whether the flow's state was made when the entry was.
+    pub(crate) fn has_slot(self) -> bool {
+        self.slot() != Place::NOWHERE
     }
 }
 

@@ -5,8 +5,8 @@ use ackclock_algorithms::scheduler::Label;
 use ackclock_scenario::{Capacity, Distribution, Setting, Traffic};
 
 use crate::application::{Pool, Transfers};
-use crate::calendar::{Calendar, Class as Order, Kind, Tag};
-use crate::flow::{Class, Ends, Flow};
+use crate::calendar::{Calendar, Class as Order, Entry, Kind, Place, Tag};
+use crate::flow::{Class, Ends, Flow, Row};
 use crate::link::{Fate, Link, Offer};
 use crate::outcome::{FlowTrace, LinkTrace, Traces};
 use crate::packet::{Ack, Flags, NONE, Packet};
@@ -85,11 +85,18 @@ impl Recorder {
 pub(crate) struct Engine {
     pub(crate) calendar: Calendar,
     pub(crate) links: Vec<Link>,
-    /// Number of links: entities of the calendar from there on are flows.
-    pub(crate) link_count: usize,
+    /// The scenario's flows, by number.
+    pub(crate) rows: Vec<Row>,
+    /// Starts of flows that have no state yet, in the order of the calendar, which holds the next of them only; and which that is.
+    pub(crate) starts: Vec<(u64, u32)>,
+    pub(crate) next_start: usize,
+    /// Flows that have started, by slot, which says nothing of their order: where it matters they go by number.
     pub(crate) flows: Vec<Flow>,
+    /// Flows that have had a number: those of the scenario, and after them connections of sources.
+    pub(crate) numbered: usize,
+    pub(crate) seed: u64,
     pub(crate) classes: Vec<Class>,
-    /// First flow of each class, and one past the last.
+    /// Number of the first flow of each class, and one past the last.
     pub(crate) class_flows: Vec<std::ops::Range<usize>>,
     pub(crate) changes: Vec<Change>,
     pub(crate) recorder: Recorder,
@@ -132,25 +139,28 @@ impl Engine {
                 self.take_ack(entry, near);
                 continue;
             }
-            let (kind, entity) = (entry.tag.kind(), entry.tag.entity());
             self.calendar.pop(near, time);
-            if time > self.end && !self.concerns_time_before_end(time, kind, entity) {
+            if entry.tag.is(Kind::Start) {
+                self.schedule_start(entry);
+            }
+            if time > self.end && !self.concerns_time_before_end(time, entry.tag) {
                 continue;
             }
             self.now = time;
-            self.dispatch(kind, entity)?;
+            self.dispatch(entry.tag)?;
         }
         Ok(false)
     }
 
     /// The clocks of a fused flow's ends lag behind its events: some that come after the end belong before it.
-    fn concerns_time_before_end(&self, time: u64, kind: Kind, entity: usize) -> bool {
-        let flow = entity.wrapping_sub(self.link_count);
-        match kind {
+    fn concerns_time_before_end(&self, time: u64, tag: Tag) -> bool {
+        let flow = tag.slot();
+        match tag.kind() {
+            Kind::Start if !tag.has_slot() => time - self.lags_of(tag.flow()).1 <= self.end,
             Kind::Start | Kind::Application | Kind::Timer | Kind::Pace => {
                 time - self.flows[flow].sender_shift() <= self.end
             }
-            Kind::SampleFlow => time - self.flows[flow].shift <= self.end,
+            Kind::SampleFlow => time - self.lags_of(tag.flow()).0 <= self.end,
             Kind::Receive => time - self.flows[flow].receiver_shift <= self.end,
             // a fused receiver's is booked for the sender, when the ACK is there
             Kind::DelayedAck => {
@@ -160,9 +170,9 @@ impl Engine {
         }
     }
 
-    fn dispatch(&mut self, kind: Kind, entity: usize) -> Result<(), Error> {
-        let flow = entity.wrapping_sub(self.link_count);
-        match kind {
+    fn dispatch(&mut self, tag: Tag) -> Result<(), Error> {
+        let (flow, entity) = (tag.slot(), tag.entity());
+        match tag.kind() {
             Kind::Ack => unreachable!("taken by the caller"),
             Kind::Transmit => self.on_transmit(entity),
             Kind::Wire => self.on_wire(entity),
@@ -170,11 +180,11 @@ impl Engine {
             Kind::Receive => self.on_receive(flow),
             Kind::AckAccess => self.on_ack_access(flow),
             Kind::DelayedAck => self.on_delayed_ack(flow),
-            Kind::Start => self.on_start(flow),
+            Kind::Start => self.on_start(tag),
             Kind::Timer => self.on_timer(flow),
             Kind::Application => self.on_application(flow),
             Kind::Pace => self.on_pace(flow),
-            Kind::SampleFlow => self.on_sample_flow(flow),
+            Kind::SampleFlow => self.on_sample_flow(tag.flow()),
             Kind::AqmTimer => self.on_aqm_timer(entity),
             Kind::SampleLinks => self.on_sample_links(),
             Kind::WindowOpens => self.on_window_opens(),
@@ -192,12 +202,79 @@ impl Engine {
     /// Order of a flow's events: those of a fused flow are arrivals at its queue.
     #[inline]
     pub(crate) fn flow_tag(&self, flow: usize, kind: Kind, plain: Order) -> Tag {
-        let fused = self.classes[self.flows[flow].class as usize].fused;
-        Tag::new(
-            if fused { Order::Arrival } else { plain },
-            self.link_count + flow,
-            kind,
-        )
+        let state = &self.flows[flow];
+        let fused = self.classes[state.class as usize].fused;
+        let order = if fused { Order::Arrival } else { plain };
+        Tag::of_flow(order, state.place, kind)
+    }
+
+    // ---- flows that have not started ---------------------------------------------------------------------------------------------
+
+    /// Class of a flow of the scenario.
+    pub(crate) fn class_of(&self, number: usize) -> usize {
+        self.class_flows
+            .partition_point(|flows| flows.end <= number)
+    }
+
+    /// Event time less sender's clock of a flow of the scenario: established, and before.
+    pub(crate) fn lags_of(&self, number: usize) -> (u64, u64) {
+        match self.rows[number] {
+            Row::Live(slot) => {
+                let state = &self.flows[slot as usize];
+                (state.shift, state.sender_shift())
+            }
+            Row::Waiting { rtt, .. } => {
+                let class = &self.classes[self.class_of(number)];
+                let [shift, connect_shift, _] = setup::lags_if_fused(class, rtt);
+                (shift, connect_shift)
+            }
+        }
+    }
+
+    /// Puts the next start into the calendar, if `entry` was the one there.
+    fn schedule_start(&mut self, entry: Entry) {
+        if self.starts.get(self.next_start) != Some(&(entry.time, entry.tag.flow() as u32)) {
+            return;
+        }
+        self.next_start += 1;
+        self.push_start();
+    }
+
+    /// Puts the starts in order, and the first into the calendar.
+    pub(crate) fn sort_starts(&mut self) {
+        let mut starts = std::mem::take(&mut self.starts);
+        starts.sort_unstable_by_key(|&(at, number)| (at, self.start_tag(number as usize)));
+        self.starts = starts;
+        self.push_start();
+    }
+
+    fn push_start(&mut self) {
+        if let Some(&(at, number)) = self.starts.get(self.next_start) {
+            self.calendar.push_far(at, self.start_tag(number as usize));
+        }
+    }
+
+    /// Order of the start of a flow that has no state yet.
+    fn start_tag(&self, number: usize) -> Tag {
+        setup::start_tag(&self.classes[self.class_of(number)], number)
+    }
+
+    /// The slot of a flow of the scenario that is to start: its state is made, if it is not there. Nothing if it has been stopped.
+    fn wake(&mut self, number: usize) -> Option<usize> {
+        let (random, rtt) = match &self.rows[number] {
+            Row::Live(slot) => return Some(*slot as usize),
+            Row::Waiting { stopped: true, .. } => return None,
+            Row::Waiting { random, rtt, .. } => (random.clone(), *rtt),
+        };
+        let class = self.class_of(number);
+        let slot = self.flows.len();
+        let first = self.class_flows[class].start;
+        let place = Place::new(number, slot);
+        let built = &self.classes[class];
+        let state = setup::make_flow(built, class, first, place, self.seed, random, rtt);
+        self.flows.push(state);
+        self.rows[number] = Row::Live(slot as u32);
+        Some(slot)
     }
 
     // ---- shared links ------------------------------------------------------------------------------------------------------------
@@ -209,7 +286,7 @@ impl Engine {
         let marked = packet.flags.has(Flags::CE);
         let state = &mut self.links[link];
         if state.labelled {
-            let flow = &self.flows[packet.flow as usize];
+            let flow = &self.flows[packet.slot as usize];
             let class = &self.classes[flow.class as usize];
             packet.priority = class.priority;
             state.label = Label {
@@ -260,7 +337,7 @@ impl Engine {
             return;
         }
         let inside = self.in_window(self.now);
-        let flow = &mut self.flows[packet.flow as usize];
+        let flow = &mut self.flows[packet.slot as usize];
         flow.whole.marks += 1;
         flow.window.marks += u64::from(inside);
     }
@@ -270,7 +347,7 @@ impl Engine {
             return;
         }
         let inside = self.in_window(self.now);
-        let flow = &mut self.flows[packet.flow as usize];
+        let flow = &mut self.flows[packet.slot as usize];
         flow.whole.drops += 1;
         flow.window.drops += u64::from(inside);
     }
@@ -281,7 +358,7 @@ impl Engine {
             return;
         }
         let inside = self.in_window(self.now);
-        let flow = &mut self.flows[packet.flow as usize];
+        let flow = &mut self.flows[packet.slot as usize];
         flow.whole.losses += 1;
         flow.window.losses += u64::from(inside);
     }
@@ -320,7 +397,7 @@ impl Engine {
     #[inline]
     fn forward(&mut self, link: usize, mut packet: Packet, at: u64) {
         packet.hop += 1;
-        let class = &self.classes[self.flows[packet.flow as usize].class as usize];
+        let class = &self.classes[self.flows[packet.slot as usize].class as usize];
         let is_ack = packet.flags.has(Flags::ACK);
         let path = if is_ack {
             class.reverse.as_deref().unwrap_or(&[])
@@ -352,7 +429,7 @@ impl Engine {
             self.calendar
                 .push_near(at, Tag::new(Order::Arrival, link, Kind::Wire));
         }
-        let class = &self.classes[self.flows[packet.flow as usize].class as usize];
+        let class = &self.classes[self.flows[packet.slot as usize].class as usize];
         let is_ack = packet.flags.has(Flags::ACK);
         let path = if is_ack {
             class.reverse.as_deref().unwrap_or(&[])
@@ -400,21 +477,20 @@ impl Engine {
             self.arrive(first, packet);
             return;
         }
-        state.delay_outbound(&mut self.calendar, self.link_count + flow, at, packet);
+        state.delay_outbound(&mut self.calendar, at, packet);
     }
 
     /// The head of the flow's outbound packets reaches the first queue.
     fn on_access(&mut self, flow: usize) {
-        let rare = self.flows[flow].rare();
+        let state = &mut self.flows[flow];
+        let tag = Tag::of_flow(Order::Arrival, state.place, Kind::Access);
+        let rare = state.rare();
         let (_, packet) = rare
             .outbound
             .pop_front()
             .expect("an access event stands for a packet");
         if let Some(&(at, _)) = rare.outbound.front() {
-            self.calendar.push_near(
-                at,
-                Tag::new(Order::Arrival, self.link_count + flow, Kind::Access),
-            );
+            self.calendar.push_near(at, tag);
         }
         let class = &self.classes[self.flows[flow].class as usize];
         match class.straight {
@@ -469,7 +545,7 @@ impl Engine {
             } else {
                 size
             };
-            let packet = Packet::new(flow, segment.seq, now, size, flags);
+            let packet = Packet::new(state.place, segment.seq, now, size, flags);
             self.launch(flow, packet, now);
         }
         self.arm_timer(flow);
@@ -561,7 +637,14 @@ impl Engine {
 
     // ---- connections and applications --------------------------------------------------------------------------------------------
 
-    fn on_start(&mut self, flow: usize) {
+    fn on_start(&mut self, tag: Tag) {
+        let Some(flow) = (if tag.has_slot() {
+            Some(tag.slot())
+        } else {
+            self.wake(tag.flow())
+        }) else {
+            return;
+        };
         let now = self.now;
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
@@ -620,7 +703,13 @@ impl Engine {
         } else {
             0
         };
-        let packet = Packet::new(flow, 0, sent, class.ack_size, Flags(Flags::SYN | ect));
+        let packet = Packet::new(
+            state.place,
+            0,
+            sent,
+            class.ack_size,
+            Flags(Flags::SYN | ect),
+        );
         self.launch(flow, packet, sent);
     }
 
@@ -732,7 +821,7 @@ impl Engine {
         if sent >= self.window.0 && sent < self.window.1 {
             state.window.sent += 1;
         }
-        let packet = Packet::new(flow, seq, sent, size, Flags(0));
+        let packet = Packet::new(state.place, seq, sent, size, Flags(0));
         self.launch(flow, packet, sent);
         self.schedule_source(flow, sent);
     }
@@ -742,7 +831,7 @@ impl Engine {
     /// A packet comes out of the last link at `at`, on its way to the receiver.
     #[inline]
     fn deliver_data(&mut self, packet: Packet, at: u64) {
-        let flow = packet.flow as usize;
+        let flow = packet.slot as usize;
         let state = &mut self.flows[flow];
         let mut arrival = at;
         if let Some(downlink) = &mut state.downlink {
@@ -928,7 +1017,7 @@ impl Engine {
         let packet = Packet {
             sack: reply.sack,
             blocks: number,
-            ..Packet::new(flow, reply.cum, reply.echo, size, flags)
+            ..Packet::new(state.place, reply.cum, reply.echo, size, flags)
         };
         let event = at + state.delays.back;
         if event == self.now && event <= self.end {
@@ -940,10 +1029,8 @@ impl Engine {
         rare.last_ack_out = event;
         rare.acks_out.push_back((event, packet));
         if rare.acks_out.len() == 1 {
-            self.calendar.push_near(
-                event,
-                Tag::new(Order::Arrival, self.link_count + flow, Kind::AckAccess),
-            );
+            let tag = Tag::of_flow(Order::Arrival, state.place, Kind::AckAccess);
+            self.calendar.push_near(event, tag);
         }
     }
 
@@ -955,23 +1042,22 @@ impl Engine {
     }
 
     fn on_ack_access(&mut self, flow: usize) {
-        let rare = self.flows[flow].rare();
+        let state = &mut self.flows[flow];
+        let tag = Tag::of_flow(Order::Arrival, state.place, Kind::AckAccess);
+        let rare = state.rare();
         let (_, packet) = rare
             .acks_out
             .pop_front()
             .expect("an ACK event stands for an ACK");
         if let Some(&(at, _)) = rare.acks_out.front() {
-            self.calendar.push_near(
-                at,
-                Tag::new(Order::Arrival, self.link_count + flow, Kind::AckAccess),
-            );
+            self.calendar.push_near(at, tag);
         }
         self.arrive_reverse(flow, packet);
     }
 
     /// An ACK comes out of the last reverse link at `at`.
     fn return_ack(&mut self, packet: Packet, at: u64) {
-        let flow = packet.flow as usize;
+        let flow = packet.slot as usize;
         let state = &self.flows[flow];
         let ack = Ack {
             at: at + state.delays.home + state.shift,
@@ -1145,14 +1231,17 @@ impl Engine {
             .push_far(next, Tag::new(Order::Global, 0, Kind::SampleLinks));
     }
 
-    fn on_sample_flow(&mut self, flow: usize) {
-        let position = self.recorder.position[flow] as usize;
+    fn on_sample_flow(&mut self, number: usize) {
+        let position = self.recorder.position[number] as usize;
         let trace = &mut self.recorder.flows[position];
-        let state = &self.flows[flow];
+        let state = match self.rows[number] {
+            Row::Live(slot) => Some(&self.flows[slot as usize]),
+            Row::Waiting { .. } => None,
+        };
         // a connecting flow's events lag less than those of an established one: it may have started after the time sampled
-        let started = state.start < self.now - state.shift;
-        if let Ends::Tcp { sender, .. } = &state.ends
-            && started
+        if let Some(state) = state
+            && let Ends::Tcp { sender, .. } = &state.ends
+            && state.start < self.now - state.shift
         {
             trace.cwnd.push(sender.window.cwnd);
             trace.ssthresh.push(sender.window.ssthresh);
@@ -1165,8 +1254,20 @@ impl Engine {
             trace.delivered.push(0);
         }
         let next = self.now + self.recorder.interval;
-        self.calendar
-            .push_far(next, self.flow_tag(flow, Kind::SampleFlow, Order::Sender));
+        self.calendar.push_far(next, self.sample_tag(number));
+    }
+
+    /// Order of a flow's samples.
+    pub(crate) fn sample_tag(&self, number: usize) -> Tag {
+        let fused = self.classes[self.class_of(number)].fused;
+        let order = if fused { Order::Arrival } else { Order::Sender };
+        Tag::of_flow(order, Place::of_number(number), Kind::SampleFlow)
+    }
+
+    /// Slots of the flows of a class that have their state.
+    pub(crate) fn slots(&self, class: usize) -> Vec<usize> {
+        let rows = &self.rows[self.class_flows[class].clone()];
+        rows.iter().filter_map(Row::slot).collect()
     }
 
     fn on_change(&mut self, index: usize) -> Result<(), Error> {
@@ -1189,7 +1290,7 @@ impl Engine {
             Setting::Rtt(class, rtt) => self.change_rtt(class, &rtt),
             Setting::AccessRate(class, rate) => {
                 self.classes[class].access_rate = Some(rate);
-                for flow in self.class_flows[class].clone() {
+                for flow in self.slots(class) {
                     let state = &mut self.flows[flow];
                     for access in [&mut state.uplink, &mut state.downlink]
                         .into_iter()
@@ -1204,7 +1305,7 @@ impl Engine {
             Setting::TrafficRate(class, rate) => self.change_traffic_rate(class, rate),
             Setting::MaxWindow(class, segments) => {
                 self.classes[class].sender.max_window = u64::from(segments);
-                for flow in self.class_flows[class].clone() {
+                for flow in self.slots(class) {
                     if matches!(&self.flows[flow].ends, Ends::Tcp { sender, .. } if sender.state != State::Closed)
                     {
                         self.send(flow);
@@ -1235,18 +1336,36 @@ impl Engine {
             self.classes[class].links_reverse,
         ) = (forward, reverse);
         let least = Time(forward + reverse).seconds();
-        for (index, flow) in flows.enumerate() {
-            let state = &mut self.flows[flow];
-            let seconds = setup::draw(rtt, least, index as u32, count, &mut state.random);
-            state.rtt = Time::from_seconds(seconds).0;
-            setup::set_delays(&self.classes[class], state);
+        for (index, number) in flows.enumerate() {
+            let slot = self.rows[number].slot();
+            let state = slot.map(|slot| &mut self.flows[slot]);
+            let (random, own) = match (&mut self.rows[number], state) {
+                (Row::Waiting { random, rtt, .. }, _) => (random, rtt),
+                (Row::Live(_), Some(state)) => (&mut state.random, &mut state.rtt),
+                (Row::Live(_), None) => continue,
+            };
+            let seconds = setup::draw(rtt, least, index as u32, count, random);
+            *own = Time::from_seconds(seconds).0;
+            if let Some(slot) = slot {
+                setup::set_delays(&self.classes[class], &mut self.flows[slot]);
+            }
         }
     }
 
     fn change_count(&mut self, class: usize, count: u32) {
         let now = self.now;
-        for (index, flow) in self.class_flows[class].clone().enumerate() {
+        for (index, number) in self.class_flows[class].clone().enumerate() {
             let wanted = index < count as usize;
+            let flow = match &mut self.rows[number] {
+                Row::Live(slot) => *slot as usize,
+                Row::Waiting { stopped, .. } => {
+                    *stopped = !wanted;
+                    if wanted {
+                        self.calendar.push_far(now, self.start_tag(number));
+                    }
+                    continue;
+                }
+            };
             let state = &mut self.flows[flow];
             if !wanted {
                 state.stopped = true;
@@ -1284,7 +1403,7 @@ impl Engine {
             }
             Traffic::Bulk | Traffic::Transfer { .. } | Traffic::Http { .. } => return,
         };
-        for flow in self.class_flows[class].clone() {
+        for flow in self.slots(class) {
             let state = &mut self.flows[flow];
             match &mut state.ends {
                 Ends::Udp(source) => source.rate = new,
@@ -1298,7 +1417,7 @@ impl Engine {
         }
     }
 
-    /// Packets of each flow that are in the network now, counted where they are.
+    /// Packets of each flow that are in the network now, counted where they are; by slot.
     pub(crate) fn in_flight(&mut self) -> Vec<u64> {
         let (end, window) = (self.end, self.window);
         let mut inside: Vec<u64> = self
@@ -1325,7 +1444,7 @@ impl Engine {
             for packet in
                 held.filter(|packet| !packet.flags.has(Flags::ACK) && !packet.flags.has(Flags::SYN))
             {
-                inside[packet.flow as usize] += 1;
+                inside[packet.slot as usize] += 1;
             }
         }
         inside

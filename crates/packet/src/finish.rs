@@ -1,10 +1,12 @@
 //! The end of a run: books are closed, balances checked, results taken.
 
+use std::collections::BTreeMap;
+
 use ackclock_algorithms::Time;
 
 use crate::Error;
 use crate::engine::Engine;
-use crate::flow::{Books, Ends, Flow};
+use crate::flow::{Books, Class, Ends, Flow, Row};
 use crate::link::Link;
 use crate::outcome::{FlowOutcome, Ledger, LinkOutcome, Outcome};
 use crate::sender::Counters;
@@ -33,11 +35,10 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
         .map(|(link, name)| link_outcome(link, name, from, to, end))
         .collect::<Result<Vec<_>, _>>()?;
     let window = (from, to);
-    // rows of the scenario's flows; connections count in their sources' rows
-    let rows = engine.class_flows.last().map_or(0, |flows| flows.end);
-    let mut sums = vec![Sum::default(); rows];
+    // connections count in their sources' rows
+    let mut connections: BTreeMap<u32, Sum> = BTreeMap::new();
     let mut unfinished = 0_u64;
-    for (flow, inside) in engine.flows.iter_mut().zip(in_flight) {
+    for (flow, inside) in engine.flows.iter_mut().zip(&in_flight) {
         Engine::book_window(flow, end, window);
         let class = &engine.classes[flow.class as usize];
         if flow.completion == u64::MAX {
@@ -46,11 +47,31 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
                 engine.transfers[flow.class as usize].censor(flow.bytes);
             }
         }
-        sums[flow.owner as usize].add(flow, inside);
+        if flow.place.number() != flow.owner as usize {
+            connections
+                .entry(flow.owner)
+                .or_default()
+                .add(flow, *inside);
+        }
     }
-    let mut flows = Vec::with_capacity(rows);
-    for (index, (flow, sum)) in engine.flows.iter().zip(&sums).enumerate() {
-        flows.push(flow_outcome(index, flow, sum, window)?);
+    let mut flows = Vec::with_capacity(engine.rows.len());
+    for (id, members) in engine.class_flows.iter().enumerate() {
+        let class = &engine.classes[id];
+        for number in members.clone() {
+            let mut sum = connections.remove(&(number as u32)).unwrap_or_default();
+            let member = match engine.rows[number] {
+                Row::Waiting { rtt, .. } => {
+                    unfinished += u64::from(class.total != u64::MAX);
+                    Member::waiting(rtt)
+                }
+                Row::Live(slot) => {
+                    let flow = &engine.flows[slot as usize];
+                    sum.add(flow, in_flight[slot as usize]);
+                    Member::of(flow)
+                }
+            };
+            flows.push(flow_outcome(number, id, class, &member, &sum, window)?);
+        }
     }
     let mut notes = engine.notes;
     if unfinished > 0 {
@@ -58,8 +79,7 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
     }
     let mut transfers = Vec::new();
     for (class, tallies) in engine.transfers.iter().enumerate() {
-        let members = &engine.flows[engine.class_flows[class].clone()];
-        if members.iter().any(|flow| flow.application.is_some()) {
+        if engine.classes[class].renews {
             let found = tallies.outcomes(class).map_err(Error::Conservation)?;
             let (started, censored) = (found[0].started, found[0].censored);
             if censored > 0 {
@@ -189,13 +209,50 @@ impl Sum {
     }
 }
 
+/// What a row says of the flow itself.
+struct Member {
+    rtt: f64,
+    /// `u64::MAX`: never.
+    start: u64,
+    completion: u64,
+}
+
+impl Member {
+    /// A flow that has not started.
+    fn waiting(rtt: u64) -> Self {
+        Self {
+            rtt: Time(rtt).seconds(),
+            start: u64::MAX,
+            completion: u64::MAX,
+        }
+    }
+
+    fn of(flow: &Flow) -> Self {
+        // a source has no round trip of its own: the mean over its connections
+        let rtt = match &flow.application {
+            Some(application) if matches!(flow.ends, Ends::Source) => {
+                application.round_trips as f64 * 1e-12 / application.opened as f64
+            }
+            _ => Time(flow.rtt).seconds(),
+        };
+        let finite = flow.application.is_none();
+        Self {
+            rtt,
+            start: flow.start,
+            completion: if finite { flow.completion } else { u64::MAX },
+        }
+    }
+}
+
 fn flow_outcome(
-    index: usize,
-    flow: &Flow,
+    number: usize,
+    id: usize,
+    class: &Class,
+    member: &Member,
     sum: &Sum,
     window: (u64, u64),
 ) -> Result<FlowOutcome, Error> {
-    let ledger = check(|| format!("flow {index}"), sum.ledger)?;
+    let ledger = check(|| format!("flow {number}"), sum.ledger)?;
     let seconds = |time: u64| {
         if time == u64::MAX {
             f64::NAN
@@ -204,18 +261,10 @@ fn flow_outcome(
         }
     };
     let span = Time(window.1 - window.0).seconds();
-    // a source has no round trip of its own: the mean over its connections
-    let rtt = match &flow.application {
-        Some(application) if matches!(flow.ends, Ends::Source) => {
-            application.round_trips as f64 * 1e-12 / application.opened as f64
-        }
-        _ => Time(flow.rtt).seconds(),
-    };
-    let finite = flow.application.is_none() && flow.completion != u64::MAX;
     let mut outcome = FlowOutcome {
-        class: flow.class as usize,
-        rtt,
-        start: seconds(flow.start),
+        class: id,
+        rtt: member.rtt,
+        start: seconds(member.start),
         goodput: sum.window.payload as f64 * 8.0 / span,
         sent: sum.window.sent,
         retransmissions: sum.window.retransmissions,
@@ -224,15 +273,15 @@ fn flow_outcome(
         marks: sum.window.marks,
         cwnd_mean: f64::NAN,
         rtt_mean: f64::NAN,
-        completion: if finite {
-            Time(flow.completion - flow.start).seconds()
-        } else {
+        completion: if member.completion == u64::MAX {
             f64::NAN
+        } else {
+            Time(member.completion - member.start).seconds()
         },
         ledger,
         ..FlowOutcome::default()
     };
-    if !matches!(flow.ends, Ends::Udp(_)) {
+    if class.traffic.is_tcp() {
         let counters = &sum.counters;
         outcome.timeouts = counters.timeouts;
         outcome.fast_recoveries = counters.fast_recoveries;

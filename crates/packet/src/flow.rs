@@ -8,7 +8,7 @@ use ackclock_scenario::{Capacity, Distribution, Traffic};
 
 use crate::access::Access;
 use crate::application::Application;
-use crate::calendar::{Calendar, Class as Order, Kind, Tag};
+use crate::calendar::{Calendar, Class as Order, Kind, Place, Tag};
 use crate::packet::{Ack, Packet};
 use crate::receiver::{self, Receiver};
 use crate::ring::Ring;
@@ -129,13 +129,36 @@ pub(crate) struct Arriving {
     pub(crate) payload: u64,
 }
 
-/// One flow.
+/// A flow of the scenario, by number.
+pub(crate) enum Row {
+    /// It has not started: what its state will begin with. A stopped one does not start.
+    Waiting {
+        random: Stream,
+        rtt: u64,
+        stopped: bool,
+    },
+    /// Slot of its state.
+    Live(u32),
+}
+
+impl Row {
+    pub(crate) fn slot(&self) -> Option<usize> {
+        match self {
+            Self::Live(slot) => Some(*slot as usize),
+            Self::Waiting { .. } => None,
+        }
+    }
+}
+
+/// A flow that has started, or is about to.
 pub(crate) struct Flow {
     pub(crate) ends: Ends,
     /// ACKs on the private way back, in order of arrival.
     pub(crate) acks: Ring<Ack>,
     /// Data packets that have passed the last queue.
     pub(crate) arriving: Ring<Arriving>,
+    /// Its number and its own slot.
+    pub(crate) place: Place,
     pub(crate) class: u32,
     pub(crate) ack_scheduled: bool,
     pub(crate) application_scheduled: bool,
@@ -171,7 +194,7 @@ pub(crate) struct Flow {
     /// Segments that the application will ever write, and payload of the last of them, bytes.
     pub(crate) total: u64,
     pub(crate) tail: u32,
-    /// The flow in whose results this one counts: itself, or the source that opened its connection.
+    /// Number of the flow in whose results this one counts: itself, or the source that opened its connection.
     pub(crate) owner: u32,
     /// What routers hash: follows the names of class and connection, not the order in which flows came to be.
     pub(crate) identity: u32,
@@ -197,11 +220,12 @@ pub(crate) struct Flow {
 
 impl Flow {
     /// A flow of a class that has not started; its path has no delay yet.
-    pub(crate) fn new(class: usize, ends: Ends, random: Stream, owner: usize) -> Self {
+    pub(crate) fn new(class: usize, place: Place, ends: Ends, random: Stream, owner: u32) -> Self {
         Self {
             ends,
             acks: Ring::default(),
             arriving: Ring::default(),
+            place,
             class: class as u32,
             ack_scheduled: false,
             application_scheduled: false,
@@ -226,7 +250,7 @@ impl Flow {
             completion: u64::MAX,
             total: u64::MAX,
             tail: 0,
-            owner: owner as u32,
+            owner,
             identity: 0,
             opened: 0,
             began: 0,
@@ -321,19 +345,14 @@ impl Flow {
     }
 
     /// A packet waits for its uplink, and reaches the first queue at `at`.
-    pub(crate) fn delay_outbound(
-        &mut self,
-        calendar: &mut Calendar,
-        number: usize,
-        at: u64,
-        packet: Packet,
-    ) {
+    pub(crate) fn delay_outbound(&mut self, calendar: &mut Calendar, at: u64, packet: Packet) {
         let rare = self.rare();
         let at = at.max(rare.last_outbound);
         rare.last_outbound = at;
         rare.outbound.push_back((at, packet));
         if rare.outbound.len() == 1 {
-            calendar.push_near(at, Tag::new(Order::Arrival, number, Kind::Access));
+            let tag = Tag::of_flow(Order::Arrival, self.place, Kind::Access);
+            calendar.push_near(at, tag);
         }
     }
 

@@ -220,7 +220,8 @@ impl Simulation {
     /// If there is no such flow.
     #[must_use]
     pub fn class_of(&self, flow: usize) -> usize {
-        self.engine.flows[flow].class as usize
+        assert!(flow < self.engine.rows.len(), "there is no flow {flow}");
+        self.engine.class_of(flow)
     }
 
     /// Ends the run and takes its results.

@@ -1,5 +1,7 @@
 //! What travels: packets and acknowledgements, as small plain values.
 
+use crate::calendar::Place;
+
 /// No sequence number: an ACK that reports no segment out of order.
 pub(crate) const NONE: u64 = u64::MAX;
 
@@ -36,8 +38,9 @@ pub(crate) struct Packet {
     pub(crate) stamp: u64,
     /// ACK: the segment just received out of order, or [`NONE`].
     pub(crate) sack: u64,
-    /// Its flow.
+    /// Number of its flow, and slot of the flow's state.
     pub(crate) flow: u32,
+    pub(crate) slot: u32,
     /// Size on the wire, bytes.
     pub(crate) size: u32,
     /// Number of links crossed so far.
@@ -52,12 +55,13 @@ pub(crate) struct Packet {
 impl Packet {
     /// A packet that has crossed no link yet and reports nothing out of order.
     #[inline]
-    pub(crate) fn new(flow: usize, seq: u64, stamp: u64, size: u32, flags: Flags) -> Self {
+    pub(crate) fn new(flow: Place, seq: u64, stamp: u64, size: u32, flags: Flags) -> Self {
         Self {
             seq,
             stamp,
             sack: NONE,
-            flow: flow as u32,
+            flow: flow.number() as u32,
+            slot: flow.slot() as u32,
             size,
             hop: 0,
             flags,

@@ -1,6 +1,7 @@
 //! From a scenario to an engine that is ready to run.
 
 use ackclock_algorithms::aqm::LinkView;
+use ackclock_algorithms::registry::CongestionSpec;
 use ackclock_algorithms::scheduler::SchedulerView;
 use ackclock_algorithms::{Owner, Stream, Time};
 use ackclock_scenario::{
@@ -9,9 +10,9 @@ use ackclock_scenario::{
 
 use crate::access::{Access, transmission};
 use crate::application::{Application, Pool, Transfers};
-use crate::calendar::{Calendar, Class as Order, Kind, Tag};
+use crate::calendar::{Calendar, Class as Order, Kind, Place, Tag};
 use crate::engine::{Change, Engine, Recorder, in_packets};
-use crate::flow::{Class, Delays, Ends, Flow, Source, split_round_trip};
+use crate::flow::{Class, Delays, Ends, Flow, Row, Source, split_round_trip};
 use crate::impairments::Impairments;
 use crate::link::{Extras, Link};
 use crate::outcome::{FlowTrace, LinkTrace};
@@ -57,8 +58,15 @@ pub(crate) fn entity(name: &str, index: u64) -> u64 {
 /// Private delays of a flow from its round trip, and the lag of its events behind its clocks.
 pub(crate) fn set_delays(class: &Class, flow: &mut Flow) {
     flow.delays = delays_of(class, flow.rtt);
+    [flow.shift, flow.connect_shift, flow.receiver_shift] = lags_if_fused(class, flow.rtt);
+}
+
+/// [`lags`] of a flow with this round trip; none where its ends have events of their own.
+pub(crate) fn lags_if_fused(class: &Class, rtt: u64) -> [u64; 3] {
     if class.fused {
-        [flow.shift, flow.connect_shift, flow.receiver_shift] = lags(class, &flow.delays);
+        lags(class, &delays_of(class, rtt))
+    } else {
+        [0; 3]
     }
 }
 
@@ -223,20 +231,47 @@ fn largest(distribution: &Distribution) -> Option<f64> {
     }
 }
 
-fn build_flow(
+/// Order of the start of flow `number`, which has no state yet.
+pub(crate) fn start_tag(class: &Class, number: usize) -> Tag {
+    let order = if class.fused {
+        Order::Arrival
+    } else {
+        Order::Sender
+    };
+    Tag::of_flow(order, Place::of_number(number), Kind::Start)
+}
+
+/// What a flow of the scenario draws before anything happens: its round trip and its start, ps; and what remains of its stream.
+fn draw_flow(
     class: &FlowClass,
-    id: usize,
     built: &Class,
     index: u32,
     count: u32,
-    number: usize,
     seed: u64,
-) -> Flow {
+) -> (u64, u64, Stream) {
     let owner = entity(&class.name, u64::from(index));
     let mut random = Stream::new(seed, Owner::Flow, owner);
     let propagation = Time(built.links_forward + built.links_reverse).seconds();
     let rtt = Time::from_seconds(draw(&class.rtt, propagation, index, count, &mut random)).0;
     let start = Time::from_seconds(draw(&class.start, 0.0, index, count, &mut random)).0;
+    if !class.traffic.is_tcp() {
+        random = Stream::new(seed, Owner::Traffic, owner);
+    }
+    (rtt, start, random)
+}
+
+/// The state of a flow of the scenario whose class begins at number `first`; `random` and `rtt` are what it drew.
+pub(crate) fn make_flow(
+    class: &Class,
+    id: usize,
+    first: usize,
+    place: Place,
+    seed: u64,
+    random: Stream,
+    rtt: u64,
+) -> Flow {
+    let index = (place.number() - first) as u32;
+    let owner = entity(&class.name, u64::from(index));
     let ends = match class.traffic {
         Traffic::Arrivals { .. } | Traffic::PackMime { .. } => Ends::Source,
         Traffic::Bulk
@@ -244,14 +279,13 @@ fn build_flow(
         | Traffic::AppLimited { .. }
         | Traffic::Http { .. } => Ends::Tcp {
             sender: Sender::new(
-                class.tcp.congestion.build(index),
-                &built.sender,
-                class.tcp.initial_ssthresh,
+                class.controller.build(index),
+                &class.sender,
+                class.initial_ssthresh,
             ),
             receiver: Receiver::default(),
         },
         Traffic::Cbr { rate } | Traffic::OnOff { rate, .. } | Traffic::Poisson { rate, .. } => {
-            random = Stream::new(seed, Owner::Traffic, owner);
             Ends::Udp(Source {
                 rate,
                 ..Source::default()
@@ -259,27 +293,26 @@ fn build_flow(
         }
     };
     let access = || {
-        built
+        class
             .access_rate
-            .map(|rate| Box::new(Access::new(rate, built.access_buffer)))
+            .map(|rate| Box::new(Access::new(rate, class.access_buffer)))
     };
-    let mut flow = Flow::new(id, ends, random, number);
+    let mut flow = Flow::new(id, place, ends, random, place.number() as u32);
     flow.rtt = rtt;
     flow.identity = (owner >> 32) as u32;
-    flow.written_from = start;
     if let Traffic::Transfer { .. } = class.traffic {
-        flow.total = built.total;
-        flow.tail = built.payload;
+        flow.total = class.total;
+        flow.tail = class.payload;
     }
-    if built.renews {
+    if class.renews {
         let application = Application::new(&class.name, u64::from(index), seed, &class.traffic);
         flow.application = Some(Box::new(application));
     }
-    if class.traffic.opens_connections() {
-        return flow; // it has no path of its own
+    if !class.traffic.opens_connections() {
+        // what does has no path of its own
+        (flow.uplink, flow.downlink) = (access(), access());
+        set_delays(class, &mut flow);
     }
-    (flow.uplink, flow.downlink) = (access(), access());
-    set_delays(built, &mut flow);
     flow
 }
 
@@ -402,6 +435,17 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
         .collect();
     let mut classes = Vec::new();
     let mut class_flows = Vec::new();
+    let most: u64 = (0..scenario.flows.len())
+        .map(|id| u64::from(scenario.max_count(id)))
+        .sum();
+    if most >= Place::MOST as u64 {
+        return Err(Error::Unsupported(format!(
+            "{most} flows: fewer than {} are possible",
+            Place::MOST
+        )));
+    }
+    let mut rows = Vec::with_capacity(most as usize);
+    let mut starts = Vec::with_capacity(most as usize);
     let mut flows = Vec::new();
     let mut calendar = Calendar::default();
     let mut grace = 0;
@@ -414,36 +458,44 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
         }
         let mut built = build_class(scenario, id, options.general);
         built.straight = straight(&built, &links);
-        let first = flows.len();
+        let first = rows.len();
         let count = scenario.max_count(id);
+        let is_source = class.traffic.opens_connections();
+        // a user's own controllers may depend on the order in which they are made
+        let at_once = is_source || matches!(class.tcp.congestion, CongestionSpec::Custom(_));
         for index in 0..count {
-            let mut flow = build_flow(class, id, &built, index, count, flows.len(), seed);
-            let start = flow.written_from;
-            let number = links.len() + flows.len();
-            if index < class.count {
-                let order = if built.fused {
-                    Order::Arrival
-                } else {
-                    Order::Sender
-                };
-                let shift = flow.sender_shift();
-                calendar.push_far(start + shift, Tag::new(order, number, Kind::Start));
-            } else {
-                flow.stopped = true;
+            let (rtt, start, random) = draw_flow(class, &built, index, count, seed);
+            let number = rows.len();
+            let stopped = index >= class.count;
+            if !stopped {
+                let [_, lag, _] = lags_if_fused(&built, rtt);
+                let at = if is_source { start } else { start + lag };
+                starts.push((at, number as u32));
             }
+            rows.push(if at_once {
+                let place = Place::new(number, flows.len());
+                let mut flow = make_flow(&built, id, first, place, seed, random, rtt);
+                flow.stopped = stopped;
+                flows.push(flow);
+                Row::Live(place.slot() as u32)
+            } else {
+                Row::Waiting {
+                    random,
+                    rtt,
+                    stopped,
+                }
+            });
             // as if the flow was fused, whatever path of the engine is taken: both end a run until all is done at the same time
             if !built.varies {
                 let delays = match largest(&class.rtt) {
-                    Some(most) if class.traffic.opens_connections() => {
-                        delays_of(&built, Time::from_seconds(most).0)
-                    }
-                    _ => flow.delays,
+                    Some(most) if is_source => delays_of(&built, Time::from_seconds(most).0),
+                    None if is_source => Delays::default(),
+                    _ => delays_of(&built, rtt),
                 };
                 grace = grace.max(lags(&built, &delays).into_iter().max().unwrap_or(0));
             }
-            flows.push(flow);
         }
-        class_flows.push(first..flows.len());
+        class_flows.push(first..rows.len());
         classes.push(built);
     }
     let remaining = match scenario.end {
@@ -476,9 +528,13 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
     }
     let mut engine = Engine {
         calendar,
-        link_count: links.len(),
         links,
+        numbered: rows.len(),
+        rows,
+        starts,
+        next_start: 0,
         flows,
+        seed,
         classes,
         class_flows,
         changes: scenario
@@ -506,6 +562,7 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
         abort: options.abort.clone(),
         notes: notes(scenario),
     };
+    engine.sort_starts();
     record(&mut engine, scenario, options)?;
     Ok(engine)
 }
@@ -556,20 +613,21 @@ fn record(engine: &mut Engine, scenario: &Scenario, options: &Options) -> Result
         if flows.is_empty() {
             0
         } else {
-            engine.flows.len()
+            engine.rows.len()
         }
     ];
     for flow in flows {
-        let Some(state) = engine.flows.get(flow) else {
+        if flow >= engine.rows.len() {
             return Err(Error::Unsupported(format!(
                 "there is no flow {flow} to trace"
             )));
-        };
-        if sources[state.class as usize] {
+        }
+        if sources[engine.class_of(flow)] {
             return Err(Error::Unsupported(format!(
                 "flow {flow} opens connections, and has no window of its own to trace"
             )));
         }
+        let recorder = &mut engine.recorder;
         if recorder.position[flow] != u32::MAX {
             continue;
         }
@@ -578,12 +636,9 @@ fn record(engine: &mut Engine, scenario: &Scenario, options: &Options) -> Result
             flow,
             ..FlowTrace::default()
         });
-        let fused = engine.classes[state.class as usize].fused;
-        let order = if fused { Order::Arrival } else { Order::Sender };
-        engine.calendar.push_far(
-            state.shift,
-            Tag::new(order, engine.links.len() + flow, Kind::SampleFlow),
-        );
+        let (lag, _) = engine.lags_of(flow);
+        let tag = engine.sample_tag(flow);
+        engine.calendar.push_far(lag, tag);
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ impl Engine {
     /// The flow's next ACK reaches its sender, and the one after it takes its place in the calendar.
     #[inline(always)]
     pub(crate) fn take_ack(&mut self, event: Entry, near: bool) {
-        let flow = event.tag.entity() - self.link_count;
+        let flow = event.tag.slot();
         let time = event.time;
         let state = &mut self.flows[flow];
         let ack = *state.acks.front().expect("an ACK event stands for an ACK");
@@ -60,10 +60,9 @@ impl Engine {
                 link: &mut self.links[first],
                 calendar: &mut self.calendar,
                 class,
-                number: self.link_count + flow,
                 moment,
             };
-            way.take_plain_ack(state, flow, now, &ack);
+            way.take_plain_ack(state, now, &ack);
         } else {
             self.on_ack(flow, &ack);
         }
@@ -87,10 +86,9 @@ impl Engine {
             link: &mut self.links[first],
             calendar: &mut self.calendar,
             class,
-            number: self.link_count + flow,
             moment,
         };
-        way.send(state, flow, now);
+        way.send(state, now);
     }
 
     /// Data of the flow reaches its only link from its uplink.
@@ -101,14 +99,13 @@ impl Engine {
             link: &mut self.links[first],
             calendar: &mut self.calendar,
             class: &self.classes[state.class as usize],
-            number: self.link_count + flow,
             moment: Moment {
                 now: self.now,
                 end: self.end,
                 window: self.window,
             },
         };
-        way.cross(state, flow, packet.stamp, packet.seq, packet.flags);
+        way.cross(state, packet.stamp, packet.seq, packet.flags);
     }
 }
 
@@ -117,15 +114,13 @@ struct Way<'e> {
     link: &'e mut Link,
     calendar: &'e mut Calendar,
     class: &'e Class,
-    /// The flow's entity in the calendar.
-    number: usize,
     moment: Moment,
 }
 
 impl Way<'_> {
     /// An ACK of new data reaches a sender that knows of no loss.
     #[inline(always)]
-    fn take_plain_ack(&mut self, state: &mut Flow, flow: usize, now: u64, ack: &Ack) {
+    fn take_plain_ack(&mut self, state: &mut Flow, now: u64, ack: &Ack) {
         Engine::book_window(state, now, self.moment.window);
         let config = &self.class.sender;
         let Ends::Tcp { sender, .. } = &mut state.ends else {
@@ -136,42 +131,42 @@ impl Way<'_> {
             return;
         }
         let Some(room) = sender.room_after_plain(config) else {
-            self.send_each(state, flow, now);
+            self.send_each(state, now);
             return;
         };
         if room > 0 {
             let begin = sender.take(now, room, config);
-            self.launch_new(state, flow, now, begin, room);
+            self.launch_new(state, now, begin, room);
         }
         self.arm_timer(state);
     }
 
     /// Sends all that the sender may send at `now`, by its clock.
-    fn send(&mut self, state: &mut Flow, flow: usize, now: u64) {
+    fn send(&mut self, state: &mut Flow, now: u64) {
         let config = &self.class.sender;
         let Ends::Tcp { sender, .. } = &mut state.ends else {
             return;
         };
         let Some(room) = sender.room(config) else {
-            self.send_each(state, flow, now);
+            self.send_each(state, now);
             return;
         };
         if room > 0 {
             let begin = sender.take(now, room, config);
-            self.launch_new(state, flow, now, begin, room);
+            self.launch_new(state, now, begin, room);
         }
         self.arm_timer(state);
     }
 
     /// Asks the sender for one segment after the other.
     #[inline(never)]
-    fn send_each(&mut self, state: &mut Flow, flow: usize, now: u64) {
+    fn send_each(&mut self, state: &mut Flow, now: u64) {
         let config = &self.class.sender;
         while let Ends::Tcp { sender, .. } = &mut state.ends {
             if sender.next_send > now {
                 if state.pace_at == u64::MAX {
                     state.pace_at = sender.next_send.saturating_add(state.shift);
-                    let tag = Tag::new(Order::Arrival, self.number, Kind::Pace);
+                    let tag = Tag::of_flow(Order::Arrival, state.place, Kind::Pace);
                     self.calendar.push_near(state.pace_at, tag);
                 }
                 break;
@@ -188,7 +183,7 @@ impl Way<'_> {
                 state.whole.retransmissions += 1;
                 state.window.retransmissions += inside;
             }
-            self.launch(state, flow, now, segment.seq, flags);
+            self.launch(state, now, segment.seq, flags);
         }
         self.arm_timer(state);
     }
@@ -211,27 +206,27 @@ impl Way<'_> {
         let at = next.max(self.moment.now);
         if at < state.timer_at {
             state.timer_at = at;
-            let tag = Tag::new(Order::Arrival, self.number, Kind::Timer);
+            let tag = Tag::of_flow(Order::Arrival, state.place, Kind::Timer);
             self.calendar.push_far(at, tag);
         }
     }
 
     /// New segments leave the sender at `now`, by its clock.
     #[inline(always)]
-    fn launch_new(&mut self, state: &mut Flow, flow: usize, now: u64, begin: u64, count: u64) {
+    fn launch_new(&mut self, state: &mut Flow, now: u64, begin: u64, count: u64) {
         let flags = Flags(if self.class.sender.ecn { Flags::ECT } else { 0 });
         state.whole.sent += count;
         if self.moment.measures(now) {
             state.window.sent += count;
         }
         for seq in begin..begin + count {
-            self.launch(state, flow, now, seq, flags);
+            self.launch(state, now, seq, flags);
         }
     }
 
     /// A segment leaves the sender at `now`, by its clock.
     #[inline(always)]
-    fn launch(&mut self, state: &mut Flow, flow: usize, now: u64, seq: u64, flags: Flags) {
+    fn launch(&mut self, state: &mut Flow, now: u64, seq: u64, flags: Flags) {
         let size = self.class.packet_size;
         let mut at = now + state.delays.up;
         if let Some(uplink) = &mut state.uplink {
@@ -243,18 +238,19 @@ impl Way<'_> {
             at = finish + state.delays.up;
         }
         if at == self.moment.now && at <= self.moment.end {
-            self.cross(state, flow, now, seq, flags);
+            self.cross(state, now, seq, flags);
         } else {
-            let packet = Packet::new(flow, seq, now, size, flags);
-            state.delay_outbound(self.calendar, self.number, at, packet);
+            let packet = Packet::new(state.place, seq, now, size, flags);
+            state.delay_outbound(self.calendar, at, packet);
         }
     }
 
     /// Data reaches the link, leaves it, and is acknowledged, or not.
     #[inline(always)]
-    fn cross(&mut self, state: &mut Flow, flow: usize, stamp: u64, seq: u64, mut flags: Flags) {
+    fn cross(&mut self, state: &mut Flow, stamp: u64, seq: u64, mut flags: Flags) {
         let Moment { now, end, window } = self.moment;
         let (class, size) = (self.class, self.class.packet_size);
+        let flow = state.place.number();
         let (finish, marked) = match self.link.offer_known(now, size, flow, flags) {
             Passage::Departs(finish) => (finish, false),
             Passage::Marked(finish) => (finish, true),
@@ -316,7 +312,7 @@ impl Way<'_> {
             self.answer(state, reply, at + lag);
         } else if due + lag < state.due_at {
             state.due_at = due + lag;
-            let tag = Tag::new(Order::Arrival, self.number, Kind::DelayedAck);
+            let tag = Tag::of_flow(Order::Arrival, state.place, Kind::DelayedAck);
             self.calendar.push_far(state.due_at, tag);
         }
     }
@@ -328,7 +324,7 @@ impl Way<'_> {
         state.last_ack = at;
         if !state.ack_scheduled {
             state.ack_scheduled = true;
-            let tag = Tag::new(Order::Arrival, self.number, Kind::Ack);
+            let tag = Tag::of_flow(Order::Arrival, state.place, Kind::Ack);
             self.calendar.push_near(at, tag);
         }
         let echo = if reply.ece { Flags::ECE } else { 0 };

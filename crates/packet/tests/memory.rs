@@ -1,0 +1,82 @@
+//! What flows cost in memory, counted by an allocator: the same on every machine.
+#![allow(unsafe_code, reason = "an allocator can be written in no other way")]
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use ackclock_algorithms::Time;
+use ackclock_packet::{Options, Simulation};
+use ackclock_scenario::End;
+use common::scenario;
+
+/// The system's allocator; it counts the bytes of each thread.
+struct Counting;
+
+thread_local! {
+    static HELD: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
+}
+
+fn count(bytes: isize) {
+    let held = HELD.get() + bytes;
+    HELD.set(held);
+    PEAK.set(PEAK.get().max(held));
+}
+
+// SAFETY: all is left to the system's allocator; counting allocates nothing, since the counters are constants without destructors.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as isize);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        count(-(layout.size() as isize));
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Bytes that a run needs at most, and those that it holds before its results are taken.
+fn bytes(flows: &str, count: u32) -> (isize, isize) {
+    let text = format!(
+        "[scenario]\nduration = \"10 s\"\n[[link]]\nname = \"link\"\nrate = \"1 Gbit/s\"\n\
+         [[flows]]\npath = [\"link\"]\nrtt = \"uniform 38 ms .. 42 ms\"\ncount = {count}\n{flows}"
+    );
+    let mut scenario = scenario(&text);
+    scenario.end = End::At(Time(4 * Time::PER_SECOND));
+    let before = HELD.get();
+    PEAK.set(before);
+    let mut simulation = Simulation::new(&scenario, &Options::default()).expect("it can be built");
+    while !simulation.step(1 << 20).expect("it runs").done {}
+    let held = HELD.get() - before;
+    let outcome = simulation.finish().expect("the books balance");
+    assert_eq!(outcome.flows.len(), count as usize);
+    (PEAK.get() - before, held)
+}
+
+/// The same for each flow, from 100 and 10,100 of them.
+fn bytes_a_flow(flows: &str) -> (isize, isize) {
+    let (few, many) = (bytes(flows, 100), bytes(flows, 10_100));
+    ((many.0 - few.0) / 10_000, (many.1 - few.1) / 10_000)
+}
+
+/// A flow that has not started has a row and an entry in the list of starts, whatever it will do; at the end its results come on top.
+#[test]
+fn a_flow_that_has_not_started_takes_less_than_300_bytes() {
+    for flows in [
+        "start = \"uniform 5 s .. 9 s\"\n",
+        "start = \"5 s\"\naccess_rate = \"2 Mbit/s\"\ncongestion = \"cubic\"\nstyle = \"linux\"\n",
+        "start = \"5 s\"\ntraffic = { kind = \"transfer\", size = \"20 kB\" }\n",
+        "start = \"5 s\"\ntraffic = { kind = \"http\", size = \"20 kB\", think = \"1 s\" }\n",
+        "start = \"5 s\"\ntraffic = { kind = \"on-off\", rate = \"1 Mbit/s\", on = \"1 s\", off = \"1 s\" }\n",
+    ] {
+        let (peak, held) = bytes_a_flow(flows);
+        assert!(peak < 300, "{peak} B a flow:\n{flows}");
+        assert!((1..=64).contains(&held), "{held} B a flow:\n{flows}");
+    }
+}

@@ -85,7 +85,17 @@ class Cell:
             }
         if self.queue == "pie":
             # what the RFC calls optional, the kernel does
-            return {"aqm": "pie", "capacity": "1000 packets", "derandomize": True, "cap_increase": True, "ecn": ecn}
+            return {
+                "aqm": "pie",
+                "capacity": "1000 packets",
+                "derandomize": True,
+                "cap_increase": True,
+                "timestamps": True,
+                "decay": 63 / 64,
+                "steep_above": "250 ms",
+                "repeat_marks": True,
+                "ecn": ecn,
+            }
         if self.queue == "codel":
             return {"aqm": "codel", "capacity": "1000 packets", "max_packet": f"{PACKET} B", "ecn": ecn}
         return {

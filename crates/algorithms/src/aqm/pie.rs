@@ -5,7 +5,9 @@
 //! while the delay is below half the reference and the probability below 0.2, or while at most two mean packets wait (sections 4.1 and 4.4).
 //!
 //! The delay is the queue's length over the link's rate (section 4.3): on a link of known rate there is nothing to estimate. What the RFC calls optional
-//! is optional here: ECN with its threshold (5.1), activation (5.3), de-randomisation (5.4), the capped increase (5.5).
+//! is optional here: ECN with its threshold (5.1), activation (5.3), de-randomisation (5.4), the capped increase (5.5). With `timestamps` the delay is that
+//! of the packet that left last (section 4.3 allows it, kernels do it): known only once it has been endured, so that the controller hears of a growing queue
+//! a queueing delay later.
 
 use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, happens,
@@ -39,6 +41,16 @@ parameters! {
         ecn: flag = false, "RFC 8033, section 5.1";
         /// From this probability on ECN-capable packets are dropped too (mark_ecnth).
         mark_ceiling: number = 0.1, in Interval::between(0.0, 1.0), "RFC 8033, section 5.1";
+        /// Whether the delay is the time that the packet which left last has spent in the queue, zero where it left none behind, instead of the queue's length
+        /// over the link's rate. The burst allowance then runs down from departure to departure, and begins anew at updates only.
+        timestamps: flag = false, "RFC 8033, section 4.3; Linux 6.1";
+        /// What an update makes of the probability while there is no delay.
+        decay: number = 0.98, in Interval::between(0.0, 1.0), "RFC 8033, section 4.2 (Linux: 63/64)";
+        /// Above this delay every update adds 0.02 more to the probability; 0: never.
+        steep_above: time = 0.0, in Interval::at_least(0.0), "Linux 6.1 (250 ms)";
+        /// Whether a packet that is marked because the probabilities since the last drop have reached 8.5 leaves that sum as it is, so that all that follow are
+        /// marked too, until one is dropped or the probability is zero.
+        repeat_marks: flag = false, "Linux 6.1";
     }
 }
 
@@ -78,6 +90,8 @@ impl AqmAlgorithm for PieParams {
         Pie {
             probability: 0.0,
             delay: 0.0,
+            sojourn: 0.0,
+            left: None,
             burst: Time::from_seconds(self.max_burst),
             accumulated: 0.0,
             active: self.activation <= 0.0,
@@ -203,6 +217,9 @@ pub struct Pie {
     probability: f64,
     /// Queueing delay at the last update, s.
     delay: f64,
+    /// With time stamps: time in the queue of the packet that left last, s, and when it left.
+    sojourn: f64,
+    left: Option<Time>,
     /// What is left of the burst allowance.
     burst: Time,
     /// Sum of the probabilities of packets since the last drop.
@@ -218,8 +235,13 @@ pub struct Pie {
 
 impl Pie {
     /// Whether the packet is to be dropped or marked (RFC 8033, sections 4.1 and 5.4).
-    fn early(&mut self, queue: &QueueView, random: &mut Stream) -> bool {
-        let calm = self.delay < 0.5 * self.params.target && self.probability < 0.2;
+    fn early(&mut self, capable: bool, queue: &QueueView, random: &mut Stream) -> bool {
+        let delay = if self.params.timestamps {
+            self.sojourn
+        } else {
+            self.delay
+        };
+        let calm = delay < 0.5 * self.params.target && self.probability < 0.2;
         if calm || queue.bytes as f64 <= 2.0 * self.params.mean_packet {
             return false;
         }
@@ -232,7 +254,9 @@ impl Pie {
                 return false;
             }
             if self.accumulated >= 8.5 {
-                self.accumulated = 0.0;
+                if !(self.params.repeat_marks && capable) {
+                    self.accumulated = 0.0;
+                }
                 return true;
             }
         }
@@ -243,16 +267,41 @@ impl Pie {
         dropped
     }
 
+    /// A packet leaves after `sojourn`, and others stay behind or not.
+    fn note_departure(&mut self, now: Time, sojourn: Time, alone: bool) {
+        self.sojourn = if alone { 0.0 } else { sojourn.seconds() };
+        if let Some(before) = self.left.replace(now) {
+            self.burst = self.burst.since(now.since(before));
+        }
+    }
+
     fn calm(&self) -> bool {
         self.probability <= 0.0 && self.delay < 0.5 * self.params.target
     }
 }
 
 impl Aqm for Pie {
+    /// With time stamps it looks at what departs, and judges arrivals all the same.
+    fn decides_at_dequeue(&self) -> bool {
+        self.params.timestamps
+    }
+
+    fn dequeue(
+        &mut self,
+        now: Time,
+        sojourn: Time,
+        _packet: &PacketView,
+        queue: &QueueView,
+        _random: &mut Stream,
+    ) -> Verdict {
+        self.note_departure(now, sojourn, queue.packets == 0);
+        Verdict::Accept
+    }
+
     #[inline]
     fn enqueue(
         &mut self,
-        _now: Time,
+        now: Time,
         packet: &PacketView,
         queue: &QueueView,
         random: &mut Stream,
@@ -263,22 +312,25 @@ impl Aqm for Pie {
             self.delay = 0.0;
             self.accumulated = 0.0;
             self.burst = Time::from_seconds(self.params.max_burst);
-        } else if self.calm() {
+        } else if !self.params.timestamps && self.calm() {
             self.burst = Time::from_seconds(self.params.max_burst);
         }
-        if queue.full {
+        let markable =
+            self.params.ecn && packet.ecn_capable && self.probability < self.params.mark_ceiling;
+        let verdict = if queue.full {
             self.accumulated = 0.0;
             Verdict::Drop
-        } else if !self.active || self.burst > Time::ZERO || !self.early(queue, random) {
+        } else if !self.active || self.burst > Time::ZERO || !self.early(markable, queue, random) {
             Verdict::Accept
-        } else if self.params.ecn
-            && packet.ecn_capable
-            && self.probability < self.params.mark_ceiling
-        {
+        } else if markable {
             Verdict::Mark
         } else {
             Verdict::Drop
+        };
+        if self.params.timestamps && queue.idle_since.is_some() && verdict != Verdict::Drop {
+            self.note_departure(now, Time::ZERO, true); // it leaves as it comes
         }
+        verdict
     }
 
     fn next_timer(&self) -> Option<Time> {
@@ -291,21 +343,37 @@ impl Aqm for Pie {
             return;
         }
         let params = &self.params;
-        let delay = 8.0 * queue.bytes as f64 / queue.rate;
+        let delay = if params.timestamps {
+            self.sojourn
+        } else {
+            8.0 * queue.bytes as f64 / queue.rate
+        };
         let mut step = (params.alpha * (delay - params.target)
             + params.beta * (delay - self.delay))
             / divisor(self.probability);
         if params.cap_increase && self.probability >= 0.1 {
             step = step.min(0.02);
         }
+        if params.steep_above > 0.0 && delay > params.steep_above {
+            step += 0.02;
+        }
         let mut p = self.probability + step;
-        if delay <= 0.0 && self.delay <= 0.0 {
-            p *= 0.98; // the congestion is over
+        let unknown = params.timestamps && queue.packets > 0;
+        if delay <= 0.0 && self.delay <= 0.0 && !unknown {
+            p *= params.decay; // the congestion is over
         }
         self.probability = p.clamp(0.0, 1.0);
         let was_calm = self.delay < 0.5 * params.target;
         self.delay = delay;
-        self.burst = self.burst.since(self.interval);
+        if params.timestamps {
+            if was_calm && self.calm() {
+                self.burst = Time::from_seconds(params.max_burst);
+                self.accumulated = 0.0;
+                self.left = None;
+            }
+        } else {
+            self.burst = self.burst.since(self.interval);
+        }
         if was_calm && self.calm() && f64::from(queue.packets) < self.threshold {
             self.active = false;
         }
@@ -396,6 +464,60 @@ mod tests {
             assert!((aqm.probability - expected).abs() < 1e-15, "{packets}");
         }
         assert_eq!(aqm.probability, 0.0);
+    }
+
+    /// The delay is that of the last departure, the burst allowance runs down between departures, and what the kernel adds.
+    #[test]
+    fn time_stamps_as_in_linux() {
+        let ms = |ms: u64| Time(ms * Time::PER_SECOND / 1000);
+        let mut aqm = PieParams {
+            timestamps: true,
+            steep_above: 0.25,
+            repeat_marks: true,
+            derandomize: true,
+            decay: 0.5,
+            ecn: true,
+            ..params()
+        }
+        .build(&LINK);
+        let depart = |aqm: &mut Pie, at: u64, sojourn: u64, left: u32| {
+            let (at, sojourn) = (ms(at), ms(sojourn));
+            aqm.dequeue(at, sojourn, &packet(), &waiting(left), &mut random());
+        };
+        depart(&mut aqm, 100, 30, 3);
+        run(&mut aqm, [60]); // the length is not what counts
+        let p = (0.125 * 0.015 + 1.25 * 0.030) / 2048.0;
+        assert!((aqm.probability - p).abs() < 1e-15);
+        depart(&mut aqm, 130, 300, 3);
+        assert_eq!(aqm.burst, ms(120));
+        run(&mut aqm, [60]);
+        let p = p + (0.125 * 0.285 + 1.25 * 0.270) / 128.0 + 0.02;
+        assert!((aqm.probability - p).abs() < 1e-15);
+        // without delay: known only where the queue is empty
+        depart(&mut aqm, 140, 300, 0);
+        assert_eq!(aqm.sojourn, 0.0);
+        run(&mut aqm, [0, 1]);
+        aqm.probability = 0.4;
+        run(&mut aqm, [1]);
+        let kept = 0.4 - 0.125 * 0.015;
+        assert!((aqm.probability - kept).abs() < 1e-12);
+        run(&mut aqm, [0]);
+        assert!((aqm.probability - 0.5 * (kept - 0.125 * 0.015)).abs() < 1e-12);
+        // once the sum has reached 8.5, every packet is marked
+        aqm.burst = Time::ZERO;
+        (aqm.probability, aqm.accumulated, aqm.sojourn) = (1e-9, 8.5, 0.02);
+        let capable = PacketView {
+            ecn_capable: true,
+            ..packet()
+        };
+        for _ in 0..3 {
+            let verdict = aqm.enqueue(Time::ZERO, &capable, &waiting(9), &mut random());
+            assert_eq!(verdict, Verdict::Mark);
+        }
+        let verdict = aqm.enqueue(Time::ZERO, &packet(), &waiting(9), &mut random());
+        assert_eq!(verdict, Verdict::Drop);
+        let verdict = aqm.enqueue(Time::ZERO, &capable, &waiting(9), &mut random());
+        assert_eq!(verdict, Verdict::Accept);
     }
 
     #[test]

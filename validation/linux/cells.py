@@ -94,6 +94,9 @@ class Cell:
                 "decay": 63 / 64,
                 "steep_above": "250 ms",
                 "repeat_marks": True,
+                "max_probability": 256,
+                "first_update": "500 ms",
+                "tick": "1 ms",
                 "ecn": ecn,
             }
         if self.queue == "codel":

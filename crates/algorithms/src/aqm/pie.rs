@@ -51,6 +51,12 @@ parameters! {
         /// Whether a packet that is marked because the probabilities since the last drop have reached 8.5 leaves that sum as it is, so that all that follow are
         /// marked too, until one is dropped or the probability is zero.
         repeat_marks: flag = false, "Linux 6.1";
+        /// Up to what the probability adds up while delays stay long: above one it takes its time to come down again.
+        max_probability: number = 1.0, in Interval::at_least(1.0), "RFC 8033, section 4.2 (Linux: 256, where its counter overflows)";
+        /// When the first update comes; 0: after `interval`.
+        first_update: time = 0.0, in Interval::at_least(0.0), "Linux 6.1 (half a second)";
+        /// By how much each update is late: a kernel's timer that is set anew on a tick of its clock runs one tick after its time.
+        tick: time = 0.0, in Interval::at_least(0.0), "Linux 6.1 (1 ms at 1000 Hz)";
     }
 }
 
@@ -96,7 +102,11 @@ impl AqmAlgorithm for PieParams {
             accumulated: 0.0,
             active: self.activation <= 0.0,
             threshold: threshold(self, link),
-            next: interval,
+            next: if self.first_update > 0.0 {
+                Time::from_seconds(self.first_update)
+            } else {
+                interval
+            },
             interval,
             params: *self,
             link: *link,
@@ -105,7 +115,7 @@ impl AqmAlgorithm for PieParams {
 }
 
 fn interval(params: &PieParams) -> Time {
-    Time(Time::from_seconds(params.interval).0.max(1))
+    Time(Time::from_seconds(params.interval + params.tick).0.max(1))
 }
 
 /// Packets that must wait for PIE to become active. Without a limit there is no part of it: always.
@@ -362,7 +372,7 @@ impl Aqm for Pie {
         if delay <= 0.0 && self.delay <= 0.0 && !unknown {
             p *= params.decay; // the congestion is over
         }
-        self.probability = p.clamp(0.0, 1.0);
+        self.probability = p.clamp(0.0, params.max_probability);
         let was_calm = self.delay < 0.5 * params.target;
         self.delay = delay;
         if params.timestamps {
@@ -474,6 +484,9 @@ mod tests {
             timestamps: true,
             steep_above: 0.25,
             repeat_marks: true,
+            max_probability: 256.0,
+            first_update: 0.5,
+            tick: 0.001,
             derandomize: true,
             decay: 0.5,
             ecn: true,
@@ -503,6 +516,11 @@ mod tests {
         assert!((aqm.probability - kept).abs() < 1e-12);
         run(&mut aqm, [0]);
         assert!((aqm.probability - 0.5 * (kept - 0.125 * 0.015)).abs() < 1e-12);
+        // half a second, then 16 ms an update, and a probability above one
+        assert_eq!(aqm.next_timer(), Some(ms(500 + 6 * 16)));
+        depart(&mut aqm, 150, 400, 3);
+        run(&mut aqm, [1; 100]);
+        assert!(aqm.probability > 3.0, "{}", aqm.probability);
         // once the sum has reached 8.5, every packet is marked
         aqm.burst = Time::ZERO;
         (aqm.probability, aqm.accumulated, aqm.sojourn) = (1e-9, 8.5, 0.02);

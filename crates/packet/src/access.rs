@@ -4,65 +4,76 @@ use std::collections::VecDeque;
 
 use ackclock_scenario::Capacity;
 
-/// A private FIFO with a rate and a limited queue. Departures are known at arrival.
+/// A private FIFO with a rate and perhaps a limited queue. Departures are known at arrival.
 #[derive(Debug)]
 pub(crate) struct Access {
-    /// bit/s.
-    rate: f64,
-    capacity: Capacity,
     /// When the transmitter is free again.
     pub(crate) free: u64,
-    /// Starts of transmission and sizes of what waits; kept only where a limit needs it.
+    /// Time to transmit `size` bytes, ps.
+    time: u64,
+    size: u32,
+    /// bit/s.
+    rate: f64,
+    queue: Option<Box<Queue>>,
+}
+
+/// What waits; kept only where a limit needs it.
+#[derive(Debug)]
+struct Queue {
+    capacity: Capacity,
+    /// Starts of transmission and sizes.
     waiting: VecDeque<(u64, u32)>,
     bytes: u64,
-    cached: (u32, u64),
 }
 
 impl Access {
     pub(crate) fn new(rate: f64, capacity: Capacity) -> Self {
         Self {
-            rate,
-            capacity,
             free: 0,
-            waiting: VecDeque::new(),
-            bytes: 0,
-            cached: (0, 0),
+            time: 0,
+            size: 0,
+            rate,
+            queue: (capacity != Capacity::Unlimited).then(|| {
+                Box::new(Queue {
+                    capacity,
+                    waiting: VecDeque::new(),
+                    bytes: 0,
+                })
+            }),
         }
-    }
-
-    /// Time to transmit `size` bytes, ps.
-    #[inline]
-    pub(crate) fn transmission(&mut self, size: u32) -> u64 {
-        if self.cached.0 != size {
-            self.look_up(size);
-        }
-        self.cached.1
     }
 
     #[cold]
     #[inline(never)]
     fn look_up(&mut self, size: u32) {
-        self.cached = (size, transmission(size, self.rate));
+        (self.size, self.time) = (size, transmission(size, self.rate));
     }
 
     /// Another rate from now on (for packets that arrive from now on).
     pub(crate) fn set_rate(&mut self, rate: f64) {
         self.rate = rate;
-        self.cached = (0, 0);
+        self.size = 0;
     }
 
     /// A packet arrives at `now`: when it has left, or `None` if it finds the queue full.
     #[inline(always)]
     pub(crate) fn offer(&mut self, now: u64, size: u32) -> Option<u64> {
         let start = self.free.max(now);
-        if self.capacity != Capacity::Unlimited && !self.admits(now, start, size) {
+        if let Some(queue) = &mut self.queue
+            && !queue.admits(now, start, size)
+        {
             return None;
         }
-        self.free = start + self.transmission(size);
+        if self.size != size {
+            self.look_up(size);
+        }
+        self.free = start + self.time;
         Some(self.free)
     }
+}
 
-    /// Whether a limited queue has room for a packet that arrives at `now` and starts at `start`; it is then among what waits.
+impl Queue {
+    /// Whether there is room for a packet that arrives at `now` and starts at `start`; it is then among what waits.
     #[inline(never)]
     fn admits(&mut self, now: u64, start: u64, size: u32) -> bool {
         while let Some(&(begin, bytes)) = self.waiting.front() {

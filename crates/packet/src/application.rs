@@ -273,9 +273,7 @@ impl Engine {
             (&mut state.uplink, class.access_buffer),
             (&mut state.downlink, class.access_buffer),
         ] {
-            *access = class
-                .access_rate
-                .map(|rate| Box::new(Access::new(rate, buffer)));
+            *access = class.access_rate.map(|rate| Access::new(rate, buffer));
         }
         state.renew(sender, now);
         state.began = now;

@@ -212,8 +212,8 @@ pub(crate) struct Flow {
     pub(crate) whole: Books,
     pub(crate) window: Books,
     pub(crate) rtt: u64,
-    pub(crate) uplink: Option<Box<Access>>,
-    pub(crate) downlink: Option<Box<Access>>,
+    pub(crate) uplink: Option<Access>,
+    pub(crate) downlink: Option<Access>,
     pub(crate) rare: Option<Box<Rare>>,
     pub(crate) random: Stream,
 }

@@ -80,6 +80,35 @@ impl Receiver {
         flags: Flags,
         config: &Config,
     ) -> Option<Reply> {
+        if seq == self.next
+            && config.quick_after == 0
+            && !config.accurate_ecn
+            && flags.0 & (Flags::CE | Flags::CWR) == 0
+            && self.out_of_order.count() == 0
+        {
+            // nearly always
+            self.next += 1;
+            self.last_stamp = stamp;
+            if self.due != 0 || !config.delayed {
+                return Some(self.reply(NONE));
+            }
+            self.due = now + config.timeout;
+            self.held_stamp = stamp;
+            return None;
+        }
+        self.on_other_data(now, seq, stamp, flags, config)
+    }
+
+    /// [`Receiver::on_data`] where there is more to look at.
+    #[inline(never)]
+    fn on_other_data(
+        &mut self,
+        now: u64,
+        seq: u64,
+        stamp: u64,
+        flags: Flags,
+        config: &Config,
+    ) -> Option<Reply> {
         let echoed = self.echo;
         if flags.has(Flags::CWR) || config.accurate_ecn {
             self.echo = false;

@@ -358,31 +358,65 @@ impl Sender {
     /// Lets the window grow by what `acked` segments allow.
     #[inline]
     fn grow(&mut self, news: &News, acked: u32, config: &Config, random: &mut Stream) {
-        let round_start = self.una > self.round_end;
-        if round_start {
+        let round_start = self.starts_round();
+        let limited = news.cwnd_limited || self.state == State::Loss;
+        if !self.grow_additively(news.now, acked, limited, random) {
+            self.grow_otherwise(news, acked, round_start, config, random);
+        }
+    }
+
+    /// Whether the ACK that has just come is the first of a round trip.
+    #[inline(always)]
+    fn starts_round(&mut self) -> bool {
+        let starts = self.una > self.round_end;
+        if starts {
             self.round_end = self.next;
         }
-        if let Controller::Reno(control) | Controller::Aimd(control) = &mut self.controller
-            && self.hystart.is_none()
-        {
-            // additive increase looks at no times: three divisions less
-            let event = AckEvent {
-                now: Time(news.now),
-                acked,
-                rtt: f64::NAN,
-                min_rtt: f64::NAN,
-                srtt: f64::NAN,
-                in_flight: news.before as u32,
-                una: self.una,
-                next: self.next,
-                round_start,
-                cwnd_limited: news.cwnd_limited || self.state == State::Loss,
-                ece: news.ece,
-                marked: 0,
-            };
-            control.on_ack(&event, &mut self.window, random);
-            return;
+        starts
+    }
+
+    /// Additive increase, which looks at no times: no divisions for them. False for other congestion controls.
+    #[inline(always)]
+    fn grow_additively(
+        &mut self,
+        now: u64,
+        acked: u32,
+        cwnd_limited: bool,
+        random: &mut Stream,
+    ) -> bool {
+        let (Controller::Reno(control) | Controller::Aimd(control)) = &mut self.controller else {
+            return false;
+        };
+        if self.hystart.is_some() {
+            return false;
         }
+        let event = AckEvent {
+            now: Time(now),
+            acked,
+            rtt: f64::NAN,
+            min_rtt: f64::NAN,
+            srtt: f64::NAN,
+            in_flight: 0,
+            round_start: false,
+            cwnd_limited,
+            ece: false,
+            marked: 0,
+            next: 0,
+            una: 0,
+        };
+        control.on_ack(&event, &mut self.window, random);
+        true
+    }
+
+    #[inline(never)]
+    fn grow_otherwise(
+        &mut self,
+        news: &News,
+        acked: u32,
+        round_start: bool,
+        config: &Config,
+        random: &mut Stream,
+    ) {
         let event = self.event(news, acked, round_start, config);
         self.let_grow(event, news.rtt, random);
     }
@@ -579,18 +613,21 @@ impl Sender {
         let acked = ack.cum - self.una;
         let rtt = self.advance(now, ack, before, false, config);
         self.dup_acks = 0;
-        let news = News {
-            now,
-            acked,
-            sacked: 0,
-            known: 0,
-            before,
-            cwnd_limited,
-            rtt,
-            ece: false,
-            deadline: self.deadline,
-        };
-        self.grow(&news, acked as u32, config, random);
+        let round_start = self.starts_round();
+        if !self.grow_additively(now, acked as u32, cwnd_limited, random) {
+            let news = News {
+                now,
+                acked,
+                sacked: 0,
+                known: 0,
+                before,
+                cwnd_limited,
+                rtt,
+                ece: false,
+                deadline: self.deadline,
+            };
+            self.grow_otherwise(&news, acked as u32, round_start, config, random);
+        }
     }
 
     /// New data is acknowledged: what is outstanding (`before`: until then), the RTT's sample, the timer. The sample, or 0.

@@ -295,7 +295,7 @@ pub(crate) fn make_flow(
     let access = || {
         class
             .access_rate
-            .map(|rate| Box::new(Access::new(rate, class.access_buffer)))
+            .map(|rate| Access::new(rate, class.access_buffer))
     };
     let mut flow = Flow::new(id, place, ends, random, place.number() as u32);
     flow.rtt = rtt;

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 import ackclock as ac
+from ackclock import analysis
 
 CONGESTION = (
     "reno", "cubic", "bbr", "htcp", "highspeed", "illinois", "scalable", "vegas", "dctcp", "yeah", "veno", "westwood",
@@ -18,6 +25,8 @@ FLOWS = (1, 10, 60)
 LOOPS = (10, 40, 200)
 """Round trips without queueing, one packet's transmission included, ms."""
 PACKET = 1514
+PERIODS = Path(__file__).resolve().parent / "periods.csv"
+"""The kernel's saw teeth, where trace.py has looked at them."""
 
 
 @dataclass(frozen=True, order=True)
@@ -40,7 +49,7 @@ class Cell:
     def scenario(self, flows: dict[str, Any] | None = None) -> ac.Scenario:
         """Make the scenario that both sides run; `flows` are further keys of its class, or others in place of these."""
         transmission = 8 * PACKET / self.rate  # us
-        long = self.loop > 100
+        begin, end = self.window
         spread = {1: "0 s", 10: "uniform 0 s .. 0.5 s"}.get(self.flows, "uniform 0 s .. 3 s")
         keys = {
             "style": "linux",
@@ -56,8 +65,22 @@ class Cell:
             rate=f"{self.rate} Mbit/s",
             queue=self._queue(),
             flows=ac.flows(self.flows, self.congestion, **keys | (flows or {})),
-            duration="120 s" if long else "60 s",
-            measure="40 s .. 120 s" if long else "20 s .. 60 s",
+            duration=f"{end:g} s",
+            measure=f"{begin:g} s .. {end:g} s",
+        )
+
+    @property
+    def window(self) -> tuple[float, float]:
+        """Begin and end of the measurement, s."""
+        return (40.0, 120.0) if self.loop > 100 else (20.0, 60.0)  # noqa: PLR2004
+
+    def traced(self) -> pd.DataFrame:
+        """Run ours, with the queue, the drops and the window of the first flow every 10 ms."""
+        run = ac.run(self.scenario().with_({"scenario.sample": "10 ms"}), trace_links=True, trace_flows="all")
+        traces = run.traces.isel(link=0, flow=0)
+        names = {"queue": "link_queue_packets", "drops": "link_drops", "cwnd": "flow_cwnd"}
+        return pd.DataFrame(
+            {"time": traces["time"].to_numpy()} | {key: traces[name].to_numpy() for key, name in names.items()}
         )
 
     def _queue(self) -> dict[str, Any]:
@@ -139,8 +162,33 @@ MARGINS = (
     Margin("queue", 0.10, 2.0, 1, ".3g"),
     Margin("loss", 0.20, 0.0005, 100, ".3g"),
     Margin("jain", 0.0, 0.05, 1, ".3f"),
+    Margin("period", 0.05, 0.0, 1, ".3g"),
 )
-"""Fixed before the first full run. Loss: a share of the packets; the absolute part is for single flows, whose few drops are counted on one hand."""
+"""
+Fixed before the first full run. Loss: a share of the packets; the absolute part is for single flows, whose few drops are counted on one hand.
+Period: of the saw tooth, where one flow shares its queue with none.
+"""
+
+
+def teeth(cell: Cell, time: np.ndarray, queue: np.ndarray, drops: np.ndarray) -> analysis.oscillation.Sawtooth | None:
+    """Measure the saw tooth in the time of measurement; None without one that ends in drops."""
+    inside = (time >= cell.window[0]) & (time < cell.window[1])
+    found = analysis.sawtooth(time[inside], queue[inside], drops[inside])
+    return found if found is not None and found.drops_per_cycle > 0 else None
+
+
+@cache
+def periods() -> dict[str, float]:
+    """Give the kernel's periods by the key of their job, s; NaN where it has no saw tooth."""
+    with PERIODS.open(newline="", encoding="ascii") as file:
+        return {row["key"]: float(row["period"] or "nan") for row in csv.DictReader(file)}
+
+
+def period(cell: Cell) -> float:
+    """Ours, s; NaN without a saw tooth."""
+    frame = cell.traced()
+    found = teeth(cell, *(frame[name].to_numpy() for name in ("time", "queue", "drops")))
+    return math.nan if found is None else found.period
 
 
 @dataclass(frozen=True)
@@ -151,6 +199,8 @@ class Values:
     queue: float
     loss: float
     jain: float
+    period: float = math.nan
+    """s; NaN where there is no saw tooth, or nobody looked."""
 
 
 def of_kernel(row: dict[str, str]) -> Values:
@@ -161,10 +211,11 @@ def of_kernel(row: dict[str, str]) -> Values:
         queue=float(row["queue_mean"]),
         loss=(drops + marks) / (packets + drops),
         jain=float(row["jain"]),
+        period=periods().get(row["key"], math.nan),
     )
 
 
-def of_ours(result: ac.Result) -> Values:
+def of_ours(result: ac.Result, period: float = math.nan) -> Values:
     """Read a run of ours."""
     link = result.links.loc["bottleneck"]
     return Values(
@@ -172,6 +223,7 @@ def of_ours(result: ac.Result) -> Values:
         queue=float(link["queue_packets_mean"]),
         loss=float((link["drops"] + link["marks"]) / (link["packets"] + link["drops"])),
         jain=float(result.json()["flows"]["all"]["jain"]),
+        period=period,
     )
 
 
@@ -200,6 +252,8 @@ def compare(ours: list[Values], theirs: list[Values]) -> list[Comparison]:
     """Compare means over seeds, quantity by quantity."""
     found = []
     for margin in MARGINS:
+        if margin.name == "period" and any(math.isnan(one.period) for one in (*ours, *theirs)):
+            continue
         a, b = ([getattr(one, margin.name) for one in side] for side in (ours, theirs))
         spread = statistics.stdev(b) if len(b) > 1 else math.nan
         found.append(Comparison(margin, statistics.fmean(a), statistics.fmean(b), spread))

@@ -2,17 +2,21 @@
 // It runs inside the guest, alone, in one thread, so that virtual time goes only by what the kernel does.
 //
 //   -n FLOWS -c CONGESTION -t SECONDS -w SECONDS_LEFT_OUT -u FROM:SPAN (starts, s, uniform, drawn from -s SEED)
-//   -q DEVICE:HANDLE (of the queue) -i SAMPLE_MS -l LOW_WATER_MARK_OF_THE_RECEIVERS -o TRACE_FILE -f (trace flows too)
+//   -q DEVICE:HANDLE (of the queue) -e (ECN) -i SAMPLE_MS -l LOW_WATER_MARK_OF_THE_RECEIVERS -o TRACE_FILE -f (trace flows too)
 //
-// Prints one line "RESULT key=value ...".
+// System calls are what a run of the guest costs (each is a switch between two processes of the host), so it makes few.
+//
+// Prints one line "RESULT key=value ...", or one "FAILED why".
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/ethtool.h>
 #include <linux/gen_stats.h>
 #include <linux/netlink.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
+#include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <math.h>
 #include <net/if.h>
@@ -23,8 +27,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,7 +37,7 @@
 
 static void die(const char *what)
 {
-	perror(what);
+	printf("FAILED %s: %s\n", what, strerror(errno));
 	exit(1);
 }
 
@@ -46,6 +50,41 @@ static void enter(const char *name)
 	if (fd < 0 || setns(fd, CLONE_NEWNET))
 		die(path);
 	close(fd);
+}
+
+static void set(const char *name, const char *value)
+{
+	char path[128];
+
+	snprintf(path, sizeof path, "/proc/sys/net/ipv4/%s", name);
+	int fd = open(path, O_WRONLY);
+	if (fd < 0 || write(fd, value, strlen(value)) < 0)
+		die(path);
+	close(fd);
+}
+
+// One segment is one packet: no offloads at a device of this namespace.
+static void plain(const char *name)
+{
+	static const unsigned offloads[] = { ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	for (unsigned i = 0; i < sizeof offloads / sizeof *offloads; i++) {
+		struct ethtool_value off = { .cmd = offloads[i] };
+		struct ifreq ask = { .ifr_data = (void *)&off };
+		strcpy(ask.ifr_name, name);
+		if (ioctl(fd, SIOCETHTOOL, &ask))
+			die(name);
+	}
+	close(fd);
+}
+
+static void endpoint(int ecn)
+{
+	set("tcp_no_metrics_save", "1");
+	set("tcp_ecn", ecn ? "1" : "0");
+	set("tcp_rmem", "4096 4194304 16777216");
+	set("tcp_wmem", "4096 1048576 16777216");
 }
 
 static double now(void)
@@ -168,18 +207,18 @@ static void add(int epoll, unsigned events, uint64_t tag, int fd)
 		die("epoll");
 }
 
-enum { LISTENER = 1, TIMER, RECEIVING };
+enum { LISTENER = 1, RECEIVING };
 #define TAG(what) ((uint64_t)(what) << 32)
 
 int main(int argc, char **argv)
 {
-	int flows = 1, interval = 10, low = 0, trace_flows = 0, option;
+	int flows = 1, interval = 10, low = 0, trace_flows = 0, ecn = 0, option;
 	double duration = 10, left_out = 0, from = 0, span = 0;
 	uint64_t seed = 1;
 	const char *congestion = "reno", *output = 0;
 	char *queue_name = 0;
 
-	while ((option = getopt(argc, argv, "n:c:t:w:u:s:q:i:l:o:f")) > 0)
+	while ((option = getopt(argc, argv, "n:c:t:w:u:s:q:ei:l:o:f")) > 0)
 		switch (option) {
 		case 'n': flows = atoi(optarg); break;
 		case 'c': congestion = optarg; break;
@@ -188,6 +227,7 @@ int main(int argc, char **argv)
 		case 'u': sscanf(optarg, "%lf:%lf", &from, &span); break;
 		case 's': seed = strtoull(optarg, 0, 0); break;
 		case 'q': queue_name = optarg; break;
+		case 'e': ecn = 1; break;
 		case 'i': interval = atoi(optarg); break;
 		case 'l': low = atoi(optarg); break;
 		case 'o': output = optarg; break;
@@ -204,10 +244,15 @@ int main(int argc, char **argv)
 		die(output);
 
 	enter("r");
+	set("ip_forward", "1");
+	plain("r0");
+	plain("r1");
 	netlink = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
 	device = if_nametoindex(queue_name);
 
 	enter("d");
+	endpoint(ecn);
+	plain("d0");
 	int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), one = 1;
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(5001) };
 	inet_aton(RECEIVER, &address.sin_addr);
@@ -220,11 +265,10 @@ int main(int argc, char **argv)
 		die("listen");
 
 	enter("s");
-	int epoll = epoll_create1(0), timer = timerfd_create(CLOCK_MONOTONIC, 0);
-	struct timespec step = { interval / 1000, interval % 1000 * 1000000L };
-	struct itimerspec ticks = { step, step };
+	endpoint(ecn);
+	plain("s0");
+	int epoll = epoll_create1(0);
 	add(epoll, EPOLLIN, TAG(LISTENER), listener);
-	add(epoll, EPOLLIN, TAG(TIMER), timer);
 	static int fd[MOST];
 	static double start[MOST];
 	static uint64_t acked[MOST];
@@ -237,9 +281,8 @@ int main(int argc, char **argv)
 			start[j] = start[j - 1];
 		start[j] = at;
 	}
-	timerfd_settime(timer, 0, &ticks, 0);
 
-	double begin = now(), since = 0, sum = 0, squares = 0;
+	double begin = now(), since = 0, tick = 1e-3 * interval, next = tick, sum = 0, squares = 0;
 	long samples = 0, timeouts = 0, probes = 0;
 	int started = 0, warm = 0;
 	struct queue first = { 0 }, last = { 0 };
@@ -259,12 +302,37 @@ int main(int argc, char **argv)
 			add(epoll, EPOLLOUT, started, s);
 			started++;
 		}
-		int wait = 1000;
-		if (started < flows) { // to the next start, rounded up to a millisecond
-			double ms = ceil((start[started] - t) * 1e3);
-			wait = ms < 1 ? 1 : ms < 1000 ? (int)ms : 1000;
+		if (t >= next) {
+			next = (floor(t / tick) + 1) * tick;
+			last = read_queue();
+			if (trace)
+				fprintf(trace, "q,%.6f,%u,%u,%u,%u\n", t, last.packets, last.bytes, last.drops, last.marks);
+			if (t >= left_out && !warm) {
+				warm = 1;
+				since = t;
+				first = last;
+				timeouts = counter("TCPTimeouts");
+				probes = counter("TCPLossProbes");
+				for (int i = 0; i < started; i++) {
+					struct tcp_info f = info(fd[i]);
+					acked[i] = f.tcpi_bytes_acked;
+					resent[i] = f.tcpi_total_retrans;
+				}
+			} else if (warm) {
+				samples++;
+				sum += last.packets;
+				squares += (double)last.packets * last.packets;
+			}
+			for (int i = 0; trace && trace_flows && i < started; i++) {
+				struct tcp_info f = info(fd[i]);
+				fprintf(trace, "f,%.6f,%d,%u,%u,%u,%u,%u,%llu\n", t, i, f.tcpi_snd_cwnd, f.tcpi_snd_ssthresh, f.tcpi_rtt,
+					f.tcpi_unacked, f.tcpi_ca_state, (unsigned long long)f.tcpi_bytes_acked);
+			}
 		}
-		int count = epoll_wait(epoll, events, 64, wait);
+		// to the next sample or start
+		double until = started < flows && start[started] < next ? start[started] : next;
+		struct timespec wait = { 0, fmax(0, until - t) * 1e9 + 1 };
+		int count = epoll_pwait2(epoll, events, 64, &wait, 0);
 		for (int k = 0; k < count; k++) {
 			uint64_t tag = events[k].data.u64;
 			int s = (uint32_t)tag;
@@ -272,37 +340,7 @@ int main(int argc, char **argv)
 				while ((s = accept4(listener, 0, 0, SOCK_NONBLOCK)) >= 0)
 					add(epoll, EPOLLIN, TAG(RECEIVING) | s, s);
 			} else if (tag >> 32 == RECEIVING) {
-				while (recv(s, payload, 1 << 24, MSG_TRUNC) > 0)
-					;
-			} else if (tag == TAG(TIMER)) {
-				uint64_t expired;
-				if (read(timer, &expired, sizeof expired) < 0)
-					continue;
-				t = now() - begin;
-				last = read_queue();
-				if (trace)
-					fprintf(trace, "q,%.6f,%u,%u,%u,%u\n", t, last.packets, last.bytes, last.drops, last.marks);
-				if (t >= left_out && !warm) {
-					warm = 1;
-					since = t;
-					first = last;
-					timeouts = counter("TCPTimeouts");
-					probes = counter("TCPLossProbes");
-					for (int i = 0; i < started; i++) {
-						struct tcp_info f = info(fd[i]);
-						acked[i] = f.tcpi_bytes_acked;
-						resent[i] = f.tcpi_total_retrans;
-					}
-				} else if (warm) {
-					samples++;
-					sum += last.packets;
-					squares += (double)last.packets * last.packets;
-				}
-				for (int i = 0; trace && trace_flows && i < started; i++) {
-					struct tcp_info f = info(fd[i]);
-					fprintf(trace, "f,%.6f,%d,%u,%u,%u,%u,%u,%llu\n", t, i, f.tcpi_snd_cwnd, f.tcpi_snd_ssthresh, f.tcpi_rtt,
-						f.tcpi_unacked, f.tcpi_ca_state, (unsigned long long)f.tcpi_bytes_acked);
-				}
+				recv(s, payload, 1 << 24, MSG_TRUNC); // to nowhere
 			} else {
 				while (send(fd[tag], payload, sizeof payload, MSG_NOSIGNAL) == sizeof payload)
 					;
@@ -310,6 +348,11 @@ int main(int argc, char **argv)
 		}
 	}
 
+	if (counter("TCPMemoryPressures")) {
+		puts("FAILED the guest's memory for TCP is too small");
+		fflush(stdout);
+		_exit(1);
+	}
 	double elapsed = now() - begin - since, total = 0, square = 0;
 	unsigned retransmissions = 0;
 	last = read_queue();

@@ -26,10 +26,10 @@ from ackclock import _core
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parents[1] / "build" / "linux"
 """Where build.sh puts the kernel."""
-PLACE = Path("/tmp/ackclock-linux")  # noqa: S108
+PLACE = Path("/tmp/ackclock-guest")  # noqa: S108
 """Where the guest runs: its command line is part of its random numbers, so the place must be the same everywhere."""
 RUNS = HERE / "runs.csv"
-GUEST = 1
+GUEST = 2
 """Raise it when guest.sh, flows.c, uml.fragment or patch.py change what comes out: older runs then no longer count."""
 LOW_WATER = 100_000
 """Bytes after which a receiver's application wakes up; its ACKs do not wait for it. One wake-up a segment would make runs five times as long."""
@@ -45,6 +45,10 @@ class Refused(ValueError):
 
 class NoKernel(RuntimeError):
     """Why there is no kernel to run."""
+
+
+class NoPtrace(NoKernel):
+    """No guest will ever come up here."""
 
 
 @dataclass(frozen=True)
@@ -71,13 +75,12 @@ class Job:
         begin, span = self.start
         flows = (
             f"-n,{self.flows},-c,{self.congestion},-t,{self.duration:g},-w,{self.left_out:g},-u,{begin:g}:{span:g},-s,{seed},"
-            f"-l,{LOW_WATER}" + (f",-o,/mnt/{trace.name},-f" if trace else "")
+            f"-l,{LOW_WATER}{',-e' * self.ecn}" + (f",-o,/mnt/{trace.name},-f" if trace else "")
         )
         return [
             f"rate={self.rate}",
             f"delay={self.delay}",
             f"queue={self.queue.replace(' ', ',')}",
-            f"ecn={int(self.ecn)}",
             f"flows={flows}",
         ]
 
@@ -272,11 +275,11 @@ def build() -> Path:
             raise NoKernel(f"flows.c: {done.stderr.strip().splitlines()[-1]}")
     missing = [
         tool
-        for tool in ("ip", "tc", "ethtool", "busybox", "setarch")
+        for tool in ("ip", "tc", "busybox", "setarch")
         if not shutil.which(tool, path=os.environ["PATH"] + ":/usr/sbin:/sbin")
     ]
     if missing:
-        raise NoKernel(f"{', '.join(missing)} missing: apt-get install iproute2 ethtool busybox-static util-linux")
+        raise NoKernel(f"{', '.join(missing)} missing: apt-get install iproute2 busybox-static util-linux")
     return PLACE / "linux-tt"
 
 
@@ -297,10 +300,10 @@ def boot(job: Job, seed: int, *, trace: Path | None = None, limit: float = 300.0
     Raises
     ------
     NoKernel
-        If it does not come up (a sandbox without ptrace), or hangs: virtual time stands still while a process of the guest spins.
+        If it does not come up (`NoPtrace` in a sandbox without it), or hangs: virtual time stands still while a process of the guest spins.
     """
     command = [
-        "setarch", "-R", str(PLACE / "linux-tt"), "mem=256M", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro",
+        "setarch", "-R", str(PLACE / "linux-tt"), "mem=512M", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro",
         f"init={PLACE}/guest.sh", f"dir={PLACE}", "con=null", "con0=fd:0,fd:1", "quiet",
         *job.arguments(seed, trace), "time-travel=inf-cpu", "time-travel-start=1000000000",
     ]  # fmt: skip
@@ -332,10 +335,11 @@ def boot(job: Job, seed: int, *, trace: Path | None = None, limit: float = 300.0
         raise NoKernel(f"the guest hung: no result within {limit:g} s of {job.congestion}, {job.queue}")
     line = next((line for line in output.splitlines() if line.startswith("RESULT")), None)
     if line is None:
-        last = [line for line in output.splitlines() if line.strip()][-1:] or [
-            "it printed nothing; is ptrace allowed here?"
-        ]
-        raise NoKernel(f"the guest gave no result: {last[0].strip()}")
+        lines = [line.strip() for line in output.splitlines() if line.strip()]
+        if any("ptrace" in line for line in lines):
+            raise NoPtrace("User-Mode Linux needs ptrace, which this sandbox forbids")
+        why = [line for line in lines if line.startswith("FAILED")] or lines or ["it printed nothing"]
+        raise NoKernel(f"the guest gave no result: {why[-1].removeprefix('FAILED ')}")
     return {name: float(value) for name, value in (word.split("=") for word in line.split()[1:])}, output
 
 

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """
-Single flows of Reno and CUBIC over 33 packets at 10 Mb/s and 40 ms, window by window beside the kernel's.
+Single flows over pfifo, window by window beside the kernel's: every congestion control of the matrix, 10 Mb/s, three round trips.
 
-    ./trace.py --run      run them in the guest and keep their traces in traces.parquet
-    ./trace.py            draw docs/img/linux-windows.png and print periods, queues, drops a cycle and the distance of the windows
+    ./trace.py --run      run in the guest what periods.csv lacks; keeps the traces of 40 ms in traces.parquet
+    ./trace.py            draw docs/img/linux-windows.png, print periods, queues, drops a cycle and the distance of the windows
+    ./trace.py --write    also puts the table into docs/validation-linux.md
 """
 # ruff: noqa: T201
 
 from __future__ import annotations
 
 import argparse
+import csv
 import sys
 from pathlib import Path
 
@@ -19,87 +21,113 @@ import guest
 import matplotlib
 import numpy as np
 import pandas as pd
-from cells import Cell
-
-import ackclock as ac
-from ackclock import analysis
+from cells import CONGESTION, LOOPS, PERIODS, Cell, teeth
+from validate import PAGE, put, table
 
 matplotlib.use("agg")
 from matplotlib import pyplot as plt
 
 TRACES = guest.HERE / "traces.parquet"
-FIGURE = guest.HERE.parents[1] / "docs" / "img" / "linux-windows.png"
-WINDOW = (20.0, 60.0)
+FIGURE = PAGE.parent / "img" / "linux-windows.png"
+SHOWN = ("reno", "cubic")
+SPAN = 10.0
+"""Over how long windows are compared, s."""
 
 
-def cell(congestion: str) -> Cell:
+def cell(congestion: str, loop: int = 40) -> Cell:
     """Give the set-up."""
-    return Cell(10, "pfifo", 40, 1, congestion)
+    return Cell(10, "pfifo", loop, 1, congestion)
 
 
 def run() -> None:
-    """Keep the kernel's traces."""
+    """Keep the kernel's periods, and its traces at 40 ms."""
     guest.build()
-    parts = []
-    for congestion in ("reno", "cubic"):
-        trace = guest.PLACE / "out" / f"trace-{congestion}"
-        guest.boot(guest.translate(cell(congestion).scenario()), 1, trace=trace)
-        lines = [line.split(",") for line in trace.read_text(encoding="ascii").splitlines()]
-        queue = {float(words[1]): (int(words[2]), int(words[4])) for words in lines if words[0] == "q"}
-        for words in lines:
-            if words[0] == "f":
-                time = float(words[1])
-                parts.append((congestion, guest.version(), 1, time, *queue[time], int(words[3]), int(words[5]) * 1e-6))
-    columns = ["congestion", "kernel", "seed", "time", "queue", "drops", "cwnd", "srtt"]
-    pd.DataFrame(parts, columns=columns).to_parquet(TRACES, index=False)
+    parts, periods = [], []
+    for congestion in CONGESTION:
+        for loop in LOOPS:
+            one = cell(congestion, loop)
+            job = guest.translate(one.scenario())
+            trace = guest.PLACE / "out" / f"trace-{congestion}-{loop}"
+            guest.boot(job, 1, trace=trace)
+            lines = [line.split(",") for line in trace.read_text(encoding="ascii").splitlines()]
+            trace.unlink()
+            flow = {float(words[1]): words for words in lines if words[0] == "f"}
+            columns = ["congestion", "kernel", "seed", "time", "queue", "drops", "cwnd", "srtt"]
+            rows = [
+                (
+                    congestion,
+                    guest.version(),
+                    1,
+                    time,
+                    int(words[2]),
+                    int(words[4]),
+                    int(flow[time][3]),
+                    1e-6 * int(flow[time][5]),
+                )
+                for words in lines
+                if words[0] == "q" and (time := float(words[1])) in flow
+            ]
+            frame = pd.DataFrame(rows, columns=columns)
+            if loop == 40:  # noqa: PLR2004
+                parts.append(frame)
+            found = teeth(one, *(frame[name].to_numpy() for name in ("time", "queue", "drops")))
+            kept = ("", "") if found is None else (f"{found.period:.6g}", f"{found.drops_per_cycle:.4g}")
+            periods.append((job.key, guest.version(), one.name, *kept))
+            print(f"{one.name}: {kept[0] or 'no'} s", file=sys.stderr)
+    pd.concat(parts).to_parquet(TRACES, index=False)
+    with PERIODS.open("w", newline="", encoding="ascii") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("key", "kernel", "cell", "period", "drops_per_cycle"))
+        writer.writerows(periods)
 
 
-def measures(time: np.ndarray, queue: np.ndarray, drops: np.ndarray) -> str:
+def distance(
+    theirs: tuple[np.ndarray, np.ndarray], ours: tuple[np.ndarray, np.ndarray], begin: float
+) -> tuple[float, float, float]:
+    """Root mean square of the distance of two windows over SPAN, ours moved in time to where it fits best; with that shift and the kernel's mean."""
+    grid = np.arange(begin, begin + SPAN, 0.01)
+    kernel = np.interp(grid, *theirs)
+    shifts = np.arange(-3, 3, 0.01)
+    distances = [np.sqrt(np.mean((np.interp(grid + shift, *ours) - kernel) ** 2)) for shift in shifts]
+    best = int(np.argmin(distances))
+    return float(distances[best]), float(shifts[best]), float(kernel.mean())
+
+
+def words(frame: pd.DataFrame, one: Cell) -> list[str]:
     """Say what the sawtooth is like."""
-    teeth = analysis.sawtooth(time, queue, drops)
-    assert teeth is not None
-    return f"period {teeth.period:.3f} s, mean queue {queue.mean():.2f}, {teeth.drops_per_cycle:.2f} drops a cycle"
+    found = teeth(one, *(frame[name].to_numpy() for name in ("time", "queue", "drops")))
+    queue = f"{frame.loc[frame['time'].between(*one.window), 'queue'].mean():.2f}"
+    return ["none", queue, ""] if found is None else [f"{found.period:.3f} s", queue, f"{found.drops_per_cycle:.2f}"]
 
 
 def main() -> None:
     """Do what the module says."""
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument("--run", action="store_true", help="run in the guest")
-    if parser.parse_args().run:
+    parser.add_argument("--write", action="store_true", help="write the table into the page")
+    args = parser.parse_args()
+    if args.run:
         run()
     traces = pd.read_parquet(TRACES)
     figure, axes = plt.subplots(2, 1, figsize=(8, 5), sharex=True, layout="constrained")
-    for axis, congestion in zip(axes, ("reno", "cubic"), strict=True):
+    lines = []
+    for congestion in CONGESTION:
+        one = cell(congestion)
         theirs = traces[traces["congestion"] == congestion]
-        theirs = theirs[theirs["time"].between(*WINDOW)]
-        ours = ac.run(
-            cell(congestion).scenario({}).with_({"scenario.sample": "10 ms"}), trace_links=True, trace_flows="all"
-        )
-        mine = ours.traces.sel(time=slice(*WINDOW)).isel(link=0, flow=0)
-        time, cwnd = mine["time"].to_numpy(), mine["flow_cwnd"].to_numpy()
-        print(f"{congestion}: Linux {measures(*(theirs[name].to_numpy() for name in ('time', 'queue', 'drops')))}")
-        print(
-            f"{congestion}: ours  {measures(time, mine['link_queue_packets'].to_numpy(), mine['link_drops'].to_numpy())}"
-        )
-        # the distance over one sawtooth, ours moved in time to where it fits best
-        grid = np.arange(WINDOW[0], WINDOW[0] + 10, 0.01)
-        kernel = np.interp(grid, theirs["time"], theirs["cwnd"])
-        shifts = np.arange(-3, 3, 0.01)
-        distances = [
-            np.sqrt(
-                np.mean(
-                    (np.interp(grid + shift + 3, time, cwnd) - np.interp(grid + 3, theirs["time"], theirs["cwnd"])) ** 2
-                )
-            )
-            for shift in shifts
-        ]
-        best = int(np.argmin(distances))
-        print(
-            f"{congestion}: RMS distance of the windows {distances[best]:.2f} packets of {kernel.mean():.1f}, ours {shifts[best]:+.2f} s"
-        )
-        axis.plot(theirs["time"], theirs["cwnd"], label="Linux 6.1", linewidth=2.5, color="0.7")
-        axis.plot(time - shifts[best], cwnd, label="ackclock", linewidth=0.8, color="C0")
-        axis.set(ylabel=f"{congestion}: cwnd, packets", xlim=(23, 43))
+        mine = one.traced()
+        shown = [(part["time"].to_numpy(), part["cwnd"].to_numpy()) for part in (theirs, mine)]
+        apart, shift, mean = distance(shown[0], shown[1], one.window[0] + 3)
+        lines.append([f"{congestion}, Linux", *words(theirs, one), ""])
+        lines.append([f"{congestion}, ours", *words(mine, one), f"{apart:.2f} packets of {mean:.0f}"])
+        if congestion in SHOWN:
+            axis = axes[SHOWN.index(congestion)]
+            axis.plot(*shown[0], label="Linux 6.1", linewidth=2.5, color="0.7")
+            axis.plot(shown[1][0] - shift, shown[1][1], label="ackclock", linewidth=0.8, color="C0")
+            axis.set(ylabel=f"{congestion}: cwnd, packets", xlim=(23, 43))
+    head = ["", "period", "mean queue, packets", "drops a cycle", f"RMS distance of the windows over {SPAN:g} s"]
+    print(table(head, lines))
+    if args.write:
+        PAGE.write_text(put(PAGE.read_text(encoding="utf-8"), "windows", table(head, lines)), encoding="utf-8")
     axes[0].legend(loc="upper right")
     axes[1].set_xlabel("time, s")
     figure.savefig(FIGURE, dpi=110)

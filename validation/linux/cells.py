@@ -123,11 +123,18 @@ class Cell:
                 "ecn": ecn,
             }
         if self.queue == "codel":
-            return {"aqm": "codel", "capacity": "1000 packets", "max_packet": f"{PACKET} B", "ecn": ecn}
+            return {
+                "aqm": "codel",
+                "capacity": "1000 packets",
+                "max_packet": f"{PACKET} B",
+                "newton": True,
+                "ecn": ecn,
+            }
         return {
             "scheduler": {"kind": "fq_codel", "spare_by_total": True},
             "aqm": "codel",
             "max_packet": f"{PACKET} B",
+            "newton": True,
             "ecn": ecn,
         }
 

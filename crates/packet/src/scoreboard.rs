@@ -93,6 +93,12 @@ impl Scoreboard {
         }
     }
 
+    /// Whether a segment is lost that has not arrived yet, sent again or not.
+    #[inline]
+    pub(crate) fn misses_any(&self) -> bool {
+        self.lost > 0
+    }
+
     /// Segment `seq` is lost, or its retransmission is.
     pub(crate) fn lose(&mut self, una: u64, seq: u64) {
         self.retransmitted.remove(una, seq);

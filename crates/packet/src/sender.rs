@@ -403,6 +403,7 @@ impl Sender {
             marked: 0,
             next: 0,
             una: 0,
+            covered: acked,
         };
         control.on_ack(&event, &mut self.window, random);
         true
@@ -444,6 +445,7 @@ impl Sender {
             min_rtt: Time(self.min_rtt).seconds(),
             srtt: Time(self.srtt).seconds(),
             in_flight: news.before as u32,
+            covered: news.acked as u32,
             una: self.una,
             next: self.next,
             round_start,
@@ -1112,7 +1114,8 @@ impl Sender {
                 self.recover = self.next;
                 self.begin_prr(self.prior_cwnd as u64);
             }
-            if self.next > self.una && self.scoreboard.calls_for_recovery(self.una) {
+            // what was sent again in a recovery that is over is missing all the same
+            if self.next > self.una && self.scoreboard.misses_any() {
                 self.start_recovery(news.now, news.before, config);
             }
         }
@@ -1158,10 +1161,11 @@ impl Sender {
     /// Recovery with selective acknowledgements begins; `outstanding` segments were before the event that calls for it.
     fn start_recovery(&mut self, now: u64, outstanding: u64, config: &Config) {
         self.enter_recovery(now, outstanding, config);
-        if config.rack
-            && let Some(seq) = self.scoreboard.next_lost_not_resent(self.una)
-        {
-            self.forced = seq;
+        if config.rack {
+            self.forced = self
+                .scoreboard
+                .next_lost_not_resent(self.una)
+                .unwrap_or(NONE);
         }
         self.high_resent = self.una;
         self.rescued = false;
@@ -2216,6 +2220,28 @@ mod tests {
         assert_eq!(bench.sender.counters.ecn_reductions, 1);
         bench.ack(22, NONE, 0);
         assert_eq!(bench.sender.window.cwnd, 10.0 + 2.0 / 10.0);
+    }
+
+    /// A recovery is over with everything that was sent before it; what was sent since, was lost and is on its way again leads to the next at once, without
+    /// an ACK that lets the window grow between them.
+    #[test]
+    fn linux_recovers_again_from_what_is_missing() {
+        let mut bench = linux_bench();
+        // 0 is lost, and 22 of those sent in the recovery
+        let mut resent = Vec::new();
+        for seq in (1..30).filter(|&seq| seq != 22) {
+            if seq < bench.sender.high {
+                resent.extend(bench.ack(0, seq, 0).into_iter().filter(|&seq| seq <= 0));
+            }
+        }
+        assert_eq!((resent.first(), resent.last()), (Some(&0), Some(&-22)));
+        assert_eq!(bench.sender.window.ssthresh, 10.0);
+        bench.ack(22, NONE, 0);
+        assert_eq!(bench.sender.state, State::Recovery);
+        assert_eq!(bench.sender.counters.fast_recoveries, 2);
+        assert_eq!(bench.sender.window.ssthresh, 5.0);
+        let sent = bench.ack(23, NONE, 0);
+        assert!(sent.iter().all(|&segment| segment > 0), "{sent:?}");
     }
 
     /// DCTCP halves the window for a loss even while it comes down for a mark; others have answered it already. Its retransmissions are ECN-capable.

@@ -293,11 +293,7 @@ impl Way<'_> {
         };
         let due = receiver.due;
         if due != 0 && (due < at || receiver.must_flush(flags, &class.receiver)) {
-            let reply = if due < at {
-                receiver.on_due()
-            } else {
-                receiver.flush()
-            };
+            let reply = receiver.on_due();
             self.answer(state, reply, due.min(at) + lag);
         }
         let Ends::Tcp { receiver, .. } = &mut state.ends else {

@@ -149,6 +149,7 @@ impl From<&Ack> for PyAck {
             cwnd_limited,
             ece,
             marked,
+            covered: _,
             una: _,
             next: _,
         } = *ack;

@@ -8,7 +8,9 @@
 //!
 //! Windows below `small_window` have alpha = 1 and beta = 1/2; so has a sender after a timeout until the next round is measured.
 //! With `whole_packets` it counts as Linux does: d_m is the largest single delay, not the largest mean; alpha is alpha_max until the first round ends; what a round below
-//! `small_window` has set holds for the next loss; rounds of low delay count towards theta however many others lie between them.
+//! `small_window` has set holds for the next loss; rounds of low delay count towards theta however many others lie between them; alpha counts in 128ths and beta in
+//! 64ths, rounded down; and an ACK counts for all that it covers, what was acknowledged selectively before included, so that the one that ends a recovery lets the
+//! window jump by about alpha.
 
 use super::{
     Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, SegmentCount, Signal,
@@ -17,7 +19,7 @@ use super::{
 use crate::fluid::{FluidTcp, Path};
 use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
-use crate::{DefaultValue, Interval, Scalar, Stream, Time, ValueError, parameters};
+use crate::{DefaultValue, Interval, Scalar, Stream, ValueError, parameters};
 
 parameters! {
     /// Parameters of TCP-Illinois.
@@ -112,7 +114,7 @@ impl CongestionAlgorithm for IllinoisParams {
             beta: 0.5,
             count: SegmentCount::default(),
             max_rtt: 0.0,
-            due: false,
+            round_end: 0,
             max_delay: 0.0,
             rtt_sum: 0.0,
             rtt_samples: 0,
@@ -145,6 +147,10 @@ impl FluidTcp for IllinoisParams {
     }
 }
 
+/// Steps of alpha and beta between 0 and 1, in kernels.
+const ALPHA_STEPS: f64 = 128.0;
+const BETA_STEPS: f64 = 64.0;
+
 /// TCP-Illinois at work.
 #[derive(Clone, Debug)]
 pub struct Illinois {
@@ -153,8 +159,8 @@ pub struct Illinois {
     /// With whole packets: packets acknowledged, and the largest RTT.
     count: SegmentCount,
     max_rtt: f64,
-    /// Whether a round has ended while losses were repaired.
-    due: bool,
+    /// With whole packets: the round is over once more than this is acknowledged.
+    round_end: u64,
     /// Largest mean queueing delay of a round, s.
     max_delay: f64,
     /// Round-trip samples of the round, s.
@@ -175,26 +181,47 @@ impl Illinois {
         }
     }
 
+    /// The end of a round as Linux has it.
+    fn end_round_whole(&mut self, base_rtt: f64, cwnd: f64) {
+        let samples = f64::from(self.rtt_samples);
+        let delay = (self.rtt_sum / samples - base_rtt).max(0.0);
+        (self.rtt_sum, self.rtt_samples) = (0.0, 0);
+        if cwnd < self.params.small_window {
+            (self.alpha, self.beta) = (1.0, 0.5);
+            return;
+        }
+        if samples == 0.0 {
+            return;
+        }
+        self.max_delay = self.max_rtt - base_rtt;
+        self.beta = (BETA_STEPS * self.params.beta(delay, self.max_delay)).floor() / BETA_STEPS;
+        if delay > self.params.eta_1 * self.max_delay {
+            self.low_rounds = self.low_rounds.or(Some(0));
+            let alpha = self.params.alpha(delay, self.max_delay);
+            self.alpha = (ALPHA_STEPS * alpha).floor() / ALPHA_STEPS;
+            return;
+        }
+        self.low_rounds = self.low_rounds.map(|rounds| rounds + 1);
+        if self
+            .low_rounds
+            .is_none_or(|rounds| f64::from(rounds) >= self.params.theta)
+        {
+            self.low_rounds = None;
+            self.alpha = self.params.alpha_max;
+        }
+    }
+
     fn end_round(&mut self, base_rtt: f64, cwnd: f64) {
         let delay = (self.rtt_sum / f64::from(self.rtt_samples) - base_rtt).max(0.0);
         (self.rtt_sum, self.rtt_samples) = (0.0, 0);
-        self.max_delay = if self.params.whole_packets {
-            self.max_rtt - base_rtt
-        } else {
-            self.max_delay.max(delay)
-        };
+        self.max_delay = self.max_delay.max(delay);
         if cwnd < self.params.small_window {
             (self.alpha, self.beta) = (1.0, 0.5);
             return;
         }
         self.beta = self.params.beta(delay, self.max_delay);
         if delay > self.params.eta_1 * self.max_delay {
-            // Linux goes on counting
-            self.low_rounds = if self.params.whole_packets {
-                self.low_rounds.or(Some(0))
-            } else {
-                Some(0)
-            };
+            self.low_rounds = Some(0);
             self.alpha = self.params.alpha(delay, self.max_delay);
             return;
         }
@@ -215,15 +242,23 @@ impl CongestionControl for Illinois {
         if !self.params.whole_packets {
             self.sample(ack.rtt);
         }
-        if (ack.round_start || self.due) && self.rtt_samples > 0 {
-            self.due = false;
+        if self.params.whole_packets {
+            if ack.una > self.round_end {
+                self.end_round_whole(ack.min_rtt, window.cwnd);
+                self.round_end = ack.next;
+            }
+        } else if ack.round_start && self.rtt_samples > 0 {
             self.end_round(ack.min_rtt, window.cwnd);
         }
         if ack.cwnd_limited {
+            let slow = window.in_slow_start();
             let acked = window.slow_start(f64::from(ack.acked));
-            if acked > 0.0 && self.params.whole_packets {
-                self.count.0 += acked;
-                let due = self.count.0 * self.alpha;
+            if self.params.whole_packets {
+                if slow {
+                    return;
+                }
+                self.count.0 += f64::from(ack.covered);
+                let due = (self.count.0 * self.alpha).floor();
                 if due >= window.cwnd {
                     window.cwnd += (due / window.cwnd).floor();
                     self.count.clear();
@@ -238,10 +273,6 @@ impl CongestionControl for Illinois {
         if self.params.whole_packets {
             self.sample(ack.rtt);
         }
-    }
-
-    fn on_repaired(&mut self, _now: Time, _window: &mut Window) {
-        self.due = self.params.whole_packets;
     }
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
@@ -399,12 +430,15 @@ mod tests {
         let mut control = linux.build(0);
         assert_eq!(control.alpha, 10.0);
         let sample = |rtt: f64| Ack { rtt, ..ack(1) };
-        let end = |control: &mut Illinois, rtts: &[f64]| {
+        let mut una = 0;
+        let mut end = |control: &mut Illinois, rtts: &[f64]| {
+            una += 10;
             for &rtt in rtts {
                 control.on_any_ack(&sample(rtt));
             }
             let ends = Ack {
-                round_start: true,
+                una,
+                next: una + 9,
                 min_rtt: 0.1,
                 cwnd_limited: false,
                 ..ack(1)
@@ -417,12 +451,24 @@ mod tests {
         };
         end(&mut control, &[0.1, 0.2]);
         // 50 ms of 100 ms
-        assert!((control.alpha - linux.alpha(0.05, 0.1)).abs() < 1e-9);
+        let steps = (128.0 * linux.alpha(0.05, 0.1)).floor();
+        assert_eq!(control.alpha, steps / 128.0);
         for low in 1..=5 {
             end(&mut control, &[0.2]);
             assert!(control.alpha < 1.0);
             end(&mut control, &[0.1]);
             assert_eq!(control.alpha == 10.0, low == 5, "{low}");
         }
+        // the ACK that ends a recovery counts for all that it covers: 20 x 10 / 24 is 8 packets
+        let mut window = Window {
+            cwnd: 24.0,
+            ssthresh: 24.0,
+        };
+        let jump = Ack {
+            covered: 20,
+            ..ack(1)
+        };
+        control.on_ack(&jump, &mut window, &mut random());
+        assert_eq!(window.cwnd, 32.0);
     }
 }

@@ -158,6 +158,8 @@ pub struct Ack {
     pub now: Time,
     /// Segments newly acknowledged, cumulatively or selectively.
     pub acked: u32,
+    /// Segments acknowledged cumulatively, those acknowledged selectively before among them.
+    pub covered: u32,
     /// Round-trip time sample of this ACK, seconds; NaN when it gives none (Karn's rule).
     pub rtt: f64,
     /// Smallest round-trip time seen so far, seconds.
@@ -359,6 +361,7 @@ pub(crate) mod test {
         Ack {
             now: Time::ZERO,
             acked,
+            covered: acked,
             rtt: 0.01,
             min_rtt: 0.01,
             srtt: 0.01,

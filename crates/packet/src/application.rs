@@ -13,7 +13,7 @@ use ackclock_scenario::Traffic;
 use crate::access::Access;
 use crate::calendar::{Class as Order, Kind, Place, Tag};
 use crate::engine::Engine;
-use crate::flow::{Delays, Ends, Flow};
+use crate::flow::{Delays, Ends, Flow, Rare};
 use crate::outcome::TransferOutcome;
 use crate::packmime::PackMime;
 use crate::probe::DelayHistogram;
@@ -514,9 +514,7 @@ impl Flow {
         let rare = self.rare.as_deref();
         self.whole.sent == self.delivered + self.whole.drops
             && self.acks.is_empty()
-            && rare.is_none_or(|rare| {
-                rare.outbound.is_empty() && rare.inbound.is_empty() && rare.acks_out.is_empty()
-            })
+            && rare.is_none_or(Rare::is_empty)
     }
 
     /// Forgets the private path of the last connection.

@@ -92,6 +92,8 @@ pub(crate) struct Engine {
     pub(crate) next_start: usize,
     /// Flows that have started, by slot, which says nothing of their order: where it matters they go by number.
     pub(crate) flows: Vec<Flow>,
+    /// Slots of flows that are over.
+    pub(crate) vacant: Vec<u32>,
     /// Flows that have had a number: those of the scenario, and after them connections of sources.
     pub(crate) numbered: usize,
     pub(crate) seed: u64,
@@ -179,6 +181,7 @@ impl Engine {
             Kind::Access => self.on_access(flow),
             Kind::Receive => self.on_receive(flow),
             Kind::AckAccess => self.on_ack_access(flow),
+            Kind::DelayedAck | Kind::Timer | Kind::Pace if self.is_of_another(tag) => {}
             Kind::DelayedAck => self.on_delayed_ack(flow),
             Kind::Start => self.on_start(tag),
             Kind::Timer => self.on_timer(flow),
@@ -218,12 +221,13 @@ impl Engine {
 
     /// Event time less sender's clock of a flow of the scenario: established, and before.
     pub(crate) fn lags_of(&self, number: usize) -> (u64, u64) {
-        match self.rows[number] {
+        match &self.rows[number] {
             Row::Live(slot) => {
-                let state = &self.flows[slot as usize];
+                let state = &self.flows[*slot as usize];
                 (state.shift, state.sender_shift())
             }
-            Row::Waiting { rtt, .. } => {
+            Row::Over(_) => (0, 0), // nothing happens to it
+            &Row::Waiting { rtt, .. } => {
                 let class = &self.classes[self.class_of(number)];
                 let [shift, connect_shift, _] = setup::lags_if_fused(class, rtt);
                 (shift, connect_shift)
@@ -263,18 +267,56 @@ impl Engine {
     fn wake(&mut self, number: usize) -> Option<usize> {
         let (random, rtt) = match &self.rows[number] {
             Row::Live(slot) => return Some(*slot as usize),
-            Row::Waiting { stopped: true, .. } => return None,
+            Row::Waiting { stopped: true, .. } | Row::Over(_) => return None,
             Row::Waiting { random, rtt, .. } => (random.clone(), *rtt),
         };
         let class = self.class_of(number);
-        let slot = self.flows.len();
+        let slot = self
+            .vacant
+            .pop()
+            .map_or(self.flows.len(), |slot| slot as usize);
         let first = self.class_flows[class].start;
         let place = Place::new(number, slot);
         let built = &self.classes[class];
         let state = setup::make_flow(built, class, first, place, self.seed, random, rtt);
-        self.flows.push(state);
+        match self.flows.get_mut(slot) {
+            Some(vacant) => *vacant = state,
+            None => self.flows.push(state),
+        }
         self.rows[number] = Row::Live(slot as u32);
         Some(slot)
+    }
+
+    /// Gives the state of a flow back whose transfer is complete, if nothing of it is on its way. Entries of the calendar may still name its slot.
+    #[cold]
+    fn release(&mut self, flow: usize) {
+        let state = &mut self.flows[flow];
+        let number = state.place.number();
+        let traced = self
+            .recorder
+            .position
+            .get(number)
+            .is_some_and(|&position| position != u32::MAX);
+        if !self.classes[state.class as usize].passing || traced || self.now > self.end {
+            return;
+        }
+        state.settle(self.now, self.window);
+        state.settle_drops(self.now, self.window);
+        if !state.is_over() {
+            return;
+        }
+        self.rows[number] = Row::Over(Box::new(state.remains()));
+        let (class, place, owner) = (state.class as usize, state.place, state.owner);
+        *state = Flow::new(class, place, Ends::Source, state.random.clone(), owner);
+        state.completion = self.now; // else it would count as unfinished
+
+        self.vacant.push(flow as u32);
+    }
+
+    /// Whether a timer's entry of the calendar is one of a flow that has given its state back.
+    #[inline]
+    fn is_of_another(&self, tag: Tag) -> bool {
+        self.flows[tag.slot()].place.number() != tag.flow()
     }
 
     // ---- shared links ------------------------------------------------------------------------------------------------------------
@@ -604,7 +646,11 @@ impl Engine {
         let Ends::Tcp { sender, .. } = &mut state.ends else {
             return;
         };
-        if state.stopped || now - shift >= class.stop || sender.deadline == u64::MAX {
+        if sender.deadline == u64::MAX {
+            self.release(flow);
+            return;
+        }
+        if state.stopped || now - shift >= class.stop {
             return;
         }
         if sender.next_timer().saturating_add(shift) > now {
@@ -666,7 +712,7 @@ impl Engine {
         }
         state.written_from = sent;
         Self::book_window(state, sent, self.window);
-        state.cwnd_since = sent;
+        state.watch.since = sent;
         match &mut state.ends {
             Ends::Source => {}
             Ends::Udp(source) => {
@@ -724,7 +770,7 @@ impl Engine {
             return; // the answer to a SYN that was sent twice
         }
         sender.open(rtt, state.connect_retries > 0, &class.sender);
-        state.cwnd_since = self.now - state.shift;
+        state.watch.since = self.now - state.shift;
         if state.server_delay == 0 {
             sender.written = state.total;
         } else {
@@ -1088,40 +1134,21 @@ impl Engine {
     /// Books the window up to `now`, by the sender's clock.
     #[inline(always)]
     pub(crate) fn book_window(state: &mut Flow, now: u64, window: (u64, u64)) {
-        if let Ends::Tcp { sender, .. } = &state.ends
-            && sender.state != State::Closed
-            && state.cwnd_since >= window.0
-            && now < window.1
-        {
-            // nearly always: no edge of the window lies between
-            let span = now.saturating_sub(state.cwnd_since);
-            state.cwnd_integral += sender.window.cwnd * span as i64 as f64;
-            state.cwnd_time += span;
-            state.cwnd_since = now;
-        } else {
-            Self::book_window_edges(state, now, window);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn book_window_edges(state: &mut Flow, now: u64, window: (u64, u64)) {
         let Ends::Tcp { sender, .. } = &state.ends else {
             return;
         };
-        let from = state.cwnd_since.max(window.0);
-        let to = now.min(window.1);
-        if to > from && sender.state != State::Closed {
-            state.cwnd_integral += sender.window.cwnd * (to - from) as f64;
-            state.cwnd_time += to - from;
+        let watch = &mut state.watch;
+        let stands = sender.state != State::Closed;
+        if stands && watch.since >= window.0 && now < window.1 {
+            // nearly always: no edge of the window lies between
+            let span = now.saturating_sub(watch.since);
+            watch.integral += sender.window.cwnd * span as i64 as f64;
+            watch.time += span;
+            watch.since = now;
+        } else {
+            let cwnd = stands.then_some(sender.window.cwnd);
+            watch.book_edges(now, window, cwnd, &sender.counters);
         }
-        if state.cwnd_since < window.0 && now >= window.0 {
-            state.at_opening = Some(Box::new(sender.counters));
-        }
-        if state.cwnd_since < window.1 && now >= window.1 {
-            state.at_closing = Some(Box::new(sender.counters));
-        }
-        state.cwnd_since = now;
     }
 
     /// An ACK reaches its sender.
@@ -1236,7 +1263,7 @@ impl Engine {
         let trace = &mut self.recorder.flows[position];
         let state = match self.rows[number] {
             Row::Live(slot) => Some(&self.flows[slot as usize]),
-            Row::Waiting { .. } => None,
+            Row::Waiting { .. } | Row::Over(_) => None,
         };
         // a connecting flow's events lag less than those of an established one: it may have started after the time sampled
         if let Some(state) = state
@@ -1342,7 +1369,7 @@ impl Engine {
             let (random, own) = match (&mut self.rows[number], state) {
                 (Row::Waiting { random, rtt, .. }, _) => (random, rtt),
                 (Row::Live(_), Some(state)) => (&mut state.random, &mut state.rtt),
-                (Row::Live(_), None) => continue,
+                (Row::Live(_) | Row::Over(_), _) => continue,
             };
             let seconds = setup::draw(rtt, least, index as u32, count, random);
             *own = Time::from_seconds(seconds).0;
@@ -1358,6 +1385,7 @@ impl Engine {
             let wanted = index < count as usize;
             let flow = match &mut self.rows[number] {
                 Row::Live(slot) => *slot as usize,
+                Row::Over(_) => continue,
                 Row::Waiting { stopped, .. } => {
                     *stopped = !wanted;
                     if wanted {

@@ -6,7 +6,7 @@ use ackclock_algorithms::Time;
 
 use crate::Error;
 use crate::engine::Engine;
-use crate::flow::{Books, Class, Ends, Flow, Row};
+use crate::flow::{Books, Class, Ends, Flow, Remains, Row};
 use crate::link::Link;
 use crate::outcome::{FlowOutcome, Ledger, LinkOutcome, Outcome};
 use crate::sender::Counters;
@@ -39,7 +39,6 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
     let mut connections: BTreeMap<u32, Sum> = BTreeMap::new();
     let mut unfinished = 0_u64;
     for (flow, inside) in engine.flows.iter_mut().zip(&in_flight) {
-        Engine::book_window(flow, end, window);
         let class = &engine.classes[flow.class as usize];
         if flow.completion == u64::MAX {
             unfinished += u64::from(class.total != u64::MAX);
@@ -51,7 +50,7 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
             connections
                 .entry(flow.owner)
                 .or_default()
-                .add(flow, *inside);
+                .add(flow.remains(), *inside, end, window);
         }
     }
     let mut flows = Vec::with_capacity(engine.rows.len());
@@ -59,15 +58,26 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
         let class = &engine.classes[id];
         for number in members.clone() {
             let mut sum = connections.remove(&(number as u32)).unwrap_or_default();
-            let member = match engine.rows[number] {
+            let nothing = Row::Live(u32::MAX);
+            let member = match std::mem::replace(&mut engine.rows[number], nothing) {
                 Row::Waiting { rtt, .. } => {
                     unfinished += u64::from(class.total != u64::MAX);
                     Member::waiting(rtt)
                 }
                 Row::Live(slot) => {
-                    let flow = &engine.flows[slot as usize];
-                    sum.add(flow, in_flight[slot as usize]);
-                    Member::of(flow)
+                    let flow = &mut engine.flows[slot as usize];
+                    let member = Member::of(flow);
+                    sum.add(flow.remains(), in_flight[slot as usize], end, window);
+                    member
+                }
+                Row::Over(remains) => {
+                    let member = Member {
+                        rtt: Time(remains.rtt).seconds(),
+                        start: remains.start,
+                        completion: remains.completion,
+                    };
+                    sum.add(*remains, 0, end, window);
+                    member
                 }
             };
             flows.push(flow_outcome(number, id, class, &member, &sum, window)?);
@@ -179,7 +189,10 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, flow: &Flow, in_flight: u64) {
+    /// Adds a flow, whose measurements go on until the end.
+    fn add(&mut self, mut flow: Remains, in_flight: u64, end: u64, window: (u64, u64)) {
+        flow.watch
+            .book_edges(end, window, flow.cwnd, &flow.counters);
         let ledger = &mut self.ledger;
         ledger.sent += flow.whole.sent;
         ledger.delivered += flow.delivered;
@@ -193,19 +206,18 @@ impl Sum {
         books.losses += flow.window.losses;
         books.marks += flow.window.marks;
         books.payload += flow.window.payload;
-        if let Ends::Tcp { sender, .. } = &flow.ends {
-            let a = flow.at_opening.as_deref().copied().unwrap_or_default();
-            let closing = flow.at_closing.as_deref().copied();
-            let b = closing.unwrap_or(sender.counters);
-            let counters = &mut self.counters;
-            counters.timeouts += b.timeouts - a.timeouts;
-            counters.fast_recoveries += b.fast_recoveries - a.fast_recoveries;
-            counters.ecn_reductions += b.ecn_reductions - a.ecn_reductions;
-            counters.rtt_sum += b.rtt_sum - a.rtt_sum;
-            counters.rtt_samples += b.rtt_samples - a.rtt_samples;
-        }
-        self.cwnd_integral += flow.cwnd_integral;
-        self.cwnd_time += flow.cwnd_time;
+        let watch = &flow.watch;
+        let a = watch.at_opening.as_deref().copied().unwrap_or_default();
+        let closing = watch.at_closing.as_deref().copied();
+        let b = closing.unwrap_or(flow.counters);
+        let counters = &mut self.counters;
+        counters.timeouts += b.timeouts - a.timeouts;
+        counters.fast_recoveries += b.fast_recoveries - a.fast_recoveries;
+        counters.ecn_reductions += b.ecn_reductions - a.ecn_reductions;
+        counters.rtt_sum += b.rtt_sum - a.rtt_sum;
+        counters.rtt_samples += b.rtt_samples - a.rtt_samples;
+        self.cwnd_integral += watch.integral;
+        self.cwnd_time += watch.time;
     }
 }
 

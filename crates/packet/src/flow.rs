@@ -33,6 +33,8 @@ pub(crate) struct Class {
     pub(crate) stop: u64,
     /// Segments of a finite transfer, else `u64::MAX`.
     pub(crate) total: u64,
+    /// Flows end for good, with nothing left that could reach whoever has their state then.
+    pub(crate) passing: bool,
     /// Flows carry transfers, and connections follow one another in a flow: what bulk flows need not look at per packet.
     pub(crate) finite: bool,
     pub(crate) renews: bool,
@@ -120,6 +122,13 @@ pub(crate) struct Rare {
     pub(crate) last_ack_out: u64,
 }
 
+impl Rare {
+    /// Whether nothing is on its way.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.outbound.is_empty() && self.inbound.is_empty() && self.acks_out.is_empty()
+    }
+}
+
 /// A data packet on its last way to the receiver.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arriving {
@@ -139,15 +148,73 @@ pub(crate) enum Row {
     },
     /// Slot of its state.
     Live(u32),
+    /// It has ended for good, and its state has been given back.
+    Over(Box<Remains>),
 }
 
 impl Row {
     pub(crate) fn slot(&self) -> Option<usize> {
         match self {
             Self::Live(slot) => Some(*slot as usize),
-            Self::Waiting { .. } => None,
+            Self::Waiting { .. } | Self::Over(_) => None,
         }
     }
+}
+
+/// The time average of a sender's window, and what its counts were, inside the measurement window.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Watch {
+    /// Window times time.
+    pub(crate) integral: f64,
+    pub(crate) time: u64,
+    /// When it was booked last, by the sender's clock.
+    pub(crate) since: u64,
+    /// The sender's counts as the measurement window opened and closed on its clock.
+    pub(crate) at_opening: Option<Box<sender::Counters>>,
+    pub(crate) at_closing: Option<Box<sender::Counters>>,
+}
+
+impl Watch {
+    /// Books until `now`, where an edge of the window may lie between. `cwnd`: of an established connection.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn book_edges(
+        &mut self,
+        now: u64,
+        window: (u64, u64),
+        cwnd: Option<f64>,
+        counters: &sender::Counters,
+    ) {
+        let from = self.since.max(window.0);
+        let to = now.min(window.1);
+        if let Some(cwnd) = cwnd
+            && to > from
+        {
+            self.integral += cwnd * (to - from) as f64;
+            self.time += to - from;
+        }
+        if self.since < window.0 && now >= window.0 {
+            self.at_opening = Some(Box::new(*counters));
+        }
+        if self.since < window.1 && now >= window.1 {
+            self.at_closing = Some(Box::new(*counters));
+        }
+        self.since = now;
+    }
+}
+
+/// What the results want of a flow.
+pub(crate) struct Remains {
+    pub(crate) rtt: u64,
+    pub(crate) start: u64,
+    pub(crate) completion: u64,
+    pub(crate) delivered: u64,
+    pub(crate) whole: Books,
+    pub(crate) window: Books,
+    pub(crate) watch: Watch,
+    /// Congestion window, if there is an established connection.
+    pub(crate) cwnd: Option<f64>,
+    pub(crate) counters: sender::Counters,
 }
 
 /// A flow that has started, or is about to.
@@ -186,10 +253,7 @@ pub(crate) struct Flow {
     pub(crate) written_from: u64,
     pub(crate) connect_sent: u64,
     pub(crate) connect_retries: u32,
-    /// Window times time inside the measurement window, and when it was booked last.
-    pub(crate) cwnd_integral: f64,
-    pub(crate) cwnd_since: u64,
-    pub(crate) cwnd_time: u64,
+    pub(crate) watch: Watch,
     pub(crate) completion: u64,
     /// Segments that the application will ever write, and payload of the last of them, bytes.
     pub(crate) total: u64,
@@ -206,9 +270,6 @@ pub(crate) struct Flow {
     /// How long the server takes before it sends, ps.
     pub(crate) server_delay: u64,
     pub(crate) application: Option<Box<Application>>,
-    /// The sender's counts as the measurement window opened and closed on its clock.
-    pub(crate) at_opening: Option<Box<sender::Counters>>,
-    pub(crate) at_closing: Option<Box<sender::Counters>>,
     pub(crate) whole: Books,
     pub(crate) window: Books,
     pub(crate) rtt: u64,
@@ -244,9 +305,7 @@ impl Flow {
             written_from: 0,
             connect_sent: 0,
             connect_retries: 0,
-            cwnd_integral: 0.0,
-            cwnd_since: 0,
-            cwnd_time: 0,
+            watch: Watch::default(),
             completion: u64::MAX,
             total: u64::MAX,
             tail: 0,
@@ -257,8 +316,6 @@ impl Flow {
             bytes: 0,
             server_delay: 0,
             application: None,
-            at_opening: None,
-            at_closing: None,
             whole: Books::default(),
             window: Books::default(),
             rtt: 0,
@@ -267,6 +324,42 @@ impl Flow {
             rare: None,
             random,
         }
+    }
+
+    /// What the results want of it; its measurements go with them.
+    pub(crate) fn remains(&mut self) -> Remains {
+        let (cwnd, counters) = match &self.ends {
+            Ends::Tcp { sender, .. } => {
+                let stands = sender.state != sender::State::Closed;
+                (stands.then_some(sender.window.cwnd), sender.counters)
+            }
+            Ends::Udp(_) | Ends::Source => (None, sender::Counters::default()),
+        };
+        Remains {
+            rtt: self.rtt,
+            start: self.start,
+            completion: self.completion,
+            delivered: self.delivered,
+            whole: self.whole,
+            window: self.window,
+            watch: std::mem::take(&mut self.watch),
+            cwnd,
+            counters,
+        }
+    }
+
+    /// Whether nothing of a transfer that is complete is on its way any more, so that nothing can happen to it. Its books must be settled.
+    pub(crate) fn is_over(&self) -> bool {
+        let Ends::Tcp { receiver, .. } = &self.ends else {
+            return false;
+        };
+        let taken = self.whole.drops + self.whole.losses;
+        self.completion != u64::MAX
+            && self.whole.sent == self.delivered + taken
+            && self.connect_retries == 0 // a SYN may still be there
+            && receiver.due == 0
+            && self.acks.is_empty()
+            && self.rare.as_deref().is_none_or(Rare::is_empty)
     }
 
     pub(crate) fn rare(&mut self) -> &mut Rare {

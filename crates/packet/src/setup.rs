@@ -179,6 +179,9 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
             Traffic::Transfer { bytes } => bytes.div_ceil(u64::from(payload)),
             _ => u64::MAX,
         },
+        passing: matches!(class.traffic, Traffic::Transfer { .. })
+            && class.reverse_path.is_none()
+            && !changes_class(scenario, id),
         finite: renews || matches!(class.traffic, Traffic::Transfer { .. }),
         renews,
         fused: !general && !changes_class(scenario, id) && can_fuse(class),
@@ -534,6 +537,7 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
         starts,
         next_start: 0,
         flows,
+        vacant: Vec::new(),
         seed,
         classes,
         class_flows,

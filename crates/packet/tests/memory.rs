@@ -41,14 +41,14 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Bytes that a run needs at most, and those that it holds before its results are taken.
-fn bytes(flows: &str, count: u32) -> (isize, isize) {
+/// Bytes that a run of `seconds` needs at most, and those that it holds before its results are taken.
+fn bytes(flows: &str, count: u32, seconds: f64) -> (isize, isize) {
     let text = format!(
-        "[scenario]\nduration = \"10 s\"\n[[link]]\nname = \"link\"\nrate = \"1 Gbit/s\"\n\
+        "[scenario]\nduration = \"100 s\"\n[[link]]\nname = \"link\"\nrate = \"1 Gbit/s\"\n\
          [[flows]]\npath = [\"link\"]\nrtt = \"uniform 38 ms .. 42 ms\"\ncount = {count}\n{flows}"
     );
     let mut scenario = scenario(&text);
-    scenario.end = End::At(Time(4 * Time::PER_SECOND));
+    scenario.end = End::At(Time::from_seconds(seconds));
     let before = HELD.get();
     PEAK.set(before);
     let mut simulation = Simulation::new(&scenario, &Options::default()).expect("it can be built");
@@ -60,8 +60,9 @@ fn bytes(flows: &str, count: u32) -> (isize, isize) {
 }
 
 /// The same for each flow, from 100 and 10,100 of them.
-fn bytes_a_flow(flows: &str) -> (isize, isize) {
-    let (few, many) = (bytes(flows, 100), bytes(flows, 10_100));
+fn bytes_a_flow(flows: &str, seconds: f64) -> (isize, isize) {
+    let few = bytes(flows, 100, seconds);
+    let many = bytes(flows, 10_100, seconds);
     ((many.0 - few.0) / 10_000, (many.1 - few.1) / 10_000)
 }
 
@@ -75,8 +76,18 @@ fn a_flow_that_has_not_started_takes_less_than_300_bytes() {
         "start = \"5 s\"\ntraffic = { kind = \"http\", size = \"20 kB\", think = \"1 s\" }\n",
         "start = \"5 s\"\ntraffic = { kind = \"on-off\", rate = \"1 Mbit/s\", on = \"1 s\", off = \"1 s\" }\n",
     ] {
-        let (peak, held) = bytes_a_flow(flows);
+        let (peak, held) = bytes_a_flow(flows, 4.0);
         assert!(peak < 300, "{peak} B a flow:\n{flows}");
         assert!((1..=64).contains(&held), "{held} B a flow:\n{flows}");
     }
+}
+
+/// A transfer that is over gives its state to another: what remains are its books, and then its results.
+#[test]
+fn a_transfer_that_is_over_takes_less_than_500_bytes() {
+    let flows =
+        "start = \"uniform 0 s .. 80 s\"\ntraffic = { kind = \"transfer\", size = \"3 kB\" }\n";
+    let (peak, held) = bytes_a_flow(flows, 90.0);
+    assert!(peak < 500, "{peak} B a flow");
+    assert!(held < 340, "{held} B a flow");
 }

@@ -50,6 +50,20 @@ def test_ten_flows_agree(congestion: str, queue: str) -> None:
         assert one.equivalent, f"{one.margin.name}: {one.ours:.4g}, the kernel {one.theirs:.4g}"
 
 
+@pytest.mark.parametrize(
+    ("cell", "what"),
+    [
+        (Cell(10, "pfifo", 10, 1, "reno"), "the reordering window's timer: two drops a cycle"),
+        (Cell(10, "fq_codel", 40, 60, "reno"), "a timeout moves a flow to another sub-queue"),
+        (Cell(10, "fq_codel", 200, 60, "highspeed"), "and leaves CoDel's state behind"),
+    ],
+)
+def test_timers_and_names_agree(cell: Cell, what: str) -> None:
+    """Cells that hang on what Linux does at its timers."""
+    for one in compared(cell, 1 if cell.flows == 1 else 3):
+        assert one.equivalent, f"{what}; {one.margin.name}: {one.ours:.4g}, the kernel {one.theirs:.4g}"
+
+
 def test_without_the_style_the_kernel_is_not_met() -> None:
     """The comparison can fail: HighSpeed TCP as its RFC has it grows twice as fast as Linux's with delayed ACKs."""
     cell = Cell(10, "pfifo", 40, 1, "highspeed")

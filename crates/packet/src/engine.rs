@@ -332,7 +332,7 @@ impl Engine {
             let class = &self.classes[flow.class as usize];
             packet.priority = class.priority;
             state.label = Label {
-                identity: flow.identity,
+                identity: flow.hashed(&packet, class.sender.linux),
                 priority: class.priority,
                 // what needs exact feedback of marks reacts to it as RFC 9331 wants
                 l4s: class.receiver.accurate_ecn,
@@ -939,6 +939,9 @@ impl Engine {
             return; // of a connection that is over
         }
         if packet.flags.has(Flags::SYN) {
+            if let Ends::Tcp { receiver, .. } = &mut state.ends {
+                receiver.on_syn(at);
+            }
             let reply = Reply {
                 cum: 0,
                 echo: packet.stamp,
@@ -962,7 +965,7 @@ impl Engine {
             let reply = receiver.on_due();
             self.reply(flow, reply, due, Flags::ACK);
         } else if receiver.must_flush(packet.flags, &class.receiver) {
-            let reply = receiver.on_due();
+            let reply = receiver.flush();
             self.reply(flow, reply, at, Flags::ACK);
         }
         let state = &mut self.flows[flow];

@@ -9,7 +9,7 @@ use ackclock_scenario::{Capacity, Distribution, Traffic};
 use crate::access::Access;
 use crate::application::Application;
 use crate::calendar::{Calendar, Class as Order, Kind, Place, Tag};
-use crate::packet::{Ack, Packet};
+use crate::packet::{Ack, Flags, Packet};
 use crate::receiver::{self, Receiver};
 use crate::ring::Ring;
 use crate::sender::{self, Sender};
@@ -280,6 +280,19 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
+    /// What routers hash of a packet. A Linux sender names a flow anew at each timeout (`sk_rethink_txhash`), so that its packets move to another sub-queue.
+    #[inline]
+    pub(crate) fn hashed(&self, packet: &Packet, linux: bool) -> u32 {
+        match &self.ends {
+            Ends::Tcp { sender, .. } if linux && !packet.flags.has(Flags::ACK) => {
+                let timeouts = sender.counters.timeouts as u32;
+                self.identity
+                    .wrapping_add(timeouts.wrapping_mul(0x9e37_79b9))
+            }
+            _ => self.identity,
+        }
+    }
+
     /// A flow of a class that has not started; its path has no delay yet.
     pub(crate) fn new(class: usize, place: Place, ends: Ends, random: Stream, owner: u32) -> Self {
         Self {

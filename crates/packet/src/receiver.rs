@@ -2,6 +2,7 @@
 
 use crate::bitmap::Bitmap;
 use crate::packet::{Flags, NONE};
+use crate::wheel;
 
 /// What the receiver answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,10 +22,13 @@ pub(crate) struct Reply {
 pub(crate) struct Config {
     /// Whether ACKs are delayed.
     pub(crate) delayed: bool,
-    /// Longest delay of an ACK, ps.
+    /// Longest delay of an ACK, ps; the shortest that it may be, as in Linux.
     pub(crate) timeout: u64,
-    /// Where not zero, the first ACKs of a connection, and those after a duplicate or so long a pause (ps), are not delayed (Linux).
-    pub(crate) quick_after: u64,
+    /// Where not zero, ACKs are delayed as in Linux, whose smallest retransmission timeout this is, ps: the first of a connection and those after a duplicate or a
+    /// pause of a timeout not at all; the longest delay follows the gaps between segments; and from the fourth duplicate ACK on each waits a little for others.
+    pub(crate) min_rto: u64,
+    /// Then: the first segments of a connection, which open the window that the receiver offers; while it opens ACKs are not delayed.
+    pub(crate) opening: u16,
     /// Whether marks are echoed as they come (RFC 8257, section 3.2) instead of until CWR.
     pub(crate) accurate_ecn: bool,
     /// Whether segments with CWR are acknowledged at once, those whose mark differs from the last one's with `accurate_ecn`, and else two after the first mark
@@ -34,6 +38,15 @@ pub(crate) struct Config {
 
 /// ACKs that Linux sends at once at the beginning, and after a duplicate.
 const QUICK: u32 = 16;
+/// The window that a Linux receiver offers begins with 64 kB and opens by two segments for each that arrives, up to half of a receive buffer of 4 MB.
+pub(crate) const FIRST_WINDOW: u32 = 65_535;
+pub(crate) const LAST_WINDOW: u32 = 2 << 20;
+/// Longest that Linux lets an ACK wait, ticks.
+const MAX_DELAY: u64 = 200;
+/// Duplicate ACKs that Linux sends at once; further ones wait for a twentieth of the round trip, a millisecond at most, and the slack of that timer.
+const DUPLICATES: u8 = 3;
+const MAX_COMPRESSION: u64 = wheel::TICK;
+const COMPRESSION_SLACK: u64 = wheel::TICK / 10;
 
 /// The receiving half of a TCP connection. The application reads at once, so that the offered window is constant.
 #[derive(Debug)]
@@ -46,7 +59,16 @@ pub(crate) struct Receiver {
     held_stamp: u64,
     /// ACKs that are not delayed yet, where they are quick at first.
     quick: u32,
+    /// In Linux: the last segment in order, or the SYN; the longest delay of an ACK, ticks (0: no data yet), whether an ACK has waited that long since; the round trip
+    /// of the handshake, us; duplicate ACKs in a row, and how far above `next` the segment is whose ACK waits for others (0: none).
     last_arrival: u64,
+    ato: u16,
+    late: bool,
+    duplicates: u8,
+    rtt: u32,
+    held: u32,
+    /// Segments that have opened the window.
+    opened: u16,
     last_stamp: u64,
     echo: bool,
     /// SACK blocks reported last, newest first, for receivers whose ACKs may be lost (RFC 2018, section 4).
@@ -62,6 +84,12 @@ impl Default for Receiver {
             held_stamp: 0,
             quick: QUICK,
             last_arrival: 0,
+            ato: 0,
+            late: false,
+            duplicates: 0,
+            rtt: 0,
+            held: 0,
+            opened: 0,
             last_stamp: 0,
             echo: false,
             recent: Vec::new(),
@@ -81,7 +109,7 @@ impl Receiver {
         config: &Config,
     ) -> Option<Reply> {
         if seq == self.next
-            && config.quick_after == 0
+            && config.min_rto == 0
             && !config.accurate_ecn
             && flags.0 & (Flags::CE | Flags::CWR) == 0
             && self.out_of_order.count() == 0
@@ -125,27 +153,34 @@ impl Receiver {
                 self.quick = self.quick.max(2);
             }
         }
-        if config.quick_after > 0 {
-            if now - self.last_arrival > config.quick_after {
-                self.quick = QUICK;
-            }
-            self.last_arrival = now;
+        let linux = config.min_rto > 0;
+        if linux {
+            self.on_arrival_linux(now, seq, config);
         }
         if seq != self.next {
-            if seq < self.next {
-                self.quick = QUICK;
-            }
             let news = seq > self.next && self.out_of_order.insert(self.next, seq);
-            return Some(self.reply(if news { seq } else { NONE }));
+            let sack = if news { seq } else { NONE };
+            return if linux {
+                self.duplicate(now, sack, at_once)
+            } else {
+                Some(self.reply(sack))
+            };
         }
         let held = self.due != 0;
         self.last_stamp = stamp;
         if self.out_of_order.count() == 0 {
             self.next += 1;
-            if config.quick_after > 0 && self.quick > 0 {
-                self.quick -= 1;
+            if linux {
+                self.duplicates = 0;
+            }
+            if linux && self.quick > 0 {
+                self.count_quick(config);
             } else if config.delayed && !held && !at_once {
-                self.due = now + config.timeout;
+                self.due = if linux {
+                    wheel::expiry(now, self.longest_delay(config))
+                } else {
+                    now + config.timeout
+                };
                 self.held_stamp = stamp;
                 return None;
             }
@@ -155,8 +190,113 @@ impl Receiver {
         let run = self.out_of_order.run(self.next, self.next + 1);
         let next = self.next + 1 + run;
         self.out_of_order.advance(self.next, next);
+        let sack = self.take_held();
         self.next = next;
-        Some(self.reply(NONE))
+        self.duplicates = u8::from(self.out_of_order.count() > 0);
+        if linux && self.quick > 0 {
+            self.count_quick(config);
+        }
+        Some(self.reply(sack))
+    }
+
+    /// A SYN arrives: the first data after it tells the round trip.
+    pub(crate) fn on_syn(&mut self, now: u64) {
+        if self.ato == 0 {
+            self.last_arrival = now;
+        }
+    }
+
+    /// What a segment does to the delay of ACKs in Linux (`tcp_event_data_recv`, `tcp_delack_timer_handler`).
+    #[cold]
+    #[inline(never)]
+    fn on_arrival_linux(&mut self, now: u64, seq: u64, config: &Config) {
+        let least = (config.timeout / wheel::TICK) as u16;
+        if seq >= self.next && self.opened < config.opening {
+            self.opened += 1;
+            self.quick |= 1; // tcp_grow_window
+        }
+        if self.ato == 0 {
+            if self.last_arrival > 0 {
+                self.rtt = ((now - self.last_arrival) / (wheel::TICK / 1000)) as u32;
+            }
+            (self.ato, self.last_arrival) = (least, now);
+            return;
+        }
+        let rtt = u64::from(self.rtt) / 1000;
+        let rto = if rtt == 0 {
+            1000
+        } else {
+            rtt + (2 * rtt).max(config.min_rto / wheel::TICK)
+        };
+        let bound = |ato: u64| ato.min(rto) as u16;
+        if self.late {
+            self.late = false;
+            self.ato = bound(2 * u64::from(self.ato));
+        }
+        if seq < self.next {
+            (self.quick, self.ato) = (QUICK, least);
+        } else if seq == self.next {
+            let gap = now / wheel::TICK - self.last_arrival / wheel::TICK;
+            if gap <= u64::from(least / 2) {
+                self.ato = self.ato / 2 + least / 2;
+            } else if gap < u64::from(self.ato) {
+                self.ato = bound(u64::from(self.ato / 2) + gap);
+            } else if gap > rto {
+                self.quick = QUICK;
+            }
+            self.last_arrival = now;
+        }
+    }
+
+    /// How long an ACK may wait in Linux (`tcp_send_delayed_ack`), ps.
+    fn longest_delay(&self, config: &Config) -> u64 {
+        let least = config.timeout / wheel::TICK;
+        let bound = match u64::from(self.rtt) / 1000 {
+            0 => MAX_DELAY,
+            rtt => rtt.max(least),
+        };
+        u64::from(self.ato).min(bound.min(MAX_DELAY)) * wheel::TICK
+    }
+
+    /// An ACK goes out that is not delayed though it might be.
+    fn count_quick(&mut self, config: &Config) {
+        self.quick -= 1;
+        if self.quick == 0 {
+            self.ato = (config.timeout / wheel::TICK) as u16;
+        }
+    }
+
+    /// A duplicate ACK in Linux (`__tcp_ack_snd_check`). Where another segment comes before the one that waits has gone, that goes at once: they are not merged.
+    #[cold]
+    #[inline(never)]
+    fn duplicate(&mut self, now: u64, sack: u64, at_once: bool) -> Option<Reply> {
+        let wait = !at_once && self.quick == 0 && self.duplicates >= DUPLICATES;
+        if sack == NONE || !(wait || self.held > 0) {
+            if self.quick > 0 {
+                self.quick -= 1;
+            } else {
+                self.duplicates = DUPLICATES.min(self.duplicates + 1);
+            }
+            let sack = if sack == NONE { self.take_held() } else { sack };
+            return Some(self.reply(sack));
+        }
+        let before = (self.due != 0).then(|| {
+            let sack = self.take_held();
+            self.reply(sack)
+        });
+        let delay = (u64::from(self.rtt) * (wheel::TICK / 1000) / 20).min(MAX_COMPRESSION);
+        self.due = now + delay + COMPRESSION_SLACK;
+        self.held_stamp = self.last_stamp;
+        self.held = (sack - self.next) as u32;
+        before
+    }
+
+    /// The segment whose ACK waits for others, or [`NONE`].
+    fn take_held(&mut self) -> u64 {
+        match std::mem::take(&mut self.held) {
+            0 => NONE,
+            held => self.next + u64::from(held),
+        }
     }
 
     /// Whether the ACK held back must go before a segment with these flags is taken: an ACK speaks for marked segments or for unmarked ones, never for
@@ -168,7 +308,14 @@ impl Receiver {
 
     /// The delayed ACK is due.
     pub(crate) fn on_due(&mut self) -> Reply {
-        self.reply(NONE)
+        self.late = self.held == 0;
+        self.flush()
+    }
+
+    /// The delayed ACK goes before it is due.
+    pub(crate) fn flush(&mut self) -> Reply {
+        let sack = self.take_held();
+        self.reply(sack)
     }
 
     #[inline]
@@ -216,14 +363,16 @@ mod tests {
     const AT_ONCE: Config = Config {
         delayed: false,
         timeout: 0,
-        quick_after: 0,
+        min_rto: 0,
+        opening: 0,
         accurate_ecn: false,
         ecn_quick: false,
     };
     const DELAYED: Config = Config {
         delayed: true,
         timeout: 40,
-        quick_after: 0,
+        min_rto: 0,
+        opening: 0,
         accurate_ecn: false,
         ecn_quick: false,
     };
@@ -280,6 +429,94 @@ mod tests {
         data(&mut receiver, 1, 0, &AT_ONCE);
         let reply = data(&mut receiver, 2, 0, &AT_ONCE).unwrap();
         assert_eq!((reply.cum, reply.sack), (1, NONE));
+    }
+
+    const MS: u64 = wheel::TICK;
+    const LINUX: Config = Config {
+        delayed: true,
+        timeout: 40 * MS,
+        min_rto: 200 * MS,
+        opening: 0,
+        accurate_ecn: false,
+        ecn_quick: true,
+    };
+
+    /// A receiver in Linux whose handshake took 100 ms, and which no longer acknowledges all at once; the next segment is 16, the time 1 s.
+    fn linux_receiver() -> Receiver {
+        let mut receiver = Receiver::default();
+        receiver.on_syn(900 * MS);
+        for seq in 0..16 {
+            assert!(data(&mut receiver, 1000 * MS, seq, &LINUX).is_some());
+        }
+        assert!(data(&mut receiver, 1000 * MS, 16, &LINUX).is_none());
+        receiver.flush();
+        receiver
+    }
+
+    /// An ACK that has waited for 40 ms waits twice as long the next time, a round trip at most, in ticks; quick segments bring that down.
+    #[test]
+    fn linux_delays_by_the_gaps() {
+        let mut receiver = linux_receiver();
+        let waits = |receiver: &mut Receiver, now: u64| {
+            let seq = receiver.next;
+            assert!(data(receiver, now, seq, &LINUX).is_none());
+            receiver.due - now
+        };
+        assert_eq!(waits(&mut receiver, 1100 * MS), 41 * MS);
+        receiver.on_due();
+        // 80 ms, up to a bucket of 8 ms
+        assert_eq!(waits(&mut receiver, 1200 * MS), 88 * MS);
+        receiver.on_due();
+        // 160 ms, but the round trip takes 100
+        assert_eq!(waits(&mut receiver, 1300 * MS), 108 * MS);
+        for _ in 0..5 {
+            let seq = receiver.next;
+            data(&mut receiver, 1310 * MS, seq, &LINUX);
+        }
+        assert_eq!(waits(&mut receiver, 1311 * MS), 43 * MS);
+        // a pause of a timeout, 300 ms: at once
+        receiver.flush();
+        let seq = receiver.next;
+        assert!(data(&mut receiver, 1700 * MS, seq, &LINUX).is_some());
+    }
+
+    /// While the offered window opens ACKs are not delayed, and the count of those that are quick does not end.
+    #[test]
+    fn linux_is_quick_while_the_window_opens() {
+        let config = Config {
+            opening: 50,
+            ..LINUX
+        };
+        let mut receiver = Receiver::default();
+        let quick = (0..200)
+            .filter(|&seq| data(&mut receiver, 1000 * MS, seq, &config).is_some())
+            .count();
+        // the 16 follow; then every second
+        assert_eq!(quick, 50 + 16 + (200 - 66) / 2);
+    }
+
+    /// Three duplicate ACKs go at once, the next waits for a millisecond and the slack; so again after the cumulative ACK has moved.
+    #[test]
+    fn linux_lets_duplicates_wait() {
+        let mut receiver = linux_receiver();
+        let base = receiver.next;
+        for seq in 1..4 {
+            let reply = data(&mut receiver, 1100 * MS, base + seq, &LINUX).unwrap();
+            assert_eq!(reply.sack, base + seq);
+        }
+        assert_eq!(data(&mut receiver, 1101 * MS, base + 4, &LINUX), None);
+        assert_eq!(receiver.due, 1101 * MS + MS + MS / 10);
+        // the next before that: each still has its own ACK
+        let reply = data(&mut receiver, 1101 * MS + 1, base + 5, &LINUX).unwrap();
+        assert_eq!(reply.sack, base + 4);
+        let reply = receiver.on_due();
+        assert_eq!((reply.cum, reply.sack), (base, base + 5));
+        assert_eq!(data(&mut receiver, 1103 * MS, base + 7, &LINUX), None);
+        // what fills the gap goes at once and speaks for it too
+        let reply = data(&mut receiver, 1103 * MS + 1, base, &LINUX).unwrap();
+        assert_eq!((reply.cum, reply.sack), (base + 6, base + 7));
+        assert_eq!(receiver.due, 0);
+        assert!(data(&mut receiver, 1104 * MS, base + 8, &LINUX).is_some());
     }
 
     /// RFC 8257, section 3.2: with delayed ACKs the number of marked segments arrives exactly.

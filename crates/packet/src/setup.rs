@@ -156,11 +156,12 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
         receiver: receiver::Config {
             delayed: class.tcp.delayed_ack,
             timeout: class.tcp.delayed_ack_timeout.0,
-            quick_after: match class.tcp.style {
+            min_rto: match class.tcp.style {
                 Style::Rfc => 0,
-                // about a retransmission timeout
-                Style::Linux => class.tcp.min_rto.0 + class.tcp.delayed_ack_timeout.0,
+                Style::Linux => class.tcp.min_rto.0,
             },
+            opening: ((receiver::LAST_WINDOW - receiver::FIRST_WINDOW) / (2 * payload))
+                .min(u32::from(u16::MAX)) as u16,
             accurate_ecn: class.tcp.accurate_ecn,
             ecn_quick: class.tcp.style == Style::Linux,
         },

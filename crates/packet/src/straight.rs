@@ -293,7 +293,11 @@ impl Way<'_> {
         };
         let due = receiver.due;
         if due != 0 && (due < at || receiver.must_flush(flags, &class.receiver)) {
-            let reply = receiver.on_due();
+            let reply = if due < at {
+                receiver.on_due()
+            } else {
+                receiver.flush()
+            };
             self.answer(state, reply, due.min(at) + lag);
         }
         let Ends::Tcp { receiver, .. } = &mut state.ends else {

@@ -43,6 +43,12 @@ impl Access {
         }
     }
 
+    /// Time to transmit a packet as large as the last one, ps.
+    #[inline]
+    pub(crate) fn time(&self) -> u64 {
+        self.time
+    }
+
     #[cold]
     #[inline(never)]
     fn look_up(&mut self, size: u32) {

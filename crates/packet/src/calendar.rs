@@ -414,27 +414,20 @@ impl Wheel {
             .map(|node| &node.entry)
     }
 
-    /// Removes the first entry; true if it is time to look at the density again.
+    /// Takes the first entry's node out.
     #[inline(always)]
-    fn pop(&mut self) -> bool {
-        let place = self.current;
-        if let Some(node) = self.nodes.get_mut(place as usize) {
-            self.current = node.next;
-            node.next = std::mem::replace(&mut self.free, place);
-            self.count -= 1;
-        }
-        self.left -= 1;
-        self.left == 0
-    }
-
-    /// Puts an entry in place of the first one; true if it is time to look at the density again.
-    #[inline(always)]
-    fn replace(&mut self, entry: Entry) -> bool {
+    fn take(&mut self) -> u32 {
         let place = self.current;
         self.current = self.nodes[place as usize].next;
-        self.link(place, entry);
         self.left -= 1;
-        self.left == 0
+        place
+    }
+
+    /// Frees a node that was taken out.
+    #[inline(always)]
+    fn free(&mut self, place: u32) {
+        self.nodes[place as usize].next = std::mem::replace(&mut self.free, place);
+        self.count -= 1;
     }
 
     /// Whether width or number of buckets should change, from the entries taken until `now`: one or two entries to a bucket, and more buckets than entries.
@@ -476,6 +469,10 @@ impl Wheel {
         Some(entries)
     }
 }
+
+/// An event that has been taken out, and whose place may be used again.
+#[derive(Clone, Copy)]
+pub(crate) struct Held(u32);
 
 /// Coming events. Those of packets and ACKs are kept apart from timers and probes, which are many and far away.
 #[derive(Debug)]
@@ -540,10 +537,49 @@ impl Calendar {
     /// Removes the event that [`Calendar::peek`] showed; it is at `now`.
     #[inline(always)]
     pub(crate) fn pop(&mut self, near: bool, now: u64) {
+        let held = self.take(near, now);
+        self.drop(held);
+    }
+
+    /// Takes out the event that [`Calendar::peek`] showed, which is at `now`, to be followed by [`Calendar::put`] or [`Calendar::drop`] before the next one is
+    /// asked for.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, near: bool, now: u64) -> Held {
         self.now = now;
-        if !near {
-            self.pop_far();
-        } else if self.near.pop() {
+        if near {
+            return Held(self.near.take());
+        }
+        self.pop_far();
+        Held(END)
+    }
+
+    /// Another near event in place of the one that was taken out.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, held: Held, time: u64, tag: Tag) {
+        if held.0 == END || self.near.is_beyond(time) {
+            self.put_far(held, time, tag);
+            return;
+        }
+        self.near.link(held.0, Entry { time, tag });
+        if self.near.left == 0 {
+            self.reshape();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_far(&mut self, held: Held, time: u64, tag: Tag) {
+        self.drop(held);
+        self.push_near(time, tag);
+    }
+
+    /// Nothing in place of the event that was taken out.
+    #[inline(always)]
+    pub(crate) fn drop(&mut self, held: Held) {
+        if held.0 != END {
+            self.near.free(held.0);
+        }
+        if self.near.left == 0 {
             self.reshape();
         }
     }
@@ -553,26 +589,6 @@ impl Calendar {
     fn pop_far(&mut self) {
         self.far.pop();
         self.far_at = self.far.0.first().map_or(u64::MAX, |far| far.time);
-    }
-
-    /// Puts the near event at `time` with this tag in place of the one that [`Calendar::peek`] showed.
-    #[inline(always)]
-    pub(crate) fn replace(&mut self, near: bool, now: u64, time: u64, tag: Tag) {
-        if !near || self.near.is_beyond(time) {
-            self.replace_far(near, now, time, tag);
-            return;
-        }
-        self.now = now;
-        if self.near.replace(Entry { time, tag }) {
-            self.reshape();
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn replace_far(&mut self, near: bool, now: u64, time: u64, tag: Tag) {
-        self.pop(near, now);
-        self.push_near(time, tag);
     }
 
     #[cold]

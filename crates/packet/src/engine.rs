@@ -548,7 +548,7 @@ impl Engine {
         let now = self.now - state.shift;
         let class = &self.classes[state.class as usize];
         if let Some(first) = class.straight {
-            self.send_straight(flow, first);
+            self.send_straight(flow, first, now);
             return;
         }
         if state.stopped || now >= class.stop || now > self.end {
@@ -640,6 +640,8 @@ impl Engine {
         if state.timer_at != now {
             return; // overtaken by an earlier entry
         }
+        self.catch_up(flow, now + 1);
+        let state = &mut self.flows[flow];
         state.timer_at = u64::MAX;
         let shift = state.sender_shift();
         let class = &self.classes[state.class as usize];
@@ -1154,11 +1156,36 @@ impl Engine {
         }
     }
 
+    /// Takes the flow's ACKs that have come before `time` and wait for their turn ([`Flow::turn`]).
+    pub(crate) fn catch_up(&mut self, flow: usize, time: u64) {
+        let present = self.now;
+        loop {
+            let state = &mut self.flows[flow];
+            let Some(&ack) = state.acks.front() else {
+                break;
+            };
+            if state.patience == 0 || ack.at >= time || ack.at - state.shift > self.end {
+                break;
+            }
+            state.acks.skip_front();
+            self.now = ack.at;
+            self.on_ack(flow, &ack);
+        }
+        self.now = present;
+    }
+
+    /// [`Engine::catch_up`] of all flows.
+    pub(crate) fn catch_up_all(&mut self, time: u64) {
+        for flow in 0..self.flows.len() {
+            self.catch_up(flow, time);
+        }
+    }
+
     /// An ACK reaches its sender.
     #[inline(never)]
     pub(crate) fn on_ack(&mut self, flow: usize, ack: &Ack) {
         let state = &mut self.flows[flow];
-        let now = self.now - state.shift;
+        let now = ack.at - state.shift;
         let class = &self.classes[state.class as usize];
         if class.renews && ack.echo < state.opened {
             return; // of a connection that is over
@@ -1178,7 +1205,7 @@ impl Engine {
             if let Ends::Tcp { sender, .. } = &mut state.ends {
                 sender.on_ack(now, ack, &[], &class.sender, &mut state.random);
             }
-            self.send_straight(flow, first);
+            self.send_straight(flow, first, now);
             return;
         }
         let blocks = if ack.blocks == 0 {
@@ -1262,6 +1289,9 @@ impl Engine {
     }
 
     fn on_sample_flow(&mut self, number: usize) {
+        if let Row::Live(slot) = self.rows[number] {
+            self.catch_up(slot as usize, self.now);
+        }
         let position = self.recorder.position[number] as usize;
         let trace = &mut self.recorder.flows[position];
         let state = match self.rows[number] {
@@ -1302,6 +1332,7 @@ impl Engine {
 
     fn on_change(&mut self, index: usize) -> Result<(), Error> {
         let now = self.now;
+        self.catch_up_all(now);
         let set = self.changes[index].set.clone();
         match set {
             Setting::LinkRate(link, rate) => self.links[link].on_rate_change(now, rate),

@@ -20,6 +20,7 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
         engine.end = engine.now;
     }
     let end = engine.end;
+    engine.catch_up_all(end.saturating_add(engine.grace).saturating_add(1));
     let (from, to) = (engine.window.0, engine.window.1.min(end));
     engine.window.1 = to;
     for link in &mut engine.links {

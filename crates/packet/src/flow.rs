@@ -238,6 +238,8 @@ pub(crate) struct Flow {
     /// Event time less receiver's clock, for receivers with events of their own.
     pub(crate) receiver_shift: u64,
     pub(crate) last_ack: u64,
+    /// How much later than it comes an ACK may be taken while its packets would wait for the uplink anyway; see [`Flow::turn`].
+    pub(crate) patience: u64,
     pub(crate) last_arrival: u64,
     /// When a paced sender is looked at again.
     pub(crate) pace_at: u64,
@@ -309,6 +311,7 @@ impl Flow {
             connect_shift: 0,
             receiver_shift: 0,
             last_ack: 0,
+            patience: 0,
             last_arrival: 0,
             pace_at: u64::MAX,
             timer_at: u64::MAX,
@@ -448,6 +451,30 @@ impl Flow {
             return;
         }
         self.book_payload(at, payload, window);
+    }
+
+    /// When an ACK is taken. What it lets out reaches the queue when the uplink has sent it: where that is busy the ACK waits until then, so that both are one
+    /// event. Nobody sees it, as whoever looks at the sender before that takes its ACKs first ([`crate::engine::Engine::catch_up`]), and no timer
+    /// that an ACK starts is shorter than `patience`.
+    #[inline(always)]
+    pub(crate) fn turn(&self, ack: &Ack) -> u64 {
+        let Some(uplink) = &self.uplink else {
+            return ack.at;
+        };
+        let busy = uplink.free + self.shift;
+        if busy <= ack.at || ack.flags.has(Flags::SYN) {
+            return ack.at;
+        }
+        busy.min(ack.at + self.patience)
+    }
+
+    /// Whether the uplink will be free when this ACK comes, should the one before it let out two packets at the most.
+    #[inline(always)]
+    pub(crate) fn is_free_for(&self, ack: &Ack) -> bool {
+        match &self.uplink {
+            Some(uplink) => uplink.free + self.shift + 2 * uplink.time() <= ack.at,
+            None => true,
+        }
     }
 
     /// A packet waits for its uplink, and reaches the first queue at `at`.

@@ -244,6 +244,14 @@ impl Sender {
         }
     }
 
+    /// No timer that an ACK starts is shorter than this; zero where an ACK starts others than that of retransmissions.
+    pub(crate) fn patience(&self, config: &Config) -> u64 {
+        if !self.lean || self.paced {
+            return 0;
+        }
+        config.min_rto.min(config.initial_rto).min(config.max_rto)
+    }
+
     /// Segments outstanding.
     pub(crate) fn outstanding(&self) -> u64 {
         self.next - self.una

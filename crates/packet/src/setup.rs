@@ -316,6 +316,11 @@ pub(crate) fn make_flow(
         // what does has no path of its own
         (flow.uplink, flow.downlink) = (access(), access());
         set_delays(class, &mut flow);
+        if class.straight.is_some()
+            && let Ends::Tcp { sender, .. } = &flow.ends
+        {
+            flow.patience = sender.patience(&class.sender);
+        }
     }
     flow
 }

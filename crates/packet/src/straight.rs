@@ -4,7 +4,7 @@
 //! nothing is handed on. What happens is what the steps of [`Engine`] do one after the other; those are taken by `Options::general`, for connection set-up
 //! and for every other path.
 
-use crate::calendar::{Calendar, Class as Order, Entry, Kind, Tag};
+use crate::calendar::{Calendar, Class as Order, Entry, Held, Kind, Tag};
 use crate::engine::Engine;
 use crate::flow::{Class, Ends, Flow};
 use crate::link::{Link, Passage};
@@ -32,48 +32,71 @@ impl Engine {
     pub(crate) fn take_ack(&mut self, event: Entry, near: bool) {
         let flow = event.tag.slot();
         let time = event.time;
+        let held = self.calendar.take(near, time);
         let state = &mut self.flows[flow];
-        let ack = *state.acks.front().expect("an ACK event stands for an ACK");
-        state.acks.skip_front();
-        if let Some(next) = state.acks.front() {
-            self.calendar.replace(near, time, next.at, event.tag);
-        } else {
-            state.ack_scheduled = false;
-            self.calendar.pop(near, time);
-        }
-        let now = time - state.shift;
-        if now > self.end {
+        let Some(&ack) = state.acks.front() else {
+            self.wait(flow, held, event.tag);
+            return;
+        };
+        if ack.at > time {
+            // the one that the event was for was taken before its turn
+            self.wait(flow, held, event.tag);
             return;
         }
-        self.now = time;
-        let class = &self.classes[state.class as usize];
-        if let Some(first) = class.straight
-            && let Ends::Tcp { sender, .. } = &mut state.ends
-            && sender.is_plain(&ack)
+        state.acks.skip_front();
+        let mut waits = true;
+        if let Some(next) = state.acks.front()
+            && state.is_free_for(next)
         {
-            let moment = Moment {
-                now: time,
-                end: self.end,
-                window: self.window,
-            };
-            let mut way = Way {
-                link: &mut self.links[first],
-                calendar: &mut self.calendar,
-                class,
-                moment,
-            };
-            way.take_plain_ack(state, now, &ack);
-        } else {
-            self.on_ack(flow, &ack);
+            self.calendar.put(held, next.at, event.tag);
+            waits = false;
+        }
+        let now = ack.at - state.shift;
+        if now <= self.end {
+            self.now = time;
+            let class = &self.classes[state.class as usize];
+            if let Some(first) = class.straight
+                && let Ends::Tcp { sender, .. } = &mut state.ends
+                && sender.is_plain(&ack)
+            {
+                let moment = Moment {
+                    now: time,
+                    end: self.end,
+                    window: self.window,
+                };
+                let mut way = Way {
+                    link: &mut self.links[first],
+                    calendar: &mut self.calendar,
+                    class,
+                    moment,
+                };
+                way.take_plain_ack(state, now, &ack);
+            } else {
+                self.on_ack(flow, &ack);
+            }
+        }
+        if waits {
+            self.wait(flow, held, event.tag);
         }
     }
 
-    /// Sends all that the sender may send now; see [`Engine::send`].
+    /// The flow's next ACK gets its place in the calendar, when that depends on what the last one has let out.
     #[inline(never)]
-    pub(crate) fn send_straight(&mut self, flow: usize, first: usize) {
+    fn wait(&mut self, flow: usize, held: Held, tag: Tag) {
+        let state = &mut self.flows[flow];
+        if let Some(next) = state.acks.front() {
+            self.calendar.put(held, state.turn(next), tag);
+        } else {
+            state.ack_scheduled = false;
+            self.calendar.drop(held);
+        }
+    }
+
+    /// Sends all that the sender may send at `now`, by its clock; see [`Engine::send`].
+    #[inline(never)]
+    pub(crate) fn send_straight(&mut self, flow: usize, first: usize, now: u64) {
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
-        let now = self.now - state.shift;
         if state.stopped || now >= class.stop || now > self.end {
             return;
         }
@@ -119,7 +142,7 @@ struct Way<'e> {
 
 impl Way<'_> {
     /// An ACK of new data reaches a sender that knows of no loss.
-    #[inline(always)]
+    #[inline(never)]
     fn take_plain_ack(&mut self, state: &mut Flow, now: u64, ack: &Ack) {
         Engine::book_window(state, now, self.moment.window);
         let config = &self.class.sender;

@@ -77,7 +77,7 @@ pub struct Aimd {
 }
 
 impl CongestionControl for Aimd {
-    #[inline]
+    #[inline(always)]
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
         if ack.cwnd_limited {
             let acked = window.slow_start(f64::from(ack.acked));

@@ -410,3 +410,34 @@ fn an_answer_in_time_stops_the_timer() {
     };
     assert_eq!(difference(&fast, &run(&scenario, &general).unwrap()), None);
 }
+
+/// ACKs that wait for a busy uplink are taken by whoever looks at the sender before: timers (which the uplink's queue outlasts), samples, changes, the end.
+#[test]
+fn nobody_sees_that_acks_wait() {
+    for (rate, rto, buffer) in [
+        ("300 kbit/s", "200 ms", ""),
+        ("1 Mbit/s", "10 ms", ""),
+        ("2 Mbit/s", "50 ms", "access_buffer = \"9 packets\"\n"),
+    ] {
+        let text = format!(
+            "[scenario]\nname = \"wait\"\nduration = \"20 s\"\n\
+             [[link]]\nname = \"link\"\nrate = \"2 Mbit/s\"\ndelay = \"5 ms\"\nqueue = {{ capacity = \"12 packets\" }}\n\
+             [[flows]]\nname = \"a\"\ncount = 9\npath = [\"link\"]\nrtt = \"uniform 20 ms .. 60 ms\"\nstart = \"uniform 0 s .. 2 s\"\n\
+             access_rate = \"{rate}\"\n{buffer}min_rto = \"{rto}\"\n\
+             [[flows]]\ncount = 3\npath = [\"link\"]\nrtt = \"30 ms\"\ndelayed_ack = true\naccess_rate = \"{rate}\"\nmin_rto = \"{rto}\"\n\
+             [[change]]\nat = \"5 s\"\nflows = \"a\"\nmax_window = \"30 packets\"\n\
+             [[change]]\nat = \"8 s\"\nflows = \"a\"\ncount = 4\n\
+             [[change]]\nat = \"11 s\"\nflows = \"a\"\ncount = 9\n"
+        );
+        let scenario = scenario(&text);
+        let fast = run(&scenario, &traced()).unwrap();
+        let general = Options {
+            general: true,
+            ..traced()
+        };
+        let general = run(&scenario, &general).unwrap();
+        assert_eq!(difference(&fast, &general), None, "{text}");
+        assert!(fast.flows.iter().any(|flow| flow.timeouts > 0));
+        assert!(fast.events < general.events / 2);
+    }
+}

@@ -438,6 +438,5 @@ fn nobody_sees_that_acks_wait() {
         let general = run(&scenario, &general).unwrap();
         assert_eq!(difference(&fast, &general), None, "{text}");
         assert!(fast.flows.iter().any(|flow| flow.timeouts > 0));
-        assert!(fast.events < general.events / 2);
     }
 }

@@ -571,6 +571,13 @@ macro_rules! registry {
                 }
             }
 
+            fn on_state(&mut self, open: bool) {
+                match self {
+                    $(Self::$name(inner) => inner.on_state(open),)*
+                    Self::Custom(inner) => inner.on_state(open),
+                }
+            }
+
             fn on_repaired(&mut self, now: Time, window: &mut Window) {
                 match self {
                     $(Self::$name(inner) => inner.on_repaired(now, window),)*

@@ -162,6 +162,8 @@ pub(crate) struct Sender {
     send_cwr: bool,
     /// The window comes down for a mark (style "linux").
     in_cwr: bool,
+    /// What the congestion control knows of the state (style "linux").
+    told_open: bool,
     /// Whether segments are paced, and when the next one may leave.
     paced: bool,
     pub(crate) next_send: u64,
@@ -222,6 +224,7 @@ impl Sender {
             cwr_end: 0,
             send_cwr: false,
             in_cwr: false,
+            told_open: true,
             paced: needs.pacing || config.pacing == Pacing::Window,
             next_send: 0,
             last_sent: 0,
@@ -1089,7 +1092,7 @@ impl Sender {
         if round_start {
             self.round_end = self.next;
         }
-        let event = self.event(news, delivered, round_start, config);
+        let mut event = self.event(news, delivered, round_start, config);
         self.controller.on_any_ack(&event);
         if let Some(journal) = &mut self.journal {
             journal.new_first = false;
@@ -1127,10 +1130,27 @@ impl Sender {
                 self.start_recovery(news.now, news.before, config);
             }
         }
+        let open = self.state == State::Open && !self.in_cwr && self.scoreboard.is_clear();
+        if open != self.told_open {
+            self.told_open = open;
+            if open {
+                self.round_end = self.next;
+                event.round_start = false;
+            }
+            self.controller.on_state(open);
+        }
         if self.state == State::Recovery || self.in_cwr {
             self.spread_reduction(news.acked > 0, u64::from(delivered));
         } else if news.acked > 0 {
             self.let_grow(event, news.rtt, random);
+        }
+    }
+
+    /// The congestion control hears that the state is no longer open.
+    fn close_state(&mut self) {
+        if self.told_open {
+            self.told_open = false;
+            self.controller.on_state(false);
         }
     }
 
@@ -1235,6 +1255,9 @@ impl Sender {
 
     fn enter_recovery(&mut self, now: u64, outstanding: u64, config: &Config) {
         self.counters.fast_recoveries += 1;
+        if config.linux {
+            self.close_state();
+        }
         if self.in_cwr {
             // the window is coming down already
             self.in_cwr = false;
@@ -1329,6 +1352,9 @@ impl Sender {
             && (self.state == State::Recovery || self.in_cwr)
             && self.una < self.recover;
         let again = self.note_timeout(config);
+        if config.linux {
+            self.close_state();
+        }
         if !again && !answered {
             self.reduce(now, Signal::Timeout, self.outstanding(), config);
         }
@@ -1478,9 +1504,10 @@ impl Sender {
     pub(crate) fn next_segment(&mut self, now: u64, config: &Config) -> Option<Segment> {
         let empty =
             config.linux && !self.delivery && self.scoreboard.pipe(self.una, self.next) == 0;
+        let before = self.next;
         let segment = self.choose(config)?;
         if empty {
-            self.round_end = self.next;
+            self.round_end = before;
             self.controller.on_restart(Time(now));
         }
         if self.in_cwr || matches!(self.state, State::Recovery | State::Loss) {

@@ -313,6 +313,10 @@ pub trait CongestionControl {
     /// An ACK arrived, whatever it says and whatever is made of it afterwards: for algorithms that measure in loss recovery too. Only in style "linux".
     fn on_any_ack(&mut self, _ack: &Ack) {}
 
+    /// The endpoint's congestion state becomes open, so that the ACKs of a new round trip are those from here on, or is no longer: something is lost, marked or has come out
+    /// of order. Only in style "linux".
+    fn on_state(&mut self, _open: bool) {}
+
     /// The answer to losses or marks is over: the window stands at ssthresh. Only in style "linux".
     fn on_repaired(&mut self, _now: Time, _window: &mut Window) {}
 

@@ -90,7 +90,7 @@ pub struct Vegas {
     /// With whole packets: samples of the round, and Reno's count.
     samples: u32,
     count: SegmentCount,
-    /// Whether the round has been measured from its beginning.
+    /// With whole packets: whether it is at work; if not, Reno is.
     measuring: bool,
     base_rtt: f64,
     params: VegasParams,
@@ -117,27 +117,31 @@ impl Vegas {
 }
 
 impl Vegas {
+    /// Reno's growth, counted as Linux does.
+    fn grow_as_reno(&mut self, ack: &Ack, window: &mut Window) {
+        if ack.cwnd_limited {
+            let acked = window.slow_start(f64::from(ack.acked));
+            if acked > 0.0 {
+                let per = window.cwnd;
+                self.count.grow(acked, per, &mut window.cwnd);
+            }
+        }
+    }
+
     /// An ACK, counted as Linux does.
     fn on_ack_whole(&mut self, ack: &Ack, window: &mut Window) {
+        if !self.measuring {
+            self.grow_as_reno(ack, window);
+            return;
+        }
         if !ack.round_start {
             if window.in_slow_start() {
                 window.slow_start(f64::from(ack.acked));
             }
             return;
         }
-        if !self.measuring {
-            self.measuring = true;
-            if window.in_slow_start() {
-                window.slow_start(f64::from(ack.acked));
-            }
-        } else if self.samples <= 2 {
-            if ack.cwnd_limited {
-                let acked = window.slow_start(f64::from(ack.acked));
-                if acked > 0.0 {
-                    let per = window.cwnd;
-                    self.count.grow(acked, per, &mut window.cwnd);
-                }
-            }
+        if self.samples <= 2 {
+            self.grow_as_reno(ack, window);
         } else {
             let base = self.base_rtt;
             let backlog = (window.cwnd * (self.round_rtt - base) / base).floor();
@@ -198,13 +202,15 @@ impl CongestionControl for Vegas {
         // Linux forgets the base RTT when nothing is in the network, in a repair too
         if self.params.whole_packets {
             self.base_rtt = f64::INFINITY;
-            (self.samples, self.round_rtt, self.measuring) = (0, f64::INFINITY, false);
+            (self.samples, self.round_rtt, self.measuring) = (0, f64::INFINITY, true);
         }
     }
 
-    fn on_repaired(&mut self, _now: Time, _window: &mut Window) {
-        // rounds are measured from the next one on
-        (self.samples, self.round_rtt, self.measuring) = (0, f64::INFINITY, false);
+    fn on_state(&mut self, open: bool) {
+        self.measuring = open;
+        if open {
+            (self.samples, self.round_rtt) = (0, f64::INFINITY);
+        }
     }
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
@@ -247,6 +253,43 @@ mod tests {
             }
         }
         window
+    }
+
+    /// In Linux it rests while something is lost or out of order, and measures anew from when that is over.
+    #[test]
+    fn rests_where_the_state_is_not_open() {
+        let mut control = VegasParams {
+            whole_packets: true,
+            ..params()
+        }
+        .build(0);
+        let mut window = Window {
+            cwnd: 10.0,
+            ssthresh: 5.0,
+        };
+        let mut round = |control: &mut Vegas, rtt: f64| {
+            let acks = window.cwnd as u32;
+            for n in 0..acks {
+                let sample = Ack {
+                    rtt,
+                    round_start: n + 1 == acks,
+                    ..ack(1)
+                };
+                control.on_any_ack(&sample);
+                control.on_ack(&sample, &mut window, &mut random());
+            }
+            window.cwnd
+        };
+        assert_eq!(round(&mut control, 0.1), 11.0);
+        control.on_state(false);
+        // as Reno, whatever the round trip
+        assert_eq!(round(&mut control, 0.2), 12.0);
+        control.on_state(true);
+        // twelve packets in twice the time: six of them wait
+        assert_eq!(round(&mut control, 0.2), 11.0);
+        // nothing was in the network: the round trip of now is the base
+        control.on_restart(Time(0));
+        assert_eq!(round(&mut control, 0.2), 12.0);
     }
 
     #[test]

@@ -49,6 +49,7 @@ impl CongestionAlgorithm for VenoParams {
             samples: 0,
             base_rtt: f64::INFINITY,
             grow_next: true,
+            measuring: true,
             count: SegmentCount::default(),
             params: *self,
         }
@@ -66,6 +67,8 @@ pub struct Veno {
     samples: u32,
     base_rtt: f64,
     grow_next: bool,
+    /// Whether it is at work; if not, Reno is.
+    measuring: bool,
     count: SegmentCount,
     params: VenoParams,
 }
@@ -76,13 +79,16 @@ impl Veno {
         if !ack.cwnd_limited {
             return;
         }
-        let known = self.samples > 2 && self.round_rtt < f64::INFINITY;
+        let known = self.samples > 2 && self.measuring;
         if known {
+            // without a sample since the last ACK that counted nothing counts as carried
             let filled = (2.0 * window.cwnd * self.base_rtt / self.round_rtt).floor();
             let backlog = 2.0 * window.cwnd - filled;
             self.congested = backlog >= 2.0 * self.params.beta;
         }
-        self.round_rtt = f64::INFINITY;
+        if self.measuring {
+            self.round_rtt = f64::INFINITY;
+        }
         let acked = window.slow_start(f64::from(ack.acked));
         if acked <= 0.0 {
             return;
@@ -133,11 +139,13 @@ impl CongestionControl for Veno {
         if self.params.whole_packets {
             self.base_rtt = f64::INFINITY;
             self.round_rtt = f64::INFINITY;
+            (self.measuring, self.grow_next) = (true, true);
         }
     }
 
-    fn on_repaired(&mut self, _now: Time, _window: &mut Window) {
-        if self.params.whole_packets {
+    fn on_state(&mut self, open: bool) {
+        self.measuring = open;
+        if open {
             self.round_rtt = f64::INFINITY;
         }
     }

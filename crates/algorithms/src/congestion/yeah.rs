@@ -56,7 +56,6 @@ impl CongestionAlgorithm for YeahParams {
             slow: 0,
             fast: 0,
             samples: 0,
-            measuring: true,
             base_rtt: f64::INFINITY,
             count: SegmentCount::default(),
             params: *self,
@@ -79,8 +78,6 @@ pub struct Yeah {
     fast: u32,
     /// With whole packets: samples of the round, and packets acknowledged.
     samples: u32,
-    /// Whether the round has been measured from its beginning.
-    measuring: bool,
     base_rtt: f64,
     count: SegmentCount,
     params: YeahParams,
@@ -143,10 +140,9 @@ impl CongestionControl for Yeah {
         }
         if self.params.whole_packets {
             if ack.cwnd_limited && ack.round_start {
-                if self.samples > 2 && self.measuring {
+                if self.samples > 2 {
                     self.end_round(self.base_rtt, window);
                 }
-                self.measuring = true;
                 (self.samples, self.round_rtt) = (0, f64::INFINITY);
             }
         } else if ack.round_start && self.round_rtt < f64::INFINITY {
@@ -167,13 +163,14 @@ impl CongestionControl for Yeah {
         // Linux forgets the base RTT when nothing is in the network, in a repair too
         if self.params.whole_packets {
             self.base_rtt = f64::INFINITY;
-            (self.samples, self.round_rtt, self.measuring) = (0, f64::INFINITY, false);
+            (self.samples, self.round_rtt) = (0, f64::INFINITY);
         }
     }
 
-    fn on_repaired(&mut self, _now: Time, _window: &mut Window) {
-        // rounds are measured from the next one on
-        (self.samples, self.round_rtt, self.measuring) = (0, f64::INFINITY, false);
+    fn on_state(&mut self, open: bool) {
+        if open {
+            (self.samples, self.round_rtt) = (0, f64::INFINITY);
+        }
     }
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {

@@ -20,7 +20,7 @@ pub(crate) fn outcome<'py>(py: Python<'py>, outcome: Outcome) -> PyResult<Bound<
         links.append(link(py, entry)?)?;
     }
     dict.set_item("links", links)?;
-    dict.set_item("flows", flows(py, &outcome.flows)?)?;
+    dict.set_item("flows", flows(py, outcome.flows)?)?;
     let transfers = PyList::empty(py);
     for entry in outcome.transfers {
         transfers.append(transfer(py, entry)?)?;
@@ -102,41 +102,67 @@ fn transfer<'py>(py: Python<'py>, entry: TransferOutcome) -> PyResult<Bound<'py,
     Ok(dict)
 }
 
-fn flows<'py>(py: Python<'py>, flows: &[FlowOutcome]) -> PyResult<Bound<'py, PyDict>> {
+/// A column of the flows' table while it is filled.
+enum Column {
+    Real(fn(&FlowOutcome) -> f64, Vec<f64>),
+    Count(fn(&FlowOutcome) -> u64, Vec<u64>),
+}
+
+/// Flows whose columns are filled before their rows are given back.
+const PIECE: usize = 1 << 12;
+
+/// Rows become columns piece by piece, so that many flows need no memory for both.
+fn flows(py: Python<'_>, mut flows: Vec<FlowOutcome>) -> PyResult<Bound<'_, PyDict>> {
+    let real = |value| Column::Real(value, vec![0.0; flows.len()]);
+    let count = |value| Column::Count(value, vec![0; flows.len()]);
+    let mut columns = [
+        ("class", count(|flow| flow.class as u64)),
+        ("rtt", real(|flow| flow.rtt)),
+        ("start", real(|flow| flow.start)),
+        ("goodput", real(|flow| flow.goodput)),
+        ("sent", count(|flow| flow.sent)),
+        ("retransmissions", count(|flow| flow.retransmissions)),
+        ("drops", count(|flow| flow.drops)),
+        ("losses", count(|flow| flow.losses)),
+        ("marks", count(|flow| flow.marks)),
+        ("timeouts", count(|flow| flow.timeouts)),
+        ("fast_recoveries", count(|flow| flow.fast_recoveries)),
+        ("ecn_reductions", count(|flow| flow.ecn_reductions)),
+        ("cwnd_mean", real(|flow| flow.cwnd_mean)),
+        ("rtt_mean", real(|flow| flow.rtt_mean)),
+        ("completion", real(|flow| flow.completion)),
+        ("ledger_sent", count(|flow| flow.ledger.sent)),
+        ("ledger_delivered", count(|flow| flow.ledger.delivered)),
+        ("ledger_dropped", count(|flow| flow.ledger.dropped)),
+        ("ledger_lost", count(|flow| flow.ledger.lost)),
+        ("ledger_in_flight", count(|flow| flow.ledger.in_flight)),
+    ];
+    while !flows.is_empty() {
+        let first = flows.len().saturating_sub(PIECE);
+        for (_, column) in &mut columns {
+            let piece = &flows[first..];
+            match column {
+                Column::Real(value, values) => fill(&mut values[first..], piece, *value),
+                Column::Count(value, values) => fill(&mut values[first..], piece, *value),
+            }
+        }
+        flows.truncate(first);
+        flows.shrink_to_fit();
+    }
     let dict = PyDict::new(py);
-    let real =
-        |name: &str, value: fn(&FlowOutcome) -> f64| dict.set_item(name, column(py, flows, value));
-    let count =
-        |name: &str, value: fn(&FlowOutcome) -> u64| dict.set_item(name, column(py, flows, value));
-    count("class", |flow| flow.class as u64)?;
-    real("rtt", |flow| flow.rtt)?;
-    real("start", |flow| flow.start)?;
-    real("goodput", |flow| flow.goodput)?;
-    count("sent", |flow| flow.sent)?;
-    count("retransmissions", |flow| flow.retransmissions)?;
-    count("drops", |flow| flow.drops)?;
-    count("losses", |flow| flow.losses)?;
-    count("marks", |flow| flow.marks)?;
-    count("timeouts", |flow| flow.timeouts)?;
-    count("fast_recoveries", |flow| flow.fast_recoveries)?;
-    count("ecn_reductions", |flow| flow.ecn_reductions)?;
-    real("cwnd_mean", |flow| flow.cwnd_mean)?;
-    real("rtt_mean", |flow| flow.rtt_mean)?;
-    real("completion", |flow| flow.completion)?;
-    count("ledger_sent", |flow| flow.ledger.sent)?;
-    count("ledger_delivered", |flow| flow.ledger.delivered)?;
-    count("ledger_dropped", |flow| flow.ledger.dropped)?;
-    count("ledger_lost", |flow| flow.ledger.lost)?;
-    count("ledger_in_flight", |flow| flow.ledger.in_flight)?;
+    for (name, column) in columns {
+        match column {
+            Column::Real(_, values) => dict.set_item(name, PyArray1::from_vec(py, values))?,
+            Column::Count(_, values) => dict.set_item(name, PyArray1::from_vec(py, values))?,
+        }
+    }
     Ok(dict)
 }
 
-fn column<'py, T: Element>(
-    py: Python<'py>,
-    flows: &[FlowOutcome],
-    value: fn(&FlowOutcome) -> T,
-) -> Bound<'py, PyArray1<T>> {
-    PyArray1::from_iter(py, flows.iter().map(value))
+fn fill<T>(values: &mut [T], flows: &[FlowOutcome], value: fn(&FlowOutcome) -> T) {
+    for (place, flow) in values.iter_mut().zip(flows) {
+        *place = value(flow);
+    }
 }
 
 /// Traces as arrays of entities by samples.

@@ -32,6 +32,14 @@ parameters! {
         probe_rtt_duration: time = 0.2, in Interval::above(0.0), "draft-cardwell-iccrg-bbr-congestion-control-00, section 4.3.5: 200 ms";
         /// Whether a steady rate with many losses is taken for a policer's.
         policer_detection: flag = false, "Linux 6.1";
+        /// By how much less than the model's rate it is paced, as a share of it.
+        pacing_margin: number = 0.0, in Interval::from_below(0.0, 1.0), "Linux 6.1 (0.01)";
+        /// Whether what arrives beyond the model's rate since ACKs last came more slowly than that, the most of the last five to ten rounds and 100 ms at most, is added
+        /// to the window: ACKs that come in heaps then do not stop it.
+        ack_aggregation: flag = false, "Linux 6.1; draft-cardwell-iccrg-bbr-congestion-control-02, section 4.5.3";
+        /// Whether windows are whole: the bandwidth-delay product is rounded up, the window to an even number, and the probing phase has two segments more;
+        /// only a smaller round trip renews the propagation time; the segments about to leave count as in the network.
+        whole_packets: flag = false, "Linux 6.1";
     }
 }
 
@@ -45,8 +53,12 @@ impl Algorithm for BbrParams {
         ecn: false,
     };
 
-    const LINUX: &'static [(&'static str, DefaultValue)] =
-        &[("policer_detection", DefaultValue::Flag(true))];
+    const LINUX: &'static [(&'static str, DefaultValue)] = &[
+        ("policer_detection", DefaultValue::Flag(true)),
+        ("pacing_margin", DefaultValue::Number(0.01)),
+        ("ack_aggregation", DefaultValue::Flag(true)),
+        ("whole_packets", DefaultValue::Flag(true)),
+    ];
 }
 
 impl CongestionAlgorithm for BbrParams {
@@ -276,6 +288,49 @@ impl Policer {
     }
 }
 
+/// How far deliveries run ahead of the model's rate.
+#[derive(Clone, Copy, Debug, Default)]
+struct Aggregation {
+    /// When deliveries last were no more than expected, and what has been delivered since.
+    begin: Time,
+    acked: f64,
+    /// Most segments beyond the expected ones, of the present window of rounds and the one before.
+    most: [f64; 2],
+    rounds: u32,
+}
+
+impl Aggregation {
+    /// Rounds of a window.
+    const ROUNDS: u32 = 5;
+    /// The segments of so much time count at most, s.
+    const LONGEST: f64 = 0.1;
+
+    fn update(&mut self, delivery: &Delivery, round_start: bool, rate: f64, cwnd: f64) {
+        if delivery.acked == 0 || delivery.rate.is_nan() {
+            return;
+        }
+        if round_start {
+            self.rounds += 1;
+            if self.rounds >= Self::ROUNDS {
+                self.rounds = 0;
+                self.most = [0.0, self.most[0]];
+            }
+        }
+        let mut expected = (rate * delivery.now.since(self.begin).seconds()).floor();
+        if self.acked <= expected {
+            (self.acked, self.begin, expected) = (0.0, delivery.now, 0.0);
+        }
+        self.acked += f64::from(delivery.acked);
+        self.most[0] = self.most[0].max((self.acked - expected).min(cwnd));
+    }
+
+    /// Segments to add to the window.
+    fn extra(&self, rate: f64) -> f64 {
+        let most = self.most[0].max(self.most[1]);
+        most.min((rate * Self::LONGEST).floor())
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Startup,
@@ -312,6 +367,7 @@ struct Model {
     idle_restart: bool,
     recovery: Conservation,
     policer: Policer,
+    aggregation: Aggregation,
     params: BbrParams,
 }
 
@@ -338,6 +394,7 @@ impl Model {
             idle_restart: false,
             recovery: Conservation::new(),
             policer: Policer::default(),
+            aggregation: Aggregation::default(),
             params: *params,
         }
     }
@@ -353,10 +410,21 @@ impl Model {
 
     /// Segments in the network at this gain.
     fn inflight(&self, gain: f64) -> f64 {
+        self.inflight_and(gain, 0.0)
+    }
+
+    /// The same with `extra` segments more.
+    fn inflight_and(&self, gain: f64, extra: f64) -> f64 {
         if self.min_rtt.is_infinite() {
             return self.initial_cwnd;
         }
-        gain * self.rate() * self.min_rtt + 3.0 * send_quantum(self.pacing_rate)
+        let bdp = gain * self.rate() * self.min_rtt;
+        if !self.params.whole_packets {
+            return bdp + extra + 3.0 * send_quantum(self.pacing_rate);
+        }
+        let window = (bdp - 1e-6).ceil() + extra + 3.0 * send_quantum(self.pacing_rate).floor();
+        let probing = self.mode == Mode::ProbeBw && self.cycle == 0;
+        2.0 * (0.5 * window).ceil() + if probing { 2.0 } else { 0.0 }
     }
 
     fn update_bandwidth(&mut self, delivery: &Delivery, random: &mut Stream) {
@@ -394,7 +462,10 @@ impl Model {
 
     fn check_cycle(&mut self, delivery: &Delivery) {
         let long = delivery.now.since(self.cycle_at).seconds() > self.min_rtt;
-        let before = f64::from(delivery.in_flight_before);
+        let mut before = f64::from(delivery.in_flight_before);
+        if self.params.whole_packets && self.pacing_gain > 1.0 {
+            before += send_quantum(self.pacing_rate).floor();
+        }
         let next = if self.pacing_gain > 1.0 {
             long && (delivery.lost > 0 || before >= self.inflight(self.pacing_gain))
         } else if self.pacing_gain < 1.0 {
@@ -429,7 +500,12 @@ impl Model {
     fn check_probe_rtt(&mut self, delivery: &Delivery, window: &mut Window, random: &mut Stream) {
         let expired =
             delivery.now.since(self.min_rtt_at).seconds() > self.params.probe_rtt_interval;
-        if delivery.rtt <= self.min_rtt || (expired && !delivery.rtt.is_nan()) {
+        let smaller = if self.params.whole_packets {
+            delivery.rtt < self.min_rtt
+        } else {
+            delivery.rtt <= self.min_rtt
+        };
+        if smaller || (expired && !delivery.rtt.is_nan()) {
             self.min_rtt = delivery.rtt;
             self.min_rtt_at = delivery.now;
         }
@@ -475,14 +551,19 @@ impl Model {
         } else {
             gain
         };
-        let rate = gain * self.rate();
+        let rate = gain * self.rate() * (1.0 - self.params.pacing_margin);
         if rate > 0.0 && (self.pipe_filled || rate > self.pacing_rate) {
             self.pacing_rate = rate;
         }
     }
 
     fn set_cwnd(&mut self, delivery: &Delivery, window: &mut Window) {
-        let target = self.inflight(self.cwnd_gain);
+        let extra = if self.params.ack_aggregation && self.pipe_filled {
+            self.aggregation.extra(self.rate())
+        } else {
+            0.0
+        };
+        let target = self.inflight_and(self.cwnd_gain, extra);
         if !self.recovery.follow(delivery, &mut self.rounds, window) {
             let acked = f64::from(delivery.acked);
             if self.pipe_filled {
@@ -537,10 +618,17 @@ impl CongestionControl for Bbr {
             model.initial_cwnd = window.cwnd;
             model.min_rtt_at = delivery.now;
             if delivery.srtt > 0.0 {
-                model.pacing_rate = model.params.startup_gain * window.cwnd / delivery.srtt;
+                let paced = model.params.startup_gain * (1.0 - model.params.pacing_margin);
+                model.pacing_rate = paced * window.cwnd / delivery.srtt;
             }
         }
         model.update_bandwidth(delivery, random);
+        if model.params.ack_aggregation {
+            let rate = model.rate();
+            model
+                .aggregation
+                .update(delivery, model.rounds.start, rate, window.cwnd);
+        }
         if model.mode == Mode::ProbeBw {
             model.check_cycle(delivery);
         }
@@ -779,5 +867,60 @@ pub(super) mod tests {
             assert_eq!(policer.update(&delivery, true, true), round == 48);
         }
         assert!(!policer.known);
+    }
+
+    /// Linux: the bandwidth-delay product rounded up, an even window, two segments more in the probing phase; pacing 1 % below the rate.
+    #[test]
+    fn whole_windows_as_in_linux() {
+        let params = BbrParams {
+            whole_packets: true,
+            pacing_margin: 0.01,
+            ..BbrParams::from_values(&[]).unwrap()
+        };
+        let mut model = Model::new(&params);
+        model.bandwidth.update(825.0, 0, BANDWIDTH_ROUNDS);
+        model.min_rtt = 0.04;
+        (model.mode, model.cycle, model.pacing_rate) = (Mode::ProbeBw, 2, 825.0);
+        assert_eq!(model.inflight(1.0), 40.0); // 33 and 3 x 2
+        assert_eq!(model.inflight(2.0), 72.0);
+        assert_eq!(model.inflight(1.01), 40.0); // 33.33: 34 and 6
+        assert_eq!(model.inflight_and(2.0, 3.0), 76.0);
+        model.cycle = 0;
+        assert_eq!(model.inflight(2.0), 74.0);
+        model.pipe_filled = true;
+        model.set_pacing_rate(1.0);
+        assert!((model.pacing_rate - 0.99 * 825.0).abs() < 1e-9);
+    }
+
+    /// Six segments at once where the rate has two: four beyond it, for five to ten rounds, and 100 ms of the rate at most.
+    #[test]
+    fn aggregation_of_acks() {
+        let mut pipe = Pipe {
+            rate: 100.0,
+            rtt: 0.1,
+            delivered: 0,
+            now: 0.0,
+        };
+        let base = pipe.round(10.0, 100.0);
+        let mut found = Aggregation::default();
+        let mut ack = |at: f64, acked: u32, start: bool| {
+            let delivery = Delivery {
+                now: Time::from_seconds(at),
+                acked,
+                rate: 100.0,
+                ..base
+            };
+            found.update(&delivery, start, 100.0, 50.0);
+            found.extra(100.0)
+        };
+        assert_eq!(ack(1.0, 1, false), 1.0); // an epoch begins with its first ACK
+        assert_eq!(ack(1.0201, 6, false), 6.0); // late: another one
+        assert_eq!(ack(1.0402, 6, false), 10.0); // 12 where 2 are expected
+        for round in 1..10 {
+            let extra = ack(1.0 + f64::from(round), 1, true);
+            assert_eq!(extra, 10.0, "{round}");
+        }
+        assert_eq!(ack(20.0, 1, true), 1.0);
+        assert_eq!(ack(20.001, 30, false), 10.0); // 31, but 100 ms are 10
     }
 }

@@ -398,7 +398,7 @@ impl Aqm for Pie {
 
     fn observe(&self) -> Observation {
         Observation {
-            probability: Some(self.probability),
+            probability: Some(self.probability.min(1.0)),
             ..Observation::default()
         }
     }

@@ -21,14 +21,14 @@ macro_rules! setups {
 
 pub(crate) const SETUPS: [Setup; 13] = setups! {
     "s1" 180.0
-    "s3" 1000.0
+    "s3" 150.0
     "s4" 35.0
     "s5-1" 500.0
     "s5-10" 450.0
     "s5-10-access" 450.0
     "s5-10-codel" 220.0
     "s5-10-fq-codel" 150.0
-    "s5-10-reverse" 140.0
+    "s5-10-reverse" 70.0
     "s5-100" 43.0
     "s5-1000" 3.0
     "s5-100000" 1.2

@@ -75,7 +75,7 @@ SETUPS = [
         60,
         100e6,
         2084,
-        (600, 60, 2),
+        (4000, 300, 2),
         2e6,
         0.0095,
         0.0105,
@@ -84,10 +84,10 @@ SETUPS = [
         True,
         True,
     ),
-    Setup("S5-1", "1 Reno, drop-tail", 1, 100e6, 333, (2000, 200, 8)),
-    Setup("S5-10", "10 Reno, drop-tail", 10, 100e6, 333, (2000, 200, 6)),
-    Setup("S5-100", "100 Reno, drop-tail", 100, 1e9, 3333, (150, 15, 0.8), access=1e9, starts=0.2),
-    Setup("S5-1000", "1000 Reno, drop-tail", 1000, 10e9, 33333, (15, 2, 0.0), access=1e9, starts=0.2),
+    Setup("S5-1", "1 Reno, drop-tail", 1, 100e6, 333, (10000, 500, 8)),
+    Setup("S5-10", "10 Reno, drop-tail", 10, 100e6, 333, (8000, 500, 6)),
+    Setup("S5-100", "100 Reno, drop-tail", 100, 1e9, 3333, (600, 15, 0.8), access=1e9, starts=0.2),
+    Setup("S5-1000", "1000 Reno, drop-tail", 1000, 10e9, 33333, (30, 2, 0.0), access=1e9, starts=0.2),
 ]
 
 

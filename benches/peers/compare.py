@@ -3,7 +3,7 @@
 Every round runs each simulator once on each set-up, in turn, so that all see the same machine; figures are medians of the rounds with their range. Cost is
 CPU time of the simulation (ns-2: of the whole process; ns-3: of Simulator::Run; ours: of the engine). A packet is one that has left the bottleneck.
 ns-2 is the Debian package `ns2`; ns-3 is the wheel `ns3`, in a Python of its own that NS3_PYTHON names. A simulator that is not there is left out, and said.
-With `--write` the table and picture of docs/performance.md and peers.csv beside this file are made anew.
+With `--write` the table and picture of docs/performance.md and peers.csv beside this file are renewed; what was not measured stays.
 """
 
 import argparse
@@ -216,6 +216,14 @@ def measure(rounds: int, only: list[str]) -> list[dict[str, object]]:
     return rows
 
 
+def faster(ours: list[float], theirs: list[float]) -> str:
+    """By how much, round by round, since the machine drifts; that of the medians where the rounds are not the same."""
+    if len(ours) != len(theirs) or len(ours) == 1:
+        return f"{statistics.median(ours) / statistics.median(theirs):.0f} times"
+    ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
+    return f"{statistics.median(ratios):.0f} times ({min(ratios):.0f} to {max(ratios):.0f})"
+
+
 def table(rows: list[dict[str, object]]) -> str:
     """Medians with their range, in Markdown."""
     lines = [
@@ -224,19 +232,19 @@ def table(rows: list[dict[str, object]]) -> str:
     ]
     names = list(dict.fromkeys(str(row["simulator"]) for row in rows))
     for setup in SETUPS:
-        medians: dict[str, float] = {}
+        found: dict[str, list[float]] = {}
         for name in names:
             chosen = [row for row in rows if row["setup"] == setup.name and row["simulator"] == name]
             if not chosen:
                 continue
             rates = [float(str(row["packets_per_cpu_s"])) / 1e6 for row in chosen]
-            medians[name] = statistics.median(rates)
-            spread = f"{medians[name]:.3g} ({min(rates):.3g} to {max(rates):.3g})"
+            found[name] = rates
+            spread = f"{statistics.median(rates):.3g} ({min(rates):.3g} to {max(rates):.3g})"
             cost = statistics.median(float(str(row["cpu_s_per_simulated_s"])) for row in chosen)
             loss = statistics.median(
                 int(str(row["drops"])) / (int(str(row["packets"])) + int(str(row["drops"]))) for row in chosen
             )
-            ratio = "" if name.startswith("ackclock") else f"{medians['ackclock'] / medians[name]:.0f} times"
+            ratio = "" if name.startswith("ackclock") else faster(found["ackclock"], rates)
             lines.append(f"| {setup.name}: {setup.what} | {name} | {spread} | {cost:.3g} | {loss:.3%} | {ratio} |")
     return "\n".join(lines)
 
@@ -303,6 +311,11 @@ def main() -> None:
     rows = measure(chosen.rounds, chosen.only)
     print(table(rows))
     if chosen.write:
+        # what was not measured now stays as it was
+        with (HERE / "peers.csv").open(newline="", encoding="utf-8") as file:
+            new = {(row["setup"], row["simulator"]) for row in rows}
+            rows += [dict(row) for row in csv.DictReader(file) if (row["setup"], row["simulator"]) not in new]
+        rows.sort(key=lambda row: [setup.name for setup in SETUPS].index(str(row["setup"])))
         with (HERE / "peers.csv").open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, list(rows[0]))
             writer.writeheader()

@@ -117,7 +117,7 @@ class Cell:
                 "decay": 63 / 64,
                 "steep_above": "250 ms",
                 "repeat_marks": True,
-                "max_probability": 256,
+                "probability_ceiling": 256,
                 "first_update": "500 ms",
                 "tick": "1 ms",
                 "ecn": ecn,

@@ -52,7 +52,7 @@ parameters! {
         /// marked too, until one is dropped or the probability is zero.
         repeat_marks: flag = false, "Linux 6.1";
         /// Up to what the probability adds up while delays stay long: above one it takes its time to come down again.
-        max_probability: number = 1.0, in Interval::at_least(1.0), "RFC 8033, section 4.2 (Linux: 256, where its counter overflows)";
+        probability_ceiling: number = 1.0, in Interval::at_least(1.0), "RFC 8033, section 4.2 (Linux: 256, where its counter overflows)";
         /// When the first update comes; 0: after `interval`.
         first_update: time = 0.0, in Interval::at_least(0.0), "Linux 6.1 (half a second)";
         /// By how much each update is late: a kernel's timer that is set anew on a tick of its clock runs one tick after its time.
@@ -372,7 +372,7 @@ impl Aqm for Pie {
         if delay <= 0.0 && self.delay <= 0.0 && !unknown {
             p *= params.decay; // the congestion is over
         }
-        self.probability = p.clamp(0.0, params.max_probability);
+        self.probability = p.clamp(0.0, params.probability_ceiling);
         let was_calm = self.delay < 0.5 * params.target;
         self.delay = delay;
         if params.timestamps {
@@ -484,7 +484,7 @@ mod tests {
             timestamps: true,
             steep_above: 0.25,
             repeat_marks: true,
-            max_probability: 256.0,
+            probability_ceiling: 256.0,
             first_update: 0.5,
             tick: 0.001,
             derandomize: true,

@@ -32,22 +32,23 @@ def test_single_flows_over_a_short_queue_agree(congestion: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("congestion", "queue"),
+    ("congestion", "queue", "differing"),
     [
-        ("reno", "red"),
-        ("cubic", "red"),
-        ("reno", "pie"),
-        ("cubic", "codel"),
-        ("cubic", "fq_codel"),
-        ("scalable", "red"),
-        ("dctcp", "red"),
-        ("dctcp", "codel"),
+        ("reno", "red", []),
+        ("cubic", "red", []),
+        ("reno", "pie", []),
+        ("cubic", "codel", []),
+        ("reno", "fq_codel", ["utilisation"]),  # 1.1 points less than the kernel's: a cell that the page lists
+        ("cubic", "fq_codel", []),
+        ("scalable", "red", []),
+        ("dctcp", "red", []),
+        ("dctcp", "codel", []),
     ],
 )
-def test_ten_flows_agree(congestion: str, queue: str) -> None:
-    """Three seeds of ours beside the kernel's runs; Reno over FQ-CoDel is one of the cells that differ."""
-    for one in compared(Cell(10, queue, 40, 10, congestion), 3):
-        assert one.equivalent, f"{one.margin.name}: {one.ours:.4g}, the kernel {one.theirs:.4g}"
+def test_ten_flows_agree(congestion: str, queue: str, differing: list[str]) -> None:
+    """Three seeds of ours beside the kernel's runs."""
+    comparison = compared(Cell(10, queue, 40, 10, congestion), 3)
+    assert [one.margin.name for one in comparison if not one.equivalent] == differing, comparison
 
 
 @pytest.mark.parametrize(

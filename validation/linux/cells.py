@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from guest import CONGESTION
 
 import ackclock as ac
 from ackclock import analysis
 
-CONGESTION = (
-    "reno", "cubic", "bbr", "htcp", "highspeed", "illinois", "scalable", "vegas", "dctcp", "yeah", "veno", "westwood",
-)  # fmt: skip
 QUEUES = ("pfifo", "red", "pie", "codel", "fq_codel")
 FLOWS = (1, 10, 60)
 LOOPS = (10, 40, 200)

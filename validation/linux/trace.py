@@ -2,7 +2,7 @@
 """
 Single flows over pfifo, window by window beside the kernel's: every congestion control of the matrix, 10 Mb/s, three round trips.
 
-    ./trace.py --run      run in the guest what periods.csv lacks; keeps the traces of 40 ms in traces.parquet
+    ./trace.py --run      run them in the guest: periods.csv, and the traces of 40 ms in traces.parquet
     ./trace.py            draw docs/img/linux-windows.png, print periods, queues, drops a cycle and the distance of the windows
     ./trace.py --write    also puts the table into docs/validation-linux.md
 """

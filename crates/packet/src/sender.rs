@@ -79,6 +79,11 @@ pub(crate) struct Segment {
 /// What Linux adds to the delays of a probe and of the reordering window: `TCP_TIMEOUT_MIN`.
 const LEAST_TIMEOUT: u64 = 2 * wheel::TICK;
 
+/// RACK's state, where there is one.
+fn rack_of(journal: &mut Option<Box<Journal>>) -> Option<&mut Rack> {
+    journal.as_mut()?.rack.as_mut()
+}
+
 /// The whole segments of a window: `as u64`, in fewer instructions.
 #[inline]
 fn whole(window: f64) -> u64 {
@@ -804,11 +809,7 @@ impl Sender {
     fn arm_probe(&mut self, now: u64) {
         let outstanding = self.outstanding();
         let wanted = self.state == State::Open && outstanding > 0 && self.scoreboard.sacked() == 0;
-        let Some(rack) = self
-            .journal
-            .as_mut()
-            .and_then(|journal| journal.rack.as_mut())
-        else {
+        let Some(rack) = rack_of(&mut self.journal) else {
             return;
         };
         if rack.timer != u64::MAX && rack.purpose == Purpose::Reordering {
@@ -825,11 +826,7 @@ impl Sender {
     /// A probe is out: whether an ACK answers it, and whether it has repaired a loss (RFC 8985, section 7.4).
     fn after_ack_of_probe(&mut self, news: &News, config: &Config) {
         let una = self.una;
-        let Some(rack) = self
-            .journal
-            .as_mut()
-            .and_then(|journal| journal.rack.as_mut())
-        else {
+        let Some(rack) = rack_of(&mut self.journal) else {
             return;
         };
         if rack.probe_end == NONE || una < rack.probe_end {
@@ -862,10 +859,7 @@ impl Sender {
 
     /// The timer of [`Sender::next_timer`] has expired.
     pub(crate) fn on_timer(&mut self, now: u64, config: &Config) {
-        let rack = self
-            .journal
-            .as_mut()
-            .and_then(|journal| journal.rack.as_mut());
+        let rack = rack_of(&mut self.journal);
         if let Some(rack) = rack
             && rack.timer <= now
         {
@@ -1559,11 +1553,7 @@ impl Sender {
 
     /// A segment has left: what that does to Linux's timer.
     fn set_timer_linux(&mut self, now: u64, (seq, retransmission): (u64, bool), config: &Config) {
-        let Some(rack) = self
-            .journal
-            .as_mut()
-            .and_then(|journal| journal.rack.as_mut())
-        else {
+        let Some(rack) = rack_of(&mut self.journal) else {
             return;
         };
         let pending = (rack.timer != u64::MAX).then_some(rack.purpose);

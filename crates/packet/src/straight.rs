@@ -141,7 +141,7 @@ struct Way<'e> {
 }
 
 impl Way<'_> {
-    /// An ACK of new data reaches a sender that knows of no loss.
+    /// An ACK of new data reaches a sender that knows of no loss. Its end is that of [`Way::send`]; one function for both costs 23 instructions a packet (3 %).
     #[inline(never)]
     fn take_plain_ack(&mut self, state: &mut Flow, now: u64, ack: &Ack) {
         Engine::book_window(state, now, self.moment.window);

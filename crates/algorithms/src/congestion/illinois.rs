@@ -201,6 +201,11 @@ impl Illinois {
             self.alpha = (ALPHA_STEPS * alpha).floor() / ALPHA_STEPS;
             return;
         }
+        self.count_low_round();
+    }
+
+    /// A round of low delay is over: after theta of them alpha is alpha_max again.
+    fn count_low_round(&mut self) {
         self.low_rounds = self.low_rounds.map(|rounds| rounds + 1);
         if self
             .low_rounds
@@ -225,14 +230,7 @@ impl Illinois {
             self.alpha = self.params.alpha(delay, self.max_delay);
             return;
         }
-        self.low_rounds = self.low_rounds.map(|rounds| rounds + 1);
-        if self
-            .low_rounds
-            .is_none_or(|rounds| f64::from(rounds) >= self.params.theta)
-        {
-            self.low_rounds = None;
-            self.alpha = self.params.alpha_max;
-        }
+        self.count_low_round();
     }
 }
 

@@ -341,22 +341,7 @@ impl Link {
         let verdict = if let QueueManager::DropTail(_) = self.manager {
             Verdict::Accept
         } else {
-            let view = QueueView {
-                packets,
-                bytes: self.bytes,
-                full,
-                idle_since: idle.then_some(Time(self.free)),
-                rate: self.transmitter.rate_at(now),
-            };
-            let packet = PacketView {
-                size,
-                flow: flow as u32,
-                ecn_capable: flags.has(Flags::ECT),
-                syn: false,
-                priority: 0,
-            };
-            self.manager
-                .enqueue(Time(now), &packet, &view, &mut self.random)
+            self.ask(now, size, flow, flags, full)
         };
         if full || verdict == Verdict::Drop {
             self.drop_packet(size);
@@ -369,6 +354,36 @@ impl Link {
             return Passage::Marked(finish);
         }
         Passage::Departs(finish)
+    }
+
+    /// Known mode: what the AQM decides on a data packet.
+    #[inline(never)]
+    fn ask(&mut self, now: u64, size: u32, flow: usize, flags: Flags, full: bool) -> Verdict {
+        let view = QueueView {
+            packets: self.waiting.len() as u32,
+            bytes: self.bytes,
+            full,
+            idle_since: (self.free <= now).then_some(Time(self.free)),
+            rate: self.transmitter.rate_at(now),
+        };
+        let packet = PacketView {
+            size,
+            flow: flow as u32,
+            ecn_capable: flags.has(Flags::ECT),
+            syn: false,
+            priority: 0,
+        };
+        match &mut self.manager {
+            // the AQM used most, without the way through all others
+            QueueManager::Red(red) => red.enqueue(Time(now), &packet, &view, &mut self.random),
+            _ => self.ask_any(now, packet, view),
+        }
+    }
+
+    #[inline(never)]
+    fn ask_any(&mut self, now: u64, packet: PacketView, view: QueueView) -> Verdict {
+        self.manager
+            .enqueue(Time(now), &packet, &view, &mut self.random)
     }
 
     /// Known mode: a packet joins the queue, and when it will have left is known.

@@ -1,19 +1,21 @@
 //! Measurements of a queue: exact integer sums, so that they do not depend on who asked when.
 
-/// No packet has this size, nor any number of them together: bytes are then always looked at, but where there are none.
-const MIXED: u64 = u64::MAX;
-
 /// Time-weighted statistics of a queue's length.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QueueClock {
     /// Time spent at each number of waiting packets, ps.
     at: Vec<u64>,
-    /// Size of all packets so far, bytes: while it is one, bytes follow from the times at each length. 0: none has waited yet. [`MIXED`]: sizes differ.
+    /// Size of most packets, bytes: what waits is taken for so many of these, and what it differs by is booked apart. 0: none has waited yet.
     size: u64,
-    /// Integral of waiting bytes, and of their square, over time (B ps, B^2 ps), once sizes differ.
-    mixed: Option<(u128, u128)>,
+    /// Integrals over time of waiting bytes, and of their square, less what those packets would have given (B ps, B^2 ps).
+    odd: (i128, i128),
+    /// How often there was something to book in them.
+    oddities: u32,
     last: u64,
 }
+
+/// After so many oddities the size of most packets is looked at again.
+const PATIENCE: u32 = 4096;
 
 impl QueueClock {
     /// The queue had this length from the last call until `now`.
@@ -27,7 +29,7 @@ impl QueueClock {
         };
         *time += span;
         if bytes != (packets as u64).wrapping_mul(self.size) {
-            self.account_bytes(span, packets, bytes);
+            self.account_odd(span, packets, bytes);
         }
     }
 
@@ -38,42 +40,46 @@ impl QueueClock {
         self.at.resize((packets + 1).next_power_of_two(), 0);
         self.at[packets] += span;
         if bytes != (packets as u64).wrapping_mul(self.size) {
-            self.account_bytes(span, packets, bytes);
+            self.account_odd(span, packets, bytes);
         }
     }
 
-    /// What [`QueueClock::account`] does about bytes where sizes differ, or are not known yet.
+    /// What [`QueueClock::account`] does about packets of another size: a connection's first ones, and where sizes are mixed nearly all.
     #[cold]
     #[inline(never)]
-    fn account_bytes(&mut self, span: u64, packets: usize, bytes: u64) {
+    fn account_odd(&mut self, span: u64, packets: usize, bytes: u64) {
         let count = packets as u64;
-        if self.mixed.is_none() && self.size == 0 && bytes.is_multiple_of(count) {
-            self.size = bytes / count; // what was before was empty
-            return;
-        }
-        let area = u128::from(bytes) * u128::from(span);
-        let squared = u128::from(bytes) * area;
-        if let Some((sum, square)) = &mut self.mixed {
-            *sum += area;
-            *square += squared;
-        } else {
-            self.at[packets] -= span;
-            let (sum, square) = self.bytes();
+        if (self.size == 0 || self.oddities.is_multiple_of(PATIENCE)) && bytes.is_multiple_of(count)
+        {
+            self.at[packets] -= span; // not booked yet
+            self.rebase(bytes / count);
             self.at[packets] += span;
-            self.mixed = Some((sum + area, square + squared));
-            self.size = MIXED;
         }
+        self.oddities = self.oddities.wrapping_add(1);
+        let usual = count.wrapping_mul(self.size);
+        // (usual + excess)^2 = usual^2 + (usual + bytes) excess
+        let excess = bytes.wrapping_sub(usual) as i64;
+        let area = i128::from(excess) * i128::from(span);
+        self.odd.0 += area;
+        self.odd.1 += i128::from(usual + bytes) * area;
+    }
+
+    /// Another size is that of most packets.
+    fn rebase(&mut self, size: u64) {
+        let (sum, square) = self.bytes();
+        self.size = size;
+        self.odd = (0, 0);
+        let usual = self.bytes();
+        self.odd = (sum - usual.0, square - usual.1);
     }
 
     /// Integrals of waiting bytes and of their square.
-    fn bytes(&self) -> (u128, u128) {
-        self.mixed.unwrap_or_else(|| {
-            let spans = self.at.iter().enumerate();
-            spans.fold((0, 0), |(sum, square), (packets, &span)| {
-                let bytes = u128::from(packets as u64 * self.size);
-                let area = bytes * u128::from(span);
-                (sum + area, square + bytes * area)
-            })
+    fn bytes(&self) -> (i128, i128) {
+        let spans = self.at.iter().enumerate();
+        spans.fold(self.odd, |(sum, square), (packets, &span)| {
+            let bytes = i128::from(packets as u64 * self.size);
+            let area = bytes * i128::from(span);
+            (sum + area, square + bytes * area)
         })
     }
 
@@ -306,6 +312,29 @@ mod tests {
         assert_eq!(summary.bytes_mean, 2250.0);
         clock.restart(40);
         assert!(clock.summary().is_none());
+    }
+
+    #[test]
+    fn bytes_are_exact_whatever_their_sizes() {
+        let mut clock = QueueClock::default();
+        let (mut sum, mut square, mut now) = (0_u128, 0_u128, 0);
+        // a small packet comes first, most are large, and now and then one is not
+        for k in 0..40_000_u64 {
+            let packets = k * k % 17;
+            let bytes = match (packets, k) {
+                (0, _) => 0,
+                (n, 0..100) => 40 * n,
+                (n, _) if k % 5 == 0 => 1500 * (n - 1) + 40,
+                (n, _) => 1500 * n,
+            };
+            let span = 1 + k * 7919 % 1009;
+            now += span;
+            clock.account(now, packets as usize, bytes);
+            sum += u128::from(bytes * span);
+            square += u128::from(bytes * bytes * span);
+        }
+        assert_eq!(clock.size, 1500);
+        assert_eq!(clock.bytes(), (sum as i128, square as i128));
     }
 
     #[test]

@@ -141,10 +141,18 @@ impl Scoreboard {
         if seq < self.lost_edge {
             self.lost -= 1;
         }
-        let place = self.highest.partition_point(|&high| high > seq);
-        if place < dup_threshold as usize {
-            self.highest.insert(place, seq);
-            self.highest.truncate(dup_threshold as usize);
+        // insertion into a handful
+        let mut lower = seq;
+        for high in &mut self.highest {
+            if *high < lower {
+                std::mem::swap(high, &mut lower);
+            }
+        }
+        let room = self.highest.len() < dup_threshold as usize;
+        if room {
+            self.highest.push(lower);
+        }
+        if room || lower != seq {
             if self.highest.len() == dup_threshold as usize {
                 self.raise_lost_edge(una, self.highest[dup_threshold as usize - 1]);
             }

@@ -308,9 +308,9 @@ impl Sender {
         } else {
             let samples = (in_flight / 2).max(1).next_power_of_two().trailing_zeros();
             let error = self.srtt.abs_diff(rtt);
-            let (alpha, beta) = (3 + samples, 2 + samples);
+            let beta = 2 + samples; // and alpha one more
             self.rttvar = self.rttvar - (self.rttvar >> beta) + (error >> beta);
-            self.srtt = self.srtt - (self.srtt >> alpha) + (rtt >> alpha);
+            self.srtt = self.srtt - (self.srtt >> beta >> 1) + (rtt >> beta >> 1);
         }
         if !linux || self.journal.is_none() || self.min_rtt == u64::MAX {
             self.min_rtt = self.min_rtt.min(rtt);
@@ -521,8 +521,9 @@ impl Sender {
         }
     }
 
+    /// [`Sender::on_ack`] of an ACK that is not plain.
     #[inline(never)]
-    fn on_other_ack(
+    pub(crate) fn on_other_ack(
         &mut self,
         now: u64,
         ack: &Ack,
@@ -531,8 +532,7 @@ impl Sender {
         random: &mut Stream,
     ) {
         let before = self.next - self.una;
-        let cwnd_limited = before >= self.window.cwnd as u64
-            || (self.window.in_slow_start() && self.window.cwnd < 2.0 * before as f64);
+        let cwnd_limited = self.is_limited(before);
         let mut news = News {
             now,
             acked: 0,
@@ -559,15 +559,12 @@ impl Sender {
         }
         if config.recovery == Recovery::Sack {
             let edge = self.scoreboard.lost_edge();
-            let single = (ack.sack != NONE).then(|| (ack.sack, ack.sack + 1));
-            for &(from, to) in single.iter().chain(blocks) {
+            if ack.sack != NONE && ack.sack >= self.una {
+                news.sacked += self.sack(now, ack.sack, config);
+            }
+            for &(from, to) in blocks {
                 for seq in from.max(self.una)..to {
-                    if self.scoreboard.sack(self.una, seq, config.dup_threshold) {
-                        news.sacked += 1;
-                        if let Some(journal) = &mut self.journal {
-                            journal.deliver(now, seq);
-                        }
-                    }
+                    news.sacked += self.sack(now, seq, config);
                 }
             }
             if news.sacked > 0 {
@@ -603,6 +600,24 @@ impl Sender {
         }
     }
 
+    /// Segment `seq` is acknowledged selectively: 1 if that is news.
+    #[inline(always)]
+    fn sack(&mut self, now: u64, seq: u64, config: &Config) -> u32 {
+        let new = self.scoreboard.sack(self.una, seq, config.dup_threshold);
+        if new && let Some(journal) = &mut self.journal {
+            journal.deliver(now, seq);
+        }
+        u32::from(new)
+    }
+
+    /// Whether the window limits a sender with `before` segments outstanding: they are not below its whole segments, or above its half in slow start.
+    #[inline(always)]
+    fn is_limited(&self, before: u64) -> bool {
+        let count = before as i64 as f64;
+        count + 1.0 > self.window.cwnd
+            || (self.window.in_slow_start() && self.window.cwnd < 2.0 * count)
+    }
+
     /// Whether the ACK acknowledges new data of a sender that knows of no loss, and says nothing else: nearly all do.
     #[inline(always)]
     pub(crate) fn is_plain(&self, ack: &Ack) -> bool {
@@ -624,10 +639,7 @@ impl Sender {
         random: &mut Stream,
     ) {
         let before = self.next - self.una;
-        let count = before as i64 as f64;
-        // `before` is not below the whole segments of the window
-        let cwnd_limited = count + 1.0 > self.window.cwnd
-            || (self.window.in_slow_start() && self.window.cwnd < 2.0 * count);
+        let cwnd_limited = self.is_limited(before);
         let acked = ack.cum - self.una;
         let rtt = self.advance(now, ack, before, false, config);
         self.dup_acks = 0;

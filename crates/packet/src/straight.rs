@@ -57,8 +57,9 @@ impl Engine {
             let class = &self.classes[state.class as usize];
             if let Some(first) = class.straight
                 && let Ends::Tcp { sender, .. } = &mut state.ends
-                && sender.is_plain(&ack)
+                && !ack.flags.has(Flags::SYN)
             {
+                let plain = sender.is_plain(&ack);
                 let moment = Moment {
                     now: time,
                     end: self.end,
@@ -70,7 +71,11 @@ impl Engine {
                     class,
                     moment,
                 };
-                way.take_plain_ack(state, now, &ack);
+                if plain {
+                    way.take_plain_ack(state, now, &ack);
+                } else {
+                    way.take_other_ack(state, now, &ack);
+                }
             } else {
                 self.on_ack(flow, &ack);
             }
@@ -162,6 +167,25 @@ impl Way<'_> {
             self.launch_new(state, now, begin, room);
         }
         self.arm_timer(state);
+    }
+
+    /// Any other ACK of an established connection.
+    #[inline(never)]
+    fn take_other_ack(&mut self, state: &mut Flow, now: u64, ack: &Ack) {
+        Engine::book_window(state, now, self.moment.window);
+        let config = &self.class.sender;
+        let Ends::Tcp { sender, .. } = &mut state.ends else {
+            return;
+        };
+        sender.on_other_ack(now, ack, &[], config, &mut state.random);
+        if state.stopped || now >= self.class.stop {
+            return;
+        }
+        if sender.room(config).is_some() {
+            self.send(state, now);
+        } else {
+            self.send_each(state, now);
+        }
     }
 
     /// Sends all that the sender may send at `now`, by its clock.

@@ -66,6 +66,12 @@ impl CongestionAlgorithm for CompoundParams {
             limited: false,
             gamma: self.gamma,
             reno_backlog: None,
+            // (1 / alpha)^(1/k), and a hair less, so that rounding decides nothing
+            opens: if self.k > 0.0 {
+                0.999 * libm::pow(self.alpha, -1.0 / self.k)
+            } else {
+                0.0
+            },
             params: *self,
         }
     }
@@ -120,6 +126,8 @@ pub struct Compound {
     gamma: f64,
     /// diff_reno of the last round; `None` if a loss has used it.
     reno_backlog: Option<f64>,
+    /// Below this window (segments) the delay window certainly does not grow.
+    opens: f64,
     params: CompoundParams,
 }
 
@@ -139,7 +147,7 @@ impl Compound {
         let backlog = window.cwnd * waiting;
         let step = if backlog >= self.gamma {
             -(zeta * backlog).min(self.delay_window)
-        } else if self.limited {
+        } else if self.limited && window.cwnd >= self.opens {
             let power = libm::pow(window.cwnd, k);
             let gain = if whole_segments {
                 (alpha * power.floor()).floor()

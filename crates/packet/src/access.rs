@@ -49,6 +49,12 @@ impl Access {
         self.time
     }
 
+    /// Whether it drops what finds its queue full.
+    #[inline]
+    pub(crate) fn is_limited(&self) -> bool {
+        self.queue.is_some()
+    }
+
     #[cold]
     #[inline(never)]
     fn look_up(&mut self, size: u32) {

@@ -498,6 +498,22 @@ impl Flow {
         }
     }
 
+    /// A packet of the flow is dropped; `inside` the measurement window or not.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn book_drop(&mut self, inside: bool) {
+        self.whole.drops += 1;
+        self.window.drops += u64::from(inside);
+    }
+
+    /// A packet of the flow is marked.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn book_mark(&mut self, inside: bool) {
+        self.whole.marks += 1;
+        self.window.marks += u64::from(inside);
+    }
+
     /// Books the packets that the receiver's downlink has dropped by `now`.
     #[inline(always)]
     pub(crate) fn settle_drops(&mut self, now: u64, window: (u64, u64)) {

@@ -108,28 +108,39 @@ impl Receiver {
         flags: Flags,
         config: &Config,
     ) -> Option<Reply> {
-        if seq == self.next
+        if self.is_plain(seq, flags, config) {
+            self.on_plain_data(now, stamp, config)
+        } else {
+            self.on_other_data(now, seq, stamp, flags, config)
+        }
+    }
+
+    /// Whether a segment comes in order, and says nothing else to a receiver that waits for nothing else: nearly all do.
+    #[inline(always)]
+    pub(crate) fn is_plain(&self, seq: u64, flags: Flags, config: &Config) -> bool {
+        seq == self.next
             && config.min_rto == 0
             && !config.accurate_ecn
             && flags.0 & (Flags::CE | Flags::CWR) == 0
             && self.out_of_order.count() == 0
-        {
-            // nearly always
-            self.next += 1;
-            self.last_stamp = stamp;
-            if self.due != 0 || !config.delayed {
-                return Some(self.reply(NONE));
-            }
+    }
+
+    /// What [`Receiver::on_data`] comes to then.
+    #[inline(always)]
+    pub(crate) fn on_plain_data(&mut self, now: u64, stamp: u64, config: &Config) -> Option<Reply> {
+        self.next += 1;
+        self.last_stamp = stamp;
+        if self.due == 0 && config.delayed {
             self.due = now + config.timeout;
             self.held_stamp = stamp;
             return None;
         }
-        self.on_other_data(now, seq, stamp, flags, config)
+        Some(self.reply(NONE))
     }
 
     /// [`Receiver::on_data`] where there is more to look at.
     #[inline(never)]
-    fn on_other_data(
+    pub(crate) fn on_other_data(
         &mut self,
         now: u64,
         seq: u64,

@@ -179,6 +179,9 @@ pub(crate) struct Sender {
     delivery: bool,
     /// Selective acknowledgements as RFC 6675 has them, without a journal: what the short paths are for.
     lean: bool,
+    /// Certainly nothing is to be repaired, announced or answered but new data: what [`Sender::is_plain`] asks of the state. Found anew after each
+    /// other ACK, and withdrawn by timeouts.
+    calm: bool,
     /// The next segment out is a new one, whatever the window says (a probe).
     probe: bool,
     /// Until the initial slow start is over.
@@ -236,6 +239,7 @@ impl Sender {
             journal: (rack || (needs.delivery && selective)).then(|| Box::new(Journal::new(rack))),
             delivery: needs.delivery && selective,
             lean: selective && !config.linux && !(rack || needs.delivery),
+            calm: false,
             probe: false,
             hystart: config.hystart.then(|| Box::new(HyStart::new(ssthresh))),
             counters: Counters::default(),
@@ -250,6 +254,17 @@ impl Sender {
         } else {
             Time(self.srtt).seconds()
         }
+    }
+
+    /// Finds out whether the sender is calm.
+    #[inline]
+    fn settle(&mut self) {
+        self.calm = self.lean
+            && self.state == State::Open
+            && self.scoreboard.is_clear()
+            && self.forced == NONE
+            && self.next == self.high
+            && !self.send_cwr;
     }
 
     /// No timer that an ACK starts is shorter than this; zero where an ACK starts others than that of retransmissions.
@@ -276,6 +291,7 @@ impl Sender {
         self.state = State::Open;
         self.backoff = 0;
         self.deadline = u64::MAX;
+        self.settle();
         if rtt > 0 {
             self.sample(rtt, 1, config);
         } else if syn_retransmitted {
@@ -598,6 +614,7 @@ impl Sender {
         } else {
             self.on_ack_cumulative(&news, config, random);
         }
+        self.settle();
     }
 
     /// Segment `seq` is acknowledged selectively: 1 if that is news.
@@ -624,9 +641,7 @@ impl Sender {
         ack.cum > self.una
             && ack.sack == NONE
             && ack.flags.0 & (Flags::ECE | Flags::SYN) == 0
-            && self.lean
-            && self.state == State::Open
-            && self.scoreboard.is_clear()
+            && self.calm
     }
 
     /// What [`Sender::on_ack`] comes to then.
@@ -665,14 +680,17 @@ impl Sender {
     fn advance(&mut self, now: u64, ack: &Ack, before: u64, linux: bool, config: &Config) -> u64 {
         self.una = ack.cum;
         self.next = self.next.max(ack.cum);
-        let mut rtt = 0;
+        let (mut rtt, mut timeout) = (0, self.rto);
         if ack.echo != 0 {
             rtt = now - ack.echo;
             self.sample_as(rtt, before, linux, config);
+            timeout = self.rto;
+        } else if self.backoff > 0 {
+            timeout = self.timeout(config);
         }
         // RFC 6298, rules 5.2 and 5.3
         self.deadline = if self.high > self.una {
-            now + self.timeout(config)
+            now + timeout
         } else {
             u64::MAX
         };
@@ -1354,6 +1372,7 @@ impl Sender {
     /// The retransmission timer has expired (RFC 6298, rules 5.4 to 5.6; RFC 5681, section 3.1).
     pub(crate) fn on_timeout(&mut self, now: u64, config: &Config) {
         self.counters.timeouts += 1;
+        self.calm = false;
         // in Linux not twice for the losses of one window
         let answered = config.linux
             && (self.state == State::Recovery || self.in_cwr)
@@ -1475,7 +1494,7 @@ impl Sender {
     /// each with [`Sender::next_segment`].
     #[inline]
     pub(crate) fn room(&self, config: &Config) -> Option<u64> {
-        if !(self.lean && self.state == State::Open && self.scoreboard.is_clear()) {
+        if !self.calm {
             return None;
         }
         self.room_after_plain(config)
@@ -1484,7 +1503,7 @@ impl Sender {
     /// [`Sender::room`] after a plain ACK.
     #[inline(always)]
     pub(crate) fn room_after_plain(&self, config: &Config) -> Option<u64> {
-        if self.forced != NONE || self.paced | self.send_cwr || self.next != self.high {
+        if self.paced {
             return None;
         }
         let window = whole(self.window.cwnd).min(config.max_window);

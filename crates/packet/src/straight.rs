@@ -278,8 +278,7 @@ impl Way<'_> {
         let mut at = now + state.delays.up;
         if let Some(uplink) = &mut state.uplink {
             let Some(finish) = uplink.offer(now, size) else {
-                state.whole.drops += 1;
-                state.window.drops += u64::from(self.moment.measures(now));
+                state.book_drop(self.moment.measures(now));
                 return;
             };
             at = finish + state.delays.up;
@@ -302,20 +301,21 @@ impl Way<'_> {
             Passage::Departs(finish) => (finish, false),
             Passage::Marked(finish) => (finish, true),
             Passage::Dropped => {
-                state.whole.drops += 1;
-                state.window.drops += u64::from(self.moment.measures(now));
+                state.book_drop(self.moment.measures(now));
                 return;
             }
         };
         if marked {
             flags.0 |= Flags::CE;
-            state.whole.marks += 1;
-            state.window.marks += u64::from(self.moment.measures(now));
+            state.book_mark(self.moment.measures(now));
         }
         let mut at = self.link.exit(finish);
         if let Some(downlink) = &mut state.downlink {
+            let limited = downlink.is_limited();
             let finish = downlink.offer(at, size);
-            state.settle_drops(now, window);
+            if limited {
+                state.settle_drops(now, window);
+            }
             let Some(finish) = finish else {
                 state.rare().dropping.push_back(at);
                 return;
@@ -350,6 +350,36 @@ impl Way<'_> {
         let Ends::Tcp { receiver, .. } = &mut state.ends else {
             return;
         };
+        if known && receiver.is_plain(seq, flags, &class.receiver) {
+            let reply = receiver.on_plain_data(at, stamp, &class.receiver);
+            let due = receiver.due;
+            state.book_payload(at, u64::from(class.payload), window);
+            match reply {
+                Some(reply) => self.answer(state, reply, at + lag),
+                None => self.arm_delayed_ack(state, due + lag),
+            }
+        } else {
+            self.take_other_data(state, at, seq, stamp, flags, known);
+        }
+    }
+
+    /// Data that is not plain reaches the receiver at `at`; `known`: nobody can ask for the flow's books before.
+    #[inline(never)]
+    fn take_other_data(
+        &mut self,
+        state: &mut Flow,
+        at: u64,
+        seq: u64,
+        stamp: u64,
+        flags: Flags,
+        known: bool,
+    ) {
+        let Moment { now, end, window } = self.moment;
+        let class = self.class;
+        let lag = state.delays.back + state.shift;
+        let Ends::Tcp { receiver, .. } = &mut state.ends else {
+            return;
+        };
         let before = receiver.next;
         let reply = receiver.on_data(at, seq, stamp, flags, &class.receiver);
         let payload = (receiver.next - before) * u64::from(class.payload);
@@ -359,12 +389,19 @@ impl Way<'_> {
         } else {
             state.accept(at, now, end, window, class, payload);
         }
-        if let Some(reply) = reply {
-            self.answer(state, reply, at + lag);
-        } else if due + lag < state.due_at {
-            state.due_at = due + lag;
+        match reply {
+            Some(reply) => self.answer(state, reply, at + lag),
+            None => self.arm_delayed_ack(state, due + lag),
+        }
+    }
+
+    /// Keeps one entry of the receiver's timer in the calendar, no later than the timer itself.
+    #[inline(always)]
+    fn arm_delayed_ack(&mut self, state: &mut Flow, at: u64) {
+        if at < state.due_at {
+            state.due_at = at;
             let tag = Tag::of_flow(Order::Arrival, state.place, Kind::DelayedAck);
-            self.calendar.push_far(state.due_at, tag);
+            self.calendar.push_far(at, tag);
         }
     }
 

@@ -141,6 +141,10 @@ impl Engine {
                 self.take_ack(entry, near);
                 continue;
             }
+            if entry.tag.is(Kind::Access) {
+                self.take_access(entry, near);
+                continue;
+            }
             self.calendar.pop(near, time);
             if entry.tag.is(Kind::Start) {
                 self.schedule_start(entry);
@@ -175,10 +179,9 @@ impl Engine {
     fn dispatch(&mut self, tag: Tag) -> Result<(), Error> {
         let (flow, entity) = (tag.slot(), tag.entity());
         match tag.kind() {
-            Kind::Ack => unreachable!("taken by the caller"),
+            Kind::Ack | Kind::Access => unreachable!("taken by the caller"),
             Kind::Transmit => self.on_transmit(entity),
             Kind::Wire => self.on_wire(entity),
-            Kind::Access => self.on_access(flow),
             Kind::Receive => self.on_receive(flow),
             Kind::AckAccess => self.on_ack_access(flow),
             Kind::DelayedAck | Kind::Timer | Kind::Pace if self.is_of_another(tag) => {}
@@ -323,7 +326,7 @@ impl Engine {
 
     /// A packet reaches the queue of `link`.
     #[inline]
-    fn arrive(&mut self, link: usize, mut packet: Packet) {
+    pub(crate) fn arrive(&mut self, link: usize, mut packet: Packet) {
         let now = self.now;
         let marked = packet.flags.has(Flags::CE);
         let state = &mut self.links[link];
@@ -520,25 +523,6 @@ impl Engine {
             return;
         }
         state.delay_outbound(&mut self.calendar, at, packet);
-    }
-
-    /// The head of the flow's outbound packets reaches the first queue.
-    fn on_access(&mut self, flow: usize) {
-        let state = &mut self.flows[flow];
-        let tag = Tag::of_flow(Order::Arrival, state.place, Kind::Access);
-        let rare = state.rare();
-        let (_, packet) = rare
-            .outbound
-            .pop_front()
-            .expect("an access event stands for a packet");
-        if let Some(&(at, _)) = rare.outbound.front() {
-            self.calendar.push_near(at, tag);
-        }
-        let class = &self.classes[self.flows[flow].class as usize];
-        match class.straight {
-            Some(first) if !packet.flags.has(Flags::SYN) => self.cross_later(flow, first, &packet),
-            _ => self.arrive(class.path[0], packet),
-        }
     }
 
     /// Sends all that the sender may send now.

@@ -141,28 +141,38 @@ impl Scoreboard {
         if seq < self.lost_edge {
             self.lost -= 1;
         }
-        // insertion into a handful
-        let mut lower = seq;
-        for high in &mut self.highest {
-            if *high < lower {
-                std::mem::swap(high, &mut lower);
-            }
-        }
-        let room = self.highest.len() < dup_threshold as usize;
-        if room {
-            self.highest.push(lower);
-        }
-        if room || lower != seq {
-            if self.highest.len() == dup_threshold as usize {
-                self.raise_lost_edge(una, self.highest[dup_threshold as usize - 1]);
-            }
-        }
+        self.note_high(una, seq, dup_threshold as usize);
         true
+    }
+
+    /// Segment `seq` has been acknowledged selectively: it may be one of the highest, and so move the edge of the lost ones.
+    #[inline]
+    fn note_high(&mut self, una: u64, seq: u64, dup_threshold: usize) {
+        match &mut self.highest[..] {
+            // nearly always: as many as there can be, in order
+            [first, second, third] if seq > *first && dup_threshold == 3 => {
+                (*third, *second, *first) = (*second, *first, seq);
+            }
+            _ => {
+                let place = self.highest.partition_point(|&high| high > seq);
+                if place >= dup_threshold {
+                    return;
+                }
+                self.highest.insert(place, seq);
+                self.highest.truncate(dup_threshold);
+            }
+        }
+        if let Some(&edge) = self.highest.get(dup_threshold - 1) {
+            self.raise_lost_edge(una, edge);
+        }
     }
 
     fn raise_lost_edge(&mut self, una: u64, edge: u64) {
         let from = self.lost_edge.max(una);
-        if edge > from {
+        if edge == from + 1 {
+            self.lost += u32::from(!self.sacked.contains(una, from));
+            self.lost_edge = edge;
+        } else if edge > from {
             self.lost += (edge - from) as u32 - self.sacked.count_in(una, from, edge);
             self.lost_edge = edge;
         }

@@ -34,15 +34,11 @@ impl Engine {
         let time = event.time;
         let held = self.calendar.take(near, time);
         let state = &mut self.flows[flow];
-        let Some(&ack) = state.acks.front() else {
-            self.wait(flow, held, event.tag);
+        let Some(&ack) = state.acks.front().filter(|ack| ack.at <= time) else {
+            // the one that the event was for was taken before its turn
+            self.wait_again(flow, held, event.tag);
             return;
         };
-        if ack.at > time {
-            // the one that the event was for was taken before its turn
-            self.wait(flow, held, event.tag);
-            return;
-        }
         state.acks.skip_front();
         let mut waits = true;
         if let Some(next) = state.acks.front()
@@ -85,8 +81,14 @@ impl Engine {
         }
     }
 
-    /// The flow's next ACK gets its place in the calendar, when that depends on what the last one has let out.
+    #[cold]
     #[inline(never)]
+    fn wait_again(&mut self, flow: usize, held: Held, tag: Tag) {
+        self.wait(flow, held, tag);
+    }
+
+    /// The flow's next ACK gets its place in the calendar, when that depends on what the last one has let out.
+    #[inline(always)]
     fn wait(&mut self, flow: usize, held: Held, tag: Tag) {
         let state = &mut self.flows[flow];
         if let Some(next) = state.acks.front() {
@@ -119,16 +121,40 @@ impl Engine {
         way.send(state, now);
     }
 
-    /// Data of the flow reaches its only link from its uplink.
-    #[inline]
-    pub(crate) fn cross_later(&mut self, flow: usize, first: usize, packet: &Packet) {
+    /// The head of what the flow's uplink has sent reaches the first queue, and the one after it takes its place in the calendar.
+    #[inline(never)]
+    pub(crate) fn take_access(&mut self, event: Entry, near: bool) {
+        let flow = event.tag.slot();
+        let time = event.time;
+        let held = self.calendar.take(near, time);
         let state = &mut self.flows[flow];
+        if time > self.end {
+            self.calendar.drop(held); // it stays on its way
+            return;
+        }
+        self.now = time;
+        let outbound = &mut state.rare().outbound;
+        let (_, packet) = outbound
+            .pop_front()
+            .expect("an access event stands for a packet");
+        match outbound.front() {
+            Some(&(at, _)) => self.calendar.put(held, at, event.tag),
+            None => self.calendar.drop(held),
+        }
+        let class = &self.classes[state.class as usize];
+        let first = match class.straight {
+            Some(first) if !packet.flags.has(Flags::SYN) => first,
+            _ => {
+                self.arrive(class.path[0], packet);
+                return;
+            }
+        };
         let mut way = Way {
             link: &mut self.links[first],
             calendar: &mut self.calendar,
-            class: &self.classes[state.class as usize],
+            class,
             moment: Moment {
-                now: self.now,
+                now: time,
                 end: self.end,
                 window: self.window,
             },

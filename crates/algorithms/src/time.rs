@@ -27,9 +27,18 @@ impl Time {
     #[inline]
     #[must_use]
     pub fn seconds(self) -> f64 {
+        if self.0 >> 63 != 0 {
+            return self.long_seconds();
+        }
         // the conversion of a signed number is one instruction, that of an unsigned one eight
-        let picoseconds = i64::try_from(self.0).map_or(self.0 as f64, |time| time as f64);
-        picoseconds / Self::PER_SECOND as f64
+        self.0 as i64 as f64 / Self::PER_SECOND as f64
+    }
+
+    /// [`Time::seconds`] of more than a hundred days.
+    #[cold]
+    #[inline(never)]
+    fn long_seconds(self) -> f64 {
+        self.0 as f64 / Self::PER_SECOND as f64
     }
 
     /// The span since `earlier`, zero if `earlier` is later.

@@ -109,6 +109,16 @@ struct News {
     deadline: u64,
 }
 
+/// What a plain ACK says ([`Sender::is_plain`]), as in [`News`].
+struct Plain {
+    now: u64,
+    acked: u64,
+    before: u64,
+    rtt: u64,
+    round_start: bool,
+    cwnd_limited: bool,
+}
+
 /// Counts of one sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counters {
@@ -454,6 +464,45 @@ impl Sender {
         self.let_grow(event, news.rtt, random);
     }
 
+    /// [`Sender::grow_otherwise`] after a plain ACK.
+    #[inline(never)]
+    fn grow_after_plain(&mut self, plain: &Plain, random: &mut Stream) {
+        let &Plain {
+            now,
+            acked,
+            before,
+            rtt,
+            round_start,
+            cwnd_limited,
+        } = plain;
+        let event = AckEvent {
+            now: Time(now),
+            acked: acked as u32,
+            rtt: if rtt == 0 {
+                f64::NAN
+            } else {
+                Time(rtt).seconds()
+            },
+            min_rtt: Time(self.min_rtt).seconds(),
+            srtt: Time(self.srtt).seconds(),
+            in_flight: before as u32,
+            covered: acked as u32,
+            una: self.una,
+            next: self.next,
+            round_start,
+            cwnd_limited,
+            ece: false,
+            marked: 0,
+        };
+        match &mut self.controller {
+            // the papers' own looks at few of these
+            Controller::Compound(control) if self.hystart.is_none() => {
+                control.on_ack(&event, &mut self.window, random);
+            }
+            _ => self.let_grow(event, rtt, random),
+        }
+    }
+
     #[inline]
     fn let_grow(&mut self, event: AckEvent, rtt: u64, random: &mut Stream) {
         if self.hystart.is_some() {
@@ -658,20 +707,18 @@ impl Sender {
         let acked = ack.cum - self.una;
         let rtt = self.advance(now, ack, before, false, config);
         self.dup_acks = 0;
+        let additive = self.grow_additively(now, acked as u32, cwnd_limited, random);
         let round_start = self.starts_round();
-        if !self.grow_additively(now, acked as u32, cwnd_limited, random) {
-            let news = News {
+        if !additive {
+            let plain = Plain {
                 now,
                 acked,
-                sacked: 0,
-                known: 0,
                 before,
-                cwnd_limited,
                 rtt,
-                ece: false,
-                deadline: self.deadline,
+                round_start,
+                cwnd_limited,
             };
-            self.grow_otherwise(&news, acked as u32, round_start, config, random);
+            self.grow_after_plain(&plain, random);
         }
     }
 

@@ -475,13 +475,15 @@ impl Red {
     ) -> Verdict {
         self.since_drop += 1;
         self.bytes_since_drop += u64::from(packet.size);
-        let enough = if self.curve.bytes {
-            queue.bytes > 1
-        } else {
-            queue.packets > 1
+        let enough = || {
+            if self.curve.bytes {
+                queue.bytes > 1
+            } else {
+                queue.packets > 1
+            }
         };
         let drawn = self.curve.spacing == Spacing::Drawn;
-        if self.average < self.curve.min || !(enough || drawn) {
+        if self.average < self.curve.min || !(drawn || enough()) {
             self.above = false;
             self.initial = 0.0;
             if self.average < NOTHING {
@@ -549,8 +551,10 @@ impl Red {
             self.since_drop
         };
         let progress = count as i64 as f64 * p;
+        if curve.spacing == Spacing::UniformWait && progress < 1.0 {
+            return 0.0;
+        }
         let spaced = match curve.spacing {
-            Spacing::UniformWait if progress < 1.0 => return 0.0,
             Spacing::UniformWait if progress < 2.0 => p / (2.0 - progress),
             Spacing::Uniform if progress < 1.0 => p / (1.0 - progress),
             Spacing::Bernoulli => p,

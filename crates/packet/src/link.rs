@@ -127,6 +127,8 @@ pub(crate) struct Link {
     delay: Schedule<u64>,
     /// The delay now, and until when.
     present_delay: (u64, u64),
+    /// Whether it stays so, and packets come out in the order in which they went in.
+    steady: bool,
     last_exit: u64,
     pub(crate) wire: VecDeque<(u64, Packet)>,
     busy: BusyClock,
@@ -165,8 +167,9 @@ impl Link {
             extras: None,
             label: Label::default(),
             judged: Vec::new(),
+            steady: delay.is_constant(),
+            present_delay: (delay.value_at(0), 0),
             delay,
-            present_delay: (0, 0),
             last_exit: 0,
             wire: VecDeque::new(),
             busy: BusyClock::default(),
@@ -601,6 +604,9 @@ impl Link {
     /// fallen, a packet waits for those that are still on their way.
     #[inline]
     pub(crate) fn exit(&mut self, finish: u64) -> u64 {
+        if self.steady {
+            return finish + self.present_delay.0;
+        }
         if finish >= self.present_delay.1 {
             self.present_delay = self.delay.get(finish);
         }

@@ -44,6 +44,11 @@ impl<T: Copy> Schedule<T> {
         }
     }
 
+    /// Whether it never changes.
+    pub(crate) fn is_constant(&self) -> bool {
+        self.pieces.len() == 1
+    }
+
     /// The value at `time`, wherever the cursor stands.
     pub(crate) fn value_at(&self, time: u64) -> T {
         let after = self.pieces.partition_point(|piece| piece.0 <= time);

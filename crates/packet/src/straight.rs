@@ -53,9 +53,9 @@ impl Engine {
             let class = &self.classes[state.class as usize];
             if let Some(first) = class.straight
                 && let Ends::Tcp { sender, .. } = &mut state.ends
-                && !ack.flags.has(Flags::SYN)
+                && let plain = sender.is_plain(&ack)
+                && (plain || !ack.flags.has(Flags::SYN))
             {
-                let plain = sender.is_plain(&ack);
                 let moment = Moment {
                     now: time,
                     end: self.end,
@@ -348,8 +348,7 @@ impl Way<'_> {
             };
             at = finish;
         }
-        at = (at + state.delays.down).max(state.last_arrival);
-        state.last_arrival = at;
+        at += state.delays.down; // in order: the link and the downlink are, and the delay stays
         // nobody can ask for the flow's books before the end, where that is known (a bulk flow has one connection)
         let known = end != u64::MAX && at <= end;
         if known {
@@ -434,8 +433,6 @@ impl Way<'_> {
     /// An ACK that will reach the sender at `at` (the sender's event time).
     #[inline(always)]
     fn answer(&mut self, state: &mut Flow, reply: Reply, at: u64) {
-        let at = at.max(state.last_ack);
-        state.last_ack = at;
         if !state.ack_scheduled {
             state.ack_scheduled = true;
             let tag = Tag::of_flow(Order::Arrival, state.place, Kind::Ack);

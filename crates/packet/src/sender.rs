@@ -586,6 +586,35 @@ impl Sender {
         }
     }
 
+    /// Whether the ACK tells a sender in recovery of one more segment that has arrived, and nothing else.
+    #[inline(always)]
+    pub(crate) fn is_plain_sack(&self, ack: &Ack, config: &Config) -> bool {
+        self.state == State::Recovery
+            && self.lean
+            && ack.cum == self.una
+            && ack.sack != NONE
+            && ack.flags.0 & (Flags::ECE | Flags::SYN) == 0
+            && config.reduction == WindowReduction::AtOnce
+            && !config.detect_lost
+    }
+
+    /// What [`Sender::on_ack`] comes to then.
+    #[inline(always)]
+    pub(crate) fn on_plain_sack(&mut self, ack: &Ack, config: &Config) {
+        self.scoreboard
+            .sack(self.una, ack.sack, config.dup_threshold);
+    }
+
+    /// Whether a sender in recovery certainly has nothing to send.
+    #[inline(always)]
+    pub(crate) fn is_full(&self, config: &Config) -> bool {
+        self.state == State::Recovery
+            && self.lean
+            && self.forced == NONE
+            && config.reduction == WindowReduction::AtOnce
+            && self.scoreboard.pipe(self.una, self.next) >= whole(self.window.cwnd)
+    }
+
     /// [`Sender::on_ack`] of an ACK that is not plain.
     #[inline(never)]
     pub(crate) fn on_other_ack(

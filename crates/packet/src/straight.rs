@@ -203,11 +203,17 @@ impl Way<'_> {
         let Ends::Tcp { sender, .. } = &mut state.ends else {
             return;
         };
-        sender.on_other_ack(now, ack, &[], config, &mut state.random);
+        if sender.is_plain_sack(ack, config) {
+            sender.on_plain_sack(ack, config);
+        } else {
+            sender.on_other_ack(now, ack, &[], config, &mut state.random);
+        }
         if state.stopped || now >= self.class.stop {
             return;
         }
-        if sender.room(config).is_some() {
+        if sender.is_full(config) {
+            self.arm_timer(state);
+        } else if sender.room(config).is_some() {
             self.send(state, now);
         } else {
             self.send_each(state, now);
@@ -406,7 +412,7 @@ impl Way<'_> {
             return;
         };
         let before = receiver.next;
-        let reply = receiver.on_data(at, seq, stamp, flags, &class.receiver);
+        let reply = receiver.on_other_data(at, seq, stamp, flags, &class.receiver);
         let payload = (receiver.next - before) * u64::from(class.payload);
         let due = receiver.due;
         if known {

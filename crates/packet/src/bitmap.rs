@@ -25,11 +25,17 @@ impl Bitmap {
     }
 
     /// Makes room so that `floor ..= seq` fits.
+    #[inline(always)]
     fn reserve(&mut self, floor: u64, seq: u64) {
         let span = (seq / 64 - floor / 64 + 1) as usize;
-        if span <= self.words.len() {
-            return;
+        if span > self.words.len() {
+            self.grow(floor, span);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, floor: u64, span: usize) {
         let old = std::mem::take(&mut self.words);
         self.words = vec![0; span.next_power_of_two().max(2)];
         if self.count > 0 {

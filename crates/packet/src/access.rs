@@ -43,12 +43,6 @@ impl Access {
         }
     }
 
-    /// Time to transmit a packet as large as the last one, ps.
-    #[inline]
-    pub(crate) fn time(&self) -> u64 {
-        self.time
-    }
-
     /// Whether it drops what finds its queue full.
     #[inline]
     pub(crate) fn is_limited(&self) -> bool {

@@ -468,15 +468,6 @@ impl Flow {
         busy.min(ack.at + self.patience)
     }
 
-    /// Whether the uplink will be free when this ACK comes, should the one before it let out two packets at the most.
-    #[inline(always)]
-    pub(crate) fn is_free_for(&self, ack: &Ack) -> bool {
-        match &self.uplink {
-            Some(uplink) => uplink.free + self.shift + 2 * uplink.time() <= ack.at,
-            None => true,
-        }
-    }
-
     /// A packet waits for its uplink, and reaches the first queue at `at`.
     pub(crate) fn delay_outbound(&mut self, calendar: &mut Calendar, at: u64, packet: Packet) {
         let rare = self.rare();
@@ -496,22 +487,6 @@ impl Flow {
         if at >= window.0 && at < window.1 {
             self.window.payload += payload;
         }
-    }
-
-    /// A packet of the flow is dropped; `inside` the measurement window or not.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn book_drop(&mut self, inside: bool) {
-        self.whole.drops += 1;
-        self.window.drops += u64::from(inside);
-    }
-
-    /// A packet of the flow is marked.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn book_mark(&mut self, inside: bool) {
-        self.whole.marks += 1;
-        self.window.marks += u64::from(inside);
     }
 
     /// Books the packets that the receiver's downlink has dropped by `now`.

@@ -40,13 +40,6 @@ impl Engine {
             return;
         };
         state.acks.skip_front();
-        let mut waits = true;
-        if let Some(next) = state.acks.front()
-            && state.is_free_for(next)
-        {
-            self.calendar.put(held, next.at, event.tag);
-            waits = false;
-        }
         let now = ack.at - state.shift;
         if now <= self.end {
             self.now = time;
@@ -72,31 +65,17 @@ impl Engine {
                 } else {
                     way.take_other_ack(state, now, &ack);
                 }
-            } else {
-                self.on_ack(flow, &ack);
+                way.calendar.wait(held, state, event.tag);
+                return;
             }
+            self.on_ack(flow, &ack);
         }
-        if waits {
-            self.wait(flow, held, event.tag);
-        }
+        self.wait_again(flow, held, event.tag);
     }
 
-    #[cold]
     #[inline(never)]
     fn wait_again(&mut self, flow: usize, held: Held, tag: Tag) {
-        self.wait(flow, held, tag);
-    }
-
-    /// The flow's next ACK gets its place in the calendar, when that depends on what the last one has let out.
-    #[inline(always)]
-    fn wait(&mut self, flow: usize, held: Held, tag: Tag) {
-        let state = &mut self.flows[flow];
-        if let Some(next) = state.acks.front() {
-            self.calendar.put(held, state.turn(next), tag);
-        } else {
-            state.ack_scheduled = false;
-            self.calendar.drop(held);
-        }
+        self.calendar.wait(held, &mut self.flows[flow], tag);
     }
 
     /// Sends all that the sender may send at `now`, by its clock; see [`Engine::send`].
@@ -160,6 +139,19 @@ impl Engine {
             },
         };
         way.cross(state, packet.stamp, packet.seq, packet.flags);
+    }
+}
+
+impl Calendar {
+    /// The flow's next ACK takes the place of the one that was taken out: what that has let out tells when.
+    #[inline(always)]
+    fn wait(&mut self, held: Held, state: &mut Flow, tag: Tag) {
+        if let Some(next) = state.acks.front() {
+            self.put(held, state.turn(next), tag);
+        } else {
+            state.ack_scheduled = false;
+            self.drop(held);
+        }
     }
 }
 
@@ -310,7 +302,7 @@ impl Way<'_> {
         let mut at = now + state.delays.up;
         if let Some(uplink) = &mut state.uplink {
             let Some(finish) = uplink.offer(now, size) else {
-                state.book_drop(self.moment.measures(now));
+                self.book_drop(state, now);
                 return;
             };
             at = finish + state.delays.up;
@@ -323,6 +315,22 @@ impl Way<'_> {
         }
     }
 
+    /// A packet of the flow is dropped.
+    #[cold]
+    #[inline(never)]
+    fn book_drop(&self, state: &mut Flow, at: u64) {
+        state.whole.drops += 1;
+        state.window.drops += u64::from(self.moment.measures(at));
+    }
+
+    /// A packet of the flow is marked.
+    #[cold]
+    #[inline(never)]
+    fn book_mark(&self, state: &mut Flow, at: u64) {
+        state.whole.marks += 1;
+        state.window.marks += u64::from(self.moment.measures(at));
+    }
+
     /// Data reaches the link, leaves it, and is acknowledged, or not.
     #[inline(always)]
     fn cross(&mut self, state: &mut Flow, stamp: u64, seq: u64, mut flags: Flags) {
@@ -333,13 +341,13 @@ impl Way<'_> {
             Passage::Departs(finish) => (finish, false),
             Passage::Marked(finish) => (finish, true),
             Passage::Dropped => {
-                state.book_drop(self.moment.measures(now));
+                self.book_drop(state, now);
                 return;
             }
         };
         if marked {
             flags.0 |= Flags::CE;
-            state.book_mark(self.moment.measures(now));
+            self.book_mark(state, now);
         }
         let mut at = self.link.exit(finish);
         if let Some(downlink) = &mut state.downlink {

@@ -351,6 +351,13 @@ struct Curve {
 }
 
 impl Curve {
+    /// p_b above the maximum: seldom, and a branch more costs less than a choice between two lines for all packets.
+    #[cold]
+    #[inline(never)]
+    fn gentle(&self, average: f64) -> f64 {
+        self.gentle_slope * average + self.gentle_offset
+    }
+
     fn new(params: &RedParams, link: &LinkView) -> Self {
         let bytes = params.mode == Mode::Bytes;
         let scale = if bytes { params.mean_packet } else { 1.0 };
@@ -515,7 +522,7 @@ impl Red {
         let line = if self.average < curve.max {
             curve.slope * self.average + curve.offset
         } else {
-            curve.gentle_slope * self.average + curve.gentle_offset
+            curve.gentle(self.average)
         };
         self.initial = line.clamp(0.0, 1.0);
         if curve.spacing == Spacing::Drawn {

@@ -475,7 +475,7 @@ impl Sender {
             round_start,
             cwnd_limited,
         } = plain;
-        let event = AckEvent {
+        let mut event = AckEvent {
             now: Time(now),
             acked: acked as u32,
             rtt: if rtt == 0 {
@@ -483,8 +483,8 @@ impl Sender {
             } else {
                 Time(rtt).seconds()
             },
-            min_rtt: Time(self.min_rtt).seconds(),
-            srtt: Time(self.srtt).seconds(),
+            min_rtt: f64::NAN,
+            srtt: f64::NAN,
             in_flight: before as u32,
             covered: acked as u32,
             una: self.una,
@@ -495,11 +495,18 @@ impl Sender {
             marked: 0,
         };
         match &mut self.controller {
-            // the papers' own looks at few of these
+            // it looks at the base RTT once a round trip, and never at the smoothed one: a division less
             Controller::Compound(control) if self.hystart.is_none() => {
+                if round_start {
+                    event.min_rtt = Time(self.min_rtt).seconds();
+                }
                 control.on_ack(&event, &mut self.window, random);
             }
-            _ => self.let_grow(event, rtt, random),
+            _ => {
+                event.min_rtt = Time(self.min_rtt).seconds();
+                event.srtt = Time(self.srtt).seconds();
+                self.let_grow(event, rtt, random);
+            }
         }
     }
 

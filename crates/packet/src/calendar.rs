@@ -553,6 +553,16 @@ impl Calendar {
         Held(END)
     }
 
+    /// What comes next as far as is known while an event is taken out.
+    #[inline(always)]
+    pub(crate) fn look_ahead(&mut self) -> Option<Tag> {
+        if self.near.current == END && self.near.count > 1 {
+            self.near.turn();
+        }
+        let node = self.near.nodes.get(self.near.current as usize)?;
+        Some(node.entry.tag)
+    }
+
     /// Another near event in place of the one that was taken out.
     #[inline(always)]
     pub(crate) fn put(&mut self, held: Held, time: u64, tag: Tag) {

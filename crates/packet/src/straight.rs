@@ -11,6 +11,17 @@ use crate::link::{Link, Passage};
 use crate::packet::{Ack, Flags, Packet};
 use crate::receiver::Reply;
 
+/// Asks for the memory of `value`.
+#[inline(always)]
+#[allow(unsafe_code, reason = "measured")]
+fn prefetch<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast());
+    }
+}
+
 /// When something happens, in a run that ends and measures then.
 #[derive(Clone, Copy)]
 struct Moment {
@@ -33,6 +44,12 @@ impl Engine {
         let flow = event.tag.slot();
         let time = event.time;
         let held = self.calendar.take(near, time);
+        if let Some(next) = self.calendar.look_ahead()
+            && let Some(flow) = self.flows.get(next.slot())
+            && let Some(ack) = flow.acks.front()
+        {
+            prefetch(ack);
+        }
         let state = &mut self.flows[flow];
         let Some(&ack) = state.acks.front().filter(|ack| ack.at <= time) else {
             // the one that the event was for was taken before its turn

@@ -138,6 +138,25 @@ impl Receiver {
         Some(self.reply(NONE))
     }
 
+    /// What [`Receiver::on_data`] comes to where a new segment leaves a gap, and nothing else is to be looked at; else `None`, and nothing has happened.
+    #[inline(always)]
+    pub(crate) fn on_plain_gap(
+        &mut self,
+        seq: u64,
+        flags: Flags,
+        config: &Config,
+    ) -> Option<Reply> {
+        if seq <= self.next
+            || config.min_rto > 0
+            || config.accurate_ecn
+            || flags.0 & (Flags::CE | Flags::CWR) != 0
+        {
+            return None;
+        }
+        let news = self.out_of_order.insert(self.next, seq);
+        Some(self.reply(if news { seq } else { NONE }))
+    }
+
     /// [`Receiver::on_data`] where there is more to look at.
     #[inline(never)]
     pub(crate) fn on_other_data(

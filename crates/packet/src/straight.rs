@@ -436,6 +436,10 @@ impl Way<'_> {
         let Ends::Tcp { receiver, .. } = &mut state.ends else {
             return;
         };
+        if known && let Some(reply) = receiver.on_plain_gap(seq, flags, &class.receiver) {
+            self.answer(state, reply, at + lag);
+            return;
+        }
         let before = receiver.next;
         let reply = receiver.on_other_data(at, seq, stamp, flags, &class.receiver);
         let payload = (receiver.next - before) * u64::from(class.payload);

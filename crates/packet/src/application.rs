@@ -514,6 +514,7 @@ impl Flow {
         let rare = self.rare.as_deref();
         self.whole.sent == self.delivered + self.whole.drops
             && self.acks.is_empty()
+            && self.outbound.is_empty()
             && rare.is_none_or(Rare::is_empty)
     }
 
@@ -523,6 +524,7 @@ impl Flow {
         (self.last_ack, self.last_arrival) = (0, 0);
         self.pace_at = u64::MAX;
         self.acks = Ring::default();
+        (self.outbound, self.last_outbound) = (Ring::default(), 0);
         self.rare = None;
     }
 }

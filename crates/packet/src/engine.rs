@@ -9,7 +9,7 @@ use crate::calendar::{Calendar, Class as Order, Entry, Kind, Place, Tag};
 use crate::flow::{Class, Ends, Flow, Row};
 use crate::link::{Fate, Link, Offer};
 use crate::outcome::{FlowTrace, LinkTrace, Traces};
-use crate::packet::{Ack, Flags, NONE, Packet};
+use crate::packet::{Ack, Flags, NONE, Outbound, Packet};
 use crate::receiver::Reply;
 use crate::sender::{Sender, State};
 use crate::{Abort, Error, setup};
@@ -522,7 +522,14 @@ impl Engine {
             self.arrive(first, packet);
             return;
         }
-        state.delay_outbound(&mut self.calendar, at, packet);
+        let packet = Outbound {
+            at,
+            seq: packet.seq,
+            stamp: packet.stamp,
+            size: packet.size,
+            flags: packet.flags,
+        };
+        state.delay_outbound(&mut self.calendar, packet);
     }
 
     /// Sends all that the sender may send now.
@@ -1472,15 +1479,12 @@ impl Engine {
             .map(|flow| {
                 flow.settle(end, window);
                 flow.settle_drops(end, window);
-                let outbound = flow.rare.as_ref().map_or(0, |rare| {
-                    rare.dropping.len()
-                        + rare
-                            .outbound
-                            .iter()
-                            .filter(|(_, packet)| !packet.flags.has(Flags::SYN))
-                            .count()
-                });
-                (flow.arriving.len() + outbound) as u64
+                let data = flow
+                    .outbound
+                    .iter()
+                    .filter(|packet| !packet.flags.has(Flags::SYN));
+                let dropping = flow.rare.as_ref().map_or(0, |rare| rare.dropping.len());
+                (flow.arriving.len() + data.count() + dropping) as u64
             })
             .collect();
         for link in &self.links {

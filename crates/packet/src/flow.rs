@@ -9,7 +9,7 @@ use ackclock_scenario::{Capacity, Distribution, Traffic};
 use crate::access::Access;
 use crate::application::Application;
 use crate::calendar::{Calendar, Class as Order, Kind, Place, Tag};
-use crate::packet::{Ack, Flags, Packet};
+use crate::packet::{Ack, Flags, Outbound, Packet};
 use crate::receiver::{self, Receiver};
 use crate::ring::Ring;
 use crate::sender::{self, Sender};
@@ -107,8 +107,6 @@ pub(crate) struct Books {
 /// Parts that few flows need.
 #[derive(Default)]
 pub(crate) struct Rare {
-    /// On the way to the first queue, after the uplink.
-    pub(crate) outbound: VecDeque<(u64, Packet)>,
     /// On the way to the receiver.
     pub(crate) inbound: VecDeque<(u64, Packet)>,
     /// ACKs on the way to the first reverse queue.
@@ -118,14 +116,13 @@ pub(crate) struct Rare {
     /// SACK blocks of ACKs on their way, by number.
     pub(crate) blocks: VecDeque<(u32, Vec<(u64, u64)>)>,
     pub(crate) last_block: u32,
-    pub(crate) last_outbound: u64,
     pub(crate) last_ack_out: u64,
 }
 
 impl Rare {
     /// Whether nothing is on its way.
     pub(crate) fn is_empty(&self) -> bool {
-        self.outbound.is_empty() && self.inbound.is_empty() && self.acks_out.is_empty()
+        self.inbound.is_empty() && self.acks_out.is_empty()
     }
 }
 
@@ -222,6 +219,9 @@ pub(crate) struct Flow {
     pub(crate) ends: Ends,
     /// ACKs on the private way back, in order of arrival.
     pub(crate) acks: Ring<Ack>,
+    /// On the way to the first queue, after the uplink; and when the last of it gets there.
+    pub(crate) outbound: Ring<Outbound>,
+    pub(crate) last_outbound: u64,
     /// Data packets that have passed the last queue.
     pub(crate) arriving: Ring<Arriving>,
     /// Its number and its own slot.
@@ -300,6 +300,8 @@ impl Flow {
         Self {
             ends,
             acks: Ring::default(),
+            outbound: Ring::default(),
+            last_outbound: 0,
             arriving: Ring::default(),
             place,
             class: class as u32,
@@ -375,6 +377,7 @@ impl Flow {
             && self.connect_retries == 0 // a SYN may still be there
             && receiver.due == 0
             && self.acks.is_empty()
+            && self.outbound.is_empty()
             && self.rare.as_deref().is_none_or(Rare::is_empty)
     }
 
@@ -469,14 +472,14 @@ impl Flow {
     }
 
     /// A packet waits for its uplink, and reaches the first queue at `at`.
-    pub(crate) fn delay_outbound(&mut self, calendar: &mut Calendar, at: u64, packet: Packet) {
-        let rare = self.rare();
-        let at = at.max(rare.last_outbound);
-        rare.last_outbound = at;
-        rare.outbound.push_back((at, packet));
-        if rare.outbound.len() == 1 {
+    #[inline(never)]
+    pub(crate) fn delay_outbound(&mut self, calendar: &mut Calendar, mut packet: Outbound) {
+        packet.at = packet.at.max(self.last_outbound);
+        self.last_outbound = packet.at;
+        self.outbound.push_back(packet);
+        if self.outbound.len() == 1 {
             let tag = Tag::of_flow(Order::Arrival, self.place, Kind::Access);
-            calendar.push_near(at, tag);
+            calendar.push_near(packet.at, tag);
         }
     }
 

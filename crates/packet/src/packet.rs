@@ -71,6 +71,17 @@ impl Packet {
     }
 }
 
+/// A data packet, or a SYN, between its flow's uplink and the first queue: what a [`Packet`] there has of its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Outbound {
+    /// When it reaches the queue.
+    pub(crate) at: u64,
+    pub(crate) seq: u64,
+    pub(crate) stamp: u64,
+    pub(crate) size: u32,
+    pub(crate) flags: Flags,
+}
+
 /// An ACK on its way back over a private path: what the sender will read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ack {

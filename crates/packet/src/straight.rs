@@ -8,7 +8,7 @@ use crate::calendar::{Calendar, Class as Order, Entry, Held, Kind, Tag};
 use crate::engine::Engine;
 use crate::flow::{Class, Ends, Flow};
 use crate::link::{Link, Passage};
-use crate::packet::{Ack, Flags, Packet};
+use crate::packet::{Ack, Flags, Outbound, Packet};
 use crate::receiver::Reply;
 
 /// Asks for the memory of `value`.
@@ -129,18 +129,26 @@ impl Engine {
             return;
         }
         self.now = time;
-        let outbound = &mut state.rare().outbound;
-        let (_, packet) = outbound
+        let packet = state
+            .outbound
             .pop_front()
             .expect("an access event stands for a packet");
-        match outbound.front() {
-            Some(&(at, _)) => self.calendar.put(held, at, event.tag),
+        match state.outbound.front() {
+            Some(next) => self.calendar.put(held, next.at, event.tag),
             None => self.calendar.drop(held),
         }
         let class = &self.classes[state.class as usize];
         let first = match class.straight {
             Some(first) if !packet.flags.has(Flags::SYN) => first,
             _ => {
+                let Outbound {
+                    seq,
+                    stamp,
+                    size,
+                    flags,
+                    ..
+                } = packet;
+                let packet = Packet::new(state.place, seq, stamp, size, flags);
                 self.arrive(class.path[0], packet);
                 return;
             }
@@ -327,8 +335,14 @@ impl Way<'_> {
         if at == self.moment.now && at <= self.moment.end {
             self.cross(state, now, seq, flags);
         } else {
-            let packet = Packet::new(state.place, seq, now, size, flags);
-            state.delay_outbound(self.calendar, at, packet);
+            let packet = Outbound {
+                at,
+                seq,
+                stamp: now,
+                size,
+                flags,
+            };
+            state.delay_outbound(self.calendar, packet);
         }
     }
 

@@ -330,25 +330,25 @@ impl Link {
         flow: usize,
         flags: Flags,
     ) -> Passage {
-        self.advance(now);
-        self.counters.arrivals += 1;
-        self.counters.arrived_bytes += u64::from(size);
-        let packets = self.waiting.len() as u32;
-        let idle = self.free <= now;
-        let full = !idle
-            && match self.capacity {
-                Capacity::Packets(limit) => packets >= limit,
-                Capacity::Bytes(limit) => self.bytes + u64::from(size) > limit,
-                Capacity::Unlimited => false,
-            };
-        let verdict = if let QueueManager::DropTail(_) = self.manager {
-            Verdict::Accept
-        } else {
-            self.ask(now, size, flow, flags, full)
+        let QueueManager::DropTail(_) = self.manager else {
+            return self.offer_judged(now, size, flow, flags);
         };
-        if full || verdict == Verdict::Drop {
+        if self.find(now, size) {
+            return self.overflow(size);
+        }
+        Passage::Departs(self.depart(now, size))
+    }
+
+    /// [`Link::offer_known`] where an AQM decides.
+    #[inline(never)]
+    fn offer_judged(&mut self, now: u64, size: u32, flow: usize, flags: Flags) -> Passage {
+        let full = self.find(now, size);
+        let verdict = self.ask(now, size, flow, flags, full);
+        if full {
+            return self.overflow(size);
+        }
+        if verdict == Verdict::Drop {
             self.drop_packet(size);
-            self.counters.overflows += u64::from(full);
             return Passage::Dropped;
         }
         let finish = self.depart(now, size);
@@ -359,8 +359,30 @@ impl Link {
         Passage::Departs(finish)
     }
 
-    /// Known mode: what the AQM decides on a data packet.
+    /// Known mode: a packet arrives and finds the queue as it is then, full or not.
+    #[inline(always)]
+    fn find(&mut self, now: u64, size: u32) -> bool {
+        self.advance(now);
+        self.counters.arrivals += 1;
+        self.counters.arrived_bytes += u64::from(size);
+        self.free > now
+            && match self.capacity {
+                Capacity::Packets(limit) => self.waiting.len() as u32 >= limit,
+                Capacity::Bytes(limit) => self.bytes + u64::from(size) > limit,
+                Capacity::Unlimited => false,
+            }
+    }
+
+    #[cold]
     #[inline(never)]
+    fn overflow(&mut self, size: u32) -> Passage {
+        self.drop_packet(size);
+        self.counters.overflows += 1;
+        Passage::Dropped
+    }
+
+    /// Known mode: what the AQM decides on a data packet.
+    #[inline(always)]
     fn ask(&mut self, now: u64, size: u32, flow: usize, flags: Flags, full: bool) -> Verdict {
         let view = QueueView {
             packets: self.waiting.len() as u32,

@@ -430,7 +430,7 @@ impl Wheel {
         self.count -= 1;
     }
 
-    /// Whether width or number of buckets should change, from the entries taken until `now`: one or two entries to a bucket, and more buckets than entries.
+    /// Whether width or number of buckets should change, from the entries taken until `now`: two to four buckets to an entry, so that few share one, and sixteen buckets at least for each entry.
     /// If so, all entries come back.
     fn reshape(&mut self, now: u64) -> Option<Vec<Entry>> {
         let gap = (now - self.from) / self.period;

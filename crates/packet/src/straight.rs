@@ -11,15 +11,19 @@ use crate::link::{Link, Passage};
 use crate::packet::{Ack, Flags, Outbound, Packet};
 use crate::receiver::Reply;
 
-/// Asks for the memory of `value`.
+/// Asks the processor for the memory of `value`, and does not wait for it.
 #[inline(always)]
-#[allow(unsafe_code, reason = "measured")]
+#[allow(
+    unsafe_code,
+    reason = "S5 with 10 and with 1000 flows takes 4 % less time in 16 pairs of runs each; the instruction reads nothing, whatever the address"
+)]
 fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
     unsafe {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast());
     }
+    let _ = value;
 }
 
 /// When something happens, in a run that ends and measures then.
@@ -44,6 +48,7 @@ impl Engine {
         let flow = event.tag.slot();
         let time = event.time;
         let held = self.calendar.take(near, time);
+        // the next event, as far as is known, waits for two loads of which the second needs the first
         if let Some(next) = self.calendar.look_ahead()
             && let Some(flow) = self.flows.get(next.slot())
             && let Some(ack) = flow.acks.front()

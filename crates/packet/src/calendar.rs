@@ -434,7 +434,7 @@ impl Wheel {
     /// If so, all entries come back.
     fn reshape(&mut self, now: u64) -> Option<Vec<Entry>> {
         let gap = (now - self.from) / self.period;
-        let shift = (62 - gap.leading_zeros()).clamp(1, 44);
+        let shift = 62_u32.saturating_sub(gap.leading_zeros()).clamp(1, 44);
         let crowded = self.refused * 8 > self.period;
         let room = (16 * self.count).next_power_of_two().clamp(1024, 1 << 20);
         let slots = room.max(if crowded {

@@ -92,9 +92,11 @@ impl Engine {
             }
             self.on_ack(flow, &ack);
         }
-        self.wait_again(flow, held, event.tag);
+        let state = &mut self.flows[flow];
+        self.calendar.wait(held, state, event.tag);
     }
 
+    #[cold]
     #[inline(never)]
     fn wait_again(&mut self, flow: usize, held: Held, tag: Tag) {
         self.calendar.wait(held, &mut self.flows[flow], tag);

@@ -109,16 +109,6 @@ struct News {
     deadline: u64,
 }
 
-/// What a plain ACK says ([`Sender::is_plain`]), as in [`News`].
-struct Plain {
-    now: u64,
-    acked: u64,
-    before: u64,
-    rtt: u64,
-    round_start: bool,
-    cwnd_limited: bool,
-}
-
 /// Counts of one sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counters {
@@ -460,53 +450,16 @@ impl Sender {
         config: &Config,
         random: &mut Stream,
     ) {
-        let event = self.event(news, acked, round_start, config);
-        self.let_grow(event, news.rtt, random);
-    }
-
-    /// [`Sender::grow_otherwise`] after a plain ACK.
-    #[inline(never)]
-    fn grow_after_plain(&mut self, plain: &Plain, random: &mut Stream) {
-        let &Plain {
-            now,
-            acked,
-            before,
-            rtt,
-            round_start,
-            cwnd_limited,
-        } = plain;
-        let mut event = AckEvent {
-            now: Time(now),
-            acked: acked as u32,
-            rtt: if rtt == 0 {
-                f64::NAN
-            } else {
-                Time(rtt).seconds()
-            },
-            min_rtt: f64::NAN,
-            srtt: f64::NAN,
-            in_flight: before as u32,
-            covered: acked as u32,
-            una: self.una,
-            next: self.next,
-            round_start,
-            cwnd_limited,
-            ece: false,
-            marked: 0,
-        };
+        let mut event = self.bare_event(news, acked, round_start, config);
         match &mut self.controller {
-            // it looks at the base RTT once a round trip, and never at the smoothed one: a division less
+            // it looks at the base RTT once a round trip, and never at the smoothed one: two divisions less
             Controller::Compound(control) if self.hystart.is_none() => {
                 if round_start {
                     event.min_rtt = Time(self.min_rtt).seconds();
                 }
                 control.on_ack(&event, &mut self.window, random);
             }
-            _ => {
-                event.min_rtt = Time(self.min_rtt).seconds();
-                event.srtt = Time(self.srtt).seconds();
-                self.let_grow(event, rtt, random);
-            }
+            _ => self.let_grow(self.with_round_trips(event), news.rtt, random),
         }
     }
 
@@ -522,6 +475,21 @@ impl Sender {
     /// What an ACK of `acked` segments tells the congestion control.
     #[inline]
     fn event(&self, news: &News, acked: u32, round_start: bool, config: &Config) -> AckEvent {
+        self.with_round_trips(self.bare_event(news, acked, round_start, config))
+    }
+
+    #[inline]
+    fn with_round_trips(&self, event: AckEvent) -> AckEvent {
+        AckEvent {
+            min_rtt: Time(self.min_rtt).seconds(),
+            srtt: Time(self.srtt).seconds(),
+            ..event
+        }
+    }
+
+    /// [`Sender::event`] without the least and the smoothed round trip.
+    #[inline]
+    fn bare_event(&self, news: &News, acked: u32, round_start: bool, config: &Config) -> AckEvent {
         AckEvent {
             now: Time(news.now),
             acked,
@@ -530,8 +498,8 @@ impl Sender {
             } else {
                 Time(news.rtt).seconds()
             },
-            min_rtt: Time(self.min_rtt).seconds(),
-            srtt: Time(self.srtt).seconds(),
+            min_rtt: f64::NAN,
+            srtt: f64::NAN,
             in_flight: news.before as u32,
             covered: news.acked as u32,
             una: self.una,
@@ -746,15 +714,18 @@ impl Sender {
         let additive = self.grow_additively(now, acked as u32, cwnd_limited, random);
         let round_start = self.starts_round();
         if !additive {
-            let plain = Plain {
+            let news = News {
                 now,
                 acked,
+                sacked: 0,
+                known: 0,
                 before,
-                rtt,
-                round_start,
                 cwnd_limited,
+                rtt,
+                ece: false,
+                deadline: self.deadline,
             };
-            self.grow_after_plain(&plain, random);
+            self.grow_otherwise(&news, acked as u32, round_start, config, random);
         }
     }
 
@@ -763,17 +734,14 @@ impl Sender {
     fn advance(&mut self, now: u64, ack: &Ack, before: u64, linux: bool, config: &Config) -> u64 {
         self.una = ack.cum;
         self.next = self.next.max(ack.cum);
-        let (mut rtt, mut timeout) = (0, self.rto);
+        let mut rtt = 0;
         if ack.echo != 0 {
             rtt = now - ack.echo;
             self.sample_as(rtt, before, linux, config);
-            timeout = self.rto;
-        } else if self.backoff > 0 {
-            timeout = self.timeout(config);
         }
         // RFC 6298, rules 5.2 and 5.3
         self.deadline = if self.high > self.una {
-            now + timeout
+            now + self.timeout(config)
         } else {
             u64::MAX
         };

@@ -237,10 +237,8 @@ impl Way<'_> {
         }
         if sender.is_full(config) {
             self.arm_timer(state);
-        } else if sender.room(config).is_some() {
-            self.send(state, now);
         } else {
-            self.send_each(state, now);
+            self.send(state, now);
         }
     }
 

@@ -558,10 +558,8 @@ impl Red {
             self.since_drop
         };
         let progress = count as i64 as f64 * p;
-        if curve.spacing == Spacing::UniformWait && progress < 1.0 {
-            return 0.0;
-        }
         let spaced = match curve.spacing {
+            Spacing::UniformWait if progress < 1.0 => return 0.0,
             Spacing::UniformWait if progress < 2.0 => p / (2.0 - progress),
             Spacing::Uniform if progress < 1.0 => p / (1.0 - progress),
             Spacing::Bernoulli => p,

@@ -17,10 +17,10 @@ use crate::flow::{Delays, Ends, Flow, Rare};
 use crate::outcome::TransferOutcome;
 use crate::packmime::PackMime;
 use crate::probe::DelayHistogram;
-use crate::receiver::Receiver;
 use crate::ring::Ring;
-use crate::sender::{Sender, State};
 use crate::setup;
+use crate::tcp::receiver::Receiver;
+use crate::tcp::{Sender, State};
 
 /// The application of a session, or a source of connections.
 pub(crate) struct Application {

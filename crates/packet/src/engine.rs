@@ -10,8 +10,8 @@ use crate::flow::{Class, Ends, Flow, Row};
 use crate::link::{Fate, Link, Offer};
 use crate::outcome::{FlowTrace, LinkTrace, Traces};
 use crate::packet::{Ack, Flags, NONE, Outbound, Packet};
-use crate::receiver::Reply;
-use crate::sender::{Sender, State};
+use crate::tcp::receiver::Reply;
+use crate::tcp::{Sender, State};
 use crate::{Abort, Error, setup};
 
 /// A scheduled change, in engine terms.

@@ -9,7 +9,7 @@ use crate::engine::Engine;
 use crate::flow::{Books, Class, Ends, Flow, Remains, Row};
 use crate::link::Link;
 use crate::outcome::{FlowOutcome, Ledger, LinkOutcome, Outcome};
-use crate::sender::Counters;
+use crate::tcp::Counters;
 
 const SECOND: u64 = Time::PER_SECOND;
 

@@ -10,14 +10,14 @@ use crate::access::Access;
 use crate::application::Application;
 use crate::calendar::{Calendar, Class as Order, Kind, Place, Tag};
 use crate::packet::{Ack, Flags, Outbound, Packet};
-use crate::receiver::{self, Receiver};
 use crate::ring::Ring;
-use crate::sender::{self, Sender};
+use crate::tcp::receiver::{self, Receiver};
+use crate::tcp::{self, Sender};
 
 /// What the flows of a class share.
 pub(crate) struct Class {
     pub(crate) name: String,
-    pub(crate) sender: sender::Config,
+    pub(crate) sender: tcp::Config,
     pub(crate) receiver: receiver::Config,
     pub(crate) traffic: Traffic,
     pub(crate) path: Vec<usize>,
@@ -167,8 +167,8 @@ pub(crate) struct Watch {
     /// When it was booked last, by the sender's clock.
     pub(crate) since: u64,
     /// The sender's counts as the measurement window opened and closed on its clock.
-    pub(crate) at_opening: Option<Box<sender::Counters>>,
-    pub(crate) at_closing: Option<Box<sender::Counters>>,
+    pub(crate) at_opening: Option<Box<tcp::Counters>>,
+    pub(crate) at_closing: Option<Box<tcp::Counters>>,
 }
 
 impl Watch {
@@ -180,7 +180,7 @@ impl Watch {
         now: u64,
         window: (u64, u64),
         cwnd: Option<f64>,
-        counters: &sender::Counters,
+        counters: &tcp::Counters,
     ) {
         let from = self.since.max(window.0);
         let to = now.min(window.1);
@@ -211,7 +211,7 @@ pub(crate) struct Remains {
     pub(crate) watch: Watch,
     /// Congestion window, if there is an established connection.
     pub(crate) cwnd: Option<f64>,
-    pub(crate) counters: sender::Counters,
+    pub(crate) counters: tcp::Counters,
 }
 
 /// A flow that has started, or is about to.
@@ -348,10 +348,10 @@ impl Flow {
     pub(crate) fn remains(&mut self) -> Remains {
         let (cwnd, counters) = match &self.ends {
             Ends::Tcp { sender, .. } => {
-                let stands = sender.state != sender::State::Closed;
+                let stands = sender.state != tcp::State::Closed;
                 (stands.then_some(sender.window.cwnd), sender.counters)
             }
-            Ends::Udp(_) | Ends::Source => (None, sender::Counters::default()),
+            Ends::Udp(_) | Ends::Source => (None, tcp::Counters::default()),
         };
         Remains {
             rtt: self.rtt,
@@ -389,7 +389,7 @@ impl Flow {
     #[inline]
     pub(crate) fn sender_shift(&self) -> u64 {
         match &self.ends {
-            Ends::Tcp { sender, .. } if sender.state == sender::State::Closed => self.connect_shift,
+            Ends::Tcp { sender, .. } if sender.state == tcp::State::Closed => self.connect_shift,
             _ => self.shift,
         }
     }

@@ -16,10 +16,10 @@ use crate::flow::{Class, Delays, Ends, Flow, Row, Source, split_round_trip};
 use crate::impairments::Impairments;
 use crate::link::{Extras, Link};
 use crate::outcome::{FlowTrace, LinkTrace};
-use crate::receiver::{self, Receiver};
 use crate::schedule::{Rate, Schedule};
 use crate::scheduled::Scheduled;
-use crate::sender::{self, Sender};
+use crate::tcp::receiver::{self, Receiver};
+use crate::tcp::{self, Sender};
 use crate::{Error, FlowSelection, Options};
 
 /// A draw for flow `index` of `count`; a normal one is repeated until it is at least `least`.
@@ -132,7 +132,7 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
     let delay = |path: &[usize]| path.iter().map(|&link| scenario.links[link].delay.0).sum();
     Class {
         name: class.name.clone(),
-        sender: sender::Config {
+        sender: tcp::Config {
             linux: class.tcp.style == Style::Linux,
             recovery: class.tcp.recovery,
             reduction: class.tcp.reduction,

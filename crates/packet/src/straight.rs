@@ -9,7 +9,7 @@ use crate::engine::Engine;
 use crate::flow::{Class, Ends, Flow};
 use crate::link::{Link, Passage};
 use crate::packet::{Ack, Flags, Outbound, Packet};
-use crate::receiver::Reply;
+use crate::tcp::receiver::Reply;
 
 /// Asks the processor for the memory of `value`, and does not wait for it.
 #[inline(always)]

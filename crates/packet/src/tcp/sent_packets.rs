@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use ackclock_algorithms::Time;
 use ackclock_algorithms::congestion::Lost;
 
+use super::loss::rack::Rack;
 use crate::packet::NONE;
-use crate::rack::Rack;
 
 /// The connection as a segment was sent.
 #[derive(Clone, Copy, Debug, Default)]

@@ -4,6 +4,8 @@
 //! exceeds the smoothed round trip by 200 ms at least, where RFC 6298 bounds their sum. The variation rises at once, and falls by a quarter a round trip; a round
 //! trip that shrinks raises the deviation with an eighth of the weight of one that grows.
 
+use super::{Config, Sender, timers};
+
 /// State of the estimator; times in ps.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Variation {
@@ -52,6 +54,57 @@ impl Variation {
     /// What the timeout exceeds the smoothed round trip by.
     pub(crate) fn margin(&self) -> u64 {
         self.variation
+    }
+}
+
+impl Sender {
+    /// RFC 6298, section 2, with alpha = 1/8, beta = 1/4 and no clock granularity. With a sample from every ACK both gains are divided by the
+    /// samples expected in a round trip, one for two segments in flight, as RFC 7323, appendix G, wants (here rounded up to a power of
+    /// two): else the variation forgets within a round trip, and a queue that grows makes timers expire.
+    #[inline]
+    pub(super) fn sample(&mut self, rtt: u64, in_flight: u64, config: &Config) {
+        self.sample_as(rtt, in_flight, config.linux, config);
+    }
+
+    /// The same in style "linux", or not.
+    #[inline(always)]
+    pub(super) fn sample_as(&mut self, rtt: u64, in_flight: u64, linux: bool, config: &Config) {
+        let rtt = rtt.max(1);
+        if linux && let Some(variation) = &mut self.variation {
+            self.srtt = variation.sample(rtt, self.srtt, self.una, self.next, config.min_rto);
+            let ticks = (self.srtt + variation.margin()).div_ceil(timers::TICK);
+            self.rto = (ticks * timers::TICK).min(config.max_rto);
+        } else if self.srtt == 0 {
+            self.srtt = rtt;
+            self.rttvar = rtt / 2;
+        } else {
+            let samples = (in_flight / 2).max(1).next_power_of_two().trailing_zeros();
+            let error = self.srtt.abs_diff(rtt);
+            let beta = 2 + samples; // and alpha one more
+            self.rttvar = self.rttvar - (self.rttvar >> beta) + (error >> beta);
+            self.srtt = self.srtt - (self.srtt >> beta >> 1) + (rtt >> beta >> 1);
+        }
+        if !linux || self.journal.is_none() || self.min_rtt == u64::MAX {
+            self.min_rtt = self.min_rtt.min(rtt);
+        }
+        if !linux {
+            let rto = self.srtt + 4 * self.rttvar;
+            self.rto = rto.max(config.min_rto).min(config.max_rto);
+        }
+        self.backoff = 0;
+        self.counters.rtt_sum += u128::from(rtt);
+        self.counters.rtt_samples += 1;
+    }
+
+    /// Present retransmission timeout with its back-off (RFC 6298, rule 5.5).
+    #[inline]
+    pub(crate) fn timeout(&self, config: &Config) -> u64 {
+        if self.backoff == 0 {
+            return self.rto;
+        }
+        self.rto
+            .saturating_mul(1 << self.backoff.min(16))
+            .min(config.max_rto)
     }
 }
 

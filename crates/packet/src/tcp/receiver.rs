@@ -1,8 +1,8 @@
 //! A TCP receiver: reassembly, delayed and selective acknowledgements, ECN echo.
 
+use super::timers as wheel;
 use crate::bitmap::Bitmap;
 use crate::packet::{Flags, NONE};
-use crate::wheel;
 
 /// What the receiver answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,247 @@
+//! How the window grows and falls: what the congestion control is told, and when.
+
+use ackclock_algorithms::congestion::{
+    Ack as AckEvent, CongestionControl as _, Delivery, Reduction, Repair, Signal,
+};
+use ackclock_algorithms::registry::Controller;
+use ackclock_algorithms::{Stream, Time};
+
+use super::{Config, News, Sender, State};
+
+impl Sender {
+    /// The window in use when a reduction is due (RFC 5681, equation 4).
+    fn window_used(&self, outstanding: u64, config: &Config) -> f64 {
+        if config.linux {
+            return self.window.cwnd;
+        }
+        let outstanding = outstanding as f64;
+        match self.state {
+            // the window that sent the outstanding data is the one that counts, not what recovery made of it
+            State::Recovery | State::Loss => outstanding.min(self.prior_cwnd),
+            _ if outstanding + 1.0 > self.window.cwnd => self.window.cwnd,
+            _ => outstanding,
+        }
+    }
+
+    /// Reduces the window when `outstanding` segments are, or were before the ACK that says so.
+    pub(super) fn reduce(&mut self, now: u64, signal: Signal, outstanding: u64, config: &Config) {
+        let reduction = Reduction {
+            now: Time(now),
+            signal,
+            window_used: self.window_used(outstanding, config),
+            min_rtt: Time(self.min_rtt).seconds(),
+            srtt: Time(self.srtt).seconds(),
+        };
+        self.prior_cwnd = self.window.cwnd;
+        self.controller.on_congestion(&reduction, &mut self.window);
+    }
+
+    /// Lets the window grow by what `acked` segments allow.
+    #[inline]
+    pub(super) fn grow(&mut self, news: &News, acked: u32, config: &Config, random: &mut Stream) {
+        let round_start = self.starts_round();
+        let limited = news.cwnd_limited || self.state == State::Loss;
+        if !self.grow_additively(news.now, acked, limited, random) {
+            self.grow_otherwise(news, acked, round_start, config, random);
+        }
+    }
+
+    /// Whether the ACK that has just come is the first of a round trip.
+    #[inline(always)]
+    pub(super) fn starts_round(&mut self) -> bool {
+        let starts = self.una > self.round_end;
+        if starts {
+            self.round_end = self.next;
+        }
+        starts
+    }
+
+    /// Additive increase, which looks at no times: no divisions for them. False for other congestion controls.
+    #[inline(always)]
+    pub(super) fn grow_additively(
+        &mut self,
+        now: u64,
+        acked: u32,
+        cwnd_limited: bool,
+        random: &mut Stream,
+    ) -> bool {
+        let (Controller::Reno(control) | Controller::Aimd(control)) = &mut self.controller else {
+            return false;
+        };
+        if self.hystart.is_some() {
+            return false;
+        }
+        let event = AckEvent {
+            now: Time(now),
+            acked,
+            rtt: f64::NAN,
+            min_rtt: f64::NAN,
+            srtt: f64::NAN,
+            in_flight: 0,
+            round_start: false,
+            cwnd_limited,
+            ece: false,
+            marked: 0,
+            next: 0,
+            una: 0,
+            covered: acked,
+        };
+        control.on_ack(&event, &mut self.window, random);
+        true
+    }
+
+    #[inline(never)]
+    pub(super) fn grow_otherwise(
+        &mut self,
+        news: &News,
+        acked: u32,
+        round_start: bool,
+        config: &Config,
+        random: &mut Stream,
+    ) {
+        let mut event = self.bare_event(news, acked, round_start, config);
+        match &mut self.controller {
+            // it looks at the base RTT once a round trip, and never at the smoothed one: two divisions less
+            Controller::Compound(control) if self.hystart.is_none() => {
+                if round_start {
+                    event.min_rtt = Time(self.min_rtt).seconds();
+                }
+                control.on_ack(&event, &mut self.window, random);
+            }
+            _ => self.let_grow(self.with_round_trips(event), news.rtt, random),
+        }
+    }
+
+    #[inline]
+    pub(super) fn let_grow(&mut self, event: AckEvent, rtt: u64, random: &mut Stream) {
+        if self.hystart.is_some() {
+            self.grow_by_hystart(event, rtt, random);
+        } else {
+            self.controller.on_ack(&event, &mut self.window, random);
+        }
+    }
+
+    /// What an ACK of `acked` segments tells the congestion control.
+    #[inline]
+    pub(super) fn event(
+        &self,
+        news: &News,
+        acked: u32,
+        round_start: bool,
+        config: &Config,
+    ) -> AckEvent {
+        self.with_round_trips(self.bare_event(news, acked, round_start, config))
+    }
+
+    #[inline]
+    fn with_round_trips(&self, event: AckEvent) -> AckEvent {
+        AckEvent {
+            min_rtt: Time(self.min_rtt).seconds(),
+            srtt: Time(self.srtt).seconds(),
+            ..event
+        }
+    }
+
+    /// [`Sender::event`] without the least and the smoothed round trip.
+    #[inline]
+    fn bare_event(&self, news: &News, acked: u32, round_start: bool, config: &Config) -> AckEvent {
+        AckEvent {
+            now: Time(news.now),
+            acked,
+            rtt: if news.rtt == 0 {
+                f64::NAN
+            } else {
+                Time(news.rtt).seconds()
+            },
+            min_rtt: f64::NAN,
+            srtt: f64::NAN,
+            in_flight: news.before as u32,
+            covered: news.acked as u32,
+            una: self.una,
+            next: self.next,
+            round_start,
+            cwnd_limited: news.cwnd_limited
+                || self.state == State::Loss
+                || (config.linux && self.next < self.written),
+            ece: news.ece,
+            marked: if news.ece && config.accurate_ecn {
+                acked
+            } else {
+                0
+            },
+        }
+    }
+
+    /// Tells the congestion control what this ACK says of the delivery of segments.
+    pub(super) fn report_delivery(&mut self, news: &News, random: &mut Stream) {
+        let Some(journal) = &mut self.journal else {
+            return;
+        };
+        let sample = journal.sample(news.now, self.min_rtt);
+        let delivery = Delivery {
+            now: Time(news.now),
+            acked: journal.newly_delivered,
+            lost: journal.newly_lost,
+            delivered: journal.delivered,
+            total_lost: journal.lost,
+            in_flight_before: journal.in_flight_before,
+            in_flight: self.scoreboard.pipe(self.una, self.next) as u32,
+            rtt: if sample.rtt == 0 {
+                f64::NAN
+            } else {
+                Time(sample.rtt).seconds()
+            },
+            srtt: Time(self.srtt).seconds(),
+            rate: sample.rate,
+            prior_delivered: sample.prior_delivered,
+            app_limited: sample.app_limited,
+            sent_in_flight: sample.sent_in_flight,
+            lost_since_sent: sample.lost_since_sent,
+            cwnd_limited: news.cwnd_limited,
+            repair: match self.state {
+                State::Closed | State::Open => Repair::None,
+                State::Recovery => Repair::Recovery,
+                State::Loss => Repair::Timeout,
+            },
+        };
+        self.controller
+            .on_delivery(&delivery, &mut self.window, random);
+    }
+
+    /// Reacts to ECN-Echo once a window; true if the window must not grow on this ACK.
+    #[inline]
+    pub(super) fn on_echo(&mut self, news: &News, config: &Config) -> bool {
+        if news.ece && self.state == State::Open && self.una >= self.cwr_end && self.next > 0 {
+            self.reduce(news.now, Signal::Ecn, news.before, config);
+            self.counters.ecn_reductions += 1;
+            self.cwr_end = self.next;
+            self.send_cwr = true;
+        }
+        news.ece
+    }
+
+    /// A marked ACK goes to an algorithm that counts marks, and then leads to its reaction; true if it was one.
+    #[inline]
+    pub(super) fn count_marks(
+        &mut self,
+        news: &News,
+        config: &Config,
+        random: &mut Stream,
+    ) -> bool {
+        if !(config.accurate_ecn && news.ece) {
+            return false;
+        }
+        if news.acked > 0 {
+            self.grow(news, news.acked as u32, config, random);
+        }
+        self.on_echo(news, config)
+    }
+
+    /// The congestion control hears that the state is no longer open.
+    pub(super) fn close_state(&mut self) {
+        if self.told_open {
+            self.told_open = false;
+            self.controller.on_state(false);
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Retransmissions that are lost too.
+
+use ackclock_algorithms::congestion::CongestionControl as _;
+
+use crate::tcp::Sender;
+
+impl Sender {
+    /// Retransmissions that something sent after them overtook are lost.
+    pub(in crate::tcp) fn find_lost_retransmissions(&mut self, now: u64) {
+        let (journal, controller, delivery) =
+            (&mut self.journal, &mut self.controller, self.delivery);
+        self.scoreboard.find_lost_retransmissions(self.una, |seq| {
+            if let Some(journal) = journal
+                && delivery
+            {
+                controller.on_lost(&journal.lose(now, seq));
+            }
+        });
+    }
+}

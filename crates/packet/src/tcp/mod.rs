@@ -1,0 +1,505 @@
+//! A TCP sender: what it may send, what it makes of acknowledgements, and its timer.
+//!
+//! Sans I/O: the engine hands in acknowledgements and time, and asks for segments. Sequence numbers count segments; times are
+//! picoseconds on the sender's own clock.
+
+mod congestion;
+mod hystart;
+mod loss;
+mod output;
+mod pacing;
+pub(crate) mod receiver;
+mod recovery;
+mod reduction;
+mod rtt;
+mod scoreboard;
+mod sent_packets;
+#[cfg(test)]
+mod tests;
+mod timers;
+
+use ackclock_algorithms::congestion::{CongestionControl as _, Window};
+use ackclock_algorithms::registry::Controller;
+use ackclock_algorithms::{Stream, Time};
+use ackclock_scenario::{Pacing, Recovery, WindowReduction};
+
+use crate::packet::{Ack, Flags, NONE};
+use hystart::HyStart;
+use loss::rack::Rack;
+use rtt::Variation;
+use scoreboard::Scoreboard;
+use sent_packets::Journal;
+
+/// Options that the flows of a class share.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    /// What the other options leave open is done as in Linux 6.1.
+    pub(crate) linux: bool,
+    pub(crate) recovery: Recovery,
+    pub(crate) reduction: WindowReduction,
+    pub(crate) detect_lost: bool,
+    pub(crate) initial_window: f64,
+    pub(crate) max_window: u64,
+    pub(crate) ecn: bool,
+    /// The receiver echoes each mark as it came.
+    pub(crate) accurate_ecn: bool,
+    /// Retransmissions and the SYN are ECN-capable too.
+    pub(crate) ecn_always: bool,
+    pub(crate) limited_transmit: bool,
+    pub(crate) pacing: Pacing,
+    pub(crate) hystart: bool,
+    /// Losses are found by time (RACK-TLP).
+    pub(crate) rack: bool,
+    pub(crate) dup_threshold: u32,
+    pub(crate) min_rto: u64,
+    pub(crate) max_rto: u64,
+    pub(crate) initial_rto: u64,
+}
+
+impl Config {
+    /// The ECN fields of a segment. Retransmissions are not ECN-capable (RFC 3168, section 6.1.5), but in kernels where each mark is echoed as it came.
+    #[inline]
+    pub(crate) fn ecn_flags(&self, segment: &Segment) -> Flags {
+        let capable = self.ecn && (!segment.retransmission || self.ecn_always);
+        let ect = if capable { Flags::ECT } else { 0 };
+        Flags(ect | if segment.cwr { Flags::CWR } else { 0 })
+    }
+}
+
+/// What the sender is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Not yet connected, or connecting.
+    Closed,
+    /// Nothing lost that it knows of.
+    Open,
+    /// Repairing losses found by duplicate or selective ACKs.
+    Recovery,
+    /// Repairing after a retransmission timeout.
+    Loss,
+}
+
+/// A segment to put on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    pub(crate) seq: u64,
+    pub(crate) retransmission: bool,
+    /// Carries CWR (RFC 3168, section 6.1.2).
+    pub(crate) cwr: bool,
+}
+
+/// RACK's state, where there is one.
+fn rack_of(journal: &mut Option<Box<Journal>>) -> Option<&mut Rack> {
+    journal.as_mut()?.rack.as_mut()
+}
+
+/// The whole segments of a window: `as u64`, in fewer instructions.
+#[inline]
+fn whole(window: f64) -> u64 {
+    (window as i64).max(0) as u64
+}
+
+/// What one ACK says.
+#[derive(Clone, Copy)]
+struct News {
+    now: u64,
+    /// Segments acknowledged cumulatively, and selectively for the first time.
+    acked: u64,
+    sacked: u32,
+    /// Those of `acked` that had been acknowledged selectively before.
+    known: u32,
+    /// Segments outstanding before it.
+    before: u64,
+    cwnd_limited: bool,
+    /// RTT sample, ps; 0: none.
+    rtt: u64,
+    ece: bool,
+    /// The retransmission timer before it.
+    deadline: u64,
+}
+
+/// Counts of one sender.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) timeouts: u64,
+    pub(crate) fast_recoveries: u64,
+    pub(crate) ecn_reductions: u64,
+    /// Sum (ps) and number of RTT samples.
+    pub(crate) rtt_sum: u128,
+    pub(crate) rtt_samples: u64,
+}
+
+/// The sending half of a TCP connection.
+pub(crate) struct Sender {
+    /// First segment not yet acknowledged.
+    pub(crate) una: u64,
+    /// Next segment to send in sequence; below `high` while going back over sent data.
+    pub(crate) next: u64,
+    /// First segment never sent.
+    pub(crate) high: u64,
+    /// The application has written segments below this.
+    pub(crate) written: u64,
+    pub(crate) window: Window,
+    pub(crate) state: State,
+    dup_acks: u32,
+    /// Recovery ends when everything below this is acknowledged.
+    recover: u64,
+    /// cwnd when the recovery began: what the window was when the data outstanding was sent.
+    prior_cwnd: f64,
+    /// Retransmissions of this recovery went up to here (exclusive).
+    high_resent: u64,
+    /// The next segment out is this one, whatever the window says (fast retransmit).
+    forced: u64,
+    rescued: bool,
+    /// Rate halving: the window that falls by one for every two ACKs.
+    halving: u64,
+    /// Proportional rate reduction: segments delivered and sent since the recovery began, and outstanding when it did.
+    prr_delivered: u64,
+    prr_out: u64,
+    prr_flight: u64,
+    first_partial_ack: bool,
+    scoreboard: Scoreboard,
+    /// Smoothed RTT and its variation, ps (RFC 6298); zero before the first sample.
+    srtt: u64,
+    rttvar: u64,
+    /// In place of `rttvar` in style "linux".
+    variation: Option<Box<Variation>>,
+    min_rtt: u64,
+    rto: u64,
+    backoff: u32,
+    /// When the retransmission timer expires; `u64::MAX` while it is off.
+    pub(crate) deadline: u64,
+    /// ACKs of segments from here on begin a new round trip.
+    round_end: u64,
+    /// ECN reacts again once segments from here on are acknowledged.
+    cwr_end: u64,
+    send_cwr: bool,
+    /// The window comes down for a mark (style "linux").
+    in_cwr: bool,
+    /// What the congestion control knows of the state (style "linux").
+    told_open: bool,
+    /// Whether segments are paced, and when the next one may leave.
+    paced: bool,
+    pub(crate) next_send: u64,
+    last_sent: u64,
+    /// Of each segment in the network, for congestion controls that want delivery-rate samples, and for RACK.
+    journal: Option<Box<Journal>>,
+    /// Whether the congestion control wants delivery-rate samples, and owns the window.
+    delivery: bool,
+    /// Selective acknowledgements as RFC 6675 has them, without a journal: what the short paths are for.
+    lean: bool,
+    /// Certainly nothing is to be repaired, announced or answered but new data: what [`Sender::is_plain`] asks of the state. Found anew after each
+    /// other ACK, and withdrawn by timeouts.
+    calm: bool,
+    /// The next segment out is a new one, whatever the window says (a probe).
+    probe: bool,
+    /// Until the initial slow start is over.
+    hystart: Option<Box<HyStart>>,
+    pub(crate) counters: Counters,
+    pub(crate) controller: Controller,
+}
+
+impl Sender {
+    pub(crate) fn new(controller: Controller, config: &Config, ssthresh: f64) -> Self {
+        let needs = controller.needs();
+        let selective = config.recovery == Recovery::Sack;
+        let rack = selective && config.rack;
+        Self {
+            una: 0,
+            next: 0,
+            high: 0,
+            written: 0,
+            window: Window {
+                cwnd: config.initial_window,
+                ssthresh,
+            },
+            state: State::Closed,
+            dup_acks: 0,
+            recover: 0,
+            prior_cwnd: 0.0,
+            high_resent: 0,
+            forced: NONE,
+            rescued: false,
+            halving: 0,
+            prr_delivered: 0,
+            prr_out: 0,
+            prr_flight: 0,
+            first_partial_ack: false,
+            scoreboard: if rack {
+                Scoreboard::by_time()
+            } else {
+                Scoreboard::default()
+            },
+            srtt: 0,
+            rttvar: 0,
+            variation: config.linux.then(Box::default),
+            min_rtt: u64::MAX,
+            rto: config.initial_rto,
+            backoff: 0,
+            deadline: u64::MAX,
+            round_end: 0,
+            cwr_end: 0,
+            send_cwr: false,
+            in_cwr: false,
+            told_open: true,
+            paced: needs.pacing || config.pacing == Pacing::Window,
+            next_send: 0,
+            last_sent: 0,
+            journal: (rack || (needs.delivery && selective)).then(|| Box::new(Journal::new(rack))),
+            delivery: needs.delivery && selective,
+            lean: selective && !config.linux && !(rack || needs.delivery),
+            calm: false,
+            probe: false,
+            hystart: config.hystart.then(|| Box::new(HyStart::new(ssthresh))),
+            counters: Counters::default(),
+            controller,
+        }
+    }
+
+    /// Smoothed RTT, s; NaN before the first sample.
+    pub(crate) fn srtt_seconds(&self) -> f64 {
+        if self.srtt == 0 {
+            f64::NAN
+        } else {
+            Time(self.srtt).seconds()
+        }
+    }
+
+    /// Finds out whether the sender is calm.
+    #[inline]
+    fn settle(&mut self) {
+        self.calm = self.lean
+            && self.state == State::Open
+            && self.scoreboard.is_clear()
+            && self.forced == NONE
+            && self.next == self.high
+            && !self.send_cwr;
+    }
+
+    /// No timer that an ACK starts is shorter than this; zero where an ACK starts others than that of retransmissions.
+    pub(crate) fn patience(&self, config: &Config) -> u64 {
+        if !self.lean || self.paced {
+            return 0;
+        }
+        config.min_rto.min(config.initial_rto).min(config.max_rto)
+    }
+
+    /// Segments outstanding.
+    pub(crate) fn outstanding(&self) -> u64 {
+        self.next - self.una
+    }
+
+    /// Whether all that the application will ever write (`total` segments) is acknowledged.
+    #[inline]
+    pub(crate) fn is_done(&self, total: u64) -> bool {
+        self.una >= total
+    }
+
+    /// The connection stands; `rtt` is the handshake's sample, 0 without a usable one.
+    pub(crate) fn open(&mut self, rtt: u64, syn_retransmitted: bool, config: &Config) {
+        self.state = State::Open;
+        self.backoff = 0;
+        self.deadline = u64::MAX;
+        self.settle();
+        if rtt > 0 {
+            self.sample(rtt, 1, config);
+        } else if syn_retransmitted {
+            self.rto = config
+                .initial_rto
+                .max(3 * Time::PER_SECOND)
+                .min(config.max_rto); // RFC 6298, rule 5.7
+        }
+    }
+
+    /// An acknowledgement arrives. `blocks` are further SACK blocks `[from, to)`.
+    #[inline]
+    pub(crate) fn on_ack(
+        &mut self,
+        now: u64,
+        ack: &Ack,
+        blocks: &[(u64, u64)],
+        config: &Config,
+        random: &mut Stream,
+    ) {
+        if blocks.is_empty() && self.is_plain(ack) {
+            self.on_plain_ack(now, ack, config, random);
+        } else {
+            self.on_other_ack(now, ack, blocks, config, random);
+        }
+    }
+
+    /// [`Sender::on_ack`] of an ACK that is not plain.
+    #[inline(never)]
+    pub(crate) fn on_other_ack(
+        &mut self,
+        now: u64,
+        ack: &Ack,
+        blocks: &[(u64, u64)],
+        config: &Config,
+        random: &mut Stream,
+    ) {
+        let before = self.next - self.una;
+        let cwnd_limited = self.is_limited(before);
+        let mut news = News {
+            now,
+            acked: 0,
+            sacked: 0,
+            known: 0,
+            before,
+            cwnd_limited,
+            rtt: 0,
+            ece: ack.flags.has(Flags::ECE) && config.ecn,
+            deadline: self.deadline,
+        };
+        if ack.cum < self.una {
+            return; // old news, overtaken
+        }
+        if self.journal.is_some() {
+            self.note_delivered(now, ack.cum);
+        }
+        if ack.cum > self.una {
+            news.acked = ack.cum - self.una;
+            if !self.scoreboard.is_clear() {
+                news.known = self.scoreboard.advance(self.una, ack.cum);
+            }
+            news.rtt = self.advance(now, ack, before, config.linux, config);
+        }
+        if config.recovery == Recovery::Sack {
+            let edge = self.scoreboard.lost_edge();
+            if ack.sack != NONE && ack.sack >= self.una {
+                news.sacked += self.sack(now, ack.sack, config);
+            }
+            for &(from, to) in blocks {
+                for seq in from.max(self.una)..to {
+                    news.sacked += self.sack(now, seq, config);
+                }
+            }
+            if news.sacked > 0 {
+                self.book_lost(now, edge);
+                if config.detect_lost {
+                    self.find_lost_retransmissions(now);
+                }
+            }
+            let waits = config.rack && self.find_late(now, config);
+            if config.linux
+                && let Some(journal) = &self.journal
+            {
+                // the congestion control hears of the newest segment's round trip, which no delayed ACK has lengthened
+                news.rtt = journal.newest_rtt(now);
+                if news.rtt > 0 {
+                    if news.acked == 0 {
+                        // selective acknowledgements are samples too
+                        self.sample(news.rtt, news.before, config);
+                    }
+                    self.min_rtt = self.min_rtt.min(news.rtt);
+                }
+            }
+            if config.linux && !self.delivery {
+                self.on_ack_linux(&news, config, random);
+            } else {
+                self.on_ack_sack(&news, config, random);
+            }
+            if self.journal.is_some() {
+                self.after_ack(&news, waits, config, random);
+            }
+        } else {
+            self.on_ack_cumulative(&news, config, random);
+        }
+        self.settle();
+    }
+
+    /// Segment `seq` is acknowledged selectively: 1 if that is news.
+    #[inline(always)]
+    fn sack(&mut self, now: u64, seq: u64, config: &Config) -> u32 {
+        let new = self.scoreboard.sack(self.una, seq, config.dup_threshold);
+        if new && let Some(journal) = &mut self.journal {
+            journal.deliver(now, seq);
+        }
+        u32::from(new)
+    }
+
+    /// Whether the window limits a sender with `before` segments outstanding: they are not below its whole segments, or above its half in slow start.
+    #[inline(always)]
+    fn is_limited(&self, before: u64) -> bool {
+        let count = before as i64 as f64;
+        count + 1.0 > self.window.cwnd
+            || (self.window.in_slow_start() && self.window.cwnd < 2.0 * count)
+    }
+
+    /// Whether the ACK acknowledges new data of a sender that knows of no loss, and says nothing else: nearly all do.
+    #[inline(always)]
+    pub(crate) fn is_plain(&self, ack: &Ack) -> bool {
+        ack.cum > self.una
+            && ack.sack == NONE
+            && ack.flags.0 & (Flags::ECE | Flags::SYN) == 0
+            && self.calm
+    }
+
+    /// What [`Sender::on_ack`] comes to then.
+    #[inline(always)]
+    pub(crate) fn on_plain_ack(
+        &mut self,
+        now: u64,
+        ack: &Ack,
+        config: &Config,
+        random: &mut Stream,
+    ) {
+        let before = self.next - self.una;
+        let cwnd_limited = self.is_limited(before);
+        let acked = ack.cum - self.una;
+        let rtt = self.advance(now, ack, before, false, config);
+        self.dup_acks = 0;
+        let additive = self.grow_additively(now, acked as u32, cwnd_limited, random);
+        let round_start = self.starts_round();
+        if !additive {
+            let news = News {
+                now,
+                acked,
+                sacked: 0,
+                known: 0,
+                before,
+                cwnd_limited,
+                rtt,
+                ece: false,
+                deadline: self.deadline,
+            };
+            self.grow_otherwise(&news, acked as u32, round_start, config, random);
+        }
+    }
+
+    /// New data is acknowledged: what is outstanding (`before`: until then), the RTT's sample, the timer. The sample, or 0.
+    #[inline(always)]
+    fn advance(&mut self, now: u64, ack: &Ack, before: u64, linux: bool, config: &Config) -> u64 {
+        self.una = ack.cum;
+        self.next = self.next.max(ack.cum);
+        let mut rtt = 0;
+        if ack.echo != 0 {
+            rtt = now - ack.echo;
+            self.sample_as(rtt, before, linux, config);
+        }
+        // RFC 6298, rules 5.2 and 5.3
+        self.deadline = if self.high > self.una {
+            now + self.timeout(config)
+        } else {
+            u64::MAX
+        };
+        rtt
+    }
+
+    /// What the journal is for: probes, and the congestion control that wants to hear of deliveries.
+    #[cold]
+    #[inline(never)]
+    fn after_ack(&mut self, news: &News, waits: bool, config: &Config, random: &mut Stream) {
+        if config.rack {
+            self.after_ack_of_probe(news, config);
+            if !config.linux {
+                self.arm_probe(news.now);
+            } else if news.acked > 0 && !waits && !self.schedule_probe(news.now, true, config) {
+                self.rearm(news.now, config);
+            }
+        }
+        if self.delivery {
+            self.report_delivery(news, random);
+        }
+    }
+}

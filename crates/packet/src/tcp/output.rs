@@ -1,0 +1,230 @@
+//! What a sender may send now, and what happens to it as a segment leaves.
+
+use ackclock_algorithms::Time;
+use ackclock_algorithms::congestion::CongestionControl as _;
+use ackclock_scenario::{Recovery, WindowReduction};
+
+use super::{Config, Segment, Sender, State, whole};
+use crate::packet::NONE;
+
+impl Sender {
+    /// How many new segments may leave now, if nothing else is to be looked at: no loss is known, and nothing wants to hear of each segment. `None`: ask for
+    /// each with [`Sender::next_segment`].
+    #[inline]
+    pub(crate) fn room(&self, config: &Config) -> Option<u64> {
+        if !self.calm {
+            return None;
+        }
+        self.room_after_plain(config)
+    }
+
+    /// [`Sender::room`] after a plain ACK.
+    #[inline(always)]
+    pub(crate) fn room_after_plain(&self, config: &Config) -> Option<u64> {
+        if self.paced {
+            return None;
+        }
+        let window = whole(self.window.cwnd).min(config.max_window);
+        let outstanding = self.next - self.una;
+        let room = window.saturating_sub(outstanding);
+        Some(room.min(self.written.saturating_sub(self.next)))
+    }
+
+    /// `count` new segments leave, as [`Sender::room`] allows: the first one's number.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, now: u64, count: u64, config: &Config) -> u64 {
+        let first = self.next;
+        self.next += count;
+        self.high = self.next;
+        self.last_sent = now;
+        if self.deadline == u64::MAX {
+            self.deadline = now + self.timeout(config);
+        }
+        first
+    }
+
+    /// The next segment that may leave now, if any; it counts as sent.
+    #[inline]
+    pub(crate) fn next_segment(&mut self, now: u64, config: &Config) -> Option<Segment> {
+        let empty =
+            config.linux && !self.delivery && self.scoreboard.pipe(self.una, self.next) == 0;
+        let before = self.next;
+        let segment = self.choose(config)?;
+        if empty {
+            self.round_end = before;
+            self.controller.on_restart(Time(now));
+        }
+        if self.in_cwr || matches!(self.state, State::Recovery | State::Loss) {
+            self.book_recovery(segment, config);
+        }
+        self.last_sent = now;
+        if self.deadline == u64::MAX {
+            self.deadline = now + self.timeout(config);
+        }
+        if self.journal.is_some() || self.paced {
+            self.note_sent(now, segment, config);
+        }
+        let cwr = self.send_cwr && !segment.1;
+        if cwr {
+            self.send_cwr = false;
+        }
+        Some(Segment {
+            seq: segment.0,
+            retransmission: segment.1,
+            cwr,
+        })
+    }
+
+    /// A segment leaves a sender that remembers its segments, or paces them.
+    #[cold]
+    #[inline(never)]
+    fn note_sent(&mut self, now: u64, segment: (u64, bool), config: &Config) {
+        if let Some(journal) = &mut self.journal {
+            let in_flight = self.scoreboard.pipe(self.una, self.next);
+            if journal.send(now, segment.0, in_flight) && self.delivery {
+                self.controller.on_restart(Time(now));
+            }
+        }
+        if self.paced {
+            self.pace(now, config);
+        }
+        if config.rack && config.linux {
+            self.set_timer_linux(now, segment, config);
+        } else if config.rack {
+            if !segment.1 {
+                self.arm_probe(now);
+            } else if segment.0 == self.una {
+                // sent again, it has its time again (as in Linux): else a lost retransmission could not be found before the timer expires
+                self.deadline = now + self.timeout(config);
+            }
+        }
+    }
+
+    /// Nothing more may be sent now. If that is for want of data and not of window, samples say so.
+    #[inline]
+    pub(crate) fn on_nothing_to_send(&mut self) {
+        if self.delivery
+            && self.next >= self.written
+            && let Some(journal) = &mut self.journal
+        {
+            let in_flight = self.scoreboard.pipe(self.una, self.next);
+            if (in_flight as f64) < self.window.cwnd {
+                journal.mark_app_limited(in_flight);
+            }
+        }
+    }
+
+    #[inline]
+    fn choose(&mut self, config: &Config) -> Option<(u64, bool)> {
+        if self.forced != NONE {
+            let seq = std::mem::replace(&mut self.forced, NONE);
+            if config.recovery == Recovery::Sack {
+                self.scoreboard.retransmit(self.una, seq);
+                self.high_resent = seq + 1;
+            }
+            return Some((seq, true));
+        }
+        if self.probe {
+            self.probe = false;
+            if let Some(segment) = self.choose_new(config) {
+                return Some(segment);
+            }
+        }
+        let mut cwnd = whole(self.window.cwnd);
+        if self.state == State::Recovery && config.reduction == WindowReduction::RateHalving {
+            cwnd = cwnd.max(self.halving);
+        }
+        if config.recovery == Recovery::Sack && !self.scoreboard.is_clear() {
+            let open = self.state == State::Open;
+            let pipe = if open && !config.limited_transmit {
+                self.outstanding()
+            } else {
+                self.scoreboard.pipe(self.una, self.next)
+            };
+            if pipe >= cwnd {
+                return None;
+            }
+            if self.state == State::Loss
+                && let Some(journal) = &self.journal
+                && journal.new_first
+            {
+                if let Some(segment) = self.choose_new(config) {
+                    return Some(segment);
+                }
+                if self.next > self.recover {
+                    return None;
+                }
+            }
+            let lost = if open {
+                None
+            } else if config.detect_lost || config.rack {
+                self.scoreboard.next_lost_not_resent(self.una)
+            } else {
+                self.scoreboard.next_lost(self.una, self.high_resent)
+            };
+            if let Some(seq) = lost {
+                return Some(self.resend(seq)); // rule 1
+            }
+            if let Some(segment) = self.choose_new(config) {
+                return Some(segment); // rule 2
+            }
+            if self.state == State::Recovery && !config.rack {
+                if let Some(seq) = self.scoreboard.next_hole(self.una, self.high_resent) {
+                    return Some(self.resend(seq)); // rule 3
+                }
+                if !self.rescued
+                    && let Some(seq) = self.scoreboard.last_hole(self.una, self.next)
+                {
+                    self.rescued = true; // rule 4: once a recovery, and it does not move the edge of retransmissions
+                    self.scoreboard.retransmit(self.una, seq);
+                    return Some((seq, true));
+                }
+            }
+            return None;
+        }
+        // limited transmit (RFC 3042): one new segment for each of the first duplicate ACKs
+        let extra = if config.limited_transmit
+            && self.state == State::Open
+            && config.recovery != Recovery::Sack
+        {
+            u64::from(self.dup_acks.min(config.dup_threshold - 1))
+        } else {
+            0
+        };
+        if self.next - self.una >= cwnd + extra {
+            return None;
+        }
+        self.choose_new(config)
+    }
+
+    fn resend(&mut self, seq: u64) -> (u64, bool) {
+        self.scoreboard.retransmit(self.una, seq);
+        self.high_resent = seq + 1;
+        (seq, true)
+    }
+
+    #[inline]
+    fn choose_new(&mut self, config: &Config) -> Option<(u64, bool)> {
+        if self.next >= self.written || self.next - self.una >= config.max_window {
+            return None;
+        }
+        let seq = self.next;
+        self.next += 1;
+        let retransmission = seq < self.high;
+        self.high = self.high.max(self.next);
+        Some((seq, retransmission))
+    }
+
+    /// The application writes after a pause: a window that was not used for a timeout's time is not trusted (RFC 5681, section 4.1).
+    pub(crate) fn restart_if_idle(&mut self, now: u64, config: &Config) {
+        // an algorithm that owns the window hears of an empty network as the next segment leaves
+        if !self.delivery
+            && self.next == self.una
+            && self.last_sent > 0
+            && now - self.last_sent > self.rto
+        {
+            self.window.cwnd = self.window.cwnd.min(config.initial_window);
+            self.controller.on_restart(Time(now));
+        }
+    }
+}

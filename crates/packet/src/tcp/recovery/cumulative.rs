@@ -1,0 +1,76 @@
+//! Recovery with cumulative ACKs alone: Tahoe, Reno, NewReno.
+
+use ackclock_algorithms::Stream;
+use ackclock_scenario::Recovery;
+
+use crate::packet::NONE;
+use crate::tcp::{Config, News, Sender, State};
+
+impl Sender {
+    /// RFC 5681, section 3.2 (Reno), RFC 6582 (NewReno), and Tahoe.
+    pub(in crate::tcp) fn on_ack_cumulative(
+        &mut self,
+        news: &News,
+        config: &Config,
+        random: &mut Stream,
+    ) {
+        match self.state {
+            State::Open | State::Loss => {
+                let echo = self.count_marks(news, config, random) || self.on_echo(news, config);
+                if news.acked > 0 {
+                    self.dup_acks = 0;
+                    if !echo {
+                        let counted = if self.state == State::Loss {
+                            1
+                        } else {
+                            news.acked as u32
+                        };
+                        self.grow(news, counted, config, random);
+                    }
+                    if self.una >= self.recover {
+                        self.state = State::Open;
+                    }
+                } else if news.before > 0 {
+                    self.dup_acks += 1;
+                    // RFC 6582, section 3.2, step 2: no second reduction for losses of the window that was reduced already
+                    if self.dup_acks == config.dup_threshold && self.una >= self.recover {
+                        self.enter_recovery(news.now, news.before, config);
+                        self.first_partial_ack = true;
+                        if config.recovery == Recovery::Tahoe {
+                            self.window.cwnd = 1.0;
+                            self.forced = NONE;
+                            self.next = self.una;
+                            self.state = State::Loss;
+                        } else {
+                            self.window.cwnd =
+                                self.window.ssthresh + f64::from(config.dup_threshold);
+                        }
+                    }
+                }
+            }
+            State::Recovery => {
+                if news.acked == 0 {
+                    self.window.cwnd += 1.0; // inflation: another segment has left the network
+                } else if self.una >= self.recover || config.recovery == Recovery::Reno {
+                    self.window.cwnd = self.window.ssthresh;
+                    if config.recovery == Recovery::NewReno {
+                        // RFC 6582, section 3.2, step 3, option 1: no burst
+                        let flight = self.outstanding().max(1) as f64;
+                        self.window.cwnd = self.window.ssthresh.min(flight + 1.0);
+                    }
+                    self.state = State::Open;
+                    self.dup_acks = 0;
+                } else {
+                    // partial ACK: the next hole, deflation, and the timer only for the first (RFC 6582, "impatient")
+                    self.forced = self.una;
+                    self.window.cwnd = (self.window.cwnd - news.acked as f64 + 1.0).max(1.0);
+                    if !self.first_partial_ack {
+                        self.deadline = news.deadline;
+                    }
+                    self.first_partial_ack = false;
+                }
+            }
+            State::Closed => {}
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! What is sent next after a loss, and when is the recovery over? Each file answers for one way; here is how all begin.
+
+mod cumulative;
+mod linux;
+mod sack;
+
+use ackclock_algorithms::congestion::{CongestionControl as _, Signal};
+
+use super::{Config, Sender, State};
+
+impl Sender {
+    pub(in crate::tcp) fn enter_recovery(&mut self, now: u64, outstanding: u64, config: &Config) {
+        self.counters.fast_recoveries += 1;
+        if config.linux {
+            self.close_state();
+        }
+        if self.in_cwr {
+            // the window is coming down already
+            self.in_cwr = false;
+            if self.controller.needs().loss_after_mark {
+                let (cwnd, prior) = (self.window.cwnd, self.prior_cwnd);
+                self.reduce(now, Signal::Loss, outstanding, config);
+                (self.window.cwnd, self.prior_cwnd) = (cwnd, prior);
+            }
+        } else {
+            self.reduce(now, Signal::Loss, outstanding, config);
+            self.recover = self.next;
+            if config.linux {
+                self.begin_prr(self.prior_cwnd as u64);
+            }
+        }
+        self.cwr_end = self.next;
+        self.send_cwr = config.ecn;
+        self.state = State::Recovery;
+        self.forced = self.una;
+        if !(config.linux && config.rack) {
+            self.deadline = now + self.timeout(config);
+        }
+    }
+}

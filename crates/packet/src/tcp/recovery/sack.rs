@@ -1,0 +1,106 @@
+//! Recovery with selective acknowledgements (RFC 6675).
+
+use ackclock_algorithms::Stream;
+use ackclock_scenario::WindowReduction;
+
+use crate::packet::{Ack, Flags, NONE};
+use crate::tcp::{Config, News, Sender, State, whole};
+
+impl Sender {
+    /// Whether the ACK tells a sender in recovery of one more segment that has arrived, and nothing else.
+    #[inline(always)]
+    pub(crate) fn is_plain_sack(&self, ack: &Ack, config: &Config) -> bool {
+        self.state == State::Recovery
+            && self.lean
+            && ack.cum == self.una
+            && ack.sack != NONE
+            && ack.flags.0 & (Flags::ECE | Flags::SYN) == 0
+            && config.reduction == WindowReduction::AtOnce
+            && !config.detect_lost
+    }
+
+    /// What [`Sender::on_ack`] comes to then.
+    #[inline(always)]
+    pub(crate) fn on_plain_sack(&mut self, ack: &Ack, config: &Config) {
+        self.scoreboard
+            .sack(self.una, ack.sack, config.dup_threshold);
+    }
+
+    /// Whether a sender in recovery certainly has nothing to send.
+    #[inline(always)]
+    pub(crate) fn is_full(&self, config: &Config) -> bool {
+        self.state == State::Recovery
+            && self.lean
+            && self.forced == NONE
+            && config.reduction == WindowReduction::AtOnce
+            && self.scoreboard.pipe(self.una, self.next) >= whole(self.window.cwnd)
+    }
+
+    /// RFC 6675, section 5.
+    #[inline]
+    pub(in crate::tcp) fn on_ack_sack(
+        &mut self,
+        news: &News,
+        config: &Config,
+        random: &mut Stream,
+    ) {
+        match self.state {
+            State::Open => {
+                let echo = self.count_marks(news, config, random) || self.on_echo(news, config);
+                if news.acked > 0 {
+                    self.dup_acks = 0;
+                    if !echo {
+                        self.grow(news, news.acked as u32, config, random);
+                    }
+                } else if news.sacked > 0 {
+                    self.dup_acks += 1;
+                }
+            }
+            State::Loss if news.acked > 0 => {
+                // one segment an ACK: a cumulative jump after a timeout says nothing of what left the network (RFC 3465, section 2.3)
+                self.grow(news, 1, config, random);
+            }
+            _ => {}
+        }
+        if self.state == State::Recovery {
+            self.steer_recovery(news, config);
+        }
+        if self.state == State::Loss && self.una >= self.recover {
+            self.state = State::Open;
+            self.dup_acks = 0;
+        }
+        if self.state == State::Open
+            && self.next > self.una
+            && ((self.dup_acks >= config.dup_threshold && !config.rack)
+                || self.scoreboard.calls_for_recovery(self.una)
+                || (config.linux && self.scoreboard.misses_any()))
+        {
+            self.start_recovery(news.now, news.before, config);
+            if config.reduction == WindowReduction::Prr {
+                self.steer_recovery(news, config);
+            }
+        }
+    }
+
+    /// Recovery with selective acknowledgements begins; `outstanding` segments were before the event that calls for it.
+    pub(in crate::tcp) fn start_recovery(&mut self, now: u64, outstanding: u64, config: &Config) {
+        self.enter_recovery(now, outstanding, config);
+        if config.rack {
+            self.forced = self
+                .scoreboard
+                .next_lost_not_resent(self.una)
+                .unwrap_or(NONE);
+        }
+        self.high_resent = self.una;
+        self.rescued = false;
+        match config.reduction {
+            WindowReduction::AtOnce => {}
+            WindowReduction::RateHalving => {
+                self.halving = self.prior_cwnd as u64;
+                self.window.cwnd = (self.window.ssthresh / 2.0).floor().max(1.0);
+            }
+            WindowReduction::Prr if config.linux => {}
+            WindowReduction::Prr => self.begin_prr(outstanding),
+        }
+    }
+}

@@ -10,19 +10,20 @@ import pytest
 from ackclock import cli
 from conftest import Command
 
-COMMANDS = list(cli.EXAMPLES)
+EXAMPLES = {one.name: one.examples for one in cli.COMMANDS}
+COMMANDS = list(EXAMPLES)
 
 
 def test_every_command_has_examples() -> None:
-    [commands] = [action for action in cli._parser()._actions if action.dest == "command" or action.choices]
+    [commands] = [action for action in cli.parser()._actions if action.dest == "command" or action.choices]
     assert commands.choices is not None
     assert set(commands.choices) == set(COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_examples_are_understood(command: str) -> None:
-    for words, _ in cli.EXAMPLES[command]:
-        cli._parser().parse_args([command, *shlex.split(words.partition(" >")[0].partition("> ")[0])])
+    for words, _ in EXAMPLES[command]:
+        cli.parser().parse_args([command, *shlex.split(words.partition(" >")[0].partition("> ")[0])])
 
 
 def test_help_of_a_command_shows_its_own_examples(ackclock: Command) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import ackclock as ac
-from ackclock.cli import _parser
+from ackclock.cli import parser
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -74,7 +74,7 @@ COMMANDS = sorted(
 def test_commands_are_understood(command: str) -> None:
     import shlex
 
-    assert _parser().parse_args(shlex.split(command))
+    assert parser().parse_args(shlex.split(command))
 
 
 def test_the_reference_has_every_public_name() -> None:

@@ -42,9 +42,9 @@ COMMANDS = [
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_command_line_is_understood(command: str) -> None:
-    from ackclock.cli import _parser
+    from ackclock.cli import parser
 
-    assert _parser().parse_args(shlex.split(command))
+    assert parser().parse_args(shlex.split(command))
 
 
 @pytest.mark.parametrize("text", [README, TUTORIAL], ids=["README", "tutorial"])

@@ -71,10 +71,10 @@ def _link(found: re.Match[str], path: Path) -> str:
 
 def commands() -> Iterator[str]:
     """The reference of the command line, in Markdown, from its parser."""
-    from ackclock.cli import _parser
+    from ackclock.cli import parser as the_parser
 
     os.environ["COLUMNS"] = "100"  # argparse wraps the usage at it
-    parser = _parser()
+    parser = the_parser()
     (subparsers,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     for name, command in subparsers.choices.items():
         yield from ("", f"## ackclock {name}", "", _text(command.description or ""), "")

@@ -1,0 +1,70 @@
+"""The command line: one module a command. A new one is a module of its own and a line of `COMMANDS`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from . import (
+    check,
+    compare,
+    completion,
+    fluid,
+    list,  # noqa: A004  commands have their modules' names
+    meanfield,
+    paper,
+    query,
+    run,
+    schema,
+    serve,
+    stability,
+    sweep,
+    tune,
+    why,
+)
+from ._command import parser_of
+from ._output import DONE, FAILED, INTERRUPTED, WRONG_INPUT, failure
+
+__all__ = ["COMMANDS", "DONE", "FAILED", "INTERRUPTED", "WRONG_INPUT", "main", "parser"]
+
+COMMANDS = (
+    why.COMMAND,
+    run.COMMAND,
+    meanfield.COMMAND,
+    fluid.COMMAND,
+    stability.COMMAND,
+    check.COMMAND,
+    list.COMMAND,
+    compare.COMMAND,
+    sweep.COMMAND,
+    query.COMMAND,
+    tune.COMMAND,
+    paper.COMMAND,
+    serve.COMMAND,
+    schema.COMMAND,
+    completion.COMMAND,
+)
+"""All commands, in the order of the help."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    return parser_of(COMMANDS)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line. Returns the exit code."""
+    options = parser().parse_args(arguments)
+    command: Callable[[argparse.Namespace], None] = options.command
+    try:
+        command(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # whoever read our output has seen enough; keep Python from complaining when it closes the pipe
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except (Exception, KeyboardInterrupt) as error:
+        return failure(error)
+    return DONE

@@ -1,0 +1,90 @@
+"""`ackclock meanfield`: run a scenario as a distribution of the windows of many flows."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from contextlib import ExitStack
+
+from .. import _core
+from ..files import writing
+from ._arguments import count, file_argument, json_argument, one_variant, report_argument, set_argument, within
+from ._command import Command
+from ._output import output_file, print_json, print_notes, print_written, status_line, text_table, time_left
+
+SNAPSHOTS = 4000
+"""Window densities of a run with a report where the user does not say; the report shows the last 400."""
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    file_argument(parser)
+    set_argument(parser)
+    parser.add_argument(
+        "--hazard",
+        choices=("packet", "event"),
+        default="packet",
+        help="a decrease for each lost packet (default), or one for the losses of a round trip",
+    )
+    parser.add_argument(
+        "--closure",
+        choices=("delay-line", "little"),
+        default="delay-line",
+        help="packets in flight by a delay line (default), or by the usual approximation, to compare",
+    )
+    parser.add_argument(
+        "--cells", metavar="N", type=within(0.01, 1e4), default=4.0, help="cells of the grid per packet (default: 4)"
+    )
+    parser.add_argument(
+        "--steps", metavar="N", type=within(2, 1e5), default=200.0, help="steps per round trip (default: 200)"
+    )
+    parser.add_argument(
+        "--snapshots",
+        metavar="N",
+        type=count(2),
+        help=f"window densities over the run; a report shows the last 400 (default: {SNAPSHOTS})",
+    )
+    report_argument(parser)
+    json_argument(parser)
+
+
+def _run(options: argparse.Namespace) -> None:
+    from ..meanfield import meanfield, overview
+
+    title, scenario = one_variant(options, "meanfield")
+    end = _core.duration(scenario._checked)
+    with ExitStack() as outputs:
+        report = output_file(outputs, options.report)
+        with status_line() as show:
+            begin = time.monotonic()
+            result = meanfield(
+                scenario,
+                hazard=options.hazard,
+                closure=options.closure,
+                cells_per_packet=options.cells,
+                steps_per_rtt=options.steps,
+                snapshot=end / (options.snapshots or SNAPSHOTS) if report and end else None,
+                progress=show and (lambda now, end: show(time_left(now, end, time.monotonic() - begin))),
+            )
+        if report:
+            from ..report import meanfield as reports
+
+            with writing(options.report):
+                reports.write(report, result)
+        if options.json:
+            print_json(result.json())
+            return
+        first, last = result.window
+        print(f"{title}: mean field, from {first:g} s to {last:g} s\n")
+        for table in overview(result):
+            print(text_table(table) + "\n")
+        print_notes(result.notes)
+    print_written(options)
+
+
+COMMAND = Command(
+    "meanfield",
+    "run a scenario as a distribution of the windows of many flows",
+    (("many.toml --report out.html", "the windows of many flows as a distribution"),),
+    _arguments,
+    _run,
+)

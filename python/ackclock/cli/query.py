@@ -1,0 +1,64 @@
+"""`ackclock query`: ask the results of sweeps in SQL: the table is called points."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+from pathlib import Path
+
+from ..files import writing
+from ._arguments import report_argument
+from ._command import Command
+from ._output import WrongInputError, output_file, print_json, print_written, table_rows, text_table
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "sql",
+        metavar="SQL",
+        help='such as: SELECT "vary.queue.aqm", avg("links.bottleneck.loss") FROM points GROUP BY 1',
+    )
+    parser.add_argument(
+        "--store", metavar="DIR", type=Path, default=Path("out/sweep"), help="results (default: out/sweep)"
+    )
+    report_argument(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _run(options: argparse.Namespace) -> None:
+    from ..sweep import Store, SweepError
+
+    if not options.store.is_dir():
+        raise WrongInputError(f"{options.store}: there is no store of sweeps")
+    with ExitStack() as outputs:
+        report = output_file(outputs, options.report)
+        try:
+            found = Store(options.store).query(options.sql)
+        except SweepError as error:
+            raise WrongInputError(f"ackclock query: {error}") from None
+        if report:
+            from ..report import sweep as reports
+
+            with writing(options.report):
+                reports.write_query(report, options.sql, str(options.store), found)
+    if options.json:
+        print_json(table_rows(found))
+        return
+    shown = found.map(lambda value: f"{value:.6g}" if isinstance(value, float) else str(value))
+    shown.index = [str(number) for number in range(1, len(shown) + 1)]
+    print(text_table(shown))
+    print_written(options)
+
+
+COMMAND = Command(
+    "query",
+    "ask the results of sweeps in SQL: the table is called points",
+    (
+        (
+            '\'SELECT "vary.queue.aqm", avg("links.bottleneck.loss") FROM points GROUP BY 1\'',
+            "mean loss of each AQM in the store of a sweep",
+        ),
+    ),
+    _arguments,
+    _run,
+)

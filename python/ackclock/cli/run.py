@@ -1,0 +1,247 @@
+"""`ackclock run`: run a scenario packet by packet."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from .. import _core
+from ..files import writing
+from ..scenario import Scenario
+from ..simulate import FlowTraces, Progress, replicate, run
+from ._arguments import count, json_argument, load_file, report_argument, set_argument, variants_of
+from ._command import Command
+from ._output import output_file, print_json, print_written, short_number, status_line, text_table, time_left
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..result import Replications, Result, TraceFile
+
+TRACED_FLOWS = 10
+"""Flows of each class whose windows are traced where the user does not say."""
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="scenario in TOML (or JSON, by its suffix)")
+    set_argument(parser, "; the same key again: run once for each value")
+    parser.add_argument("--seed", type=count(0), help="seed in place of the scenario's")
+    parser.add_argument("--seeds", metavar="N", type=count(1), help="N replications with seeds SEED, SEED + 1, ...")
+    parser.add_argument(
+        "--threads", metavar="N", type=count(1), help="threads for replications (default: one a processor)"
+    )
+    parser.add_argument("--traces", metavar="OUT.parquet", type=Path, help="write traces of links and flows")
+    parser.add_argument(
+        "--trace-flows",
+        metavar="N",
+        type=_flows,
+        help=f"trace the first N flows of each class, or all (default: {TRACED_FLOWS})",
+    )
+    report_argument(parser)
+    json_argument(parser)
+    parser.add_argument("--timing", action="store_true", help="say how long it took")
+    parser.add_argument(
+        "--general", action="store_true", help="use the engine's general path only (same result, slower)"
+    )
+
+
+def _run(options: argparse.Namespace) -> None:
+    loaded = [(path, load_file(path)) for path in options.files]
+    variants = [variant for path, scenario in loaded for variant in variants_of(path, scenario, options.changes)]
+    labels = [label for label, _ in variants]
+    with ExitStack() as outputs:
+        # before the work, so that an unwritable place is found at once
+        traces = output_file(outputs, options.traces)
+        report = output_file(outputs, options.report)
+        # a single run each and no report, which shows them: traces need not be kept
+        streamed = bool(traces and not report and options.seeds is None)
+        if traces and streamed:
+            results = _simulate_to(traces, variants, options)
+        else:
+            results = [_simulate(scenario, options) for _, scenario in variants]
+        if traces and not streamed:
+            with writing(options.traces):
+                _write_traces(traces, labels, results)
+        if report:
+            from .. import report as reports
+
+            title = " · ".join(dict.fromkeys(scenario.name for _, scenario in loaded))
+            with writing(options.report):
+                reports.write(report, _shown(results), title)
+        _print(options, labels, results)
+        sys.stdout.flush()
+    print_written(options, options.traces)
+
+
+def _flows(text: str) -> FlowTraces:
+    return "all" if text == "all" else count(0)(text)
+
+
+def _shown(results: Sequence[Result | Replications]) -> list[Result] | Replications:
+    """What a report shows: replications together, variants one by one."""
+    from ..result import Replications, Result
+
+    if len(results) == 1 and isinstance(results[0], Replications):
+        return results[0]
+    return [one for entry in results for one in ([entry] if isinstance(entry, Result) else entry)]
+
+
+def _simulate_to(
+    traces: Path, variants: Sequence[tuple[dict[str, Any], Scenario]], options: argparse.Namespace
+) -> list[Result | Replications]:
+    """Run each variant, with traces written as the runs go on."""
+    from ..result import TraceFile
+
+    results = []
+    with writing(options.traces), TraceFile(traces) as file:
+        for label, scenario in variants:
+            if len(variants) > 1:
+                file.label = json.dumps(label)
+            results.append(_simulate(scenario, options, file))
+    return results
+
+
+def _simulate(
+    scenario: Scenario, options: argparse.Namespace, traces: TraceFile | None = None
+) -> Result | Replications:
+    wanted = bool(options.traces or options.report)
+    traced: FlowTraces = options.trace_flows if options.trace_flows is not None else TRACED_FLOWS
+    common: dict[str, Any] = {
+        "seed": options.seed,
+        "trace_links": wanted,
+        "trace_flows": traced if wanted else None,
+        "general": options.general,
+    }
+    with _progress(scenario, options.seeds or 1) as progress:
+        if options.seeds is None:
+            return run(scenario, progress=progress, traces_to=traces, **common)
+        return replicate(scenario, options.seeds, threads=options.threads, progress=progress, **common)
+
+
+@contextmanager
+def _progress(
+    scenario: Scenario, count: int, stream: TextIO | None = None
+) -> Iterator[Callable[[Progress], None] | None]:
+    """The progress of packet runs, on the terminal."""
+    begin = time.monotonic()
+    end = _core.duration(scenario._checked)
+    with status_line(stream) as show:
+        yield show and (lambda progress: show(_progress_line(progress, end, count, time.monotonic() - begin)))
+
+
+def _progress_line(progress: Progress, end: float | None, count: int, elapsed: float) -> str:
+    done = sum(progress["times"])
+    parts = []
+    if count > 1:
+        parts.append(f"{progress['finished']} of {count} replications")
+    if end is None:
+        parts.append(f"{short_number(done)} s simulated")
+    else:
+        parts.append(time_left(done, end * count, elapsed))
+    parts.append(f"{progress['packets'] / 1e6:.2f} M packets")
+    return ", ".join(parts)
+
+
+def _write_traces(path: Path, labels: list[dict[str, Any]], results: Sequence[Result | Replications]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    tables = []
+    for label, result in zip(labels, results, strict=True):
+        table = result.to_arrow()
+        if len(results) > 1:
+            table = table.add_column(0, "variant", pa.array([json.dumps(label)] * len(table)).dictionary_encode())
+        tables.append(table)
+    pq.write_table(pa.concat_tables(tables, promote_options="default"), path)
+
+
+def _print(options: argparse.Namespace, labels: list[dict[str, Any]], results: Sequence[Result | Replications]) -> None:
+    if options.json:
+        trees = [result.json(timing=options.timing) for result in results]
+        if len(trees) == 1:
+            print_json(trees[0])
+        else:
+            print_json({"variants": [label | tree for label, tree in zip(labels, trees, strict=True)]})
+        return
+    for label, result in zip(labels, results, strict=True):
+        _print_summary(result, label["set"])
+        if options.timing and result.timing is not None:
+            timing = result.timing
+            print(
+                f"{timing['wall_s']:.2f} s, {timing['cpu_s']:.2f} s of CPU time, "
+                f"{timing['packets_per_cpu_s'] / 1e6:.2f} M packets a CPU-second\n"
+            )
+
+
+def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) -> None:
+    from ..result import Result, overview
+
+    title = result.name
+    if changes:
+        title += " with " + ", ".join(f"{key} = {value}" for key, value in changes.items())
+    if isinstance(result, Result):
+        begin, end = result.window
+        print(f"{title}: seed {result.seed}, measured from {begin:g} s to {end:g} s\n")
+        for table in overview(result):
+            print(text_table(table) + "\n")
+        for note in result.notes:
+            print(f"note: {note}")
+    else:
+        print(f"{title}: {len(result)} replications, mean and half the 95 % interval\n")
+        print(text_table(_main_numbers(result)) + "\n")
+        for note in dict.fromkeys(note for one in result for note in one.notes):
+            print(f"note: {note}")
+
+
+_MAIN = {
+    "links": (
+        *("utilization", "utilization_min_1s", "loss", "marks", "queue_packets_mean", "queue_packets_std"),
+        *("delay_s_mean", "delay_s_p99"),
+    ),
+    "flows": (
+        "goodput_bps",
+        "jain",
+        "starved",
+        "cwnd_mean",
+        "rtt_s_mean",
+        "loss",
+        "timeouts",
+        "fct_s_mean",
+        "censored",
+    ),
+}
+"""What the summary of replications shows; the rest is in --json."""
+
+
+def _main_numbers(replications: Replications) -> pd.DataFrame:
+    summary = replications.summary
+    one_class = len(replications[0].classes) == len(("all", "its only class"))
+    rows = []
+    for path in summary.index:
+        branch, rest = path.split(".", 1)
+        name, key = rest.rsplit(".", 1)
+        if key in _MAIN[branch] and not (branch == "flows" and name == "all" and one_class):
+            rows.append(path)
+    shown = summary.loc[rows].map("{:.6g}".format).replace("nan", "")
+    shown.index.name = ""
+    return shown
+
+
+COMMAND = Command(
+    "run",
+    "run a scenario packet by packet",
+    (
+        ("home.toml", "summary on the screen"),
+        ("home.toml --seeds 10 --json", "ten replications, mean and 95 % interval"),
+        ("home.toml --traces out.parquet --report out.html", "traces of links and flows, and a page of figures"),
+        ('home.toml --set flows.rtt="10 ms" --set flows.rtt="200 ms"', "two variants beside one another"),
+    ),
+    _arguments,
+    _run,
+)

@@ -102,7 +102,7 @@ def test_metric_names(base: ac.Scenario, tmp_path: Path) -> None:
     assert done.metric("utilization") == "links.bottleneck.utilization"
     with pytest.raises(SweepError, match=r"could be any of flows\.long\.goodput_bps"):
         done.metric("goodput_bps")
-    with pytest.raises(SweepError, match=r"near ones are links\.bottleneck\.utilization"):
+    with pytest.raises(SweepError, match=r"near ones are utilization, "):
         done.metric("utilisation")
     with pytest.raises(SweepError, match='"rtt" was not varied; varied were count'):
         done.plot("utilization", "rtt")
@@ -130,13 +130,13 @@ def test_figures_of_one_key_and_of_two(base: ac.Scenario, tmp_path: Path) -> Non
     heat = done.figure(["utilization"], ["rtt", "count"])
     ax, bar = heat.axes
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("rtt, ms", "count")
-    assert bar.get_ylabel() == "links.bottleneck.utilization"
+    assert bar.get_ylabel() == "utilisation, %"
     # each cell is its point: rows up, columns across
     [image] = ax.collections
     shown = image.get_array()
     assert shown is not None
     point = done.table[(done.table["rtt"] == 30.0) & (done.table["count"] == 4)]
-    assert shown.reshape(4, 4)[3, 1] == point["links.bottleneck.utilization"].item()
+    assert shown.reshape(4, 4)[3, 1] == 100 * point["links.bottleneck.utilization"].item()
     scattered = ac.sweep(base, {"rtt": "20 ms..50 ms", "count": "1..4"}, latin=5, store=tmp_path / "store")
     assert len(scattered.figure(["utilization"], ["rtt", "count"]).axes[0].collections[0].get_offsets()) == 5
     for wrong in ([], ["rtt", "rtt"], ["rtt", "count", "rtt"], ["rate"]):

@@ -38,6 +38,27 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise
 
 
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files in `folder` of processes that were killed while they wrote."""
+    for left in folder.glob(".*.part"):
+        owner = left.name.rsplit(".", 2)[1]
+        if owner.isdigit() and not _alive(int(owner)):
+            with suppress(OSError):
+                left.unlink()
+
+
+def _alive(process: int) -> bool:
+    if os.name != "posix":
+        return True  # nothing tells without touching it
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[None]:
     """Make errors of what is written inside name `path`, whatever the library that writes calls it."""

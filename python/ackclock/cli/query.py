@@ -21,6 +21,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--store", metavar="DIR", type=Path, default=Path("out/sweep"), help="results (default: out/sweep)"
     )
+    parser.add_argument(
+        "--unsafe",
+        action="store_true",
+        help="let the SQL read and write files and attach databases, with your rights; else it sees the points only",
+    )
     report_argument(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -33,7 +38,7 @@ def _run(options: argparse.Namespace) -> None:
     with ExitStack() as outputs:
         report = output_file(outputs, options.report)
         try:
-            found = Store(options.store).query(options.sql)
+            found = Store(options.store).query(options.sql, unsafe=options.unsafe)
         except SweepError as error:
             raise WrongInputError(f"ackclock query: {error}") from None
         if report:

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 from ..files import writing
 from ._arguments import count, file_argument, json_argument, load_file, report_argument
 from ._command import Command
-from ._output import WrongInputError, output_file, print_json, print_written, status_line, table_rows, text_table
+from ._output import (
+    WrongInputError,
+    output_file,
+    print_json,
+    print_notes,
+    print_written,
+    status_line,
+    table_rows,
+    text_table,
+)
 
 if TYPE_CHECKING:
     from ..sweep import SweepProgress
@@ -44,7 +53,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         action="append",
         dest="metrics",
-        help="show this metric, such as utilization or links.NAME.loss",
+        help="show this metric, such as utilization or links.NAME.loss (a wrong one: they are all listed)",
     )
     parser.add_argument(
         "--plot", metavar="OUT.svg", type=Path, help="draw the metrics against one varied key or two (see --against)"
@@ -93,6 +102,7 @@ def _run(options: argparse.Namespace) -> None:
                     store=options.store,
                     seeds=options.seeds,
                     latin=options.latin,
+                    metrics=options.metrics or (),
                     threads=options.threads,
                     cluster=options.cluster,
                     progress=watch,
@@ -111,16 +121,15 @@ def _run(options: argparse.Namespace) -> None:
             with writing(options.report):
                 reports.write(report, done, scenario, metrics, against)
         if options.json:
-            print_json({"store": str(options.store), "points": table_rows(done.table)})
+            print_json({"store": str(options.store), "points": table_rows(done.table), "notes": done.notes})
             return
-        shown = done.summary[metrics].map("{:.6g}".format).replace("nan", "").reset_index().astype(str)
-        shown.index = [str(number) for number in range(1, len(shown) + 1)]
         print(
             f"{scenario.name}: {len(done.points)} points"
             + (f", means over {options.seeds} seeds" if options.seeds > 1 else "")
             + "\n"
         )
-        print(text_table(shown))
+        print(text_table(done.shown(metrics)))
+        print_notes(done.notes)
     print(f"\nresults: {options.store}")
     print_written(options, options.plot)
 

@@ -31,10 +31,9 @@ def page(done: Sweep, scenario: Scenario, metrics: Sequence[str], against: Seque
     """Return the report that :func:`write` writes."""
     seeds = sorted({point.seed for point in done.points})
     summary = done.summary
-    shown = summary[[done.metric(name) for name in metrics]].map("{:.5g}".format).replace("nan", "")
-    shown = shown.reset_index().astype(str)
-    shown.index = [str(number) for number in range(1, len(shown) + 1)]
-    notes = [f"The first {_ROWS} of {len(shown)} rows; the others are in the store."] if len(shown) > _ROWS else []
+    shown = done.shown(metrics)
+    notes = list(done.notes)
+    notes += [f"The first {_ROWS} of {len(shown)} rows; the others are in the store."] if len(shown) > _ROWS else []
     shown = shown.head(_ROWS)
     keys = [f"{one.key}: {_values(list(map(str, dict.fromkeys(one.values))))}" for one in done.axes]
     drawings = [

@@ -1,0 +1,230 @@
+"""Stores of sweeps that others have used, damaged or left half written, and what a query may do with them."""
+
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ackclock as ac
+from ackclock.sweep import Store, SweepError, SweepInterrupted, axis, metric_names, plan
+
+TINY = """
+[scenario]
+name = "tiny"
+duration = "1 s"
+seed = 3
+[[link]]
+name = "bottleneck"
+rate = "2 Mbit/s"
+queue = { aqm = "drop-tail", capacity = "20 packets" }
+[[flows]]
+count = 2
+path = ["bottleneck"]
+congestion = "reno"
+rtt = "20 ms"
+"""
+
+
+@pytest.fixture
+def tiny() -> ac.Scenario:
+    return ac.loads(TINY)
+
+
+def points(store: Path) -> list[Path]:
+    return sorted((store / "points").glob("*.parquet"))
+
+
+def test_two_sweeps_in_one_store(tiny: ac.Scenario, tmp_path: Path) -> None:
+    """The second finds a point of the first, by keys that the first did not vary."""
+    ac.sweep(tiny, {"rtt": "20 ms,30 ms"}, store=tmp_path)
+    second = ac.sweep(tiny, {"flows.count": "2,3"}, store=tmp_path)
+    assert list(second.table["flows.count"]) == [2.0, 3.0]
+    assert list(second.table["vary.flows.count"]) == ["2", "3"]
+    assert list(second.summary.index) == ["2", "3"]
+    third = ac.sweep(tiny, {"flows.rtt": "20 ms,40 ms"}, store=tmp_path)
+    assert list(third.table["flows.rtt"]) == [20.0, 40.0]
+    assert len(points(tmp_path)) == 4
+    # the same value in another unit: the same run, and the row as this sweep writes it
+    fourth = ac.sweep(tiny, {"rtt": "0.02 s,0.05 s"}, store=tmp_path)
+    assert list(fourth.table["vary.rtt"]) == ["0.02 s", "0.05 s"]
+    # a query finds each point by the keys of every sweep that used it, in SI units
+    asked = Store(tmp_path).query('SELECT rtt, "flows.count" AS n, "flows.rtt" AS own FROM points ORDER BY ALL')
+    assert (0.02, 2.0, 0.02) in set(asked.itertuples(index=False, name=None))
+    assert sorted(asked["rtt"].dropna()) == [0.02, 0.03, 0.05]
+
+
+def test_units_are_kept(tiny: ac.Scenario, tmp_path: Path) -> None:
+    done = ac.sweep(tiny, {"rtt": "10ms,1s,0.05s"}, store=tmp_path)
+    assert list(done.table["rtt"]) == [10.0, 1000.0, 50.0]
+    assert list(done.table["vary.rtt"]) == ["10ms", "1s", "0.05s"]
+    assert done.axes[0].unit == "ms"
+
+
+def damage(kind: str, file: Path, other: Path, rng: random.Random) -> None:
+    data = bytearray(file.read_bytes())
+    if kind == "empty":
+        data = bytearray()
+    elif kind == "truncated":
+        data = data[: rng.randrange(1, len(data))]
+    elif kind == "foreign":
+        data = bytearray(other.read_bytes())
+    elif kind == "text":
+        data = bytearray(b"key,seed\n1,2\n")
+    else:
+        for _ in range(8):
+            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    file.write_bytes(bytes(data))
+
+
+def test_damaged_points_are_computed_again(tiny: ac.Scenario, tmp_path: Path) -> None:
+    vary = {"rtt": "20 ms..80 ms:8"}
+    store = tmp_path / "store"
+    alone = ac.sweep(tiny, vary, store=store)
+    assert alone.notes == []
+    rng = random.Random(17)
+    for kind in ("empty", "truncated", "foreign", "text", "flipped", "flipped", "flipped"):
+        there = points(store)
+        file, other = rng.sample(there, 2)
+        before = file.read_bytes()
+        damage(kind, file, other, rng)
+        again = ac.sweep(tiny, vary, store=store)
+        assert again.table.equals(alone.table), kind
+        # flipped bits may lie where nothing is read
+        assert kind == "flipped" or again.notes == [again.notes[0]], kind
+        for note in again.notes:
+            assert re.fullmatch(rf"{file.name} .*: computed again", note)
+            assert file.read_bytes() == before
+        assert len(points(store)) == 8
+    file = points(store)[0]
+    file.write_bytes(b"PAR1")
+    with pytest.raises(SweepError, match=f"{file.name}: cannot be read"):
+        Store(store).query("SELECT 1 FROM points")
+
+
+def test_what_a_killed_process_left_is_removed(tiny: ac.Scenario, tmp_path: Path) -> None:
+    ac.sweep(tiny, {"rtt": "20 ms"}, store=tmp_path)
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    left, used = (tmp_path / "points" / f".abc.parquet.{number}.part" for number in (ended.pid, os.getpid()))
+    left.touch()
+    used.touch()
+    ac.sweep(tiny, {"rtt": "20 ms"}, store=tmp_path)
+    assert not left.exists()
+    assert used.exists()  # somebody still writes it
+
+
+def test_too_many_points(tiny: ac.Scenario, tmp_path: Path) -> None:
+    with pytest.raises(SweepError, match="this makes 100,000,000 points; a sweep has at most 100,000"):
+        plan(tiny, [axis("rtt", "1 ms..2 ms:10000"), axis("rate", "1 Mbit/s..2 Mbit/s:10000")])
+    with pytest.raises(SweepError, match="at most 100,000 points"):
+        axis("rtt", "1 ms..2 ms:100000000")
+    with pytest.raises(SweepError, match="this makes 100,000,000 points"):
+        plan(tiny, [axis("rtt", "1 ms..2 ms")], latin=100_000_000)
+    with pytest.raises(SweepError, match="this makes 100,000,000 points"):
+        ac.sweep(tiny, {"rtt": "20 ms"}, seeds=100_000_000, store=tmp_path / "store")
+    assert not (tmp_path / "store").exists()
+
+
+def test_metrics_are_known_before_the_runs(tiny: ac.Scenario, tmp_path: Path) -> None:
+    with pytest.raises(SweepError, match=r"near ones are utilization.*\nmetrics are utilization, .*fct_s_p99"):
+        ac.sweep(tiny, {"rtt": "20 ms"}, metrics=["utilisation"], store=tmp_path / "store")
+    assert not (tmp_path / "store").exists()
+    done = ac.sweep(tiny, {"rtt": "20 ms"}, metrics=["delay_s_p99"], store=tmp_path / "store")
+    assert sorted(metric_names(tiny)) == sorted(done.metrics)
+
+
+def test_names_for_people(tiny: ac.Scenario, tmp_path: Path) -> None:
+    done = ac.sweep(tiny, {"rtt": "20 ms"}, store=tmp_path)
+    assert done.label("delay_s_p99") == "p99 delay, ms"
+    assert done.label("utilization") == "utilisation, %"
+    assert done.label("flows.all.jain") == "Jain index"
+    shown = done.shown(["utilization", "delay_s_mean"])
+    assert list(shown.columns) == ["rtt", "utilisation, %", "mean delay, ms"]
+    mean = done.table["links.bottleneck.delay_s_mean"].item()
+    assert shown["mean delay, ms"].item() == f"{1e3 * mean:.5g}"
+
+
+def test_one_count_of_points(tiny: ac.Scenario, tmp_path: Path) -> None:
+    """A value in two spellings is two rows of one run, one given twice is one."""
+    calls: list[Any] = []
+    done = ac.sweep(tiny, {"rtt": "20 ms,20 ms,0.02 s,30 ms"}, store=tmp_path, progress=calls.append)
+    assert len(done.points) == len(done.table) == 3
+    assert (calls[-1].done, calls[-1].count, calls[-1].computed) == (3, 3, 3)
+    assert len(points(tmp_path)) == 2
+
+
+def test_interrupted(tiny: ac.Scenario, tmp_path: Path) -> None:
+    def stop(progress: Any) -> None:
+        if progress.computed:
+            raise KeyboardInterrupt
+
+    with pytest.raises(SweepInterrupted, match=r"interrupted: 1 of 30 points are kept in .*the same command again"):
+        ac.sweep(tiny, {"rtt": "20 ms..50 ms:30"}, store=tmp_path / "store", threads=1, progress=stop)
+    file, store = tmp_path / "tiny.toml", tmp_path / "long"
+    file.write_text(TINY.replace('"1 s"', '"300 s"').replace("2 Mbit", "200 Mbit"), encoding="utf-8")
+    command = [sys.executable, "-m", "ackclock", "sweep", str(file), "--vary", "rtt=1ms,2ms,3ms", "--store", str(store)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while process.poll() is None and not (store / "store.json").exists():
+            time.sleep(0.05)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate()
+    assert process.returncode == 130
+    assert f"ackclock: interrupted: 0 of 3 points are kept in {store}" in said
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM read_csv('{file}')",
+        "COPY points TO '{file}.csv'",
+        "ATTACH '{file}.db'",
+        "INSTALL httpfs",
+        "SET enable_external_access = true",
+        "COPY (SELECT 1) TO '{store}/points/0.parquet'",
+    ],
+)
+def test_queries_reach_nothing_else(tiny: ac.Scenario, tmp_path: Path, sql: str) -> None:
+    file, store = tmp_path / "secret", tmp_path / "store"
+    file.write_text("a,b\n1,2\n", encoding="utf-8")
+    ac.sweep(tiny, {"rtt": "20 ms"}, store=store)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(SweepError):
+        Store(store).query(sql.format(file=file, store=store))
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_unsafe_queries_may(tiny: ac.Scenario, tmp_path: Path) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text("a,b\n1,2\n", encoding="utf-8")
+    ac.sweep(tiny, {"rtt": "20 ms"}, store=tmp_path / "store")
+    with pytest.raises(SweepError, match="--unsafe lets it reach files"):
+        Store(tmp_path / "store").query(f"SELECT a FROM read_csv('{file}')")
+    found = Store(tmp_path / "store").query(f"SELECT a FROM read_csv('{file}')", unsafe=True)
+    assert found["a"].tolist() == [1]
+
+
+def test_endless_query_is_interrupted(tiny: ac.Scenario, tmp_path: Path) -> None:
+    ac.sweep(tiny, {"rtt": "20 ms"}, store=tmp_path)
+    sql = "SELECT count(*) FROM range(10000000000) a, range(1000000) b WHERE a.range % 7 = b.range % 3"
+    command = [sys.executable, "-m", "ackclock", "query", sql, "--store", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(3)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=20)
+    assert (process.returncode, said) == (130, "ackclock: interrupted\n")
+
+
+def test_a_store_without_its_folder_of_points(tiny: ac.Scenario, tmp_path: Path) -> None:
+    ac.sweep(tiny, {"rtt": "20 ms"}, store=tmp_path)
+    shutil.rmtree(tmp_path / "points")
+    assert len(ac.sweep(tiny, {"rtt": "20 ms"}, store=tmp_path).table) == 1

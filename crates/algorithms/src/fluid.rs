@@ -13,7 +13,7 @@
 //! choices of the engine: it states them by the rates in [`TcpInput`], or combines i(w) and d(w) itself.
 
 use crate::Scalar;
-use crate::aqm::LinkView;
+use crate::aqm::{LinkView, Spacing};
 use crate::params::Parameters;
 
 /// What a sender's law may know of its path.
@@ -199,6 +199,16 @@ pub trait FluidAqm: Parameters {
     /// An engine may then leave those out of [`AqmInput`] (zeros) where it asks for the probability alone.
     fn local<S: Scalar>(_params: &Self::Over<S>) -> bool {
         false
+    }
+
+    /// How drops at its probability are spaced. An engine counts them at the mean rate of that spacing, [`Spacing::rate`].
+    fn spacing<S: Scalar>(_params: &Self::Over<S>) -> Spacing {
+        Spacing::Bernoulli
+    }
+
+    /// What a packet of `bytes` counts for in its queue, thresholds and probability: its size over the mean packet in byte mode, one otherwise.
+    fn packet_weight<S: Scalar>(_params: &Self::Over<S>, _bytes: u32) -> f64 {
+        1.0
     }
 
     /// Number of state variables of its own (an average, an integral). The names of [`FluidAqm::state_names`].

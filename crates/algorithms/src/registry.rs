@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::aqm::{Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict};
+use crate::aqm::{
+    Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Spacing, Verdict,
+};
 use crate::congestion::{
     Ack, CongestionAlgorithm, CongestionControl, Delivery, Lost, Needs, Reduction, Window,
 };
@@ -371,6 +373,22 @@ macro_rules! registry {
             pub fn local(&self) -> bool {
                 match self {
                     $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::local(params),)*
+                }
+            }
+
+            /// See [`FluidAqm::spacing`].
+            #[must_use]
+            pub fn spacing(&self) -> Spacing {
+                match self {
+                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::spacing(params),)*
+                }
+            }
+
+            /// See [`FluidAqm::packet_weight`].
+            #[must_use]
+            pub fn packet_weight(&self, bytes: u32) -> f64 {
+                match self {
+                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::packet_weight(params, bytes),)*
                 }
             }
 

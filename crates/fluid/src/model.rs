@@ -15,7 +15,7 @@ use ackclock_algorithms::aqm::{LinkView, Spacing};
 use ackclock_algorithms::fluid::{
     AqmInput, Averaging, Path, QueueModel, TcpInput, overflow, round_average,
 };
-use ackclock_algorithms::registry::{AqmLaw, AqmSpec, TcpLaw};
+use ackclock_algorithms::registry::{AqmLaw, TcpLaw};
 use ackclock_delay::{Args, Bound, Dual64, Scalar, Settled, System};
 use ackclock_scenario::{Capacity, Distribution, Scenario, Traffic};
 
@@ -413,10 +413,10 @@ impl Model {
                 names.len() - 1
             });
             let states = law.states();
-            let spacing = match &link.aqm {
-                AqmSpec::Red(params) if choices.effective_spacing => params.spacing,
-                AqmSpec::ApRed(params) if choices.effective_spacing => params.red.spacing,
-                _ => Spacing::Bernoulli,
+            let spacing = if choices.effective_spacing {
+                law.spacing()
+            } else {
+                Spacing::Bernoulli
             };
             if spacing != Spacing::Bernoulli {
                 notes.push(format!(

@@ -345,17 +345,10 @@ impl<'a> Reader<'a> {
                 .find(|(key, _)| *key == name)
                 .map(|(_, value)| value)
         };
-        // in byte mode thresholds are in mean packets, and the probability of a packet goes with its size
-        let mut relative_size = 1.0;
-        if let (Some(Value::Word(mode)), Some(Value::Number(mean))) =
-            (value("mode"), value("mean_packet"))
-            && mode == "bytes"
-        {
-            relative_size = self.packet_size / mean;
-        }
-        let spacing = match &link.aqm {
-            AqmSpec::Red(params) if options.effective_spacing => params.spacing,
-            _ => Spacing::Bernoulli,
+        let spacing = if options.effective_spacing {
+            law.spacing()
+        } else {
+            Spacing::Bernoulli
         };
         if spacing != Spacing::Bernoulli {
             self.notes.push(format!(
@@ -375,9 +368,9 @@ impl<'a> Reader<'a> {
             rate: link.rate / (8.0 * self.packet_size),
             buffer,
             aqm: Arc::new(RegisteredAqm {
+                relative_size: law.packet_weight(self.packet_size as u32),
                 law,
                 spacing,
-                relative_size,
             }),
             marks,
             averaging: Averaging::Exponential,

@@ -104,6 +104,23 @@ fn spacing_of_drops() {
     }
 }
 
+/// AP-RED with RED's own parameters and nothing to scale is RED, its spacing included.
+#[test]
+fn ap_red_spaces_its_drops_as_red_does() {
+    let loss_at_rest = |queue: &str| {
+        let out = run(&figure_7(40, queue), Options::default());
+        (out.link.queue_mean, out.link.loss)
+    };
+    for spacing in ["bernoulli", "uniform", "uniform-wait"] {
+        let red = loss_at_rest(&format!("{RED}, spacing = \"{spacing}\""));
+        let own = RED.replace("\"red\"", "\"ap-red\"");
+        let ap_red = loss_at_rest(&format!(
+            "{own}, spacing = \"{spacing}\", rtt = \"10 ms\", flows = 40, reference_rtt = \"10 ms\", reference_flows = 40, lowest = 0, mean_packet = \"1064 B\""
+        ));
+        assert_eq!(red, ap_red, "{spacing}");
+    }
+}
+
 /// Every registered congestion control either runs and balances, or is refused by its name.
 #[test]
 fn every_registered_congestion_control() {

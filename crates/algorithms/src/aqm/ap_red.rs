@@ -12,7 +12,7 @@
 
 use std::collections::HashMap;
 
-use super::red::{Red, RedParams};
+use super::red::{Red, RedParams, Spacing};
 use super::{Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed};
 use crate::fluid::{AqmInput, FluidAqm};
 use crate::params::inconsistent;
@@ -161,6 +161,14 @@ impl FluidAqm for ApRedParams {
         rate: &mut [S],
     ) {
         RedParams::derivative(&in_fluid(params, input), input, state, rate);
+    }
+
+    fn spacing<S: Scalar>(params: &ApRedParams<S>) -> Spacing {
+        RedParams::spacing(&params.red)
+    }
+
+    fn packet_weight<S: Scalar>(params: &ApRedParams<S>, bytes: u32) -> f64 {
+        RedParams::packet_weight(&params.red, bytes)
     }
 
     fn pieces<S: Scalar>(params: &ApRedParams<S>) -> &'static [&'static str] {

@@ -5,7 +5,9 @@
 //! proportional to its size.
 
 use super::red::Mode;
-use super::{Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed};
+use super::{
+    Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, weight,
+};
 use crate::fluid::{AqmInput, FluidAqm};
 use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
@@ -103,6 +105,10 @@ impl FluidAqm for PiParams {
 
     fn local<S: Scalar>(_params: &PiParams<S>) -> bool {
         true
+    }
+
+    fn packet_weight<S: Scalar>(params: &PiParams<S>, bytes: u32) -> f64 {
+        weight(params.mode, params.mean_packet.re(), bytes)
     }
 
     fn pieces<S: Scalar>(_params: &PiParams<S>) -> &'static [&'static str] {

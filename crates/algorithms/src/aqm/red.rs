@@ -16,7 +16,9 @@
 //! Two details differ from ns-2: a change of the link's rate also changes the ageing and an automatic weight (ns-2 keeps those of the start), and
 //! the average that ages over an idle time is not looped over but raised to a power (equal up to rounding).
 
-use super::{Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed};
+use super::{
+    Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, weight,
+};
 use crate::fluid::{AqmInput, Averaging, FluidAqm};
 use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
@@ -269,6 +271,14 @@ impl FluidAqm for RedParams {
 
     fn local<S: Scalar>(_params: &RedParams<S>) -> bool {
         true
+    }
+
+    fn spacing<S: Scalar>(params: &RedParams<S>) -> Spacing {
+        params.spacing
+    }
+
+    fn packet_weight<S: Scalar>(params: &RedParams<S>, bytes: u32) -> f64 {
+        weight(params.mode, params.mean_packet.re(), bytes)
     }
 
     fn pieces<S: Scalar>(params: &RedParams<S>) -> &'static [&'static str] {

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use ackclock_algorithms::Time;
 
 use crate::Error;
+use crate::class::Class;
 use crate::engine::Engine;
-use crate::flow::{Books, Class, Ends, Flow, Remains, Row};
+use crate::flow::{Books, Ends, Flow, Remains, Row};
 use crate::link::Link;
 use crate::outcome::{FlowOutcome, Ledger, LinkOutcome, Outcome};
 use crate::tcp::Counters;

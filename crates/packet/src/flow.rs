@@ -3,68 +3,17 @@
 use std::collections::VecDeque;
 
 use ackclock_algorithms::Stream;
-use ackclock_algorithms::registry::CongestionSpec;
-use ackclock_scenario::{Capacity, Distribution, Traffic};
+use ackclock_scenario::Traffic;
 
 use crate::access::Access;
-use crate::application::Application;
 use crate::calendar::{Calendar, Class as Order, Kind, Place, Tag};
+use crate::class::{Class, Delays, delays_of, lags_if_fused};
+use crate::draw::entity;
 use crate::packet::{Ack, Flags, Outbound, Packet};
 use crate::ring::Ring;
-use crate::tcp::receiver::{self, Receiver};
+use crate::tcp::receiver::Receiver;
 use crate::tcp::{self, Sender};
-
-/// What the flows of a class share.
-pub(crate) struct Class {
-    pub(crate) name: String,
-    pub(crate) sender: tcp::Config,
-    pub(crate) receiver: receiver::Config,
-    pub(crate) traffic: Traffic,
-    pub(crate) path: Vec<usize>,
-    pub(crate) reverse: Option<Vec<usize>>,
-    pub(crate) packet_size: u32,
-    pub(crate) priority: u8,
-    pub(crate) payload: u32,
-    pub(crate) ack_size: u32,
-    pub(crate) handshake: bool,
-    pub(crate) access_rate: Option<f64>,
-    pub(crate) access_buffer: Capacity,
-    /// No packets are sent from here on.
-    pub(crate) stop: u64,
-    /// Segments of a finite transfer, else `u64::MAX`.
-    pub(crate) total: u64,
-    /// Flows end for good, with nothing left that could reach whoever has their state then.
-    pub(crate) passing: bool,
-    /// Flows carry transfers, and connections follow one another in a flow: what bulk flows need not look at per packet.
-    pub(crate) finite: bool,
-    pub(crate) renews: bool,
-    /// A sender's events are booked when its packets reach the first queue, and a receiver's as part of the packet's departure,
-    /// which saves two events a packet; not possible where something on the private path changes during the run.
-    pub(crate) fused: bool,
-    /// The only link of the path, if bulk data crosses it without events of its own and ACKs share no queue ([`crate::straight`]).
-    pub(crate) straight: Option<usize>,
-    /// Delays of the private path change during the run: they are taken when a packet comes out of its last link.
-    pub(crate) varies: bool,
-    pub(crate) links_forward: u64,
-    pub(crate) links_reverse: u64,
-    /// What new connections begin with.
-    pub(crate) controller: CongestionSpec,
-    pub(crate) initial_ssthresh: f64,
-    pub(crate) rtt: Distribution,
-}
-
-/// Constant delays of a flow's private path, ps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Delays {
-    /// Sender to first queue, without transmission.
-    pub(crate) up: u64,
-    /// Last link to receiver, without transmission.
-    pub(crate) down: u64,
-    /// Receiver to first reverse queue, or to the sender where ACKs share no queue; with the ACK's transmission.
-    pub(crate) back: u64,
-    /// Last reverse link to sender; zero where ACKs share no queue.
-    pub(crate) home: u64,
-}
+use crate::traffic::application::Application;
 
 /// A UDP source.
 #[derive(Clone, Copy, Debug, Default)]
@@ -516,66 +465,130 @@ impl Flow {
     }
 }
 
-/// Splits a base round trip over a flow's private path. `forward` and `reverse` are the propagation delays of the links crossed.
-///
-/// The forward way gets half of the round trip where the links leave room for that, and each direction's rest lies half at the sender's
-/// side and half at the receiver's.
-pub(crate) fn split_round_trip(
+/// The state of a flow of the scenario whose class begins at number `first`; `random` and `rtt` are what it drew.
+pub(crate) fn make_flow(
+    class: &Class,
+    id: usize,
+    first: usize,
+    place: Place,
+    seed: u64,
+    random: Stream,
     rtt: u64,
-    forward: u64,
-    reverse: u64,
-    shares_reverse: bool,
-    ack_transmission: u64,
-) -> Delays {
-    let rest = rtt.saturating_sub(forward + reverse);
-    let ahead = (rtt / 2).saturating_sub(forward).min(rest);
-    let back = rest - ahead;
-    let up = ahead / 2;
-    if shares_reverse {
-        Delays {
-            up,
-            down: ahead - up,
-            back: back / 2 + ack_transmission,
-            home: back - back / 2 + ack_transmission,
+) -> Flow {
+    let index = (place.number() - first) as u32;
+    let owner = entity(&class.name, u64::from(index));
+    let ends = match class.traffic {
+        Traffic::Arrivals { .. } | Traffic::PackMime { .. } => Ends::Source,
+        Traffic::Bulk
+        | Traffic::Transfer { .. }
+        | Traffic::AppLimited { .. }
+        | Traffic::Http { .. } => Ends::Tcp {
+            sender: Sender::new(
+                class.controller.build(index),
+                &class.sender,
+                class.initial_ssthresh,
+            ),
+            receiver: Receiver::default(),
+        },
+        Traffic::Cbr { rate } | Traffic::OnOff { rate, .. } | Traffic::Poisson { rate, .. } => {
+            Ends::Udp(Source {
+                rate,
+                ..Source::default()
+            })
         }
-    } else {
-        Delays {
-            up,
-            down: ahead - up,
-            back: back + 2 * ack_transmission,
-            home: 0,
+    };
+    let access = || {
+        class
+            .access_rate
+            .map(|rate| Access::new(rate, class.access_buffer))
+    };
+    let mut flow = Flow::new(id, place, ends, random, place.number() as u32);
+    flow.rtt = rtt;
+    flow.identity = (owner >> 32) as u32;
+    if let Traffic::Transfer { .. } = class.traffic {
+        flow.total = class.total;
+        flow.tail = class.payload;
+    }
+    if class.renews {
+        let application = Application::new(&class.name, u64::from(index), seed, &class.traffic);
+        flow.application = Some(Box::new(application));
+    }
+    if !class.traffic.opens_connections() {
+        // what does has no path of its own
+        (flow.uplink, flow.downlink) = (access(), access());
+        flow.set_delays(class);
+        if class.straight.is_some()
+            && let Ends::Tcp { sender, .. } = &flow.ends
+        {
+            flow.patience = sender.patience(&class.sender);
         }
     }
+    flow
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_round_trip_is_what_was_asked_for() {
-        for (rtt, forward, reverse) in [
-            (100, 10, 0),
-            (100, 80, 0),
-            (101, 10, 10),
-            (100, 60, 40),
-            (7, 0, 0),
-        ] {
-            let delays = split_round_trip(rtt, forward, reverse, reverse > 0, 0);
-            assert_eq!(
-                delays.up + delays.down + delays.back + delays.home + forward + reverse,
-                rtt
-            );
-            assert!(delays.up.abs_diff(delays.down) <= 1);
+impl Flow {
+    /// Books the window up to `now`, by the sender's clock.
+    #[inline(always)]
+    pub(crate) fn book_window(&mut self, now: u64, window: (u64, u64)) {
+        let Ends::Tcp { sender, .. } = &self.ends else {
+            return;
+        };
+        let watch = &mut self.watch;
+        let stands = sender.state != tcp::State::Closed;
+        if stands && watch.since >= window.0 && now < window.1 {
+            // nearly always: no edge of the window lies between
+            let span = now.saturating_sub(watch.since);
+            watch.integral += sender.window.cwnd * span as i64 as f64;
+            watch.time += span;
+            watch.since = now;
+        } else {
+            let cwnd = stands.then_some(sender.window.cwnd);
+            watch.book_edges(now, window, cwnd, &sender.counters);
         }
-        assert_eq!(
-            split_round_trip(100, 10, 0, false, 0),
-            Delays {
-                up: 20,
-                down: 20,
-                back: 50,
-                home: 0
-            }
-        );
+    }
+
+    /// Private delays from its round trip, and the lag of its events behind its clocks.
+    pub(crate) fn set_delays(&mut self, class: &Class) {
+        self.delays = delays_of(class, self.rtt);
+        [self.shift, self.connect_shift, self.receiver_shift] = lags_if_fused(class, self.rtt);
+    }
+
+    /// What the connection is to carry.
+    pub(crate) fn set_transfer(&mut self, bytes: u64, payload: u32) {
+        let payload = u64::from(payload);
+        self.bytes = bytes;
+        self.total = bytes.div_ceil(payload);
+        self.tail = (bytes - (self.total - 1) * payload) as u32;
+    }
+
+    /// A new connection that opens at `at`: whatever bears an earlier time stamp belongs to the last one.
+    pub(crate) fn renew(&mut self, new: Sender, at: u64) {
+        if let Ends::Tcp { sender, receiver } = &mut self.ends {
+            let counters = sender.counters;
+            *sender = new;
+            sender.counters = counters;
+            *receiver = Receiver::default();
+        }
+        self.pace_at = u64::MAX;
+        self.opened = at;
+    }
+
+    /// Nothing of its last connection is on its way any more. Its books must be settled.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let rare = self.rare.as_deref();
+        self.whole.sent == self.delivered + self.whole.drops
+            && self.acks.is_empty()
+            && self.outbound.is_empty()
+            && rare.is_none_or(Rare::is_empty)
+    }
+
+    /// Forgets the private path of the last connection.
+    pub(crate) fn rest(&mut self) {
+        self.delays = Delays::default();
+        (self.last_ack, self.last_arrival) = (0, 0);
+        self.pace_at = u64::MAX;
+        self.acks = Ring::default();
+        (self.outbound, self.last_outbound) = (Ring::default(), 0);
+        self.rare = None;
     }
 }

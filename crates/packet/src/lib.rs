@@ -8,24 +8,21 @@
 //! ```
 
 mod access;
-mod application;
 mod bitmap;
 mod calendar;
+mod class;
+mod draw;
 mod engine;
 mod finish;
 mod flow;
-mod impairments;
 mod link;
 mod outcome;
 mod packet;
-mod packmime;
 mod probe;
 mod ring;
-mod schedule;
-mod scheduled;
 mod setup;
-mod straight;
 mod tcp;
+mod traffic;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -260,7 +257,7 @@ impl Simulation {
             bytes += traced * samples * 32;
         }
         for link in &scenario.links {
-            let waiting = engine::in_packets(link.capacity, 64.0).min(link.rate / 512.0);
+            let waiting = link::in_packets(link.capacity, 64.0).min(link.rate / 512.0);
             bytes += (waiting.min(1e12) as u64).min(1 << 40) * 24;
             bytes += if options.traces.links {
                 samples * 64

@@ -4,114 +4,21 @@ use ackclock_algorithms::aqm::LinkView;
 use ackclock_algorithms::registry::CongestionSpec;
 use ackclock_algorithms::scheduler::SchedulerView;
 use ackclock_algorithms::{Owner, Stream, Time};
-use ackclock_scenario::{
-    Distribution, End, FlowClass, LossDetection, Scenario, Setting, Style, Traffic,
-};
+use ackclock_scenario::{End, FlowClass, LossDetection, Scenario, Setting, Style, Traffic};
 
-use crate::access::{Access, transmission};
-use crate::application::{Application, Pool, Transfers};
 use crate::calendar::{Calendar, Class as Order, Kind, Place, Tag};
-use crate::engine::{Change, Engine, Recorder, in_packets};
-use crate::flow::{Class, Delays, Ends, Flow, Row, Source, split_round_trip};
-use crate::impairments::Impairments;
-use crate::link::{Extras, Link};
+use crate::class::{Class, Delays, delays_of, lags, lags_if_fused};
+use crate::draw::{draw, entity, largest};
+use crate::engine::{Change, Engine, Recorder};
+use crate::flow::{Row, make_flow};
+use crate::link::impairments::Impairments;
+use crate::link::schedule::{Rate, Schedule};
+use crate::link::scheduled::Scheduled;
+use crate::link::{Extras, Link, in_packets};
 use crate::outcome::{FlowTrace, LinkTrace};
-use crate::schedule::{Rate, Schedule};
-use crate::scheduled::Scheduled;
-use crate::tcp::receiver::{self, Receiver};
-use crate::tcp::{self, Sender};
+use crate::tcp::{self, receiver};
+use crate::traffic::transfers::{Pool, Transfers};
 use crate::{Error, FlowSelection, Options};
-
-/// A draw for flow `index` of `count`; a normal one is repeated until it is at least `least`.
-pub(crate) fn draw(
-    distribution: &Distribution,
-    least: f64,
-    index: u32,
-    count: u32,
-    random: &mut Stream,
-) -> f64 {
-    match distribution {
-        Distribution::Fixed(value) => *value,
-        Distribution::List(values) => values[index as usize % values.len()],
-        Distribution::Range(from, to) => {
-            from + (to - from) * f64::from(index) / f64::from(count.max(2) - 1)
-        }
-        Distribution::Uniform(from, to) => from + (to - from) * random.uniform(),
-        Distribution::Normal(mean, deviation) => loop {
-            let value = mean + deviation * random.normal();
-            if value >= least {
-                return value;
-            }
-        },
-        Distribution::Exponential(mean) => random.exponential(*mean),
-    }
-}
-
-/// Number of a named entity (FNV-1a): its stream follows its name, so that what stands before it in the file does not matter.
-pub(crate) fn entity(name: &str, index: u64) -> u64 {
-    let bytes = name.bytes().chain(index.to_le_bytes());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
-}
-
-/// Private delays of a flow from its round trip, and the lag of its events behind its clocks.
-pub(crate) fn set_delays(class: &Class, flow: &mut Flow) {
-    flow.delays = delays_of(class, flow.rtt);
-    [flow.shift, flow.connect_shift, flow.receiver_shift] = lags_if_fused(class, flow.rtt);
-}
-
-/// [`lags`] of a flow with this round trip; none where its ends have events of their own.
-pub(crate) fn lags_if_fused(class: &Class, rtt: u64) -> [u64; 3] {
-    if class.fused {
-        lags(class, &delays_of(class, rtt))
-    } else {
-        [0; 3]
-    }
-}
-
-/// Private delays of a flow of the class with this round trip.
-fn delays_of(class: &Class, rtt: u64) -> Delays {
-    let ack_transmission = class
-        .access_rate
-        .map_or(0, |rate| transmission(class.ack_size, rate));
-    let shares_reverse = class.reverse.is_some();
-    split_round_trip(
-        rtt,
-        class.links_forward,
-        class.links_reverse,
-        shares_reverse,
-        ack_transmission,
-    )
-}
-
-/// How far a fused flow's events lag behind the clocks of its sender, of its connecting sender, and of its receiver, ps.
-pub(crate) fn lags(class: &Class, delays: &Delays) -> [u64; 3] {
-    let transmit = |size| class.access_rate.map_or(0, |rate| transmission(size, rate));
-    let variable_size = matches!(
-        class.traffic,
-        Traffic::Poisson {
-            exponential_sizes: true,
-            ..
-        }
-    ) || class.renews;
-    let own = if variable_size {
-        0
-    } else {
-        transmit(class.packet_size)
-    };
-    let connecting = if class.handshake {
-        transmit(class.ack_size)
-    } else {
-        own
-    };
-    let receiver = if class.reverse.is_some() {
-        delays.back
-    } else {
-        0
-    };
-    [delays.up + own, delays.up + connecting, receiver]
-}
 
 /// Whether something on the private paths of the class changes during the run.
 fn changes_class(scenario: &Scenario, class: usize) -> bool {
@@ -225,26 +132,6 @@ fn can_fuse(class: &FlowClass) -> bool {
     }
 }
 
-/// The largest value of a distribution, if it has one.
-fn largest(distribution: &Distribution) -> Option<f64> {
-    match distribution {
-        Distribution::Fixed(value) => Some(*value),
-        Distribution::List(values) => Some(values.iter().copied().fold(0.0, f64::max)),
-        Distribution::Range(from, to) | Distribution::Uniform(from, to) => Some(from.max(*to)),
-        Distribution::Normal(..) | Distribution::Exponential(_) => None,
-    }
-}
-
-/// Order of the start of flow `number`, which has no state yet.
-pub(crate) fn start_tag(class: &Class, number: usize) -> Tag {
-    let order = if class.fused {
-        Order::Arrival
-    } else {
-        Order::Sender
-    };
-    Tag::of_flow(order, Place::of_number(number), Kind::Start)
-}
-
 /// What a flow of the scenario draws before anything happens: its round trip and its start, ps; and what remains of its stream.
 fn draw_flow(
     class: &FlowClass,
@@ -262,67 +149,6 @@ fn draw_flow(
         random = Stream::new(seed, Owner::Traffic, owner);
     }
     (rtt, start, random)
-}
-
-/// The state of a flow of the scenario whose class begins at number `first`; `random` and `rtt` are what it drew.
-pub(crate) fn make_flow(
-    class: &Class,
-    id: usize,
-    first: usize,
-    place: Place,
-    seed: u64,
-    random: Stream,
-    rtt: u64,
-) -> Flow {
-    let index = (place.number() - first) as u32;
-    let owner = entity(&class.name, u64::from(index));
-    let ends = match class.traffic {
-        Traffic::Arrivals { .. } | Traffic::PackMime { .. } => Ends::Source,
-        Traffic::Bulk
-        | Traffic::Transfer { .. }
-        | Traffic::AppLimited { .. }
-        | Traffic::Http { .. } => Ends::Tcp {
-            sender: Sender::new(
-                class.controller.build(index),
-                &class.sender,
-                class.initial_ssthresh,
-            ),
-            receiver: Receiver::default(),
-        },
-        Traffic::Cbr { rate } | Traffic::OnOff { rate, .. } | Traffic::Poisson { rate, .. } => {
-            Ends::Udp(Source {
-                rate,
-                ..Source::default()
-            })
-        }
-    };
-    let access = || {
-        class
-            .access_rate
-            .map(|rate| Access::new(rate, class.access_buffer))
-    };
-    let mut flow = Flow::new(id, place, ends, random, place.number() as u32);
-    flow.rtt = rtt;
-    flow.identity = (owner >> 32) as u32;
-    if let Traffic::Transfer { .. } = class.traffic {
-        flow.total = class.total;
-        flow.tail = class.payload;
-    }
-    if class.renews {
-        let application = Application::new(&class.name, u64::from(index), seed, &class.traffic);
-        flow.application = Some(Box::new(application));
-    }
-    if !class.traffic.opens_connections() {
-        // what does has no path of its own
-        (flow.uplink, flow.downlink) = (access(), access());
-        set_delays(class, &mut flow);
-        if class.straight.is_some()
-            && let Ends::Tcp { sender, .. } = &flow.ends
-        {
-            flow.patience = sender.patience(&class.sender);
-        }
-    }
-    flow
 }
 
 fn build_link(

@@ -4,6 +4,10 @@
 //! transmission ("known" mode). An AQM that judges at departure needs the packets themselves and an event per transmission
 //! ("explicit" mode). Both give the same bits where both apply. Links with a scheduler or impairments are always explicit.
 
+pub(crate) mod impairments;
+pub(crate) mod schedule;
+pub(crate) mod scheduled;
+
 use std::collections::VecDeque;
 
 use ackclock_algorithms::aqm::{Aqm as _, Observation, PacketView, QueueView, Verdict};
@@ -12,13 +16,13 @@ use ackclock_algorithms::scheduler::Label;
 use ackclock_algorithms::{Stream, Time};
 use ackclock_scenario::Capacity;
 
-use crate::impairments::Impairments;
 use crate::outcome::Ledger;
 use crate::packet::{Flags, Packet};
 use crate::probe::{BusyClock, DelayHistogram, QueueClock};
 use crate::ring::Ring;
-use crate::schedule::{Rate, Schedule, Transmitter};
-use crate::scheduled::Scheduled;
+use impairments::Impairments;
+use schedule::{Rate, Schedule, Transmitter};
+use scheduled::Scheduled;
 
 /// A packet that waits, in known mode.
 #[derive(Clone, Copy, Debug, Default)]
@@ -768,5 +772,14 @@ impl Link {
             .map(|(_, packet)| packet)
             .chain(&self.serving)
             .chain(scheduled)
+    }
+}
+
+/// Whether a capacity limits anything.
+pub(crate) fn in_packets(capacity: Capacity, packet: f64) -> f64 {
+    match capacity {
+        Capacity::Packets(n) => f64::from(n),
+        Capacity::Bytes(bytes) => bytes as f64 / packet,
+        Capacity::Unlimited => f64::INFINITY,
     }
 }

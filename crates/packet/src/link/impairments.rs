@@ -4,7 +4,7 @@ use ackclock_algorithms::impairment::{AnyLoss, Loss as _, TokenBucket};
 use ackclock_algorithms::{Owner, Stream, Time};
 use ackclock_scenario::{Distribution, Link};
 
-use crate::setup::draw;
+use crate::draw::draw;
 
 /// All of them; each only where the scenario asks for it.
 #[derive(Default)]

@@ -5,189 +5,171 @@
 //! Segments that outlive their connection are known by their time stamps and ignored, as RFC 9293's TIME-WAIT would have it.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 use ackclock_algorithms::{Owner, Stream, Time};
 use ackclock_scenario::Traffic;
 
+use super::Engine;
 use crate::access::Access;
 use crate::calendar::{Class as Order, Kind, Place, Tag};
-use crate::engine::Engine;
-use crate::flow::{Delays, Ends, Flow, Rare};
-use crate::outcome::TransferOutcome;
-use crate::packmime::PackMime;
-use crate::probe::DelayHistogram;
-use crate::ring::Ring;
-use crate::setup;
+use crate::flow::{Ends, Flow};
+use crate::packet::{Flags, Packet};
 use crate::tcp::receiver::Receiver;
 use crate::tcp::{Sender, State};
-
-/// The application of a session, or a source of connections.
-pub(crate) struct Application {
-    /// Sizes of transfers.
-    sizes: Stream,
-    /// Think times, or gaps between connections.
-    times: Stream,
-    packmime: Option<PackMime>,
-    /// Seed of the run, and what the connections' own streams are derived from.
-    seed: u64,
-    base: u64,
-    /// Connections opened so far, and the sum of their base round trips, ps.
-    pub(crate) opened: u64,
-    pub(crate) round_trips: u128,
-    /// When the next transfer starts; entries of the calendar for other times are void.
-    next_at: u64,
-}
-
-impl Application {
-    pub(crate) fn new(name: &str, index: u64, seed: u64, traffic: &Traffic) -> Self {
-        let entity = |what: &str| setup::entity(&format!("{name}\u{1f}{what}"), index);
-        let packmime = match traffic {
-            Traffic::PackMime {
-                rate, mean_size, ..
-            } => Some(PackMime::new(*rate, *mean_size)),
-            _ => None,
-        };
-        Self {
-            sizes: Stream::new(seed, Owner::Traffic, entity("sizes")),
-            times: Stream::new(seed, Owner::Traffic, entity("times")),
-            packmime,
-            seed,
-            base: entity("connections"),
-            opened: 0,
-            round_trips: 0,
-            next_at: u64::MAX,
-        }
-    }
-
-    fn draw_size(&mut self, traffic: &Traffic) -> u64 {
-        match (&mut self.packmime, traffic) {
-            (Some(packmime), _) => packmime.size(&mut self.sizes),
-            (None, Traffic::Http { sizes, .. } | Traffic::Arrivals { sizes, .. }) => {
-                sizes.draw(&mut self.sizes)
-            }
-            _ => 1,
-        }
-    }
-
-    /// Time to the next connection of a source, or a session's think time, ps; at least one.
-    fn draw_time(&mut self, traffic: &Traffic) -> u64 {
-        let seconds = match (&mut self.packmime, traffic) {
-            (Some(packmime), _) => packmime.gap(&mut self.times),
-            (None, Traffic::Http { think, .. }) => self.times.exponential(*think),
-            (None, Traffic::Arrivals { rate, .. }) => self.times.exponential(1.0 / rate),
-            _ => f64::INFINITY,
-        };
-        // beyond the longest run: never
-        Time::from_seconds(seconds.min(1e7)).0.max(1)
-    }
-}
-
-/// Flows that carry the connections of a class, ready to be used again from a time on.
-#[derive(Default)]
-pub(crate) struct Pool {
-    /// Time, number and slot.
-    waiting: BinaryHeap<Reverse<(u64, u32, u32)>>,
-}
+use crate::traffic::packmime::PackMime;
+use crate::{class, draw};
 
 /// How long a flow rests after its connection is over, beside the lag of its events behind its clock: nearly always long enough that nothing
 /// of the old connection is on its way any more.
 const REST: u64 = Time::PER_SECOND;
 
-/// Transfers of one class, all sizes and by size.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Transfers {
-    /// All sizes first, then those of [`SIZES`].
-    tallies: [Tally; 1 + SIZES.len()],
-}
-
-/// Upper ends of the classes of sizes, bytes (exclusive).
-const SIZES: [u64; 5] = [10_000, 100_000, 1_000_000, 10_000_000, u64::MAX];
-
-/// Transfers that began inside the measurement window.
-#[derive(Clone, Debug, Default)]
-struct Tally {
-    started: u64,
-    censored: u64,
-    bytes: u128,
-    times: DelayHistogram,
-}
-
-impl Transfers {
-    fn of_size(&mut self, bytes: u64) -> impl Iterator<Item = &mut Tally> {
-        let class = 1 + SIZES.partition_point(|end| *end <= bytes);
-        let tallies = self.tallies.iter_mut().enumerate();
-        tallies
-            .filter(move |(at, _)| *at == 0 || *at == class)
-            .map(|(_, tally)| tally)
-    }
-
-    /// A transfer of `bytes` began.
-    fn start(&mut self, bytes: u64) {
-        for tally in self.of_size(bytes) {
-            tally.started += 1;
-            tally.bytes += u128::from(bytes);
-        }
-    }
-
-    /// It took `time`, ps.
-    fn complete(&mut self, bytes: u64, time: u64) {
-        for tally in self.of_size(bytes) {
-            tally.times.record(time);
-        }
-    }
-
-    /// The run ended before it did.
-    pub(crate) fn censor(&mut self, bytes: u64) {
-        for tally in self.of_size(bytes) {
-            tally.censored += 1;
-        }
-    }
-
-    /// Results, all sizes first; sizes that did not occur are left out. An error if transfers got lost.
-    pub(crate) fn outcomes(&self, class: usize) -> Result<Vec<TransferOutcome>, String> {
-        let edges = std::iter::once(0).chain(SIZES);
-        let mut found = Vec::new();
-        for (at, (tally, from)) in self
-            .tallies
-            .iter()
-            .zip(std::iter::once(0).chain(edges))
-            .enumerate()
-        {
-            let completed = tally.times.count();
-            if tally.started != completed + tally.censored {
-                return Err(format!(
-                    "class {class}: {} transfers started, {completed} completed, {} censored",
-                    tally.started, tally.censored
-                ));
-            }
-            if at > 0 && tally.started == 0 {
-                continue;
-            }
-            let to = if at == 0 { u64::MAX } else { SIZES[at - 1] };
-            found.push(TransferOutcome {
-                class,
-                size_from: from as f64,
-                size_to: if to == u64::MAX {
-                    f64::INFINITY
-                } else {
-                    to as f64
-                },
-                started: tally.started,
-                completed,
-                censored: tally.censored,
-                size_mean: tally.bytes as f64 / tally.started as f64,
-                fct_mean: tally.times.mean(),
-                fct_percentiles: [0.50, 0.95, 0.99].map(|part| tally.times.percentile(part)),
-                fct_max: tally.times.max(),
-                fct_histogram: tally.times.bins(),
-            });
-        }
-        Ok(found)
-    }
-}
-
 impl Engine {
+    pub(super) fn on_start(&mut self, tag: Tag) {
+        let Some(flow) = (if tag.has_slot() {
+            Some(tag.slot())
+        } else {
+            self.wake(tag.flow())
+        }) else {
+            return;
+        };
+        let now = self.now;
+        let state = &mut self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        let sent = now - state.sender_shift();
+        if state.stopped || sent >= class.stop {
+            return;
+        }
+        if let Ends::Source = state.ends {
+            self.start_source(flow);
+            return;
+        }
+        if !self.start_session(flow, sent) {
+            return;
+        }
+        let state = &mut self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        if state.start == u64::MAX {
+            state.start = sent;
+        }
+        state.written_from = sent;
+        state.book_window(sent, self.window);
+        state.watch.since = sent;
+        match &mut state.ends {
+            Ends::Source => {}
+            Ends::Udp(source) => {
+                if let Traffic::OnOff { on, .. } = class.traffic {
+                    source.burst_end = sent + Time::from_seconds(state.random.exponential(on)).0;
+                }
+                if let Traffic::Poisson { .. } = class.traffic {
+                    self.schedule_source(flow, sent);
+                } else {
+                    self.on_application(flow);
+                }
+            }
+            Ends::Tcp { sender, .. } => {
+                if class.handshake {
+                    sender.deadline =
+                        Sender::expiry(sent, sender.timeout(&class.sender), &class.sender);
+                    self.connect(flow);
+                    self.arm_timer(flow);
+                } else {
+                    self.establish(flow, 0);
+                }
+            }
+        }
+    }
+
+    /// An application-limited flow: what has been written by `now`, and when more will be.
+    pub(super) fn write(&mut self, flow: usize, now: u64) {
+        let state = &mut self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        let Traffic::AppLimited { rate } = class.traffic else {
+            return;
+        };
+        let Ends::Tcp { sender, .. } = &mut state.ends else {
+            return;
+        };
+        let interval = f64::from(class.payload) * 8e12 / rate;
+        // the first segment at once, the others as the rate fills them
+        sender.written = ((now - state.written_from) as f64 / interval) as u64 + 1;
+        sender.restart_if_idle(now, &class.sender);
+        if !state.application_scheduled {
+            state.application_scheduled = true;
+            let next = state.written_from + (sender.written as f64 * interval).ceil() as u64;
+            let at = next.max(now + 1) + state.shift;
+            self.calendar
+                .push_far(at, self.flow_tag(flow, Kind::Application, Order::Sender));
+        }
+    }
+
+    /// Puts a UDP source's next packet into the calendar; `from` is when the last one was sent.
+    pub(super) fn schedule_source(&mut self, flow: usize, from: u64) {
+        let state = &mut self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        let Ends::Udp(source) = &mut state.ends else {
+            return;
+        };
+        let interval = f64::from(class.packet_size) * 8.0 / source.rate;
+        let mut next = from + Time::from_seconds(interval).0.max(1);
+        match class.traffic {
+            Traffic::Poisson { .. } => {
+                next = from
+                    + Time::from_seconds(state.random.exponential(interval))
+                        .0
+                        .max(1);
+            }
+            Traffic::OnOff { on, off, .. } if next >= source.burst_end => {
+                next = source.burst_end.max(from + 1)
+                    + Time::from_seconds(state.random.exponential(off)).0;
+                source.burst_end = next + Time::from_seconds(state.random.exponential(on)).0;
+            }
+            _ => {}
+        }
+        let at = next + state.shift;
+        self.calendar
+            .push_near(at, self.flow_tag(flow, Kind::Application, Order::Sender));
+    }
+
+    /// A UDP source sends, or an application has written more.
+    pub(super) fn on_application(&mut self, flow: usize) {
+        let now = self.now;
+        let state = &mut self.flows[flow];
+        state.application_scheduled = false;
+        let class = &self.classes[state.class as usize];
+        let sent = now - state.shift;
+        if state.stopped || sent >= class.stop || sent > self.end {
+            return;
+        }
+        let Ends::Udp(source) = &mut state.ends else {
+            if let Ends::Source = state.ends {
+                self.on_arrive(flow);
+                return;
+            }
+            if !matches!(class.traffic, Traffic::AppLimited { .. }) {
+                self.write_transfer(flow, sent);
+            }
+            self.send(flow);
+            return;
+        };
+        let mut size = class.packet_size;
+        if let Traffic::Poisson {
+            exponential_sizes: true,
+            ..
+        } = class.traffic
+        {
+            size = (state.random.exponential(f64::from(size)) + 0.5).clamp(1.0, 1e9) as u32;
+        }
+        let seq = source.next_seq;
+        source.next_seq += 1;
+        state.whole.sent += 1;
+        if sent >= self.window.0 && sent < self.window.1 {
+            state.window.sent += 1;
+        }
+        let packet = Packet::new(state.place, seq, sent, size, Flags(0));
+        self.launch(flow, packet, sent);
+        self.schedule_source(flow, sent);
+    }
+
     /// The transfer that the flow carries began inside the measurement window.
     fn counts(&self, flow: usize) -> bool {
         let at = self.flows[flow].began;
@@ -243,14 +225,8 @@ impl Engine {
             .wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut random = Stream::new(application.seed, Owner::Flow, entity);
         let least = Time(class.links_forward + class.links_reverse).seconds();
-        let rtt = Time::from_seconds(setup::draw(
-            &class.rtt,
-            least,
-            number as u32,
-            1,
-            &mut random,
-        ))
-        .0;
+        let rtt =
+            Time::from_seconds(draw::draw(&class.rtt, least, number as u32, 1, &mut random)).0;
         let server_delay = match class.traffic {
             Traffic::PackMime {
                 server_delay: true, ..
@@ -278,7 +254,7 @@ impl Engine {
         state.renew(sender, now);
         state.began = now;
         state.completion = u64::MAX;
-        setup::set_delays(class, state);
+        state.set_delays(class);
         state.set_transfer(bytes, class.payload);
         self.begin_transfer(slot);
         let at = now + self.flows[slot].sender_shift();
@@ -402,7 +378,7 @@ impl Engine {
         if inside {
             self.transfers[id].complete(state.bytes, now - state.began);
         }
-        let lag = setup::lags(class, &state.delays);
+        let lag = class::lags(class, &state.delays);
         let Some(application) = &mut state.application else {
             let from = now + lag.into_iter().max().unwrap_or(0) + REST;
             let number = state.place.number() as u32;
@@ -488,51 +464,9 @@ impl Engine {
     }
 }
 
-impl Flow {
-    /// What the connection is to carry.
-    fn set_transfer(&mut self, bytes: u64, payload: u32) {
-        let payload = u64::from(payload);
-        self.bytes = bytes;
-        self.total = bytes.div_ceil(payload);
-        self.tail = (bytes - (self.total - 1) * payload) as u32;
-    }
-
-    /// A new connection that opens at `at`: whatever bears an earlier time stamp belongs to the last one.
-    fn renew(&mut self, new: Sender, at: u64) {
-        if let Ends::Tcp { sender, receiver } = &mut self.ends {
-            let counters = sender.counters;
-            *sender = new;
-            sender.counters = counters;
-            *receiver = Receiver::default();
-        }
-        self.pace_at = u64::MAX;
-        self.opened = at;
-    }
-
-    /// Nothing of its last connection is on its way any more. Its books must be settled.
-    fn is_quiet(&self) -> bool {
-        let rare = self.rare.as_deref();
-        self.whole.sent == self.delivered + self.whole.drops
-            && self.acks.is_empty()
-            && self.outbound.is_empty()
-            && rare.is_none_or(Rare::is_empty)
-    }
-
-    /// Forgets the private path of the last connection.
-    fn rest(&mut self) {
-        self.delays = Delays::default();
-        (self.last_ack, self.last_arrival) = (0, 0);
-        self.pace_at = u64::MAX;
-        self.acks = Ring::default();
-        (self.outbound, self.last_outbound) = (Ring::default(), 0);
-        self.rare = None;
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::Options;
+    use crate::{Options, setup};
 
     /// Ten thousand connections a second need no more flows than are open at a time, or at rest after that.
     #[test]
@@ -557,37 +491,5 @@ mod tests {
             "{}",
             engine.flows.len()
         );
-    }
-
-    #[test]
-    fn transfers_are_tallied_by_size() {
-        let mut transfers = Transfers::default();
-        for bytes in [1, 9_999, 10_000, 99_999, 10_000_000, 1 << 40] {
-            transfers.start(bytes);
-            if bytes < 1 << 40 {
-                transfers.complete(bytes, bytes * 1_000_000);
-            } else {
-                transfers.censor(bytes);
-            }
-        }
-        let rows = transfers.outcomes(0).unwrap();
-        let counts: Vec<_> = rows
-            .iter()
-            .map(|row| (row.size_from, row.size_to, row.started, row.completed))
-            .collect();
-        assert_eq!(
-            counts,
-            [
-                (0.0, f64::INFINITY, 6, 5),
-                (0.0, 1e4, 2, 2),
-                (1e4, 1e5, 2, 2),
-                (1e7, f64::INFINITY, 2, 1)
-            ]
-        );
-        assert_eq!(rows[1].size_mean, 5000.0);
-        assert!((rows[1].fct_mean - 0.005).abs() < 1e-12);
-        assert!(rows[3].fct_max == 10.0 && rows[3].censored == 1);
-        transfers.start(5);
-        assert!(transfers.outcomes(0).is_err(), "one was lost");
     }
 }

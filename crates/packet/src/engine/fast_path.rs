@@ -4,9 +4,10 @@
 //! nothing is handed on. What happens is what the steps of [`Engine`] do one after the other; those are taken by `Options::general`, for connection set-up
 //! and for every other path.
 
+use super::Engine;
 use crate::calendar::{Calendar, Class as Order, Entry, Held, Kind, Tag};
-use crate::engine::Engine;
-use crate::flow::{Class, Ends, Flow};
+use crate::class::Class;
+use crate::flow::{Ends, Flow};
 use crate::link::{Link, Passage};
 use crate::packet::{Ack, Flags, Outbound, Packet};
 use crate::tcp::receiver::Reply;
@@ -199,7 +200,7 @@ impl Way<'_> {
     /// An ACK of new data reaches a sender that knows of no loss. Its end is that of [`Way::send`]; one function for both costs 23 instructions a packet (3 %).
     #[inline(never)]
     fn take_plain_ack(&mut self, state: &mut Flow, now: u64, ack: &Ack) {
-        Engine::book_window(state, now, self.moment.window);
+        state.book_window(now, self.moment.window);
         let config = &self.class.sender;
         let Ends::Tcp { sender, .. } = &mut state.ends else {
             return;
@@ -222,7 +223,7 @@ impl Way<'_> {
     /// Any other ACK of an established connection.
     #[inline(never)]
     fn take_other_ack(&mut self, state: &mut Flow, now: u64, ack: &Ack) {
-        Engine::book_window(state, now, self.moment.window);
+        state.book_window(now, self.moment.window);
         let config = &self.class.sender;
         let Ends::Tcp { sender, .. } = &mut state.ends else {
             return;

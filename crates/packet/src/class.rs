@@ -1,0 +1,186 @@
+//! What the flows of a class share, and the private paths that follow from it.
+
+use ackclock_algorithms::registry::CongestionSpec;
+use ackclock_scenario::{Capacity, Distribution, Traffic};
+
+use crate::access::transmission;
+use crate::calendar::{Class as Order, Kind, Place, Tag};
+use crate::tcp::{self, receiver};
+
+/// What the flows of a class share.
+pub(crate) struct Class {
+    pub(crate) name: String,
+    pub(crate) sender: tcp::Config,
+    pub(crate) receiver: receiver::Config,
+    pub(crate) traffic: Traffic,
+    pub(crate) path: Vec<usize>,
+    pub(crate) reverse: Option<Vec<usize>>,
+    pub(crate) packet_size: u32,
+    pub(crate) priority: u8,
+    pub(crate) payload: u32,
+    pub(crate) ack_size: u32,
+    pub(crate) handshake: bool,
+    pub(crate) access_rate: Option<f64>,
+    pub(crate) access_buffer: Capacity,
+    /// No packets are sent from here on.
+    pub(crate) stop: u64,
+    /// Segments of a finite transfer, else `u64::MAX`.
+    pub(crate) total: u64,
+    /// Flows end for good, with nothing left that could reach whoever has their state then.
+    pub(crate) passing: bool,
+    /// Flows carry transfers, and connections follow one another in a flow: what bulk flows need not look at per packet.
+    pub(crate) finite: bool,
+    pub(crate) renews: bool,
+    /// A sender's events are booked when its packets reach the first queue, and a receiver's as part of the packet's departure,
+    /// which saves two events a packet; not possible where something on the private path changes during the run.
+    pub(crate) fused: bool,
+    /// The only link of the path, if bulk data crosses it without events of its own and ACKs share no queue ([`crate::straight`]).
+    pub(crate) straight: Option<usize>,
+    /// Delays of the private path change during the run: they are taken when a packet comes out of its last link.
+    pub(crate) varies: bool,
+    pub(crate) links_forward: u64,
+    pub(crate) links_reverse: u64,
+    /// What new connections begin with.
+    pub(crate) controller: CongestionSpec,
+    pub(crate) initial_ssthresh: f64,
+    pub(crate) rtt: Distribution,
+}
+
+/// Constant delays of a flow's private path, ps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Delays {
+    /// Sender to first queue, without transmission.
+    pub(crate) up: u64,
+    /// Last link to receiver, without transmission.
+    pub(crate) down: u64,
+    /// Receiver to first reverse queue, or to the sender where ACKs share no queue; with the ACK's transmission.
+    pub(crate) back: u64,
+    /// Last reverse link to sender; zero where ACKs share no queue.
+    pub(crate) home: u64,
+}
+
+/// [`lags`] of a flow with this round trip; none where its ends have events of their own.
+pub(crate) fn lags_if_fused(class: &Class, rtt: u64) -> [u64; 3] {
+    if class.fused {
+        lags(class, &delays_of(class, rtt))
+    } else {
+        [0; 3]
+    }
+}
+
+/// Private delays of a flow of the class with this round trip.
+pub(crate) fn delays_of(class: &Class, rtt: u64) -> Delays {
+    let ack_transmission = class
+        .access_rate
+        .map_or(0, |rate| transmission(class.ack_size, rate));
+    let shares_reverse = class.reverse.is_some();
+    split_round_trip(
+        rtt,
+        class.links_forward,
+        class.links_reverse,
+        shares_reverse,
+        ack_transmission,
+    )
+}
+
+/// How far a fused flow's events lag behind the clocks of its sender, of its connecting sender, and of its receiver, ps.
+pub(crate) fn lags(class: &Class, delays: &Delays) -> [u64; 3] {
+    let transmit = |size| class.access_rate.map_or(0, |rate| transmission(size, rate));
+    let variable_size = matches!(
+        class.traffic,
+        Traffic::Poisson {
+            exponential_sizes: true,
+            ..
+        }
+    ) || class.renews;
+    let own = if variable_size {
+        0
+    } else {
+        transmit(class.packet_size)
+    };
+    let connecting = if class.handshake {
+        transmit(class.ack_size)
+    } else {
+        own
+    };
+    let receiver = if class.reverse.is_some() {
+        delays.back
+    } else {
+        0
+    };
+    [delays.up + own, delays.up + connecting, receiver]
+}
+
+/// Order of the start of flow `number`, which has no state yet.
+pub(crate) fn start_tag(class: &Class, number: usize) -> Tag {
+    let order = if class.fused {
+        Order::Arrival
+    } else {
+        Order::Sender
+    };
+    Tag::of_flow(order, Place::of_number(number), Kind::Start)
+}
+
+/// Splits a base round trip over a flow's private path. `forward` and `reverse` are the propagation delays of the links crossed.
+///
+/// The forward way gets half of the round trip where the links leave room for that, and each direction's rest lies half at the sender's
+/// side and half at the receiver's.
+pub(crate) fn split_round_trip(
+    rtt: u64,
+    forward: u64,
+    reverse: u64,
+    shares_reverse: bool,
+    ack_transmission: u64,
+) -> Delays {
+    let rest = rtt.saturating_sub(forward + reverse);
+    let ahead = (rtt / 2).saturating_sub(forward).min(rest);
+    let back = rest - ahead;
+    let up = ahead / 2;
+    if shares_reverse {
+        Delays {
+            up,
+            down: ahead - up,
+            back: back / 2 + ack_transmission,
+            home: back - back / 2 + ack_transmission,
+        }
+    } else {
+        Delays {
+            up,
+            down: ahead - up,
+            back: back + 2 * ack_transmission,
+            home: 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_round_trip_is_what_was_asked_for() {
+        for (rtt, forward, reverse) in [
+            (100, 10, 0),
+            (100, 80, 0),
+            (101, 10, 10),
+            (100, 60, 40),
+            (7, 0, 0),
+        ] {
+            let delays = split_round_trip(rtt, forward, reverse, reverse > 0, 0);
+            assert_eq!(
+                delays.up + delays.down + delays.back + delays.home + forward + reverse,
+                rtt
+            );
+            assert!(delays.up.abs_diff(delays.down) <= 1);
+        }
+        assert_eq!(
+            split_round_trip(100, 10, 0, false, 0),
+            Delays {
+                up: 20,
+                down: 20,
+                back: 50,
+                home: 0
+            }
+        );
+    }
+}

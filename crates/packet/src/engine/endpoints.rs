@@ -1,0 +1,528 @@
+//! Senders and receivers: what reaches them, what they send, their timers.
+
+use ackclock_scenario::Traffic;
+
+use super::Engine;
+use crate::calendar::{Class as Order, Kind, Tag};
+use crate::flow::Ends;
+use crate::packet::{Ack, Flags, NONE, Packet};
+use crate::tcp::State;
+use crate::tcp::receiver::Reply;
+
+impl Engine {
+    /// Sends all that the sender may send now.
+    #[inline]
+    pub(super) fn send(&mut self, flow: usize) {
+        let state = &mut self.flows[flow];
+        let now = self.now - state.shift;
+        let class = &self.classes[state.class as usize];
+        if let Some(first) = class.straight {
+            self.send_straight(flow, first, now);
+            return;
+        }
+        if state.stopped || now >= class.stop || now > self.end {
+            return;
+        }
+        let size = class.packet_size;
+        let (header, finite) = (size - class.payload, class.finite);
+        let limited = matches!(class.traffic, Traffic::AppLimited { .. });
+        let inside = now >= self.window.0 && now < self.window.1;
+        if limited {
+            self.write(flow, now);
+        }
+        loop {
+            let state = &mut self.flows[flow];
+            let config = &self.classes[state.class as usize].sender;
+            let Ends::Tcp { sender, .. } = &mut state.ends else {
+                return;
+            };
+            if sender.next_send > now {
+                self.arm_pace(flow);
+                break;
+            }
+            let Some(segment) = sender.next_segment(now, config) else {
+                sender.on_nothing_to_send();
+                break;
+            };
+            let flags = config.ecn_flags(&segment);
+            state.whole.sent += 1;
+            state.whole.retransmissions += u64::from(segment.retransmission);
+            if inside {
+                state.window.sent += 1;
+                state.window.retransmissions += u64::from(segment.retransmission);
+            }
+            let size = if finite && segment.seq + 1 == state.total {
+                header + state.tail
+            } else {
+                size
+            };
+            let packet = Packet::new(state.place, segment.seq, now, size, flags);
+            self.launch(flow, packet, now);
+        }
+        self.arm_timer(flow);
+    }
+
+    /// Keeps one entry of the retransmission timer in the calendar, no later than the timer itself.
+    #[inline]
+    pub(super) fn arm_timer(&mut self, flow: usize) {
+        let state = &self.flows[flow];
+        let Ends::Tcp { sender, .. } = &state.ends else {
+            return;
+        };
+        let next = sender.next_timer();
+        if next == u64::MAX {
+            return;
+        }
+        // a flow that was stopped may come back after its timer should have run
+        let at = next.saturating_add(state.sender_shift()).max(self.now);
+        if at < state.timer_at {
+            self.flows[flow].timer_at = at;
+            self.calendar
+                .push_far(at, self.flow_tag(flow, Kind::Timer, Order::Sender));
+        }
+    }
+
+    /// The next segment of a paced sender may leave later: the engine looks again then.
+    fn arm_pace(&mut self, flow: usize) {
+        let tag = self.flow_tag(flow, Kind::Pace, Order::Sender);
+        let state = &mut self.flows[flow];
+        let Ends::Tcp { sender, .. } = &state.ends else {
+            return;
+        };
+        if state.pace_at == u64::MAX {
+            state.pace_at = sender.next_send.saturating_add(state.shift);
+            self.calendar.push_near(state.pace_at, tag);
+        }
+    }
+
+    pub(super) fn on_pace(&mut self, flow: usize) {
+        let state = &mut self.flows[flow];
+        if state.pace_at == self.now {
+            state.pace_at = u64::MAX;
+            self.send(flow);
+        } // else the connection that waited for this has given way to another
+    }
+
+    pub(super) fn on_timer(&mut self, flow: usize) {
+        let now = self.now;
+        let state = &mut self.flows[flow];
+        if state.timer_at != now {
+            return; // overtaken by an earlier entry
+        }
+        self.catch_up(flow, now + 1);
+        let state = &mut self.flows[flow];
+        state.timer_at = u64::MAX;
+        let shift = state.sender_shift();
+        let class = &self.classes[state.class as usize];
+        let Ends::Tcp { sender, .. } = &mut state.ends else {
+            return;
+        };
+        if sender.deadline == u64::MAX {
+            self.release(flow);
+            return;
+        }
+        if state.stopped || now - shift >= class.stop {
+            return;
+        }
+        if sender.next_timer().saturating_add(shift) > now {
+            self.arm_timer(flow);
+            return;
+        }
+        if sender.state == State::Closed {
+            // events of a connecting flow lag less than those of an established one: the answer may be there in time though its event comes later
+            let late = sender.deadline.saturating_add(state.shift);
+            if state
+                .acks
+                .iter()
+                .any(|ack| ack.flags.has(Flags::SYN) && ack.at <= late && ack.echo >= state.opened)
+            {
+                return;
+            }
+            sender.on_syn_timeout(now - shift, &class.sender);
+            state.connect_retries += 1;
+            self.connect(flow);
+            self.arm_timer(flow);
+            return;
+        }
+        state.book_window(now - shift, self.window);
+        let Ends::Tcp { sender, .. } = &mut state.ends else {
+            return;
+        };
+        sender.on_timer(now - shift, &class.sender);
+        self.send(flow);
+    }
+
+    /// Sends a SYN.
+    pub(super) fn connect(&mut self, flow: usize) {
+        let state = &mut self.flows[flow];
+        let sent = self.now - state.connect_shift;
+        state.connect_sent = sent;
+        let class = &self.classes[state.class as usize];
+        let ect = if class.sender.ecn_always {
+            Flags::ECT
+        } else {
+            0
+        };
+        let packet = Packet::new(
+            state.place,
+            0,
+            sent,
+            class.ack_size,
+            Flags(Flags::SYN | ect),
+        );
+        self.launch(flow, packet, sent);
+    }
+
+    /// The connection stands: data may flow. `rtt` is the handshake's sample, or 0.
+    pub(super) fn establish(&mut self, flow: usize, rtt: u64) {
+        let state = &mut self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        let Ends::Tcp { sender, .. } = &mut state.ends else {
+            return;
+        };
+        if sender.state != State::Closed {
+            return; // the answer to a SYN that was sent twice
+        }
+        sender.open(rtt, state.connect_retries > 0, &class.sender);
+        state.watch.since = self.now - state.shift;
+        if state.server_delay == 0 {
+            sender.written = state.total;
+        } else {
+            let at = self.now + state.server_delay;
+            self.calendar
+                .push_far(at, self.flow_tag(flow, Kind::Application, Order::Sender));
+        }
+        self.send(flow);
+    }
+
+    /// A packet comes out of the last link at `at`, on its way to the receiver.
+    #[inline]
+    pub(super) fn deliver_data(&mut self, packet: Packet, at: u64) {
+        let flow = packet.slot as usize;
+        let state = &mut self.flows[flow];
+        let mut arrival = at;
+        if let Some(downlink) = &mut state.downlink {
+            let finish = downlink.offer(at, packet.size);
+            state.settle_drops(self.now, self.window);
+            let Some(finish) = finish else {
+                if !packet.flags.has(Flags::SYN) {
+                    // booked when it happens: the run may end before
+                    state.rare().dropping.push_back(at);
+                }
+                return;
+            };
+            arrival = finish;
+        }
+        arrival = (arrival + state.delays.down).max(state.last_arrival);
+        state.last_arrival = arrival;
+        if !packet.flags.has(Flags::SYN) {
+            let class = &self.classes[state.class as usize];
+            state.expect(arrival, self.now, self.end, self.window, class);
+        }
+        let class = &self.classes[state.class as usize];
+        if class.fused && class.reverse.is_none() {
+            self.receive(flow, &packet, arrival);
+            return;
+        }
+        let event = arrival + state.receiver_shift;
+        let rare = state.rare();
+        rare.inbound.push_back((event, packet));
+        if rare.inbound.len() == 1 {
+            self.calendar
+                .push_near(event, self.flow_tag(flow, Kind::Receive, Order::Receiver));
+        }
+    }
+
+    pub(super) fn on_receive(&mut self, flow: usize) {
+        let tag = self.flow_tag(flow, Kind::Receive, Order::Receiver);
+        let shift = self.flows[flow].receiver_shift;
+        let rare = self.flows[flow].rare();
+        let (_, packet) = rare
+            .inbound
+            .pop_front()
+            .expect("a receive event stands for a packet");
+        if let Some(&(at, _)) = rare.inbound.front() {
+            self.calendar.push_near(at, tag);
+        }
+        let arrival = self.now - shift;
+        self.receive(flow, &packet, arrival);
+    }
+
+    /// A packet reaches the receiver at `at`, by the receiver's clock.
+    #[inline]
+    fn receive(&mut self, flow: usize, packet: &Packet, at: u64) {
+        if at > self.end {
+            return;
+        }
+        let state = &mut self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        if class.renews && packet.stamp < state.opened {
+            return; // of a connection that is over
+        }
+        if packet.flags.has(Flags::SYN) {
+            if let Ends::Tcp { receiver, .. } = &mut state.ends {
+                receiver.on_syn(at);
+            }
+            let reply = Reply {
+                cum: 0,
+                echo: packet.stamp,
+                sack: NONE,
+                ece: false,
+            };
+            self.reply(flow, reply, at, Flags::SYN | Flags::ACK);
+            return;
+        }
+        let Ends::Tcp { receiver, .. } = &mut state.ends else {
+            let payload = u64::from(
+                packet
+                    .size
+                    .saturating_sub(class.packet_size - class.payload),
+            );
+            self.book_payload(flow, at, payload);
+            return;
+        };
+        if receiver.due != 0 && receiver.due < at {
+            let due = receiver.due;
+            let reply = receiver.on_due();
+            self.reply(flow, reply, due, Flags::ACK);
+        } else if receiver.must_flush(packet.flags, &class.receiver) {
+            let reply = receiver.flush();
+            self.reply(flow, reply, at, Flags::ACK);
+        }
+        let state = &mut self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        let Ends::Tcp { receiver, .. } = &mut state.ends else {
+            return;
+        };
+        let before = receiver.next;
+        let reply = receiver.on_data(at, packet.seq, packet.stamp, packet.flags, &class.receiver);
+        let mut payload = (receiver.next - before) * u64::from(class.payload);
+        if class.finite && receiver.next == state.total && payload > 0 {
+            payload -= u64::from(class.payload - state.tail);
+        }
+        self.book_payload(flow, at, payload);
+        match reply {
+            Some(reply) => self.reply(flow, reply, at, Flags::ACK),
+            None => self.arm_delayed_ack(flow),
+        }
+    }
+
+    /// The application gets new payload at `at`: booked when it happens, since the run may end before.
+    #[inline]
+    fn book_payload(&mut self, flow: usize, at: u64, payload: u64) {
+        let state = &mut self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        state.accept(at, self.now, self.end, self.window, class, payload);
+    }
+
+    /// Keeps one entry of the delayed-ACK timer in the calendar.
+    fn arm_delayed_ack(&mut self, flow: usize) {
+        let state = &self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        let Ends::Tcp { receiver, .. } = &state.ends else {
+            return;
+        };
+        let lag = state.due_lag(class);
+        let at = receiver.due + lag;
+        if at < state.due_at {
+            self.flows[flow].due_at = at;
+            self.calendar
+                .push_far(at, self.flow_tag(flow, Kind::DelayedAck, Order::Receiver));
+        }
+    }
+
+    pub(super) fn on_delayed_ack(&mut self, flow: usize) {
+        let now = self.now;
+        let state = &mut self.flows[flow];
+        if state.due_at != now {
+            return;
+        }
+        state.due_at = u64::MAX;
+        let class = &self.classes[state.class as usize];
+        let lag = state.due_lag(class);
+        let Ends::Tcp { receiver, .. } = &mut state.ends else {
+            return;
+        };
+        if receiver.due == 0 {
+            return;
+        }
+        if receiver.due + lag > now {
+            self.arm_delayed_ack(flow);
+            return;
+        }
+        let due = receiver.due;
+        let reply = receiver.on_due();
+        self.reply(flow, reply, due, Flags::ACK);
+    }
+
+    /// The receiver answers at `at`, by its clock.
+    #[inline]
+    fn reply(&mut self, flow: usize, reply: Reply, at: u64, flags: u8) {
+        let state = &mut self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        let flags = Flags(if reply.ece { flags | Flags::ECE } else { flags });
+        if class.reverse.is_none() {
+            let ack = Ack {
+                at: at + state.delays.back + state.shift,
+                cum: reply.cum,
+                echo: reply.echo,
+                sack: reply.sack,
+                blocks: 0,
+                flags,
+            };
+            self.deliver_ack(flow, ack);
+            return;
+        }
+        let size = class.ack_size;
+        let mut number = 0;
+        if let Ends::Tcp { receiver, .. } = &mut state.ends {
+            let blocks = receiver.blocks(reply.sack);
+            if !blocks.is_empty() {
+                let rare = state.rare.get_or_insert_default();
+                rare.last_block += 1;
+                number = rare.last_block;
+                rare.blocks.push_back((number, blocks));
+            }
+        }
+        let packet = Packet {
+            sack: reply.sack,
+            blocks: number,
+            ..Packet::new(state.place, reply.cum, reply.echo, size, flags)
+        };
+        let event = at + state.delays.back;
+        if event == self.now && event <= self.end {
+            self.arrive_reverse(flow, packet);
+            return;
+        }
+        let rare = state.rare();
+        let event = event.max(rare.last_ack_out);
+        rare.last_ack_out = event;
+        rare.acks_out.push_back((event, packet));
+        if rare.acks_out.len() == 1 {
+            let tag = Tag::of_flow(Order::Arrival, state.place, Kind::AckAccess);
+            self.calendar.push_near(event, tag);
+        }
+    }
+
+    /// An ACK comes out of the last reverse link at `at`.
+    pub(super) fn return_ack(&mut self, packet: Packet, at: u64) {
+        let flow = packet.slot as usize;
+        let state = &self.flows[flow];
+        let ack = Ack {
+            at: at + state.delays.home + state.shift,
+            cum: packet.seq,
+            echo: packet.stamp,
+            sack: packet.sack,
+            blocks: packet.blocks,
+            flags: packet.flags,
+        };
+        self.deliver_ack(flow, ack);
+    }
+
+    #[inline]
+    fn deliver_ack(&mut self, flow: usize, mut ack: Ack) {
+        let tag = self.flow_tag(flow, Kind::Ack, Order::Sender);
+        let state = &mut self.flows[flow];
+        ack.at = ack.at.max(state.last_ack);
+        state.last_ack = ack.at;
+        if !state.ack_scheduled {
+            state.ack_scheduled = true;
+            self.calendar.push_near(ack.at, tag);
+        }
+        state.acks.push_back(ack);
+    }
+
+    /// Takes the flow's ACKs that have come before `time` and wait for their turn ([`Flow::turn`]).
+    pub(crate) fn catch_up(&mut self, flow: usize, time: u64) {
+        let present = self.now;
+        loop {
+            let state = &mut self.flows[flow];
+            let Some(&ack) = state.acks.front() else {
+                break;
+            };
+            if state.patience == 0 || ack.at >= time || ack.at - state.shift > self.end {
+                break;
+            }
+            state.acks.skip_front();
+            self.now = ack.at;
+            self.on_ack(flow, &ack);
+        }
+        self.now = present;
+    }
+
+    /// [`Engine::catch_up`] of all flows.
+    pub(crate) fn catch_up_all(&mut self, time: u64) {
+        for flow in 0..self.flows.len() {
+            self.catch_up(flow, time);
+        }
+    }
+
+    /// An ACK reaches its sender.
+    #[inline(never)]
+    pub(crate) fn on_ack(&mut self, flow: usize, ack: &Ack) {
+        let state = &mut self.flows[flow];
+        let now = ack.at - state.shift;
+        let class = &self.classes[state.class as usize];
+        if class.renews && ack.echo < state.opened {
+            return; // of a connection that is over
+        }
+        if ack.flags.has(Flags::SYN) {
+            let rtt = if state.connect_retries == 0 {
+                now - state.connect_sent
+            } else {
+                0
+            };
+            self.establish(flow, rtt);
+            return;
+        }
+        state.book_window(now, self.window);
+        let class = &self.classes[state.class as usize];
+        if let Some(first) = class.straight {
+            if let Ends::Tcp { sender, .. } = &mut state.ends {
+                sender.on_ack(now, ack, &[], &class.sender, &mut state.random);
+            }
+            self.send_straight(flow, first, now);
+            return;
+        }
+        let blocks = if ack.blocks == 0 {
+            Vec::new()
+        } else {
+            let rare = state.rare.get_or_insert_default();
+            let mut found = Vec::new();
+            while let Some(&(number, _)) = rare.blocks.front()
+                && number <= ack.blocks
+            {
+                // numbers below belong to ACKs that were lost
+                found = rare.blocks.pop_front().expect("just seen").1;
+            }
+            found
+        };
+        let Ends::Tcp { sender, .. } = &mut state.ends else {
+            return;
+        };
+        sender.on_ack(now, ack, &blocks, &class.sender, &mut state.random);
+        if class.finite && sender.is_done(state.total) && state.completion == u64::MAX {
+            state.completion = now;
+            sender.deadline = u64::MAX;
+            if class.total == u64::MAX {
+                self.complete_transfer(flow, now);
+            } else {
+                self.on_completion(now);
+            }
+            return;
+        }
+        self.send(flow);
+    }
+
+    fn on_completion(&mut self, at: u64) {
+        self.last_completion = self.last_completion.max(at);
+        if let Some(remaining) = &mut self.remaining {
+            *remaining -= 1;
+            if *remaining == 0 {
+                // every event so far lies before this, whatever the senders' clocks
+                self.end = self.last_completion + self.grace;
+                self.window.1 = self.window.1.min(self.end);
+            }
+        }
+    }
+}

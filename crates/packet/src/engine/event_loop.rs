@@ -1,0 +1,93 @@
+//! The event loop: what comes next, and who takes it.
+
+use super::Engine;
+use crate::Error;
+use crate::calendar::{Kind, Tag};
+
+impl Engine {
+    /// Runs at most `budget` events; true when the run is over.
+    pub(crate) fn step(&mut self, budget: u64) -> Result<bool, Error> {
+        for count in 0..budget {
+            if count % 256 == 0
+                && let Some(abort) = &self.abort
+                && let Some((at, message)) = abort.take()
+            {
+                return Err(Error::Algorithm { at, message });
+            }
+            let Some((entry, near)) = self.calendar.peek() else {
+                return Ok(true);
+            };
+            let time = entry.time;
+            if time > self.end && time > self.end.saturating_add(self.grace) {
+                return Ok(true);
+            }
+            self.events += 1;
+            if entry.tag.is(Kind::Ack) {
+                self.take_ack(entry, near);
+                continue;
+            }
+            if entry.tag.is(Kind::Access) {
+                self.take_access(entry, near);
+                continue;
+            }
+            self.calendar.pop(near, time);
+            if entry.tag.is(Kind::Start) {
+                self.schedule_start(entry);
+            }
+            if time > self.end && !self.concerns_time_before_end(time, entry.tag) {
+                continue;
+            }
+            self.now = time;
+            self.dispatch(entry.tag)?;
+        }
+        Ok(false)
+    }
+
+    /// The clocks of a fused flow's ends lag behind its events: some that come after the end belong before it.
+    fn concerns_time_before_end(&self, time: u64, tag: Tag) -> bool {
+        let flow = tag.slot();
+        match tag.kind() {
+            Kind::Start if !tag.has_slot() => time - self.lags_of(tag.flow()).1 <= self.end,
+            Kind::Start | Kind::Application | Kind::Timer | Kind::Pace => {
+                time - self.flows[flow].sender_shift() <= self.end
+            }
+            Kind::SampleFlow => time - self.lags_of(tag.flow()).0 <= self.end,
+            Kind::Receive => time - self.flows[flow].receiver_shift <= self.end,
+            // a fused receiver's is booked for the sender, when the ACK is there
+            Kind::DelayedAck => {
+                time - self.flows[flow].receiver_shift.max(self.flows[flow].shift) <= self.end
+            }
+            _ => false,
+        }
+    }
+
+    fn dispatch(&mut self, tag: Tag) -> Result<(), Error> {
+        let (flow, entity) = (tag.slot(), tag.entity());
+        match tag.kind() {
+            Kind::Ack | Kind::Access => unreachable!("taken by the caller"),
+            Kind::Transmit => self.on_transmit(entity),
+            Kind::Wire => self.on_wire(entity),
+            Kind::Receive => self.on_receive(flow),
+            Kind::AckAccess => self.on_ack_access(flow),
+            Kind::DelayedAck | Kind::Timer | Kind::Pace if self.is_of_another(tag) => {}
+            Kind::DelayedAck => self.on_delayed_ack(flow),
+            Kind::Start => self.on_start(tag),
+            Kind::Timer => self.on_timer(flow),
+            Kind::Application => self.on_application(flow),
+            Kind::Pace => self.on_pace(flow),
+            Kind::SampleFlow => self.on_sample_flow(tag.flow()),
+            Kind::AqmTimer => self.on_aqm_timer(entity),
+            Kind::SampleLinks => self.on_sample_links(),
+            Kind::WindowOpens => self.on_window_opens(),
+            Kind::WindowCloses => self.on_window_closes(),
+            Kind::Change => self.on_change(entity)?,
+        }
+        Ok(())
+    }
+
+    /// Whether a timer's entry of the calendar is one of a flow that has given its state back.
+    #[inline]
+    fn is_of_another(&self, tag: Tag) -> bool {
+        self.flows[tag.slot()].place.number() != tag.flow()
+    }
+}

@@ -1,0 +1,237 @@
+//! Packets on their way: access links, shared queues, wires.
+
+use ackclock_algorithms::scheduler::Label;
+
+use super::Engine;
+use crate::calendar::{Class as Order, Kind, Tag};
+use crate::link::{Fate, Offer};
+use crate::packet::{Flags, Outbound, Packet};
+
+impl Engine {
+    /// A packet reaches the queue of `link`.
+    #[inline]
+    pub(crate) fn arrive(&mut self, link: usize, mut packet: Packet) {
+        let now = self.now;
+        let marked = packet.flags.has(Flags::CE);
+        let state = &mut self.links[link];
+        if state.labelled {
+            let flow = &self.flows[packet.slot as usize];
+            let class = &self.classes[flow.class as usize];
+            packet.priority = class.priority;
+            state.label = Label {
+                identity: flow.hashed(&packet, class.sender.linux),
+                priority: class.priority,
+                // what needs exact feedback of marks reacts to it as RFC 9331 wants
+                l4s: class.receiver.accurate_ecn,
+            };
+        }
+        let offer = state.offer(now, &mut packet);
+        if packet.flags.has(Flags::CE) && !marked {
+            self.book_mark(&packet);
+        }
+        match offer {
+            Offer::Departs(finish) => {
+                let at = self.links[link].exit(finish);
+                self.forward(link, packet, at);
+            }
+            Offer::Dropped => self.book_drop(&packet),
+            Offer::Policed => self.book_loss(&packet),
+            Offer::Starts(finish) => {
+                self.calendar
+                    .push_near(finish, Tag::new(Order::Transmit, link, Kind::Transmit));
+                self.book_judged(link);
+            }
+            Offer::Waits => self.book_judged(link),
+        }
+    }
+
+    /// What a link has done to packets that it held.
+    fn book_judged(&mut self, link: usize) {
+        if self.links[link].judged.is_empty() {
+            return;
+        }
+        let mut judged = std::mem::take(&mut self.links[link].judged);
+        for (packet, fate) in judged.drain(..) {
+            match fate {
+                Fate::Marked => self.book_mark(&packet),
+                Fate::Dropped => self.book_drop(&packet),
+                Fate::Lost => self.book_loss(&packet),
+            }
+        }
+        self.links[link].judged = judged;
+    }
+
+    fn book_mark(&mut self, packet: &Packet) {
+        if packet.flags.has(Flags::SYN) {
+            return;
+        }
+        let inside = self.in_window(self.now);
+        let flow = &mut self.flows[packet.slot as usize];
+        flow.whole.marks += 1;
+        flow.window.marks += u64::from(inside);
+    }
+
+    fn book_drop(&mut self, packet: &Packet) {
+        if packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SYN) {
+            return;
+        }
+        let inside = self.in_window(self.now);
+        let flow = &mut self.flows[packet.slot as usize];
+        flow.whole.drops += 1;
+        flow.window.drops += u64::from(inside);
+    }
+
+    /// A policer or a wire has taken a packet away.
+    fn book_loss(&mut self, packet: &Packet) {
+        if packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SYN) {
+            return;
+        }
+        let inside = self.in_window(self.now);
+        let flow = &mut self.flows[packet.slot as usize];
+        flow.whole.losses += 1;
+        flow.window.losses += u64::from(inside);
+    }
+
+    /// A transmission of an explicit link ends.
+    pub(super) fn on_transmit(&mut self, link: usize) {
+        let now = self.now;
+        let (sent, next) = self.links[link].transmit(now);
+        if let Some(finish) = next {
+            self.calendar
+                .push_near(finish, Tag::new(Order::Transmit, link, Kind::Transmit));
+        }
+        self.book_judged(link);
+        if let Some(packet) = sent {
+            let at = self.links[link].exit_explicit(now);
+            if self.links[link].reorders() {
+                self.forward_unordered(link, packet, at);
+            } else {
+                self.forward(link, packet, at);
+            }
+        }
+    }
+
+    /// A packet will come out of a `link` that lets packets overtake each other: whatever follows must see it then, not before.
+    fn forward_unordered(&mut self, link: usize, mut packet: Packet, at: u64) {
+        packet.hop += 1;
+        let wire = &mut self.links[link].wire;
+        let place = wire.partition_point(|(other, _)| *other <= at);
+        wire.insert(place, (at, packet));
+        // one event a packet, not only for the head: another may become the head
+        self.calendar
+            .push_near(at, Tag::new(Order::Arrival, link, Kind::Wire));
+    }
+
+    /// A packet will come out of `link` at `at`.
+    #[inline]
+    fn forward(&mut self, link: usize, mut packet: Packet, at: u64) {
+        packet.hop += 1;
+        let class = &self.classes[self.flows[packet.slot as usize].class as usize];
+        let is_ack = packet.flags.has(Flags::ACK);
+        let path = if is_ack {
+            class.reverse.as_deref().unwrap_or(&[])
+        } else {
+            &class.path
+        };
+        if (packet.hop as usize) < path.len() || class.varies {
+            let wire = &mut self.links[link].wire;
+            wire.push_back((at, packet));
+            if wire.len() == 1 {
+                self.calendar
+                    .push_near(at, Tag::new(Order::Arrival, link, Kind::Wire));
+            }
+        } else if is_ack {
+            self.return_ack(packet, at);
+        } else {
+            self.deliver_data(packet, at);
+        }
+    }
+
+    /// The head of a link's wire reaches the next queue of its path, or the private path of its flow.
+    pub(super) fn on_wire(&mut self, link: usize) {
+        let wire = &mut self.links[link].wire;
+        let (_, packet) = wire.pop_front().expect("a wire event stands for a packet");
+        let next = wire.front().map(|(at, _)| *at);
+        if let Some(at) = next
+            && !self.links[link].reorders()
+        {
+            self.calendar
+                .push_near(at, Tag::new(Order::Arrival, link, Kind::Wire));
+        }
+        let class = &self.classes[self.flows[packet.slot as usize].class as usize];
+        let is_ack = packet.flags.has(Flags::ACK);
+        let path = if is_ack {
+            class.reverse.as_deref().unwrap_or(&[])
+        } else {
+            &class.path
+        };
+        match path.get(packet.hop as usize) {
+            Some(&next) => self.arrive(next, packet),
+            None if is_ack => self.return_ack(packet, self.now),
+            None => self.deliver_data(packet, self.now),
+        }
+    }
+
+    pub(super) fn on_aqm_timer(&mut self, link: usize) {
+        self.links[link].on_timer(self.now);
+        if let Some(next) = self.links[link].next_timer() {
+            self.calendar.push_far(
+                next.max(self.now + 1),
+                Tag::new(Order::AqmTimer, link, Kind::AqmTimer),
+            );
+        }
+    }
+
+    /// Puts a packet on the flow's uplink at `sent` (sender's clock).
+    #[inline]
+    pub(super) fn launch(&mut self, flow: usize, packet: Packet, sent: u64) {
+        let state = &mut self.flows[flow];
+        let mut at = sent + state.delays.up;
+        if let Some(uplink) = &mut state.uplink {
+            let Some(finish) = uplink.offer(sent, packet.size) else {
+                if !packet.flags.has(Flags::SYN) {
+                    state.whole.drops += 1;
+                    if sent >= self.window.0 && sent < self.window.1 {
+                        state.window.drops += 1;
+                    }
+                }
+                return;
+            };
+            at = finish + state.delays.up;
+        }
+        if at == self.now && at <= self.end {
+            let first = self.classes[state.class as usize].path[0];
+            self.arrive(first, packet);
+            return;
+        }
+        let packet = Outbound {
+            at,
+            seq: packet.seq,
+            stamp: packet.stamp,
+            size: packet.size,
+            flags: packet.flags,
+        };
+        state.delay_outbound(&mut self.calendar, packet);
+    }
+
+    pub(super) fn arrive_reverse(&mut self, flow: usize, packet: Packet) {
+        let class = &self.classes[self.flows[flow].class as usize];
+        if let Some(&first) = class.reverse.as_ref().and_then(|path| path.first()) {
+            self.arrive(first, packet);
+        }
+    }
+
+    pub(super) fn on_ack_access(&mut self, flow: usize) {
+        let state = &mut self.flows[flow];
+        let tag = Tag::of_flow(Order::Arrival, state.place, Kind::AckAccess);
+        let rare = state.rare();
+        let (_, packet) = rare
+            .acks_out
+            .pop_front()
+            .expect("an ACK event stands for an ACK");
+        if let Some(&(at, _)) = rare.acks_out.front() {
+            self.calendar.push_near(at, tag);
+        }
+        self.arrive_reverse(flow, packet);
+    }
+}

@@ -1,0 +1,72 @@
+//! Samples of links and flows, and the edges of the measurement window.
+
+use super::Engine;
+use crate::calendar::{Class as Order, Kind, Tag};
+use crate::flow::{Ends, Row};
+
+impl Engine {
+    pub(super) fn on_window_opens(&mut self) {
+        for link in &mut self.links {
+            link.open_window(self.now);
+        }
+    }
+
+    pub(crate) fn on_window_closes(&mut self) {
+        for link in &mut self.links {
+            link.close_window(self.now);
+        }
+    }
+
+    pub(super) fn on_sample_links(&mut self) {
+        let now = self.now;
+        for (trace, idle) in self.recorder.links.iter_mut().zip(&mut self.recorder.idle) {
+            let link = &mut self.links[trace.link];
+            link.settle(now);
+            let seen = link.observe();
+            trace.queue_packets.push(link.length() as u32);
+            trace.queue_bytes.push(link.bytes());
+            trace
+                .average_packets
+                .push(seen.average_packets.unwrap_or(f64::NAN));
+            trace.probability.push(seen.probability.unwrap_or(f64::NAN));
+            trace.drops.push(link.counters.drops);
+            trace.marks.push(link.counters.marks);
+            let quiet = link.counters.idle - *idle;
+            *idle = link.counters.idle;
+            let busy = 1.0 - quiet as f64 / self.recorder.interval as f64;
+            trace.utilization.push(if now == 0 { 0.0 } else { busy });
+        }
+        let next = now + self.recorder.interval;
+        self.calendar
+            .push_far(next, Tag::new(Order::Global, 0, Kind::SampleLinks));
+    }
+
+    pub(super) fn on_sample_flow(&mut self, number: usize) {
+        if let Row::Live(slot) = self.rows[number] {
+            self.catch_up(slot as usize, self.now);
+        }
+        let position = self.recorder.position[number] as usize;
+        let trace = &mut self.recorder.flows[position];
+        let state = match self.rows[number] {
+            Row::Live(slot) => Some(&self.flows[slot as usize]),
+            Row::Waiting { .. } | Row::Over(_) => None,
+        };
+        // a connecting flow's events lag less than those of an established one: it may have started after the time sampled
+        if let Some(state) = state
+            && let Ends::Tcp { sender, .. } = &state.ends
+            && state.start < self.now - state.shift
+        {
+            trace.cwnd.push(sender.window.cwnd);
+            trace.ssthresh.push(sender.window.ssthresh);
+            trace.srtt.push(sender.srtt_seconds());
+            trace.delivered.push(sender.una);
+        } else {
+            trace.cwnd.push(f64::NAN);
+            trace.ssthresh.push(f64::NAN);
+            trace.srtt.push(f64::NAN);
+            trace.delivered.push(0);
+        }
+        let next = self.now + self.recorder.interval;
+        self.calendar.push_far(next, self.sample_tag(number));
+    }
+}

@@ -193,7 +193,9 @@ _LOOKS: Final[tuple[dict[str, Any], ...]] = (
 """The packets pale behind, the averages over them."""
 
 
-def compare(scenario: Scenario, *, seed: int | None = None) -> Comparison:
+def compare(
+    scenario: Scenario, *, seed: int | None = None, progress: Callable[[str], None] | None = None
+) -> Comparison:
     """
     Run one scenario in every engine that can represent it, and lay the results over one another.
 
@@ -206,6 +208,8 @@ def compare(scenario: Scenario, *, seed: int | None = None) -> Comparison:
         What to run.
     seed
         Of the packet engine, in place of the scenario's own.
+    progress
+        Called with what is being done, several times a second while packets are simulated.
 
     Raises
     ------
@@ -214,10 +218,18 @@ def compare(scenario: Scenario, *, seed: int | None = None) -> Comparison:
     RunError
         If its run failed.
     """
-    result = run(scenario, seed=seed, trace_links=True, trace_flows=TRACED)
+    say = progress or (lambda _text: None)
+    result = run(
+        scenario,
+        seed=seed,
+        trace_links=True,
+        trace_flows=TRACED,
+        progress=lambda now: say(f"packet engine, {max(now['times']):.0f} s simulated"),
+    )
     found = Comparison(scenario)
     _add_packet(found, result)
     for engine, add in (("fluid", _add_fluid), ("mean-field", _add_meanfield)):
+        say(f"{engine} engine")
         try:
             add(found)
         except ScenarioError as error:
@@ -227,6 +239,7 @@ def compare(scenario: Scenario, *, seed: int | None = None) -> Comparison:
         except AckclockError as error:
             found.refused[engine] = str(error)
     if "fluid" in found.lines:
+        say("stability")
         try:
             found.stable = stability(scenario, small_windows=SMALL_WINDOWS).answer().sentence
         except AckclockError as error:

@@ -14,11 +14,12 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NotRequired, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, Self, TypedDict
 
 import numpy as np
 
 from .errors import AckclockError
+from .tables import counted, text_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,6 +55,9 @@ _TRACE_TEXT = {
     "flow_srtt": ("s", "smoothed round-trip time"),
     "flow_delivered": ("packets", "packets delivered in order since the start"),
 }
+
+
+TraceFormat = Literal["parquet", "csv"]
 
 
 class Raw(TypedDict):
@@ -429,6 +433,12 @@ class Result:
 
         return plot.flows(self, ax=ax)
 
+    def __str__(self) -> str:
+        begin, end = self.window
+        head = f"{self.name}: seed {self.seed}, measured from {begin:g} s to {end:g} s"
+        parts = [head, *map(text_table, overview(self))]
+        return "\n\n".join([*parts, *(["\n".join(f"note: {note}" for note in self.notes)] if self.notes else [])])
+
     def __repr__(self) -> str:
         used = ", ".join(f"{name} {row.utilization:.1%} used" for name, row in self.links.iterrows())
         return f"<Result {self.name!r}, seed {self.seed}: {used}>"
@@ -502,6 +512,12 @@ class Replications(Sequence[Result]):
 
         return pa.concat_tables([result.to_arrow() for result in self._results], promote_options="default")
 
+    def __str__(self) -> str:
+        notes = dict.fromkeys(note for result in self for note in result.notes)
+        head = f"{self.name}: {counted(len(self), 'replication')}, mean and half the 95 % interval"
+        parts = [head, text_table(main_numbers(self))]
+        return "\n\n".join([*parts, *(["\n".join(f"note: {note}" for note in notes)] if notes else [])])
+
     def __repr__(self) -> str:
         return f"<Replications of {self.name!r}: {len(self)} seeds>"
 
@@ -511,23 +527,28 @@ class Replications(Sequence[Result]):
 
 
 def overview(result: Result) -> list[pd.DataFrame]:
-    """Two tables for the eye: links, and classes of flows."""
+    """Return the tables that people read: links, their queues, and classes of flows."""
     import pandas as pd
 
     links = result.links
-    shown = pd.DataFrame(
+    used = pd.DataFrame(
         {
             "utilisation": links["utilization"].map("{:.2%}".format),
-            "least in 1 s": links["utilization_min_1s"].map("{:.2%}".format),
+            "minimum 1-s utilisation": links["utilization_min_1s"].map("{:.2%}".format),
             "loss": links["loss"].map("{:.3%}".format),
             "marked": links["marked"].map("{:.3%}".format),
-            "queue (packets)": links["queue_packets_mean"].map("{:.1f}".format),
-            "deviation": links["queue_packets_std"].map("{:.1f}".format),
+        }
+    )
+    queues = pd.DataFrame(
+        {
+            "mean (packets)": links["queue_packets_mean"].map("{:.1f}".format),
+            "standard deviation": links["queue_packets_std"].map("{:.1f}".format),
             "p95": links["queue_packets_p95"],
             "delay (ms)": (1e3 * links["delay_mean"]).map("{:.2f}".format),
             "p99 (ms)": (1e3 * links["delay_p99"]).map("{:.2f}".format),
         }
     )
+    queues.index.name = "queue"
     groups = result.classes
     if len(groups) == 2:  # noqa: PLR2004  one class: it says the same as all
         groups = groups.drop(index="all")
@@ -546,10 +567,45 @@ def overview(result: Result) -> list[pd.DataFrame]:
         }
     )
     tables = []
-    for table in (shown, classes):
+    for table in (used, queues, classes):
         text = table.astype(object).where(table.notna(), "").replace({"nan": "", "nan%": ""})
         tables.append(text.loc[:, (text != "").any()])
     return tables
+
+
+_MAIN = {
+    "links": (
+        *("utilization", "utilization_min_1s", "loss", "marks", "queue_packets_mean", "queue_packets_std"),
+        *("delay_s_mean", "delay_s_p99"),
+    ),
+    "flows": (
+        "goodput_bps",
+        "jain",
+        "starved",
+        "cwnd_mean",
+        "rtt_s_mean",
+        "loss",
+        "timeouts",
+        "fct_s_mean",
+        "censored",
+    ),
+}
+"""What the summary of replications shows; the rest is in --json."""
+
+
+def main_numbers(replications: Replications) -> pd.DataFrame:
+    """Return the table that people read: mean and interval of the main numbers."""
+    summary = replications.summary
+    one_class = len(replications[0].classes) == len(("all", "its only class"))
+    rows = []
+    for path in summary.index:
+        branch, rest = path.split(".", 1)
+        name, key = rest.rsplit(".", 1)
+        if key in _MAIN[branch] and not (branch == "flows" and name == "all" and one_class):
+            rows.append(path)
+    shown = summary.loc[rows].map("{:.6g}".format).replace("nan", "")
+    shown.index.name = ""
+    return shown
 
 
 def flatten(tree: dict[str, Any], prefix: str = "") -> dict[str, float]:
@@ -694,26 +750,33 @@ def trace_table(
 
 class TraceFile:
     """
-    A Parquet file of traces that is written in pieces while runs go on, so that memory does not grow with their length.
+    A file of traces that is written in pieces while runs go on, so that memory does not grow with their length.
+
+    Its `format` is ``"parquet"`` or ``"csv"``.
 
     Each piece has the rows of `Result.to_arrow` over a stretch of time. Runs follow one another; `label`, if there is
     one, tells them apart in a first column ``variant``.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], format: TraceFormat = "parquet") -> None:  # noqa: A002
         self._path = path
+        self._format = format
         self._writer: Any = None
         self.label: str | None = None
 
     def write(self, table: pa.Table) -> None:
         """Append `table`."""
         import pyarrow as pa
-        import pyarrow.parquet as pq
+        import pyarrow.csv
+        import pyarrow.parquet
 
         if self.label is not None:
             table = table.add_column(0, "variant", pa.array([self.label] * len(table)).dictionary_encode())
+        if self._format == "csv":
+            table = table.cast(pa.schema([(field.name, _plain_type(field.type)) for field in table.schema]))
         if self._writer is None:
-            self._writer = pq.ParquetWriter(self._path, table.schema)
+            make = pyarrow.csv.CSVWriter if self._format == "csv" else pyarrow.parquet.ParquetWriter
+            self._writer = make(self._path, table.schema)
         self._writer.write_table(table)
 
     def __enter__(self) -> Self:
@@ -722,6 +785,18 @@ class TraceFile:
     def __exit__(self, *failure: object) -> None:
         if self._writer is not None:
             self._writer.close()
+
+
+def trace_format(path: str | os.PathLike[str]) -> TraceFormat:
+    """Return the format that a file's name asks for: CSV by its suffix, else Parquet."""
+    return "csv" if str(path).lower().endswith(".csv") else "parquet"
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of a column's values: CSV knows no dictionaries."""
+    import pyarrow as pa
+
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _raw_traces(table: pa.Table, head: dict[str, Any]) -> dict[str, Any]:

@@ -54,8 +54,8 @@ def run(
     trace_links, trace_flows
         What to sample over time. Traces cost memory and a little time.
     traces_to
-        A Parquet file for the traces, with the rows of `Result.to_arrow`. It is written as the run goes on, so that
-        traces of any length need little memory; the result then has none.
+        A file for the traces, with the rows of `Result.to_arrow`: CSV by its suffix, else Parquet. It is written as
+        the run goes on, so that traces of any length need little memory; the result then has none.
     general
         Use the engine's general path even where the fast one applies. The result is the same to the last bit.
     progress
@@ -73,9 +73,10 @@ def run(
     seeds = [scenario.seed if seed is None else seed]
     with ExitStack() as outputs:
         if isinstance(traces_to, str | os.PathLike):
-            from .result import TraceFile
+            from .result import TraceFile, trace_format
 
-            traces_to = outputs.enter_context(TraceFile(outputs.enter_context(whole_file(traces_to))))
+            form = trace_format(traces_to)
+            traces_to = outputs.enter_context(TraceFile(outputs.enter_context(whole_file(traces_to)), form))
         return _run(scenario, seeds, 1, trace_links, trace_flows, general, progress, traces_to)[0][0]
 
 

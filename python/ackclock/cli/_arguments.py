@@ -30,6 +30,13 @@ def set_argument(command: argparse.ArgumentParser, more: str = "") -> None:
     )
 
 
+def traces_argument(command: argparse.ArgumentParser, what: str) -> None:
+    """Take --traces."""
+    command.add_argument(
+        "--traces", metavar="OUT.parquet", type=Path, help=f"write {what}; as CSV where the name ends in .csv"
+    )
+
+
 def report_argument(command: argparse.ArgumentParser) -> None:
     """Take --report."""
     command.add_argument("--report", metavar="OUT.html", type=Path, help="write a report with figures")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, NoReturn
 
 from .. import _core
+from ._output import WRONG_INPUT
 
 
 @dataclass(frozen=True)
@@ -23,20 +26,55 @@ class Command:
     run: Callable[[argparse.Namespace], None]
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are a line or two and name the nearest word that there is."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and where help is."""
+        self.exit(WRONG_INPUT, f"{self.prog}: {message}\n{self.prog} --help says what there is\n")
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        """Return the options; unknown ones are an error of the command that was given."""
+        options, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            used: Parser = options.parsers[-1]
+            wrong = [word for word in unknown if word.startswith("-")] or unknown
+            used.error("; ".join(map(used._unknown, wrong)))
+        return options
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            names = list(map(str, action.choices))
+            what = "command" if isinstance(action, argparse._SubParsersAction) else "/".join(action.option_strings)
+            wrong = f'there is no {what} "{value}"' if what == "command" else f'{what} "{value}" is not known'
+            raise argparse.ArgumentError(None, f"{wrong}{nearest(str(value), names)}\nthere are: {', '.join(names)}")
+
+    def _unknown(self, word: str) -> str:
+        if not word.startswith("-"):
+            return f'"{word}" is one argument too many'
+        name = word.partition("=")[0]
+        return f"there is no option {name}{nearest(name, list(self._option_string_actions))}"
+
+
+def nearest(word: str, names: Sequence[str]) -> str:
+    """Return "; did you mean X?" for the nearest name, or nothing where none is near."""
+    near = difflib.get_close_matches(word, names, 1)
+    return f'; did you mean "{near[0]}"?' if near else ""
+
+
 _LONGEST = 70
 """An example longer than this has its explanation in a line of its own."""
 
 
 def parser_of(commands: Sequence[Command]) -> argparse.ArgumentParser:
     """Return the parser of the command line; its result has the chosen command's `run` as `command`."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="ackclock",
         description="A laboratory for TCP congestion control and active queue management.",
         epilog=_epilog([(one.name, *one.examples[0]) for one in commands]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"ackclock {_core.VERSION}")
-    parser.set_defaults(parser=parser)  # for the command that prints its completion
     chosen = parser.add_subparsers(required=True, metavar="COMMAND")
     for one in commands:
         made = chosen.add_parser(
@@ -47,7 +85,7 @@ def parser_of(commands: Sequence[Command]) -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         one.arguments(made)
-        made.set_defaults(command=one.run)
+        made.set_defaults(command=one.run, parsers=(parser, made))
     return parser
 
 

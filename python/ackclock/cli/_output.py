@@ -5,19 +5,27 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import AckclockError, Interrupted, ScenarioError
 from ..files import whole_file
+from ..tables import blocks, text_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes."""
+
+
+class Show(Protocol):
+    """Show a text, and the fraction that is done where it is known."""
+
+    def __call__(self, text: str, share: float | None = None) -> None:
+        """Show it."""
 
 
 class WrongInputError(Exception):
@@ -62,10 +70,43 @@ def print_json(tree: object) -> None:
     print(json.dumps(tree, indent=2, ensure_ascii=False, allow_nan=False))
 
 
+def print_title(text: str) -> None:
+    """Print what the tables below are about."""
+    _print_styled(text, "bold")
+    print()
+
+
 def print_notes(notes: Sequence[str]) -> None:
     """Print the notes of a result."""
     for note in notes:
-        print(f"note: {note}")
+        _print_styled(f"note: {note}", "dim")
+
+
+def print_table(table: pd.DataFrame) -> None:
+    """Print a table as wide as the terminal, or 80 columns wide where there is none, and an empty line."""
+    if not sys.stdout.isatty():
+        print(text_table(table) + "\n")
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for block in blocks(table, console.width):
+        for row, cells in enumerate(block):
+            head = row < len(block) - len(table)
+            name, rest = (cells[0] + "  ", "bold" if head else "cyan"), ("  ".join(cells[1:]), "bold" if head else "")
+            console.print(Text.assemble(name, rest), no_wrap=True, crop=False)
+        print()
+
+
+def _print_styled(text: str, style: str) -> None:
+    if not sys.stdout.isatty():
+        print(text)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    Console(highlight=False).print(Text(text, style))
 
 
 def print_written(options: argparse.Namespace, *others: Path | None) -> None:
@@ -73,18 +114,6 @@ def print_written(options: argparse.Namespace, *others: Path | None) -> None:
     if not options.json:
         for path in filter(None, (*others, options.report)):
             print(f"written: {path}")
-
-
-def text_table(table: pd.DataFrame) -> str:
-    """Right-aligned columns under their names."""
-    rows = [[str(table.index.name or ""), *map(str, table.columns)]]
-    rows += [[str(name), *map(str, row)] for name, *row in table.itertuples()]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for first, *rest in rows:
-        cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
 
 
 def table_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -104,22 +133,28 @@ def output_file(outputs: ExitStack, path: Path | None) -> Path | None:
 
 
 @contextmanager
-def status_line(stream: TextIO | None = None) -> Iterator[Callable[[str], None] | None]:
-    """A line on the terminal that is written over and over; nothing where there is no terminal."""
-    stream = stream or sys.stderr
-    if not stream.isatty():
+def progress_bar() -> Iterator[Show | None]:
+    """
+    Give what shows the progress on the terminal: a text, and the fraction that is done where it is known.
+
+    There is none where the standard error output is no terminal.
+    """
+    if not sys.stderr.isatty():
         yield None
         return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
-    def show(text: str) -> None:
-        stream.write("\r\x1b[K" + text)
-        stream.flush()
+    columns = (SpinnerColumn(), BarColumn(bar_width=20), TextColumn("{task.description}", markup=False))
+    # without a thread of its own: it is drawn when there is news
+    with Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
+        task = bar.add_task("", total=None)
 
-    try:
+        def show(text: str, share: float | None = None) -> None:
+            bar.update(task, description=text, total=None if share is None else 1.0, completed=share or 0.0)
+            bar.refresh()
+
         yield show
-    finally:
-        stream.write("\r\x1b[K")
-        stream.flush()
 
 
 def time_left(done: float, end: float, elapsed: float) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..files import writing
 from ._arguments import file_argument, json_argument, one_variant, report_argument, set_argument
 from ._command import Command
-from ._output import output_file, print_json, print_written
+from ._output import output_file, print_json, print_written, progress_bar
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +27,8 @@ def _run(options: argparse.Namespace) -> None:
     with ExitStack() as outputs:
         picture = output_file(outputs, options.plot)
         report = output_file(outputs, options.report)
-        found = compare(scenario)
+        with progress_bar() as show:
+            found = compare(scenario, progress=show)
         if report:
             from ..report import compare as reports
 

@@ -1,12 +1,13 @@
-"""`ackclock completion`: print what completes commands, options and files in a shell."""
+"""`ackclock completion`: print what completes commands, options, files and values in a shell."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..simulate import list_algorithms
 from ._command import Command
 
 
@@ -17,23 +18,40 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> None:
     import shtab
 
-    _complete_files(options.parser, shtab.FILE)
-    print(shtab.complete(options.parser, shell=options.shell))
+    parser = options.parsers[0]
+    _complete(parser, shtab.FILE, _values())
+    print(shtab.complete(parser, shell=options.shell))
 
 
-def _complete_files(parser: argparse.ArgumentParser, files: Mapping[str, Any]) -> None:
-    """Let arguments that are files be completed as such."""
+def _values() -> dict[str, list[str]]:
+    """Return the words that an argument may be, by its name."""
+    from ..devices import DEVICES
+
+    names = {group: [str(entry["kind"]) for entry in entries] for group, entries in list_algorithms().items()}
+    return {
+        "congestion": names["congestion"],
+        "aqm": names["aqm"] + names["scheduler"],
+        "name": [name for group in names.values() for name in group],
+        "device": list(DEVICES),
+        "trace_flows": ["all"],
+    }
+
+
+def _complete(parser: argparse.ArgumentParser, files: Mapping[str, Any], values: Mapping[str, Sequence[str]]) -> None:
+    """Let arguments that are files be completed as such, and those that are known words by these."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():
-                _complete_files(command, files)
+                _complete(command, files, values)
         elif action.type is Path:
             action.complete = files  # type: ignore[attr-defined]
+        elif action.dest in values:
+            action.choices = values[action.dest]
 
 
 COMMAND = Command(
     "completion",
-    "print what completes commands, options and files in a shell",
+    "print what completes commands, options, files and values in a shell",
     (
         ("bash > ~/.local/share/bash-completion/completions/ackclock", "for bash"),
         ('zsh > "${fpath[1]}/_ackclock"', "for zsh"),

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import argparse
 from contextlib import ExitStack
-from pathlib import Path
 
 from ..errors import ScenarioError
 from ..files import writing
-from ._arguments import chosen_equations, equation_arguments, file_argument, one_variant
+from ._arguments import chosen_equations, equation_arguments, file_argument, one_variant, traces_argument
 from ._command import Command
-from ._output import WrongInputError, output_file, print_json, print_notes, print_written, text_table
+from ._output import WrongInputError, output_file, print_json, print_notes, print_table, print_title, print_written
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     file_argument(parser)
     parser.add_argument("--duration", metavar="TIME", help='how long, such as "30 s" (default: the scenario\'s)')
-    parser.add_argument("--traces", metavar="OUT.parquet", type=Path, help="write all states over time")
+    traces_argument(parser, "all states over time")
     equation_arguments(parser)
 
 
 def _run(options: argparse.Namespace) -> None:
     from ..fluid import fluid, overview
+    from ..result import trace_format
 
     title, scenario = one_variant(options, "fluid")
     with ExitStack() as outputs:
@@ -35,7 +35,10 @@ def _run(options: argparse.Namespace) -> None:
             raise WrongInputError(f"ackclock fluid: {error}") from None
         if traces:
             with writing(options.traces):
-                result.table.to_parquet(traces)
+                if trace_format(options.traces) == "csv":
+                    result.table.to_csv(traces)
+                else:
+                    result.table.to_parquet(traces)
         if report:
             from ..report import stability as reports
 
@@ -45,8 +48,8 @@ def _run(options: argparse.Namespace) -> None:
             print_json(result.json())
         else:
             first, last = result.window
-            print(f"{title}: fluid, from {first:g} s to {last:g} s\n")
-            print(text_table(overview(result)) + "\n")
+            print_title(f"{title}: fluid, from {first:g} s to {last:g} s")
+            print_table(overview(result))
             print_notes([*result.notes, f"equations: {result.choices.text()}"])
     print_written(options, options.traces)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from .. import _core
 from ..simulate import list_algorithms
-from ._command import Command
-from ._output import WrongInputError, print_json, text_table
+from ._command import Command, nearest
+from ._output import WrongInputError, print_json, print_table
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,12 +42,9 @@ def _run(options: argparse.Namespace) -> None:
         return
     found = [entry for group in algorithms.values() for entry in group if entry["kind"] == options.name]
     if not found:
-        import difflib
-
         names = [str(entry["kind"]) for group in algorithms.values() for entry in group]
-        near = difflib.get_close_matches(options.name, names, 1)
-        hint = f'; did you mean "{near[0]}"?' if near else ""
-        raise WrongInputError(f'there is no algorithm "{options.name}"{hint} there are: {", ".join(names)}')
+        hint = nearest(options.name, names)
+        raise WrongInputError(f'there is no algorithm "{options.name}"{hint}\nthere are: {", ".join(names)}')
     if options.json:
         print_json(found[0] if len(found) == 1 else found)
         return
@@ -63,7 +60,7 @@ def _print_coverage(as_json: bool) -> None:
     from ..fluid import coverage
 
     marks = {"exact": "exact", "approximate": "approx.", "refused": "-"}
-    print(text_table(coverage().replace(marks)) + "\n")
+    print_table(coverage().replace(marks))
     print(
         "exact: both laws are exact averages; approx.: a law leaves something out; -: an algorithm has no fluid law\n"
     )

@@ -10,7 +10,16 @@ from .. import _core
 from ..files import writing
 from ._arguments import count, file_argument, json_argument, one_variant, report_argument, set_argument, within
 from ._command import Command
-from ._output import output_file, print_json, print_notes, print_written, status_line, text_table, time_left
+from ._output import (
+    output_file,
+    print_json,
+    print_notes,
+    print_table,
+    print_title,
+    print_written,
+    progress_bar,
+    time_left,
+)
 
 SNAPSHOTS = 4000
 """Window densities of a run with a report where the user does not say; the report shows the last 400."""
@@ -54,8 +63,13 @@ def _run(options: argparse.Namespace) -> None:
     end = _core.duration(scenario._checked)
     with ExitStack() as outputs:
         report = output_file(outputs, options.report)
-        with status_line() as show:
+        with progress_bar() as show:
             begin = time.monotonic()
+
+            def watch(now: float, end: float) -> None:
+                if show:
+                    show(time_left(now, end, time.monotonic() - begin), now / end)
+
             result = meanfield(
                 scenario,
                 hazard=options.hazard,
@@ -63,7 +77,7 @@ def _run(options: argparse.Namespace) -> None:
                 cells_per_packet=options.cells,
                 steps_per_rtt=options.steps,
                 snapshot=end / (options.snapshots or SNAPSHOTS) if report and end else None,
-                progress=show and (lambda now, end: show(time_left(now, end, time.monotonic() - begin))),
+                progress=watch,
             )
         if report:
             from ..report import meanfield as reports
@@ -74,9 +88,9 @@ def _run(options: argparse.Namespace) -> None:
             print_json(result.json())
             return
         first, last = result.window
-        print(f"{title}: mean field, from {first:g} s to {last:g} s\n")
+        print_title(f"{title}: mean field, from {first:g} s to {last:g} s")
         for table in overview(result):
-            print(text_table(table) + "\n")
+            print_table(table)
         print_notes(result.notes)
     print_written(options)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._arguments import count, json_argument
 from ._command import Command
-from ._output import WrongInputError, print_json, status_line
+from ._output import WrongInputError, print_json, progress_bar
 
 if TYPE_CHECKING:
     from ..paper import Outcome, Paper
@@ -57,7 +57,7 @@ def _run(options: argparse.Namespace) -> None:
     made: dict[str, list[Outcome]] = {}
     for one in found:
         wall, cpu = time.perf_counter(), time.process_time()
-        with status_line() as show:
+        with progress_bar() as show:
             outcomes = made[one.key] = papers.reproduce(
                 one,
                 chosen,

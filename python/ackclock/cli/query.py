@@ -9,7 +9,7 @@ from pathlib import Path
 from ..files import writing
 from ._arguments import report_argument
 from ._command import Command
-from ._output import WrongInputError, output_file, print_json, print_written, table_rows, text_table
+from ._output import WrongInputError, output_file, print_json, print_table, print_written, table_rows
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +51,7 @@ def _run(options: argparse.Namespace) -> None:
         return
     shown = found.map(lambda value: f"{value:.6g}" if isinstance(value, float) else str(value))
     shown.index = [str(number) for number in range(1, len(shown) + 1)]
-    print(text_table(shown))
+    print_table(shown)
     print_written(options)
 
 

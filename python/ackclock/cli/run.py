@@ -9,19 +9,28 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..files import writing
 from ..scenario import Scenario
 from ..simulate import FlowTraces, Progress, replicate, run
-from ._arguments import count, json_argument, load_file, report_argument, set_argument, variants_of
+from ..tables import counted
+from ._arguments import count, json_argument, load_file, report_argument, set_argument, traces_argument, variants_of
 from ._command import Command
-from ._output import output_file, print_json, print_written, short_number, status_line, text_table, time_left
+from ._output import (
+    output_file,
+    print_json,
+    print_notes,
+    print_table,
+    print_title,
+    print_written,
+    progress_bar,
+    short_number,
+    time_left,
+)
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..result import Replications, Result, TraceFile
 
 TRACED_FLOWS = 10
@@ -36,7 +45,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threads", metavar="N", type=count(1), help="threads for replications (default: one a processor)"
     )
-    parser.add_argument("--traces", metavar="OUT.parquet", type=Path, help="write traces of links and flows")
+    parser.add_argument(
+        "--duration",
+        metavar="TIME",
+        help='how long, such as "30 s" (default: the scenario\'s); the same as --set scenario.duration=TIME',
+    )
+    traces_argument(parser, "traces of links and flows")
     parser.add_argument(
         "--trace-flows",
         metavar="N",
@@ -53,7 +67,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> None:
     loaded = [(path, load_file(path)) for path in options.files]
-    variants = [variant for path, scenario in loaded for variant in variants_of(path, scenario, options.changes)]
+    changes = [*options.changes, *([] if options.duration is None else [f"scenario.duration={options.duration}"])]
+    variants = [variant for path, scenario in loaded for variant in variants_of(path, scenario, changes)]
     labels = [label for label, _ in variants]
     with ExitStack() as outputs:
         # before the work, so that an unwritable place is found at once
@@ -66,8 +81,7 @@ def _run(options: argparse.Namespace) -> None:
         else:
             results = [_simulate(scenario, options) for _, scenario in variants]
         if traces and not streamed:
-            with writing(options.traces):
-                _write_traces(traces, labels, results)
+            _write_traces(traces, labels, results, options)
         if report:
             from .. import report as reports
 
@@ -96,10 +110,10 @@ def _simulate_to(
     traces: Path, variants: Sequence[tuple[dict[str, Any], Scenario]], options: argparse.Namespace
 ) -> list[Result | Replications]:
     """Run each variant, with traces written as the runs go on."""
-    from ..result import TraceFile
+    from ..result import TraceFile, trace_format
 
     results = []
-    with writing(options.traces), TraceFile(traces) as file:
+    with writing(options.traces), TraceFile(traces, trace_format(options.traces)) as file:
         for label, scenario in variants:
             if len(variants) > 1:
                 file.label = json.dumps(label)
@@ -125,14 +139,18 @@ def _simulate(
 
 
 @contextmanager
-def _progress(
-    scenario: Scenario, count: int, stream: TextIO | None = None
-) -> Iterator[Callable[[Progress], None] | None]:
+def _progress(scenario: Scenario, count: int) -> Iterator[Callable[[Progress], None] | None]:
     """The progress of packet runs, on the terminal."""
     begin = time.monotonic()
     end = _core.duration(scenario._checked)
-    with status_line(stream) as show:
-        yield show and (lambda progress: show(_progress_line(progress, end, count, time.monotonic() - begin)))
+    with progress_bar() as show:
+
+        def watch(progress: Progress) -> None:
+            assert show is not None
+            share = sum(progress["times"]) / (end * count) if end else None
+            show(_progress_line(progress, end, count, time.monotonic() - begin), share)
+
+        yield watch if show else None
 
 
 def _progress_line(progress: Progress, end: float | None, count: int, elapsed: float) -> str:
@@ -148,17 +166,20 @@ def _progress_line(progress: Progress, end: float | None, count: int, elapsed: f
     return ", ".join(parts)
 
 
-def _write_traces(path: Path, labels: list[dict[str, Any]], results: Sequence[Result | Replications]) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+def _write_traces(
+    traces: Path,
+    labels: list[dict[str, Any]],
+    results: Sequence[Result | Replications],
+    options: argparse.Namespace,
+) -> None:
+    from ..result import Result, TraceFile, trace_format
 
-    tables = []
-    for label, result in zip(labels, results, strict=True):
-        table = result.to_arrow()
-        if len(results) > 1:
-            table = table.add_column(0, "variant", pa.array([json.dumps(label)] * len(table)).dictionary_encode())
-        tables.append(table)
-    pq.write_table(pa.concat_tables(tables, promote_options="default"), path)
+    with writing(options.traces), TraceFile(traces, trace_format(options.traces)) as file:
+        for label, result in zip(labels, results, strict=True):
+            if len(results) > 1:
+                file.label = json.dumps(label)
+            for one in [result] if isinstance(result, Result) else result:
+                file.write(one.to_arrow())
 
 
 def _print(options: argparse.Namespace, labels: list[dict[str, Any]], results: Sequence[Result | Replications]) -> None:
@@ -180,57 +201,21 @@ def _print(options: argparse.Namespace, labels: list[dict[str, Any]], results: S
 
 
 def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) -> None:
-    from ..result import Result, overview
+    from ..result import Result, main_numbers, overview
 
     title = result.name
     if changes:
         title += " with " + ", ".join(f"{key} = {value}" for key, value in changes.items())
     if isinstance(result, Result):
         begin, end = result.window
-        print(f"{title}: seed {result.seed}, measured from {begin:g} s to {end:g} s\n")
-        for table in overview(result):
-            print(text_table(table) + "\n")
-        for note in result.notes:
-            print(f"note: {note}")
+        print_title(f"{title}: seed {result.seed}, measured from {begin:g} s to {end:g} s")
+        tables, notes = overview(result), result.notes
     else:
-        print(f"{title}: {len(result)} replications, mean and half the 95 % interval\n")
-        print(text_table(_main_numbers(result)) + "\n")
-        for note in dict.fromkeys(note for one in result for note in one.notes):
-            print(f"note: {note}")
-
-
-_MAIN = {
-    "links": (
-        *("utilization", "utilization_min_1s", "loss", "marks", "queue_packets_mean", "queue_packets_std"),
-        *("delay_s_mean", "delay_s_p99"),
-    ),
-    "flows": (
-        "goodput_bps",
-        "jain",
-        "starved",
-        "cwnd_mean",
-        "rtt_s_mean",
-        "loss",
-        "timeouts",
-        "fct_s_mean",
-        "censored",
-    ),
-}
-"""What the summary of replications shows; the rest is in --json."""
-
-
-def _main_numbers(replications: Replications) -> pd.DataFrame:
-    summary = replications.summary
-    one_class = len(replications[0].classes) == len(("all", "its only class"))
-    rows = []
-    for path in summary.index:
-        branch, rest = path.split(".", 1)
-        name, key = rest.rsplit(".", 1)
-        if key in _MAIN[branch] and not (branch == "flows" and name == "all" and one_class):
-            rows.append(path)
-    shown = summary.loc[rows].map("{:.6g}".format).replace("nan", "")
-    shown.index.name = ""
-    return shown
+        print_title(f"{title}: {counted(len(result), 'replication')}, mean and half the 95 % interval")
+        tables, notes = [main_numbers(result)], list(dict.fromkeys(note for one in result for note in one.notes))
+    for table in tables:
+        print_table(table)
+    print_notes(notes)
 
 
 COMMAND = Command(

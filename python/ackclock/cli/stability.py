@@ -9,7 +9,7 @@ from ..errors import ScenarioError
 from ..files import writing
 from ._arguments import chosen_equations, equation_arguments, file_argument, one_variant
 from ._command import Command
-from ._output import WrongInputError, output_file, print_json, print_notes, print_written, text_table
+from ._output import WrongInputError, output_file, print_json, print_notes, print_table, print_written
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +54,7 @@ def _run(options: argparse.Namespace) -> None:
                 print(f"{name.ljust(width)}  {text}")
             print()
             if answer.limits:
-                print(text_table(limits_table(answer)) + "\n")
+                print_table(limits_table(answer))
             print_notes([*asked.notes, *answer.caveats, f"equations: {asked.choices.text()}"])
     print_written(options)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..files import writing
+from ..tables import counted
 from ._arguments import count, file_argument, json_argument, load_file, report_argument
 from ._command import Command
 from ._output import (
@@ -16,10 +17,11 @@ from ._output import (
     output_file,
     print_json,
     print_notes,
+    print_table,
+    print_title,
     print_written,
-    status_line,
+    progress_bar,
     table_rows,
-    text_table,
 )
 
 if TYPE_CHECKING:
@@ -89,11 +91,11 @@ def _run(options: argparse.Namespace) -> None:
     with ExitStack() as outputs:
         picture = output_file(outputs, options.plot)
         report = output_file(outputs, options.report)
-        with status_line() as show:
+        with progress_bar() as show:
 
             def watch(progress: SweepProgress) -> None:
                 if show:
-                    show(_sweep_line(progress))
+                    show(_sweep_line(progress), progress.done / progress.count if progress.count else None)
 
             try:
                 done = sweep(
@@ -123,19 +125,18 @@ def _run(options: argparse.Namespace) -> None:
         if options.json:
             print_json({"store": str(options.store), "points": table_rows(done.table), "notes": done.notes})
             return
-        print(
-            f"{scenario.name}: {len(done.points)} points"
+        print_title(
+            f"{scenario.name}: {counted(len(done.points), 'point')}"
             + (f", means over {options.seeds} seeds" if options.seeds > 1 else "")
-            + "\n"
         )
-        print(text_table(done.shown(metrics)))
+        print_table(done.shown(metrics))
         print_notes(done.notes)
-    print(f"\nresults: {options.store}")
+    print(f"results: {options.store}")
     print_written(options, options.plot)
 
 
 def _sweep_line(progress: SweepProgress) -> str:
-    parts = [f"{progress.done} of {progress.count} points"]
+    parts = [f"{progress.done} of {counted(progress.count, 'point')}"]
     if progress.computed:
         rate = progress.computed / progress.elapsed
         parts += [f"{rate:.3g} a second", f"{(progress.count - progress.done) / rate:.0f} s left"]

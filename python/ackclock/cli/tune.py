@@ -9,7 +9,7 @@ from pathlib import Path
 from ..files import writing
 from ._arguments import count, load_file
 from ._command import Command
-from ._output import NotFoundError, WrongInputError, output_file, print_json, status_line
+from ._output import NotFoundError, WrongInputError, output_file, print_json, progress_bar
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +73,7 @@ def _run(options: argparse.Namespace) -> None:
     scenario = None if options.file is None else load_file(options.file)
     with ExitStack() as outputs:
         report = output_file(outputs, options.report)
-        show = outputs.enter_context(status_line())
+        show = outputs.enter_context(progress_bar())
         try:
             told = tune(
                 scenario,

@@ -1,0 +1,116 @@
+"""What the command line says: tables of 80 columns, the nearest word, values that are completed."""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import ackclock as ac
+from ackclock import cli
+from ackclock.tables import counted, text_table
+from conftest import Command
+
+
+def test_a_table_of_80_columns_stays_in_one_piece() -> None:
+    table = pd.DataFrame({"mean queue": ["12.5"], "loss": ["0.1%"]}, index=pd.Index(["bottleneck"], name="link"))
+    assert text_table(table).splitlines() == ["link        mean queue  loss", "bottleneck        12.5  0.1%"]
+
+
+def test_a_wide_table_breaks_names_and_continues_below() -> None:
+    columns = {f"quantity number {number}": [f"{number:08d}"] for number in range(12)}
+    lines = text_table(pd.DataFrame(columns, index=pd.Index(["here"], name="place"))).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert sum(line.startswith("here") for line in lines) == 2
+    text = " ".join(lines)
+    assert all(f"{number:08d}" in text for number in range(12))
+    assert text.count("quantity") == 12
+
+
+def test_singular_and_plural() -> None:
+    assert (counted(1, "point"), counted(2, "point")) == ("1 point", "2 points")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["rum"], 'there is no command "rum"; did you mean "run"?'),
+        (["run", "x.toml", "--sed", "3"], 'ackclock run: there is no option --sed; did you mean "--seed"?'),
+        (["fluid", "x.toml", "--form", "rat"], '--form "rat" is not known; did you mean "rate"?'),
+        (["check", "x.toml", "y.toml"], '"y.toml" is one argument too many'),
+        (["list", "redd"], 'there is no algorithm "redd"; did you mean "red"?'),
+        (["run"], "the following arguments are required: FILE"),
+    ],
+)
+def test_a_wrong_word_is_answered_with_the_nearest(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        sys.exit(cli.main(words))
+    assert stopped.value.code == cli.WRONG_INPUT
+    assert told in capsys.readouterr().err
+
+
+def test_duration_and_check_change_a_scenario(ackclock: Command, small: Path) -> None:
+    done = ackclock("run", small, "--duration", "5 s", "--set", "scenario.measure=2s..5s")
+    assert done.returncode == 0
+    assert "measured from 2 s to 5 s" in done.stdout
+    assert max(map(len, done.stdout.splitlines()[1:-2])) <= 80  # without the title and the note
+    done = ackclock("check", small, "--set", "scenario.seed=7")
+    assert done.returncode == 0
+    assert "seed = 7" in done.stdout
+
+
+def test_traces_as_csv_have_the_rows_of_parquet(ackclock: Command, small: Path, tmp_path: Path) -> None:
+    for more in ((), ("--seeds", "2")):
+        for name in ("traces.csv", "traces.parquet"):
+            assert ackclock("run", small, "--traces", tmp_path / name, *more).returncode == 0
+        with (tmp_path / "traces.csv").open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        table = pq.read_table(tmp_path / "traces.parquet").to_pylist()
+        assert list(rows[0]) == list(table[0])
+        assert [float(row["time"]) for row in rows] == [row["time"] for row in table]
+        assert [row["link"] or None for row in rows] == [row["link"] for row in table]
+        assert [int(row["queue_packets"]) for row in rows if row["link"]] == [
+            row["queue_packets"] for row in table if row["link"]
+        ]
+
+
+def test_printed_results_are_the_summary(small: Path, ackclock: Command) -> None:
+    scenario = ac.load(small)
+    assert str(ac.run(scenario)).strip() == ackclock("run", small).stdout.strip()
+    assert str(ac.replicate(scenario, 2)).strip() == ackclock("run", small, "--seeds", "2").stdout.strip()
+
+
+def test_completion_knows_the_algorithms(ackclock: Command) -> None:
+    script = ackclock("completion", "bash").stdout
+    for word in ("compound", "fq_codel", "ios-xe"):
+        assert word in script
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_a_terminal_has_colour_and_a_file_has_none(small: Path) -> None:
+    import os
+    import pty
+
+    own, theirs = pty.openpty()
+    command = [sys.executable, "-m", "ackclock", "run", str(small)]
+    environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"} | {"TERM": "xterm-256color"}
+    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=environment) as process:
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(own, 4096)
+            except OSError:  # the other side is closed
+                break
+            if not piece:
+                break
+            shown += piece
+    os.close(own)
+    assert process.returncode == 0
+    assert b"\x1b[1m" in shown
+    assert b"utilisation" in shown

@@ -63,7 +63,7 @@ COMMANDS = sorted(
     {
         command.strip()
         for name, text in PROSE.items()
-        if name.startswith(("tutorial", "how-to", "model", "validation", "findings"))
+        if name.startswith(("tutorial", "how-to", "model", "measured", "validation", "findings"))
         for block in re.findall(r"^```\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
         for command in re.findall(r"^ackclock (.*?)\s*(?:#.*)?$", block, re.MULTILINE)
     }

@@ -33,6 +33,16 @@ from .tuning import Tuned, TuneError, tune
 from .why import Why, WhyError, why
 
 if TYPE_CHECKING:
+    from .measured import (
+        Hysteresis,
+        MeasuredLimit,
+        MeasuredStability,
+        Response,
+        measured_hysteresis,
+        measured_limit,
+        measured_response,
+        measured_stability,
+    )
     from .result import Replications, Result
 
 __version__ = _core.VERSION
@@ -43,10 +53,14 @@ __all__ = [
     "Comparison",
     "Diagnostic",
     "FluidResult",
+    "Hysteresis",
     "Interrupted",
     "MeanFieldResult",
+    "MeasuredLimit",
+    "MeasuredStability",
     "RedStability",
     "Replications",
+    "Response",
     "Result",
     "RunError",
     "Scenario",
@@ -71,6 +85,10 @@ __all__ = [
     "load",
     "loads",
     "meanfield",
+    "measured_hysteresis",
+    "measured_limit",
+    "measured_response",
+    "measured_stability",
     "parking_lot",
     "red_stability",
     "replicate",
@@ -83,7 +101,23 @@ __all__ = [
     "why",
 ]
 
-_LATE = {"Replications": "result", "Result": "result"}
+_LATE = {
+    "Replications": "result",
+    "Result": "result",
+    **dict.fromkeys(
+        (
+            "Hysteresis",
+            "MeasuredLimit",
+            "MeasuredStability",
+            "Response",
+            "measured_hysteresis",
+            "measured_limit",
+            "measured_response",
+            "measured_stability",
+        ),
+        "measured",
+    ),
+}
 """What is imported when it is first used: tables and arrays are not needed to read a scenario."""
 
 

@@ -9,6 +9,7 @@ from ..errors import ScenarioError
 from ..files import writing
 from ._arguments import chosen_equations, equation_arguments, file_argument, one_variant
 from ._command import Command
+from ._measured import measured_arguments, run_measured
 from ._output import WrongInputError, output_file, print_json, print_notes, print_table, print_written
 
 
@@ -22,6 +23,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="a parameter that moves, such as rtt=10ms..400ms or queue.max_threshold (default: the round-trip times); "
         "with a report, the first two make a chart",
     )
+    measured_arguments(parser)
     equation_arguments(parser)
 
 
@@ -29,6 +31,9 @@ def _run(options: argparse.Namespace) -> None:
     from ..stability import facts, limits_table, stability
 
     title, scenario = one_variant(options, "stability")
+    if options.source == "packets":
+        run_measured(options, title, scenario)
+        return
     with ExitStack() as outputs:
         report = output_file(outputs, options.report)
         try:
@@ -42,7 +47,7 @@ def _run(options: argparse.Namespace) -> None:
                     reports.write(report, answer, spans)
         except ValueError as error:
             if isinstance(error, ScenarioError):
-                raise
+                raise WrongInputError(f"{error}\nAdd --from packets to measure it from packet runs instead.") from None
             raise WrongInputError(f"ackclock stability: {error}") from None
         if options.json:
             print_json(answer.json())
@@ -76,6 +81,7 @@ COMMAND = Command(
     (
         ("home.toml --vary rtt=10ms..400ms", "is the queue calm, and how far does that go?"),
         ("home.toml --vary rtt --vary flows.count --report out.html", "with a chart of both"),
+        ("home.toml --from packets", "measured from packet runs: for every algorithm and scheduler"),
     ),
     _arguments,
     _run,

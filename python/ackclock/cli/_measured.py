@@ -1,0 +1,84 @@
+"""What `ackclock stability --from packets` does: stability measured from packet runs."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import TYPE_CHECKING, Any
+
+from ..errors import AnalysisError
+from ._output import WrongInputError, print_json
+
+if TYPE_CHECKING:
+    from ..scenario import Scenario
+
+_END = re.compile(r"\s*(?P<number>[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*(?P<unit>[^0-9.\s].*)?")
+
+
+def measured_arguments(parser: argparse.ArgumentParser) -> None:
+    """Take what the measured way needs."""
+    parser.add_argument(
+        "--from",
+        choices=("equations", "packets"),
+        default="equations",
+        dest="source",
+        help="judge the delay equations (default), or measure an ensemble of packet runs, which works for every "
+        "scenario; with one --vary KEY=FROM..TO the limit between the two ends is measured",
+    )
+    parser.add_argument(
+        "--packets",
+        metavar="N",
+        type=float,
+        default=2e7,
+        help="with --from packets: packets to simulate for a verdict (default 2e7, some seconds)",
+    )
+
+
+def run_measured(options: argparse.Namespace, title: str, scenario: Scenario) -> None:
+    """Measure and print."""
+    from ..measured import measured_limit, measured_stability
+
+    if options.report:
+        raise WrongInputError("ackclock stability: --report is not available with --from packets; use --json")
+    if not 1e4 <= options.packets <= 1e12:  # noqa: PLR2004
+        raise WrongInputError(f"ackclock stability: --packets {options.packets:g}: allowed are 1e4 to 1e12")
+    chosen: dict[str, Any] = {"packets": int(options.packets)}
+    try:
+        if options.vary:
+            key, span, unit = _span(options.vary)
+            found = measured_limit(scenario, key, span, unit=unit, **chosen)
+            if options.json:
+                print_json(found.json())
+                return
+            print(f"{title}: {found}\n")
+            for value, one in found.points:
+                print(f"{f'{value:.4g} {unit}'.strip():>12}  {one.verdict}: {one.reason}")
+        else:
+            judged = measured_stability(scenario, **chosen)
+            if options.json:
+                print_json(judged.json())
+                return
+            print(f"{title}: {judged.sentence}\n")
+            print(
+                f"Measured in {judged.runs} packet runs of {judged.seconds:.3g} s each with different seeds, the first "
+                f"third left out ({judged.packets / 1e6:.3g} M packets). Mean queue {judged.queue_mean:.3g} packets, "
+                f"standard deviation {judged.queue_std:.3g}."
+            )
+    except AnalysisError as error:
+        raise WrongInputError(f"ackclock stability --from packets: {error}") from None
+
+
+def _span(vary: list[str]) -> tuple[str, tuple[float, float], str]:
+    """One key with its two ends and their unit."""
+    wrong = f"--vary {' --vary '.join(vary)}: with --from packets one KEY=FROM..TO with numbers, such as rtt=10ms..80ms"
+    if len(vary) != 1:
+        raise WrongInputError(wrong)
+    key, _, text = vary[0].partition("=")
+    low, _, high = text.partition("..")
+    ends = _END.fullmatch(low), _END.fullmatch(high)
+    if ends[0] is None or ends[1] is None:
+        raise WrongInputError(wrong)
+    units = [(end["unit"] or "").strip() for end in ends if end is not None]
+    if units[0] not in ("", units[1]):
+        raise WrongInputError(f"--vary {vary[0]}: both ends need the same unit")
+    return key.strip(), (float(ends[0]["number"]), float(ends[1]["number"])), units[1]

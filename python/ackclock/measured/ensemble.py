@@ -1,0 +1,313 @@
+"""The dominant mode of a queue, from an ensemble of packet runs that grows until its intervals are narrow enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+
+from ..analysis.intervals import student_quantile
+from ..analysis.modes import (
+    CYCLE_RATIO,
+    INTERMITTENT_RATIO,
+    NOISE_RATIO,
+    Estimate,
+    FluctuationMode,
+    fluctuation_mode,
+)
+from ..errors import AnalysisError
+from ..simulate import replicate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..result import Result
+    from ..scenario import Scenario
+
+Verdict = Literal["oscillates", "does not oscillate", "cannot tell"]
+
+TOLERANCE: Final = 0.2
+"""Half the 95 % interval of the decay rate, relative to the rate, at which more runs are not worth their time."""
+PACKETS: Final = 20_000_000
+"""Packets that an answer may compute."""
+MOST_RUNS: Final = 32
+FIRST_RUNS: Final = 4
+PILOT_ROUND_TRIPS: Final = 400
+"""Length of the first runs, in base round trips; no shorter than `PILOT_SECONDS`."""
+PILOT_SECONDS: Final = 20.0
+WARMED: Final = 1 / 3
+"""Part of each run that is left out."""
+PERIODS: Final = 60
+"""Periods of the mode that each run's measured part should hold."""
+DECAYS: Final = 40
+"""Decay times of the mode that it should hold."""
+SAMPLES: Final = 8
+"""Samples in the shortest base round trip."""
+MOST_SAMPLES: Final = 60_000
+"""Of one run."""
+EMPTY: Final = 0.5
+"""A queue of fewer packets on average has no level that could oscillate."""
+
+
+@dataclass(frozen=True)
+class MeasuredStability:
+    """What an ensemble of packet runs says of the stability of one link's queue."""
+
+    link: str
+    verdict: Verdict
+    reason: str
+    """Why, with the numbers that decided; for "cannot tell" also what would tell."""
+    mode: FluctuationMode | None
+    """The dominant mode; None where none was found."""
+    queue_mean: float
+    """Packets, over all runs."""
+    queue_std: float
+    runs: int
+    seconds: float
+    """Length of each run, s; the first third is left out."""
+    packets: int
+    """Packets that were simulated in all, pilot included."""
+
+    @property
+    def period(self) -> float:
+        """Of the mode, s; NaN without one."""
+        return 2 * math.pi / self.mode.frequency.value if self.mode else math.nan
+
+    @property
+    def sentence(self) -> str:
+        """The answer in words."""
+        return f"The queue of {self.link} {_PREDICATE[self.verdict]}: {self.reason}"
+
+    def json(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        tree = asdict(self)
+        tree["sentence"] = self.sentence
+        return tree
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+_PREDICATE = {
+    "oscillates": "oscillates",
+    "does not oscillate": "does not oscillate",
+    "cannot tell": "may or may not oscillate",
+}
+
+
+def measured_stability(
+    scenario: Scenario,
+    *,
+    link: str | None = None,
+    tolerance: float = TOLERANCE,
+    packets: int = PACKETS,
+    most_runs: int = MOST_RUNS,
+    threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> MeasuredStability:
+    """
+    Tell from packet runs whether a queue oscillates, how fast its disturbances decay, and at what frequency.
+
+    Works for every scenario whose conditions do not change with time: all algorithms, schedulers, mixed traffic and
+    algorithms written in Python.
+
+    Parameters
+    ----------
+    scenario
+        Its duration and `measure` do not matter: lengths follow the mode. Seeds count up from its own.
+    link
+        Whose queue is watched; by default the link with the longest mean queue in the first runs.
+    tolerance
+        Runs are added until half the 95 % interval of the decay rate is below this part of the rate, or, for a limit
+        cycle, until the amplitude ratio decides.
+    packets, most_runs
+        Budget: packets to simulate in all, and runs.
+    threads
+        Of the packet engine; by default as many as there are processors. The answer does not depend on it.
+    progress
+        Called with the number of runs done and planned.
+
+    Raises
+    ------
+    AnalysisError
+        If conditions change with time, so that there is no stationary state to be judged.
+    ScenarioError
+        If the packet engine cannot represent the scenario.
+    """
+    ensemble = Ensemble(scenario, link, threads)
+    judged = ensemble.pilot()
+    while True:
+        decided = judged.verdict != "cannot tell" and _narrow(judged, tolerance)
+        if decided or not ensemble.extend(judged, packets, most_runs):
+            return ensemble.concluded(judged, tolerance)
+        if progress is not None:
+            progress(ensemble.runs, most_runs)
+        judged = ensemble.judge()
+
+
+def _narrow(judged: MeasuredStability, tolerance: float) -> bool:
+    return judged.verdict == "oscillates" or (judged.mode is not None and judged.mode.decay.relative <= tolerance)
+
+
+class Ensemble:
+    """Runs of one scenario with the seeds after each other, sampled alike."""
+
+    def __init__(self, scenario: Scenario, link: str | None, threads: int | None) -> None:
+        if scenario.canonical.get("change"):
+            raise AnalysisError(
+                "the scenario changes with time ([[change]]), so its queue has no stationary state to be measured; "
+                "measure the scenario before and after the change instead",
+                "changes with time",
+            )
+        names = [entry["name"] for entry in scenario.canonical["link"]]
+        if link is not None and link not in names:
+            raise AnalysisError(f'there is no link "{link}"; the links are {", ".join(names)}', "no such link")
+        self.scenario = scenario
+        self.link = link
+        self.threads = threads
+        self.packets = 0
+        self.runs = 0
+        self.seconds = 0.0
+        self.sample = 0.0
+        self.rtt = 0.0
+        self.cost = 0.0
+        self.traces: NDArray[np.float64] = np.empty((0, 0))
+
+    def pilot(self) -> MeasuredStability:
+        """Run the first, short runs; they also tell round trips and what a simulated second costs."""
+        (look,) = self._results(2.0, 0.02, 1, self.scenario.seed)
+        rtts = np.asarray(look.flows["rtt"], dtype=np.float64)
+        rtts = rtts[np.isfinite(rtts) & (rtts > 0)]
+        self.rtt = float(np.median(rtts)) if rtts.size else 0.1
+        shortest = float(rtts.min()) if rtts.size else 0.1
+        self.seconds = max(PILOT_SECONDS, PILOT_ROUND_TRIPS * self.rtt)
+        self.sample = max(shortest / SAMPLES, self.seconds / MOST_SAMPLES)
+        self.more(FIRST_RUNS)
+        return self.judge()
+
+    def more(self, runs: int) -> None:
+        """Add runs."""
+        before = self.packets
+        results = self._results(self.seconds, self.sample, runs, self.scenario.seed + self.runs)
+        self.cost = (self.packets - before) / runs / self.seconds
+        if self.link is None:
+            means = results[0].links["queue_packets_mean"]
+            self.link = str(means.index[int(np.argmax(means.to_numpy()))])
+        new = np.array([queue_of(result, self.link, self.seconds * WARMED) for result in results])
+        self.traces = new if self.runs == 0 else np.concatenate([self.traces, new])
+        self.runs += runs
+
+    def extend(self, judged: MeasuredStability, budget: int, most_runs: int) -> bool:
+        """Make runs as long as the mode asks for, or add as many again; False where the budget does not allow it."""
+        wanted = self.seconds
+        if judged.mode is not None and judged.mode.amplitude_ratio.value > INTERMITTENT_RATIO:
+            wanted = 3 * self.seconds
+        elif judged.mode is not None:
+            slow = max(PERIODS * judged.period, min(DECAYS / judged.mode.decay.value, 4 * PERIODS * judged.period))
+            wanted = slow / (1 - WARMED)
+        elif judged.queue_mean >= EMPTY:
+            wanted = 3 * self.seconds
+        left = budget - self.packets
+        if wanted > 1.5 * self.seconds:
+            longest = left / FIRST_RUNS / max(self.cost, 1e-9)
+            if longest > 1.5 * self.seconds:
+                self.seconds = min(wanted, longest)
+                shortest_rtt = self.sample * SAMPLES
+                self.sample = max(shortest_rtt / SAMPLES, self.seconds / MOST_SAMPLES)
+                self.runs = 0
+                self.more(FIRST_RUNS)
+                return True
+        more = min(self.runs, most_runs - self.runs, int(left / max(self.cost * self.seconds, 1.0)))
+        if more < 1:
+            return False
+        self.more(more)
+        return True
+
+    def judge(self) -> MeasuredStability:
+        """Say what the runs so far tell."""
+        mean, deviation = float(self.traces.mean()), float(self.traces.std())
+        mode = fluctuation_mode(self.traces, self.sample, shortest_lag=self.rtt / 2) if mean >= EMPTY else None
+        verdict, reason = self._verdict(mode, mean)
+        return MeasuredStability(
+            link=str(self.link),
+            verdict=verdict,
+            reason=reason,
+            mode=mode,
+            queue_mean=mean,
+            queue_std=deviation,
+            runs=self.runs,
+            seconds=self.seconds,
+            packets=self.packets,
+        )
+
+    def concluded(self, judged: MeasuredStability, tolerance: float) -> MeasuredStability:
+        """Keep the verdict; a decay rate that stayed wider than was asked for is named."""
+        mode = judged.mode
+        if mode is None or judged.verdict != "does not oscillate" or mode.decay.relative <= tolerance:
+            return judged
+        note = f" Its interval is wider than {tolerance:.0%} of the rate: a larger budget of packets would narrow it."
+        return MeasuredStability(**{**judged.__dict__, "reason": judged.reason + note})
+
+    def _verdict(self, mode: FluctuationMode | None, mean: float) -> tuple[Verdict, str]:
+        if mean < EMPTY:
+            return "does not oscillate", f"it is empty nearly always ({mean:.2g} packets on average)."
+        drift = self._drift()
+        if drift is not None:
+            return "cannot tell", f"{drift} Longer runs would tell."
+        if mode is None:
+            return "cannot tell", "no mode stands out in runs of this length. Longer runs would tell."
+        period = 2 * math.pi / mode.frequency.value
+        ratio = mode.amplitude_ratio
+        spread = f"amplitude ratio {ratio.value:.2f} ({ratio.low:.2f} to {ratio.high:.2f}; a cycle has 1, noise 2)"
+        if mode.is_cycle:
+            return "oscillates", (
+                f"a limit cycle of period {period:.3g} s and amplitude {mode.amplitude:.3g} packets, {spread}."
+            )
+        if mode.is_cycle is False:
+            return "does not oscillate", (
+                f"noise drives a damped mode of period {period:.3g} s that decays at "
+                f"{_interval(mode.decay)} per second, {spread}."
+            )
+        if ratio.value > INTERMITTENT_RATIO:
+            return "cannot tell", f"its fluctuations come and go, {spread}. Longer runs would tell."
+        if ratio.low > CYCLE_RATIO and ratio.high < NOISE_RATIO:
+            return "cannot tell", (
+                f"its motion of period {period:.3g} s lies between a limit cycle and noise-driven fluctuations, "
+                f"{spread}: a cycle that noise distorts, or fluctuations too large for a linear mode."
+            )
+        return "cannot tell", f"{spread} does not decide between a limit cycle and noise. More runs would tell."
+
+    def _drift(self) -> str | None:
+        """Whether the mean of the queue still moves from the first to the second half, by more than runs differ."""
+        half = self.traces.shape[1] // 2
+        moved = self.traces[:, half:].mean(1) - self.traces[:, :half].mean(1)
+        error = moved.std(ddof=1) / math.sqrt(moved.size)
+        bound = student_quantile(moved.size - 1, 0.999) * error
+        if abs(moved.mean()) > max(bound, 0.1 * self.traces.std()):
+            return f"its mean still moves, by {moved.mean():+.3g} packets from the first half to the second."
+        return None
+
+    def _results(self, seconds: float, sample: float, runs: int, seed: int) -> list[Result]:
+        scenario = self.scenario.with_(
+            {
+                "scenario.duration": f"{seconds:.9g} s",
+                "scenario.measure": f"{seconds * WARMED:.9g} s .. {seconds:.9g} s",
+                "scenario.sample": f"{sample:.9g} s",
+            }
+        )
+        done = replicate(scenario, runs, seed=seed, threads=self.threads, trace_links=True)
+        self.packets += sum(result.departures for result in done)
+        return list(done)
+
+
+def queue_of(result: Result, link: str, begin: float) -> NDArray[np.float64]:
+    """Queue of a link from `begin` on, packets."""
+    queue = result.traces["link_queue_packets"].sel(link=link)
+    return np.asarray(queue.sel(time=slice(begin, None)).to_numpy(), dtype=np.float64)
+
+
+def _interval(estimate: Estimate) -> str:
+    return f"{estimate.value:.3g} ({estimate.low:.3g} to {estimate.high:.3g})"

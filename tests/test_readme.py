@@ -1,5 +1,6 @@
 """What the README and the tutorial show works, and their output is ours."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import ackclock as ac
+import checkers
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
@@ -66,3 +68,19 @@ def test_output_shown_is_what_is_printed(
         for line in output.splitlines():
             # "..." stands for what is left out; lines come in the order of the output
             assert line in ("", "...") or any(line == other for other in printed), f"{command}: {line}"
+
+
+def test_sentences_of_why_are_derived_again(capsys: pytest.CaptureFixture[str]) -> None:
+    """What the README and the tutorial say of a link, by checkers that share no code with what says it."""
+    from ackclock.cli import main
+
+    shown = {
+        command for text in (README, TUTORIAL) for command in re.findall(r"^ackclock (why [^\n]*)", text, re.MULTILINE)
+    }
+    assert shown
+    for command in shown:
+        assert main([*shlex.split(command), "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert checkers.check(told) == len(told["sentences"]) > 2
+        for one in told["sentences"]:
+            assert all(one["text"] in text for text in (README, TUTORIAL) if command in text)

@@ -1,26 +1,153 @@
-"""Why a link is slow: the cause that is named, the setting that is recommended, and how it is refused."""
+"""Why a link is slow: what is said is true, the cause is found by experiment, both settings have their price."""
 
 import json
+import random
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import ackclock as ac
+import checkers
 from conftest import Command
 
 
+def answer(**link: Any) -> ac.Why:
+    """An answer of which every sentence was checked."""
+    told = ac.why(**link)
+    assert checkers.check(json.loads(json.dumps(told.json()))) == len(told.sentences)
+    return told
+
+
 @pytest.mark.parametrize(
-    ("link", "cause"),
+    ("link", "state", "cause"),
     [
-        ({"rate": "20 Mbit/s", "rtt": "20 ms", "buffer": "250 ms"}, "full"),
-        ({"rate": "20 Mbit/s", "rtt": "100 ms", "buffer": "100 ms", "congestion": "reno"}, "sawtooth"),
-        ({"rate": "20 Mbit/s", "rtt": "100 ms", "buffer": "8 packets", "congestion": "reno"}, "underused"),
-        ({"rate": "20 Mbit/s", "rtt": "40 ms", "aqm": "codel", "count": 4}, "held"),
+        ({"rate": "20 Mbit/s", "rtt": "20 ms", "buffer": "250 ms"}, "stands", "buffer"),
+        ({"rate": "20 Mbit/s", "rtt": "100 ms", "buffer": "8 packets", "congestion": "reno"}, "short", "buffer"),
+        ({"rate": "20 Mbit/s", "rtt": "40 ms", "aqm": "codel", "count": 4}, "short", "none"),
+        ({"rate": "20 Mbit/s", "rtt": "60 ms", "aqm": "fq_codel"}, "short", "queue"),
     ],
 )
-def test_causes(link: dict[str, str], cause: str) -> None:
-    told = ac.why(**link)  # type: ignore[arg-type]
-    assert told.cause == cause, str(told)
+def test_causes(link: dict[str, Any], state: str, cause: str) -> None:
+    told = answer(**link)
+    assert (told.state, told.cause) == (state, cause), str(told)
+
+
+# what was false
+
+
+@pytest.mark.parametrize("rtt", ["55 ms", "60 ms", "100 ms"])
+def test_the_remedy_is_not_refused_and_has_its_price(rtt: str) -> None:
+    """At 60 ms "FQ-CoDel would not do better", at 55 ms it was recommended: a rule on utilisation decided."""
+    told = answer(rate="50 Mbit/s", rtt=rtt, buffer="250 ms")
+    assert told.recommended is not None
+    assert "less median delay" in told.sentence
+    assert "of the rate" in told.sentence
+    assert "not" not in told.sentences[-1].text
+
+
+def test_a_preference_decides() -> None:
+    link = {"rate": "50 Mbit/s", "rtt": "60 ms", "buffer": "250 ms"}
+    assert ac.why(**link, prefer="delay").recommended is not None  # type: ignore[arg-type]
+    kept = ac.why(**link, prefer="rate")  # type: ignore[arg-type]
+    assert kept.recommended is None
+    assert kept.other is not None
+    assert "Preferring rate, the present queue is better." in kept.sentence
+
+
+def test_a_control_that_keeps_to_a_delay_does_not_fill_the_buffer() -> None:
+    """LEDBAT "slows down only when a packet is lost", said of a run without a loss."""
+    told = answer(rate="50 Mbit/s", rtt="40 ms", buffer="250 ms", congestion="ledbat")
+    assert told.cause == "control"
+    assert "lost" not in told.sentence
+    assert "buffer of" not in told.sentence
+    assert told.present.peak < 0.25
+
+
+@pytest.mark.parametrize("congestion", ["vegas", "bbr"])
+def test_a_short_queue_is_not_blamed_on_its_buffer(congestion: str) -> None:
+    """ "The buffer of 250 ms is small beside the round trip of 40 ms"."""
+    told = answer(rate="50 Mbit/s", rtt="40 ms", buffer="250 ms", congestion=congestion)
+    assert (told.state, told.cause) == ("short", "none")
+    assert "small" not in told.sentence
+
+
+def test_loss_is_mentioned() -> None:
+    """Ten BBR flows over 20 ms lose a tenth of their packets."""
+    told = answer(rate="50 Mbit/s", rtt="40 ms", buffer="20 ms", congestion="bbr", count=10)
+    assert any(one.predicate == "loses-much" for one in told.sentences)
+    assert told.cause == "control"
+
+
+def test_a_run_that_ends_before_bbr_measures_the_round_trip_decides_nothing() -> None:
+    link = {"rate": "50 Mbit/s", "rtt": "60 ms", "buffer": "250 ms", "congestion": "bbr"}
+    told = answer(**link, length=12.0)
+    assert told.cause == "undecided"
+    assert told.recommended is None
+    assert "needs about 34 s" in told.sentence
+    whole = answer(**link)
+    assert whole.diagnosis.present.length.total >= 30
+
+
+def test_a_slow_link_is_run_for_as_long_as_it_needs() -> None:
+    """5 kbit/s: a verdict from 45 packets."""
+    told = answer(rate="5 kbit/s", rtt="40 ms", buffer="10 packets")
+    assert all(one.packets >= 900 for one in told.diagnosis.present.numbers)
+
+
+def test_a_percentile_at_the_buffer_is_the_buffer() -> None:
+    """ "1 in 100 over 250 ms" of a buffer of 250 ms."""
+    told = answer(rate="50 Mbit/s", rtt="40 ms", buffer="250 ms")
+    assert "over 250 ms" not in str(told)
+    assert "1 in 100 waits for the whole buffer of 250 ms" in told.sentence
+
+
+def test_until_sure_runs_what_is_needed() -> None:
+    """What cannot be told within the budget of a quick answer is told when it is asked for."""
+    link = {"rate": "60 Mbit/s", "rtt": "60 ms", "buffer": "250 ms", "congestion": "reno"}
+    quick = ac.why(**link)  # type: ignore[arg-type]
+    assert quick.cause == "undecided"
+    assert "Cannot tell" in quick.sentence
+    assert ac.why(**link, until_sure=True).cause != "undecided"  # type: ignore[arg-type]
+
+
+def test_error_bars_come_from_the_nearest_cells() -> None:
+    told = ac.why("10 Mbit/s", "40 ms", buffer="40 ms", congestion="bbr")
+    assert {(one.congestion, one.queue, one.flows) for one in told.trust.cells[:1]} == {("bbr", "pfifo", 1)}
+    assert told.trust.wait > 0.05  # 5.58 packets beside the kernel's 6.12
+    assert 'this run is in style "rfc"' in told.checked
+    assert ac.why("10 Mbit/s", "40 ms", congestion="compound").trust.cells == ()
+
+
+def test_random_links() -> None:
+    """Every sentence of random links, beside its checker."""
+    draw = random.Random(5)
+    said = 0
+    for _ in range(12):
+        told = answer(
+            rate=f"{draw.choice([1, 2, 5, 10, 20, 50])} Mbit/s",
+            rtt=f"{draw.choice([5, 10, 20, 40, 80, 150])} ms",
+            buffer=draw.choice(["5 ms", "20 ms", "60 ms", "200 ms", "10 packets", "100 packets"]),
+            count=draw.choice([1, 1, 2, 5, 20]),
+            congestion=draw.choice(["cubic", "reno", "bbr", "vegas", "ledbat", "compound", "illinois"]),
+            aqm=draw.choice(["drop-tail", "drop-tail", "codel", "pie", "fq_codel"]),
+            seed=draw.randrange(1, 100),
+        )
+        said += len(told.sentences)
+    assert said > 24
+
+
+def test_the_checkers_can_fail() -> None:
+    told = json.loads(json.dumps(ac.why("20 Mbit/s", "40 ms", buffer="200 ms").json()))
+    false = json.loads(json.dumps(told))
+    false["sentences"][1]["evidence"][0]["value"] *= 1.2
+    with pytest.raises(AssertionError):
+        checkers.check(false)
+    false = json.loads(json.dumps(told))
+    false["sentences"][0]["predicate"] = "short"
+    with pytest.raises(AssertionError):
+        checkers.check(false)
 
 
 def test_recommendation_is_better_and_can_be_set() -> None:
@@ -28,7 +155,7 @@ def test_recommendation_is_better_and_can_be_set() -> None:
     better = told.recommended
     assert better is not None
     assert better.delay_p99 < 0.1 * told.present.delay_p99
-    assert better.utilization > told.present.utilization - 0.05
+    assert better.utilization < 0.95  # what the commands set is what was run: a shaper at 95 %
     assert "htb rate 47500kbit" in better.tc
     assert "fq_codel target 5ms interval 100ms" in better.tc
     assert better.undo == "tc qdisc del dev DEV root"
@@ -41,20 +168,25 @@ def test_slow_link_has_a_larger_target() -> None:
     assert "target 18ms interval 180ms" in told.recommended.tc
 
 
-def test_what_is_good_stays() -> None:
-    told = ac.why("20 Mbit/s", "40 ms", buffer="5 ms", count=50)
-    assert told.recommended is None
-    assert "would not do better" in told.sentence
-
-
 def test_command(ackclock: Command) -> None:
     done = ackclock("why", "--rate", "50mbit", "--rtt", "40ms", "--buffer", "250ms", "--json")
     assert done.returncode == 0
     found = json.loads(done.stdout)
-    assert found["cause"] == "full"
+    assert found["cause"] == "buffer"
+    assert checkers.check(found) == 3
     shown = ackclock("why", "--rate", "50mbit", "--rtt", "40ms", "--buffer", "250ms")
-    assert found["sentence"] in shown.stdout
+    for one in found["sentences"]:
+        assert one["text"] in shown.stdout
     assert found["recommended"]["spark"] in shown.stdout
+
+
+def test_a_scenario(ackclock: Command) -> None:
+    """The upload of a home: its ACKs wait in the deep queue of the downloads."""
+    done = ackclock("why", Path(__file__).parents[1] / "scenarios" / "home.toml", "--link", "up", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["cause"] == "ack-path"
+    assert checkers.check(found) >= 2
 
 
 @pytest.mark.parametrize(
@@ -63,8 +195,10 @@ def test_command(ackclock: Command) -> None:
         (["--rate", "50 apples", "--rtt", "40ms"], "apples"),
         (["--rate", "50mbit", "--rtt", "-1ms"], "rtt"),
         (["--rate", "50mbit", "--rtt", "40ms", "--aqm", "cdel"], 'did you mean "codel"'),
-        (["--rate", "1 Tbit/s", "--rtt", "40ms"], "use ackclock run"),
         (["--rate", "50mbit"], "--rtt"),
+        (["--rtt", "40ms"], "give a scenario file"),
+        (["--rate", "50mbit", "--rtt", "40ms", "--duration", "5"], "--duration"),
+        (["--rate", "50mbit", "--rtt", "40ms", "--link", "up"], "there is no link up"),
     ],
 )
 def test_bad_input(ackclock: Command, words: list[str], reason: str) -> None:
@@ -79,7 +213,17 @@ def test_report(ackclock: Command, tmp_path: Path) -> None:
     done = ackclock("why", "--rate", "5mbit", "--rtt", "20ms", "--buffer", "250ms", "--report", report)
     assert done.returncode == 0, done.stderr
     text = report.read_text(encoding="utf-8")
-    assert "The queue never drains" in text
+    assert "The queue does not drain" in text
+    assert "Evidence for each sentence" in text
     assert "tc qdisc replace dev DEV root handle 1: htb default 1" in text
-    assert text.index("The queue never drains") < text.index("<svg") < text.index("&#34;scenario&#34;")
+    assert text.index("The queue does not drain") < text.index("<svg") < text.index("&#34;scenario&#34;")
     assert f"written: {report}" in done.stdout
+
+
+def test_cells_that_ship_are_those_of_the_comparison() -> None:
+    root = Path(__file__).parents[1]
+    sys.path.insert(0, str(root / "validation" / "linux"))
+    import validate
+
+    made = validate.shipped((root / "validation" / "linux" / "comparison.csv").read_text(encoding="utf-8"))
+    assert made == validate.CELLS.read_text(encoding="ascii")

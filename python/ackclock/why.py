@@ -1,26 +1,33 @@
 """
-Why a link is slow: what its queue does, for what reason, and what a better setting would do.
+Why a link is slow: what its queue does, what causes it, and what another setting would do at which price.
 
     >>> import ackclock as ac
     >>> told = ac.why(rate="20 Mbit/s", rtt="30 ms", buffer="250 ms")
     >>> told.cause
-    'full'
+    'buffer'
     >>> told.recommended.delay_p99 < 0.1 * told.present.delay_p99
     True
 """
 
 from __future__ import annotations
 
+import copy
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from . import _core
-from .devices import shaped
+from .causes.experiment import BUDGET, SURE, Diagnosis, Finding, Lab, Measured, chosen, diagnose
+from .causes.interventions import called
+from .causes.measures import numbers
+from .causes.scales import bits as bits_of
+from .causes.scales import bulk, capacity, timed
+from .causes.sentences import Evidence, Sentence, share, time
+from .devices import SHAPED, shaped
 from .errors import AckclockError
 from .scenario import Scenario, dumbbell, flows
-from .simulate import run
-from .witness import linux
+from .simulate import list_algorithms, run
+from .witness import Trust, near
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,26 +36,25 @@ if TYPE_CHECKING:
 
 PACKET: Final = 1500
 """Bytes on the wire of a full packet."""
-BUDGET: Final = 1_000_000
-"""Packets that a run may compute, so that the answer comes within seconds."""
-LONGEST: Final = 60.0
-"""Simulated time of a run, s, where the budget allows it."""
-WARMED: Final = 1 / 3
-"""Part of a run that is left out of the measurements."""
 BARS: Final = "▁▂▃▄▅▆▇█"
 COLUMNS: Final = 60
 STANDING: Final = 0.1
 """A queue that holds more than this part of its mean in 98 % of the time never drains: it stands."""
-USED: Final = 0.95
-"""Utilisation below which a link is called underused."""
+SHORT: Final = 0.5
+"""A queue whose median wait is below this part of the round trip is called short."""
+FULL: Final = 0.98
+"""A 99th percentile of the wait above this part of the buffer is the buffer itself."""
 GAIN: Final = 0.8
-"""A better queue has a 99th percentile of delay below this part of the present one's ..."""
-COST: Final = 0.05
-"""... and uses at most so much less of the link."""
-SMALL: Final = 0.5
-"""A queueing delay below this part of the round trip is called small."""
+"""Another queue is offered if its 99th percentile of delay is below this part of the present one's ..."""
+LEAST: Final = 0.002
+"""... and shorter by this at least, s."""
+PRICE: Final = 0.15
+"""Without a stated preference it is recommended if it costs at most this part of the rate ..."""
+LOSSES: Final = 0.01
+"""... and loses at most this part more of the packets."""
 
-Cause = Literal["full", "sawtooth", "underused", "held"]
+Preference = Literal["delay", "rate"]
+State = Literal["stands", "swings", "short", "empty"]
 
 
 class WhyError(AckclockError, ValueError):
@@ -69,7 +75,7 @@ class Setting:
     """Median queueing delay, s."""
     delay_p99: float
     utilization: float
-    """Part of the link's rate that is used, 0..1."""
+    """Part of the present link's rate that is used, 0..1."""
     loss: float
     """Part of the packets that is dropped."""
     spark: str
@@ -83,33 +89,48 @@ class Setting:
 class Why:
     """The answer; its text is `str(...)`."""
 
-    sentence: str
-    """What the queue does, and why."""
-    cause: Cause
+    sentences: tuple[Sentence, ...]
+    """What the queue does, what is wrong and why, and what the other setting costs; each with its evidence."""
+    state: State
+    cause: str
+    """
+    Key of the first cause (`ackclock.causes.VOCABULARY`); ``"not-found"`` of a symptom without one, ``"undecided"``,
+    or ``"none"`` where nothing is wrong.
+    """
     present: Setting
+    other: Setting | None
+    """The other setting that was tried; None where the link has it already."""
     recommended: Setting | None
-    """None where the present queue is as good."""
+    """`other`, where it is better by the stated preference."""
     checked: str
     """How far this was checked."""
+    trust: Trust
+    """How far the engine is from Linux near this link."""
+    diagnosis: Diagnosis
     scenario: Scenario
 
+    @property
+    def sentence(self) -> str:
+        """All sentences."""
+        return " ".join(one.text for one in self.sentences)
+
     def __str__(self) -> str:
-        columns = [("now", self.present)] + ([("better", self.recommended)] if self.recommended else [])
-        lines = [self.sentence, ""]
+        columns = [("now", self.present)] + ([("instead", self.other)] if self.other else [])
+        lines = [*(one.text for one in self.sentences), ""]
         for name, one in columns:
-            lines += [f"{name:7} {one.queue}", f"  queue |{one.spark}| peak {_time(one.peak)}"]
+            lines += [f"{name:8}{one.queue}", f"  queue |{one.spark}| peak {time(one.peak)}"]
             lines += [
-                f"  delay p50 {_time(one.delay_p50)}, p99 {_time(one.delay_p99)}; utilisation {one.utilization:.1%}; "
+                f"  delay p50 {time(one.delay_p50)}, p99 {time(one.delay_p99)}; utilisation {one.utilization:.1%}; "
                 f"loss {one.loss:.2%}",
                 "",
             ]
-        if self.recommended:
+        if self.recommended and self.recommended.tc:
             lines += ["set it:", *(f"  {line}" for line in self.recommended.tc.splitlines())]
             lines += ["take it back:", f"  {self.recommended.undo}", ""]
         return "\n".join([*lines, self.checked])
 
     def json(self) -> dict[str, Any]:
-        """Everything as plain values."""
+        """Everything as plain values: the sentences with their evidence, and the runs that it points to."""
 
         def plain(one: Setting) -> dict[str, Any]:
             names = ("queue", "tc", "undo", "delay_p50", "delay_p99", "utilization", "loss", "spark", "peak")
@@ -117,114 +138,165 @@ class Why:
 
         return {
             "sentence": self.sentence,
+            "sentences": [one.json() for one in self.sentences],
+            "state": self.state,
             "cause": self.cause,
+            "findings": [
+                {"symptom": one.symptom, "causes": [cause.key for cause in one.causes], "tried": list(one.tried)}
+                for one in self.diagnosis.findings
+            ],
+            "link": self.diagnosis.link,
             "present": plain(self.present),
+            "other": plain(self.other) if self.other else None,
             "recommended": plain(self.recommended) if self.recommended else None,
+            "trust": self.trust.json(),
             "checked": self.checked,
+            "runs": self.diagnosis.lab.record,
         }
 
 
 def why(
-    rate: str,
-    rtt: str,
+    rate: str | None = None,
+    rtt: str | None = None,
     *,
+    scenario: Scenario | None = None,
+    link: str | None = None,
     buffer: str = "100 ms",
     count: int = 1,
     congestion: str = "cubic",
     aqm: str = "drop-tail",
     seed: int = 1,
+    prefer: Preference | None = None,
+    until_sure: bool = False,
+    length: float | None = None,
 ) -> Why:
     """
-    Say what the queue of a link does and why, and what a better setting does; packet by packet, in a few seconds.
+    Say what the queue of a link does and why, and what another setting costs; packet by packet, in a few seconds.
+
+    Causes are found by experiment: one thing at a time is taken away, with the same seeds, and what ends the symptom is
+    named; see `ackclock.causes`.
 
     Parameters
     ----------
     rate, rtt
         Of the link, such as ``"50 Mbit/s"``, and of the path without queueing, such as ``"40 ms"``.
+    scenario, link
+        In place of these a whole scenario, and which of its links; by default the first that endless flows cross.
     buffer
         Room of the queue: a time at the link's rate, packets or bytes.
     count, congestion
         Endless flows, and their congestion control.
     aqm
-        What manages the queue now.
+        What manages the queue now: an AQM, or ``fq_codel``.
+    prefer
+        What decides where another queue has shorter delays at a price: ``"delay"`` takes it whatever it costs,
+        ``"rate"`` only if it costs nothing; without one it may cost 15 % of the rate.
+    until_sure
+        Run for as long as it takes to be sure, in place of saying "cannot tell".
+    length
+        Simulated time of every run, s; chosen by what is slow in the scenario where it is not given.
 
     Raises
     ------
     WhyError, ScenarioError
         If it cannot be computed.
     """
-    base = _scenario(rate, rtt, {"aqm": aqm, "capacity": buffer}, count, congestion, 1.0, seed)
-    bits, base_rtt = (
-        _core.quantity(base.canonical["link"][0]["rate"])[0],
-        _core.quantity(base.canonical["flows"][0]["rtt"])[0],
-    )
-    shortest = max(20 * base_rtt, 1.0)
-    length = min(LONGEST, BUDGET / (bits / (8 * PACKET)))
-    if length < shortest:
-        raise WhyError(
-            f"{rate} and {rtt}: the {shortest:.3g} s that are needed to say something are more than the "
-            f"{BUDGET / 1e6:.0f} million packets of a quick answer; use ackclock run"
+    if scenario is None:
+        if rate is None or rtt is None:
+            raise WhyError("a rate and a round trip are needed, such as 50mbit and 40ms, or a scenario")
+        scenario = _scenario(rate, rtt, {**_named(aqm), "capacity": buffer}, count, congestion, seed)
+    if prefer not in (None, "delay", "rate"):
+        raise WhyError(f'prefer: "{prefer}" is neither "delay" nor "rate"')
+    tree = scenario.canonical
+    name = link or chosen(tree)
+    if all(one["name"] != name for one in tree["link"]):
+        raise WhyError(f"there is no link {name}; there are {', '.join(one['name'] for one in tree['link'])}")
+    if not any(name in one["path"] for one in tree["flows"]):
+        raise WhyError(f"no flow crosses the link {name}")
+    lab = Lab(name, budget=SURE if until_sure else BUDGET, length=length)
+    told = diagnose(scenario, name, lab=lab, seed=seed)
+    now = measured(_again(tree, told.present, seed), name, _bits(tree, name), _words(tree, name))
+    state, first = describe(now.result, tree, name, told.present.key)
+    if not told.present.enough:
+        first = replace(
+            first, text=f"In the {time(told.present.length.measured)} that were measured: {_small(first.text)}"
         )
-    now = _measure(
-        _scenario(rate, rtt, {"aqm": aqm, "capacity": buffer}, count, congestion, length, seed),
-        bits,
-        f"{aqm}, room for {buffer.strip()}",
-    )
-    better = _fq_codel(bits, base_rtt)
-    other = _measure(_scenario(rate, rtt, better, count, congestion, length, seed), bits, _words(better))
-    cause, sentence = explain(now, "bottleneck", base_rtt, buffer.strip(), congestion, aqm)
-    gains = other.delay_p99 < GAIN * now.delay_p99 and other.utilization > now.utilization - COST
-    if not gains:
-        sentence += (
-            f" FQ-CoDel would not do better: {_time(other.delay_p99)} at the 99th percentile with "
-            f"{other.utilization:.1%} of the link used."
-        )
-    computed = now.result.departures + other.result.departures
+    trust = near(tree, name)
+    other, price = _instead(lab, tree, name, told.present, seed) if told.present.enough else (None, None)
+    wanted = None
+    if other is not None and price is not None:
+        wanted = other if _wanted(price, prefer) else None
+    sentences = (first, *told.sentences, *([_priced(price, wanted, prefer)] if price else []))
+    runs = sum(len(one["seeds"]) for one in lab.record.values())
     return Why(
-        sentence=sentence,
-        cause=cause,
+        sentences=sentences,
+        state=state,
+        cause=_first_cause(told.findings, told.undecided),
         present=now,
-        recommended=_with_commands(other, rate, bits, better) if gains else None,
+        other=other,
+        recommended=wanted,
         checked=(
-            f"Checked by simulating {computed / 1e6:.2g} M packets: {length:.3g} s of each queue, seed {seed}, "
-            f"measured after the first third. Not in it: other traffic, Wi-Fi, rates that change.\nChecked {linux()}."
+            f"Checked by {runs} runs of {len(lab.record)} settings, {lab.computed / 1e6:.2g} M packets: the present "
+            f"one for {time(told.present.length.measured)} after {time(told.present.length.warm)}, the others "
+            f"for as long as each needs; seeds from {seed}. Not in it: other traffic, Wi-Fi, rates that change.\n"
+            f"{trust.sentence}{_style(tree, name, told) if trust.cells else ''}"
         ),
-        scenario=base,
+        trust=trust,
+        diagnosis=told,
+        scenario=scenario,
     )
 
 
-def _scenario(
-    rate: str, rtt: str, queue: dict[str, Any], count: int, congestion: str, length: float, seed: int
-) -> Scenario:
+def _small(text: str) -> str:
+    return text[0].lower() + text[1:]
+
+
+def _first_cause(findings: tuple[Finding, ...], undecided: tuple[Sentence, ...]) -> str:
+    for one in findings:
+        if one.causes:
+            return one.causes[0].key
+    return "not-found" if findings else "undecided" if undecided else "none"
+
+
+def _named(aqm: str) -> dict[str, Any]:
+    """A queue by the name of its AQM or scheduler."""
+    name = aqm.strip()
+    schedulers = {str(one["kind"]) for one in list_algorithms()["scheduler"]}
+    return {"scheduler": name} if name.replace("-", "_") in schedulers else {"aqm": name}
+
+
+def _scenario(rate: str, rtt: str, queue: dict[str, Any], count: int, congestion: str, seed: int) -> Scenario:
     return dumbbell(
         rate=rate,
         queue=queue,
-        flows=flows(count, congestion, rtt=rtt, start=f"uniform 0 s .. {min(1.0, length / 10):.6g} s"),
-        duration=f"{length:.6g} s",
-        measure=f"{length * WARMED:.6g} s .. {length:.6g} s",
+        flows=flows(count, congestion, rtt=rtt, start="uniform 0 s .. 1 s"),
+        duration="60 s",
+        measure="20 s .. 60 s",
         seed=seed,
         name="why",
     )
 
 
-def _fq_codel(bits: float, rtt: float) -> dict[str, Any]:
-    """Target 5 ms, no less than what one packet takes to send; interval no less than the round trip (RFC 8289, 4.3)."""
-    target = max(0.005, 1.5 * 8 * PACKET / bits)
-    interval = max(0.1, rtt, target / 0.1)
-    return {"scheduler": "fq_codel", "target": f"{_rounded(target)} ms", "interval": f"{_rounded(interval)} ms"}
+def _bits(tree: Mapping[str, Any], name: str) -> float:
+    return bits_of(next(one for one in tree["link"] if one["name"] == name))
 
 
-def _rounded(seconds: float) -> str:
-    """Milliseconds to a hundredth, rounded up."""
-    return f"{math.ceil(seconds * 1e5 - 1e-9) / 100:g}"
+def _words(tree: Mapping[str, Any], name: str) -> str:
+    """The queue of a link in words."""
+    link = next(one for one in tree["link"] if one["name"] == name)
+    queue = link["queue"]
+    scheduler = queue.get("scheduler", "none")
+    inner = scheduler if scheduler != "none" else queue["aqm"]
+    kind = str(inner["kind"] if isinstance(inner, Mapping) else inner)
+    room = capacity(link, PACKET)
+    text = str(queue.get("capacity", ""))
+    size = text if text.endswith("packets") else time(room)
+    return kind if math.isinf(room) else f"{kind}, room for {size}"
 
 
-def _words(queue: dict[str, Any]) -> str:
-    return f"FQ-CoDel, target {queue['target']}, interval {queue['interval']}"
-
-
-def _measure(scenario: Scenario, bits: float, words: str) -> Setting:
-    return measured(run(scenario, trace_links=True), "bottleneck", bits, words)
+def _again(tree: Mapping[str, Any], present: Measured, seed: int) -> Result:
+    """The first run of the present setting, with its traces."""
+    return run(Scenario(timed(tree, present.length)), seed=seed, trace_links=True)
 
 
 def measured(result: Result, name: str, bits: float, words: str) -> Setting:
@@ -251,50 +323,171 @@ def _spark(trace: NDArray[Any]) -> str:
     import numpy as np
 
     means = [piece.mean() for piece in np.array_split(trace, COLUMNS) if piece.size]
-    top = trace.max()
+    top = trace.max(initial=0.0)
     if top <= 0:
         return BARS[0] * len(means)
     return "".join(BARS[min(int(mean / top * len(BARS)), len(BARS) - 1)] for mean in means)
 
 
-def explain(now: Setting, link: str, rtt: float, buffer: str, congestion: str, aqm: str) -> tuple[Cause, str]:
-    """Say what the queue of a link does, and why: standing, swinging, dry or held."""
-    import numpy as np
+def describe(result: Result, tree: Mapping[str, Any], name: str, key: str = "present") -> tuple[State, Sentence]:
+    """
+    Say what the queue of link `name` does in a run that traced its links: it stands, swings, is short or empty.
 
-    trace = now.result.traces["link_queue_packets"].sel(link=link).to_numpy()
-    times = now.result.traces["time"].to_numpy()
-    trace = trace[times >= now.result.window[0]]
-    low, mean = float(np.percentile(trace, 2)), float(trace.mean())
-    waits = (
-        f"every packet waits {_time(now.delay_p50)} (1 in 100 over {_time(now.delay_p99)}) "
-        f"on top of the {_time(rtt)} round trip"
+    No cause is named here. `tree` is the canonical scenario, `key` that of the run in `Lab.record`.
+    """
+    one = numbers(result, name)
+    room = capacity(next(link for link in tree["link"] if link["name"] == name), PACKET)
+    mean = one.delay_mean if math.isfinite(one.delay_mean) else 0.0
+    most = f"99 % wait at most {time(one.delay_p99)}"
+    if one.delay_p99 > FULL * room:
+        most = f"1 in 100 waits for the whole buffer of {time(room)}"
+    values = {"p50_s": one.delay_p50, "p99_s": one.delay_p99, "standing_s": one.standing, "peak_s": one.peak}
+    values |= {"rtt_s": one.rtt, "mean_s": mean, "buffer_s": room}
+    run_of = (key,)
+    middle = f"the median wait is {time(one.delay_p50)} on top of the round trip of {time(one.rtt)}"
+    state: State
+    if not one.packets or math.isnan(one.delay_p50):
+        state, text, held = "empty", "No packet crosses the link in the measured time.", math.nan
+    elif one.standing > STANDING * mean and one.standing > 0 and one.delay_p50 >= SHORT * one.rtt:
+        state, held = "stands", STANDING * mean
+        text = f"The queue does not drain: in 98 % of the time it holds {time(one.standing)} or more; {middle}, {most}."
+    elif one.delay_p50 < SHORT * one.rtt:
+        state, held = "short", SHORT * one.rtt
+        text = f"The queue is short beside the round trip of {time(one.rtt)}: "
+        text += f"the median wait is {time(one.delay_p50)}, {most}."
+    else:
+        state, held = "swings", STANDING * mean
+        text = f"The queue swings between {time(one.standing)} and {time(one.peak)}: {middle}, {most}."
+    value = one.delay_p50 if state == "short" else one.standing
+    how = "median wait beside half the round trip" if state == "short" else "queue exceeded in 98 % of the samples"
+    return state, Sentence("queue", state, text, values, (Evidence(f"{how}, one run", value, 0.0, held, runs=run_of),))
+
+
+@dataclass(frozen=True)
+class Price:
+    """What another setting gives and takes: differences to the present one, means over the seeds."""
+
+    delay: float
+    """By how much the median wait is shorter, s."""
+    tail: float
+    """By how much the 99th percentile is shorter, s."""
+    tail_share: float
+    """The new 99th percentile as a part of the old."""
+    rate: float
+    """Part of the throughput that is lost; below zero where it grows."""
+    loss: float
+    """Part of the packets that is lost more; below zero where fewer are."""
+    shaper: bool
+    """Whether a shaper is part of it."""
+    evidence: tuple[Evidence, ...]
+
+    @property
+    def gains(self) -> bool:
+        """Whether delays become shorter at all."""
+        return self.tail > LEAST and self.tail_share < GAIN
+
+
+def _instead(
+    lab: Lab, tree: dict[str, Any], name: str, present: Measured, seed: int
+) -> tuple[Setting | None, Price | None]:
+    """FQ-CoDel behind the shaper that its commands set, on the same traffic."""
+    link = next(one for one in tree["link"] if one["name"] == name)
+    scheduler = link["queue"].get("scheduler", "none")
+    if (scheduler["kind"] if isinstance(scheduler, Mapping) else scheduler) == "fq_codel":
+        return None, None
+    rate, rtt = bits_of(link), present.numbers[0].rtt
+    queue = _fq_codel(rate, rtt)
+    made = copy.deepcopy(tree)
+    changed = next(one for one in made["link"] if one["name"] == name)
+    changed["queue"] = dict(queue)
+    plain = isinstance(link["rate"], str) and link.get("shaper", "none") == "none" and not tree.get("change")
+    if plain:
+        changed["rate"] = f"{SHAPED * rate:.12g} bit/s"
+    after = lab.measure("instead: FQ-CoDel", made, len(present.numbers), seed)
+    words = f"FQ-CoDel, target {queue['target']}, interval {queue['interval']}"
+    other = measured(_again(made, after, seed), name, _bits(made, name), words)
+    if plain:
+        words += f", behind a shaper at {SHAPED:.0%}"
+        other = replace(other, queue=words, utilization=other.utilization * SHAPED)
+        other = _with_commands(other, f"{rate / 1e6:.9g} Mbit/s", rate, queue)
+    return other, _price(present, after, SHAPED if plain else 1.0)
+
+
+def _price(present: Measured, after: Measured, part: float) -> Price:
+    def mean(of: Measured, key: str) -> float:
+        return float(sum(getattr(one, key) for one in of.numbers) / len(of.numbers))
+
+    keys = (present.key, after.key)
+    p50, p99, used, lost = (
+        (mean(present, key), mean(after, key)) for key in ("delay_p50", "delay_p99", "utilization", "loss")
     )
-    name = congestion.upper() if congestion in ("cubic", "bbr", "bbr3") else congestion.capitalize()
-    drop_tail = aqm == "drop-tail"
-    if now.utilization < USED:
-        return "underused", (
-            f"The link stands idle {1 - now.utilization:.0%} of the time: when {aqm} drops a packet {name} shrinks its "
-            f"window by more than the queue holds, and until the window has grown back nothing waits to be sent."
-        )
-    if now.delay_p50 < SMALL * rtt and now.delay_p99 < rtt:
-        reason = (
-            f"the buffer of {buffer} is small beside the {_time(rtt)} round trip" if drop_tail else f"{aqm} holds it"
-        )
-        return "held", (
-            f"The queue is short, {_time(now.delay_p50)} in the middle and {_time(now.delay_p99)} at the 99th "
-            f"percentile: {reason}, and {now.utilization:.1%} of the link is used."
-        )
-    if low > STANDING * mean:
-        reason = (
-            f"{name} slows down only when a packet is lost, and none is lost before the buffer of {buffer} is full"
-            if drop_tail
-            else f"{aqm} as it is set lets {name} fill it"
-        )
-        return "full", f"The queue never drains: {reason}, so {waits}."
-    return "sawtooth", (
-        f"The queue swings between empty and {_time(now.peak)}: {name} grows until "
-        f"{f'the buffer of {buffer} is full' if drop_tail else f'{aqm} drops'}, shrinks, and begins again, so {waits}."
+    rate = 1 - part * used[1] / used[0] if used[0] else 0.0
+    how = f"mean over {len(after.numbers)} seeds"
+    return Price(
+        p50[0] - p50[1],
+        p99[0] - p99[1],
+        p99[1] / p99[0] if p99[0] else 1.0,
+        rate,
+        lost[1] - lost[0],
+        part < 1,
+        (
+            Evidence(f"median wait, {how}", p50[1], before=p50[0], runs=keys),
+            Evidence(f"99th percentile of the wait, {how}", p99[1], before=p99[0], runs=keys),
+            Evidence(f"throughput over the link's rate, {how}", part * used[1], before=used[0], runs=keys),
+            Evidence(f"loss, {how}", lost[1], before=lost[0], runs=keys),
+        ),
     )
+
+
+def _wanted(price: Price, prefer: Preference | None) -> bool:
+    """Whether the other setting is better by a preference."""
+    if not price.gains:
+        return False
+    if prefer == "delay":
+        return True
+    if prefer == "rate":
+        return price.rate <= 0
+    return price.rate <= PRICE and price.loss <= LOSSES
+
+
+def _priced(price: Price, wanted: Setting | None, prefer: Preference | None) -> Sentence:
+    rate = f"{share(abs(price.rate))} {'of the rate' if price.rate >= 0 else 'more rate'}"
+    shaper = (
+        f" ({1 - SHAPED:.0%} of it for the shaper)".replace("%", " %")
+        if price.shaper and price.rate >= 1 - SHAPED
+        else ""
+    )
+    lost = f" and {share(price.loss)} more loss" if price.loss > 0.001 else ""  # noqa: PLR2004  a tenth of a per cent
+    fewer = price.evidence[3]
+    if not price.gains:
+        text = (
+            f"FQ-CoDel instead would not shorten the waits: 99 % within {time(price.evidence[1].value)}, "
+            f"now {time(price.evidence[1].before)}"
+        )
+        text += (
+            f"; it would lose {share(fewer.value)} in place of {share(fewer.before)}." if price.loss < -LOSSES else "."
+        )
+    else:
+        gain = f"{time(price.delay)} less median delay, {time(price.tail)} less at the 99th percentile"
+        text = f"FQ-CoDel instead: {gain}, for {rate}{shaper}{lost}."
+        if prefer is not None:
+            text += f" Preferring {prefer}, {'it is better' if wanted else 'the present queue is better'}."
+        elif wanted is None:
+            text += " Which is better depends on what you prefer: --prefer delay or --prefer rate."
+    numbers_of = {"delay_p50_s": -price.delay, "delay_p99_s": -price.tail, "rate": -price.rate, "loss": price.loss}
+    return Sentence("FQ-CoDel", "costs" if price.gains else "does-not-help", text, numbers_of, price.evidence)
+
+
+def _fq_codel(bits: float, rtt: float) -> dict[str, Any]:
+    """Target 5 ms, no less than what one packet takes to send; interval no less than the round trip (RFC 8289, 4.3)."""
+    target = max(0.005, 1.5 * 8 * PACKET / bits)
+    interval = max(0.1, rtt, target / 0.1)
+    return {"scheduler": "fq_codel", "target": f"{_rounded(target)} ms", "interval": f"{_rounded(interval)} ms"}
+
+
+def _rounded(seconds: float) -> str:
+    """Milliseconds to a hundredth, rounded up."""
+    return f"{math.ceil(seconds * 1e5 - 1e-9) / 100:g}"
 
 
 def _with_commands(setting: Setting, rate: str, bits: float, queue: dict[str, Any]) -> Setting:
@@ -304,8 +497,38 @@ def _with_commands(setting: Setting, rate: str, bits: float, queue: dict[str, An
     return replace(setting, tc="\n".join(lines), undo="tc qdisc del dev DEV root")
 
 
-def _time(seconds: float) -> str:
-    """A time for people."""
-    if seconds >= 1:
-        return f"{seconds:.3g} s"
-    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-4 else f"{seconds * 1e6:.3g} us"  # noqa: PLR2004
+def _style(tree: dict[str, Any], name: str, told: Diagnosis) -> str:
+    """How far the run's own style is from style "linux", in which the matrix was compared."""
+    flows_of = bulk(tree, name)
+    styles = {str(one["style"]) for one in flows_of}
+    if not told.present.enough or not styles or styles == {"linux"}:
+        return ""
+    made = copy.deepcopy(tree)
+    for one in made["flows"]:
+        if "congestion" in one:
+            plain = {
+                key: one[key]
+                for key in ("name", "count", "path", "rtt", "start", "traffic", "packet_size")
+                if key in one
+            }
+            if one.get("reverse_path"):
+                plain["reverse_path"] = one["reverse_path"]
+            one.clear()
+            one.update(plain | {"style": "linux", "congestion": {"kind": _kind(tree, plain["name"])}})
+    try:
+        found = numbers(run(Scenario(timed(made, told.present.length)), seed=1, trace_links=True), name)
+    except AckclockError:
+        return ""
+    mine = told.present.numbers[0]
+    return (
+        f' They were compared in style "linux"; this run is in style "{" and ".join(sorted(styles))}". In style '
+        f'"linux" it has a median delay of {time(found.delay_p50)} (here {time(mine.delay_p50)}) and a utilisation of '
+        f"{share(found.utilization)} (here {share(mine.utilization)})."
+    )
+
+
+def _kind(tree: Mapping[str, Any], name: str) -> str:
+    return str(next(one for one in tree["flows"] if one["name"] == name)["congestion"]["kind"])
+
+
+__all__ = ["Preference", "Price", "Setting", "Why", "WhyError", "called", "describe", "measured", "why"]

@@ -1,16 +1,197 @@
-"""What has been compared with Linux: the counts of ``docs/validation-linux.md``, which ship with the package."""
+"""
+What has been compared with Linux, and how far apart the two sides are near a given link.
+
+``linux_checked.json`` and ``linux_cells.csv`` ship with the package; ``docs/validation-linux.md`` says how they are
+made.
+"""
 
 from __future__ import annotations
 
+import csv
 import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any, Final
+
+from .causes.interventions import called
+from .causes.scales import bits, bulk, quantities
+
+NEAREST: Final = 4
+"""Cells that are quoted."""
+FAR: Final = 1.5
+"""Distance, in factors of e over all of flows, rate and round trip, from which a cell says nothing of a link."""
 
 
 @cache
 def linux() -> str:
     """Say in how many cells the packet engine agrees with Linux's own TCP and queues."""
-    told = json.loads(files(__package__).joinpath("linux_checked.json").read_text(encoding="ascii"))
+    told = _counts()
     good, cells = told["cells"]["all"]
     agree = f"{good} of {cells} cells agree (docs/validation-linux.md)"
     return f'against Linux {told["kernel"]}, the engine in style "linux": {agree}'
+
+
+@cache
+def _counts() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(files(__package__).joinpath("linux_checked.json").read_text(encoding="ascii"))
+    return found
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A scenario that was run by both sides."""
+
+    congestion: str
+    queue: str
+    flows: int
+    rate: float
+    """bit/s."""
+    rtt: float
+    """s."""
+    ours: dict[str, float]
+    """``utilisation``, ``queue`` (packets), ``loss`` (marks included), ``jain``."""
+    kernel: dict[str, float]
+    equivalent: bool
+    """Whether all lie within the margins of ``docs/validation-linux.md``."""
+
+    @property
+    def name(self) -> str:
+        """In words."""
+        plural = "" if self.flows == 1 else "s"
+        return f"{self.flows} flow{plural}, {self.rate / 1e6:g} Mbit/s, {self.rtt * 1e3:g} ms"
+
+
+@dataclass(frozen=True)
+class Trust:
+    """How far the engine is from Linux near a link: error bars for its numbers."""
+
+    kernel: str
+    congestion: str
+    queue: str
+    cells: tuple[Cell, ...]
+    """The nearest, nearest first; empty where none is near."""
+    utilisation: float
+    """Largest difference among them."""
+    wait: float
+    """Largest difference of the mean queueing delay among them, as a share of the kernel's; of queues of a packet and
+    more."""
+    loss: float
+    """Largest difference of the loss among them."""
+    reason: str = ""
+    """Why there is no cell near."""
+
+    @property
+    def sentence(self) -> str:
+        """In words."""
+        if not self.cells:
+            return f"Not compared with Linux near here: {self.reason}."
+        agree = sum(one.equivalent for one in self.cells)
+        where = "; ".join(one.name for one in self.cells)
+        return (
+            f"Error bars by the nearest {len(self.cells)} cells that Linux {self.kernel} ran too "
+            f"({called(self.congestion)} over {self.queue}: {where}): utilisation "
+            f"±{100 * self.utilisation:.2g} points, mean delay ±{100 * self.wait:.2g} %, loss "
+            f"±{100 * self.loss:.2g} points; {agree} of {len(self.cells)} within all margins."
+        )
+
+    def json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "kernel": self.kernel,
+            "cells": [f"{one.congestion}, {one.queue}, {one.name}" for one in self.cells],
+            "agree": sum(one.equivalent for one in self.cells),
+            "utilisation": self.utilisation if self.cells else None,
+            "delay_share": self.wait if self.cells else None,
+            "loss": self.loss if self.cells else None,
+            "reason": self.reason or None,
+            "sentence": self.sentence,
+        }
+
+
+@cache
+def cells() -> tuple[Cell, ...]:
+    """Return all cells."""
+    text = files(__package__).joinpath("linux_cells.csv").read_text(encoding="ascii")
+    names = ("utilisation", "queue", "loss", "jain")
+    return tuple(
+        Cell(
+            row["congestion"],
+            row["queue"],
+            int(row["flows"]),
+            1e6 * float(row["rate_mbps"]),
+            1e-3 * float(row["rtt_ms"]),
+            {name: float(row[f"ours_{name}"]) for name in names},
+            {name: float(row[f"kernel_{name}"]) for name in names},
+            row["equivalent"] == "1",
+        )
+        for row in csv.DictReader(text.splitlines())
+    )
+
+
+def near(tree: Mapping[str, Any], link: str) -> Trust:
+    """
+    Return how far the engine is from Linux in the cells nearest to a link.
+
+    Only cells of its own congestion control and queue count; nearness is in the ratios of flows, rates and round trips.
+
+    Parameters
+    ----------
+    tree
+        A canonical scenario.
+    link
+        The name of a link.
+    """
+    kernel = str(_counts()["kernel"])
+    entry = next(one for one in tree["link"] if one["name"] == link)
+    flows = bulk(tree, link)
+    kinds = {str(one["congestion"]["kind"]) for one in flows}
+    queue = _queue(entry["queue"])
+    others = [one for one in tree["flows"] if link in one["path"] and one not in flows]
+    congestion = " and ".join(sorted(kinds)) or "no endless flow"
+    none = Trust(kernel, congestion, queue, (), math.nan, math.nan, math.nan)
+
+    def without(reason: str) -> Trust:
+        return Trust(**{**none.__dict__, "reason": reason})
+
+    if len(kinds) != 1:
+        return without("the matrix has one congestion control at a time" if kinds else "it has endless flows only")
+    if others or any(entry.get(key, "none") != "none" for key in ("loss", "jitter", "policer", "shaper")):
+        return without("the matrix has endless flows alone on a plain link")
+    listed = [one for one in cells() if one.congestion == congestion and one.queue == queue]
+    if not listed:
+        return without(f"the matrix has no {called(congestion)} over {queue}")
+    count = sum(int(one["count"]) for one in flows)
+    rates = bits(entry)
+    rtts = [value for one in flows for value in quantities(one["rtt"])]
+    rtt = sum(rtts) / len(rtts) if rtts else 0.1
+
+    def apart(one: Cell) -> float:
+        return math.hypot(math.log(one.flows / count), math.log(one.rate / rates), math.log(one.rtt / rtt))
+
+    chosen = sorted(listed, key=apart)[:NEAREST]
+    if apart(chosen[0]) > FAR:
+        return without(
+            f"the nearest cell of {called(congestion)} over {queue} is {chosen[0].name}, too far to say something"
+        )
+    return Trust(
+        kernel,
+        congestion,
+        queue,
+        tuple(chosen),
+        max(abs(one.ours["utilisation"] - one.kernel["utilisation"]) for one in chosen),
+        max(abs(one.ours["queue"] - one.kernel["queue"]) / max(one.kernel["queue"], 1.0) for one in chosen),
+        max(abs(one.ours["loss"] - one.kernel["loss"]) for one in chosen),
+    )
+
+
+def _queue(queue: Mapping[str, Any]) -> str:
+    scheduler = queue.get("scheduler", "none")
+    kind = str(scheduler["kind"] if isinstance(scheduler, Mapping) else scheduler)
+    if kind != "none":
+        return kind
+    aqm = queue["aqm"]
+    name = str(aqm["kind"] if isinstance(aqm, Mapping) else aqm)
+    return "pfifo" if name == "drop-tail" else name

@@ -12,6 +12,7 @@ Compare the packet engine with Linux's own TCP and queues, cell by cell.
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import math
 import os
@@ -45,6 +46,8 @@ from causes import cause
 ROOT = guest.HERE.parents[1]
 PAGE = ROOT / "docs" / "validation-linux.md"
 COUNTS = ROOT / "python" / "ackclock" / "linux_checked.json"
+CELLS = ROOT / "python" / "ackclock" / "linux_cells.csv"
+"""Both sides of every cell, which ship with the package: `ackclock.witness` looks up those nearest to a link."""
 SEEDS = 5
 """Of ours, where it is random."""
 
@@ -181,6 +184,23 @@ def everything(judged: Sequence[Judged]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def shipped(comparison: str) -> str:
+    """Of `comparison.csv`, a row a cell: what `ackclock.witness` reads."""
+    cells: dict[str, dict[str, str]] = {}
+    for row in csv.DictReader(comparison.splitlines()):
+        values = cells.setdefault(row["cell"], {})
+        values[row["quantity"]] = f"{float(row['ours']):.5g},{float(row['kernel']):.5g}"
+        values["equivalent"] = min(values.get("equivalent", "1"), row["equivalent"])
+    quantities = ("utilisation", "queue", "loss", "jain")
+    head = ",".join(f"ours_{one},kernel_{one}" for one in quantities)
+    lines = [f"congestion,queue,flows,rate_mbps,rtt_ms,{head},equivalent"]
+    for name, values in cells.items():
+        congestion, queue, flows, rate, rtt = (part.split()[0] for part in name.split(", "))
+        numbers = ",".join(values[one] for one in quantities)
+        lines.append(f"{congestion},{queue},{flows},{rate},{rtt},{numbers},{values['equivalent']}")
+    return "\n".join(lines) + "\n"
+
+
 def put(text: str, name: str, content: str) -> str:
     """Replace what stands between the marks of `name`."""
     begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
@@ -202,6 +222,7 @@ def write(judged: Sequence[Judged]) -> None:
     text = put(text, "differing", differing(judged))
     PAGE.write_text(text, encoding="utf-8")
     (guest.HERE / "comparison.csv").write_text(everything(judged), encoding="utf-8")
+    CELLS.write_text(shipped(everything(judged)), encoding="ascii")
     COUNTS.write_text(json.dumps(counts(judged), indent=1) + "\n", encoding="ascii")
 
 

@@ -27,7 +27,7 @@ from ..scenario import Scenario, loads
 from ..simulate import list_algorithms, run
 from ..stability import Chart, FluidEquilibrium, Margins, Stability, stability
 from ..sweep import changed
-from ..why import explain, measured
+from ..why import describe, measured
 
 if TYPE_CHECKING:
     import numpy as np
@@ -496,16 +496,9 @@ def packets(world: World, watch: Watch) -> Packets:
     scenario = shortened(world.scenario)
     result = run(scenario, trace_links=True, trace_flows=TRACED, progress=lambda _: watch())
     tree = scenario.canonical
-    link, flows = tree["link"][0], tree["flows"][0]
+    link = tree["link"][0]
     setting = measured(result, world.link, _middle(str(link["rate"]), 1.0), "")
-    _, sentence = explain(
-        setting,
-        world.link,
-        _middle(str(flows["rtt"]), 0.05),
-        str(link["queue"]["capacity"]),
-        str(flows["congestion"]["kind"]),
-        str(link["queue"]["aqm"]),
-    )
+    sentence = describe(result, tree, world.link)[1].text
     queue = float(result.links["queue_packets_mean"][world.link])
     facts = queue_facts(result, world.link)
     if facts.oscillating and facts.oscillation is not None:

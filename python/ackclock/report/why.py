@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import plot
 from .stability import Section, _drawn, _rendered, _write
@@ -20,9 +21,9 @@ def write(path: str | os.PathLike[str], told: Why) -> None:
 
 def page(told: Why) -> str:
     """Return the report that :func:`write` writes."""
-    columns = {"now": told.present} | ({"better": told.recommended} if told.recommended else {})
+    columns = {"now": told.present} | ({"instead": told.other} if told.other else {})
     texts = []
-    if told.recommended:
+    if told.recommended and told.recommended.tc:
         texts = [("Set it", told.recommended.tc), ("Take it back", told.recommended.undo)]
     rows: list[tuple[str, list[str]]] = [
         ("queue", [one.queue for one in columns.values()]),
@@ -32,26 +33,28 @@ def page(told: Why) -> str:
         ("utilisation", [f"{one.utilization:.1%}" for one in columns.values()]),
         ("packets dropped", [f"{one.loss:.2%}" for one in columns.values()]),
     ]
-    top = 1.05 * max(_highest(one) for one in columns.values())
+    name = told.diagnosis.link
+    top = 1.05 * max(_highest(one, name) for one in columns.values())
     reach = 1.2e3 * max(one.delay_p99 for one in columns.values())
     sections = []
-    for name, one in columns.items():
+    for column, one in columns.items():
         drawings = [
-            _drawn(f"queue {name}", partial(plot.queue, one.result, "bottleneck", limits=(0.0, top))),
-            _drawn(f"delay {name}", partial(plot.delay, one.result, "bottleneck", limits=(0.0, reach))),
+            _drawn(f"queue {column}", partial(plot.queue, one.result, name, limits=(0.0, top))),
+            _drawn(f"delay {column}", partial(plot.delay, one.result, name, limits=(0.0, reach))),
         ]
-        sections.append(Section(f"{name.capitalize()}: {one.queue}", drawings))
+        sections.append(Section(f"{column.capitalize()}: {one.queue}", drawings))
     tree = told.scenario.canonical
-    link, flows = tree["link"][0], tree["flows"][0]
+    link = next(one for one in tree["link"] if one["name"] == name)
+    flows = next(one for one in tree["flows"] if name in one["path"])
     return _rendered(
         title="Why a link is slow",
-        name=f"Why a link of {link['rate']} with a round trip of {flows['rtt']} is slow",
+        name=f"Why a link of {_rate(link)} with a round trip of {flows['rtt']} is slow",
         heading="Packet simulation",
-        choices=f"Endless flows: {flows['count']}, {flows['congestion']['kind']}; seed {told.scenario.seed}",
+        choices=f"Flows: {flows['count']}, {_kind(flows)}; seed {told.scenario.seed}",
         sentence=told.sentence,
-        unsafe=told.recommended is not None,
+        unsafe=bool(told.diagnosis.findings),
         facts={},
-        tables=[{"heading": "", "columns": list(columns), "rows": rows}],
+        tables=[{"heading": "", "columns": list(columns), "rows": rows}, _evidence(told)],
         texts=texts,
         notes=[told.checked],
         sections=sections,
@@ -59,8 +62,31 @@ def page(told: Why) -> str:
     )
 
 
-def _highest(one: Setting) -> float:
-    return float(one.result.traces["link_queue_packets"].sel(link="bottleneck").max())
+def _evidence(told: Why) -> dict[str, Any]:
+    """How each sentence was decided."""
+    rows: list[tuple[str, list[str]]] = []
+    for number, one in enumerate(told.sentences, 1):
+        for part in one.evidence:
+            held = "" if math.isnan(part.limit) else f"{part.limit:.4g}"
+            before = "" if math.isnan(part.before) else f"{part.before:.4g}"
+            margin = "" if math.isnan(part.margin) else f"{part.margin:+.0%}"
+            value = f"{part.value:.4g}" + (f" ± {part.half:.2g}" if part.half else "")
+            rows.append((f"{number}. {one.predicate}", [", ".join(part.runs), part.how, before, value, held, margin]))
+    columns = ["runs", "measured", "before", "value", "held against", "margin"]
+    return {"heading": "Evidence for each sentence", "columns": columns, "rows": rows}
+
+
+def _kind(flows: dict[str, Any]) -> str:
+    """Their congestion control, or the kind of their traffic."""
+    return str(flows["congestion"]["kind"] if "congestion" in flows else flows["traffic"]["kind"])
+
+
+def _rate(link: dict[str, Any]) -> str:
+    return str(link["rate"]) if isinstance(link["rate"], str) else "varying rate"
+
+
+def _highest(one: Setting, link: str) -> float:
+    return float(one.result.traces["link_queue_packets"].sel(link=link).max())
 
 
 def _milliseconds(seconds: float) -> str:

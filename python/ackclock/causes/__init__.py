@@ -1,0 +1,45 @@
+"""
+Causes found by experiment, and sentences that carry their evidence.
+
+    >>> import ackclock as ac
+    >>> from ackclock import causes
+    >>> link = ac.dumbbell(rate="20 Mbit/s", queue={"aqm": "drop-tail", "capacity": "300 ms"},
+    ...                    flows=ac.flows(1, "cubic", rtt="30 ms"), duration="10 s")
+    >>> told = causes.diagnose(link)
+    >>> [(one.symptom, one.causes[0].key) for one in told.findings]
+    [('delay', 'buffer')]
+
+`interventions` holds the vocabulary, `experiment` the method, `scales` how long a run must be, `sentences` what a
+sentence is. `why`, `compare`, `tune`, reports and the page use these and no others.
+"""
+
+from .experiment import BUDGET, SURE, SYMPTOMS, Cause, Diagnosis, Finding, Lab, chosen, diagnose
+from .interventions import GENERAL, SPECIFIC, called
+from .measures import Numbers, numbers
+from .scales import Length, needed
+from .sentences import Evidence, Sentence
+
+VOCABULARY = tuple(dict.fromkeys(one.key for one in (*SPECIFIC, *GENERAL)))
+"""Every cause that can be named."""
+
+__all__ = [
+    "BUDGET",
+    "GENERAL",
+    "SPECIFIC",
+    "SURE",
+    "SYMPTOMS",
+    "VOCABULARY",
+    "Cause",
+    "Diagnosis",
+    "Evidence",
+    "Finding",
+    "Lab",
+    "Length",
+    "Numbers",
+    "Sentence",
+    "called",
+    "chosen",
+    "diagnose",
+    "needed",
+    "numbers",
+]

@@ -1,0 +1,312 @@
+"""
+The vocabulary of causes: what can be taken away from a scenario, and what that is called.
+
+An `Intervention` turns a canonical scenario into the same without one thing, or says that the thing is not there. It
+knows of no result. `SPECIFIC` ones take away what a healthy path does not have; `GENERAL` ones exchange what every path
+has: its buffer, its AQM, its senders' control, their number.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from .scales import bits, bulk, capacity, quantities
+from .sentences import time
+
+Tree = dict[str, Any]
+Change = tuple[Tree, str, str]
+"""The scenario after it, the cause in words, and what was done in words."""
+
+UNRESPONSIVE: Final = ("cbr", "on-off", "poisson")
+"""Kinds of traffic without congestion control."""
+FEW_PACKETS: Final = 4
+"""A buffer is not cut below this."""
+CONTROLS: Final = ("bbr", "cubic")
+"""What is tried in place of the senders' own control: one steered by rate and delay, one by losses."""
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """One thing that can be taken away."""
+
+    key: str
+    """Of the vocabulary: what `why`, `compare`, `tune`, reports and pages call the cause."""
+    apply: Callable[[Tree, str, str], Change | None]
+    """Of a canonical scenario, a link and a symptom; None where the thing is not there or cannot cause the symptom."""
+
+
+def _link(tree: Tree, name: str) -> Tree:
+    found: Tree = next(one for one in tree["link"] if one["name"] == name)
+    return found
+
+
+def _over(tree: Tree, name: str) -> list[Tree]:
+    return [one for one in tree["flows"] if name in one["path"]]
+
+
+def _packet(tree: Tree, name: str) -> float:
+    return max((max(quantities(one["packet_size"]) or [1500.0]) for one in _over(tree, name)), default=1500.0)
+
+
+def _rtt(tree: Tree, name: str) -> float:
+    """Mean of the base round trips over a link, by what the scenario says, s."""
+    values = [sum(found) / len(found) for one in _over(tree, name) if (found := quantities(one["rtt"]))]
+    return sum(values) / len(values) if values else 0.1
+
+
+def _wire(key: str, words: str) -> Callable[[Tree, str, str], Change | None]:
+    """Switch off something of all links that the flows over a link cross in either direction."""
+
+    def apply(tree: Tree, name: str, symptom: str) -> Change | None:
+        if symptom == "delay" and key != "policer":
+            return None
+        crossed = {place for one in _over(tree, name) for place in [*one["path"], *(one.get("reverse_path") or [])]}
+        there = [one for one in tree["link"] if one["name"] in crossed and one.get(key, "none") != "none"]
+        if not there:
+            return None
+        made = copy.deepcopy(tree)
+        for one in made["link"]:
+            if one["name"] in crossed:
+                one[key] = "none"
+        return made, words, f"without the {key} of {' and '.join(one['name'] for one in there)}"
+
+    return apply
+
+
+def _access(tree: Tree, name: str, symptom: str) -> Change | None:
+    del symptom
+    return _unlimited(tree, name, "access_rate", "the access links of {value}", "with unlimited access links")
+
+
+def _window(tree: Tree, name: str, symptom: str) -> Change | None:
+    del symptom
+    return _unlimited(tree, name, "max_window", "the receivers' window of {value}", "with an unlimited receive window")
+
+
+def _unlimited(tree: Tree, name: str, key: str, words: str, done: str) -> Change | None:
+    made = copy.deepcopy(tree)
+    values = []
+    for one in _over(made, name):
+        if one.get(key, "unlimited") != "unlimited":
+            values.append(one[key] if isinstance(one[key], str) else "various rates")
+            one[key] = "unlimited"
+    return (made, words.format(value=" and ".join(dict.fromkeys(values))), done) if values else None
+
+
+def _acks(tree: Tree, name: str, symptom: str) -> Change | None:
+    if symptom == "delay":
+        return None
+    made = copy.deepcopy(tree)
+    links: list[str] = []
+    for one in _over(made, name):
+        if "congestion" in one and one.get("reverse_path"):
+            links += one.pop("reverse_path")
+    if not links:
+        return None
+    named = " and ".join(dict.fromkeys(links))
+    return made, f"the way of the ACKs over {named}", "with ACKs that return over a free path"
+
+
+def _unequal(tree: Tree, name: str, symptom: str) -> Change | None:
+    flows = [one for one in _over(tree, name) if "congestion" in one]
+    values = [value for one in flows for value in quantities(one["rtt"])]
+    if not values or max(values) - min(values) < 0.05 * max(values) or symptom != "unfair":
+        return None
+    mean = _rtt(tree, name)
+    made = copy.deepcopy(tree)
+    for one in _over(made, name):
+        if "congestion" in one:
+            one["rtt"] = f"{mean:.9g} s"
+    return (
+        made,
+        f"round trips from {time(min(values))} to {time(max(values))}",
+        f"with round trips of {time(mean)} each",
+    )
+
+
+def _mixed(tree: Tree, name: str, symptom: str) -> Change | None:
+    if symptom != "unfair":
+        return None
+    kinds = [str(one["congestion"]["kind"]) for one in bulk(tree, name)]
+    if len(set(kinds)) < 2:  # noqa: PLR2004
+        return None
+    count: Counter[str] = Counter()
+    for one in bulk(tree, name):
+        count[str(one["congestion"]["kind"])] += int(one["count"])
+    chosen = next(one for one in bulk(tree, name) if one["congestion"]["kind"] == count.most_common(1)[0][0])
+    made = copy.deepcopy(tree)
+    for one in bulk(made, name):
+        one["congestion"] = copy.deepcopy(chosen["congestion"])
+        for key in ("pacing", "loss_detection", "hystart", "ecn"):
+            one[key] = chosen[key]
+    words = " beside ".join(dict.fromkeys(called(one) for one in kinds))
+    return made, f"different congestion controls, {words}", f"with {called(chosen['congestion']['kind'])} for all"
+
+
+def _cross(tree: Tree, name: str, symptom: str) -> Change | None:
+    del symptom
+    there = [one for one in _over(tree, name) if one["traffic"]["kind"] in UNRESPONSIVE]
+    if not there or len(there) == len(_over(tree, name)):
+        return None
+    return _without(tree, there, f"traffic without congestion control ({_names(there)})", f"without {_names(there)}")
+
+
+def _short(tree: Tree, name: str, symptom: str) -> Change | None:
+    del symptom
+    there = [one for one in _over(tree, name) if one["traffic"]["kind"] not in (*UNRESPONSIVE, "bulk", "app-limited")]
+    if not there or len(there) == len(_over(tree, name)):
+        return None
+    return _without(tree, there, f"transfers that come and go ({_names(there)})", f"without {_names(there)}")
+
+
+def _names(entries: list[Tree]) -> str:
+    return " and ".join(str(one["name"]) for one in entries)
+
+
+def _without(tree: Tree, entries: list[Tree], words: str, done: str) -> Change | None:
+    gone = {one["name"] for one in entries}
+    made = copy.deepcopy(tree)
+    made["flows"] = [one for one in made["flows"] if one["name"] not in gone]
+    if any(one.get("flows") in gone for one in made.get("change", [])):
+        return None
+    return made, words, done
+
+
+def _application(tree: Tree, name: str, symptom: str) -> Change | None:
+    there = [one for one in _over(tree, name) if one["traffic"]["kind"] == "app-limited"]
+    if not there or symptom != "idle":
+        return None
+    made = copy.deepcopy(tree)
+    for one in _over(made, name):
+        if one["traffic"]["kind"] == "app-limited":
+            one["traffic"] = {"kind": "bulk"}
+    rates = " and ".join(str(one["traffic"]["rate"]) for one in there)
+    return made, f"senders that write only {rates}", "with senders that always have data"
+
+
+def sized(tree: Tree, name: str, seconds: float) -> Tree:
+    """Return the scenario with another capacity of a link's queue, given in seconds at its rate."""
+    made = copy.deepcopy(tree)
+    link = _link(made, name)
+    packets = seconds * bits(link) / (8 * _packet(tree, name))
+    link["queue"]["capacity"] = f"{max(round(packets), FEW_PACKETS)} packets"
+    return made
+
+
+def _plain_queue(tree: Tree, name: str) -> bool:
+    queue = _link(tree, name)["queue"]
+    return bool(queue.get("aqm") == "drop-tail" and queue.get("scheduler", "none") == "none")
+
+
+def _buffer(tree: Tree, name: str, symptom: str) -> Change | None:
+    packet = _packet(tree, name)
+    room, rtt = capacity(_link(tree, name), packet), _rtt(tree, name)
+    least = FEW_PACKETS * 8 * packet / bits(_link(tree, name))
+    if symptom == "delay":
+        wanted = max(rtt / 4, least)
+        if not room > 1.5 * wanted:
+            return None
+        return (
+            sized(tree, name, wanted),
+            f"the buffer of {_room(tree, name)}",
+            f"with a buffer of {time(wanted)}",
+        )
+    if symptom == "unfair" or not _plain_queue(tree, name):
+        return None
+    wanted = max(1.5 * rtt, 30 * 8 * packet / bits(_link(tree, name)))
+    if not room < wanted / 1.5:
+        return None
+    return sized(tree, name, wanted), f"the buffer of {_room(tree, name)}", f"with a buffer of {time(wanted)}"
+
+
+def _room(tree: Tree, name: str) -> str:
+    """The size of a buffer: as a time, with the packets where it was given in these."""
+    text = str(_link(tree, name)["queue"]["capacity"])
+    seconds = time(capacity(_link(tree, name), _packet(tree, name)))
+    return f"{text} ({seconds})" if text.endswith("packets") else seconds
+
+
+def _queue(tree: Tree, name: str, symptom: str) -> Change | None:
+    if _plain_queue(tree, name):
+        return None
+    made = copy.deepcopy(tree)
+    link = _link(made, name)
+    queue = _link(tree, name)["queue"]
+    here = queue["scheduler"] if queue.get("scheduler", "none") != "none" else queue["aqm"]
+    here = str(here["kind"] if isinstance(here, Mapping) else here)
+    if symptom in ("delay", "unfair"):
+        if here == "fq_codel":
+            return None
+        link["queue"] = {"scheduler": "fq_codel"}
+        return made, f"{here} as it is set", "with FQ-CoDel and its defaults"
+    rtt = max(_rtt(tree, name), 30 * 8 * _packet(tree, name) / bits(link))
+    link["queue"] = {"aqm": "drop-tail", "capacity": "100 packets"}
+    made = sized(made, name, rtt)
+    return made, f"{here} as it is set", f"with a drop-tail buffer of {time(rtt)}"
+
+
+def _control(other: str) -> Callable[[Tree, str, str], Change | None]:
+    def apply(tree: Tree, name: str, symptom: str) -> Change | None:
+        kinds = {str(one["congestion"]["kind"]) for one in bulk(tree, name)}
+        if not kinds or kinds == {other} or symptom == "unfair":
+            return None
+        made = copy.deepcopy(tree)
+        for one in bulk(made, name):
+            one["congestion"] = {"kind": other}
+            one["pacing"] = "auto"
+        return made, " and ".join(called(one) for one in sorted(kinds)), f"with {called(other)}"
+
+    return apply
+
+
+def _flows(tree: Tree, name: str, symptom: str) -> Change | None:
+    total = sum(int(one["count"]) for one in bulk(tree, name))
+    made = copy.deepcopy(tree)
+    if symptom in ("delay", "loss"):
+        if total < 4:  # noqa: PLR2004
+            return None
+        for one in bulk(made, name):
+            one["count"] = max(int(one["count"]) // 10, 1)
+        left = sum(int(one["count"]) for one in bulk(made, name))
+        return made, f"{total} flows at once", f"with {left} of them"
+    if symptom != "idle" or not total:
+        return None
+    for one in bulk(made, name):
+        one["count"] = int(one["count"]) * 8
+        one["start"] = "uniform 0 s .. 1 s"
+    words = "a single flow, alone on the link" if total == 1 else f"no more than {total} flows"
+    return made, words, f"with {8 * total} flows"
+
+
+SPECIFIC: Final = (
+    Intervention("policer", _wire("policer", "a policer")),
+    Intervention("wire-loss", _wire("loss", "losses on the wire")),
+    Intervention("jitter", _wire("jitter", "delay that varies from packet to packet")),
+    Intervention("access", _access),
+    Intervention("receive-window", _window),
+    Intervention("ack-path", _acks),
+    Intervention("application", _application),
+    Intervention("unresponsive", _cross),
+    Intervention("short-transfers", _short),
+    Intervention("mixed-controls", _mixed),
+    Intervention("round-trips", _unequal),
+)
+"""What a healthy path does not have."""
+GENERAL: Final = (
+    Intervention("queue", _queue),
+    Intervention("buffer", _buffer),
+    *(Intervention("control", _control(other)) for other in CONTROLS),
+    Intervention("flows", _flows),
+)
+"""What every path has, and could have otherwise. The first that removes a symptom is named first."""
+
+
+def called(kind: str) -> str:
+    """Return how a congestion control is written in a sentence."""
+    capitals = ("bbr", "cubic", "aimd", "fast", "pert", "dctcp", "ledbat", "africa")
+    special = {"bbr3": "BBRv3", "htcp": "H-TCP", "yeah": "YeAH", "highspeed": "HighSpeed TCP", "cx": "Cx-TCP"}
+    return special.get(kind, kind.upper() if kind in capitals else kind.capitalize())

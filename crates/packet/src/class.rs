@@ -19,6 +19,8 @@ pub(crate) struct Class {
     pub(crate) priority: u8,
     pub(crate) payload: u32,
     pub(crate) ack_size: u32,
+    /// A sender names its flow anew at each timeout, so that routers that hash flows move it.
+    pub(crate) rehashes: bool,
     pub(crate) handshake: bool,
     pub(crate) access_rate: Option<f64>,
     pub(crate) access_buffer: Capacity,

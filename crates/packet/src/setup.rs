@@ -4,7 +4,7 @@ use ackclock_algorithms::aqm::LinkView;
 use ackclock_algorithms::registry::CongestionSpec;
 use ackclock_algorithms::scheduler::SchedulerView;
 use ackclock_algorithms::{Owner, Stream, Time};
-use ackclock_scenario::{End, FlowClass, LossDetection, Scenario, Setting, Style, Traffic};
+use ackclock_scenario::{End, FlowClass, Scenario, Setting, Style, Traffic};
 
 use crate::calendar::{Calendar, Class as Order, Kind, Place, Tag};
 use crate::class::{Class, Delays, delays_of, lags, lags_if_fused};
@@ -39,27 +39,7 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
     let delay = |path: &[usize]| path.iter().map(|&link| scenario.links[link].delay.0).sum();
     Class {
         name: class.name.clone(),
-        sender: tcp::Config {
-            linux: class.tcp.style == Style::Linux,
-            recovery: class.tcp.recovery,
-            reduction: class.tcp.reduction,
-            // RACK finds them by itself
-            detect_lost: class.tcp.detect_lost_retransmissions
-                && class.tcp.loss_detection == LossDetection::DupAcks,
-            initial_window: class.tcp.initial_window,
-            max_window: class.tcp.max_window.map_or(u64::MAX, u64::from),
-            ecn: class.tcp.ecn,
-            accurate_ecn: class.tcp.accurate_ecn,
-            ecn_always: class.tcp.accurate_ecn && class.tcp.style == Style::Linux,
-            limited_transmit: class.tcp.limited_transmit,
-            pacing: class.tcp.pacing,
-            hystart: class.tcp.hystart,
-            rack: class.tcp.loss_detection == LossDetection::Rack,
-            dup_threshold: class.tcp.dup_threshold,
-            min_rto: class.tcp.min_rto.0,
-            max_rto: class.tcp.max_rto.0,
-            initial_rto: class.tcp.initial_rto.0,
-        },
+        sender: tcp::Config::new(&class.tcp),
         receiver: receiver::Config {
             delayed: class.tcp.delayed_ack,
             timeout: class.tcp.delayed_ack_timeout.0,
@@ -79,6 +59,7 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
         priority: class.priority,
         payload,
         ack_size: class.ack_size,
+        rehashes: class.tcp.style == Style::Linux,
         handshake: class.tcp.handshake && class.traffic.is_tcp(),
         access_rate: class.access_rate,
         access_buffer: class.access_buffer,

@@ -19,7 +19,7 @@ impl Engine {
             let class = &self.classes[flow.class as usize];
             packet.priority = class.priority;
             state.label = Label {
-                identity: flow.hashed(&packet, class.sender.linux),
+                identity: flow.hashed(&packet, class.rehashes),
                 priority: class.priority,
                 // what needs exact feedback of marks reacts to it as RFC 9331 wants
                 l4s: class.receiver.accurate_ecn,

@@ -6,12 +6,13 @@ use ackclock_algorithms::congestion::{
 use ackclock_algorithms::registry::Controller;
 use ackclock_algorithms::{Stream, Time};
 
+use super::config::ReductionBase;
 use super::{Config, News, Sender, State};
 
 impl Sender {
     /// The window in use when a reduction is due (RFC 5681, equation 4).
     fn window_used(&self, outstanding: u64, config: &Config) -> f64 {
-        if config.linux {
+        if config.reduction_base == ReductionBase::CongestionWindow {
             return self.window.cwnd;
         }
         let outstanding = outstanding as f64;
@@ -29,8 +30,8 @@ impl Sender {
             now: Time(now),
             signal,
             window_used: self.window_used(outstanding, config),
-            min_rtt: Time(self.min_rtt).seconds(),
-            srtt: Time(self.srtt).seconds(),
+            min_rtt: Time(self.rtt.min_rtt).seconds(),
+            srtt: Time(self.rtt.srtt).seconds(),
         };
         self.prior_cwnd = self.window.cwnd;
         self.controller.on_congestion(&reduction, &mut self.window);
@@ -104,7 +105,7 @@ impl Sender {
             // it looks at the base RTT once a round trip, and never at the smoothed one: two divisions less
             Controller::Compound(control) if self.hystart.is_none() => {
                 if round_start {
-                    event.min_rtt = Time(self.min_rtt).seconds();
+                    event.min_rtt = Time(self.rtt.min_rtt).seconds();
                 }
                 control.on_ack(&event, &mut self.window, random);
             }
@@ -136,8 +137,8 @@ impl Sender {
     #[inline]
     fn with_round_trips(&self, event: AckEvent) -> AckEvent {
         AckEvent {
-            min_rtt: Time(self.min_rtt).seconds(),
-            srtt: Time(self.srtt).seconds(),
+            min_rtt: Time(self.rtt.min_rtt).seconds(),
+            srtt: Time(self.rtt.srtt).seconds(),
             ..event
         }
     }
@@ -162,7 +163,7 @@ impl Sender {
             round_start,
             cwnd_limited: news.cwnd_limited
                 || self.state == State::Loss
-                || (config.linux && self.next < self.written),
+                || (config.backlog_fills_window && self.next < self.written),
             ece: news.ece,
             marked: if news.ece && config.accurate_ecn {
                 acked
@@ -177,7 +178,7 @@ impl Sender {
         let Some(journal) = &mut self.journal else {
             return;
         };
-        let sample = journal.sample(news.now, self.min_rtt);
+        let sample = journal.sample(news.now, self.rtt.min_rtt);
         let delivery = Delivery {
             now: Time(news.now),
             acked: journal.newly_delivered,
@@ -191,7 +192,7 @@ impl Sender {
             } else {
                 Time(sample.rtt).seconds()
             },
-            srtt: Time(self.srtt).seconds(),
+            srtt: Time(self.rtt.srtt).seconds(),
             rate: sample.rate,
             prior_delivered: sample.prior_delivered,
             app_limited: sample.app_limited,

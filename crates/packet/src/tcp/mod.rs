@@ -3,6 +3,7 @@
 //! Sans I/O: the engine hands in acknowledgements and time, and asks for segments. Sequence numbers count segments; times are
 //! picoseconds on the sender's own clock.
 
+pub(crate) mod config;
 mod congestion;
 mod hystart;
 mod loss;
@@ -18,53 +19,19 @@ mod sent_packets;
 mod tests;
 mod timers;
 
+use ackclock_algorithms::Stream;
 use ackclock_algorithms::congestion::{CongestionControl as _, Window};
 use ackclock_algorithms::registry::Controller;
-use ackclock_algorithms::{Stream, Time};
-use ackclock_scenario::{Pacing, Recovery, WindowReduction};
 
 use crate::packet::{Ack, Flags, NONE};
+pub(crate) use config::Config;
+use config::{PacingPolicy, RecoveryPolicy, RtoPolicy, TimerPolicy};
 use hystart::HyStart;
 use loss::rack::Rack;
-use rtt::Variation;
+use reduction::Prr;
+use rtt::RttEstimator;
 use scoreboard::Scoreboard;
 use sent_packets::Journal;
-
-/// Options that the flows of a class share.
-#[derive(Clone, Debug)]
-pub(crate) struct Config {
-    /// What the other options leave open is done as in Linux 6.1.
-    pub(crate) linux: bool,
-    pub(crate) recovery: Recovery,
-    pub(crate) reduction: WindowReduction,
-    pub(crate) detect_lost: bool,
-    pub(crate) initial_window: f64,
-    pub(crate) max_window: u64,
-    pub(crate) ecn: bool,
-    /// The receiver echoes each mark as it came.
-    pub(crate) accurate_ecn: bool,
-    /// Retransmissions and the SYN are ECN-capable too.
-    pub(crate) ecn_always: bool,
-    pub(crate) limited_transmit: bool,
-    pub(crate) pacing: Pacing,
-    pub(crate) hystart: bool,
-    /// Losses are found by time (RACK-TLP).
-    pub(crate) rack: bool,
-    pub(crate) dup_threshold: u32,
-    pub(crate) min_rto: u64,
-    pub(crate) max_rto: u64,
-    pub(crate) initial_rto: u64,
-}
-
-impl Config {
-    /// The ECN fields of a segment. Retransmissions are not ECN-capable (RFC 3168, section 6.1.5), but in kernels where each mark is echoed as it came.
-    #[inline]
-    pub(crate) fn ecn_flags(&self, segment: &Segment) -> Flags {
-        let capable = self.ecn && (!segment.retransmission || self.ecn_always);
-        let ect = if capable { Flags::ECT } else { 0 };
-        Flags(ect | if segment.cwr { Flags::CWR } else { 0 })
-    }
-}
 
 /// What the sender is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,20 +120,10 @@ pub(crate) struct Sender {
     rescued: bool,
     /// Rate halving: the window that falls by one for every two ACKs.
     halving: u64,
-    /// Proportional rate reduction: segments delivered and sent since the recovery began, and outstanding when it did.
-    prr_delivered: u64,
-    prr_out: u64,
-    prr_flight: u64,
+    prr: Prr,
     first_partial_ack: bool,
     scoreboard: Scoreboard,
-    /// Smoothed RTT and its variation, ps (RFC 6298); zero before the first sample.
-    srtt: u64,
-    rttvar: u64,
-    /// In place of `rttvar` in style "linux".
-    variation: Option<Box<Variation>>,
-    min_rtt: u64,
-    rto: u64,
-    backoff: u32,
+    rtt: RttEstimator,
     /// When the retransmission timer expires; `u64::MAX` while it is off.
     pub(crate) deadline: u64,
     /// ACKs of segments from here on begin a new round trip.
@@ -202,7 +159,7 @@ pub(crate) struct Sender {
 impl Sender {
     pub(crate) fn new(controller: Controller, config: &Config, ssthresh: f64) -> Self {
         let needs = controller.needs();
-        let selective = config.recovery == Recovery::Sack;
+        let selective = config.recovery.is_selective();
         let rack = selective && config.rack;
         Self {
             una: 0,
@@ -221,33 +178,26 @@ impl Sender {
             forced: NONE,
             rescued: false,
             halving: 0,
-            prr_delivered: 0,
-            prr_out: 0,
-            prr_flight: 0,
+            prr: Prr::default(),
             first_partial_ack: false,
             scoreboard: if rack {
                 Scoreboard::by_time()
             } else {
                 Scoreboard::default()
             },
-            srtt: 0,
-            rttvar: 0,
-            variation: config.linux.then(Box::default),
-            min_rtt: u64::MAX,
-            rto: config.initial_rto,
-            backoff: 0,
+            rtt: RttEstimator::new(config.rto == RtoPolicy::Linux, config.initial_rto),
             deadline: u64::MAX,
             round_end: 0,
             cwr_end: 0,
             send_cwr: false,
             in_cwr: false,
             told_open: true,
-            paced: needs.pacing || config.pacing == Pacing::Window,
+            paced: needs.pacing || config.pacing == PacingPolicy::Window,
             next_send: 0,
             last_sent: 0,
             journal: (rack || (needs.delivery && selective)).then(|| Box::new(Journal::new(rack))),
             delivery: needs.delivery && selective,
-            lean: selective && !config.linux && !(rack || needs.delivery),
+            lean: config.has_short_path() && !needs.delivery,
             calm: false,
             probe: false,
             hystart: config.hystart.then(|| Box::new(HyStart::new(ssthresh))),
@@ -258,11 +208,7 @@ impl Sender {
 
     /// Smoothed RTT, s; NaN before the first sample.
     pub(crate) fn srtt_seconds(&self) -> f64 {
-        if self.srtt == 0 {
-            f64::NAN
-        } else {
-            Time(self.srtt).seconds()
-        }
+        self.rtt.srtt_seconds()
     }
 
     /// Finds out whether the sender is calm.
@@ -298,17 +244,40 @@ impl Sender {
     /// The connection stands; `rtt` is the handshake's sample, 0 without a usable one.
     pub(crate) fn open(&mut self, rtt: u64, syn_retransmitted: bool, config: &Config) {
         self.state = State::Open;
-        self.backoff = 0;
         self.deadline = u64::MAX;
         self.settle();
+        self.rtt.open(rtt == 0 && syn_retransmitted, config);
         if rtt > 0 {
             self.sample(rtt, 1, config);
-        } else if syn_retransmitted {
-            self.rto = config
-                .initial_rto
-                .max(3 * Time::PER_SECOND)
-                .min(config.max_rto); // RFC 6298, rule 5.7
         }
+    }
+
+    /// A sample of the round-trip time, ps, with `in_flight` segments outstanding.
+    #[inline]
+    fn sample(&mut self, rtt: u64, in_flight: u64, config: &Config) {
+        self.sample_as(rtt, in_flight, config.rto, config);
+    }
+
+    /// The same under a policy that the caller may know at compile time.
+    #[inline(always)]
+    fn sample_as(&mut self, rtt: u64, in_flight: u64, policy: RtoPolicy, config: &Config) {
+        let rtt = rtt.max(1);
+        match policy {
+            RtoPolicy::Rfc6298 => self.rtt.sample(rtt, in_flight, config),
+            RtoPolicy::Linux => {
+                let outstanding = (self.una, self.next);
+                let min_apart = self.journal.is_some();
+                self.rtt.sample_linux(rtt, outstanding, min_apart, config);
+            }
+        }
+        self.counters.rtt_sum += u128::from(rtt);
+        self.counters.rtt_samples += 1;
+    }
+
+    /// Present retransmission timeout with its back-off (RFC 6298, rule 5.5).
+    #[inline]
+    pub(crate) fn timeout(&self, config: &Config) -> u64 {
+        self.rtt.timeout(config)
     }
 
     /// An acknowledgement arrives. `blocks` are further SACK blocks `[from, to)`.
@@ -362,9 +331,9 @@ impl Sender {
             if !self.scoreboard.is_clear() {
                 news.known = self.scoreboard.advance(self.una, ack.cum);
             }
-            news.rtt = self.advance(now, ack, before, config.linux, config);
+            news.rtt = self.advance(now, ack, before, config.rto, config);
         }
-        if config.recovery == Recovery::Sack {
+        if config.recovery.is_selective() {
             let edge = self.scoreboard.lost_edge();
             if ack.sack != NONE && ack.sack >= self.una {
                 news.sacked += self.sack(now, ack.sack, config);
@@ -381,7 +350,7 @@ impl Sender {
                 }
             }
             let waits = config.rack && self.find_late(now, config);
-            if config.linux
+            if config.rto == RtoPolicy::Linux
                 && let Some(journal) = &self.journal
             {
                 // the congestion control hears of the newest segment's round trip, which no delayed ACK has lengthened
@@ -391,10 +360,10 @@ impl Sender {
                         // selective acknowledgements are samples too
                         self.sample(news.rtt, news.before, config);
                     }
-                    self.min_rtt = self.min_rtt.min(news.rtt);
+                    self.rtt.min_rtt = self.rtt.min_rtt.min(news.rtt);
                 }
             }
-            if config.linux && !self.delivery {
+            if config.recovery == RecoveryPolicy::Linux {
                 self.on_ack_linux(&news, config, random);
             } else {
                 self.on_ack_sack(&news, config, random);
@@ -447,7 +416,7 @@ impl Sender {
         let before = self.next - self.una;
         let cwnd_limited = self.is_limited(before);
         let acked = ack.cum - self.una;
-        let rtt = self.advance(now, ack, before, false, config);
+        let rtt = self.advance(now, ack, before, RtoPolicy::Rfc6298, config);
         self.dup_acks = 0;
         let additive = self.grow_additively(now, acked as u32, cwnd_limited, random);
         let round_start = self.starts_round();
@@ -469,13 +438,20 @@ impl Sender {
 
     /// New data is acknowledged: what is outstanding (`before`: until then), the RTT's sample, the timer. The sample, or 0.
     #[inline(always)]
-    fn advance(&mut self, now: u64, ack: &Ack, before: u64, linux: bool, config: &Config) -> u64 {
+    fn advance(
+        &mut self,
+        now: u64,
+        ack: &Ack,
+        before: u64,
+        policy: RtoPolicy,
+        config: &Config,
+    ) -> u64 {
         self.una = ack.cum;
         self.next = self.next.max(ack.cum);
         let mut rtt = 0;
         if ack.echo != 0 {
             rtt = now - ack.echo;
-            self.sample_as(rtt, before, linux, config);
+            self.sample_as(rtt, before, policy, config);
         }
         // RFC 6298, rules 5.2 and 5.3
         self.deadline = if self.high > self.una {
@@ -492,7 +468,7 @@ impl Sender {
     fn after_ack(&mut self, news: &News, waits: bool, config: &Config, random: &mut Stream) {
         if config.rack {
             self.after_ack_of_probe(news, config);
-            if !config.linux {
+            if config.timers == TimerPolicy::Separate {
                 self.arm_probe(news.now);
             } else if news.acked > 0 && !waits && !self.schedule_probe(news.now, true, config) {
                 self.rearm(news.now, config);

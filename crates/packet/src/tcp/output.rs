@@ -2,8 +2,9 @@
 
 use ackclock_algorithms::Time;
 use ackclock_algorithms::congestion::CongestionControl as _;
-use ackclock_scenario::{Recovery, WindowReduction};
+use ackclock_scenario::WindowReduction;
 
+use super::config::{RecoveryPolicy, TimerPolicy};
 use super::{Config, Segment, Sender, State, whole};
 use crate::packet::NONE;
 
@@ -46,8 +47,8 @@ impl Sender {
     /// The next segment that may leave now, if any; it counts as sent.
     #[inline]
     pub(crate) fn next_segment(&mut self, now: u64, config: &Config) -> Option<Segment> {
-        let empty =
-            config.linux && !self.delivery && self.scoreboard.pipe(self.una, self.next) == 0;
+        let empty = config.recovery == RecoveryPolicy::Linux
+            && self.scoreboard.pipe(self.una, self.next) == 0;
         let before = self.next;
         let segment = self.choose(config)?;
         if empty {
@@ -88,7 +89,7 @@ impl Sender {
         if self.paced {
             self.pace(now, config);
         }
-        if config.rack && config.linux {
+        if config.rack && config.timers == TimerPolicy::Shared {
             self.set_timer_linux(now, segment, config);
         } else if config.rack {
             if !segment.1 {
@@ -118,7 +119,7 @@ impl Sender {
     fn choose(&mut self, config: &Config) -> Option<(u64, bool)> {
         if self.forced != NONE {
             let seq = std::mem::replace(&mut self.forced, NONE);
-            if config.recovery == Recovery::Sack {
+            if config.recovery.is_selective() {
                 self.scoreboard.retransmit(self.una, seq);
                 self.high_resent = seq + 1;
             }
@@ -134,7 +135,7 @@ impl Sender {
         if self.state == State::Recovery && config.reduction == WindowReduction::RateHalving {
             cwnd = cwnd.max(self.halving);
         }
-        if config.recovery == Recovery::Sack && !self.scoreboard.is_clear() {
+        if config.recovery.is_selective() && !self.scoreboard.is_clear() {
             let open = self.state == State::Open;
             let pipe = if open && !config.limited_transmit {
                 self.outstanding()
@@ -185,7 +186,7 @@ impl Sender {
         // limited transmit (RFC 3042): one new segment for each of the first duplicate ACKs
         let extra = if config.limited_transmit
             && self.state == State::Open
-            && config.recovery != Recovery::Sack
+            && !config.recovery.is_selective()
         {
             u64::from(self.dup_acks.min(config.dup_threshold - 1))
         } else {
@@ -221,7 +222,7 @@ impl Sender {
         if !self.delivery
             && self.next == self.una
             && self.last_sent > 0
-            && now - self.last_sent > self.rto
+            && now - self.last_sent > self.rtt.base_timeout()
         {
             self.window.cwnd = self.window.cwnd.min(config.initial_window);
             self.controller.on_restart(Time(now));

@@ -18,11 +18,11 @@ impl Sender {
                 1.2
             };
             let window = self.window.cwnd.max(self.outstanding() as f64);
-            (self.srtt > 0).then(|| gain * window / Time(self.srtt).seconds())
+            (self.rtt.srtt > 0).then(|| gain * window / Time(self.rtt.srtt).seconds())
         });
         if let Some(rate) = rate {
             let mut gap = Time::from_seconds(1.0 / rate).0;
-            if config.linux {
+            if config.pacing_credit {
                 // what leaves later than it may shortens the gap after it, by half at most
                 gap -= now.saturating_sub(self.next_send).min(gap / 2);
             }

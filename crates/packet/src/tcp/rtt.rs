@@ -1,14 +1,144 @@
-//! The retransmission timeout as Linux 6.1 finds it.
+//! Round-trip times: samples, their smoothed value and variation, the retransmission timeout.
 //!
-//! It is the smoothed round trip plus a variation: four mean deviations, of which the largest of a round trip counts, and the smallest timeout at least. So the timeout
-//! exceeds the smoothed round trip by 200 ms at least, where RFC 6298 bounds their sum. The variation rises at once, and falls by a quarter a round trip; a round
-//! trip that shrinks raises the deviation with an eighth of the weight of one that grows.
+//! Two estimators: RFC 6298 with RFC 7323's gains, and that of Linux 6.1.
 
-use super::{Config, Sender, timers};
+use ackclock_algorithms::Time;
 
-/// State of the estimator; times in ps.
+use super::config::Config;
+use super::timers::TICK;
+
+/// What a sender knows of its round trip, ps.
+#[derive(Debug)]
+pub(super) struct RttEstimator {
+    /// Smoothed; zero before the first sample.
+    pub(super) srtt: u64,
+    /// Its variation (RFC 6298).
+    rttvar: u64,
+    /// In place of `rttvar`, where the estimator is Linux's.
+    linux: Option<Box<LinuxVariation>>,
+    /// Smallest so far; `u64::MAX` before the first sample.
+    pub(super) min_rtt: u64,
+    rto: u64,
+    backoff: u32,
+}
+
+impl RttEstimator {
+    pub(super) fn new(linux: bool, initial_rto: u64) -> Self {
+        Self {
+            srtt: 0,
+            rttvar: 0,
+            linux: linux.then(Box::default),
+            min_rtt: u64::MAX,
+            rto: initial_rto,
+            backoff: 0,
+        }
+    }
+
+    /// Smoothed, s; NaN before the first sample.
+    pub(super) fn srtt_seconds(&self) -> f64 {
+        if self.srtt == 0 {
+            f64::NAN
+        } else {
+            Time(self.srtt).seconds()
+        }
+    }
+
+    /// RFC 6298, section 2, with alpha = 1/8 and beta = 1/4.
+    ///
+    /// Deviation from RFC 6298, section 2: no clock granularity G, as simulated time has none.
+    ///
+    /// With a sample from every ACK both gains are divided by the samples expected in a round trip, one
+    /// for two segments in flight, as RFC 7323, appendix G, wants (here rounded up to a power of two):
+    /// else the variation forgets within a round trip, and a queue that grows makes timers expire.
+    #[inline(always)]
+    pub(super) fn sample(&mut self, rtt: u64, in_flight: u64, config: &Config) {
+        if self.srtt == 0 {
+            self.srtt = rtt;
+            self.rttvar = rtt / 2;
+        } else {
+            let samples = (in_flight / 2).max(1).next_power_of_two().trailing_zeros();
+            let error = self.srtt.abs_diff(rtt);
+            let beta = 2 + samples; // and alpha one more
+            self.rttvar = self.rttvar - (self.rttvar >> beta) + (error >> beta);
+            self.srtt = self.srtt - (self.srtt >> beta >> 1) + (rtt >> beta >> 1);
+        }
+        self.min_rtt = self.min_rtt.min(rtt);
+        let rto = self.srtt + 4 * self.rttvar;
+        self.rto = rto.max(config.min_rto).min(config.max_rto);
+        self.backoff = 0;
+    }
+
+    /// The estimator of Linux: `una` is the first unacknowledged segment, `next` the next new one. Where
+    /// the smallest round trip is followed by other samples (`min_apart`) only the first one counts for it.
+    pub(super) fn sample_linux(
+        &mut self,
+        rtt: u64,
+        (una, next): (u64, u64),
+        min_apart: bool,
+        config: &Config,
+    ) {
+        if let Some(variation) = &mut self.linux {
+            self.srtt = variation.sample(rtt, self.srtt, una, next, config.min_rto);
+            let ticks = (self.srtt + variation.margin()).div_ceil(TICK);
+            self.rto = (ticks * TICK).min(config.max_rto);
+        }
+        if !min_apart || self.min_rtt == u64::MAX {
+            self.min_rtt = self.min_rtt.min(rtt);
+        }
+        self.backoff = 0;
+    }
+
+    /// Present retransmission timeout with its back-off (RFC 6298, rule 5.5).
+    #[inline]
+    pub(super) fn timeout(&self, config: &Config) -> u64 {
+        if self.backoff == 0 {
+            return self.rto;
+        }
+        self.rto
+            .saturating_mul(1 << self.backoff.min(16))
+            .min(config.max_rto)
+    }
+
+    /// The smoothed variation of RFC 6298.
+    #[cfg(test)]
+    pub(super) fn rttvar(&self) -> u64 {
+        self.rttvar
+    }
+
+    /// The timeout without its back-off.
+    pub(super) fn base_timeout(&self) -> u64 {
+        self.rto
+    }
+
+    /// A timer has expired (RFC 6298, rule 5.5).
+    pub(super) fn back_off(&mut self) {
+        self.backoff += 1;
+    }
+
+    /// Whether a timer has expired since the last sample.
+    pub(super) fn is_backed_off(&self) -> bool {
+        self.backoff > 0
+    }
+
+    /// The connection stands; `syn_resent`: its SYN was sent more than once (RFC 6298, rule 5.7).
+    pub(super) fn open(&mut self, syn_resent: bool, config: &Config) {
+        self.backoff = 0;
+        if syn_resent {
+            let least = config.initial_rto.max(3 * Time::PER_SECOND);
+            self.rto = least.min(config.max_rto);
+        }
+    }
+}
+
+/// The variation as Linux 6.1 finds it (`tcp_rtt_estimator`); times in ps.
+///
+/// The retransmission timeout is the smoothed round trip plus this: four mean deviations, of which the
+/// largest of a round trip counts, and the smallest timeout at least. So the timeout exceeds the smoothed
+/// round trip by 200 ms at least, where RFC 6298 bounds their sum. The variation rises at once, and falls
+/// by a quarter a round trip; a round trip that shrinks raises the deviation with an eighth of the weight
+/// of one that grows.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Variation {
+struct LinuxVariation {
     /// Four mean deviations.
     deviation: u64,
     /// The largest of this round trip.
@@ -18,10 +148,10 @@ pub(crate) struct Variation {
     round_end: u64,
 }
 
-impl Variation {
+impl LinuxVariation {
     /// A sample `rtt` arrives while the smoothed round trip is `srtt` (0: there is none yet), `una` is the first unacknowledged and `next` the next new segment.
     /// Returns the new smoothed round trip.
-    pub(crate) fn sample(&mut self, rtt: u64, srtt: u64, una: u64, next: u64, min_rto: u64) -> u64 {
+    fn sample(&mut self, rtt: u64, srtt: u64, una: u64, next: u64, min_rto: u64) -> u64 {
         if srtt == 0 {
             self.deviation = 2 * rtt;
             self.variation = self.deviation.max(min_rto);
@@ -52,59 +182,8 @@ impl Variation {
     }
 
     /// What the timeout exceeds the smoothed round trip by.
-    pub(crate) fn margin(&self) -> u64 {
+    fn margin(&self) -> u64 {
         self.variation
-    }
-}
-
-impl Sender {
-    /// RFC 6298, section 2, with alpha = 1/8, beta = 1/4 and no clock granularity. With a sample from every ACK both gains are divided by the
-    /// samples expected in a round trip, one for two segments in flight, as RFC 7323, appendix G, wants (here rounded up to a power of
-    /// two): else the variation forgets within a round trip, and a queue that grows makes timers expire.
-    #[inline]
-    pub(super) fn sample(&mut self, rtt: u64, in_flight: u64, config: &Config) {
-        self.sample_as(rtt, in_flight, config.linux, config);
-    }
-
-    /// The same in style "linux", or not.
-    #[inline(always)]
-    pub(super) fn sample_as(&mut self, rtt: u64, in_flight: u64, linux: bool, config: &Config) {
-        let rtt = rtt.max(1);
-        if linux && let Some(variation) = &mut self.variation {
-            self.srtt = variation.sample(rtt, self.srtt, self.una, self.next, config.min_rto);
-            let ticks = (self.srtt + variation.margin()).div_ceil(timers::TICK);
-            self.rto = (ticks * timers::TICK).min(config.max_rto);
-        } else if self.srtt == 0 {
-            self.srtt = rtt;
-            self.rttvar = rtt / 2;
-        } else {
-            let samples = (in_flight / 2).max(1).next_power_of_two().trailing_zeros();
-            let error = self.srtt.abs_diff(rtt);
-            let beta = 2 + samples; // and alpha one more
-            self.rttvar = self.rttvar - (self.rttvar >> beta) + (error >> beta);
-            self.srtt = self.srtt - (self.srtt >> beta >> 1) + (rtt >> beta >> 1);
-        }
-        if !linux || self.journal.is_none() || self.min_rtt == u64::MAX {
-            self.min_rtt = self.min_rtt.min(rtt);
-        }
-        if !linux {
-            let rto = self.srtt + 4 * self.rttvar;
-            self.rto = rto.max(config.min_rto).min(config.max_rto);
-        }
-        self.backoff = 0;
-        self.counters.rtt_sum += u128::from(rtt);
-        self.counters.rtt_samples += 1;
-    }
-
-    /// Present retransmission timeout with its back-off (RFC 6298, rule 5.5).
-    #[inline]
-    pub(crate) fn timeout(&self, config: &Config) -> u64 {
-        if self.backoff == 0 {
-            return self.rto;
-        }
-        self.rto
-            .saturating_mul(1 << self.backoff.min(16))
-            .min(config.max_rto)
     }
 }
 
@@ -117,7 +196,7 @@ mod tests {
 
     #[test]
     fn steady_round_trips_leave_the_floor() {
-        let mut variation = Variation::default();
+        let mut variation = LinuxVariation::default();
         let mut srtt = variation.sample(100 * MS, 0, 0, 10, MIN);
         assert_eq!((srtt, variation.margin()), (100 * MS, 200 * MS));
         for una in 1..100 {
@@ -128,7 +207,7 @@ mod tests {
 
     #[test]
     fn it_rises_at_once_and_falls_by_a_quarter_a_round() {
-        let mut variation = Variation::default();
+        let mut variation = LinuxVariation::default();
         let mut srtt = variation.sample(400 * MS, 0, 0, 1, MIN);
         assert_eq!(variation.margin(), 800 * MS);
         // 1 s: an error of 600 ms, a deviation of 800 ms: 800 + 600 - 200
@@ -144,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_shrinking_round_trip_counts_less() {
-        let mut variation = Variation::default();
+        let mut variation = LinuxVariation::default();
         let srtt = variation.sample(800 * MS, 0, 0, 1, MIN);
         variation.deviation = 0;
         variation.sample(400 * MS, srtt, 1, 2, MIN);

@@ -4,8 +4,24 @@ use super::*;
 use ackclock_algorithms::Owner;
 use ackclock_algorithms::congestion::DctcpParams;
 use ackclock_algorithms::registry::CongestionSpec;
+use ackclock_scenario::{LossDetection, Recovery, Style, Tcp, WindowReduction};
 
 const MS: u64 = 1_000_000_000;
+
+/// Options as the RFCs have them, with a smallest timeout of 200 ms.
+fn options(recovery: Recovery, initial_window: f64) -> Tcp {
+    let text = "[scenario]\nduration = \"1 s\"\n[[link]]\nname = \"l\"\nrate = \"1 Mbit/s\"\n\
+                [[flows]]\npath = [\"l\"]\nrtt = \"0.1 s\"\n\
+                congestion = \"reno\"\nmin_rto = \"200 ms\"\nmax_rto = \"60 s\"\ninitial_rto = \"1 s\"\n\
+                limited_transmit = true\necn = true\nreduction = \"at-once\"\nloss_detection = \"dup-acks\"\n";
+    let mut scenario = ackclock_scenario::parse(text, "test").expect("the scenario is right");
+    let tcp = scenario.flows.remove(0).tcp;
+    Tcp {
+        recovery,
+        initial_window,
+        ..tcp
+    }
+}
 
 struct Bench {
     sender: Sender,
@@ -16,25 +32,7 @@ struct Bench {
 
 impl Bench {
     fn new(recovery: Recovery, initial_window: f64) -> Self {
-        let config = Config {
-            linux: false,
-            recovery,
-            initial_window,
-            reduction: WindowReduction::AtOnce,
-            detect_lost: false,
-            max_window: u64::MAX,
-            ecn: true,
-            accurate_ecn: false,
-            ecn_always: false,
-            limited_transmit: true,
-            pacing: Pacing::Auto,
-            hystart: false,
-            rack: false,
-            dup_threshold: 3,
-            min_rto: 200 * MS,
-            max_rto: 60_000 * MS,
-            initial_rto: 1000 * MS,
-        };
+        let config = Config::new(&options(recovery, initial_window));
         let reno = CongestionSpec::from_values("reno", &[]).expect("reno is registered");
         let mut sender = Sender::new(reno.build(0), &config, f64::INFINITY);
         sender.open(0, false, &config);
@@ -175,7 +173,7 @@ fn retransmission_timer() {
     assert_eq!(bench.sender.deadline, 2000 * MS);
     bench.ack(1, NONE, 0); // 100 ms
     assert_eq!(
-        (bench.sender.srtt, bench.sender.rttvar),
+        (bench.sender.rtt.srtt, bench.sender.rtt.rttvar()),
         (100 * MS, 50 * MS)
     );
     assert_eq!(bench.sender.deadline, bench.now + 300 * MS);
@@ -318,9 +316,9 @@ fn proportional_reduction_counts_each_segment_once() {
         bench.ack(0, seq, 0);
     }
     // the third selective ACK begins the recovery and counts, 3 to 19 without 5
-    assert_eq!(bench.sender.prr_delivered, 16);
+    assert_eq!(bench.sender.prr.delivered, 16);
     bench.ack(5, NONE, 0);
-    assert_eq!(bench.sender.prr_delivered, 17);
+    assert_eq!(bench.sender.prr.delivered, 17);
 }
 
 /// A bench with RACK; round trips of 100 ms have been seen, `cum` segments are acknowledged and ten more are out, sent a millisecond apart.
@@ -440,7 +438,7 @@ fn tail_loss_probes() {
         if !new {
             bench.sender.written = next;
         }
-        let srtt = bench.sender.srtt;
+        let srtt = bench.sender.rtt.srtt;
         assert_eq!(bench.sender.next_timer(), bench.now + 2 * srtt);
         bench.now = bench.sender.next_timer();
         bench.sender.on_timer(bench.now, &bench.config);
@@ -467,10 +465,12 @@ fn tail_loss_probes() {
 /// A bench in style "linux": round trips of 100 ms have been seen, 20 segments are out, the window is 20 and slow start over.
 fn linux_bench() -> Bench {
     let mut bench = Bench::new(Recovery::Sack, 20.0);
-    bench.config.linux = true;
-    bench.config.rack = true;
-    bench.config.ecn = true;
-    bench.config.reduction = WindowReduction::Prr;
+    bench.config = Config::new(&Tcp {
+        style: Style::Linux,
+        loss_detection: LossDetection::Rack,
+        reduction: WindowReduction::Prr,
+        ..options(Recovery::Sack, 20.0)
+    });
     let reno = CongestionSpec::from_values("reno", &[]).expect("reno is registered");
     bench.sender = Sender::new(reno.build(0), &bench.config, f64::INFINITY);
     bench.sender.open(100 * MS, false, &bench.config);
@@ -490,7 +490,7 @@ fn linux_adds_the_smallest_timeout_to_the_round_trip() {
         bench.ack(cum, NONE, 0);
     }
     let rto = bench.sender.timeout(&bench.config);
-    assert_eq!(rto, bench.sender.srtt + 200 * MS);
+    assert_eq!(rto, bench.sender.rtt.srtt + 200 * MS);
 }
 
 /// A mark brings the window down over a round trip, to half; the ACK that ends that lets it grow again.
@@ -534,11 +534,11 @@ fn linux_recovers_again_from_what_is_missing() {
 /// A paced segment that leaves later than it might shortens the gap after it, by half at most.
 #[test]
 fn linux_gives_credit_for_pacing() {
-    for (linux, late, gap) in [(true, 0, 10), (true, 2, 8), (true, 50, 5), (false, 50, 10)] {
+    for (credit, late, gap) in [(true, 0, 10), (true, 2, 8), (true, 50, 5), (false, 50, 10)] {
         let mut bench = linux_bench();
-        bench.config.linux = linux;
+        bench.config.pacing_credit = credit;
         // 20 segments in 240 ms, with 20 % to spare: one in 10 ms
-        bench.sender.srtt = 240 * MS;
+        bench.sender.rtt.srtt = 240 * MS;
         bench.sender.window.ssthresh = 2.0;
         bench.sender.next_send = bench.now;
         let now = bench.now + late * MS;
@@ -622,7 +622,10 @@ fn linux_has_one_timer_in_ticks() {
     bench.sender.written = u64::MAX;
     assert_eq!(bench.sender.una, 20);
     // one segment is out, sent at `first`; the ACK that left it alone has set the timer
-    assert_eq!((bench.sender.srtt, bench.sender.rto), (100 * MS, 300 * MS));
+    assert_eq!(
+        (bench.sender.rtt.srtt, bench.sender.rtt.base_timeout()),
+        (100 * MS, 300 * MS)
+    );
     assert_eq!(
         bench.sender.next_timer(),
         timers::expiry(bench.now, 300 * MS)

@@ -5,8 +5,8 @@
 //! at different times expire together (kernel/time/timer.c).
 
 use ackclock_algorithms::congestion::Signal;
-use ackclock_scenario::Recovery;
 
+use super::config::{RecoveryPolicy, TimeoutPolicy, TimerPolicy};
 use super::loss::rack::{Purpose, Rack};
 use super::{Config, News, Sender, State, rack_of};
 use crate::packet::NONE;
@@ -30,7 +30,7 @@ pub(crate) fn expiry(now: u64, delay: u64) -> u64 {
 impl Sender {
     /// When a timer expires that is set at `now` for `delay`.
     pub(crate) fn expiry(now: u64, delay: u64, config: &Config) -> u64 {
-        if config.linux {
+        if config.timers == TimerPolicy::Shared {
             expiry(now, delay)
         } else {
             now + delay
@@ -63,7 +63,7 @@ impl Sender {
             return false;
         }
         let timeout = self.timeout(config);
-        let (una, srtt) = (self.una, self.srtt);
+        let (una, srtt) = (self.una, self.rtt.srtt);
         let Some(journal) = &mut self.journal else {
             return false;
         };
@@ -105,7 +105,7 @@ impl Sender {
         }
         rack.purpose = Purpose::Probe;
         rack.timer = if wanted && rack.probe_end == NONE {
-            (now + Rack::probe_timeout(self.srtt, outstanding)).min(self.deadline)
+            (now + Rack::probe_timeout(self.rtt.srtt, outstanding)).min(self.deadline)
         } else {
             u64::MAX
         };
@@ -151,7 +151,7 @@ impl Sender {
         if let Some(rack) = rack
             && rack.timer <= now
         {
-            if config.linux {
+            if config.timers == TimerPolicy::Shared {
                 self.on_timer_linux(now, config);
                 return;
             }
@@ -187,7 +187,7 @@ impl Sender {
             return;
         };
         let pipe = self.scoreboard.pipe(una, next);
-        journal.begin(pipe, self.min_rtt);
+        journal.begin(pipe, self.rtt.min_rtt);
         let Some(rack) = &mut journal.rack else {
             return;
         };
@@ -196,7 +196,7 @@ impl Sender {
             if self.scoreboard.pipe(una, next) != pipe && self.state != State::Recovery {
                 // after a timeout too: its ssthresh comes down again
                 self.start_recovery(now, self.outstanding(), config);
-                if !self.delivery {
+                if config.recovery == RecoveryPolicy::Linux {
                     self.spread_reduction(false, 1);
                 }
             }
@@ -224,11 +224,11 @@ impl Sender {
         self.counters.timeouts += 1;
         self.calm = false;
         // in Linux not twice for the losses of one window
-        let answered = config.linux
+        let answered = config.timeout == TimeoutPolicy::Linux
             && (self.state == State::Recovery || self.in_cwr)
             && self.una < self.recover;
         let again = self.note_timeout(config);
-        if config.linux {
+        if config.reports_state {
             self.close_state();
         }
         if !again && !answered {
@@ -236,7 +236,7 @@ impl Sender {
         }
         self.window.cwnd = 1.0;
         self.in_cwr = false;
-        self.backoff += 1;
+        self.rtt.back_off();
         self.state = State::Loss;
         self.recover = self.high;
         self.cwr_end = self.high;
@@ -244,10 +244,10 @@ impl Sender {
         self.forced = NONE;
         self.rescued = true;
         self.round_end = self.high;
-        if config.recovery == Recovery::Sack {
+        if config.recovery.is_selective() {
             self.lose_all(now);
             self.high_resent = self.una;
-            if config.linux {
+            if config.timeout == TimeoutPolicy::Linux {
                 self.window.cwnd = (self.scoreboard.pipe(self.una, self.next) + 1) as f64;
             }
         } else {
@@ -283,7 +283,7 @@ impl Sender {
     /// A connection request was not answered in time: back off.
     pub(crate) fn on_syn_timeout(&mut self, now: u64, config: &Config) {
         self.counters.timeouts += 1;
-        self.backoff += 1;
+        self.rtt.back_off();
         self.deadline = Self::expiry(now, self.timeout(config), config);
     }
 }

@@ -14,7 +14,7 @@ impl Sender {
     #[inline(never)]
     pub(in crate::tcp) fn note_delivered(&mut self, now: u64, cum: u64) {
         if let Some(journal) = &mut self.journal {
-            journal.begin(self.scoreboard.pipe(self.una, self.next), self.min_rtt);
+            journal.begin(self.scoreboard.pipe(self.una, self.next), self.rtt.min_rtt);
             for seq in self.una..cum {
                 if !self.scoreboard.is_sacked(self.una, seq) {
                     journal.deliver(now, seq);
@@ -44,11 +44,11 @@ impl Sender {
     /// After a timeout all that is not acknowledged counts as lost; with RACK only the first segment and those that are late (RFC 8985, section 6.3).
     pub(in crate::tcp) fn lose_all(&mut self, now: u64) {
         if let Some(journal) = &mut self.journal {
-            journal.begin(self.scoreboard.pipe(self.una, self.next), self.min_rtt);
+            journal.begin(self.scoreboard.pipe(self.una, self.next), self.rtt.min_rtt);
             let rack = journal.rack.clone();
-            let window = rack
-                .as_ref()
-                .map_or(0, |rack| rack.window(true, false, self.min_rtt, self.srtt));
+            let window = rack.as_ref().map_or(0, |rack| {
+                rack.window(true, false, self.rtt.min_rtt, self.rtt.srtt)
+            });
             for seq in self.una..self.next {
                 let late = rack.as_ref().is_none_or(|rack| {
                     seq == self.una || rack.is_late(now, journal.sent(seq), window)

@@ -6,6 +6,7 @@
 use ackclock_algorithms::congestion::CongestionControl as _;
 
 use crate::packet::NONE;
+use crate::tcp::config::TimerPolicy;
 use crate::tcp::{Config, Sender, State, timers};
 
 const MS: u64 = 1_000_000_000;
@@ -130,7 +131,7 @@ impl Sender {
             return false;
         };
         rack.lost_again = false;
-        if !config.linux {
+        if config.timers == TimerPolicy::Separate {
             rack.timer = u64::MAX;
         }
         if self.scoreboard.is_clear() {
@@ -140,8 +141,8 @@ impl Sender {
         let window = rack.window(
             self.state != State::Open,
             self.scoreboard.sacked() >= config.dup_threshold,
-            self.min_rtt,
-            self.srtt,
+            self.rtt.min_rtt,
+            self.rtt.srtt,
         );
         let rack = rack.clone();
         let mut longest = 0;
@@ -169,12 +170,12 @@ impl Sender {
             return false;
         }
         rack.purpose = Purpose::Reordering;
-        rack.timer = if config.linux {
+        rack.timer = if config.timers == TimerPolicy::Shared {
             timers::expiry(now, (longest + timers::LEAST_TIMEOUT).min(timeout))
         } else {
             now + longest
         };
-        if config.linux {
+        if config.timers == TimerPolicy::Shared {
             self.deadline = self.deadline.max(rack.timer);
         }
         true

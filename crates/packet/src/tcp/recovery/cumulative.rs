@@ -1,9 +1,9 @@
 //! Recovery with cumulative ACKs alone: Tahoe, Reno, NewReno.
 
 use ackclock_algorithms::Stream;
-use ackclock_scenario::Recovery;
 
 use crate::packet::NONE;
+use crate::tcp::config::RecoveryPolicy;
 use crate::tcp::{Config, News, Sender, State};
 
 impl Sender {
@@ -36,7 +36,7 @@ impl Sender {
                     if self.dup_acks == config.dup_threshold && self.una >= self.recover {
                         self.enter_recovery(news.now, news.before, config);
                         self.first_partial_ack = true;
-                        if config.recovery == Recovery::Tahoe {
+                        if config.recovery == RecoveryPolicy::Tahoe {
                             self.window.cwnd = 1.0;
                             self.forced = NONE;
                             self.next = self.una;
@@ -51,9 +51,9 @@ impl Sender {
             State::Recovery => {
                 if news.acked == 0 {
                     self.window.cwnd += 1.0; // inflation: another segment has left the network
-                } else if self.una >= self.recover || config.recovery == Recovery::Reno {
+                } else if self.una >= self.recover || config.recovery == RecoveryPolicy::Reno {
                     self.window.cwnd = self.window.ssthresh;
-                    if config.recovery == Recovery::NewReno {
+                    if config.recovery == RecoveryPolicy::NewReno {
                         // RFC 6582, section 3.2, step 3, option 1: no burst
                         let flight = self.outstanding().max(1) as f64;
                         self.window.cwnd = self.window.ssthresh.min(flight + 1.0);

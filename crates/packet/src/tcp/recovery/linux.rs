@@ -4,6 +4,7 @@ use ackclock_algorithms::congestion::{CongestionControl as _, Signal};
 use ackclock_algorithms::{Stream, Time};
 
 use crate::packet::NONE;
+use crate::tcp::config::TimeoutPolicy;
 use crate::tcp::{Config, News, Sender, State};
 
 impl Sender {
@@ -51,7 +52,7 @@ impl Sender {
                 self.counters.ecn_reductions += 1;
                 (self.in_cwr, self.send_cwr) = (true, true);
                 self.recover = self.next;
-                self.begin_prr(self.prior_cwnd as u64);
+                self.prr.begin(self.prior_cwnd as u64);
             }
             // what was sent again in a recovery that is over is missing all the same
             if self.next > self.una && self.scoreboard.misses_any() {
@@ -76,7 +77,7 @@ impl Sender {
 
     /// Whether the retransmission timer expires again for the segment that it expired for last; and whether RFC 5682's test for needless timeouts is made.
     pub(in crate::tcp) fn note_timeout(&mut self, config: &Config) -> bool {
-        if config.linux
+        if config.timeout == TimeoutPolicy::Linux
             && let Some(journal) = &mut self.journal
         {
             let again = self.state == State::Loss && journal.timed_out == self.una;
@@ -92,7 +93,7 @@ impl Sender {
             journal.new_first = false;
             return again;
         }
-        self.backoff > 0
+        self.rtt.is_backed_off()
     }
 
     /// An ACK arrives after a timeout: F-RTO with selective acknowledgements (RFC 5682, section 3.1), as Linux has it.

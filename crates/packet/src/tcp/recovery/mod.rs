@@ -6,12 +6,13 @@ mod sack;
 
 use ackclock_algorithms::congestion::{CongestionControl as _, Signal};
 
+use super::config::{RecoveryPolicy, TimerPolicy};
 use super::{Config, Sender, State};
 
 impl Sender {
     pub(in crate::tcp) fn enter_recovery(&mut self, now: u64, outstanding: u64, config: &Config) {
         self.counters.fast_recoveries += 1;
-        if config.linux {
+        if config.reports_state {
             self.close_state();
         }
         if self.in_cwr {
@@ -25,15 +26,15 @@ impl Sender {
         } else {
             self.reduce(now, Signal::Loss, outstanding, config);
             self.recover = self.next;
-            if config.linux {
-                self.begin_prr(self.prior_cwnd as u64);
+            if config.recovery == RecoveryPolicy::Linux {
+                self.prr.begin(self.prior_cwnd as u64);
             }
         }
         self.cwr_end = self.next;
         self.send_cwr = config.ecn;
         self.state = State::Recovery;
         self.forced = self.una;
-        if !(config.linux && config.rack) {
+        if !(config.timers == TimerPolicy::Shared && config.rack) {
             self.deadline = now + self.timeout(config);
         }
     }

@@ -4,6 +4,7 @@ use ackclock_algorithms::Stream;
 use ackclock_scenario::WindowReduction;
 
 use crate::packet::{Ack, Flags, NONE};
+use crate::tcp::config::RecoveryPolicy;
 use crate::tcp::{Config, News, Sender, State, whole};
 
 impl Sender {
@@ -73,7 +74,7 @@ impl Sender {
             && self.next > self.una
             && ((self.dup_acks >= config.dup_threshold && !config.rack)
                 || self.scoreboard.calls_for_recovery(self.una)
-                || (config.linux && self.scoreboard.misses_any()))
+                || (config.chained_recoveries && self.scoreboard.misses_any()))
         {
             self.start_recovery(news.now, news.before, config);
             if config.reduction == WindowReduction::Prr {
@@ -99,8 +100,8 @@ impl Sender {
                 self.halving = self.prior_cwnd as u64;
                 self.window.cwnd = (self.window.ssthresh / 2.0).floor().max(1.0);
             }
-            WindowReduction::Prr if config.linux => {}
-            WindowReduction::Prr => self.begin_prr(outstanding),
+            WindowReduction::Prr if config.recovery == RecoveryPolicy::Linux => {}
+            WindowReduction::Prr => self.prr.begin(outstanding),
         }
     }
 }

@@ -1,0 +1,199 @@
+//! The options of a class of flows, resolved once when its flows are set up.
+//!
+//! A scenario's style and options become policies here, each with one question. The sender asks a
+//! policy and never the style, so that a policy can be chosen by itself.
+
+use ackclock_scenario::{LossDetection, Pacing, Recovery, Style, Tcp, WindowReduction};
+
+use super::Segment;
+use crate::packet::Flags;
+
+/// How samples of the round-trip time become a retransmission timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RtoPolicy {
+    /// RFC 6298, from the time stamp echoes of ACKs of new data.
+    Rfc6298,
+    /// Linux 6.1 (`tcp_rtt_estimator`), from the newest segment that an ACK delivers.
+    Linux,
+}
+
+/// Which timers a sender has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TimerPolicy {
+    /// One for retransmissions and one for RACK-TLP, both exact (RFC 6298, RFC 8985).
+    Separate,
+    /// One for all, on a wheel of ticks (Linux 6.1).
+    Shared,
+}
+
+/// What is done with ACKs while losses are repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecoveryPolicy {
+    /// Selective acknowledgements: RFC 6675.
+    Sack,
+    /// Selective acknowledgements: Linux 6.1.
+    Linux,
+    /// Cumulative acknowledgements: RFC 6582.
+    NewReno,
+    /// Cumulative acknowledgements: RFC 5681, section 3.2.
+    Reno,
+    /// Cumulative acknowledgements: slow start after fast retransmit.
+    Tahoe,
+}
+
+impl RecoveryPolicy {
+    /// Whether it uses selective acknowledgements.
+    #[inline]
+    pub(crate) fn is_selective(self) -> bool {
+        matches!(self, Self::Sack | Self::Linux)
+    }
+}
+
+/// What an expired retransmission timer does to the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TimeoutPolicy {
+    /// The first timeout of a segment reduces ssthresh; one segment is sent (RFC 5681, section 3.1).
+    Rfc5681,
+    /// Losses of one window reduce ssthresh once, one segment more than is in the network may be
+    /// sent, and F-RTO looks for needless timeouts (Linux 6.1).
+    Linux,
+}
+
+/// The window that a reduction is taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReductionBase {
+    /// What was in flight (RFC 5681, equation 4).
+    FlightSize,
+    /// The congestion window (Linux 6.1).
+    CongestionWindow,
+}
+
+/// When the segments of a window leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PacingPolicy {
+    /// At the rate of the congestion control, if it has one; else as ACKs come.
+    OnRequest,
+    /// Spread over the round trip where the congestion control has no rate.
+    Window,
+}
+
+/// Options that the flows of a class share.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    pub(crate) recovery: RecoveryPolicy,
+    pub(crate) reduction: WindowReduction,
+    pub(crate) reduction_base: ReductionBase,
+    pub(crate) rto: RtoPolicy,
+    pub(crate) timers: TimerPolicy,
+    pub(crate) timeout: TimeoutPolicy,
+    pub(crate) pacing: PacingPolicy,
+    /// A paced segment that leaves late shortens the gap after it.
+    pub(crate) pacing_credit: bool,
+    /// Losses are found by time (RACK-TLP).
+    pub(crate) rack: bool,
+    /// Lost retransmissions are found by what was sent after them.
+    pub(crate) detect_lost: bool,
+    /// What is still missing as a recovery ends begins the next one at once.
+    pub(crate) chained_recoveries: bool,
+    /// The congestion control hears when the congestion state opens and closes.
+    pub(crate) reports_state: bool,
+    /// A window counts as used while the application has data waiting for it.
+    pub(crate) backlog_fills_window: bool,
+    pub(crate) initial_window: f64,
+    pub(crate) max_window: u64,
+    pub(crate) ecn: bool,
+    /// The receiver echoes each mark as it came.
+    pub(crate) accurate_ecn: bool,
+    /// Retransmissions and the SYN are ECN-capable too.
+    pub(crate) ecn_always: bool,
+    pub(crate) limited_transmit: bool,
+    pub(crate) hystart: bool,
+    pub(crate) dup_threshold: u32,
+    pub(crate) min_rto: u64,
+    pub(crate) max_rto: u64,
+    pub(crate) initial_rto: u64,
+}
+
+impl Config {
+    /// The policies that a scenario's options come to.
+    pub(crate) fn new(tcp: &Tcp) -> Self {
+        let linux = tcp.style == Style::Linux;
+        // an algorithm that takes delivery-rate samples owns the window: nothing else steers it
+        let steers = linux && tcp.congestion.needs().delivery;
+        Self {
+            recovery: match tcp.recovery {
+                Recovery::Sack if linux && !steers => RecoveryPolicy::Linux,
+                Recovery::Sack => RecoveryPolicy::Sack,
+                Recovery::NewReno => RecoveryPolicy::NewReno,
+                Recovery::Reno => RecoveryPolicy::Reno,
+                Recovery::Tahoe => RecoveryPolicy::Tahoe,
+            },
+            reduction: tcp.reduction,
+            reduction_base: if linux {
+                ReductionBase::CongestionWindow
+            } else {
+                ReductionBase::FlightSize
+            },
+            rto: if linux {
+                RtoPolicy::Linux
+            } else {
+                RtoPolicy::Rfc6298
+            },
+            timers: if linux {
+                TimerPolicy::Shared
+            } else {
+                TimerPolicy::Separate
+            },
+            timeout: if linux {
+                TimeoutPolicy::Linux
+            } else {
+                TimeoutPolicy::Rfc5681
+            },
+            pacing: match tcp.pacing {
+                Pacing::Auto => PacingPolicy::OnRequest,
+                Pacing::Window => PacingPolicy::Window,
+            },
+            pacing_credit: linux,
+            rack: tcp.loss_detection == LossDetection::Rack,
+            // RACK finds them by itself
+            detect_lost: tcp.detect_lost_retransmissions
+                && tcp.loss_detection == LossDetection::DupAcks,
+            chained_recoveries: linux,
+            reports_state: linux,
+            backlog_fills_window: linux,
+            initial_window: tcp.initial_window,
+            max_window: tcp.max_window.map_or(u64::MAX, u64::from),
+            ecn: tcp.ecn,
+            accurate_ecn: tcp.accurate_ecn,
+            ecn_always: tcp.accurate_ecn && linux,
+            limited_transmit: tcp.limited_transmit,
+            hystart: tcp.hystart,
+            dup_threshold: tcp.dup_threshold,
+            min_rto: tcp.min_rto.0,
+            max_rto: tcp.max_rto.0,
+            initial_rto: tcp.initial_rto.0,
+        }
+    }
+
+    /// Whether nearly all ACKs can take the short path: recovery, timers and samples are those of the
+    /// RFCs, and no segment is remembered.
+    pub(crate) fn has_short_path(&self) -> bool {
+        self.recovery == RecoveryPolicy::Sack
+            && self.rto == RtoPolicy::Rfc6298
+            && self.timers == TimerPolicy::Separate
+            && self.timeout == TimeoutPolicy::Rfc5681
+            && self.reduction_base == ReductionBase::FlightSize
+            && !self.rack
+            && !self.chained_recoveries
+            && !self.backlog_fills_window
+    }
+
+    /// The ECN fields of a segment. Retransmissions are not ECN-capable (RFC 3168, section 6.1.5),
+    /// but in kernels where each mark is echoed as it came.
+    #[inline]
+    pub(crate) fn ecn_flags(&self, segment: &Segment) -> Flags {
+        let capable = self.ecn && (!segment.retransmission || self.ecn_always);
+        let ect = if capable { Flags::ECT } else { 0 };
+        Flags(ect | if segment.cwr { Flags::CWR } else { 0 })
+    }
+}

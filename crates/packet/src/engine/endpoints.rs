@@ -44,7 +44,7 @@ impl Engine {
                 sender.on_nothing_to_send();
                 break;
             };
-            let flags = config.ecn_flags(&segment);
+            let flags = segment.ecn_flags(config);
             state.whole.sent += 1;
             state.whole.retransmissions += u64::from(segment.retransmission);
             if inside {

@@ -277,7 +277,7 @@ impl Way<'_> {
                 sender.on_nothing_to_send();
                 break;
             };
-            let flags = config.ecn_flags(&segment);
+            let flags = segment.ecn_flags(config);
             let inside = u64::from(self.moment.measures(now));
             state.whole.sent += 1;
             state.window.sent += inside;

@@ -5,9 +5,6 @@
 
 use ackclock_scenario::{LossDetection, Pacing, Recovery, Style, Tcp, WindowReduction};
 
-use super::Segment;
-use crate::packet::Flags;
-
 /// How samples of the round-trip time become a retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RtoPolicy {
@@ -186,14 +183,5 @@ impl Config {
             && !self.rack
             && !self.chained_recoveries
             && !self.backlog_fills_window
-    }
-
-    /// The ECN fields of a segment. Retransmissions are not ECN-capable (RFC 3168, section 6.1.5),
-    /// but in kernels where each mark is echoed as it came.
-    #[inline]
-    pub(crate) fn ecn_flags(&self, segment: &Segment) -> Flags {
-        let capable = self.ecn && (!segment.retransmission || self.ecn_always);
-        let ect = if capable { Flags::ECT } else { 0 };
-        Flags(ect | if segment.cwr { Flags::CWR } else { 0 })
     }
 }

@@ -7,6 +7,7 @@ use ackclock_algorithms::registry::Controller;
 use ackclock_algorithms::{Stream, Time};
 
 use super::config::ReductionBase;
+use super::hystart;
 use super::{Config, News, Sender, State};
 
 impl Sender {
@@ -243,6 +244,33 @@ impl Sender {
         if self.told_open {
             self.told_open = false;
             self.controller.on_state(false);
+        }
+    }
+
+    /// Growth in the initial slow start of HyStart++ (RFC 9406, section 4.2).
+    #[cold]
+    #[inline(never)]
+    pub(super) fn grow_by_hystart(&mut self, mut event: AckEvent, rtt: u64, random: &mut Stream) {
+        let Some(mut state) = self.hystart.take() else {
+            return;
+        };
+        if self.window.ssthresh != state.ssthresh || !self.window.in_slow_start() {
+            self.controller.on_ack(&event, &mut self.window, random);
+            return;
+        }
+        let over = state.on_ack(self.una, self.next, rtt);
+        if !self.paced {
+            event.acked = event.acked.min(hystart::L);
+        }
+        let before = self.window.cwnd;
+        self.controller.on_ack(&event, &mut self.window, random);
+        if state.is_conservative() && self.window.cwnd > before {
+            self.window.cwnd = before + (self.window.cwnd - before) / hystart::CSS_GROWTH_DIVISOR;
+        }
+        if over {
+            self.window.ssthresh = self.window.cwnd;
+        } else {
+            self.hystart = Some(state);
         }
     }
 }

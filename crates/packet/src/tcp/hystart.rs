@@ -3,11 +3,6 @@
 //! The endpoint runs it beside any congestion control: what the algorithm adds to its window in slow start is cut to a quarter in conservative
 //! slow start, and ssthresh becomes the window when that has lasted five rounds.
 
-use ackclock_algorithms::Stream;
-use ackclock_algorithms::congestion::{Ack as AckEvent, CongestionControl as _};
-
-use super::Sender;
-
 const MS: u64 = 1_000_000_000;
 // RFC 9406, section 4.3
 const MIN_RTT_THRESH: u64 = 4 * MS;
@@ -86,35 +81,6 @@ impl HyStart {
             self.css_rounds = 0;
         }
         false
-    }
-}
-
-impl Sender {
-    /// Growth in the initial slow start of HyStart++ (RFC 9406, section 4.2).
-    #[cold]
-    #[inline(never)]
-    pub(super) fn grow_by_hystart(&mut self, mut event: AckEvent, rtt: u64, random: &mut Stream) {
-        let Some(mut state) = self.hystart.take() else {
-            return;
-        };
-        if self.window.ssthresh != state.ssthresh || !self.window.in_slow_start() {
-            self.controller.on_ack(&event, &mut self.window, random);
-            return;
-        }
-        let over = state.on_ack(self.una, self.next, rtt);
-        if !self.paced {
-            event.acked = event.acked.min(L);
-        }
-        let before = self.window.cwnd;
-        self.controller.on_ack(&event, &mut self.window, random);
-        if state.is_conservative() && self.window.cwnd > before {
-            self.window.cwnd = before + (self.window.cwnd - before) / CSS_GROWTH_DIVISOR;
-        }
-        if over {
-            self.window.ssthresh = self.window.cwnd;
-        } else {
-            self.hystart = Some(state);
-        }
     }
 }
 

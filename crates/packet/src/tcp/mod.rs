@@ -5,10 +5,12 @@
 
 pub(crate) mod config;
 mod congestion;
+mod expiry;
 mod hystart;
 mod loss;
 mod output;
 mod pacing;
+mod prr;
 pub(crate) mod receiver;
 mod recovery;
 mod reduction;
@@ -28,7 +30,7 @@ pub(crate) use config::Config;
 use config::{PacingPolicy, RecoveryPolicy, RtoPolicy, TimerPolicy};
 use hystart::HyStart;
 use loss::rack::Rack;
-use reduction::Prr;
+use prr::Prr;
 use rtt::RttEstimator;
 use scoreboard::Scoreboard;
 use sent_packets::Journal;

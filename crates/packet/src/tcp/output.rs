@@ -6,7 +6,7 @@ use ackclock_scenario::WindowReduction;
 
 use super::config::{RecoveryPolicy, TimerPolicy};
 use super::{Config, Segment, Sender, State, whole};
-use crate::packet::NONE;
+use crate::packet::{Flags, NONE};
 
 impl Sender {
     /// How many new segments may leave now, if nothing else is to be looked at: no loss is known, and nothing wants to hear of each segment. `None`: ask for
@@ -227,5 +227,18 @@ impl Sender {
             self.window.cwnd = self.window.cwnd.min(config.initial_window);
             self.controller.on_restart(Time(now));
         }
+    }
+}
+
+impl Segment {
+    /// Its ECN fields.
+    ///
+    /// Deviation from RFC 3168, section 6.1.5: retransmissions are ECN-capable where `ecn_always` says so,
+    /// as they are in Linux where each mark is echoed as it came.
+    #[inline]
+    pub(crate) fn ecn_flags(self, config: &Config) -> Flags {
+        let capable = config.ecn && (!self.retransmission || config.ecn_always);
+        let ect = if capable { Flags::ECT } else { 0 };
+        Flags(ect | if self.cwr { Flags::CWR } else { 0 })
     }
 }

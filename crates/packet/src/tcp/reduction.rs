@@ -4,50 +4,6 @@ use ackclock_scenario::WindowReduction;
 
 use super::{Config, News, Sender, State};
 
-/// Proportional rate reduction (RFC 6937): segments delivered and sent since it began, and in the network
-/// when it did.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Prr {
-    pub(super) delivered: u64,
-    out: u64,
-    flight: u64,
-}
-
-impl Prr {
-    /// It begins with `flight` segments in the network.
-    pub(super) fn begin(&mut self, flight: u64) {
-        *self = Self {
-            delivered: 0,
-            out: 0,
-            flight: flight.max(1),
-        };
-    }
-
-    /// An ACK has delivered `delivered` segments and `pipe` are in the network: how many may be sent now
-    /// (RFC 6937, section 3). `extra` is what the bound allows beyond what is delivered where the network
-    /// holds no more than ssthresh: one for the slow-start bound, none for the conservative one.
-    fn quota(&mut self, pipe: u64, ssthresh: u64, delivered: u64, extra: u64) -> u64 {
-        self.delivered += delivered;
-        if pipe > ssthresh {
-            let share = (self.delivered * ssthresh).div_ceil(self.flight);
-            share.saturating_sub(self.out)
-        } else {
-            let bound = self.delivered.saturating_sub(self.out).max(delivered) + extra;
-            bound.min(ssthresh - pipe)
-        }
-    }
-
-    /// A segment leaves.
-    fn count_sent(&mut self) {
-        self.out += 1;
-    }
-
-    /// Whether nothing has been sent since it began.
-    fn is_fresh(&self) -> bool {
-        self.out == 0
-    }
-}
-
 impl Sender {
     /// PRR as Linux has it: the slow-start bound only where the ACK moves on without a new loss, and one
     /// segment at once (`tcp_cwnd_reduction`).

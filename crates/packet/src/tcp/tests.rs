@@ -577,9 +577,9 @@ fn linux_answers_a_loss_after_a_mark() {
         retransmission: true,
         cwr: false,
     };
-    assert!(!config.ecn_flags(&segment).has(Flags::ECT));
+    assert!(!segment.ecn_flags(&config).has(Flags::ECT));
     config.ecn_always = true;
-    assert!(config.ecn_flags(&segment).has(Flags::ECT));
+    assert!(segment.ecn_flags(&config).has(Flags::ECT));
 }
 
 /// RFC 5682, section 3.1: after a timeout new data goes out before what counts as lost; what is delivered counts in full.

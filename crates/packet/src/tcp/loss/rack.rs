@@ -3,11 +3,7 @@
 //!
 //! The receiver sends no DSACK, so the reordering window stays at a quarter of the smallest round trip (section 6.2, step 4).
 
-use ackclock_algorithms::congestion::CongestionControl as _;
-
 use crate::packet::NONE;
-use crate::tcp::config::TimerPolicy;
-use crate::tcp::{Config, Sender, State, timers};
 
 const MS: u64 = 1_000_000_000;
 /// Budget for a delayed ACK when one segment is in flight (section 7.2).
@@ -114,70 +110,5 @@ impl Rack {
         } else {
             2 * srtt
         }
-    }
-}
-
-impl Sender {
-    /// The segments that RACK now takes for lost (RFC 8985, section 6.2, step 5), and the timer for those that it will.
-    /// True if it has set that timer.
-    #[cold]
-    #[inline(never)]
-    pub(in crate::tcp) fn find_late(&mut self, now: u64, config: &Config) -> bool {
-        let timeout = self.timeout(config);
-        let Some(journal) = &mut self.journal else {
-            return false;
-        };
-        let Some(rack) = &mut journal.rack else {
-            return false;
-        };
-        rack.lost_again = false;
-        if config.timers == TimerPolicy::Separate {
-            rack.timer = u64::MAX;
-        }
-        if self.scoreboard.is_clear() {
-            return false; // everything came in order
-        }
-        let resent = self.scoreboard.resent();
-        let window = rack.window(
-            self.state != State::Open,
-            self.scoreboard.sacked() >= config.dup_threshold,
-            self.rtt.min_rtt,
-            self.rtt.srtt,
-        );
-        let rack = rack.clone();
-        let mut longest = 0;
-        for seq in self.una..self.next {
-            if !self.scoreboard.is_in_network(self.una, seq) {
-                continue;
-            }
-            match rack.patience(now, seq, journal.sent(seq), window) {
-                None => {}
-                Some(0) => {
-                    self.scoreboard.lose(self.una, seq);
-                    let lost = journal.lose(now, seq);
-                    if self.delivery {
-                        self.controller.on_lost(&lost);
-                    }
-                }
-                Some(rest) => longest = longest.max(rest),
-            }
-        }
-        let Some(rack) = &mut journal.rack else {
-            return false;
-        };
-        rack.lost_again = self.scoreboard.resent() < resent;
-        if longest == 0 {
-            return false;
-        }
-        rack.purpose = Purpose::Reordering;
-        rack.timer = if config.timers == TimerPolicy::Shared {
-            timers::expiry(now, (longest + timers::LEAST_TIMEOUT).min(timeout))
-        } else {
-            now + longest
-        };
-        if config.timers == TimerPolicy::Shared {
-            self.deadline = self.deadline.max(rack.timer);
-        }
-        true
     }
 }

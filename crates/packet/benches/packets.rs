@@ -1,8 +1,11 @@
-//! Bottleneck packets per CPU-second: `cargo bench -p ackclock-packet --bench packets [-- NAME ...]`. Each run takes several seconds of CPU time, so that setting up and
-//! the caches' first filling do not count.
+//! Bottleneck packets per CPU-second: `cargo bench -p ackclock-packet --bench packets [-- NAME
+//! ...]`. Each run takes several seconds of CPU time, so that setting up and the caches' first
+//! filling do not count.
 //!
-//! `--simulated SECONDS` cuts the runs short. `--queue` and `--windows` record the traces of all links and of all flows, `--sample SECONDS` how often. `--digest` prints a hash of all results and traces of each set-up instead of its speed (and of the scenario
-//! files named): work on speed must not change it.
+//! `--simulated SECONDS` cuts the runs short. `--queue` and `--windows` record the traces of all
+//! links and of all flows, `--sample SECONDS` how often. `--digest` prints a hash of all results
+//! and traces of each set-up instead of its speed (and of the scenario files named): work on speed
+//! must not change it.
 #![allow(clippy::print_stdout, reason = "a benchmark talks to its user")]
 
 use ackclock_algorithms::Time;

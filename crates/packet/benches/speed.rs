@@ -1,7 +1,9 @@
-//! CPU time of all set-ups, and what each probe costs: `cargo bench -p ackclock-packet --bench speed [-- NAME]`.
+//! CPU time of all set-ups, and what each probe costs: `cargo bench -p ackclock-packet --bench
+//! speed [-- NAME]`.
 //!
-//! Throughput counts packets that left a link. criterion measures the thread's CPU clock, so that the machine's other work does not count, and each run is
-//! long enough that setting up and the first filling of the caches do not.
+//! Throughput counts packets that left a link. criterion measures the thread's CPU clock, so that
+//! the machine's other work does not count, and each run is long enough that setting up and the
+//! first filling of the caches do not.
 
 use std::time::Duration;
 

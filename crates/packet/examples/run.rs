@@ -1,4 +1,5 @@
-//! Runs scenario files and prints a line per link: `cargo run --release -p ackclock-packet --example run -- FILE [general] [seed=N]`.
+//! Runs scenario files and prints a line per link: `cargo run --release -p ackclock-packet
+//! --example run -- FILE [general] [seed=N]`.
 #![allow(clippy::print_stdout, reason = "an example talks to its user")]
 
 use std::time::Instant;

@@ -79,7 +79,8 @@ impl Access {
 }
 
 impl Queue {
-    /// Whether there is room for a packet that arrives at `now` and starts at `start`; it is then among what waits.
+    /// Whether there is room for a packet that arrives at `now` and starts at `start`; it is then
+    /// among what waits.
     #[inline(never)]
     fn admits(&mut self, now: u64, start: u64, size: u32) -> bool {
         while let Some(&(begin, bytes)) = self.waiting.front() {

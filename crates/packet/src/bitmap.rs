@@ -83,7 +83,8 @@ impl Bitmap {
         true
     }
 
-    /// Calls `f(word index, bits)` for the words that hold `from .. to`, with bits outside the range masked off.
+    /// Calls `f(word index, bits)` for the words that hold `from .. to`, with bits outside the
+    /// range masked off.
     #[inline]
     fn words_in(&self, floor: u64, from: u64, to: u64, mut f: impl FnMut(u64, u64) -> bool) {
         if from >= to {
@@ -161,7 +162,8 @@ impl Bitmap {
         (from..to).rev().find(|&seq| !self.contains(floor, seq))
     }
 
-    /// Raises the floor from `floor` to `to`, forgetting members below it; returns how many there were.
+    /// Raises the floor from `floor` to `to`, forgetting members below it; returns how many there
+    /// were.
     pub(crate) fn advance(&mut self, floor: u64, to: u64) -> u32 {
         if self.count == 0 {
             return 0;

@@ -1,11 +1,13 @@
 //! The calendar of coming events, in a defined order.
 //!
-//! Each entity (a flow's ACKs, a link's wire, a timer) has only its *next* event here; what comes after it waits in a ring of the entity.
-//! Simultaneous events are taken in the order of their tags, never of their insertion, so that the order is a property of the scenario
-//! and not of how the engine came to schedule them.
+//! Each entity (a flow's ACKs, a link's wire, a timer) has only its *next* event here; what comes
+//! after it waits in a ring of the entity. Simultaneous events are taken in the order of their
+//! tags, never of their insertion, so that the order is a property of the scenario and not of how
+//! the engine came to schedule them.
 
-/// Classes of events at one instant, first to last. A packet whose service ends or begins leaves before anything else looks at the
-/// queue; probes and changes come next; packets that arrive at a queue come last, in the order of where they come from.
+/// Classes of events at one instant, first to last. A packet whose service ends or begins leaves
+/// before anything else looks at the queue; probes and changes come next; packets that arrive at a
+/// queue come last, in the order of where they come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Class {
@@ -19,7 +21,8 @@ pub(crate) enum Class {
     Receiver = 4,
     /// Something reaches a sender.
     Sender = 5,
-    /// A packet reaches a queue: from upstream links first, then from flows, each in order of index.
+    /// A packet reaches a queue: from upstream links first, then from flows, each in order of
+    /// index.
     Arrival = 6,
 }
 
@@ -85,7 +88,8 @@ impl Kind {
     ];
 }
 
-/// A flow: its number, by which it is ordered and known, and the slot of its state, which is nobody else's affair.
+/// A flow: its number, by which it is ordered and known, and the slot of its state, which is nobody
+/// else's affair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place(u64);
 
@@ -243,8 +247,9 @@ impl Heap {
     }
 }
 
-/// Buckets of equal width, in a ring: what comes next is found in a few steps however much is to come. The entries of the bucket in hand are sorted, those
-/// of later ones are not yet. Neither width nor number of buckets can be seen from outside: they follow the events' density.
+/// Buckets of equal width, in a ring: what comes next is found in a few steps however much is to
+/// come. The entries of the bucket in hand are sorted, those of later ones are not yet. Neither
+/// width nor number of buckets can be seen from outside: they follow the events' density.
 #[derive(Debug)]
 struct Wheel {
     /// First node of the bucket in hand, and of all earlier ones.
@@ -261,7 +266,8 @@ struct Wheel {
     nodes: Vec<Node>,
     /// Number of entries.
     count: usize,
-    // when the density was looked at last, after how many entries that is done again, those still to take, and those refused
+    // when the density was looked at last, after how many entries that is done again, those still
+    // to take, and those refused
     from: u64,
     period: u64,
     left: u64,
@@ -303,7 +309,8 @@ impl Wheel {
         bucket > self.cursor && bucket - self.cursor >= self.heads.len() as u64
     }
 
-    /// Adds an entry; false if it lies beyond the last bucket. `now`: nothing will be asked for before that.
+    /// Adds an entry; false if it lies beyond the last bucket. `now`: nothing will be asked for
+    /// before that.
     #[inline(always)]
     fn push(&mut self, entry: Entry, now: u64) -> bool {
         if self.is_beyond(entry.time) && !self.moves_to(now, entry.time) {
@@ -375,7 +382,7 @@ impl Wheel {
 
     /// Takes the next bucket in hand that is not empty.
     #[inline(always)]
-    fn turn(&mut self) {
+    fn rotate(&mut self) {
         let mask = self.heads.len() - 1;
         let after = (self.cursor as usize + 1) & mask;
         let mut word = after / 64;
@@ -407,7 +414,7 @@ impl Wheel {
     #[inline(always)]
     fn first(&mut self) -> Option<&Entry> {
         if self.current == END && self.count > 0 {
-            self.turn();
+            self.rotate();
         }
         self.nodes
             .get(self.current as usize)
@@ -430,8 +437,9 @@ impl Wheel {
         self.count -= 1;
     }
 
-    /// Whether width or number of buckets should change, from the entries taken until `now`: two to four buckets to an entry, so that few share one, and sixteen buckets at least for each entry.
-    /// If so, all entries come back.
+    /// Whether width or number of buckets should change, from the entries taken until `now`: two to
+    /// four buckets to an entry, so that few share one, and sixteen buckets at least for each
+    /// entry. If so, all entries come back.
     fn reshape(&mut self, now: u64) -> Option<Vec<Entry>> {
         let gap = (now - self.from) / self.period;
         let shift = 62_u32.saturating_sub(gap.leading_zeros()).clamp(1, 44);
@@ -474,7 +482,8 @@ impl Wheel {
 #[derive(Clone, Copy)]
 pub(crate) struct Held(u32);
 
-/// Coming events. Those of packets and ACKs are kept apart from timers and probes, which are many and far away.
+/// Coming events. Those of packets and ACKs are kept apart from timers and probes, which are many
+/// and far away.
 #[derive(Debug)]
 pub(crate) struct Calendar {
     near: Wheel,
@@ -541,8 +550,8 @@ impl Calendar {
         self.drop(held);
     }
 
-    /// Takes out the event that [`Calendar::peek`] showed, which is at `now`, to be followed by [`Calendar::put`] or [`Calendar::drop`] before the next one is
-    /// asked for.
+    /// Takes out the event that [`Calendar::peek`] showed, which is at `now`, to be followed by
+    /// [`Calendar::put`] or [`Calendar::drop`] before the next one is asked for.
     #[inline(always)]
     pub(crate) fn take(&mut self, near: bool, now: u64) -> Held {
         self.now = now;
@@ -557,7 +566,7 @@ impl Calendar {
     #[inline(always)]
     pub(crate) fn look_ahead(&mut self) -> Option<Tag> {
         if self.near.current == END && self.near.count > 1 {
-            self.near.turn();
+            self.near.rotate();
         }
         let node = self.near.nodes.get(self.near.current as usize)?;
         Some(node.entry.tag)
@@ -650,7 +659,8 @@ mod tests {
         );
     }
 
-    /// Against a sorted list, at densities that differ by ten orders of magnitude, with pauses and with more entries than buckets.
+    /// Against a sorted list, at densities that differ by ten orders of magnitude, with pauses and
+    /// with more entries than buckets.
     #[test]
     fn any_density_comes_in_order() {
         let mut state = 1_u64;

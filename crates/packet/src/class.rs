@@ -29,17 +29,21 @@ pub(crate) struct Class {
     /// Segments of a finite transfer, else `u64::MAX`.
     pub(crate) total: u64,
     /// Flows end for good, with nothing left that could reach whoever has their state then.
-    pub(crate) passing: bool,
-    /// Flows carry transfers, and connections follow one another in a flow: what bulk flows need not look at per packet.
+    pub(crate) reclaimable: bool,
+    /// Flows carry transfers, and connections follow one another in a flow: what bulk flows need
+    /// not look at per packet.
     pub(crate) finite: bool,
-    pub(crate) renews: bool,
-    /// A sender's events are booked when its packets reach the first queue, and a receiver's as part of the packet's departure,
-    /// which saves two events a packet; not possible where something on the private path changes during the run.
+    pub(crate) reuses_flow_state: bool,
+    /// A sender's events take place when its packets reach the first queue, and a receiver's as
+    /// part of the packet's departure, which saves two events a packet; not possible where
+    /// something on the private path changes during the run.
     pub(crate) fused: bool,
-    /// The only link of the path, if bulk data crosses it without events of its own and ACKs share no queue ([`crate::straight`]).
-    pub(crate) straight: Option<usize>,
-    /// Delays of the private path change during the run: they are taken when a packet comes out of its last link.
-    pub(crate) varies: bool,
+    /// The only link of the path, if bulk data crosses it without events of its own and ACKs share
+    /// no queue (`engine/fast_path.rs`).
+    pub(crate) fast_path: Option<usize>,
+    /// Delays of the private path change during the run: they are taken when a packet comes out of
+    /// its last link.
+    pub(crate) time_varying: bool,
     pub(crate) links_forward: u64,
     pub(crate) links_reverse: u64,
     /// What new connections begin with.
@@ -55,7 +59,8 @@ pub(crate) struct Delays {
     pub(crate) up: u64,
     /// Last link to receiver, without transmission.
     pub(crate) down: u64,
-    /// Receiver to first reverse queue, or to the sender where ACKs share no queue; with the ACK's transmission.
+    /// Receiver to first reverse queue, or to the sender where ACKs share no queue; with the ACK's
+    /// transmission.
     pub(crate) back: u64,
     /// Last reverse link to sender; zero where ACKs share no queue.
     pub(crate) home: u64,
@@ -85,7 +90,8 @@ pub(crate) fn delays_of(class: &Class, rtt: u64) -> Delays {
     )
 }
 
-/// How far a fused flow's events lag behind the clocks of its sender, of its connecting sender, and of its receiver, ps.
+/// How far a fused flow's events lag behind the clocks of its sender, of its connecting sender, and
+/// of its receiver, ps.
 pub(crate) fn lags(class: &Class, delays: &Delays) -> [u64; 3] {
     let transmit = |size| class.access_rate.map_or(0, |rate| transmission(size, rate));
     let variable_size = matches!(
@@ -94,7 +100,7 @@ pub(crate) fn lags(class: &Class, delays: &Delays) -> [u64; 3] {
             exponential_sizes: true,
             ..
         }
-    ) || class.renews;
+    ) || class.reuses_flow_state;
     let own = if variable_size {
         0
     } else {
@@ -123,10 +129,11 @@ pub(crate) fn start_tag(class: &Class, number: usize) -> Tag {
     Tag::of_flow(order, Place::of_number(number), Kind::Start)
 }
 
-/// Splits a base round trip over a flow's private path. `forward` and `reverse` are the propagation delays of the links crossed.
+/// Splits a base round trip over a flow's private path. `forward` and `reverse` are the propagation
+/// delays of the links crossed.
 ///
-/// The forward way gets half of the round trip where the links leave room for that, and each direction's rest lies half at the sender's
-/// side and half at the receiver's.
+/// The forward way gets half of the round trip where the links leave room for that, and each
+/// direction's rest lies half at the sender's side and half at the receiver's.
 pub(crate) fn split_round_trip(
     rtt: u64,
     forward: u64,

@@ -1,4 +1,5 @@
-//! Random draws of a scenario's distributions, and the numbers of the streams that they are taken from.
+//! Random draws of a scenario's distributions, and the numbers of the streams that they are taken
+//! from.
 
 use ackclock_algorithms::Stream;
 use ackclock_scenario::Distribution;
@@ -28,7 +29,8 @@ pub(crate) fn draw(
     }
 }
 
-/// Number of a named entity (FNV-1a): its stream follows its name, so that what stands before it in the file does not matter.
+/// Number of a named entity (FNV-1a): its stream follows its name, so that what stands before it in
+/// the file does not matter.
 pub(crate) fn entity(name: &str, index: u64) -> u64 {
     let bytes = name.bytes().chain(index.to_le_bytes());
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

@@ -1,4 +1,4 @@
-//! The end of a run: books are closed, balances checked, results taken.
+//! The end of a run: counters are closed, balances checked, results taken.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use ackclock_algorithms::Time;
 use crate::Error;
 use crate::class::Class;
 use crate::engine::Engine;
-use crate::flow::{Books, Ends, Flow, Remains, Row};
+use crate::flow::{Ends, Flow, FlowCounters, Remains, Row};
 use crate::link::Link;
 use crate::outcome::{FlowOutcome, Ledger, LinkOutcome, Outcome};
 use crate::tcp::Counters;
@@ -91,7 +91,7 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
     }
     let mut transfers = Vec::new();
     for (class, tallies) in engine.transfers.iter().enumerate() {
-        if engine.classes[class].renews {
+        if engine.classes[class].reuses_flow_state {
             let found = tallies.outcomes(class).map_err(Error::Conservation)?;
             let (started, censored) = (found[0].started, found[0].censored);
             if censored > 0 {
@@ -183,7 +183,7 @@ fn link_outcome(
 #[derive(Clone, Default)]
 struct Sum {
     ledger: Ledger,
-    window: Books,
+    window: FlowCounters,
     /// Of the senders, inside the window.
     counters: Counters,
     cwnd_integral: f64,
@@ -194,20 +194,20 @@ impl Sum {
     /// Adds a flow, whose measurements go on until the end.
     fn add(&mut self, mut flow: Remains, in_flight: u64, end: u64, window: (u64, u64)) {
         flow.watch
-            .book_edges(end, window, flow.cwnd, &flow.counters);
+            .record_edges(end, window, flow.cwnd, &flow.counters);
         let ledger = &mut self.ledger;
         ledger.sent += flow.whole.sent;
         ledger.delivered += flow.delivered;
         ledger.dropped += flow.whole.drops;
         ledger.lost += flow.whole.losses;
         ledger.in_flight += in_flight;
-        let books = &mut self.window;
-        books.sent += flow.window.sent;
-        books.retransmissions += flow.window.retransmissions;
-        books.drops += flow.window.drops;
-        books.losses += flow.window.losses;
-        books.marks += flow.window.marks;
-        books.payload += flow.window.payload;
+        let counters = &mut self.window;
+        counters.sent += flow.window.sent;
+        counters.retransmissions += flow.window.retransmissions;
+        counters.drops += flow.window.drops;
+        counters.losses += flow.window.losses;
+        counters.marks += flow.window.marks;
+        counters.payload += flow.window.payload;
         let watch = &flow.watch;
         let a = watch.at_opening.as_deref().copied().unwrap_or_default();
         let closing = watch.at_closing.as_deref().copied();

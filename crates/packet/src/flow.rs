@@ -1,4 +1,4 @@
-//! A flow: its ends, its private path, its books.
+//! A flow: its ends, its private path, its counters.
 
 use std::collections::VecDeque;
 
@@ -42,7 +42,7 @@ pub(crate) enum Ends {
 
 /// Counts of one flow: whole run, or inside the measurement window.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Books {
+pub(crate) struct FlowCounters {
     pub(crate) sent: u64,
     pub(crate) retransmissions: u64,
     pub(crate) drops: u64,
@@ -113,7 +113,7 @@ pub(crate) struct Watch {
     /// Window times time.
     pub(crate) integral: f64,
     pub(crate) time: u64,
-    /// When it was booked last, by the sender's clock.
+    /// When it was recorded last, by the sender's clock.
     pub(crate) since: u64,
     /// The sender's counts as the measurement window opened and closed on its clock.
     pub(crate) at_opening: Option<Box<tcp::Counters>>,
@@ -121,10 +121,11 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Books until `now`, where an edge of the window may lie between. `cwnd`: of an established connection.
+    /// Records the window until `now`, where an edge of the window may lie between. `cwnd`: of an
+    /// established connection.
     #[cold]
     #[inline(never)]
-    pub(crate) fn book_edges(
+    pub(crate) fn record_edges(
         &mut self,
         now: u64,
         window: (u64, u64),
@@ -155,8 +156,8 @@ pub(crate) struct Remains {
     pub(crate) start: u64,
     pub(crate) completion: u64,
     pub(crate) delivered: u64,
-    pub(crate) whole: Books,
-    pub(crate) window: Books,
+    pub(crate) whole: FlowCounters,
+    pub(crate) window: FlowCounters,
     pub(crate) watch: Watch,
     /// Congestion window, if there is an established connection.
     pub(crate) cwnd: Option<f64>,
@@ -181,14 +182,15 @@ pub(crate) struct Flow {
     pub(crate) stopped: bool,
     pub(crate) delays: Delays,
     /// Event time less sender's clock.
-    pub(crate) shift: u64,
+    pub(crate) clock_offset: u64,
     /// The same while connecting.
-    pub(crate) connect_shift: u64,
+    pub(crate) connect_clock_offset: u64,
     /// Event time less receiver's clock, for receivers with events of their own.
-    pub(crate) receiver_shift: u64,
+    pub(crate) receiver_clock_offset: u64,
     pub(crate) last_ack: u64,
-    /// How much later than it comes an ACK may be taken while its packets would wait for the uplink anyway; see [`Flow::turn`].
-    pub(crate) patience: u64,
+    /// How much later than it comes an ACK may be taken while its packets would wait for the uplink
+    /// anyway; see [`Flow::ack_event_time`].
+    pub(crate) max_ack_delay: u64,
     pub(crate) last_arrival: u64,
     /// When a paced sender is looked at again.
     pub(crate) pace_at: u64,
@@ -209,20 +211,23 @@ pub(crate) struct Flow {
     /// Segments that the application will ever write, and payload of the last of them, bytes.
     pub(crate) total: u64,
     pub(crate) tail: u32,
-    /// Number of the flow in whose results this one counts: itself, or the source that opened its connection.
+    /// Number of the flow in whose results this one counts: itself, or the source that opened its
+    /// connection.
     pub(crate) owner: u32,
-    /// What routers hash: follows the names of class and connection, not the order in which flows came to be.
+    /// What routers hash: follows the names of class and connection, not the order in which flows
+    /// came to be.
     pub(crate) identity: u32,
     /// Segments and ACKs with earlier time stamps belong to a connection that is over.
     pub(crate) opened: u64,
-    /// Start (by the sender's clock) and size (bytes) of the present transfer of a session or a connection that comes and goes.
+    /// Start (by the sender's clock) and size (bytes) of the present transfer of a session or a
+    /// connection that comes and goes.
     pub(crate) began: u64,
     pub(crate) bytes: u64,
     /// How long the server takes before it sends, ps.
     pub(crate) server_delay: u64,
     pub(crate) application: Option<Box<Application>>,
-    pub(crate) whole: Books,
-    pub(crate) window: Books,
+    pub(crate) whole: FlowCounters,
+    pub(crate) window: FlowCounters,
     pub(crate) rtt: u64,
     pub(crate) uplink: Option<Access>,
     pub(crate) downlink: Option<Access>,
@@ -231,7 +236,8 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// What routers hash of a packet. A Linux sender names a flow anew at each timeout (`sk_rethink_txhash`), so that its packets move to another sub-queue.
+    /// What routers hash of a packet. A Linux sender names a flow anew at each timeout
+    /// (`sk_rethink_txhash`), so that its packets move to another sub-queue.
     #[inline]
     pub(crate) fn hashed(&self, packet: &Packet, linux: bool) -> u32 {
         match &self.ends {
@@ -258,11 +264,11 @@ impl Flow {
             application_scheduled: false,
             stopped: false,
             delays: Delays::default(),
-            shift: 0,
-            connect_shift: 0,
-            receiver_shift: 0,
+            clock_offset: 0,
+            connect_clock_offset: 0,
+            receiver_clock_offset: 0,
             last_ack: 0,
-            patience: 0,
+            max_ack_delay: 0,
             last_arrival: 0,
             pace_at: u64::MAX,
             timer_at: u64::MAX,
@@ -283,8 +289,8 @@ impl Flow {
             bytes: 0,
             server_delay: 0,
             application: None,
-            whole: Books::default(),
-            window: Books::default(),
+            whole: FlowCounters::default(),
+            window: FlowCounters::default(),
             rtt: 0,
             uplink: None,
             downlink: None,
@@ -315,7 +321,8 @@ impl Flow {
         }
     }
 
-    /// Whether nothing of a transfer that is complete is on its way any more, so that nothing can happen to it. Its books must be settled.
+    /// Whether nothing of a transfer that is complete is on its way any more, so that nothing can
+    /// happen to it. Its counters must be flushed.
     pub(crate) fn is_over(&self) -> bool {
         let Ends::Tcp { receiver, .. } = &self.ends else {
             return false;
@@ -336,37 +343,39 @@ impl Flow {
 
     /// Event time less sender's clock.
     #[inline]
-    pub(crate) fn sender_shift(&self) -> u64 {
+    pub(crate) fn sender_clock_offset(&self) -> u64 {
         match &self.ends {
-            Ends::Tcp { sender, .. } if sender.state == tcp::State::Closed => self.connect_shift,
-            _ => self.shift,
+            Ends::Tcp { sender, .. } if sender.state == tcp::State::Closed => {
+                self.connect_clock_offset
+            }
+            _ => self.clock_offset,
         }
     }
 
-    /// Event time of the delayed-ACK timer less receiver's clock: where a receiver has no events of its own the timer matters when its ACK
-    /// reaches the sender.
+    /// Event time of the delayed-ACK timer less receiver's clock: where a receiver has no events of
+    /// its own the timer matters when its ACK reaches the sender.
     pub(crate) fn due_lag(&self, class: &Class) -> u64 {
         if class.fused && class.reverse.is_none() {
-            self.delays.back + self.shift
+            self.delays.back + self.clock_offset
         } else {
-            self.receiver_shift
+            self.receiver_clock_offset
         }
     }
 
-    /// Books the data packets that have reached the receiver by `now`.
+    /// Records the data packets that have reached the receiver by `now`.
     #[inline]
-    pub(crate) fn settle(&mut self, now: u64, window: (u64, u64)) {
+    pub(crate) fn flush(&mut self, now: u64, window: (u64, u64)) {
         while let Some(&Arriving { at, payload }) = self.arriving.front()
             && at <= now
         {
             self.arriving.pop_front();
             self.delivered += 1;
-            self.book_payload(at, payload, window);
+            self.record_payload(at, payload, window);
         }
     }
 
-    /// A data packet will reach the receiver at `at`. It is booked now where nobody can ask before then: the end of the run is known, and its connection
-    /// is the flow's only one.
+    /// A data packet will reach the receiver at `at`. It is counted now where nobody can ask before
+    /// then: the end of the run is known, and its connection is the flow's only one.
     #[inline]
     pub(crate) fn expect(
         &mut self,
@@ -376,11 +385,11 @@ impl Flow {
         window: (u64, u64),
         class: &Class,
     ) {
-        if at <= end && end != u64::MAX && !class.renews {
+        if at <= end && end != u64::MAX && !class.reuses_flow_state {
             self.delivered += 1;
             return;
         }
-        self.settle(now, window);
+        self.flush(now, window);
         self.arriving.push_back(Arriving { at, payload: 0 });
     }
 
@@ -395,29 +404,31 @@ impl Flow {
         class: &Class,
         payload: u64,
     ) {
-        if (end == u64::MAX || class.renews)
+        if (end == u64::MAX || class.reuses_flow_state)
             && at > now
             && let Some(packet) = self.arriving.back_mut()
         {
             packet.payload = payload; // the run may end before
             return;
         }
-        self.book_payload(at, payload, window);
+        self.record_payload(at, payload, window);
     }
 
-    /// When an ACK is taken. What it lets out reaches the queue when the uplink has sent it: where that is busy the ACK waits until then, so that both are one
-    /// event. Nobody sees it, as whoever looks at the sender before that takes its ACKs first ([`crate::engine::Engine::catch_up`]), and no timer
-    /// that an ACK starts is shorter than `patience`.
+    /// When an ACK is taken. What it lets out reaches the queue when the uplink has sent it: where
+    /// that is busy the ACK waits until then, so that both are one event. Nobody sees it, as
+    /// whoever looks at the sender before that takes its ACKs first
+    /// ([`crate::engine::Engine::catch_up`]), and no timer that an ACK starts is shorter than
+    /// `max_ack_delay`.
     #[inline(always)]
-    pub(crate) fn turn(&self, ack: &Ack) -> u64 {
+    pub(crate) fn ack_event_time(&self, ack: &Ack) -> u64 {
         let Some(uplink) = &self.uplink else {
             return ack.at;
         };
-        let busy = uplink.free + self.shift;
+        let busy = uplink.free + self.clock_offset;
         if busy <= ack.at || ack.flags.has(Flags::SYN) {
             return ack.at;
         }
-        busy.min(ack.at + self.patience)
+        busy.min(ack.at + self.max_ack_delay)
     }
 
     /// A packet waits for its uplink, and reaches the first queue at `at`.
@@ -434,26 +445,26 @@ impl Flow {
 
     /// The application gets new payload.
     #[inline]
-    pub(crate) fn book_payload(&mut self, at: u64, payload: u64, window: (u64, u64)) {
+    pub(crate) fn record_payload(&mut self, at: u64, payload: u64, window: (u64, u64)) {
         self.whole.payload += payload;
         if at >= window.0 && at < window.1 {
             self.window.payload += payload;
         }
     }
 
-    /// Books the packets that the receiver's downlink has dropped by `now`.
+    /// Records the packets that the receiver's downlink has dropped by `now`.
     #[inline(always)]
-    pub(crate) fn settle_drops(&mut self, now: u64, window: (u64, u64)) {
+    pub(crate) fn flush_drops(&mut self, now: u64, window: (u64, u64)) {
         if let Some(rare) = &self.rare
             && !rare.dropping.is_empty()
         {
-            self.book_dropping(now, window);
+            self.record_dropping(now, window);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn book_dropping(&mut self, now: u64, window: (u64, u64)) {
+    fn record_dropping(&mut self, now: u64, window: (u64, u64)) {
         let Some(rare) = &mut self.rare else { return };
         while let Some(&at) = rare.dropping.front()
             && at <= now
@@ -465,7 +476,8 @@ impl Flow {
     }
 }
 
-/// The state of a flow of the scenario whose class begins at number `first`; `random` and `rtt` are what it drew.
+/// The state of a flow of the scenario whose class begins at number `first`; `random` and `rtt` are
+/// what it drew.
 pub(crate) fn make_flow(
     class: &Class,
     id: usize,
@@ -509,7 +521,7 @@ pub(crate) fn make_flow(
         flow.total = class.total;
         flow.tail = class.payload;
     }
-    if class.renews {
+    if class.reuses_flow_state {
         let application = Application::new(&class.name, u64::from(index), seed, &class.traffic);
         flow.application = Some(Box::new(application));
     }
@@ -517,19 +529,19 @@ pub(crate) fn make_flow(
         // what does has no path of its own
         (flow.uplink, flow.downlink) = (access(), access());
         flow.set_delays(class);
-        if class.straight.is_some()
+        if class.fast_path.is_some()
             && let Ends::Tcp { sender, .. } = &flow.ends
         {
-            flow.patience = sender.patience(&class.sender);
+            flow.max_ack_delay = sender.max_ack_delay(&class.sender);
         }
     }
     flow
 }
 
 impl Flow {
-    /// Books the window up to `now`, by the sender's clock.
+    /// Records the window up to `now`, by the sender's clock.
     #[inline(always)]
-    pub(crate) fn book_window(&mut self, now: u64, window: (u64, u64)) {
+    pub(crate) fn record_window(&mut self, now: u64, window: (u64, u64)) {
         let Ends::Tcp { sender, .. } = &self.ends else {
             return;
         };
@@ -543,14 +555,18 @@ impl Flow {
             watch.since = now;
         } else {
             let cwnd = stands.then_some(sender.window.cwnd);
-            watch.book_edges(now, window, cwnd, &sender.counters);
+            watch.record_edges(now, window, cwnd, &sender.counters);
         }
     }
 
     /// Private delays from its round trip, and the lag of its events behind its clocks.
     pub(crate) fn set_delays(&mut self, class: &Class) {
         self.delays = delays_of(class, self.rtt);
-        [self.shift, self.connect_shift, self.receiver_shift] = lags_if_fused(class, self.rtt);
+        [
+            self.clock_offset,
+            self.connect_clock_offset,
+            self.receiver_clock_offset,
+        ] = lags_if_fused(class, self.rtt);
     }
 
     /// What the connection is to carry.
@@ -561,7 +577,8 @@ impl Flow {
         self.tail = (bytes - (self.total - 1) * payload) as u32;
     }
 
-    /// A new connection that opens at `at`: whatever bears an earlier time stamp belongs to the last one.
+    /// A new connection that opens at `at`: whatever bears an earlier time stamp belongs to the
+    /// last one.
     pub(crate) fn renew(&mut self, new: Sender, at: u64) {
         if let Ends::Tcp { sender, receiver } = &mut self.ends {
             let counters = sender.counters;
@@ -573,7 +590,7 @@ impl Flow {
         self.opened = at;
     }
 
-    /// Nothing of its last connection is on its way any more. Its books must be settled.
+    /// Nothing of its last connection is on its way any more. Its counters must be flushed.
     pub(crate) fn is_quiet(&self) -> bool {
         let rare = self.rare.as_deref();
         self.whole.sent == self.delivered + self.whole.drops

@@ -39,7 +39,8 @@ pub use outcome::{
 /// How a run is done and what it records. The default records nothing over time.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Force the general path of the engine: an event for each transmission and each arrival. The results are the same, bit for bit.
+    /// Force the general path of the engine: an event for each transmission and each arrival. The
+    /// results are the same, bit for bit.
     pub general: bool,
     /// What is recorded over time.
     pub traces: TraceSelection,
@@ -74,7 +75,8 @@ pub enum FlowSelection {
     List(Vec<usize>),
 }
 
-/// Where a user's own algorithm reports that it failed: the traits of the algorithms return no errors. The engine stops soon after.
+/// Where a user's own algorithm reports that it failed: the traits of the algorithms return no
+/// errors. The engine stops soon after.
 #[derive(Clone, Debug, Default)]
 pub struct Abort(Arc<AbortCell>);
 
@@ -115,7 +117,7 @@ impl Abort {
 pub enum Error {
     /// The scenario asks for something that the engine cannot do.
     Unsupported(String),
-    /// The books of a flow or a queue do not balance: a mistake of the engine's.
+    /// The counters of a flow or a queue do not balance: a mistake of the engine's.
     Conservation(String),
     /// A user's own algorithm failed.
     Algorithm {
@@ -198,8 +200,8 @@ impl Simulation {
         })
     }
 
-    /// The samples since the last call, once they are at least `bytes` bytes: traces of any length need no more memory than that. What is never taken is
-    /// in [`Outcome::traces`].
+    /// The samples since the last call, once they are at least `bytes` bytes: traces of any length
+    /// need no more memory than that. What is never taken is in [`Outcome::traces`].
     pub fn take_traces(&mut self, bytes: usize) -> Option<Traces> {
         self.engine.recorder.take(bytes)
     }
@@ -217,7 +219,7 @@ impl Simulation {
     /// Ends the run and takes its results.
     ///
     /// # Errors
-    /// [`Error::Conservation`] when the books do not balance.
+    /// [`Error::Conservation`] when the counters do not balance.
     pub fn finish(self) -> Result<Outcome, Error> {
         finish::finish(self.engine, self.names)
     }

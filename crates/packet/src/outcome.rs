@@ -1,4 +1,5 @@
-//! What a run measured. Times in seconds, rates in bit/s, windows in packets; NaN where a quantity has no value.
+//! What a run measured. Times in seconds, rates in bit/s, windows in packets; NaN where a quantity
+//! has no value.
 
 /// Results of one run.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +16,8 @@ pub struct Outcome {
     pub transfers: Vec<TransferOutcome>,
     /// Sampled over time, if asked for.
     pub traces: Traces,
-    /// What the user should know of how this result came about (approximations, censored transfers).
+    /// What the user should know of how this result came about (approximations, censored
+    /// transfers).
     pub notes: Vec<String>,
     /// Events that the engine processed.
     pub events: u64,
@@ -130,13 +132,15 @@ pub struct FlowOutcome {
     pub cwnd_mean: f64,
     /// Mean of the round-trip samples, s; NaN without samples.
     pub rtt_mean: f64,
-    /// Completion time of a finite transfer, s: first packet (or SYN) sent to last byte acknowledged; NaN if not finished or not finite.
+    /// Completion time of a finite transfer, s: first packet (or SYN) sent to last byte
+    /// acknowledged; NaN if not finished or not finite.
     pub completion: f64,
     /// Conservation of data packets over the whole run.
     pub ledger: Ledger,
 }
 
-/// Transfers of a class that began inside the measurement window: all sizes, or sizes within limits.
+/// Transfers of a class that began inside the measurement window: all sizes, or sizes within
+/// limits.
 #[derive(Clone, Debug, Default)]
 pub struct TransferOutcome {
     /// Index of the class in the scenario.
@@ -153,13 +157,15 @@ pub struct TransferOutcome {
     pub censored: u64,
     /// Mean size of those that began, bytes of payload; NaN if none did.
     pub size_mean: f64,
-    /// Completion time, s: first packet (or SYN, or request over an open connection) to last byte acknowledged.
+    /// Completion time, s: first packet (or SYN, or request over an open connection) to last byte
+    /// acknowledged.
     pub fct_mean: f64,
     /// Completion time: 50th, 95th, 99th percentile, s (within 1.6 %).
     pub fct_percentiles: [f64; 3],
     /// Longest completion time, s.
     pub fct_max: f64,
-    /// Histogram of completion times: upper edge of the bin (s) and transfers in it; empty bins left out.
+    /// Histogram of completion times: upper edge of the bin (s) and transfers in it; empty bins
+    /// left out.
     pub fct_histogram: Vec<(f64, u64)>,
 }
 

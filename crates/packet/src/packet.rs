@@ -71,7 +71,8 @@ impl Packet {
     }
 }
 
-/// A data packet, or a SYN, between its flow's uplink and the first queue: what a [`Packet`] there has of its own.
+/// A data packet, or a SYN, between its flow's uplink and the first queue: what a [`Packet`] there
+/// has of its own.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Outbound {
     /// When it reaches the queue.

@@ -5,17 +5,19 @@
 pub(crate) struct QueueClock {
     /// Time spent at each number of waiting packets, ps.
     at: Vec<u64>,
-    /// Size of most packets, bytes: what waits is taken for so many of these, and what it differs by is booked apart. 0: none has waited yet.
+    /// Size of most packets, bytes: what waits is taken for so many of these, and what it differs
+    /// by is recorded apart. 0: none has waited yet.
     size: u64,
-    /// Integrals over time of waiting bytes, and of their square, less what those packets would have given (B ps, B^2 ps).
+    /// Integrals over time of waiting bytes, and of their square, less what those packets would
+    /// have given (B ps, B^2 ps).
     odd: (i128, i128),
-    /// How often there was something to book in them.
+    /// How often there was something to record in them.
     oddities: u32,
     last: u64,
 }
 
 /// After so many oddities the size of most packets is looked at again.
-const PATIENCE: u32 = 4096;
+const REBASE_AFTER: u32 = 4096;
 
 impl QueueClock {
     /// The queue had this length from the last call until `now`.
@@ -44,14 +46,16 @@ impl QueueClock {
         }
     }
 
-    /// What [`QueueClock::account`] does about packets of another size: a connection's first ones, and where sizes are mixed nearly all.
+    /// What [`QueueClock::account`] does about packets of another size: a connection's first ones,
+    /// and where sizes are mixed nearly all.
     #[cold]
     #[inline(never)]
     fn account_odd(&mut self, span: u64, packets: usize, bytes: u64) {
         let count = packets as u64;
-        if (self.size == 0 || self.oddities.is_multiple_of(PATIENCE)) && bytes.is_multiple_of(count)
+        if (self.size == 0 || self.oddities.is_multiple_of(REBASE_AFTER))
+            && bytes.is_multiple_of(count)
         {
-            self.at[packets] -= span; // not booked yet
+            self.at[packets] -= span; // not recorded yet
             self.rebase(bytes / count);
             self.at[packets] += span;
         }
@@ -244,7 +248,8 @@ impl DelayHistogram {
     }
 }
 
-/// Time in which a link transmitted, whole and per second of the measurement window, kept as its idle gaps: those are few.
+/// Time in which a link transmitted, whole and per second of the measurement window, kept as its
+/// idle gaps: those are few.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BusyClock {
     /// Idle time since the start of the run, ps.

@@ -34,7 +34,7 @@ fn changes_class(scenario: &Scenario, class: usize) -> bool {
 
 fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
     let class = &scenario.flows[id];
-    let renews = carries_transfers(&class.traffic);
+    let reuses_flow_state = carries_transfers(&class.traffic);
     let payload = class.packet_size.saturating_sub(class.header_size).max(1);
     let delay = |path: &[usize]| path.iter().map(|&link| scenario.links[link].delay.0).sum();
     Class {
@@ -68,14 +68,14 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
             Traffic::Transfer { bytes } => bytes.div_ceil(u64::from(payload)),
             _ => u64::MAX,
         },
-        passing: matches!(class.traffic, Traffic::Transfer { .. })
+        reclaimable: matches!(class.traffic, Traffic::Transfer { .. })
             && class.reverse_path.is_none()
             && !changes_class(scenario, id),
-        finite: renews || matches!(class.traffic, Traffic::Transfer { .. }),
-        renews,
+        finite: reuses_flow_state || matches!(class.traffic, Traffic::Transfer { .. }),
+        reuses_flow_state,
         fused: !general && !changes_class(scenario, id) && can_fuse(class),
-        straight: None,
-        varies: changes_class(scenario, id),
+        fast_path: None,
+        time_varying: changes_class(scenario, id),
         links_forward: delay(&class.path),
         links_reverse: class.reverse_path.as_deref().map_or(0, delay),
         controller: class.tcp.congestion.clone(),
@@ -85,11 +85,11 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
 }
 
 /// The only link of the class's path, if its packets need no events of their own.
-fn straight(class: &Class, links: &[Link]) -> Option<usize> {
+fn fast_path(class: &Class, links: &[Link]) -> Option<usize> {
     let bulk = matches!(class.traffic, Traffic::Bulk);
     match class.path[..] {
         [only] if bulk && class.fused && class.reverse.is_none() => {
-            (!links[only].explicit && !links[only].labelled).then_some(only)
+            (!links[only].event_driven && !links[only].labelled).then_some(only)
         }
         _ => None,
     }
@@ -103,8 +103,8 @@ fn carries_transfers(traffic: &Traffic) -> bool {
     )
 }
 
-/// Whether the lags of fused flows are known in advance, and what is left of a session's last connection cannot meet the next one in another
-/// order than it would on the general path.
+/// Whether the lags of fused flows are known in advance, and what is left of a session's last
+/// connection cannot meet the next one in another order than it would on the general path.
 fn can_fuse(class: &FlowClass) -> bool {
     match class.traffic {
         Traffic::Http { .. } => class.reverse_path.is_none(),
@@ -113,7 +113,8 @@ fn can_fuse(class: &FlowClass) -> bool {
     }
 }
 
-/// What a flow of the scenario draws before anything happens: its round trip and its start, ps; and what remains of its stream.
+/// What a flow of the scenario draws before anything happens: its round trip and its start, ps; and
+/// what remains of its stream.
 fn draw_flow(
     class: &FlowClass,
     built: &Class,
@@ -209,7 +210,8 @@ fn build_extras(
     })
 }
 
-/// The flows to trace; `sources` tells which classes open connections: those have no window of their own.
+/// The flows to trace; `sources` tells which classes open connections: those have no window of
+/// their own.
 fn selected(
     selection: &FlowSelection,
     class_flows: &[std::ops::Range<usize>],
@@ -273,7 +275,7 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
             )));
         }
         let mut built = build_class(scenario, id, options.general);
-        built.straight = straight(&built, &links);
+        built.fast_path = fast_path(&built, &links);
         let first = rows.len();
         let count = scenario.max_count(id);
         let is_source = class.traffic.opens_connections();
@@ -301,8 +303,9 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
                     stopped,
                 }
             });
-            // as if the flow was fused, whatever path of the engine is taken: both end a run until all is done at the same time
-            if !built.varies {
+            // as if the flow was fused, whatever path of the engine is taken: both end a run until
+            // all is done at the same time
+            if !built.time_varying {
                 let delays = match largest(&class.rtt) {
                     Some(most) if is_source => delays_of(&built, Time::from_seconds(most).0),
                     None if is_source => Delays::default(),

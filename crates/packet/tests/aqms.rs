@@ -1,4 +1,5 @@
-//! AQMs in the engine: each in the equilibrium that its source promises, with twenty Reno flows on a link of 10 Mbit/s (833 packets/s).
+//! AQMs in the engine: each in the equilibrium that its source promises, with twenty Reno flows on
+//! a link of 10 Mbit/s (833 packets/s).
 
 mod common;
 
@@ -19,7 +20,8 @@ fn link(queue: &str, ecn: bool) -> LinkOutcome {
 
 #[test]
 fn integral_controllers_rest_at_their_reference() {
-    // the mean queue over 80 s: integral action leaves no offset but that of a probability clipped at zero
+    // the mean queue over 80 s: integral action leaves no offset but that of a probability clipped
+    // at zero
     for (queue, ecn, expected, allowed) in [
         (
             "aqm = \"pi\", a = 1e-4, b = 0.98e-4, reference = \"60 packets\"",
@@ -58,7 +60,8 @@ fn integral_controllers_rest_at_their_reference() {
 
 #[test]
 fn dropped_packets_are_load_to_rem() {
-    // x counts them, so that at rest alpha (q - q_ref) + p c = 0 in a period of c = 833 / 500 packets
+    // x counts them, so that at rest alpha (q - q_ref) + p c = 0 in a period of c = 833 / 500
+    // packets
     let link = link("aqm = \"rem\", reference = \"40 packets\"", false);
     let loss = link.drops as f64 / link.arrivals as f64;
     let expected = 40.0 - 10.0 * loss / (1.0 - loss) * 10e6 / 12_000.0 / 500.0;

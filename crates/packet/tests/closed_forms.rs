@@ -1,4 +1,5 @@
-//! The engine against theory: saw-tooths, the square-root law, queues with Poisson arrivals, CUBIC's curve.
+//! The engine against theory: saw-tooths, the square-root law, queues with Poisson arrivals,
+//! CUBIC's curve.
 
 mod common;
 
@@ -50,7 +51,8 @@ impl ManagerFactory for Loss {
     }
 }
 
-/// One or more flows on a link that is never busy, with losses of a kind: the window is all there is.
+/// One or more flows on a link that is never busy, with losses of a kind: the window is all there
+/// is.
 fn lossy(congestion: &str, count: u32, seconds: u32, loss: Loss) -> Outcome {
     let mut scenario = scenario(&format!(
         "[scenario]\nname = \"lossy\"\nduration = \"{seconds} s\"\nmeasure = \"20 s .. {seconds} s\"\nsample = \"10 ms\"\n\
@@ -86,8 +88,9 @@ fn close(what: &str, found: f64, expected: f64, tolerance: f64) {
     );
 }
 
-/// Peak window of a cycle of `n` packets: 3/8 W^2 while the window grows from W/2 to W (Mathis, Semke, Mahdavi and Ott 1997), and to
-/// next order the round until the loss is known (W packets) and that of the recovery (W/2).
+/// Peak window of a cycle of `n` packets: 3/8 W^2 while the window grows from W/2 to W (Mathis,
+/// Semke, Mahdavi and Ott 1997), and to next order the round until the loss is known (W packets)
+/// and that of the recovery (W/2).
 fn peak_of_cycle(n: f64) -> f64 {
     (-1.5 + (2.25 + 1.5 * n).sqrt()) / 0.75
 }
@@ -108,8 +111,9 @@ fn square_root_law_of_periodic_loss() {
     }
 }
 
-/// The same with independent losses: 1.3098 / sqrt(p) for one halving a loss and infinitely many users (Ott, Kemperman and Mathis). A sender
-/// that halves once a window, however many losses it holds, does a little better, the less the rarer losses are.
+/// The same with independent losses: 1.3098 / sqrt(p) for one halving a loss and infinitely many
+/// users (Ott, Kemperman and Mathis). A sender that halves once a window, however many losses it
+/// holds, does a little better, the less the rarer losses are.
 #[test]
 fn square_root_law_of_random_loss() {
     for (probability, tolerance) in [(1e-3, 0.06), (1e-4, 0.04)] {
@@ -124,7 +128,8 @@ fn square_root_law_of_random_loss() {
     }
 }
 
-/// AIMD(alpha, beta) loses once in 1/p packets: W^2 (1 - beta^2) / (2 alpha) = 1/p, mean (1 + beta)/2 W.
+/// AIMD(alpha, beta) loses once in 1/p packets: W^2 (1 - beta^2) / (2 alpha) = 1/p, mean (1 +
+/// beta)/2 W.
 #[test]
 fn saw_tooth_of_aimd() {
     for (alpha, beta) in [(0.2_f64, 0.875_f64), (1.0, 0.5), (0.4286, 0.75)] {
@@ -144,8 +149,9 @@ fn saw_tooth_of_aimd() {
     }
 }
 
-/// One Reno flow and a drop-tail buffer of one bandwidth-delay product: the link stays busy; the queue's length falls to almost zero;
-/// a cycle has 3/8 W^2 + 3/2 W packets, W being what pipe and buffer hold; the window's time average is 7/9 W since rounds grow with the window.
+/// One Reno flow and a drop-tail buffer of one bandwidth-delay product: the link stays busy; the
+/// queue's length falls to almost zero; a cycle has 3/8 W^2 + 3/2 W packets, W being what pipe and
+/// buffer hold; the window's time average is 7/9 W since rounds grow with the window.
 #[test]
 fn reno_saw_tooth_over_drop_tail() {
     let outcome = outcome(
@@ -167,7 +173,8 @@ fn reno_saw_tooth_over_drop_tail() {
     assert_eq!(flow.timeouts, 0);
 }
 
-/// The same with next to no buffer: rounds are equally long, and the mean window is 3/4 of the peak.
+/// The same with next to no buffer: rounds are equally long, and the mean window is 3/4 of the
+/// peak.
 #[test]
 fn reno_saw_tooth_without_buffer() {
     let outcome = outcome(
@@ -240,7 +247,8 @@ fn blocking_of_a_finite_queue() {
     }
 }
 
-/// RFC 9438, figure 1: after a loss at W_max the window follows C (t - K)^3 + W_max with K = cbrt(W_max (1 - beta) / C).
+/// RFC 9438, figure 1: after a loss at W_max the window follows C (t - K)^3 + W_max with K =
+/// cbrt(W_max (1 - beta) / C).
 #[test]
 fn cubic_curve() {
     let outcome = lossy("\"cubic\"", 1, 60, Loss::Once(50_000));
@@ -249,11 +257,13 @@ fn cubic_curve() {
         .windows(2)
         .position(|pair| pair[1] < 0.75 * pair[0])
         .expect("a loss");
-    // ACKs come in a burst a round: the last sample may be a round's growth below the window that was reduced
+    // ACKs come in a burst a round: the last sample may be a round's growth below the window that
+    // was reduced
     let peak = trace[drop + 1] / 0.7;
     assert!(peak > 300.0, "the window before the loss: {peak}");
     let k = (peak * 0.3 / 0.4).cbrt();
-    // the curve starts when recovery ends, a round after the loss, and its windows show in bursts a round apart: up to three rounds late
+    // the curve starts when recovery ends, a round after the loss, and its windows show in bursts a
+    // round apart: up to three rounds late
     let curve = |t: f64| 0.4 * (t - k).powi(3) + peak;
     for (step, &window) in trace
         .iter()

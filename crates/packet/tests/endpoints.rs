@@ -45,7 +45,8 @@ fn lossy(text: &str, loss: Loss) -> Outcome {
     run(&scenario, &Options::default()).expect("the run succeeds")
 }
 
-/// A link of 1000 packets/s (12 Mbit/s) with base RTT 100 ms: 100 packets of bandwidth-delay product.
+/// A link of 1000 packets/s (12 Mbit/s) with base RTT 100 ms: 100 packets of bandwidth-delay
+/// product.
 fn link(queue: &str, seconds: u32, flows: &str) -> String {
     format!(
         "[scenario]\nname = \"endpoint\"\nduration = \"{seconds} s\"\n[[link]]\nname = \"link\"\nrate = \"12 Mbit/s\"\ndelay = \"50 ms\"\n\
@@ -53,7 +54,8 @@ fn link(queue: &str, seconds: u32, flows: &str) -> String {
     )
 }
 
-/// An initial window of half the bandwidth-delay product queues as the burst that it is; paced it spreads out over the round trip of the handshake.
+/// An initial window of half the bandwidth-delay product queues as the burst that it is; paced it
+/// spreads out over the round trip of the handshake.
 #[test]
 fn a_paced_window_does_not_queue() {
     let queue = |pacing: &str| {
@@ -80,8 +82,9 @@ fn a_paced_window_does_not_queue() {
     );
 }
 
-/// Standard slow start doubles the window until the buffer is full, and loses about as much as it holds. HyStart++ sees the queue in the smallest round trip
-/// of a round, grows by a quarter a round five times more, and stops.
+/// Standard slow start doubles the window until the buffer is full, and loses about as much as it
+/// holds. HyStart++ sees the queue in the smallest round trip of a round, grows by a quarter a
+/// round five times more, and stops.
 #[test]
 fn slow_start_ends_before_losses() {
     let lost = |hystart: bool, buffer: u32| {
@@ -101,8 +104,10 @@ fn slow_start_ends_before_losses() {
     assert!(early > 0 && 3 * early < plain, "{plain} and {early}");
 }
 
-/// A BBR alone on a link uses it, and its queue is that of its probes, a quarter of the bandwidth-delay product, however large the buffer. With a buffer
-/// of a tenth of that product version 1 does not mind the losses that it causes, version 3 keeps them below 2 % of what it sends.
+/// A BBR alone on a link uses it, and its queue is that of its probes, a quarter of the
+/// bandwidth-delay product, however large the buffer. With a buffer of a tenth of that product
+/// version 1 does not mind the losses that it causes, version 3 keeps them below 2 % of what it
+/// sends.
 #[test]
 fn bbr_alone() {
     for (kind, used) in [("bbr", 0.97), ("bbr3", 0.95)] {
@@ -138,8 +143,8 @@ fn bbr_alone() {
     }
 }
 
-/// Two BBR flows: each keeps two bandwidth-delay products of its own share in the network, which makes a standing queue of up to one; the late comer gets
-/// its part.
+/// Two BBR flows: each keeps two bandwidth-delay products of its own share in the network, which
+/// makes a standing queue of up to one; the late comer gets its part.
 #[test]
 fn two_bbr_share() {
     for kind in ["bbr", "bbr3"] {
@@ -161,8 +166,10 @@ fn two_bbr_share() {
     }
 }
 
-/// Packets are lost at random, one in a thousand or one in a hundred: by the square-root law Reno uses 41 % and 13 % of the link (less with delayed ACKs). BBR
-/// takes no notice; version 3 lowers its short-term limits in every round with a loss, to what that round delivered, and wins them back in its probes.
+/// Packets are lost at random, one in a thousand or one in a hundred: by the square-root law Reno
+/// uses 41 % and 13 % of the link (less with delayed ACKs). BBR takes no notice; version 3 lowers
+/// its short-term limits in every round with a loss, to what that round delivered, and wins them
+/// back in its probes.
 #[test]
 fn bbr_bears_random_loss() {
     let used = |kind: &str, loss: f64| {
@@ -179,8 +186,8 @@ fn bbr_bears_random_loss() {
     }
 }
 
-/// The last segment of a transfer is lost. Nothing after it can tell; a probe does, two round trips later, where a timer of a second has to expire without
-/// (RFC 8985, section 7).
+/// The last segment of a transfer is lost. Nothing after it can tell; a probe does, two round trips
+/// later, where a timer of a second has to expire without (RFC 8985, section 7).
 #[test]
 fn a_probe_repairs_the_tail() {
     let time = |detection: &str| {
@@ -203,15 +210,16 @@ fn a_probe_repairs_the_tail() {
     };
     let (timer, probe) = (time("dup-acks"), time("rack"));
     assert!(timer > 1.2, "{timer}");
-    // connection, data and a delayed ACK; two round trips and 200 ms for a delayed ACK of the one segment outstanding; the probe and its delayed ACK
+    // connection, data and a delayed ACK; two round trips and 200 ms for a delayed ACK of the one
+    // segment outstanding; the probe and its delayed ACK
     assert!(
         probe < 0.1 + 0.12 + 0.04 + 0.24 + 0.2 + 0.1 + 0.04,
         "{probe}"
     );
 }
 
-/// DCTCP hears of every mark through delayed ACKs, and holds the queue at the threshold with the link in use; halving at each window that holds a mark
-/// makes Reno's queue run empty.
+/// DCTCP hears of every mark through delayed ACKs, and holds the queue at the threshold with the
+/// link in use; halving at each window that holds a mark makes Reno's queue run empty.
 #[test]
 fn dctcp_holds_the_queue_at_the_threshold() {
     let run = |kind: &str| {
@@ -243,7 +251,8 @@ fn dctcp_holds_the_queue_at_the_threshold() {
     );
 }
 
-/// Jitter lets packets overtake each other. Three that overtake one are taken for a loss, again and again; RACK gives it a quarter of the round trip.
+/// Jitter lets packets overtake each other. Three that overtake one are taken for a loss, again and
+/// again; RACK gives it a quarter of the round trip.
 #[test]
 fn rack_bears_jitter() {
     let run = |detection: &str| {

@@ -1,4 +1,5 @@
-//! Links as operators have them: schedulers isolate and share, token buckets keep their profile, wires lose and delay as they are told.
+//! Links as operators have them: schedulers isolate and share, token buckets keep their profile,
+//! wires lose and delay as they are told.
 
 mod common;
 
@@ -41,7 +42,8 @@ fn of(outcome: &Outcome, class: usize) -> &FlowOutcome {
         .expect("each class has a flow")
 }
 
-/// A UDP flood at twice the link's rate starves TCP in a single queue. Under each fair scheduler TCP gets its half.
+/// A UDP flood at twice the link's rate starves TCP in a single queue. Under each fair scheduler
+/// TCP gets its half.
 #[test]
 fn fair_queueing_isolates_a_flood() {
     let flows = class("tcp", "congestion = \"cubic\"") + &flood("20 Mbit/s");
@@ -85,8 +87,9 @@ fn shares_by_packets_and_by_bytes() {
     }
 }
 
-/// A packet of high priority at a link that low priority keeps busy waits for the rest of one packet only, half a transmission on average: the mean
-/// round trip is the base one and one and a half transmissions. In a single queue it waits for the whole buffer.
+/// A packet of high priority at a link that low priority keeps busy waits for the rest of one
+/// packet only, half a transmission on average: the mean round trip is the base one and one and a
+/// half transmissions. In a single queue it waits for the whole buffer.
 #[test]
 fn priority_waits_for_the_packet_in_service_only() {
     let flows = class(
@@ -105,8 +108,8 @@ fn priority_waits_for_the_packet_in_service_only() {
     assert!(wait("{ capacity = \"50 packets\" }") > 40.0 * PACKET);
 }
 
-/// With every flow in one class a scheduler is a single queue: the same bits. (RED must not overflow: it is told of a full queue, but not of victims that
-/// share the capacity with others.)
+/// With every flow in one class a scheduler is a single queue: the same bits. (RED must not
+/// overflow: it is told of a full queue, but not of victims that share the capacity with others.)
 #[test]
 fn one_priority_is_a_single_queue() {
     let flows = class(
@@ -185,7 +188,8 @@ fn wires_lose_their_share() {
     }
 }
 
-/// A flooded shaper sends its sustained rate and once its burst; a flooded policer lets exactly that through. Over the window: the rate alone.
+/// A flooded shaper sends its sustained rate and once its burst; a flooded policer lets exactly
+/// that through. Over the window: the rate alone.
 #[test]
 fn token_buckets_keep_their_profile() {
     // next to the link, so that its first packet finds the bucket at once
@@ -236,7 +240,8 @@ fn outcome_losses(outcome: &Outcome) -> u64 {
     outcome.flows.iter().map(|flow| flow.losses).sum()
 }
 
-/// A link whose rate follows a trace sends what the trace allows, through outages and over its repetition.
+/// A link whose rate follows a trace sends what the trace allows, through outages and over its
+/// repetition.
 #[test]
 fn a_rate_trace_is_followed() {
     let link = |steps: &str| {
@@ -249,13 +254,15 @@ fn a_rate_trace_is_followed() {
         &link("[[\"0 s\", \"12 Mbit/s\"], [\"500 ms\", \"0 bit/s\"], [\"1 s\", \"6 Mbit/s\"]]"),
         &flows,
     );
-    // 15 s from 5 s on: from there 1 s of 6 Mbit/s, then seven periods of 0.5 s of 12 and 1 s of 6 Mbit/s
+    // 15 s from 5 s on: from there 1 s of 6 Mbit/s, then seven periods of 0.5 s of 12 and 1 s of 6
+    // Mbit/s
     let wanted = (1.0 * 6e6 + 7.0 * (0.5 * 12e6 + 1.0 * 6e6)) / 12_000.0;
     let found = outcome.links[0].packets as f64;
     assert!((found - wanted).abs() <= 2.0, "{found}, not {wanted}");
 }
 
-/// Jitter that lets packets overtake each other makes a sender repair what was not lost; in order it only adds delay.
+/// Jitter that lets packets overtake each other makes a sender repair what was not lost; in order
+/// it only adds delay.
 #[test]
 fn jitter_with_and_without_reordering() {
     let flows = class("tcp", "congestion = \"reno\"\nmax_window = \"20 packets\"");

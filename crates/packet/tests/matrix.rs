@@ -1,4 +1,5 @@
-//! Every congestion control over every queue: one flow and ten, without and with ECN. The engine checks its ledgers at the end of each run.
+//! Every congestion control over every queue: one flow and ten, without and with ECN. The engine
+//! checks its ledgers at the end of each run.
 //!
 //! `cargo test --release -p ackclock-packet --test matrix -- --nocapture` prints the table.
 #![allow(clippy::print_stdout, reason = "the table is for readers")]
@@ -21,9 +22,10 @@ struct Cell {
     least: f64,
 }
 
-/// 10 Mbit/s, 40 ms, room for 100 packets (three bandwidth-delay products); the last eight of ten seconds count. Receivers acknowledge each packet, as those of most
-/// of the sources do: delayed ACKs look like queues to delay-based senders with small windows. There is no handshake: a SYN cannot be marked, and a queue that drops
-/// it three times has a flow wait for most of the run.
+/// 10 Mbit/s, 40 ms, room for 100 packets (three bandwidth-delay products); the last eight of ten
+/// seconds count. Receivers acknowledge each packet, as those of most of the sources do: delayed
+/// ACKs look like queues to delay-based senders with small windows. There is no handshake: a SYN
+/// cannot be marked, and a queue that drops it three times has a flow wait for most of the run.
 fn run(sender: &str, queue: &str, flows: u32, ecn: bool) -> Cell {
     let marking = if ecn { ", ecn = true" } else { "" };
     let outcome = outcome(&format!(
@@ -49,7 +51,8 @@ fn run(sender: &str, queue: &str, flows: u32, ecn: bool) -> Cell {
     }
 }
 
-/// The least utilisation and the least share of the mean goodput that are asked of a cell, and why it is less than elsewhere.
+/// The least utilisation and the least share of the mean goodput that are asked of a cell, and why
+/// it is less than elsewhere.
 fn floor(sender: &str, queue: &str, flows: u32) -> (f64, f64, &'static str) {
     match (sender, queue, flows) {
         (_, "lred", _) => (

@@ -25,7 +25,8 @@ fn count(bytes: isize) {
     PEAK.set(PEAK.get().max(held));
 }
 
-// SAFETY: all is left to the system's allocator; counting allocates nothing, since the counters are constants without destructors.
+// SAFETY: all is left to the system's allocator; counting allocates nothing, since the counters are
+// constants without destructors.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
@@ -41,7 +42,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Bytes that a run of `seconds` needs at most, and those that it holds before its results are taken.
+/// Bytes that a run of `seconds` needs at most, and those that it holds before its results are
+/// taken.
 fn bytes(flows: &str, count: u32, seconds: f64) -> (isize, isize) {
     let text = format!(
         "[scenario]\nduration = \"100 s\"\n[[link]]\nname = \"link\"\nrate = \"1 Gbit/s\"\n\
@@ -54,7 +56,7 @@ fn bytes(flows: &str, count: u32, seconds: f64) -> (isize, isize) {
     let mut simulation = Simulation::new(&scenario, &Options::default()).expect("it can be built");
     while !simulation.step(1 << 20).expect("it runs").done {}
     let held = HELD.get() - before;
-    let outcome = simulation.finish().expect("the books balance");
+    let outcome = simulation.finish().expect("the ledgers balance");
     assert_eq!(outcome.flows.len(), count as usize);
     (PEAK.get() - before, held)
 }
@@ -66,7 +68,8 @@ fn bytes_a_flow(flows: &str, seconds: f64) -> (isize, isize) {
     ((many.0 - few.0) / 10_000, (many.1 - few.1) / 10_000)
 }
 
-/// A flow that has not started has a row and an entry in the list of starts, whatever it will do; at the end its results come on top.
+/// A flow that has not started has a row and an entry in the list of starts, whatever it will do;
+/// at the end its results come on top.
 #[test]
 fn a_flow_that_has_not_started_takes_less_than_300_bytes() {
     for flows in [
@@ -82,7 +85,8 @@ fn a_flow_that_has_not_started_takes_less_than_300_bytes() {
     }
 }
 
-/// A transfer that is over gives its state to another: what remains are its books, and then its results.
+/// A transfer that is over gives its state to another: what remains are its counters, and then its
+/// results.
 #[test]
 fn a_transfer_that_is_over_takes_less_than_500_bytes() {
     let flows =

@@ -1,10 +1,14 @@
-//! Congestion controls against those of ns-2's Linux-derived agent: one flow and ten over a drop-tail link of one bandwidth-delay product.
+//! Congestion controls against those of ns-2's Linux-derived agent: one flow and ten over a
+//! drop-tail link of one bandwidth-delay product.
 //!
-//! The witness is `validation/ns2/ns2_senders.csv` (five seeds of S5, 20 to 60 s; `run.py --senders`). The mean of our seeds may be off the mean of its
-//! by one point of utilisation, 5 % or 3 packets of queue and 15 % of loss (or one packet lost), the tolerances of `validation/agreement`, and two standard errors of
-//! the difference. `validation/ns2/AGREEMENT.md` has the same comparison with more seeds, S1, and the cause of each cell that differs.
-//! ns-2's HighSpeed TCP crashes when ten flows begin: it has no row. Two parameters are its modules' (Linux 2.6.22): Scalable TCP adds 1/50 a segment, where
-//! its author and later Linux have 1/100, and Illinois is Reno below 15 packets.
+//! The witness is `validation/ns2/ns2_senders.csv` (five seeds of S5, 20 to 60 s; `run.py
+//! --senders`). The mean of our seeds may be off the mean of its by one point of utilisation, 5 %
+//! or 3 packets of queue and 15 % of loss (or one packet lost), the tolerances of
+//! `validation/agreement`, and two standard errors of the difference. `validation/ns2/AGREEMENT.md`
+//! has the same comparison with more seeds, S1, and the cause of each cell that differs. ns-2's
+//! HighSpeed TCP crashes when ten flows begin: it has no row. Two parameters are its modules'
+//! (Linux 2.6.22): Scalable TCP adds 1/50 a segment, where its author and later Linux have 1/100,
+//! and Illinois is Reno below 15 packets.
 #![allow(clippy::print_stdout, reason = "the table is for readers")]
 
 mod common;
@@ -13,7 +17,8 @@ use std::collections::BTreeMap;
 
 use common::outcome;
 
-/// Cells that differ: `AGREEMENT.md` gives the cause, or says that it is not found (H-TCP, Westwood).
+/// Cells that differ: `AGREEMENT.md` gives the cause, or says that it is not found (H-TCP,
+/// Westwood).
 const EXPLAINED: [(&str, &str); 4] = [
     ("scalable_N10", "loss"),
     ("vegas_N1", "utilisation"),

@@ -1,4 +1,5 @@
-//! Random scenarios: whatever is asked, the books balance, limits hold, and the same question has the same answer.
+//! Random scenarios: whatever is asked, the ledgers balance, limits hold, and the same question has
+//! the same answer.
 
 mod common;
 
@@ -291,9 +292,10 @@ fn traced() -> Options {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Ledgers balance (else the run fails), limits hold, the same seed gives the same bits, and the general path those of the fast one.
+    /// Ledgers balance (else the run fails), limits hold, the same seed gives the same bits, and
+    /// the general path those of the fast one.
     #[test]
-    fn books_balance_and_paths_agree(world in world()) {
+    fn ledgers_balance_and_paths_agree(world in world()) {
         let text = world.toml();
         let scenario = scenario(&text);
         let fast = run(&scenario, &traced()).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
@@ -310,7 +312,8 @@ proptest! {
             prop_assert!(link.drops + link.policed <= link.arrivals);
             prop_assert_eq!(link.losses > 0 && spec.loss.is_none(), false);
         }
-        // over the whole run nobody gets more than the slowest link of its path can carry (in a part of it data may count that came before)
+        // over the whole run nobody gets more than the slowest link of its path can carry (in a
+        // part of it data may count that came before)
         let mut whole = scenario.clone();
         whole.measure = None;
         for flow in &run(&whole, &Options::default()).unwrap().flows {
@@ -343,7 +346,8 @@ proptest! {
     }
 }
 
-/// A run that lasts until all transfers are done ends at the same time on both paths of the engine, with all of them complete.
+/// A run that lasts until all transfers are done ends at the same time on both paths of the engine,
+/// with all of them complete.
 #[test]
 fn until_done() {
     for (access, reverse, buffer) in [
@@ -399,7 +403,8 @@ fn until_done() {
     }
 }
 
-/// The answer to a SYN arrives shortly before the timer expires: on the fast path its event comes after the timer's, and yet it is in time.
+/// The answer to a SYN arrives shortly before the timer expires: on the fast path its event comes
+/// after the timer's, and yet it is in time.
 #[test]
 fn an_answer_in_time_stops_the_timer() {
     let scenario = scenario(include_str!("late_syn.toml"));
@@ -411,7 +416,8 @@ fn an_answer_in_time_stops_the_timer() {
     assert_eq!(difference(&fast, &run(&scenario, &general).unwrap()), None);
 }
 
-/// ACKs that wait for a busy uplink are taken by whoever looks at the sender before: timers (which the uplink's queue outlasts), samples, changes, the end.
+/// ACKs that wait for a busy uplink are taken by whoever looks at the sender before: timers (which
+/// the uplink's queue outlasts), samples, changes, the end.
 #[test]
 fn nobody_sees_that_acks_wait() {
     for (rate, rto, buffer) in [

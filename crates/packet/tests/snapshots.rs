@@ -1,4 +1,5 @@
-//! Small networks as tables that a reader can check by eye: a change of behaviour shows as a changed line.
+//! Small networks as tables that a reader can check by eye: a change of behaviour shows as a
+//! changed line.
 
 mod common;
 

@@ -34,7 +34,7 @@ fn pieces_are_the_whole() {
         pieces.extend(simulation.take_traces(50_000));
     }
     assert!(pieces.len() > 10, "{}", pieces.len());
-    pieces.push(simulation.finish().expect("the books balance").traces);
+    pieces.push(simulation.finish().expect("the ledgers balance").traces);
     assert_eq!(joined(&pieces, |piece| &piece.time), whole.traces.time);
     assert_eq!(
         joined(&pieces, |piece| &piece.links[0].queue_bytes),

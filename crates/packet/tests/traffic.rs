@@ -1,4 +1,5 @@
-//! Sessions and connections that come and go, against what queueing theory and arithmetic say of them.
+//! Sessions and connections that come and go, against what queueing theory and arithmetic say of
+//! them.
 
 mod common;
 
@@ -12,8 +13,9 @@ fn all(outcome: &Outcome) -> &TransferOutcome {
     &outcome.transfers[0]
 }
 
-/// Each transfer is sent at once, so that the link is a queue with one server, Poisson arrivals and the transfers' transmission times for
-/// service: the Pollaczek-Khinchine formula holds, whatever the order of packets.
+/// Each transfer is sent at once, so that the link is a queue with one server, Poisson arrivals and
+/// the transfers' transmission times for service: the Pollaczek-Khinchine formula holds, whatever
+/// the order of packets.
 #[test]
 fn waiting_times_of_an_m_g_1_queue() {
     // one packet is 1.2 ms; the second law is one packet with probability 0.9, else ten
@@ -56,8 +58,9 @@ fn waiting_times_of_an_m_g_1_queue() {
     }
 }
 
-/// Exponential sizes: every discipline that does not look at sizes has the mean sojourn E[S] / (1 - load), and TCP over a short path, between
-/// processor sharing and first come first served, comes near it.
+/// Exponential sizes: every discipline that does not look at sizes has the mean sojourn E[S] / (1 -
+/// load), and TCP over a short path, between processor sharing and first come first served, comes
+/// near it.
 #[test]
 fn sojourn_of_a_shared_link() {
     let found = outcome(&format!(
@@ -85,8 +88,8 @@ fn sojourn_of_a_shared_link() {
     );
 }
 
-/// On an idle path a session's cycle is its think time and its completion time, which is a round trip for the handshake and one for the data;
-/// over an open connection the data alone.
+/// On an idle path a session's cycle is its think time and its completion time, which is a round
+/// trip for the handshake and one for the data; over an open connection the data alone.
 #[test]
 fn cycles_of_sessions() {
     for (persistent, rounds) in [(false, 2.0), (true, 1.0)] {
@@ -131,7 +134,8 @@ fn a_new_connection_starts_slowly() {
         ));
         all(&found).fct_percentiles[0]
     };
-    // 69 segments from a window of 10: 10, 20, and 39 of 40 take three round trips; a window of 79 and more takes one
+    // 69 segments from a window of 10: 10, 20, and 39 of 40 take three round trips; a window of 79
+    // and more takes one
     assert!((fct(false) / 0.3 - 1.0).abs() < 0.03, "{}", fct(false));
     assert!((fct(true) / 0.1 - 1.0).abs() < 0.03, "{}", fct(true));
 }
@@ -180,7 +184,8 @@ fn servers_take_their_time() {
     let (without, with) = (with(false), with(true));
     assert_eq!(all(&without).started, all(&with).started);
     assert_eq!(all(&without).size_mean, all(&with).size_mean);
-    // the mean of 1 / max(W, 10 /s) s for W Weibull of shape 0.63 and scale 305 /s is 21.95 ms (quadrature); four standard errors
+    // the mean of 1 / max(W, 10 /s) s for W Weibull of shape 0.63 and scale 305 /s is 21.95 ms
+    // (quadrature); four standard errors
     let more = all(&with).fct_mean - all(&without).fct_mean;
     assert!((more - 0.02195).abs() < 0.0016, "{more}");
     let rate = all(&with).started as f64 / 100.0;
@@ -201,7 +206,8 @@ fn streams_belong_to_their_sources() {
     assert!(b.fct_mean > a.fct_mean);
 }
 
-/// Fast and general path agree to the bit, with losses, a shared way back and connections that reuse flows; and the books balance.
+/// Fast and general path agree to the bit, with losses, a shared way back and connections that
+/// reuse flows; and the ledgers balance.
 #[test]
 fn many_connections_over_a_bad_link() {
     let text = "[scenario]\nduration = \"20 s\"\nmeasure = \"5 s .. 20 s\"\n\

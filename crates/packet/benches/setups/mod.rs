@@ -8,7 +8,8 @@ use ackclock_scenario::{End, Scenario};
 pub(crate) struct Setup {
     pub(crate) name: &'static str,
     pub(crate) text: &'static str,
-    /// Simulated seconds that take about 0.3 s of CPU; of 100,000 flows a second and more until all have started, which takes longer.
+    /// Simulated seconds that take about 0.3 s of CPU; of 100,000 flows a second and more until all
+    /// have started, which takes longer.
     #[allow(dead_code, reason = "each benchmark uses its own part")]
     pub(crate) span: f64,
 }

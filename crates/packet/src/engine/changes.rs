@@ -149,7 +149,8 @@ impl Engine {
             let state = &mut self.flows[flow];
             match &mut state.ends {
                 Ends::Udp(source) => source.rate = new,
-                // keep what has been written: move the start so that the new rate would have written the same
+                // keep what has been written: move the start so that the new rate would have
+                // written the same
                 Ends::Tcp { .. } if state.start != u64::MAX && self.now > state.start => {
                     let span = (self.now - state.written_from) as f64 * old / new;
                     state.written_from = self.now.saturating_sub(span as u64);

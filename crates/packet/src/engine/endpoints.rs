@@ -14,10 +14,10 @@ impl Engine {
     #[inline]
     pub(super) fn send(&mut self, flow: usize) {
         let state = &mut self.flows[flow];
-        let now = self.now - state.shift;
+        let now = self.now - state.clock_offset;
         let class = &self.classes[state.class as usize];
-        if let Some(first) = class.straight {
-            self.send_straight(flow, first, now);
+        if let Some(first) = class.fast_path {
+            self.send_fast(flow, first, now);
             return;
         }
         if state.stopped || now >= class.stop || now > self.end {
@@ -74,7 +74,9 @@ impl Engine {
             return;
         }
         // a flow that was stopped may come back after its timer should have run
-        let at = next.saturating_add(state.sender_shift()).max(self.now);
+        let at = next
+            .saturating_add(state.sender_clock_offset())
+            .max(self.now);
         if at < state.timer_at {
             self.flows[flow].timer_at = at;
             self.calendar
@@ -90,7 +92,7 @@ impl Engine {
             return;
         };
         if state.pace_at == u64::MAX {
-            state.pace_at = sender.next_send.saturating_add(state.shift);
+            state.pace_at = sender.next_send.saturating_add(state.clock_offset);
             self.calendar.push_near(state.pace_at, tag);
         }
     }
@@ -112,7 +114,7 @@ impl Engine {
         self.catch_up(flow, now + 1);
         let state = &mut self.flows[flow];
         state.timer_at = u64::MAX;
-        let shift = state.sender_shift();
+        let clock_offset = state.sender_clock_offset();
         let class = &self.classes[state.class as usize];
         let Ends::Tcp { sender, .. } = &mut state.ends else {
             return;
@@ -121,16 +123,17 @@ impl Engine {
             self.release(flow);
             return;
         }
-        if state.stopped || now - shift >= class.stop {
+        if state.stopped || now - clock_offset >= class.stop {
             return;
         }
-        if sender.next_timer().saturating_add(shift) > now {
+        if sender.next_timer().saturating_add(clock_offset) > now {
             self.arm_timer(flow);
             return;
         }
         if sender.state == State::Closed {
-            // events of a connecting flow lag less than those of an established one: the answer may be there in time though its event comes later
-            let late = sender.deadline.saturating_add(state.shift);
+            // events of a connecting flow lag less than those of an established one: the answer may
+            // be there in time though its event comes later
+            let late = sender.deadline.saturating_add(state.clock_offset);
             if state
                 .acks
                 .iter()
@@ -138,24 +141,24 @@ impl Engine {
             {
                 return;
             }
-            sender.on_syn_timeout(now - shift, &class.sender);
+            sender.on_syn_timeout(now - clock_offset, &class.sender);
             state.connect_retries += 1;
             self.connect(flow);
             self.arm_timer(flow);
             return;
         }
-        state.book_window(now - shift, self.window);
+        state.record_window(now - clock_offset, self.window);
         let Ends::Tcp { sender, .. } = &mut state.ends else {
             return;
         };
-        sender.on_timer(now - shift, &class.sender);
+        sender.on_timer(now - clock_offset, &class.sender);
         self.send(flow);
     }
 
     /// Sends a SYN.
     pub(super) fn connect(&mut self, flow: usize) {
         let state = &mut self.flows[flow];
-        let sent = self.now - state.connect_shift;
+        let sent = self.now - state.connect_clock_offset;
         state.connect_sent = sent;
         let class = &self.classes[state.class as usize];
         let ect = if class.sender.ecn_always {
@@ -184,7 +187,7 @@ impl Engine {
             return; // the answer to a SYN that was sent twice
         }
         sender.open(rtt, state.connect_retries > 0, &class.sender);
-        state.watch.since = self.now - state.shift;
+        state.watch.since = self.now - state.clock_offset;
         if state.server_delay == 0 {
             sender.written = state.total;
         } else {
@@ -203,10 +206,10 @@ impl Engine {
         let mut arrival = at;
         if let Some(downlink) = &mut state.downlink {
             let finish = downlink.offer(at, packet.size);
-            state.settle_drops(self.now, self.window);
+            state.flush_drops(self.now, self.window);
             let Some(finish) = finish else {
                 if !packet.flags.has(Flags::SYN) {
-                    // booked when it happens: the run may end before
+                    // counted when it happens: the run may end before
                     state.rare().dropping.push_back(at);
                 }
                 return;
@@ -224,7 +227,7 @@ impl Engine {
             self.receive(flow, &packet, arrival);
             return;
         }
-        let event = arrival + state.receiver_shift;
+        let event = arrival + state.receiver_clock_offset;
         let rare = state.rare();
         rare.inbound.push_back((event, packet));
         if rare.inbound.len() == 1 {
@@ -235,7 +238,7 @@ impl Engine {
 
     pub(super) fn on_receive(&mut self, flow: usize) {
         let tag = self.flow_tag(flow, Kind::Receive, Order::Receiver);
-        let shift = self.flows[flow].receiver_shift;
+        let clock_offset = self.flows[flow].receiver_clock_offset;
         let rare = self.flows[flow].rare();
         let (_, packet) = rare
             .inbound
@@ -244,7 +247,7 @@ impl Engine {
         if let Some(&(at, _)) = rare.inbound.front() {
             self.calendar.push_near(at, tag);
         }
-        let arrival = self.now - shift;
+        let arrival = self.now - clock_offset;
         self.receive(flow, &packet, arrival);
     }
 
@@ -256,7 +259,7 @@ impl Engine {
         }
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
-        if class.renews && packet.stamp < state.opened {
+        if class.reuses_flow_state && packet.stamp < state.opened {
             return; // of a connection that is over
         }
         if packet.flags.has(Flags::SYN) {
@@ -278,7 +281,7 @@ impl Engine {
                     .size
                     .saturating_sub(class.packet_size - class.payload),
             );
-            self.book_payload(flow, at, payload);
+            self.record_payload(flow, at, payload);
             return;
         };
         if receiver.due != 0 && receiver.due < at {
@@ -300,16 +303,17 @@ impl Engine {
         if class.finite && receiver.next == state.total && payload > 0 {
             payload -= u64::from(class.payload - state.tail);
         }
-        self.book_payload(flow, at, payload);
+        self.record_payload(flow, at, payload);
         match reply {
             Some(reply) => self.reply(flow, reply, at, Flags::ACK),
             None => self.arm_delayed_ack(flow),
         }
     }
 
-    /// The application gets new payload at `at`: booked when it happens, since the run may end before.
+    /// The application gets new payload at `at`: counted when it happens, since the run may end
+    /// before.
     #[inline]
-    fn book_payload(&mut self, flow: usize, at: u64, payload: u64) {
+    fn record_payload(&mut self, flow: usize, at: u64, payload: u64) {
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
         state.accept(at, self.now, self.end, self.window, class, payload);
@@ -363,7 +367,7 @@ impl Engine {
         let flags = Flags(if reply.ece { flags | Flags::ECE } else { flags });
         if class.reverse.is_none() {
             let ack = Ack {
-                at: at + state.delays.back + state.shift,
+                at: at + state.delays.back + state.clock_offset,
                 cum: reply.cum,
                 echo: reply.echo,
                 sack: reply.sack,
@@ -409,7 +413,7 @@ impl Engine {
         let flow = packet.slot as usize;
         let state = &self.flows[flow];
         let ack = Ack {
-            at: at + state.delays.home + state.shift,
+            at: at + state.delays.home + state.clock_offset,
             cum: packet.seq,
             echo: packet.stamp,
             sack: packet.sack,
@@ -432,7 +436,8 @@ impl Engine {
         state.acks.push_back(ack);
     }
 
-    /// Takes the flow's ACKs that have come before `time` and wait for their turn ([`Flow::turn`]).
+    /// Takes the flow's ACKs that have come before `time` and whose event comes later
+    /// ([`Flow::ack_event_time`]).
     pub(crate) fn catch_up(&mut self, flow: usize, time: u64) {
         let present = self.now;
         loop {
@@ -440,7 +445,8 @@ impl Engine {
             let Some(&ack) = state.acks.front() else {
                 break;
             };
-            if state.patience == 0 || ack.at >= time || ack.at - state.shift > self.end {
+            if state.max_ack_delay == 0 || ack.at >= time || ack.at - state.clock_offset > self.end
+            {
                 break;
             }
             state.acks.skip_front();
@@ -461,9 +467,9 @@ impl Engine {
     #[inline(never)]
     pub(crate) fn on_ack(&mut self, flow: usize, ack: &Ack) {
         let state = &mut self.flows[flow];
-        let now = ack.at - state.shift;
+        let now = ack.at - state.clock_offset;
         let class = &self.classes[state.class as usize];
-        if class.renews && ack.echo < state.opened {
+        if class.reuses_flow_state && ack.echo < state.opened {
             return; // of a connection that is over
         }
         if ack.flags.has(Flags::SYN) {
@@ -475,13 +481,13 @@ impl Engine {
             self.establish(flow, rtt);
             return;
         }
-        state.book_window(now, self.window);
+        state.record_window(now, self.window);
         let class = &self.classes[state.class as usize];
-        if let Some(first) = class.straight {
+        if let Some(first) = class.fast_path {
             if let Ends::Tcp { sender, .. } = &mut state.ends {
                 sender.on_ack(now, ack, &[], &class.sender, &mut state.random);
             }
-            self.send_straight(flow, first, now);
+            self.send_fast(flow, first, now);
             return;
         }
         let blocks = if ack.blocks == 0 {

@@ -43,19 +43,23 @@ impl Engine {
         Ok(false)
     }
 
-    /// The clocks of a fused flow's ends lag behind its events: some that come after the end belong before it.
+    /// The clocks of a fused flow's ends lag behind its events: some that come after the end belong
+    /// before it.
     fn concerns_time_before_end(&self, time: u64, tag: Tag) -> bool {
         let flow = tag.slot();
         match tag.kind() {
             Kind::Start if !tag.has_slot() => time - self.lags_of(tag.flow()).1 <= self.end,
             Kind::Start | Kind::Application | Kind::Timer | Kind::Pace => {
-                time - self.flows[flow].sender_shift() <= self.end
+                time - self.flows[flow].sender_clock_offset() <= self.end
             }
             Kind::SampleFlow => time - self.lags_of(tag.flow()).0 <= self.end,
-            Kind::Receive => time - self.flows[flow].receiver_shift <= self.end,
-            // a fused receiver's is booked for the sender, when the ACK is there
+            Kind::Receive => time - self.flows[flow].receiver_clock_offset <= self.end,
+            // a fused receiver's stands for the arrival of the ACK at the sender
             Kind::DelayedAck => {
-                time - self.flows[flow].receiver_shift.max(self.flows[flow].shift) <= self.end
+                time - self.flows[flow]
+                    .receiver_clock_offset
+                    .max(self.flows[flow].clock_offset)
+                    <= self.end
             }
             _ => false,
         }

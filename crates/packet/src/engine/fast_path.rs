@@ -1,8 +1,10 @@
-//! The common case in one go: bulk data crosses one link whose departures are known at arrival, and its ACKs come back over a private path.
+//! The common case in one go: bulk data crosses one link whose departures are known at arrival, and
+//! its ACKs come back over a private path.
 //!
-//! From the ACK that opens the window to the ACKs of what it lets out nothing else can look at the flow, so that flow, class and link are looked up once and
-//! nothing is handed on. What happens is what the steps of [`Engine`] do one after the other; those are taken by `Options::general`, for connection set-up
-//! and for every other path.
+//! From the ACK that opens the window to the ACKs of what it lets out nothing else can look at the
+//! flow, so that flow, class and link are looked up once and nothing is handed on. What happens is
+//! what the steps of [`Engine`] do one after the other; those are taken by `Options::general`, for
+//! connection set-up and for every other path.
 
 use super::Engine;
 use crate::calendar::{Calendar, Class as Order, Entry, Held, Kind, Tag};
@@ -43,13 +45,15 @@ impl Moment {
 }
 
 impl Engine {
-    /// The flow's next ACK reaches its sender, and the one after it takes its place in the calendar.
+    /// The flow's next ACK reaches its sender, and the one after it takes its place in the
+    /// calendar.
     #[inline(always)]
     pub(crate) fn take_ack(&mut self, event: Entry, near: bool) {
         let flow = event.tag.slot();
         let time = event.time;
         let held = self.calendar.take(near, time);
-        // the next event, as far as is known, waits for two loads of which the second needs the first
+        // the next event, as far as is known, waits for two loads of which the second needs the
+        // first
         if let Some(next) = self.calendar.look_ahead()
             && let Some(flow) = self.flows.get(next.slot())
             && let Some(ack) = flow.acks.front()
@@ -58,16 +62,16 @@ impl Engine {
         }
         let state = &mut self.flows[flow];
         let Some(&ack) = state.acks.front().filter(|ack| ack.at <= time) else {
-            // the one that the event was for was taken before its turn
+            // the one that the event was for was taken before
             self.wait_again(flow, held, event.tag);
             return;
         };
         state.acks.skip_front();
-        let now = ack.at - state.shift;
+        let now = ack.at - state.clock_offset;
         if now <= self.end {
             self.now = time;
             let class = &self.classes[state.class as usize];
-            if let Some(first) = class.straight
+            if let Some(first) = class.fast_path
                 && let Ends::Tcp { sender, .. } = &mut state.ends
                 && let plain = sender.is_plain(&ack)
                 && (plain || !ack.flags.has(Flags::SYN))
@@ -77,18 +81,18 @@ impl Engine {
                     end: self.end,
                     window: self.window,
                 };
-                let mut way = Way {
+                let mut path = FastPath {
                     link: &mut self.links[first],
                     calendar: &mut self.calendar,
                     class,
                     moment,
                 };
                 if plain {
-                    way.take_plain_ack(state, now, &ack);
+                    path.take_plain_ack(state, now, &ack);
                 } else {
-                    way.take_other_ack(state, now, &ack);
+                    path.take_other_ack(state, now, &ack);
                 }
-                way.calendar.wait(held, state, event.tag);
+                path.calendar.wait(held, state, event.tag);
                 return;
             }
             self.on_ack(flow, &ack);
@@ -105,7 +109,7 @@ impl Engine {
 
     /// Sends all that the sender may send at `now`, by its clock; see [`Engine::send`].
     #[inline(never)]
-    pub(crate) fn send_straight(&mut self, flow: usize, first: usize, now: u64) {
+    pub(crate) fn send_fast(&mut self, flow: usize, first: usize, now: u64) {
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
         if state.stopped || now >= class.stop || now > self.end {
@@ -116,16 +120,17 @@ impl Engine {
             end: self.end,
             window: self.window,
         };
-        let mut way = Way {
+        let mut path = FastPath {
             link: &mut self.links[first],
             calendar: &mut self.calendar,
             class,
             moment,
         };
-        way.send(state, now);
+        path.send(state, now);
     }
 
-    /// The head of what the flow's uplink has sent reaches the first queue, and the one after it takes its place in the calendar.
+    /// The head of what the flow's uplink has sent reaches the first queue, and the one after it
+    /// takes its place in the calendar.
     #[inline(never)]
     pub(crate) fn take_access(&mut self, event: Entry, near: bool) {
         let flow = event.tag.slot();
@@ -146,7 +151,7 @@ impl Engine {
             None => self.calendar.drop(held),
         }
         let class = &self.classes[state.class as usize];
-        let first = match class.straight {
+        let first = match class.fast_path {
             Some(first) if !packet.flags.has(Flags::SYN) => first,
             _ => {
                 let Outbound {
@@ -161,7 +166,7 @@ impl Engine {
                 return;
             }
         };
-        let mut way = Way {
+        let mut path = FastPath {
             link: &mut self.links[first],
             calendar: &mut self.calendar,
             class,
@@ -171,16 +176,17 @@ impl Engine {
                 window: self.window,
             },
         };
-        way.cross(state, packet.stamp, packet.seq, packet.flags);
+        path.cross(state, packet.stamp, packet.seq, packet.flags);
     }
 }
 
 impl Calendar {
-    /// The flow's next ACK takes the place of the one that was taken out: what that has let out tells when.
+    /// The flow's next ACK takes the place of the one that was taken out: what that has let out
+    /// tells when.
     #[inline(always)]
     fn wait(&mut self, held: Held, state: &mut Flow, tag: Tag) {
         if let Some(next) = state.acks.front() {
-            self.put(held, state.turn(next), tag);
+            self.put(held, state.ack_event_time(next), tag);
         } else {
             state.ack_scheduled = false;
             self.drop(held);
@@ -189,18 +195,19 @@ impl Calendar {
 }
 
 /// What a flow's data meets.
-struct Way<'e> {
+struct FastPath<'e> {
     link: &'e mut Link,
     calendar: &'e mut Calendar,
     class: &'e Class,
     moment: Moment,
 }
 
-impl Way<'_> {
-    /// An ACK of new data reaches a sender that knows of no loss. Its end is that of [`Way::send`]; one function for both costs 23 instructions a packet (3 %).
+impl FastPath<'_> {
+    /// An ACK of new data reaches a sender that knows of no loss. Its end is that of
+    /// [`FastPath::send`]; one function for both costs 23 instructions a packet (3 %).
     #[inline(never)]
     fn take_plain_ack(&mut self, state: &mut Flow, now: u64, ack: &Ack) {
-        state.book_window(now, self.moment.window);
+        state.record_window(now, self.moment.window);
         let config = &self.class.sender;
         let Ends::Tcp { sender, .. } = &mut state.ends else {
             return;
@@ -223,7 +230,7 @@ impl Way<'_> {
     /// Any other ACK of an established connection.
     #[inline(never)]
     fn take_other_ack(&mut self, state: &mut Flow, now: u64, ack: &Ack) {
-        state.book_window(now, self.moment.window);
+        state.record_window(now, self.moment.window);
         let config = &self.class.sender;
         let Ends::Tcp { sender, .. } = &mut state.ends else {
             return;
@@ -267,7 +274,7 @@ impl Way<'_> {
         while let Ends::Tcp { sender, .. } = &mut state.ends {
             if sender.next_send > now {
                 if state.pace_at == u64::MAX {
-                    state.pace_at = sender.next_send.saturating_add(state.shift);
+                    state.pace_at = sender.next_send.saturating_add(state.clock_offset);
                     let tag = Tag::of_flow(Order::Arrival, state.place, Kind::Pace);
                     self.calendar.push_near(state.pace_at, tag);
                 }
@@ -294,7 +301,7 @@ impl Way<'_> {
     #[inline(always)]
     fn arm_timer(&mut self, state: &mut Flow) {
         if let Ends::Tcp { sender, .. } = &state.ends {
-            let next = sender.next_timer().saturating_add(state.shift);
+            let next = sender.next_timer().saturating_add(state.clock_offset);
             if next < state.timer_at {
                 self.arm_timer_at(state, next);
             }
@@ -333,7 +340,7 @@ impl Way<'_> {
         let mut at = now + state.delays.up;
         if let Some(uplink) = &mut state.uplink {
             let Some(finish) = uplink.offer(now, size) else {
-                self.book_drop(state, now);
+                self.record_drop(state, now);
                 return;
             };
             at = finish + state.delays.up;
@@ -355,7 +362,7 @@ impl Way<'_> {
     /// A packet of the flow is dropped.
     #[cold]
     #[inline(never)]
-    fn book_drop(&self, state: &mut Flow, at: u64) {
+    fn record_drop(&self, state: &mut Flow, at: u64) {
         state.whole.drops += 1;
         state.window.drops += u64::from(self.moment.measures(at));
     }
@@ -363,7 +370,7 @@ impl Way<'_> {
     /// A packet of the flow is marked.
     #[cold]
     #[inline(never)]
-    fn book_mark(&self, state: &mut Flow, at: u64) {
+    fn record_mark(&self, state: &mut Flow, at: u64) {
         state.whole.marks += 1;
         state.window.marks += u64::from(self.moment.measures(at));
     }
@@ -374,24 +381,24 @@ impl Way<'_> {
         let Moment { now, end, window } = self.moment;
         let (class, size) = (self.class, self.class.packet_size);
         let flow = state.place.number();
-        let (finish, marked) = match self.link.offer_known(now, size, flow, flags) {
+        let (finish, marked) = match self.link.offer_precomputed(now, size, flow, flags) {
             Passage::Departs(finish) => (finish, false),
             Passage::Marked(finish) => (finish, true),
             Passage::Dropped => {
-                self.book_drop(state, now);
+                self.record_drop(state, now);
                 return;
             }
         };
         if marked {
             flags.0 |= Flags::CE;
-            self.book_mark(state, now);
+            self.record_mark(state, now);
         }
         let mut at = self.link.exit(finish);
         if let Some(downlink) = &mut state.downlink {
             let limited = downlink.is_limited();
             let finish = downlink.offer(at, size);
             if limited {
-                state.settle_drops(now, window);
+                state.flush_drops(now, window);
             }
             let Some(finish) = finish else {
                 state.rare().dropping.push_back(at);
@@ -400,7 +407,8 @@ impl Way<'_> {
             at = finish;
         }
         at += state.delays.down; // in order: the link and the downlink are, and the delay stays
-        // nobody can ask for the flow's books before the end, where that is known (a bulk flow has one connection)
+        // nobody can ask for the flow's counters before the end, where that is known (a bulk flow
+        // has one connection)
         let known = end != u64::MAX && at <= end;
         if known {
             state.delivered += 1;
@@ -410,7 +418,7 @@ impl Way<'_> {
                 return;
             }
         }
-        let lag = state.delays.back + state.shift;
+        let lag = state.delays.back + state.clock_offset;
         let Ends::Tcp { receiver, .. } = &mut state.ends else {
             return;
         };
@@ -429,7 +437,7 @@ impl Way<'_> {
         if known && receiver.is_plain(seq, flags, &class.receiver) {
             let reply = receiver.on_plain_data(at, stamp, &class.receiver);
             let due = receiver.due;
-            state.book_payload(at, u64::from(class.payload), window);
+            state.record_payload(at, u64::from(class.payload), window);
             match reply {
                 Some(reply) => self.answer(state, reply, at + lag),
                 None => self.arm_delayed_ack(state, due + lag),
@@ -439,7 +447,8 @@ impl Way<'_> {
         }
     }
 
-    /// Data that is not plain reaches the receiver at `at`; `known`: nobody can ask for the flow's books before.
+    /// Data that is not plain reaches the receiver at `at`; `known`: nobody can ask for the flow's
+    /// counters before.
     #[inline(never)]
     fn take_other_data(
         &mut self,
@@ -452,7 +461,7 @@ impl Way<'_> {
     ) {
         let Moment { now, end, window } = self.moment;
         let class = self.class;
-        let lag = state.delays.back + state.shift;
+        let lag = state.delays.back + state.clock_offset;
         let Ends::Tcp { receiver, .. } = &mut state.ends else {
             return;
         };
@@ -465,7 +474,7 @@ impl Way<'_> {
         let payload = (receiver.next - before) * u64::from(class.payload);
         let due = receiver.due;
         if known {
-            state.book_payload(at, payload, window);
+            state.record_payload(at, payload, window);
         } else {
             state.accept(at, now, end, window, class, payload);
         }

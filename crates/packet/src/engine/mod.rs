@@ -33,10 +33,12 @@ pub(crate) struct Engine {
     pub(crate) links: Vec<Link>,
     /// The scenario's flows, by number.
     pub(crate) rows: Vec<Row>,
-    /// Starts of flows that have no state yet, in the order of the calendar, which holds the next of them only; and which that is.
+    /// Starts of flows that have no state yet, in the order of the calendar, which holds the next
+    /// of them only; and which that is.
     pub(crate) starts: Vec<(u64, u32)>,
     pub(crate) next_start: usize,
-    /// Flows that have started, by slot, which says nothing of their order: where it matters they go by number.
+    /// Flows that have started, by slot, which says nothing of their order: where it matters they
+    /// go by number.
     pub(crate) flows: Vec<Flow>,
     /// Slots of flows that are over.
     pub(crate) vacant: Vec<u32>,
@@ -91,13 +93,13 @@ impl Engine {
         match &self.rows[number] {
             Row::Live(slot) => {
                 let state = &self.flows[*slot as usize];
-                (state.shift, state.sender_shift())
+                (state.clock_offset, state.sender_clock_offset())
             }
             Row::Over(_) => (0, 0), // nothing happens to it
             &Row::Waiting { rtt, .. } => {
                 let class = &self.classes[self.class_of(number)];
-                let [shift, connect_shift, _] = class::lags_if_fused(class, rtt);
-                (shift, connect_shift)
+                let [clock_offset, connect_clock_offset, _] = class::lags_if_fused(class, rtt);
+                (clock_offset, connect_clock_offset)
             }
         }
     }
@@ -122,8 +124,8 @@ impl Engine {
             .flows
             .iter_mut()
             .map(|flow| {
-                flow.settle(end, window);
-                flow.settle_drops(end, window);
+                flow.flush(end, window);
+                flow.flush_drops(end, window);
                 let data = flow
                     .outbound
                     .iter()

@@ -27,41 +27,41 @@ impl Engine {
         }
         let offer = state.offer(now, &mut packet);
         if packet.flags.has(Flags::CE) && !marked {
-            self.book_mark(&packet);
+            self.record_mark(&packet);
         }
         match offer {
             Offer::Departs(finish) => {
                 let at = self.links[link].exit(finish);
                 self.forward(link, packet, at);
             }
-            Offer::Dropped => self.book_drop(&packet),
-            Offer::Policed => self.book_loss(&packet),
+            Offer::Dropped => self.record_drop(&packet),
+            Offer::Policed => self.record_loss(&packet),
             Offer::Starts(finish) => {
                 self.calendar
                     .push_near(finish, Tag::new(Order::Transmit, link, Kind::Transmit));
-                self.book_judged(link);
+                self.record_judged(link);
             }
-            Offer::Waits => self.book_judged(link),
+            Offer::Waits => self.record_judged(link),
         }
     }
 
     /// What a link has done to packets that it held.
-    fn book_judged(&mut self, link: usize) {
+    fn record_judged(&mut self, link: usize) {
         if self.links[link].judged.is_empty() {
             return;
         }
         let mut judged = std::mem::take(&mut self.links[link].judged);
         for (packet, fate) in judged.drain(..) {
             match fate {
-                Fate::Marked => self.book_mark(&packet),
-                Fate::Dropped => self.book_drop(&packet),
-                Fate::Lost => self.book_loss(&packet),
+                Fate::Marked => self.record_mark(&packet),
+                Fate::Dropped => self.record_drop(&packet),
+                Fate::Lost => self.record_loss(&packet),
             }
         }
         self.links[link].judged = judged;
     }
 
-    fn book_mark(&mut self, packet: &Packet) {
+    fn record_mark(&mut self, packet: &Packet) {
         if packet.flags.has(Flags::SYN) {
             return;
         }
@@ -71,7 +71,7 @@ impl Engine {
         flow.window.marks += u64::from(inside);
     }
 
-    fn book_drop(&mut self, packet: &Packet) {
+    fn record_drop(&mut self, packet: &Packet) {
         if packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SYN) {
             return;
         }
@@ -82,7 +82,7 @@ impl Engine {
     }
 
     /// A policer or a wire has taken a packet away.
-    fn book_loss(&mut self, packet: &Packet) {
+    fn record_loss(&mut self, packet: &Packet) {
         if packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SYN) {
             return;
         }
@@ -92,7 +92,7 @@ impl Engine {
         flow.window.losses += u64::from(inside);
     }
 
-    /// A transmission of an explicit link ends.
+    /// A transmission of an event-driven link ends.
     pub(super) fn on_transmit(&mut self, link: usize) {
         let now = self.now;
         let (sent, next) = self.links[link].transmit(now);
@@ -100,9 +100,9 @@ impl Engine {
             self.calendar
                 .push_near(finish, Tag::new(Order::Transmit, link, Kind::Transmit));
         }
-        self.book_judged(link);
+        self.record_judged(link);
         if let Some(packet) = sent {
-            let at = self.links[link].exit_explicit(now);
+            let at = self.links[link].exit_event_driven(now);
             if self.links[link].reorders() {
                 self.forward_unordered(link, packet, at);
             } else {
@@ -111,7 +111,8 @@ impl Engine {
         }
     }
 
-    /// A packet will come out of a `link` that lets packets overtake each other: whatever follows must see it then, not before.
+    /// A packet will come out of a `link` that lets packets overtake each other: whatever follows
+    /// must see it then, not before.
     fn forward_unordered(&mut self, link: usize, mut packet: Packet, at: u64) {
         packet.hop += 1;
         let wire = &mut self.links[link].wire;
@@ -133,7 +134,7 @@ impl Engine {
         } else {
             &class.path
         };
-        if (packet.hop as usize) < path.len() || class.varies {
+        if (packet.hop as usize) < path.len() || class.time_varying {
             let wire = &mut self.links[link].wire;
             wire.push_back((at, packet));
             if wire.len() == 1 {
@@ -147,7 +148,8 @@ impl Engine {
         }
     }
 
-    /// The head of a link's wire reaches the next queue of its path, or the private path of its flow.
+    /// The head of a link's wire reaches the next queue of its path, or the private path of its
+    /// flow.
     pub(super) fn on_wire(&mut self, link: usize) {
         let wire = &mut self.links[link].wire;
         let (_, packet) = wire.pop_front().expect("a wire event stands for a packet");

@@ -21,7 +21,7 @@ impl Engine {
         let now = self.now;
         for (trace, idle) in self.recorder.links.iter_mut().zip(&mut self.recorder.idle) {
             let link = &mut self.links[trace.link];
-            link.settle(now);
+            link.flush(now);
             let seen = link.observe();
             trace.queue_packets.push(link.length() as u32);
             trace.queue_bytes.push(link.bytes());
@@ -51,10 +51,11 @@ impl Engine {
             Row::Live(slot) => Some(&self.flows[slot as usize]),
             Row::Waiting { .. } | Row::Over(_) => None,
         };
-        // a connecting flow's events lag less than those of an established one: it may have started after the time sampled
+        // a connecting flow's events lag less than those of an established one: it may have started
+        // after the time sampled
         if let Some(state) = state
             && let Ends::Tcp { sender, .. } = &state.ends
-            && state.start < self.now - state.shift
+            && state.start < self.now - state.clock_offset
         {
             trace.cwnd.push(sender.window.cwnd);
             trace.ssthresh.push(sender.window.ssthresh);

@@ -1,8 +1,11 @@
-//! What applications ask of their connections: sessions of transfers, and connections that come and go. And how the transfers fared.
+//! What applications ask of their connections: sessions of transfers, and connections that come and
+//! go. And how the transfers fared.
 //!
-//! A session is one flow whose connection is made anew for each transfer. A source of connections is a flow without ends of its own; its
-//! connections live in further flows behind those of the scenario, which are used again once nothing of the old connection is left.
-//! Segments that outlive their connection are known by their time stamps and ignored, as RFC 9293's TIME-WAIT would have it.
+//! A session is one flow whose connection is made anew for each transfer. A source of connections
+//! is a flow without ends of its own; its connections live in further flows behind those of the
+//! scenario, which are used again once nothing of the old connection is left. Segments that outlive
+//! their connection are known by their time stamps and ignored, as RFC 9293's TIME-WAIT would have
+//! it.
 
 use std::cmp::Reverse;
 
@@ -19,8 +22,8 @@ use crate::tcp::{Sender, State};
 use crate::traffic::packmime::PackMime;
 use crate::{class, draw};
 
-/// How long a flow rests after its connection is over, beside the lag of its events behind its clock: nearly always long enough that nothing
-/// of the old connection is on its way any more.
+/// How long a flow rests after its connection is over, beside the lag of its events behind its
+/// clock: nearly always long enough that nothing of the old connection is on its way any more.
 const REST: u64 = Time::PER_SECOND;
 
 impl Engine {
@@ -35,7 +38,7 @@ impl Engine {
         let now = self.now;
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
-        let sent = now - state.sender_shift();
+        let sent = now - state.sender_clock_offset();
         if state.stopped || sent >= class.stop {
             return;
         }
@@ -52,7 +55,7 @@ impl Engine {
             state.start = sent;
         }
         state.written_from = sent;
-        state.book_window(sent, self.window);
+        state.record_window(sent, self.window);
         state.watch.since = sent;
         match &mut state.ends {
             Ends::Source => {}
@@ -96,7 +99,7 @@ impl Engine {
         if !state.application_scheduled {
             state.application_scheduled = true;
             let next = state.written_from + (sender.written as f64 * interval).ceil() as u64;
-            let at = next.max(now + 1) + state.shift;
+            let at = next.max(now + 1) + state.clock_offset;
             self.calendar
                 .push_far(at, self.flow_tag(flow, Kind::Application, Order::Sender));
         }
@@ -125,7 +128,7 @@ impl Engine {
             }
             _ => {}
         }
-        let at = next + state.shift;
+        let at = next + state.clock_offset;
         self.calendar
             .push_near(at, self.flow_tag(flow, Kind::Application, Order::Sender));
     }
@@ -136,7 +139,7 @@ impl Engine {
         let state = &mut self.flows[flow];
         state.application_scheduled = false;
         let class = &self.classes[state.class as usize];
-        let sent = now - state.shift;
+        let sent = now - state.clock_offset;
         if state.stopped || sent >= class.stop || sent > self.end {
             return;
         }
@@ -257,7 +260,7 @@ impl Engine {
         state.set_delays(class);
         state.set_transfer(bytes, class.payload);
         self.begin_transfer(slot);
-        let at = now + self.flows[slot].sender_shift();
+        let at = now + self.flows[slot].sender_clock_offset();
         self.calendar
             .push_far(at, self.flow_tag(slot, Kind::Start, Order::Sender));
     }
@@ -270,8 +273,8 @@ impl Engine {
         {
             self.pools[class].waiting.pop();
             let state = &mut self.flows[slot as usize];
-            state.settle(self.now, self.window);
-            state.settle_drops(self.now, self.window);
+            state.flush(self.now, self.window);
+            state.flush_drops(self.now, self.window);
             if state.is_quiet() {
                 state.rest();
                 state.owner = owner;
@@ -300,7 +303,7 @@ impl Engine {
         slot
     }
 
-    /// Books that a transfer begins now, by the flow's own clock.
+    /// Records that a transfer begins now, by the flow's own clock.
     fn begin_transfer(&mut self, flow: usize) {
         if self.counts(flow) {
             let state = &self.flows[flow];
@@ -308,7 +311,8 @@ impl Engine {
         }
     }
 
-    /// A session begins its next transfer, at `sent` by its own clock; false where it is not the time.
+    /// A session begins its next transfer, at `sent` by its own clock; false where it is not the
+    /// time.
     pub(crate) fn start_session(&mut self, flow: usize, sent: u64) -> bool {
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
@@ -330,7 +334,8 @@ impl Engine {
         true
     }
 
-    /// A TCP application has something to send: a server that has thought, or a session's next transfer over its open connection.
+    /// A TCP application has something to send: a server that has thought, or a session's next
+    /// transfer over its open connection.
     pub(crate) fn write_transfer(&mut self, flow: usize, now: u64) {
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
@@ -369,7 +374,8 @@ impl Engine {
         }
     }
 
-    /// The transfer of `flow` is complete at `now`, by its own clock: it is booked, and the next one prepared.
+    /// The transfer of `flow` is complete at `now`, by its own clock: it is counted, and the next
+    /// one prepared.
     pub(crate) fn complete_transfer(&mut self, flow: usize, now: u64) {
         let inside = self.counts(flow);
         let state = &mut self.flows[flow];
@@ -386,13 +392,14 @@ impl Engine {
             self.pools[id].waiting.push(entry);
             return;
         };
-        // the next start's event must not lie before this one, which the last segment's way to the first queue separates from its clock
+        // the next start's event must not lie before this one, which the last segment's way to the
+        // first queue separates from its clock
         let think = application
             .draw_time(&class.traffic)
             .max(lag[0].saturating_sub(lag[1]) + 1);
         let next = now + think;
         application.next_at = next;
-        let (shift, connect_shift) = (state.shift, state.connect_shift);
+        let (clock_offset, connect_clock_offset) = (state.clock_offset, state.connect_clock_offset);
         if matches!(
             class.traffic,
             Traffic::Http {
@@ -401,7 +408,7 @@ impl Engine {
             }
         ) {
             self.calendar.push_far(
-                next + shift,
+                next + clock_offset,
                 self.flow_tag(flow, Kind::Application, Order::Sender),
             );
             return;
@@ -414,7 +421,7 @@ impl Engine {
         );
         state.renew(sender, next);
         self.calendar.push_far(
-            next + connect_shift,
+            next + connect_clock_offset,
             self.flow_tag(flow, Kind::Start, Order::Sender),
         );
     }
@@ -468,7 +475,8 @@ impl Engine {
 mod tests {
     use crate::{Options, setup};
 
-    /// Ten thousand connections a second need no more flows than are open at a time, or at rest after that.
+    /// Ten thousand connections a second need no more flows than are open at a time, or at rest
+    /// after that.
     #[test]
     fn flows_are_used_again() {
         let scenario = ackclock_scenario::parse(

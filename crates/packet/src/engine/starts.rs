@@ -34,7 +34,8 @@ impl Engine {
         class::start_tag(&self.classes[self.class_of(number)], number)
     }
 
-    /// The slot of a flow of the scenario that is to start: its state is made, if it is not there. Nothing if it has been stopped.
+    /// The slot of a flow of the scenario that is to start: its state is made, if it is not there.
+    /// Nothing if it has been stopped.
     pub(super) fn wake(&mut self, number: usize) -> Option<usize> {
         let (random, rtt) = match &self.rows[number] {
             Row::Live(slot) => return Some(*slot as usize),
@@ -58,7 +59,8 @@ impl Engine {
         Some(slot)
     }
 
-    /// Gives the state of a flow back whose transfer is complete, if nothing of it is on its way. Entries of the calendar may still name its slot.
+    /// Gives the state of a flow back whose transfer is complete, if nothing of it is on its way.
+    /// Entries of the calendar may still name its slot.
     #[cold]
     pub(super) fn release(&mut self, flow: usize) {
         let state = &mut self.flows[flow];
@@ -68,11 +70,11 @@ impl Engine {
             .position
             .get(number)
             .is_some_and(|&position| position != u32::MAX);
-        if !self.classes[state.class as usize].passing || traced || self.now > self.end {
+        if !self.classes[state.class as usize].reclaimable || traced || self.now > self.end {
             return;
         }
-        state.settle(self.now, self.window);
-        state.settle_drops(self.now, self.window);
+        state.flush(self.now, self.window);
+        state.flush_drops(self.now, self.window);
         if !state.is_over() {
             return;
         }

@@ -1,8 +1,9 @@
 //! A link: a queue under an AQM, a transmitter, a propagation delay.
 //!
-//! Where the AQM judges packets as they arrive, a departure is known at arrival: the queue is then only a ring of starts of
-//! transmission ("known" mode). An AQM that judges at departure needs the packets themselves and an event per transmission
-//! ("explicit" mode). Both give the same bits where both apply. Links with a scheduler or impairments are always explicit.
+//! Where the AQM judges packets as they arrive, a departure is known at arrival: the queue is then
+//! only a ring of starts of transmission (precomputed departures). An AQM that judges at departure
+//! needs the packets themselves and an event per transmission (event-driven departures). Both give
+//! the same bits where both apply. Links with a scheduler or impairments are always event-driven.
 
 pub(crate) mod impairments;
 pub(crate) mod schedule;
@@ -24,7 +25,7 @@ use impairments::Impairments;
 use schedule::{Rate, Schedule, Transmitter};
 use scheduled::Scheduled;
 
-/// A packet that waits, in known mode.
+/// A packet that waits for a precomputed departure.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
     arrival: u64,
@@ -39,15 +40,15 @@ pub(crate) enum Offer {
     Dropped,
     /// Dropped by the policer.
     Policed,
-    /// Known mode: it will have left at this time.
+    /// Precomputed: it will have left at this time.
     Departs(u64),
-    /// Explicit mode: its transmission began, and ends at this time.
+    /// Event-driven: its transmission began, and ends at this time.
     Starts(u64),
-    /// Explicit mode: it waits.
+    /// Event-driven: it waits.
     Waits,
 }
 
-/// What becomes of data that meets a link in known mode.
+/// What becomes of data that meets a link with precomputed departures.
 pub(crate) enum Passage {
     Dropped,
     /// It will have left at this time.
@@ -108,7 +109,7 @@ pub(crate) struct Link {
     free: u64,
     capacity: Capacity,
     transmitter: Transmitter,
-    pub(crate) manager: QueueManager,
+    pub(crate) aqm: QueueManager,
     random: Stream,
     pub(crate) counters: Counters,
     clock: QueueClock,
@@ -116,16 +117,17 @@ pub(crate) struct Link {
     /// The measurement window.
     window: (u64, u64),
     in_service: bool,
-    // explicit mode
-    pub(crate) explicit: bool,
+    // event-driven departures
+    pub(crate) event_driven: bool,
     queue: VecDeque<(u64, Packet)>,
     serving: Option<Packet>,
     extras: Option<Box<Extras>>,
     /// What a scheduler may know of the flow of the packet that is offered next.
     pub(crate) label: Label,
-    /// Whether it has a scheduler, or an AQM that looks at priorities: packets are to be offered with label and priority.
+    /// Whether it has a scheduler, or an AQM that looks at priorities: packets are to be offered
+    /// with label and priority.
     pub(crate) labelled: bool,
-    /// What has become of packets beside the one that was offered, for the engine to book.
+    /// What has become of packets beside the one that was offered, for the engine to record.
     pub(crate) judged: Vec<(Packet, Fate)>,
     // beyond the transmitter
     delay: Schedule<u64>,
@@ -146,7 +148,7 @@ impl Link {
         rate: Rate,
         delay: Schedule<u64>,
         capacity: Capacity,
-        manager: QueueManager,
+        aqm: QueueManager,
         random: Stream,
         window: (u64, u64),
         general: bool,
@@ -157,9 +159,9 @@ impl Link {
             free: 0,
             capacity,
             transmitter: Transmitter::new(rate),
-            explicit: general || manager.decides_at_dequeue(),
-            labelled: matches!(manager, QueueManager::Wred(_) | QueueManager::Custom(_)),
-            manager,
+            event_driven: general || aqm.decides_at_dequeue(),
+            labelled: matches!(aqm, QueueManager::Wred(_) | QueueManager::Custom(_)),
+            aqm,
             random,
             counters: Counters::default(),
             clock: QueueClock::default(),
@@ -185,7 +187,7 @@ impl Link {
 
     /// The same link with a scheduler or impairments.
     pub(crate) fn with(mut self, extras: Extras) -> Self {
-        self.explicit = true;
+        self.event_driven = true;
         self.labelled |= extras.scheduled.is_some();
         self.extras = Some(Box::new(extras));
         self
@@ -194,7 +196,7 @@ impl Link {
     /// Number of waiting packets.
     #[inline]
     pub(crate) fn length(&self) -> usize {
-        if !self.explicit {
+        if !self.event_driven {
             self.waiting.len()
         } else if let Some(scheduled) = self.scheduled() {
             scheduled.packets()
@@ -221,7 +223,8 @@ impl Link {
         self.bytes
     }
 
-    /// Known mode: lets every packet leave the queue whose transmission begins by `now`.
+    /// Precomputed departures: lets every packet leave the queue whose transmission begins by
+    /// `now`.
     #[inline(always)]
     pub(crate) fn advance(&mut self, now: u64) {
         while let Some(&Waiting {
@@ -241,7 +244,8 @@ impl Link {
         }
     }
 
-    /// Explicit mode: a transmission begins; the one before it is over. (In known mode the rest follows from the starts: [`Link::settle`], [`Link::ledger`].)
+    /// Event-driven departures: a transmission begins; the one before it is over. (Where departures
+    /// are precomputed the rest follows from the starts: [`Link::flush`], [`Link::ledger`].)
     #[inline]
     fn started(&mut self, size: u32) {
         self.counters.finished += u64::from(self.in_service);
@@ -290,7 +294,7 @@ impl Link {
     #[inline]
     pub(crate) fn offer(&mut self, now: u64, packet: &mut Packet) -> Offer {
         let size = packet.size;
-        if !self.explicit {
+        if !self.event_driven {
             self.advance(now);
         }
         self.counters.arrivals += 1;
@@ -305,7 +309,7 @@ impl Link {
             }
         }
         let view = self.view(now, size);
-        let verdict = self.manager.enqueue(
+        let verdict = self.aqm.enqueue(
             Time(now),
             &Self::packet_view(packet),
             &view,
@@ -319,22 +323,23 @@ impl Link {
         if verdict == Verdict::Mark {
             self.mark(packet);
         }
-        if self.explicit {
-            return self.offer_explicit(now, packet);
+        if self.event_driven {
+            return self.offer_event_driven(now, packet);
         }
         Offer::Departs(self.depart(now, size))
     }
 
-    /// [`Link::offer`] in known mode, of a data packet that is neither labelled nor marked.
+    /// [`Link::offer`] with precomputed departures, of a data packet that is neither labelled nor
+    /// marked.
     #[inline(always)]
-    pub(crate) fn offer_known(
+    pub(crate) fn offer_precomputed(
         &mut self,
         now: u64,
         size: u32,
         flow: usize,
         flags: Flags,
     ) -> Passage {
-        let QueueManager::DropTail(_) = self.manager else {
+        let QueueManager::DropTail(_) = self.aqm else {
             return self.offer_judged(now, size, flow, flags);
         };
         if self.find(now, size) {
@@ -343,7 +348,7 @@ impl Link {
         Passage::Departs(self.depart(now, size))
     }
 
-    /// [`Link::offer_known`] where an AQM decides.
+    /// [`Link::offer_precomputed`] where an AQM decides.
     #[inline(never)]
     fn offer_judged(&mut self, now: u64, size: u32, flow: usize, flags: Flags) -> Passage {
         let full = self.find(now, size);
@@ -363,7 +368,7 @@ impl Link {
         Passage::Departs(finish)
     }
 
-    /// Known mode: a packet arrives and finds the queue as it is then, full or not.
+    /// Precomputed departures: a packet arrives and finds the queue as it is then, full or not.
     #[inline(always)]
     fn find(&mut self, now: u64, size: u32) -> bool {
         self.advance(now);
@@ -385,7 +390,7 @@ impl Link {
         Passage::Dropped
     }
 
-    /// Known mode: what the AQM decides on a data packet.
+    /// Precomputed departures: what the AQM decides on a data packet.
     #[inline(always)]
     fn ask(&mut self, now: u64, size: u32, flow: usize, flags: Flags, full: bool) -> Verdict {
         let view = QueueView {
@@ -402,7 +407,7 @@ impl Link {
             syn: false,
             priority: 0,
         };
-        match &mut self.manager {
+        match &mut self.aqm {
             // the AQM used most, without the way through all others
             QueueManager::Red(red) => red.enqueue(Time(now), &packet, &view, &mut self.random),
             _ => self.ask_any(now, packet, view),
@@ -411,11 +416,11 @@ impl Link {
 
     #[inline(never)]
     fn ask_any(&mut self, now: u64, packet: PacketView, view: QueueView) -> Verdict {
-        self.manager
+        self.aqm
             .enqueue(Time(now), &packet, &view, &mut self.random)
     }
 
-    /// Known mode: a packet joins the queue, and when it will have left is known.
+    /// Precomputed departures: a packet joins the queue, and when it will have left is known.
     #[inline(always)]
     fn depart(&mut self, now: u64, size: u32) -> u64 {
         let follows = self.free >= now;
@@ -437,7 +442,7 @@ impl Link {
         self.free
     }
 
-    fn offer_explicit(&mut self, now: u64, packet: &Packet) -> Offer {
+    fn offer_event_driven(&mut self, now: u64, packet: &Packet) -> Offer {
         if self.serving.is_some() {
             self.clock.account(now, self.queue.len(), self.bytes);
             self.queue.push_back((now, *packet));
@@ -492,7 +497,7 @@ impl Link {
             let follows = self.free == now;
             return match self.serve(now, true, follows) {
                 Some(finish) => Offer::Starts(finish),
-                None => Offer::Waits, // dropped, and booked as such
+                None => Offer::Waits, // dropped, and counted as such
             };
         }
         while self.is_over_capacity() {
@@ -519,7 +524,8 @@ impl Link {
         }
     }
 
-    /// The scheduler's next packet goes into service: when that ends. `direct`: it has just arrived at an idle link.
+    /// The scheduler's next packet goes into service: when that ends. `direct`: it has just arrived
+    /// at an idle link.
     fn serve(&mut self, now: u64, direct: bool, follows: bool) -> Option<u64> {
         let rate = self.transmitter.rate_at(now);
         loop {
@@ -556,8 +562,8 @@ impl Link {
         }
     }
 
-    /// Explicit mode: the transmission that ends now has sent this packet; and when the next ends, if one begins. What becomes of packets on
-    /// the way out is left in `judged`.
+    /// Event-driven departures: the transmission that ends now has sent this packet; and when the
+    /// next ends, if one begins. What becomes of packets on the way out is left in `judged`.
     pub(crate) fn transmit(&mut self, now: u64) -> (Option<Packet>, Option<u64>) {
         let mut sent = self.serving.take();
         if let Some(extras) = &mut self.extras {
@@ -577,13 +583,13 @@ impl Link {
         while let Some((arrival, mut packet)) = self.queue.pop_front() {
             self.clock.account(now, self.queue.len() + 1, self.bytes);
             self.bytes -= u64::from(packet.size);
-            if self.manager.decides_at_dequeue() {
+            if self.aqm.decides_at_dequeue() {
                 let view = QueueView {
                     idle_since: None,
                     ..self.view(now, packet.size)
                 };
                 let sojourn = Time(now - arrival);
-                match self.manager.dequeue(
+                match self.aqm.dequeue(
                     Time(now),
                     sojourn,
                     &Self::packet_view(&packet),
@@ -616,7 +622,8 @@ impl Link {
         self.counters.dropped_bytes += u64::from(size);
     }
 
-    /// Marks a packet; false if it may not be marked (a mistake of a user's own AQM must not invent a mark) or is marked already.
+    /// Marks a packet; false if it may not be marked (a mistake of a user's own AQM must not invent
+    /// a mark) or is marked already.
     fn mark(&mut self, packet: &mut Packet) -> bool {
         let new = packet.flags.has(Flags::ECT) && !packet.flags.has(Flags::CE);
         if new {
@@ -626,8 +633,8 @@ impl Link {
         new
     }
 
-    /// When a packet that has left the transmitter at `finish` reaches the other end. A link never reorders: after its delay has
-    /// fallen, a packet waits for those that are still on their way.
+    /// When a packet that has left the transmitter at `finish` reaches the other end. A link never
+    /// reorders: after its delay has fallen, a packet waits for those that are still on their way.
     #[inline]
     pub(crate) fn exit(&mut self, finish: u64) -> u64 {
         if self.steady {
@@ -641,7 +648,7 @@ impl Link {
     }
 
     /// As [`Link::exit`], on a link that may have jitter and let packets overtake each other.
-    pub(crate) fn exit_explicit(&mut self, finish: u64) -> u64 {
+    pub(crate) fn exit_event_driven(&mut self, finish: u64) -> u64 {
         let Some(extras) = &mut self.extras else {
             return self.exit(finish);
         };
@@ -663,7 +670,7 @@ impl Link {
     pub(crate) fn next_timer(&self) -> Option<u64> {
         match self.scheduled() {
             Some(scheduled) => scheduled.next_timer(),
-            None => self.manager.next_timer().map(|time| time.0),
+            None => self.aqm.next_timer().map(|time| time.0),
         }
     }
 
@@ -675,13 +682,13 @@ impl Link {
             return;
         }
         let view = self.view(now, 0);
-        self.manager.on_timer(Time(now), &view, &mut self.random);
+        self.aqm.on_timer(Time(now), &view, &mut self.random);
     }
 
     /// The rate has changed, as its schedule said.
     pub(crate) fn on_rate_change(&mut self, now: u64, rate: f64) {
         self.advance(now);
-        self.manager.on_link_change(Time(now), rate);
+        self.aqm.on_link_change(Time(now), rate);
         if let Some(scheduled) = self.scheduled_mut() {
             scheduled.on_link_change(now, rate);
         }
@@ -691,7 +698,7 @@ impl Link {
     pub(crate) fn set_parameter(&mut self, name: &str, value: f64) -> Result<(), String> {
         match self.scheduled_mut() {
             Some(scheduled) => scheduled.set_parameter(name, value),
-            None => self.manager.set_parameter(name, value),
+            None => self.aqm.set_parameter(name, value),
         }
         .map_err(|error| error.to_string())
     }
@@ -700,13 +707,13 @@ impl Link {
         self.capacity = capacity;
     }
 
-    /// Brings the books up to `now`.
-    pub(crate) fn settle(&mut self, now: u64) {
+    /// Brings the counters up to `now`.
+    pub(crate) fn flush(&mut self, now: u64) {
         self.advance(now);
         self.clock.account(now, self.length(), self.bytes);
         self.busy.gap(self.free, now);
         self.counters.idle = self.busy.idle;
-        if !self.explicit {
+        if !self.event_driven {
             self.counters.started_bytes =
                 self.counters.arrived_bytes - self.counters.dropped_bytes - self.bytes;
         }
@@ -714,7 +721,7 @@ impl Link {
 
     /// The measurement window opens.
     pub(crate) fn open_window(&mut self, now: u64) {
-        self.settle(now);
+        self.flush(now);
         self.at_opening = self.counters;
         self.clock.restart(now);
         self.busy.gap(self.free, now);
@@ -723,7 +730,7 @@ impl Link {
 
     /// The measurement window closes.
     pub(crate) fn close_window(&mut self, now: u64) {
-        self.settle(now);
+        self.flush(now);
         self.at_closing = Some(self.counters);
         self.busy.gap(self.free, now);
         self.frozen = Some((self.clock.clone(), self.busy.clone()));
@@ -736,10 +743,10 @@ impl Link {
             .map(|(clock, busy)| (clock, busy, &self.delays))
     }
 
-    /// The books of the whole run, at its end.
+    /// The ledger of the whole run, at its end.
     pub(crate) fn ledger(&mut self, end: u64) -> Ledger {
         self.advance(end);
-        if !self.explicit {
+        if !self.event_driven {
             self.in_service = self.counters.starts > 0;
             self.counters.finished = self.counters.starts - u64::from(self.in_service);
         }
@@ -747,7 +754,8 @@ impl Link {
             self.counters.finished += 1;
             self.in_service = false;
         }
-        // in known mode the transmitter is booked for what still waits: only what has begun is in service
+        // precomputed, the transmitter is taken by what still waits: only what has begun is in
+        // service
         let serving = u64::from(self.in_service);
         Ledger {
             sent: self.counters.arrivals,
@@ -761,10 +769,10 @@ impl Link {
     /// The AQM's inner state.
     pub(crate) fn observe(&self) -> Observation {
         self.scheduled()
-            .map_or_else(|| self.manager.observe(), Scheduled::observe)
+            .map_or_else(|| self.aqm.observe(), Scheduled::observe)
     }
 
-    /// Explicit mode: packets of each flow that wait or are being sent.
+    /// Event-driven departures: packets of each flow that wait or are being sent.
     pub(crate) fn held(&self) -> impl Iterator<Item = &Packet> {
         let scheduled = self.scheduled().into_iter().flat_map(Scheduled::held);
         self.queue

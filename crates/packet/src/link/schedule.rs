@@ -1,4 +1,5 @@
-//! A link's rate and delay over time: known from the scenario, so that a departure is known at arrival.
+//! A link's rate and delay over time: known from the scenario, so that a departure is known at
+//! arrival.
 
 use std::sync::Arc;
 
@@ -84,11 +85,13 @@ impl Rate {
     }
 }
 
-/// Transmission at a rate (bit/s) that may change: exact, with the fraction of a picosecond carried from packet to packet.
+/// Transmission at a rate (bit/s) that may change: exact, with the fraction of a picosecond carried
+/// from packet to packet.
 #[derive(Clone, Debug)]
 pub(crate) struct Transmitter {
     rate: Rate,
-    /// Transmission time of `cached_size` bytes at the present rate, ps, and its fraction in 2^-32 ps.
+    /// Transmission time of `cached_size` bytes at the present rate, ps, and its fraction in 2^-32
+    /// ps.
     cached: (u64, u32),
     cached_size: u32,
     /// Until when the cached rate holds.
@@ -124,7 +127,8 @@ impl Transmitter {
         }
     }
 
-    /// When a packet of `size` bytes whose transmission begins at `start` has left; `follows`: it begins as the one before it ends.
+    /// When a packet of `size` bytes whose transmission begins at `start` has left; `follows`: it
+    /// begins as the one before it ends.
     #[inline(always)]
     pub(crate) fn finish(&mut self, start: u64, size: u32, follows: bool) -> u64 {
         if start >= self.until || size != self.cached_size {

@@ -19,7 +19,7 @@ pub(crate) struct Taken {
 
 struct SubQueue {
     waiting: VecDeque<(u64, Packet)>,
-    manager: QueueManager,
+    aqm: QueueManager,
     /// When its last packet had been sent.
     free: u64,
 }
@@ -59,7 +59,7 @@ impl Scheduled {
         while self.queues.len() < count {
             self.queues.push(SubQueue {
                 waiting: VecDeque::new(),
-                manager: self.aqm.build(&self.link),
+                aqm: self.aqm.build(&self.link),
                 free: 0,
             });
             self.backlog.push(Backlog::default());
@@ -85,23 +85,25 @@ impl Scheduled {
         queue
     }
 
-    /// The timer of a new sub-queue's AQM runs as if it had been there from the start, with nothing in the queue.
+    /// The timer of a new sub-queue's AQM runs as if it had been there from the start, with nothing
+    /// in the queue.
     fn catch_up(&mut self, queue: usize, now: u64) {
         let view = self.view(queue, now, self.link.rate, false);
         // empty queues draw no random numbers that anything could depend on
         let mut random = Stream::new(0, Owner::Queue, queue as u64);
-        let manager = &mut self.queues[queue].manager;
-        while let Some(due) = manager.next_timer()
+        let aqm = &mut self.queues[queue].aqm;
+        while let Some(due) = aqm.next_timer()
             && due.0 < now
         {
-            manager.on_timer(due, &view, &mut random);
-            if manager.next_timer() == Some(due) {
+            aqm.on_timer(due, &view, &mut random);
+            if aqm.next_timer() == Some(due) {
                 break;
             }
         }
     }
 
-    /// A sub-queue as its AQM sees it when a packet arrives. Capacity is shared: no sub-queue is ever full.
+    /// A sub-queue as its AQM sees it when a packet arrives. Capacity is shared: no sub-queue is
+    /// ever full.
     fn view(&self, queue: usize, now: u64, rate: f64, sending: bool) -> QueueView {
         let state = &self.backlog[queue];
         let free = self.queues[queue].free;
@@ -130,7 +132,7 @@ impl Scheduled {
         }
         let view = self.view(queue, now, rate, sending);
         self.queues[queue]
-            .manager
+            .aqm
             .enqueue(Time(now), packet, &view, random)
     }
 
@@ -166,7 +168,8 @@ impl Scheduled {
         Some((arrival, packet))
     }
 
-    /// The packets that give way after one has joined `arrived`, handed to `drop` one after the other until the scheduler's batch is done.
+    /// The packets that give way after one has joined `arrived`, handed to `drop` one after the
+    /// other until the scheduler's batch is done.
     pub(crate) fn overflow(&mut self, arrived: usize, mut drop: impl FnMut(&Packet)) {
         let victim = self.scheduler.overflow_victim(arrived, &self.backlog);
         for _ in 0..victim.packets {
@@ -177,8 +180,9 @@ impl Scheduled {
         }
     }
 
-    /// The packet whose turn it is, judged by its AQM (`direct`: it has just arrived at an idle link, so that only a scheduler that judges all
-    /// packets does). If it is not dropped, [`Scheduled::sends`] must follow, else it is asked again.
+    /// The packet whose turn it is, judged by its AQM (`direct`: it has just arrived at an idle
+    /// link, so that only a scheduler that judges all packets does). If it is not dropped,
+    /// [`Scheduled::sends`] must follow, else it is asked again.
     pub(crate) fn take(
         &mut self,
         now: u64,
@@ -189,7 +193,7 @@ impl Scheduled {
     ) -> Option<Taken> {
         let next = self.scheduler.next(Time(now), &self.backlog);
         while let Some(empty) = self.scheduler.found_empty() {
-            self.queues[empty].manager.on_empty();
+            self.queues[empty].aqm.on_empty();
         }
         let queue = next?;
         let (arrival, packet) = self.pop(queue, true)?;
@@ -198,7 +202,7 @@ impl Scheduled {
             let view = view_of(&packet);
             self.scheduler
                 .judge(queue, sojourn, &view, &self.backlog, random)
-        } else if !direct && self.queues[queue].manager.decides_at_dequeue() {
+        } else if !direct && self.queues[queue].aqm.decides_at_dequeue() {
             let mut view = QueueView {
                 idle_since: None,
                 ..self.view(queue, now, rate, true)
@@ -207,7 +211,7 @@ impl Scheduled {
                 view.bytes = self.bytes;
             }
             self.queues[queue]
-                .manager
+                .aqm
                 .dequeue(Time(now), sojourn, &view_of(&packet), &view, random)
         } else {
             Verdict::Accept
@@ -236,12 +240,11 @@ impl Scheduled {
 
     /// The earliest timer of the scheduler and the AQMs.
     pub(crate) fn next_timer(&self) -> Option<u64> {
-        let managers = self
+        let aqms = self
             .queues
             .iter()
-            .filter_map(|queue| queue.manager.next_timer());
-        managers
-            .chain(self.scheduler.next_timer())
+            .filter_map(|queue| queue.aqm.next_timer());
+        aqms.chain(self.scheduler.next_timer())
             .map(|time| time.0)
             .min()
     }
@@ -255,12 +258,10 @@ impl Scheduled {
             self.scheduler.on_timer(Time(now), &self.backlog);
         }
         for queue in 0..self.queues.len() {
-            let due = self.queues[queue].manager.next_timer();
+            let due = self.queues[queue].aqm.next_timer();
             if due.is_some_and(|time| time.0 <= now) {
                 let view = self.view(queue, now, rate, sending);
-                self.queues[queue]
-                    .manager
-                    .on_timer(Time(now), &view, random);
+                self.queues[queue].aqm.on_timer(Time(now), &view, random);
             }
         }
     }
@@ -268,7 +269,7 @@ impl Scheduled {
     pub(crate) fn on_link_change(&mut self, now: u64, rate: f64) {
         self.link.rate = rate;
         for queue in &mut self.queues {
-            queue.manager.on_link_change(Time(now), rate);
+            queue.aqm.on_link_change(Time(now), rate);
         }
     }
 
@@ -276,13 +277,13 @@ impl Scheduled {
         self.aqm.set(name, value)?;
         self.queues
             .iter_mut()
-            .try_for_each(|queue| queue.manager.set_parameter(name, value))
+            .try_for_each(|queue| queue.aqm.set_parameter(name, value))
     }
 
     /// What the scheduler shows of itself, or the AQM of the only sub-queue.
     pub(crate) fn observe(&self) -> Observation {
         match &self.queues[..] {
-            [only] => only.manager.observe(),
+            [only] => only.aqm.observe(),
             _ => self.scheduler.observe(),
         }
     }

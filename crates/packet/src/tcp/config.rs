@@ -49,7 +49,8 @@ impl RecoveryPolicy {
 /// What an expired retransmission timer does to the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TimeoutPolicy {
-    /// The first timeout of a segment reduces ssthresh; one segment is sent (RFC 5681, section 3.1).
+    /// The first timeout of a segment reduces ssthresh; one segment is sent (RFC 5681, section
+    /// 3.1).
     Rfc5681,
     /// Losses of one window reduce ssthresh once, one segment more than is in the network may be
     /// sent, and F-RTO looks for needless timeouts (Linux 6.1).
@@ -172,8 +173,8 @@ impl Config {
         }
     }
 
-    /// Whether nearly all ACKs can take the short path: recovery, timers and samples are those of the
-    /// RFCs, and no segment is remembered.
+    /// Whether nearly all ACKs can take the short path: recovery, timers and samples are those of
+    /// the RFCs, and no segment is remembered.
     pub(crate) fn has_short_path(&self) -> bool {
         self.recovery == RecoveryPolicy::Sack
             && self.rto == RtoPolicy::Rfc6298

@@ -8,7 +8,7 @@ use ackclock_algorithms::{Stream, Time};
 
 use super::config::ReductionBase;
 use super::hystart;
-use super::{Config, News, Sender, State};
+use super::{AckSummary, Config, Sender, State};
 
 impl Sender {
     /// The window in use when a reduction is due (RFC 5681, equation 4).
@@ -18,7 +18,8 @@ impl Sender {
         }
         let outstanding = outstanding as f64;
         match self.state {
-            // the window that sent the outstanding data is the one that counts, not what recovery made of it
+            // the window that sent the outstanding data is the one that counts, not what recovery
+            // made of it
             State::Recovery | State::Loss => outstanding.min(self.prior_cwnd),
             _ if outstanding + 1.0 > self.window.cwnd => self.window.cwnd,
             _ => outstanding,
@@ -40,11 +41,17 @@ impl Sender {
 
     /// Lets the window grow by what `acked` segments allow.
     #[inline]
-    pub(super) fn grow(&mut self, news: &News, acked: u32, config: &Config, random: &mut Stream) {
+    pub(super) fn grow(
+        &mut self,
+        summary: &AckSummary,
+        acked: u32,
+        config: &Config,
+        random: &mut Stream,
+    ) {
         let round_start = self.starts_round();
-        let limited = news.cwnd_limited || self.state == State::Loss;
-        if !self.grow_additively(news.now, acked, limited, random) {
-            self.grow_otherwise(news, acked, round_start, config, random);
+        let limited = summary.cwnd_limited || self.state == State::Loss;
+        if !self.grow_additively(summary.now, acked, limited, random) {
+            self.grow_otherwise(summary, acked, round_start, config, random);
         }
     }
 
@@ -58,7 +65,8 @@ impl Sender {
         starts
     }
 
-    /// Additive increase, which looks at no times: no divisions for them. False for other congestion controls.
+    /// Additive increase, which looks at no times: no divisions for them. False for other
+    /// congestion controls.
     #[inline(always)]
     pub(super) fn grow_additively(
         &mut self,
@@ -95,22 +103,23 @@ impl Sender {
     #[inline(never)]
     pub(super) fn grow_otherwise(
         &mut self,
-        news: &News,
+        summary: &AckSummary,
         acked: u32,
         round_start: bool,
         config: &Config,
         random: &mut Stream,
     ) {
-        let mut event = self.bare_event(news, acked, round_start, config);
+        let mut event = self.bare_event(summary, acked, round_start, config);
         match &mut self.controller {
-            // it looks at the base RTT once a round trip, and never at the smoothed one: two divisions less
+            // it looks at the base RTT once a round trip, and never at the smoothed one: two
+            // divisions less
             Controller::Compound(control) if self.hystart.is_none() => {
                 if round_start {
                     event.min_rtt = Time(self.rtt.min_rtt).seconds();
                 }
                 control.on_ack(&event, &mut self.window, random);
             }
-            _ => self.let_grow(self.with_round_trips(event), news.rtt, random),
+            _ => self.let_grow(self.with_round_trips(event), summary.rtt, random),
         }
     }
 
@@ -127,12 +136,12 @@ impl Sender {
     #[inline]
     pub(super) fn event(
         &self,
-        news: &News,
+        summary: &AckSummary,
         acked: u32,
         round_start: bool,
         config: &Config,
     ) -> AckEvent {
-        self.with_round_trips(self.bare_event(news, acked, round_start, config))
+        self.with_round_trips(self.bare_event(summary, acked, round_start, config))
     }
 
     #[inline]
@@ -146,27 +155,33 @@ impl Sender {
 
     /// [`Sender::event`] without the least and the smoothed round trip.
     #[inline]
-    fn bare_event(&self, news: &News, acked: u32, round_start: bool, config: &Config) -> AckEvent {
+    fn bare_event(
+        &self,
+        summary: &AckSummary,
+        acked: u32,
+        round_start: bool,
+        config: &Config,
+    ) -> AckEvent {
         AckEvent {
-            now: Time(news.now),
+            now: Time(summary.now),
             acked,
-            rtt: if news.rtt == 0 {
+            rtt: if summary.rtt == 0 {
                 f64::NAN
             } else {
-                Time(news.rtt).seconds()
+                Time(summary.rtt).seconds()
             },
             min_rtt: f64::NAN,
             srtt: f64::NAN,
-            in_flight: news.before as u32,
-            covered: news.acked as u32,
+            in_flight: summary.before as u32,
+            covered: summary.acked as u32,
             una: self.una,
             next: self.next,
             round_start,
-            cwnd_limited: news.cwnd_limited
+            cwnd_limited: summary.cwnd_limited
                 || self.state == State::Loss
                 || (config.backlog_fills_window && self.next < self.written),
-            ece: news.ece,
-            marked: if news.ece && config.accurate_ecn {
+            ece: summary.ece,
+            marked: if summary.ece && config.accurate_ecn {
                 acked
             } else {
                 0
@@ -175,18 +190,18 @@ impl Sender {
     }
 
     /// Tells the congestion control what this ACK says of the delivery of segments.
-    pub(super) fn report_delivery(&mut self, news: &News, random: &mut Stream) {
-        let Some(journal) = &mut self.journal else {
+    pub(super) fn report_delivery(&mut self, summary: &AckSummary, random: &mut Stream) {
+        let Some(sent_packets) = &mut self.sent_packets else {
             return;
         };
-        let sample = journal.sample(news.now, self.rtt.min_rtt);
+        let sample = sent_packets.sample(summary.now, self.rtt.min_rtt);
         let delivery = Delivery {
-            now: Time(news.now),
-            acked: journal.newly_delivered,
-            lost: journal.newly_lost,
-            delivered: journal.delivered,
-            total_lost: journal.lost,
-            in_flight_before: journal.in_flight_before,
+            now: Time(summary.now),
+            acked: sent_packets.newly_delivered,
+            lost: sent_packets.newly_lost,
+            delivered: sent_packets.delivered,
+            total_lost: sent_packets.lost,
+            in_flight_before: sent_packets.in_flight_before,
             in_flight: self.scoreboard.pipe(self.una, self.next) as u32,
             rtt: if sample.rtt == 0 {
                 f64::NAN
@@ -199,7 +214,7 @@ impl Sender {
             app_limited: sample.app_limited,
             sent_in_flight: sample.sent_in_flight,
             lost_since_sent: sample.lost_since_sent,
-            cwnd_limited: news.cwnd_limited,
+            cwnd_limited: summary.cwnd_limited,
             repair: match self.state {
                 State::Closed | State::Open => Repair::None,
                 State::Recovery => Repair::Recovery,
@@ -212,37 +227,38 @@ impl Sender {
 
     /// Reacts to ECN-Echo once a window; true if the window must not grow on this ACK.
     #[inline]
-    pub(super) fn on_echo(&mut self, news: &News, config: &Config) -> bool {
-        if news.ece && self.state == State::Open && self.una >= self.cwr_end && self.next > 0 {
-            self.reduce(news.now, Signal::Ecn, news.before, config);
+    pub(super) fn on_echo(&mut self, summary: &AckSummary, config: &Config) -> bool {
+        if summary.ece && self.state == State::Open && self.una >= self.cwr_end && self.next > 0 {
+            self.reduce(summary.now, Signal::Ecn, summary.before, config);
             self.counters.ecn_reductions += 1;
             self.cwr_end = self.next;
             self.send_cwr = true;
         }
-        news.ece
+        summary.ece
     }
 
-    /// A marked ACK goes to an algorithm that counts marks, and then leads to its reaction; true if it was one.
+    /// A marked ACK goes to an algorithm that counts marks, and then leads to its reaction; true if
+    /// it was one.
     #[inline]
     pub(super) fn count_marks(
         &mut self,
-        news: &News,
+        summary: &AckSummary,
         config: &Config,
         random: &mut Stream,
     ) -> bool {
-        if !(config.accurate_ecn && news.ece) {
+        if !(config.accurate_ecn && summary.ece) {
             return false;
         }
-        if news.acked > 0 {
-            self.grow(news, news.acked as u32, config, random);
+        if summary.acked > 0 {
+            self.grow(summary, summary.acked as u32, config, random);
         }
-        self.on_echo(news, config)
+        self.on_echo(summary, config)
     }
 
     /// The congestion control hears that the state is no longer open.
     pub(super) fn close_state(&mut self) {
-        if self.told_open {
-            self.told_open = false;
+        if self.reported_open {
+            self.reported_open = false;
             self.controller.on_state(false);
         }
     }

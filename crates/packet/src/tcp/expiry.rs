@@ -5,7 +5,7 @@ use ackclock_algorithms::congestion::Signal;
 use super::config::{RecoveryPolicy, TimeoutPolicy, TimerPolicy};
 use super::loss::rack::{Purpose, Rack};
 use super::timers::{LEAST_TIMEOUT, expiry};
-use super::{Config, News, Sender, State, rack_of};
+use super::{AckSummary, Config, Sender, State, rack_of};
 use crate::packet::NONE;
 
 impl Sender {
@@ -18,15 +18,16 @@ impl Sender {
         }
     }
 
-    /// Linux has one timer for the reordering window, the probe and the retransmission timeout, so that the last of them counts from when the first unacknowledged
-    /// segment was sent where it takes the place of one of the others.
+    /// Linux has one timer for the reordering window, the probe and the retransmission timeout, so
+    /// that the last of them counts from when the first unacknowledged segment was sent where it
+    /// takes the place of one of the others.
     pub(super) fn rearm(&mut self, now: u64, config: &Config) {
         let timeout = self.timeout(config);
         let (una, idle) = (self.una, self.high == self.una);
         let mut delay = timeout;
-        if let Some(journal) = &mut self.journal {
-            let sent = journal.sent(una);
-            if let Some(rack) = &mut journal.rack
+        if let Some(sent_packets) = &mut self.sent_packets {
+            let sent = sent_packets.sent(una);
+            if let Some(rack) = &mut sent_packets.rack
                 && rack.timer != u64::MAX
             {
                 rack.timer = u64::MAX;
@@ -36,7 +37,8 @@ impl Sender {
         self.deadline = if idle { u64::MAX } else { expiry(now, delay) };
     }
 
-    /// Arms the probe's timer as Linux does; false where no probe is due. `acked`: an ACK of new data has just come, and the retransmission timeout counts from now.
+    /// Arms the probe's timer as Linux does; false where no probe is due. `acked`: an ACK of new
+    /// data has just come, and the retransmission timeout counts from now.
     pub(super) fn schedule_probe(&mut self, now: u64, acked: bool, config: &Config) -> bool {
         let outstanding = self.outstanding();
         let quiet = self.in_cwr || self.scoreboard.is_clear();
@@ -45,15 +47,15 @@ impl Sender {
         }
         let timeout = self.timeout(config);
         let (una, srtt) = (self.una, self.rtt.srtt);
-        let Some(journal) = &mut self.journal else {
+        let Some(sent_packets) = &mut self.sent_packets else {
             return false;
         };
         let left = if acked {
             timeout
         } else {
-            (journal.sent(una) + timeout).saturating_sub(now)
+            (sent_packets.sent(una) + timeout).saturating_sub(now)
         };
-        let Some(rack) = &mut journal.rack else {
+        let Some(rack) = &mut sent_packets.rack else {
             return false;
         };
         let mut delay = match (srtt, outstanding) {
@@ -74,11 +76,12 @@ impl Sender {
         true
     }
 
-    /// Arms the timer of the tail loss probe (RFC 8985, section 7.2): after an ACK, or after new data has left.
+    /// Arms the timer of the tail loss probe (RFC 8985, section 7.2): after an ACK, or after new
+    /// data has left.
     pub(super) fn arm_probe(&mut self, now: u64) {
         let outstanding = self.outstanding();
         let wanted = self.state == State::Open && outstanding > 0 && self.scoreboard.sacked() == 0;
-        let Some(rack) = rack_of(&mut self.journal) else {
+        let Some(rack) = rack_of(&mut self.sent_packets) else {
             return;
         };
         if rack.timer != u64::MAX && rack.purpose == Purpose::Reordering {
@@ -92,24 +95,25 @@ impl Sender {
         };
     }
 
-    /// A probe is out: whether an ACK answers it, and whether it has repaired a loss (RFC 8985, section 7.4).
-    pub(super) fn after_ack_of_probe(&mut self, news: &News, config: &Config) {
+    /// A probe is out: whether an ACK answers it, and whether it has repaired a loss (RFC 8985,
+    /// section 7.4).
+    pub(super) fn after_ack_of_probe(&mut self, summary: &AckSummary, config: &Config) {
         let una = self.una;
-        let Some(rack) = rack_of(&mut self.journal) else {
+        let Some(rack) = rack_of(&mut self.sent_packets) else {
             return;
         };
         if rack.probe_end == NONE || una < rack.probe_end {
             return;
         }
         // sent again for nothing: an ACK that acknowledges nothing new answers the second copy
-        let needless = news.acked == 0 && news.sacked == 0;
+        let needless = summary.acked == 0 && summary.sacked == 0;
         if rack.probe_again && una == rack.probe_end && !needless {
             return; // one of the two copies; the next ACK tells
         }
         let repaired = rack.probe_again && una > rack.probe_end;
         rack.probe_end = NONE;
         if repaired && self.state == State::Open {
-            self.reduce(news.now, Signal::Loss, news.before, config);
+            self.reduce(summary.now, Signal::Loss, summary.before, config);
             self.cwr_end = self.next;
         }
     }
@@ -117,8 +121,8 @@ impl Sender {
     /// When the next timer runs: the retransmission timer, or RACK's before it.
     #[inline]
     pub(crate) fn next_timer(&self) -> u64 {
-        match &self.journal {
-            Some(journal) if self.deadline != u64::MAX => journal
+        match &self.sent_packets {
+            Some(sent_packets) if self.deadline != u64::MAX => sent_packets
                 .rack
                 .as_ref()
                 .map_or(self.deadline, |rack| rack.timer.min(self.deadline)),
@@ -128,7 +132,7 @@ impl Sender {
 
     /// The timer of [`Sender::next_timer`] has expired.
     pub(crate) fn on_timer(&mut self, now: u64, config: &Config) {
-        let rack = rack_of(&mut self.journal);
+        let rack = rack_of(&mut self.sent_packets);
         if let Some(rack) = rack
             && rack.timer <= now
         {
@@ -164,12 +168,12 @@ impl Sender {
     /// RACK's timer has expired, in Linux.
     fn on_timer_linux(&mut self, now: u64, config: &Config) {
         let (una, next) = (self.una, self.next);
-        let Some(journal) = &mut self.journal else {
+        let Some(sent_packets) = &mut self.sent_packets else {
             return;
         };
         let pipe = self.scoreboard.pipe(una, next);
-        journal.begin(pipe, self.rtt.min_rtt);
-        let Some(rack) = &mut journal.rack else {
+        sent_packets.begin(pipe, self.rtt.min_rtt);
+        let Some(rack) = &mut sent_packets.rack else {
             return;
         };
         if rack.purpose == Purpose::Reordering {
@@ -203,7 +207,7 @@ impl Sender {
     /// The retransmission timer has expired (RFC 6298, rules 5.4 to 5.6; RFC 5681, section 3.1).
     pub(crate) fn on_timeout(&mut self, now: u64, config: &Config) {
         self.counters.timeouts += 1;
-        self.calm = false;
+        self.no_loss_pending = false;
         // in Linux not twice for the losses of one window
         let answered = config.timeout == TimeoutPolicy::Linux
             && (self.state == State::Recovery || self.in_cwr)
@@ -244,7 +248,7 @@ impl Sender {
         (seq, retransmission): (u64, bool),
         config: &Config,
     ) {
-        let Some(rack) = rack_of(&mut self.journal) else {
+        let Some(rack) = rack_of(&mut self.sent_packets) else {
             return;
         };
         let pending = (rack.timer != u64::MAX).then_some(rack.purpose);

@@ -1,7 +1,8 @@
 //! HyStart++ (RFC 9406): slow start that ends when the round trip grows, before losses end it.
 //!
-//! The endpoint runs it beside any congestion control: what the algorithm adds to its window in slow start is cut to a quarter in conservative
-//! slow start, and ssthresh becomes the window when that has lasted five rounds.
+//! The endpoint runs it beside any congestion control: what the algorithm adds to its window in
+//! slow start is cut to a quarter in conservative slow start, and ssthresh becomes the window when
+//! that has lasted five rounds.
 
 const MS: u64 = 1_000_000_000;
 // RFC 9406, section 4.3
@@ -48,7 +49,8 @@ impl HyStart {
         self.css_rounds > 0
     }
 
-    /// Everything below `una` is acknowledged, `next` is the next new segment, `rtt` the sample (ps; 0: none). True when slow start is over.
+    /// Everything below `una` is acknowledged, `next` is the next new segment, `rtt` the sample
+    /// (ps; 0: none). True when slow start is over.
     pub(crate) fn on_ack(&mut self, una: u64, next: u64, rtt: u64) -> bool {
         if una > self.round_end {
             self.round_end = next;
@@ -88,7 +90,8 @@ impl HyStart {
 mod tests {
     use super::*;
 
-    /// A round of `acks` ACKs, each of two segments, with this round trip (ms). True if slow start ended in it.
+    /// A round of `acks` ACKs, each of two segments, with this round trip (ms). True if slow start
+    /// ended in it.
     fn round(state: &mut HyStart, una: &mut u64, rtt: u64, acks: u64) -> bool {
         let next = *una + 2 * acks;
         let mut over = false;
@@ -99,7 +102,8 @@ mod tests {
         over
     }
 
-    /// RFC 9406, section 4.2: an eighth of the last round's least round trip, within 4 to 16 ms, is what the round trip must grow by.
+    /// RFC 9406, section 4.2: an eighth of the last round's least round trip, within 4 to 16 ms, is
+    /// what the round trip must grow by.
     #[test]
     fn the_threshold() {
         for (base, stays, leaves) in [(16, 19, 20), (80, 89, 90), (400, 415, 416)] {
@@ -135,7 +139,8 @@ mod tests {
         assert!(round(&mut state, &mut una, 70, 10));
     }
 
-    /// The round trip falls below that at which conservative growth began: the queue was another's, slow start goes on.
+    /// The round trip falls below that at which conservative growth began: the queue was another's,
+    /// slow start goes on.
     #[test]
     fn a_false_alarm_is_taken_back() {
         let (mut state, mut una) = (HyStart::new(f64::INFINITY), 0);

@@ -1,7 +1,7 @@
 //! A TCP sender: what it may send, what it makes of acknowledgements, and its timer.
 //!
-//! Sans I/O: the engine hands in acknowledgements and time, and asks for segments. Sequence numbers count segments; times are
-//! picoseconds on the sender's own clock.
+//! Sans I/O: the engine hands in acknowledgements and time, and asks for segments. Sequence numbers
+//! count segments; times are picoseconds on the sender's own clock.
 
 pub(crate) mod config;
 mod congestion;
@@ -33,7 +33,7 @@ use loss::rack::Rack;
 use prr::Prr;
 use rtt::RttEstimator;
 use scoreboard::Scoreboard;
-use sent_packets::Journal;
+use sent_packets::SentPackets;
 
 /// What the sender is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +58,8 @@ pub(crate) struct Segment {
 }
 
 /// RACK's state, where there is one.
-fn rack_of(journal: &mut Option<Box<Journal>>) -> Option<&mut Rack> {
-    journal.as_mut()?.rack.as_mut()
+fn rack_of(sent_packets: &mut Option<Box<SentPackets>>) -> Option<&mut Rack> {
+    sent_packets.as_mut()?.rack.as_mut()
 }
 
 /// The whole segments of a window: `as u64`, in fewer instructions.
@@ -70,7 +70,7 @@ fn whole(window: f64) -> u64 {
 
 /// What one ACK says.
 #[derive(Clone, Copy)]
-struct News {
+struct AckSummary {
     now: u64,
     /// Segments acknowledged cumulatively, and selectively for the first time.
     acked: u64,
@@ -136,20 +136,22 @@ pub(crate) struct Sender {
     /// The window comes down for a mark (style "linux").
     in_cwr: bool,
     /// What the congestion control knows of the state (style "linux").
-    told_open: bool,
+    reported_open: bool,
     /// Whether segments are paced, and when the next one may leave.
     paced: bool,
     pub(crate) next_send: u64,
     last_sent: u64,
-    /// Of each segment in the network, for congestion controls that want delivery-rate samples, and for RACK.
-    journal: Option<Box<Journal>>,
+    /// Of each segment in the network, for congestion controls that want delivery-rate samples, and
+    /// for RACK.
+    sent_packets: Option<Box<SentPackets>>,
     /// Whether the congestion control wants delivery-rate samples, and owns the window.
     delivery: bool,
-    /// Selective acknowledgements as RFC 6675 has them, without a journal: what the short paths are for.
-    lean: bool,
-    /// Certainly nothing is to be repaired, announced or answered but new data: what [`Sender::is_plain`] asks of the state. Found anew after each
-    /// other ACK, and withdrawn by timeouts.
-    calm: bool,
+    /// Selective acknowledgements of RFC 6675, and no segment is remembered: the fast path is for
+    /// these.
+    fast_path_eligible: bool,
+    /// No retransmission, CWR or recovery is pending: what [`Sender::is_plain`] asks of the state.
+    /// Found anew after each ACK that is not plain, and withdrawn by timeouts.
+    no_loss_pending: bool,
     /// The next segment out is a new one, whatever the window says (a probe).
     probe: bool,
     /// Until the initial slow start is over.
@@ -193,14 +195,15 @@ impl Sender {
             cwr_end: 0,
             send_cwr: false,
             in_cwr: false,
-            told_open: true,
+            reported_open: true,
             paced: needs.pacing || config.pacing == PacingPolicy::Window,
             next_send: 0,
             last_sent: 0,
-            journal: (rack || (needs.delivery && selective)).then(|| Box::new(Journal::new(rack))),
+            sent_packets: (rack || (needs.delivery && selective))
+                .then(|| Box::new(SentPackets::new(rack))),
             delivery: needs.delivery && selective,
-            lean: config.has_short_path() && !needs.delivery,
-            calm: false,
+            fast_path_eligible: config.has_short_path() && !needs.delivery,
+            no_loss_pending: false,
             probe: false,
             hystart: config.hystart.then(|| Box::new(HyStart::new(ssthresh))),
             counters: Counters::default(),
@@ -213,10 +216,10 @@ impl Sender {
         self.rtt.srtt_seconds()
     }
 
-    /// Finds out whether the sender is calm.
+    /// Finds out whether no retransmission, CWR or recovery is pending.
     #[inline]
-    fn settle(&mut self) {
-        self.calm = self.lean
+    fn update_no_loss_pending(&mut self) {
+        self.no_loss_pending = self.fast_path_eligible
             && self.state == State::Open
             && self.scoreboard.is_clear()
             && self.forced == NONE
@@ -224,9 +227,10 @@ impl Sender {
             && !self.send_cwr;
     }
 
-    /// No timer that an ACK starts is shorter than this; zero where an ACK starts others than that of retransmissions.
-    pub(crate) fn patience(&self, config: &Config) -> u64 {
-        if !self.lean || self.paced {
+    /// No timer that an ACK starts is shorter than this; zero where an ACK starts others than that
+    /// of retransmissions.
+    pub(crate) fn max_ack_delay(&self, config: &Config) -> u64 {
+        if !self.fast_path_eligible || self.paced {
             return 0;
         }
         config.min_rto.min(config.initial_rto).min(config.max_rto)
@@ -247,7 +251,7 @@ impl Sender {
     pub(crate) fn open(&mut self, rtt: u64, syn_retransmitted: bool, config: &Config) {
         self.state = State::Open;
         self.deadline = u64::MAX;
-        self.settle();
+        self.update_no_loss_pending();
         self.rtt.open(rtt == 0 && syn_retransmitted, config);
         if rtt > 0 {
             self.sample(rtt, 1, config);
@@ -268,7 +272,7 @@ impl Sender {
             RtoPolicy::Rfc6298 => self.rtt.sample(rtt, in_flight, config),
             RtoPolicy::Linux => {
                 let outstanding = (self.una, self.next);
-                let min_apart = self.journal.is_some();
+                let min_apart = self.sent_packets.is_some();
                 self.rtt.sample_linux(rtt, outstanding, min_apart, config);
             }
         }
@@ -311,7 +315,7 @@ impl Sender {
     ) {
         let before = self.next - self.una;
         let cwnd_limited = self.is_limited(before);
-        let mut news = News {
+        let mut summary = AckSummary {
             now,
             acked: 0,
             sacked: 0,
@@ -323,73 +327,75 @@ impl Sender {
             deadline: self.deadline,
         };
         if ack.cum < self.una {
-            return; // old news, overtaken
+            return; // overtaken by a later one
         }
-        if self.journal.is_some() {
+        if self.sent_packets.is_some() {
             self.note_delivered(now, ack.cum);
         }
         if ack.cum > self.una {
-            news.acked = ack.cum - self.una;
+            summary.acked = ack.cum - self.una;
             if !self.scoreboard.is_clear() {
-                news.known = self.scoreboard.advance(self.una, ack.cum);
+                summary.known = self.scoreboard.advance(self.una, ack.cum);
             }
-            news.rtt = self.advance(now, ack, before, config.rto, config);
+            summary.rtt = self.advance(now, ack, before, config.rto, config);
         }
         if config.recovery.is_selective() {
             let edge = self.scoreboard.lost_edge();
             if ack.sack != NONE && ack.sack >= self.una {
-                news.sacked += self.sack(now, ack.sack, config);
+                summary.sacked += self.sack(now, ack.sack, config);
             }
             for &(from, to) in blocks {
                 for seq in from.max(self.una)..to {
-                    news.sacked += self.sack(now, seq, config);
+                    summary.sacked += self.sack(now, seq, config);
                 }
             }
-            if news.sacked > 0 {
-                self.book_lost(now, edge);
+            if summary.sacked > 0 {
+                self.record_lost(now, edge);
                 if config.detect_lost {
                     self.find_lost_retransmissions(now);
                 }
             }
             let waits = config.rack && self.find_late(now, config);
             if config.rto == RtoPolicy::Linux
-                && let Some(journal) = &self.journal
+                && let Some(sent_packets) = &self.sent_packets
             {
-                // the congestion control hears of the newest segment's round trip, which no delayed ACK has lengthened
-                news.rtt = journal.newest_rtt(now);
-                if news.rtt > 0 {
-                    if news.acked == 0 {
+                // the congestion control hears of the newest segment's round trip, which no delayed
+                // ACK has lengthened
+                summary.rtt = sent_packets.newest_rtt(now);
+                if summary.rtt > 0 {
+                    if summary.acked == 0 {
                         // selective acknowledgements are samples too
-                        self.sample(news.rtt, news.before, config);
+                        self.sample(summary.rtt, summary.before, config);
                     }
-                    self.rtt.min_rtt = self.rtt.min_rtt.min(news.rtt);
+                    self.rtt.min_rtt = self.rtt.min_rtt.min(summary.rtt);
                 }
             }
             if config.recovery == RecoveryPolicy::Linux {
-                self.on_ack_linux(&news, config, random);
+                self.on_ack_linux(&summary, config, random);
             } else {
-                self.on_ack_sack(&news, config, random);
+                self.on_ack_sack(&summary, config, random);
             }
-            if self.journal.is_some() {
-                self.after_ack(&news, waits, config, random);
+            if self.sent_packets.is_some() {
+                self.after_ack(&summary, waits, config, random);
             }
         } else {
-            self.on_ack_cumulative(&news, config, random);
+            self.on_ack_cumulative(&summary, config, random);
         }
-        self.settle();
+        self.update_no_loss_pending();
     }
 
-    /// Segment `seq` is acknowledged selectively: 1 if that is news.
+    /// Segment `seq` is acknowledged selectively: 1 if for the first time.
     #[inline(always)]
     fn sack(&mut self, now: u64, seq: u64, config: &Config) -> u32 {
         let new = self.scoreboard.sack(self.una, seq, config.dup_threshold);
-        if new && let Some(journal) = &mut self.journal {
-            journal.deliver(now, seq);
+        if new && let Some(sent_packets) = &mut self.sent_packets {
+            sent_packets.deliver(now, seq);
         }
         u32::from(new)
     }
 
-    /// Whether the window limits a sender with `before` segments outstanding: they are not below its whole segments, or above its half in slow start.
+    /// Whether the window limits a sender with `before` segments outstanding: they are not below
+    /// its whole segments, or above its half in slow start.
     #[inline(always)]
     fn is_limited(&self, before: u64) -> bool {
         let count = before as i64 as f64;
@@ -397,13 +403,14 @@ impl Sender {
             || (self.window.in_slow_start() && self.window.cwnd < 2.0 * count)
     }
 
-    /// Whether the ACK acknowledges new data of a sender that knows of no loss, and says nothing else: nearly all do.
+    /// Whether the ACK acknowledges new data of a sender that knows of no loss, and says nothing
+    /// else: nearly all do.
     #[inline(always)]
     pub(crate) fn is_plain(&self, ack: &Ack) -> bool {
         ack.cum > self.una
             && ack.sack == NONE
             && ack.flags.0 & (Flags::ECE | Flags::SYN) == 0
-            && self.calm
+            && self.no_loss_pending
     }
 
     /// What [`Sender::on_ack`] comes to then.
@@ -423,7 +430,7 @@ impl Sender {
         let additive = self.grow_additively(now, acked as u32, cwnd_limited, random);
         let round_start = self.starts_round();
         if !additive {
-            let news = News {
+            let summary = AckSummary {
                 now,
                 acked,
                 sacked: 0,
@@ -434,11 +441,12 @@ impl Sender {
                 ece: false,
                 deadline: self.deadline,
             };
-            self.grow_otherwise(&news, acked as u32, round_start, config, random);
+            self.grow_otherwise(&summary, acked as u32, round_start, config, random);
         }
     }
 
-    /// New data is acknowledged: what is outstanding (`before`: until then), the RTT's sample, the timer. The sample, or 0.
+    /// New data is acknowledged: what is outstanding (`before`: until then), the RTT's sample, the
+    /// timer. The sample, or 0.
     #[inline(always)]
     fn advance(
         &mut self,
@@ -464,20 +472,28 @@ impl Sender {
         rtt
     }
 
-    /// What the journal is for: probes, and the congestion control that wants to hear of deliveries.
+    /// What remembered segments are for: probes, and congestion controls that take delivery-rate
+    /// samples.
     #[cold]
     #[inline(never)]
-    fn after_ack(&mut self, news: &News, waits: bool, config: &Config, random: &mut Stream) {
+    fn after_ack(
+        &mut self,
+        summary: &AckSummary,
+        waits: bool,
+        config: &Config,
+        random: &mut Stream,
+    ) {
         if config.rack {
-            self.after_ack_of_probe(news, config);
+            self.after_ack_of_probe(summary, config);
             if config.timers == TimerPolicy::Separate {
-                self.arm_probe(news.now);
-            } else if news.acked > 0 && !waits && !self.schedule_probe(news.now, true, config) {
-                self.rearm(news.now, config);
+                self.arm_probe(summary.now);
+            } else if summary.acked > 0 && !waits && !self.schedule_probe(summary.now, true, config)
+            {
+                self.rearm(summary.now, config);
             }
         }
         if self.delivery {
-            self.report_delivery(news, random);
+            self.report_delivery(summary, random);
         }
     }
 }

@@ -9,11 +9,12 @@ use super::{Config, Segment, Sender, State, whole};
 use crate::packet::{Flags, NONE};
 
 impl Sender {
-    /// How many new segments may leave now, if nothing else is to be looked at: no loss is known, and nothing wants to hear of each segment. `None`: ask for
-    /// each with [`Sender::next_segment`].
+    /// How many new segments may leave now, if nothing else is to be looked at: no loss is known,
+    /// and nothing wants to hear of each segment. `None`: ask for each with
+    /// [`Sender::next_segment`].
     #[inline]
     pub(crate) fn room(&self, config: &Config) -> Option<u64> {
-        if !self.calm {
+        if !self.no_loss_pending {
             return None;
         }
         self.room_after_plain(config)
@@ -56,13 +57,13 @@ impl Sender {
             self.controller.on_restart(Time(now));
         }
         if self.in_cwr || matches!(self.state, State::Recovery | State::Loss) {
-            self.book_recovery(segment, config);
+            self.record_sent_in_recovery(segment, config);
         }
         self.last_sent = now;
         if self.deadline == u64::MAX {
             self.deadline = now + self.timeout(config);
         }
-        if self.journal.is_some() || self.paced {
+        if self.sent_packets.is_some() || self.paced {
             self.note_sent(now, segment, config);
         }
         let cwr = self.send_cwr && !segment.1;
@@ -80,9 +81,9 @@ impl Sender {
     #[cold]
     #[inline(never)]
     fn note_sent(&mut self, now: u64, segment: (u64, bool), config: &Config) {
-        if let Some(journal) = &mut self.journal {
+        if let Some(sent_packets) = &mut self.sent_packets {
             let in_flight = self.scoreboard.pipe(self.una, self.next);
-            if journal.send(now, segment.0, in_flight) && self.delivery {
+            if sent_packets.send(now, segment.0, in_flight) && self.delivery {
                 self.controller.on_restart(Time(now));
             }
         }
@@ -95,7 +96,8 @@ impl Sender {
             if !segment.1 {
                 self.arm_probe(now);
             } else if segment.0 == self.una {
-                // sent again, it has its time again (as in Linux): else a lost retransmission could not be found before the timer expires
+                // sent again, it has its time again (as in Linux): else a lost retransmission could
+                // not be found before the timer expires
                 self.deadline = now + self.timeout(config);
             }
         }
@@ -106,11 +108,11 @@ impl Sender {
     pub(crate) fn on_nothing_to_send(&mut self) {
         if self.delivery
             && self.next >= self.written
-            && let Some(journal) = &mut self.journal
+            && let Some(sent_packets) = &mut self.sent_packets
         {
             let in_flight = self.scoreboard.pipe(self.una, self.next);
             if (in_flight as f64) < self.window.cwnd {
-                journal.mark_app_limited(in_flight);
+                sent_packets.mark_app_limited(in_flight);
             }
         }
     }
@@ -146,8 +148,8 @@ impl Sender {
                 return None;
             }
             if self.state == State::Loss
-                && let Some(journal) = &self.journal
-                && journal.new_first
+                && let Some(sent_packets) = &self.sent_packets
+                && sent_packets.new_first
             {
                 if let Some(segment) = self.choose_new(config) {
                     return Some(segment);
@@ -176,7 +178,8 @@ impl Sender {
                 if !self.rescued
                     && let Some(seq) = self.scoreboard.last_hole(self.una, self.next)
                 {
-                    self.rescued = true; // rule 4: once a recovery, and it does not move the edge of retransmissions
+                    // rule 4: once a recovery, and it does not move the edge of retransmissions
+                    self.rescued = true;
                     self.scoreboard.retransmit(self.una, seq);
                     return Some((seq, true));
                 }
@@ -216,7 +219,8 @@ impl Sender {
         Some((seq, retransmission))
     }
 
-    /// The application writes after a pause: a window that was not used for a timeout's time is not trusted (RFC 5681, section 4.1).
+    /// The application writes after a pause: a window that was not used for a timeout's time is not
+    /// trusted (RFC 5681, section 4.1).
     pub(crate) fn restart_if_idle(&mut self, now: u64, config: &Config) {
         // an algorithm that owns the window hears of an empty network as the next segment leaves
         if !self.delivery
@@ -233,8 +237,8 @@ impl Sender {
 impl Segment {
     /// Its ECN fields.
     ///
-    /// Deviation from RFC 3168, section 6.1.5: retransmissions are ECN-capable where `ecn_always` says so,
-    /// as they are in Linux where each mark is echoed as it came.
+    /// Deviation from RFC 3168, section 6.1.5: retransmissions are ECN-capable where `ecn_always`
+    /// says so, as they are in Linux where each mark is echoed as it came.
     #[inline]
     pub(crate) fn ecn_flags(self, config: &Config) -> Flags {
         let capable = config.ecn && (!self.retransmission || config.ecn_always);

@@ -6,8 +6,9 @@ use ackclock_algorithms::congestion::CongestionControl as _;
 use super::{Config, Sender};
 
 impl Sender {
-    /// A segment leaves: when the next one may. Where the algorithm has no rate of its own the window is spread over the round trip, with 20 % to spare,
-    /// and twice that in the first half of slow start, so that the window and not the pace limits (as Linux does it).
+    /// A segment leaves: when the next one may. Where the algorithm has no rate of its own the
+    /// window is spread over the round trip, with 20 % to spare, and twice that in the first half
+    /// of slow start, so that the window and not the pace limits (as Linux does it).
     #[cold]
     #[inline(never)]
     pub(super) fn pace(&mut self, now: u64, config: &Config) {

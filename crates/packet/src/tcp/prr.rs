@@ -1,7 +1,7 @@
 //! Proportional rate reduction: how many segments may be sent for those that are delivered.
 
-/// Proportional rate reduction (RFC 6937): segments delivered and sent since it began, and in the network
-/// when it did.
+/// Proportional rate reduction (RFC 6937): segments delivered and sent since it began, and in the
+/// network when it did.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Prr {
     pub(super) delivered: u64,
@@ -19,9 +19,10 @@ impl Prr {
         };
     }
 
-    /// An ACK has delivered `delivered` segments and `pipe` are in the network: how many may be sent now
-    /// (RFC 6937, section 3). `extra` is what the bound allows beyond what is delivered where the network
-    /// holds no more than ssthresh: one for the slow-start bound, none for the conservative one.
+    /// An ACK has delivered `delivered` segments and `pipe` are in the network: how many may be
+    /// sent now (RFC 6937, section 3). `extra` is what the bound allows beyond what is delivered
+    /// where the network holds no more than ssthresh: one for the slow-start bound, none for the
+    /// conservative one.
     pub(super) fn quota(&mut self, pipe: u64, ssthresh: u64, delivered: u64, extra: u64) -> u64 {
         self.delivered += delivered;
         if pipe > ssthresh {

@@ -24,31 +24,37 @@ pub(crate) struct Config {
     pub(crate) delayed: bool,
     /// Longest delay of an ACK, ps; the shortest that it may be, as in Linux.
     pub(crate) timeout: u64,
-    /// Where not zero, ACKs are delayed as in Linux, whose smallest retransmission timeout this is, ps: the first of a connection and those after a duplicate or a
-    /// pause of a timeout not at all; the longest delay follows the gaps between segments; and from the fourth duplicate ACK on each waits a little for others.
+    /// Where not zero, ACKs are delayed as in Linux, whose smallest retransmission timeout this is,
+    /// ps: the first of a connection and those after a duplicate or a pause of a timeout not at
+    /// all; the longest delay follows the gaps between segments; and from the fourth duplicate ACK
+    /// on each waits a little for others.
     pub(crate) min_rto: u64,
-    /// Then: the first segments of a connection, which open the window that the receiver offers; while it opens ACKs are not delayed.
+    /// Then: the first segments of a connection, which open the window that the receiver offers;
+    /// while it opens ACKs are not delayed.
     pub(crate) opening: u16,
     /// Whether marks are echoed as they come (RFC 8257, section 3.2) instead of until CWR.
     pub(crate) accurate_ecn: bool,
-    /// Whether segments with CWR are acknowledged at once, those whose mark differs from the last one's with `accurate_ecn`, and else two after the first mark
-    /// (Linux).
+    /// Whether segments with CWR are acknowledged at once, those whose mark differs from the last
+    /// one's with `accurate_ecn`, and else two after the first mark (Linux).
     pub(crate) ecn_quick: bool,
 }
 
 /// ACKs that Linux sends at once at the beginning, and after a duplicate.
 const QUICK: u32 = 16;
-/// The window that a Linux receiver offers begins with 64 kB and opens by two segments for each that arrives, up to half of a receive buffer of 4 MB.
+/// The window that a Linux receiver offers begins with 64 kB and opens by two segments for each
+/// that arrives, up to half of a receive buffer of 4 MB.
 pub(crate) const FIRST_WINDOW: u32 = 65_535;
 pub(crate) const LAST_WINDOW: u32 = 2 << 20;
 /// Longest that Linux lets an ACK wait, ticks.
 const MAX_DELAY: u64 = 200;
-/// Duplicate ACKs that Linux sends at once; further ones wait for a twentieth of the round trip, a millisecond at most, and the slack of that timer.
+/// Duplicate ACKs that Linux sends at once; further ones wait for a twentieth of the round trip, a
+/// millisecond at most, and the slack of that timer.
 const DUPLICATES: u8 = 3;
 const MAX_COMPRESSION: u64 = wheel::TICK;
 const COMPRESSION_SLACK: u64 = wheel::TICK / 10;
 
-/// The receiving half of a TCP connection. The application reads at once, so that the offered window is constant.
+/// The receiving half of a TCP connection. The application reads at once, so that the offered
+/// window is constant.
 #[derive(Debug)]
 pub(crate) struct Receiver {
     /// Next segment expected; all below are delivered.
@@ -59,8 +65,10 @@ pub(crate) struct Receiver {
     held_stamp: u64,
     /// ACKs that are not delayed yet, where they are quick at first.
     quick: u32,
-    /// In Linux: the last segment in order, or the SYN; the longest delay of an ACK, ticks (0: no data yet), whether an ACK has waited that long since; the round trip
-    /// of the handshake, us; duplicate ACKs in a row, and how far above `next` the segment is whose ACK waits for others (0: none).
+    /// In Linux: the last segment in order, or the SYN; the longest delay of an ACK, ticks (0: no
+    /// data yet), whether an ACK has waited that long since; the round trip of the handshake, us;
+    /// duplicate ACKs in a row, and how far above `next` the segment is whose ACK waits for others
+    /// (0: none).
     last_arrival: u64,
     ato: u16,
     late: bool,
@@ -71,7 +79,8 @@ pub(crate) struct Receiver {
     opened: u16,
     last_stamp: u64,
     echo: bool,
-    /// SACK blocks reported last, newest first, for receivers whose ACKs may be lost (RFC 2018, section 4).
+    /// SACK blocks reported last, newest first, for receivers whose ACKs may be lost (RFC 2018,
+    /// section 4).
     recent: Vec<(u64, u64)>,
 }
 
@@ -115,7 +124,8 @@ impl Receiver {
         }
     }
 
-    /// Whether a segment comes in order, and says nothing else to a receiver that waits for nothing else: nearly all do.
+    /// Whether a segment comes in order, and says nothing else to a receiver that waits for nothing
+    /// else: nearly all do.
     #[inline(always)]
     pub(crate) fn is_plain(&self, seq: u64, flags: Flags, config: &Config) -> bool {
         seq == self.next
@@ -138,7 +148,8 @@ impl Receiver {
         Some(self.reply(NONE))
     }
 
-    /// What [`Receiver::on_data`] comes to where a new segment leaves a gap, and nothing else is to be looked at; else `None`, and nothing has happened.
+    /// What [`Receiver::on_data`] comes to where a new segment leaves a gap, and nothing else is to
+    /// be looked at; else `None`, and nothing has happened.
     #[inline(always)]
     pub(crate) fn on_plain_gap(
         &mut self,
@@ -153,8 +164,8 @@ impl Receiver {
         {
             return None;
         }
-        let news = self.out_of_order.insert(self.next, seq);
-        Some(self.reply(if news { seq } else { NONE }))
+        let new = self.out_of_order.insert(self.next, seq);
+        Some(self.reply(if new { seq } else { NONE }))
     }
 
     /// [`Receiver::on_data`] where there is more to look at.
@@ -188,8 +199,8 @@ impl Receiver {
             self.on_arrival_linux(now, seq, config);
         }
         if seq != self.next {
-            let news = seq > self.next && self.out_of_order.insert(self.next, seq);
-            let sack = if news { seq } else { NONE };
+            let new = seq > self.next && self.out_of_order.insert(self.next, seq);
+            let sack = if new { seq } else { NONE };
             return if linux {
                 self.duplicate(now, sack, at_once)
             } else {
@@ -236,7 +247,8 @@ impl Receiver {
         }
     }
 
-    /// What a segment does to the delay of ACKs in Linux (`tcp_event_data_recv`, `tcp_delack_timer_handler`).
+    /// What a segment does to the delay of ACKs in Linux (`tcp_event_data_recv`,
+    /// `tcp_delack_timer_handler`).
     #[cold]
     #[inline(never)]
     fn on_arrival_linux(&mut self, now: u64, seq: u64, config: &Config) {
@@ -296,7 +308,8 @@ impl Receiver {
         }
     }
 
-    /// A duplicate ACK in Linux (`__tcp_ack_snd_check`). Where another segment comes before the one that waits has gone, that goes at once: they are not merged.
+    /// A duplicate ACK in Linux (`__tcp_ack_snd_check`). Where another segment comes before the one
+    /// that waits has gone, that goes at once: they are not merged.
     #[cold]
     #[inline(never)]
     fn duplicate(&mut self, now: u64, sack: u64, at_once: bool) -> Option<Reply> {
@@ -329,8 +342,8 @@ impl Receiver {
         }
     }
 
-    /// Whether the ACK held back must go before a segment with these flags is taken: an ACK speaks for marked segments or for unmarked ones, never for
-    /// both (RFC 8257, section 3.2).
+    /// Whether the ACK held back must go before a segment with these flags is taken: an ACK speaks
+    /// for marked segments or for unmarked ones, never for both (RFC 8257, section 3.2).
     #[inline]
     pub(crate) fn must_flush(&self, flags: Flags, config: &Config) -> bool {
         config.accurate_ecn && self.due != 0 && flags.has(Flags::CE) != self.echo
@@ -364,7 +377,8 @@ impl Receiver {
         }
     }
 
-    /// Up to three SACK blocks of an ACK for segment `sack`: the one that holds it, then those reported last (RFC 2018, section 4).
+    /// Up to three SACK blocks of an ACK for segment `sack`: the one that holds it, then those
+    /// reported last (RFC 2018, section 4).
     pub(crate) fn blocks(&mut self, sack: u64) -> Vec<(u64, u64)> {
         let floor = self.next;
         let bits = &self.out_of_order;
@@ -471,7 +485,8 @@ mod tests {
         ecn_quick: true,
     };
 
-    /// A receiver in Linux whose handshake took 100 ms, and which no longer acknowledges all at once; the next segment is 16, the time 1 s.
+    /// A receiver in Linux whose handshake took 100 ms, and which no longer acknowledges all at
+    /// once; the next segment is 16, the time 1 s.
     fn linux_receiver() -> Receiver {
         let mut receiver = Receiver::default();
         receiver.on_syn(900 * MS);
@@ -483,7 +498,8 @@ mod tests {
         receiver
     }
 
-    /// An ACK that has waited for 40 ms waits twice as long the next time, a round trip at most, in ticks; quick segments bring that down.
+    /// An ACK that has waited for 40 ms waits twice as long the next time, a round trip at most, in
+    /// ticks; quick segments bring that down.
     #[test]
     fn linux_delays_by_the_gaps() {
         let mut receiver = linux_receiver();
@@ -510,7 +526,8 @@ mod tests {
         assert!(data(&mut receiver, 1700 * MS, seq, &LINUX).is_some());
     }
 
-    /// While the offered window opens ACKs are not delayed, and the count of those that are quick does not end.
+    /// While the offered window opens ACKs are not delayed, and the count of those that are quick
+    /// does not end.
     #[test]
     fn linux_is_quick_while_the_window_opens() {
         let config = Config {
@@ -525,7 +542,8 @@ mod tests {
         assert_eq!(quick, 50 + 16 + (200 - 66) / 2);
     }
 
-    /// Three duplicate ACKs go at once, the next waits for a millisecond and the slack; so again after the cumulative ACK has moved.
+    /// Three duplicate ACKs go at once, the next waits for a millisecond and the slack; so again
+    /// after the cumulative ACK has moved.
     #[test]
     fn linux_lets_duplicates_wait() {
         let mut receiver = linux_receiver();
@@ -588,7 +606,8 @@ mod tests {
         assert_eq!(replies, 10); // groups of 3, 3, 1, 1, 4, 4: 2 + 2 + 1 + 1 + 2 + 2
     }
 
-    /// Linux: a segment whose mark differs from the one before it, and one that says that the window was reduced, is acknowledged at once.
+    /// Linux: a segment whose mark differs from the one before it, and one that says that the
+    /// window was reduced, is acknowledged at once.
     #[test]
     fn linux_does_not_delay_what_tells_of_marks() {
         let config = Config {

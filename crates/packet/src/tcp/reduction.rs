@@ -2,11 +2,11 @@
 
 use ackclock_scenario::WindowReduction;
 
-use super::{Config, News, Sender, State};
+use super::{AckSummary, Config, Sender, State};
 
 impl Sender {
-    /// PRR as Linux has it: the slow-start bound only where the ACK moves on without a new loss, and one
-    /// segment at once (`tcp_cwnd_reduction`).
+    /// PRR as Linux has it: the slow-start bound only where the ACK moves on without a new loss,
+    /// and one segment at once (`tcp_cwnd_reduction`).
     pub(super) fn spread_reduction(&mut self, moved: bool, delivered: u64) {
         if delivered == 0 {
             return;
@@ -14,16 +14,16 @@ impl Sender {
         let pipe = self.scoreboard.pipe(self.una, self.next);
         let ssthresh = self.window.ssthresh as u64;
         let lost = self
-            .journal
+            .sent_packets
             .as_ref()
-            .is_some_and(|journal| journal.newly_lost > 0);
+            .is_some_and(|sent_packets| sent_packets.newly_lost > 0);
         let extra = u64::from(moved && !lost);
         let quota = self.prr.quota(pipe, ssthresh, delivered, extra);
         self.window.cwnd = (pipe + quota.max(u64::from(self.prr.is_fresh()))) as f64;
     }
 
     /// The window in the course of a recovery, and at its end.
-    pub(super) fn steer_recovery(&mut self, news: &News, config: &Config) {
+    pub(super) fn steer_recovery(&mut self, summary: &AckSummary, config: &Config) {
         let over = self.una >= self.recover;
         if over {
             self.state = State::Open;
@@ -42,7 +42,8 @@ impl Sender {
             WindowReduction::Prr => {
                 let pipe = self.scoreboard.pipe(self.una, self.next);
                 let ssthresh = self.window.ssthresh as u64;
-                let delivered = news.acked + u64::from(news.sacked) - u64::from(news.known);
+                let delivered =
+                    summary.acked + u64::from(summary.sacked) - u64::from(summary.known);
                 let quota = self.prr.quota(pipe, ssthresh, delivered, 1);
                 self.window.cwnd = if over {
                     self.window.ssthresh
@@ -54,7 +55,11 @@ impl Sender {
     }
 
     /// A segment leaves during a recovery.
-    pub(super) fn book_recovery(&mut self, (seq, retransmission): (u64, bool), config: &Config) {
+    pub(super) fn record_sent_in_recovery(
+        &mut self,
+        (seq, retransmission): (u64, bool),
+        config: &Config,
+    ) {
         self.prr.count_sent();
         if config.reduction == WindowReduction::RateHalving {
             let pipe = self.scoreboard.pipe(self.una, self.next);

@@ -47,9 +47,10 @@ impl RttEstimator {
     ///
     /// Deviation from RFC 6298, section 2: no clock granularity G, as simulated time has none.
     ///
-    /// With a sample from every ACK both gains are divided by the samples expected in a round trip, one
-    /// for two segments in flight, as RFC 7323, appendix G, wants (here rounded up to a power of two):
-    /// else the variation forgets within a round trip, and a queue that grows makes timers expire.
+    /// With a sample from every ACK both gains are divided by the samples expected in a round trip,
+    /// one for two segments in flight, as RFC 7323, appendix G, wants (here rounded up to a power
+    /// of two): else the variation forgets within a round trip, and a queue that grows makes timers
+    /// expire.
     #[inline(always)]
     pub(super) fn sample(&mut self, rtt: u64, in_flight: u64, config: &Config) {
         if self.srtt == 0 {
@@ -68,8 +69,9 @@ impl RttEstimator {
         self.backoff = 0;
     }
 
-    /// The estimator of Linux: `una` is the first unacknowledged segment, `next` the next new one. Where
-    /// the smallest round trip is followed by other samples (`min_apart`) only the first one counts for it.
+    /// The estimator of Linux: `una` is the first unacknowledged segment, `next` the next new one.
+    /// Where the smallest round trip is followed by other samples (`min_apart`) only the first one
+    /// counts for it.
     pub(super) fn sample_linux(
         &mut self,
         rtt: u64,
@@ -132,11 +134,11 @@ impl RttEstimator {
 
 /// The variation as Linux 6.1 finds it (`tcp_rtt_estimator`); times in ps.
 ///
-/// The retransmission timeout is the smoothed round trip plus this: four mean deviations, of which the
-/// largest of a round trip counts, and the smallest timeout at least. So the timeout exceeds the smoothed
-/// round trip by 200 ms at least, where RFC 6298 bounds their sum. The variation rises at once, and falls
-/// by a quarter a round trip; a round trip that shrinks raises the deviation with an eighth of the weight
-/// of one that grows.
+/// The retransmission timeout is the smoothed round trip plus this: four mean deviations, of which
+/// the largest of a round trip counts, and the smallest timeout at least. So the timeout exceeds
+/// the smoothed round trip by 200 ms at least, where RFC 6298 bounds their sum. The variation rises
+/// at once, and falls by a quarter a round trip; a round trip that shrinks raises the deviation
+/// with an eighth of the weight of one that grows.
 #[derive(Clone, Copy, Debug, Default)]
 struct LinuxVariation {
     /// Four mean deviations.
@@ -149,8 +151,9 @@ struct LinuxVariation {
 }
 
 impl LinuxVariation {
-    /// A sample `rtt` arrives while the smoothed round trip is `srtt` (0: there is none yet), `una` is the first unacknowledged and `next` the next new segment.
-    /// Returns the new smoothed round trip.
+    /// A sample `rtt` arrives while the smoothed round trip is `srtt` (0: there is none yet), `una`
+    /// is the first unacknowledged and `next` the next new segment. Returns the new smoothed round
+    /// trip.
     fn sample(&mut self, rtt: u64, srtt: u64, una: u64, next: u64, min_rto: u64) -> u64 {
         if srtt == 0 {
             self.deviation = 2 * rtt;
@@ -159,7 +162,8 @@ impl LinuxVariation {
             self.round_end = next;
             return rtt;
         }
-        // four times the error, less the deviation of four times the mean: a quarter of it is the step
+        // four times the error, less the deviation of four times the mean: a quarter of it is the
+        // step
         let error = srtt.abs_diff(rtt);
         if error > self.deviation / 4 {
             let excess = error - self.deviation / 4;

@@ -1,4 +1,5 @@
-//! The sender's scoreboard: what of the outstanding data is acknowledged selectively, lost, retransmitted (RFC 6675).
+//! The sender's scoreboard: what of the outstanding data is acknowledged selectively, lost,
+//! retransmitted (RFC 6675).
 
 use std::collections::VecDeque;
 
@@ -6,19 +7,24 @@ use crate::bitmap::Bitmap;
 
 /// State of the segments between the first unacknowledged one and the next new one.
 ///
-/// `IsLost` of RFC 6675, section 4, counts from above: a segment is lost when [`crate::sender::Sender`]'s duplicate threshold of segments
-/// above it have been acknowledged selectively. So everything unacknowledged below the third-highest such segment is lost, and one edge says it all.
+/// `IsLost` of RFC 6675, section 4, counts from above: a segment is lost when
+/// [`crate::sender::Sender`]'s duplicate threshold of segments above it have been acknowledged
+/// selectively. So everything unacknowledged below the third-highest such segment is lost, and one
+/// edge says it all.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
     sacked: Bitmap,
     retransmitted: Bitmap,
-    /// Retransmissions in order, each with the next new segment at that time; kept only where lost ones are looked for.
+    /// Retransmissions in order, each with the next new segment at that time; kept only where lost
+    /// ones are looked for.
     resent: VecDeque<(u64, u64)>,
-    /// The highest segments acknowledged selectively, descending; at most `dup_threshold` of them count.
+    /// The highest segments acknowledged selectively, descending; at most `dup_threshold` of them
+    /// count.
     highest: Vec<u64>,
     /// Unacknowledged segments below this are lost.
     lost_edge: u64,
-    /// Segments below `lost_edge` that are not acknowledged; with loss detection by time, those of `late`.
+    /// Segments below `lost_edge` that are not acknowledged; with loss detection by time, those of
+    /// `late`.
     lost: u32,
     /// With loss detection by time: the lost segments, which need not lie below all others.
     late: Option<Bitmap>,
@@ -107,7 +113,8 @@ impl Scoreboard {
         }
     }
 
-    /// RFC 6675's `SetPipe`: segments between `una` and `next` that are believed to be in the network.
+    /// RFC 6675's `SetPipe`: segments between `una` and `next` that are believed to be in the
+    /// network.
     #[inline]
     pub(crate) fn pipe(&self, una: u64, next: u64) -> u64 {
         next - una + u64::from(self.retransmitted.count())
@@ -115,7 +122,8 @@ impl Scoreboard {
             - u64::from(self.lost)
     }
 
-    /// The cumulative acknowledgement moves from `una` to `to`; returns how many of the segments between had been acknowledged selectively.
+    /// The cumulative acknowledgement moves from `una` to `to`; returns how many of the segments
+    /// between had been acknowledged selectively.
     pub(crate) fn advance(&mut self, una: u64, to: u64) -> u32 {
         if let Some(late) = &mut self.late {
             self.lost -= late.advance(una, to);
@@ -128,7 +136,7 @@ impl Scoreboard {
         self.sacked.advance(una, to)
     }
 
-    /// Segment `seq` has been acknowledged selectively; true if that is news.
+    /// Segment `seq` has been acknowledged selectively; true if for the first time.
     pub(crate) fn sack(&mut self, una: u64, seq: u64, dup_threshold: u32) -> bool {
         if !self.sacked.insert(una, seq) {
             return false;
@@ -145,7 +153,8 @@ impl Scoreboard {
         true
     }
 
-    /// Segment `seq` has been acknowledged selectively: it may be one of the highest, and so move the edge of the lost ones.
+    /// Segment `seq` has been acknowledged selectively: it may be one of the highest, and so move
+    /// the edge of the lost ones.
     #[inline]
     fn note_high(&mut self, una: u64, seq: u64, dup_threshold: usize) {
         match &mut self.highest[..] {
@@ -185,7 +194,8 @@ impl Scoreboard {
         self.raise_lost_edge(una, next);
     }
 
-    /// Retransmissions that are lost because something sent after them has been acknowledged selectively: they may go out again.
+    /// Retransmissions that are lost because something sent after them has been acknowledged
+    /// selectively: they may go out again.
     pub(crate) fn find_lost_retransmissions(&mut self, una: u64, mut lost: impl FnMut(u64)) {
         let Some(&highest) = self.highest.first() else {
             return;
@@ -240,7 +250,8 @@ impl Scoreboard {
         self.sacked.first_absent(una, from.max(una), self.lost_edge)
     }
 
-    /// `NextSeg` rule 3: the first unacknowledged segment at or above `from` and below the highest acknowledged one.
+    /// `NextSeg` rule 3: the first unacknowledged segment at or above `from` and below the highest
+    /// acknowledged one.
     pub(crate) fn next_hole(&self, una: u64, from: u64) -> Option<u64> {
         let highest = *self.highest.first()?;
         self.sacked.first_absent(una, from.max(una), highest)
@@ -314,7 +325,8 @@ mod tests {
                         resent.retain(|&s| s >= una);
                     }
                 }
-                // an edge once reached stays, even where the acknowledgements that raised it are cumulative by now
+                // an edge once reached stays, even where the acknowledgements that raised it are
+                // cumulative by now
                 let edge_below = (una..next)
                     .filter(|s| !sacked.contains(s) && *s < board.lost_edge)
                     .count();

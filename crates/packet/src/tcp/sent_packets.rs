@@ -1,5 +1,6 @@
-//! What a sender remembers of each segment in the network, for congestion controls that ask for it: when it was sent, and what had been delivered and
-//! lost by then. Delivery-rate samples follow from it (draft-ietf-ccwg-bbr, section 4.1; draft-cheng-iccrg-delivery-rate-estimation).
+//! What a sender remembers of each segment in the network, for congestion controls that ask for it:
+//! when it was sent, and what had been delivered and lost by then. Delivery-rate samples follow
+//! from it (draft-ietf-ccwg-bbr, section 4.1; draft-cheng-iccrg-delivery-rate-estimation).
 
 use std::collections::VecDeque;
 
@@ -39,9 +40,10 @@ pub(crate) struct Sample {
     pub(crate) lost_since_sent: u32,
 }
 
-/// Records of the segments from the first unacknowledged one to the next new one, and the connection's totals.
+/// Records of the segments from the first unacknowledged one to the next new one, and the
+/// connection's totals.
 #[derive(Debug, Default)]
-pub(crate) struct Journal {
+pub(crate) struct SentPackets {
     records: VecDeque<Record>,
     /// Segment of the first record.
     base: u64,
@@ -56,9 +58,11 @@ pub(crate) struct Journal {
     pub(crate) newly_lost: u32,
     newest: Option<Record>,
     pub(crate) in_flight_before: u32,
-    /// The lowest segment that the ACK in hand delivers and that was sent only once; [`NONE`] without one.
+    /// The lowest segment that the ACK in hand delivers and that was sent only once; [`NONE`]
+    /// without one.
     pub(crate) lowest_original: u64,
-    /// The segment that the retransmission timer expired for last, ssthresh before it did, whether F-RTO is being made (RFC 5682), and new data goes first.
+    /// The segment that the retransmission timer expired for last, ssthresh before it did, whether
+    /// F-RTO is being made (RFC 5682), and new data goes first.
     pub(crate) timed_out: u64,
     pub(crate) prior_ssthresh: f64,
     pub(crate) frto: bool,
@@ -68,7 +72,7 @@ pub(crate) struct Journal {
     min_rtt: u64,
 }
 
-impl Journal {
+impl SentPackets {
     /// An empty one, for loss detection by time if `rack`.
     pub(crate) fn new(rack: bool) -> Self {
         Self {
@@ -78,7 +82,8 @@ impl Journal {
         }
     }
 
-    /// Segment `seq` is sent; with it `in_flight` segments are in the network. True if it ends a time in which the application left the network empty.
+    /// Segment `seq` is sent; with it `in_flight` segments are in the network. True if it ends a
+    /// time in which the application left the network empty.
     pub(crate) fn send(&mut self, now: u64, seq: u64, in_flight: u64) -> bool {
         let restart = in_flight <= 1;
         if restart {
@@ -107,7 +112,8 @@ impl Journal {
         restart && record.app_limited
     }
 
-    /// An ACK arrives that finds `in_flight` segments in the network; `min_rtt` is the smallest round trip so far, ps.
+    /// An ACK arrives that finds `in_flight` segments in the network; `min_rtt` is the smallest
+    /// round trip so far, ps.
     pub(crate) fn begin(&mut self, in_flight: u64, min_rtt: u64) {
         self.min_rtt = min_rtt;
         (self.newly_delivered, self.newly_lost, self.newest) = (0, 0, None);
@@ -171,7 +177,8 @@ impl Journal {
         }
     }
 
-    /// The application has nothing to send though the window is open, with `in_flight` segments in the network.
+    /// The application has nothing to send though the window is open, with `in_flight` segments in
+    /// the network.
     pub(crate) fn mark_app_limited(&mut self, in_flight: u64) {
         self.app_limited = (self.delivered + in_flight).max(1);
     }
@@ -199,7 +206,8 @@ impl Journal {
                 lost_since_sent: 0,
             };
         };
-        // neither a burst of ACKs nor a burst of segments may raise the rate: the longer of the two intervals counts
+        // neither a burst of ACKs nor a burst of segments may raise the rate: the longer of the two
+        // intervals counts
         let interval =
             (newest.sent - newest.first_sent).max(self.delivered_at - newest.delivered_at);
         let delivered = (self.delivered - newest.delivered) as f64;
@@ -224,20 +232,21 @@ mod tests {
 
     const MS: u64 = 1_000_000_000;
 
-    /// Segments 1 ms apart in both directions over a path of 100 ms: 1000 segments/s from the second round on.
+    /// Segments 1 ms apart in both directions over a path of 100 ms: 1000 segments/s from the
+    /// second round on.
     #[test]
     fn a_steady_flow_shows_its_rate() {
-        let mut journal = Journal::default();
+        let mut sent_packets = SentPackets::default();
         for seq in 0..100 {
-            journal.send((1 + seq) * MS, seq, seq + 1);
+            sent_packets.send((1 + seq) * MS, seq, seq + 1);
         }
         for seq in 0..300 {
             let now = (101 + seq) * MS;
-            journal.begin(100, MS);
-            journal.deliver(now, seq);
-            journal.forget(seq + 1);
-            journal.send(now, seq + 100, 100);
-            let sample = journal.sample(now, 100 * MS);
+            sent_packets.begin(100, MS);
+            sent_packets.deliver(now, seq);
+            sent_packets.forget(seq + 1);
+            sent_packets.send(now, seq + 100, 100);
+            let sample = sent_packets.sample(now, 100 * MS);
             assert_eq!(sample.rtt, 100 * MS);
             if seq >= 100 {
                 assert_eq!(sample.rate, 1000.0);
@@ -248,28 +257,29 @@ mod tests {
         }
     }
 
-    /// ACKs that come in one burst do not raise the rate above that of sending, nor do segments sent in a burst above that of the ACKs.
+    /// ACKs that come in one burst do not raise the rate above that of sending, nor do segments
+    /// sent in a burst above that of the ACKs.
     #[test]
     fn bursts_do_not_raise_the_rate() {
-        let mut journal = Journal::default();
+        let mut sent_packets = SentPackets::default();
         for seq in 0..10 {
-            journal.send(MS + seq * 20 * MS, seq, seq + 1);
+            sent_packets.send(MS + seq * 20 * MS, seq, seq + 1);
         }
-        journal.begin(10, MS);
+        sent_packets.begin(10, MS);
         for seq in 0..10 {
-            journal.deliver(300 * MS, seq);
+            sent_packets.deliver(300 * MS, seq);
         }
         // ten segments over the 299 ms from the first sending to their ACK
-        let sample = journal.sample(300 * MS, 100 * MS);
+        let sample = sent_packets.sample(300 * MS, 100 * MS);
         assert!((sample.rate - 10.0 / 0.299).abs() < 1e-9, "{}", sample.rate);
-        let mut journal = Journal::default();
+        let mut sent_packets = SentPackets::default();
         for seq in 0..10 {
-            journal.send(MS, seq, seq + 1);
+            sent_packets.send(MS, seq, seq + 1);
         }
         for seq in 0..10 {
-            journal.begin(10 - seq, MS);
-            journal.deliver((101 + 10 * seq) * MS, seq);
-            let sample = journal.sample((101 + 10 * seq) * MS, 100 * MS);
+            sent_packets.begin(10 - seq, MS);
+            sent_packets.deliver((101 + 10 * seq) * MS, seq);
+            let sample = sent_packets.sample((101 + 10 * seq) * MS, 100 * MS);
             let seconds = 0.1 + 0.01 * seq as f64;
             assert!((sample.rate - (seq + 1) as f64 / seconds).abs() < 1e-9);
         }
@@ -277,18 +287,18 @@ mod tests {
 
     #[test]
     fn a_sample_shorter_than_the_round_trip_says_nothing_and_an_unused_window_is_told() {
-        let mut journal = Journal::default();
-        journal.send(MS, 0, 1);
-        journal.begin(1, MS);
-        journal.deliver(51 * MS, 0);
-        assert!(journal.sample(51 * MS, 60 * MS).rate.is_nan());
-        journal.forget(1);
-        journal.mark_app_limited(0);
-        assert!(journal.send(80 * MS, 1, 1), "the network was empty");
-        assert!(!journal.send(80 * MS, 2, 2));
-        journal.begin(2, MS);
-        journal.deliver(130 * MS, 1);
-        let sample = journal.sample(130 * MS, 50 * MS);
+        let mut sent_packets = SentPackets::default();
+        sent_packets.send(MS, 0, 1);
+        sent_packets.begin(1, MS);
+        sent_packets.deliver(51 * MS, 0);
+        assert!(sent_packets.sample(51 * MS, 60 * MS).rate.is_nan());
+        sent_packets.forget(1);
+        sent_packets.mark_app_limited(0);
+        assert!(sent_packets.send(80 * MS, 1, 1), "the network was empty");
+        assert!(!sent_packets.send(80 * MS, 2, 2));
+        sent_packets.begin(2, MS);
+        sent_packets.deliver(130 * MS, 1);
+        let sample = sent_packets.sample(130 * MS, 50 * MS);
         assert!(sample.app_limited);
         // the idle time before does not count
         assert_eq!(sample.rate, 20.0);
@@ -296,22 +306,22 @@ mod tests {
 
     #[test]
     fn losses_are_counted_since_a_segment_was_sent() {
-        let mut journal = Journal::default();
+        let mut sent_packets = SentPackets::default();
         for seq in 0..4 {
-            journal.send(MS, seq, seq + 1);
+            sent_packets.send(MS, seq, seq + 1);
         }
-        journal.begin(4, MS);
-        journal.deliver(100 * MS, 3);
-        let lost = journal.lose(100 * MS, 0);
+        sent_packets.begin(4, MS);
+        sent_packets.deliver(100 * MS, 3);
+        let lost = sent_packets.lose(100 * MS, 0);
         assert_eq!((lost.lost_since_sent, lost.sent_in_flight), (1, 1));
-        let lost = journal.lose(100 * MS, 1);
+        let lost = sent_packets.lose(100 * MS, 1);
         assert_eq!((lost.lost_since_sent, lost.sent_in_flight), (2, 2));
-        assert_eq!(journal.sample(100 * MS, MS).lost_since_sent, 2);
+        assert_eq!(sent_packets.sample(100 * MS, MS).lost_since_sent, 2);
         // sent again: its round trip says nothing (Karn), and losses count from then
-        journal.send(101 * MS, 0, 3);
-        journal.begin(3, MS);
-        journal.deliver(200 * MS, 0);
-        let sample = journal.sample(200 * MS, MS);
+        sent_packets.send(101 * MS, 0, 3);
+        sent_packets.begin(3, MS);
+        sent_packets.deliver(200 * MS, 0);
+        let sample = sent_packets.sample(200 * MS, MS);
         assert_eq!((sample.rtt, sample.lost_since_sent), (0, 0));
         assert_eq!(sample.prior_delivered, 1);
     }

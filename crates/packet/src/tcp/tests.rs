@@ -91,7 +91,8 @@ fn slow_start_then_one_segment_a_round() {
     );
 }
 
-/// RFC 3042, RFC 6675 section 5: two new segments for two duplicates, then the hole; the second hole when the pipe allows.
+/// RFC 3042, RFC 6675 section 5: two new segments for two duplicates, then the hole; the second
+/// hole when the pipe allows.
 #[test]
 fn selective_recovery() {
     let mut bench = Bench::new(Recovery::Sack, 10.0);
@@ -107,7 +108,8 @@ fn selective_recovery() {
         (bench.sender.window.cwnd, bench.sender.window.ssthresh),
         (5.0, 5.0)
     );
-    // pipe: 12 outstanding, 3 known to have arrived, 0 lost and sent again, 2 not yet lost by RFC 6675
+    // pipe: 12 outstanding, 3 known to have arrived, 0 lost and sent again, 2 not yet lost by RFC
+    // 6675
     assert!(bench.ack(0, 5, 0).is_empty());
     let mut resent = Vec::new();
     for sack in 6..12 {
@@ -251,7 +253,8 @@ fn lost_retransmissions() {
     }
 }
 
-/// One segment for every two that are acknowledged, or a share of them, until half of the window is left.
+/// One segment for every two that are acknowledged, or a share of them, until half of the window is
+/// left.
 #[test]
 fn reductions_over_a_round() {
     for (reduction, expected) in [
@@ -302,7 +305,8 @@ fn the_receivers_window_holds() {
     );
 }
 
-/// RFC 6937, section 3: what a cumulative ACK covers is delivered once, however it was acknowledged before.
+/// RFC 6937, section 3: what a cumulative ACK covers is delivered once, however it was acknowledged
+/// before.
 #[test]
 fn proportional_reduction_counts_each_segment_once() {
     let mut bench = Bench::new(Recovery::Sack, 20.0);
@@ -321,7 +325,8 @@ fn proportional_reduction_counts_each_segment_once() {
     assert_eq!(bench.sender.prr.delivered, 17);
 }
 
-/// A bench with RACK; round trips of 100 ms have been seen, `cum` segments are acknowledged and ten more are out, sent a millisecond apart.
+/// A bench with RACK; round trips of 100 ms have been seen, `cum` segments are acknowledged and ten
+/// more are out, sent a millisecond apart.
 fn rack_bench() -> (Bench, u64) {
     let mut bench = Bench::new(Recovery::Sack, 10.0);
     bench.config.rack = true;
@@ -368,7 +373,8 @@ fn rack_ack(bench: &mut Bench, cum: u64, sack: u64) -> Vec<i64> {
     bench.sent()
 }
 
-/// RFC 8985, section 6.2: one segment overtaken is given a quarter of the smallest round trip; the timer then declares it lost, without further ACKs.
+/// RFC 8985, section 6.2: one segment overtaken is given a quarter of the smallest round trip; the
+/// timer then declares it lost, without further ACKs.
 #[test]
 fn rack_waits_for_the_reordering_window() {
     let (mut bench, _) = rack_bench();
@@ -384,7 +390,8 @@ fn rack_waits_for_the_reordering_window() {
     assert_eq!(bench.sent().first(), Some(&-10));
 }
 
-/// The segment arrives within the window: nothing was lost, and from now on three overtaken ones are no longer enough.
+/// The segment arrives within the window: nothing was lost, and from now on three overtaken ones
+/// are no longer enough.
 #[test]
 fn rack_bears_reordering() {
     let (mut bench, _) = rack_bench();
@@ -429,8 +436,8 @@ fn rack_is_as_quick_as_three_duplicates() {
     assert_eq!(bench.sender.counters.timeouts, 0);
 }
 
-/// Section 7: nothing arrives for two smoothed round trips: a new segment goes out as a probe, or the last one again. The window falls only
-/// where the probe was what repaired a loss.
+/// Section 7: nothing arrives for two smoothed round trips: a new segment goes out as a probe, or
+/// the last one again. The window falls only where the probe was what repaired a loss.
 #[test]
 fn tail_loss_probes() {
     for (new, lost) in [(true, false), (false, true), (false, false)] {
@@ -462,7 +469,8 @@ fn tail_loss_probes() {
     }
 }
 
-/// A bench in style "linux": round trips of 100 ms have been seen, 20 segments are out, the window is 20 and slow start over.
+/// A bench in style "linux": round trips of 100 ms have been seen, 20 segments are out, the window
+/// is 20 and slow start over.
 fn linux_bench() -> Bench {
     let mut bench = Bench::new(Recovery::Sack, 20.0);
     bench.config = Config::new(&Tcp {
@@ -493,7 +501,8 @@ fn linux_adds_the_smallest_timeout_to_the_round_trip() {
     assert_eq!(rto, bench.sender.rtt.srtt + 200 * MS);
 }
 
-/// A mark brings the window down over a round trip, to half; the ACK that ends that lets it grow again.
+/// A mark brings the window down over a round trip, to half; the ACK that ends that lets it grow
+/// again.
 #[test]
 fn linux_spreads_the_answer_to_a_mark() {
     let mut bench = linux_bench();
@@ -509,8 +518,9 @@ fn linux_spreads_the_answer_to_a_mark() {
     assert_eq!(bench.sender.window.cwnd, 10.0 + 2.0 / 10.0);
 }
 
-/// A recovery is over with everything that was sent before it; what was sent since, was lost and is on its way again leads to the next at once, without
-/// an ACK that lets the window grow between them.
+/// A recovery is over with everything that was sent before it; what was sent since, was lost and is
+/// on its way again leads to the next at once, without an ACK that lets the window grow between
+/// them.
 #[test]
 fn linux_recovers_again_from_what_is_missing() {
     let mut bench = linux_bench();
@@ -548,7 +558,8 @@ fn linux_gives_credit_for_pacing() {
     }
 }
 
-/// DCTCP halves the window for a loss even while it comes down for a mark; others have answered it already. Its retransmissions are ECN-capable.
+/// DCTCP halves the window for a loss even while it comes down for a mark; others have answered it
+/// already. Its retransmissions are ECN-capable.
 #[test]
 fn linux_answers_a_loss_after_a_mark() {
     for (kind, left) in [("reno", 10.0), ("dctcp", 9.0)] {
@@ -582,7 +593,8 @@ fn linux_answers_a_loss_after_a_mark() {
     assert!(segment.ecn_flags(&config).has(Flags::ECT));
 }
 
-/// RFC 5682, section 3.1: after a timeout new data goes out before what counts as lost; what is delivered counts in full.
+/// RFC 5682, section 3.1: after a timeout new data goes out before what counts as lost; what is
+/// delivered counts in full.
 #[test]
 fn linux_asks_whether_a_timeout_was_needed() {
     for real in [true, false] {
@@ -609,8 +621,8 @@ fn linux_asks_whether_a_timeout_was_needed() {
     }
 }
 
-/// One timer, in whole ticks: a probe two round trips and 2 ms after an ACK, or a timeout after the first unacknowledged segment was sent; then the
-/// retransmission timer.
+/// One timer, in whole ticks: a probe two round trips and 2 ms after an ACK, or a timeout after the
+/// first unacknowledged segment was sent; then the retransmission timer.
 #[test]
 fn linux_has_one_timer_in_ticks() {
     let mut bench = linux_bench();

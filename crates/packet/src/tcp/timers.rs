@@ -1,8 +1,10 @@
 //! The timers of Linux 6.1: when one that is set for a delay really expires.
 //!
-//! Time goes in ticks of a millisecond (`HZ` = 1000). Timers wait in a wheel of levels of 64 buckets, each level eight times as coarse as the one before, and never
-//! expire early: so a timer of less than 63 ms comes up to 1 ms late, one of less than 504 ms up to 8 ms, one of less than 4 s up to 64 ms, and timers that were set
-//! at different times expire together (kernel/time/timer.c).
+//! Time goes in ticks of a millisecond (`HZ` = 1000). Timers wait in a wheel of levels of 64
+//! buckets, each level eight times as coarse as the one before, and never expire early: so a timer
+//! of less than 63 ms comes up to 1 ms late, one of less than 504 ms up to 8 ms, one of less than 4
+//! s up to 64 ms, and timers that were set at different times expire together
+//! (kernel/time/timer.c).
 
 /// A tick, ps.
 pub(crate) const TICK: u64 = 1_000_000_000;

@@ -1,4 +1,5 @@
-//! What applications ask of their connections: sizes of transfers, think times, gaps between connections.
+//! What applications ask of their connections: sizes of transfers, think times, gaps between
+//! connections.
 
 use ackclock_algorithms::{Owner, Stream, Time};
 use ackclock_scenario::Traffic;

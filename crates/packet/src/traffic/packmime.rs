@@ -1,13 +1,16 @@
-//! PackMime: the model of HTTP traffic of J. Cao, W. S. Cleveland, Y. Gao, K. Jeffay, F. D. Smith and M. C. Weigle, "Stochastic models for
-//! generating synthetic HTTP source traffic", INFOCOM 2004, with the fitted constants and quantiles of its authors' implementation in
-//! ns-2.35 (packmime/packmime_ranvar.cc).
+//! PackMime: the model of HTTP traffic of J. Cao, W. S. Cleveland, Y. Gao, K. Jeffay, F. D. Smith
+//! and M. C. Weigle, "Stochastic models for generating synthetic HTTP source traffic", INFOCOM
+//! 2004, with the fitted constants and quantiles of its authors' implementation in ns-2.35
+//! (packmime/packmime_ranvar.cc).
 //!
-//! Everything follows from the rate of new connections r (1/s): the gaps between connections are Weibull-distributed with mean 1/r and
-//! correlated over a long range; responses come in runs of cache validations (about 150 B) and runs of downloads (median 2.3 kB, with a
-//! Pareto tail of index 1.23).
+//! Everything follows from the rate of new connections r (1/s): the gaps between connections are
+//! Weibull-distributed with mean 1/r and correlated over a long range; responses come in runs of
+//! cache validations (about 150 B) and runs of downloads (median 2.3 kB, with a Pareto tail of
+//! index 1.23).
 //!
-//! Simplified here: one response a connection (HTTP/1.0, as ns-2 has it by default; persistent connections were 9 % of those measured), and
-//! requests take no capacity (they are one packet nearly always, and travel against the data). Round-trip times are the scenario's.
+//! Simplified here: one response a connection (HTTP/1.0, as ns-2 has it by default; persistent
+//! connections were 9 % of those measured), and requests take no capacity (they are one packet
+//! nearly always, and travel against the data). Round-trip times are the scenario's.
 
 use ackclock_algorithms::Stream;
 
@@ -20,7 +23,8 @@ fn weibull(random: &mut Stream, shape: f64, scale: f64) -> f64 {
     scale * libm::pow(random.exponential(1.0), 1.0 / shape)
 }
 
-/// Quantiles of responses that only validate a cache, bytes, at the probabilities 1e-4, 1e-4 + 0.0100999, ..., 0.99999.
+/// Quantiles of responses that only validate a cache, bytes, at the probabilities 1e-4, 1e-4 +
+/// 0.0100999, ..., 0.99999.
 const VALIDATIONS: [f64; 100] = [
     4.645, 22.7357, 40.8041, 53.0108, 61.468, 64.4307, 67.3933, 69.6925, 71.3981, 73.1037, 74.8092,
     80.6677, 87.4875, 93.5693, 97.6514, 101.249, 104.58, 107.021, 109.195, 111.087, 112.752,
@@ -36,8 +40,8 @@ const VALIDATIONS: [f64; 100] = [
 const VALIDATION_FIRST: f64 = 1e-4;
 const VALIDATION_STEP: f64 = (0.99999 - 1e-4) / 99.0;
 
-/// Quantiles of downloads: log2 of the bytes at log2 of the probability of more, from -6.06098 in steps of 0.183611; below that the line
-/// goes on straight (a Pareto tail).
+/// Quantiles of downloads: log2 of the bytes at log2 of the probability of more, from -6.06098 in
+/// steps of 0.183611; below that the line goes on straight (a Pareto tail).
 const DOWNLOADS: [f64; 34] = [
     16.0331, 15.8842, 15.739, 15.6026, 15.4804, 15.3778, 15.3003, 15.2465, 15.2045, 15.1597,
     15.0978, 15.0044, 14.8675, 14.6932, 14.4968, 14.2932, 14.0976, 13.9248, 13.7783, 13.6435,
@@ -118,8 +122,9 @@ const MEMORY: usize = 1000;
 /// Order of fractional differencing of the gaps.
 const ORDER: f64 = 0.33;
 
-/// Gaussian noise x(t) + x(t - 1) of unit variance, where x is fractionally differenced noise of [`ORDER`], by the Durbin-Levinson
-/// recursion (Hosking, Water Resources Research 20(12), 1984): exact up to [`MEMORY`] values, an autoregression of that length after.
+/// Gaussian noise x(t) + x(t - 1) of unit variance, where x is fractionally differenced noise of
+/// [`ORDER`], by the Durbin-Levinson recursion (Hosking, Water Resources Research 20(12), 1984):
+/// exact up to [`MEMORY`] values, an autoregression of that length after.
 #[derive(Clone, Debug, Default)]
 struct FractionalNoise {
     coefficients: Vec<f64>,
@@ -245,7 +250,8 @@ impl PackMime {
         (bytes * self.stretch + 0.5).clamp(1.0, 1e15) as u64
     }
 
-    /// How long a server takes before it answers, s: the inverse of a Weibull variable, at most 100 ms.
+    /// How long a server takes before it answers, s: the inverse of a Weibull variable, at most 100
+    /// ms.
     pub(crate) fn server_delay(random: &mut Stream) -> f64 {
         1.0 / weibull(random, 0.63, 305.0).max(10.0)
     }
@@ -276,8 +282,9 @@ mod tests {
         assert!((validation(0.495) - 140.28).abs() < 0.05);
     }
 
-    /// The share of downloads is that of the mean run lengths, sizes follow the tables, and the mean is the closed form's once the largest
-    /// are set aside (the tail's own mean converges too slowly to be seen).
+    /// The share of downloads is that of the mean run lengths, sizes follow the tables, and the
+    /// mean is the closed form's once the largest are set aside (the tail's own mean converges too
+    /// slowly to be seen).
     #[test]
     fn sizes_follow_the_model() {
         let (mut source, mut random) = (PackMime::new(50.0, None), random());
@@ -286,7 +293,8 @@ mod tests {
             .collect();
         let count = sizes.len() as f64;
         let median = download(0.5);
-        // downloads are 72.42 % at 50 /s (mean runs 3.33 and 1.27); runs make the count vary three times as much as independent draws
+        // downloads are 72.42 % at 50 /s (mean runs 3.33 and 1.27); runs make the count vary three
+        // times as much as independent draws
         let small = sizes.iter().filter(|size| **size <= 272.0).count() as f64;
         let expected = 0.2758 + 0.7242 * (1.0 - beyond(272.0));
         assert!(
@@ -330,7 +338,8 @@ mod tests {
         libm::exp2(low)
     }
 
-    /// Gaps have the Weibull law's mean and coefficient of variation; their driving noise is correlated as published.
+    /// Gaps have the Weibull law's mean and coefficient of variation; their driving noise is
+    /// correlated as published.
     #[test]
     fn gaps_follow_the_model() {
         let (mut source, mut random) = (PackMime::new(50.0, None), random());
@@ -351,7 +360,8 @@ mod tests {
             let pairs = values.iter().zip(&values[lag..]).skip(1);
             pairs.map(|(a, b)| a * b).sum::<f64>() / (values.len() - lag) as f64
         };
-        // of fractional noise: rho(k) = prod (j - 1 + d) / (j - d); of the sum of neighbours: (2 rho(k) + rho(k-1) + rho(k+1)) / (2 + 2 rho(1))
+        // of fractional noise: rho(k) = prod (j - 1 + d) / (j - d); of the sum of neighbours: (2
+        // rho(k) + rho(k-1) + rho(k+1)) / (2 + 2 rho(1))
         let rho = |lag: usize| {
             (1..=lag)
                 .map(|j| (j as f64 - 1.0 + ORDER) / (j as f64 - ORDER))

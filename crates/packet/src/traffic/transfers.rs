@@ -63,7 +63,8 @@ impl Transfers {
         }
     }
 
-    /// Results, all sizes first; sizes that did not occur are left out. An error if transfers got lost.
+    /// Results, all sizes first; sizes that did not occur are left out. An error if transfers got
+    /// lost.
     pub(crate) fn outcomes(&self, class: usize) -> Result<Vec<TransferOutcome>, String> {
         let edges = std::iter::once(0).chain(SIZES);
         let mut found = Vec::new();

@@ -17,7 +17,8 @@ pub(crate) fn outcome(text: &str) -> Outcome {
     run(&scenario(text), &Options::default()).expect("the run succeeds")
 }
 
-/// Everything measured, as text: equal texts are equal bits. The number of events is left out: it tells the paths of the engine apart.
+/// Everything measured, as text: equal texts are equal bits. The number of events is left out: it
+/// tells the paths of the engine apart.
 pub(crate) fn bits(outcome: &Outcome) -> String {
     format!(
         "{:#?}",

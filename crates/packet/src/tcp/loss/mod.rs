@@ -15,27 +15,27 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn note_delivered(&mut self, now: u64, cum: u64) {
-        if let Some(journal) = &mut self.journal {
-            journal.begin(self.scoreboard.pipe(self.una, self.next), self.rtt.min_rtt);
+        if let Some(sent_packets) = &mut self.sent_packets {
+            sent_packets.begin(self.scoreboard.pipe(self.una, self.next), self.rtt.min_rtt);
             for seq in self.una..cum {
                 if !self.scoreboard.is_sacked(self.una, seq) {
-                    journal.deliver(now, seq);
+                    sent_packets.deliver(now, seq);
                 }
             }
-            journal.forget(cum);
+            sent_packets.forget(cum);
         }
     }
 
     /// Segments between `edge` and the present edge of the lost ones have just been found lost.
     #[cold]
     #[inline(never)]
-    pub(in crate::tcp) fn book_lost(&mut self, now: u64, edge: u64) {
-        let Some(journal) = &mut self.journal else {
+    pub(in crate::tcp) fn record_lost(&mut self, now: u64, edge: u64) {
+        let Some(sent_packets) = &mut self.sent_packets else {
             return;
         };
         for seq in edge.max(self.una)..self.scoreboard.lost_edge().max(self.una) {
             if !self.scoreboard.is_sacked(self.una, seq) {
-                let lost = journal.lose(now, seq);
+                let lost = sent_packets.lose(now, seq);
                 if self.delivery {
                     self.controller.on_lost(&lost);
                 }
@@ -43,20 +43,21 @@ impl Sender {
         }
     }
 
-    /// After a timeout all that is not acknowledged counts as lost; with RACK only the first segment and those that are late (RFC 8985, section 6.3).
+    /// After a timeout all that is not acknowledged counts as lost; with RACK only the first
+    /// segment and those that are late (RFC 8985, section 6.3).
     pub(in crate::tcp) fn lose_all(&mut self, now: u64) {
-        if let Some(journal) = &mut self.journal {
-            journal.begin(self.scoreboard.pipe(self.una, self.next), self.rtt.min_rtt);
-            let rack = journal.rack.clone();
+        if let Some(sent_packets) = &mut self.sent_packets {
+            sent_packets.begin(self.scoreboard.pipe(self.una, self.next), self.rtt.min_rtt);
+            let rack = sent_packets.rack.clone();
             let window = rack.as_ref().map_or(0, |rack| {
                 rack.window(true, false, self.rtt.min_rtt, self.rtt.srtt)
             });
             for seq in self.una..self.next {
                 let late = rack.as_ref().is_none_or(|rack| {
-                    seq == self.una || rack.is_late(now, journal.sent(seq), window)
+                    seq == self.una || rack.is_late(now, sent_packets.sent(seq), window)
                 });
                 if late && self.scoreboard.is_in_network(self.una, seq) {
-                    let lost = journal.lose(now, seq);
+                    let lost = sent_packets.lose(now, seq);
                     if self.delivery {
                         self.controller.on_lost(&lost);
                     }
@@ -65,7 +66,7 @@ impl Sender {
                     }
                 }
             }
-            if let Some(rack) = &mut journal.rack {
+            if let Some(rack) = &mut sent_packets.rack {
                 (rack.timer, rack.probe_end) = (u64::MAX, NONE);
                 return;
             }
@@ -73,16 +74,16 @@ impl Sender {
         self.scoreboard.lose_all(self.una, self.next);
     }
 
-    /// The segments that RACK now takes for lost (RFC 8985, section 6.2, step 5), and the timer for those that it will.
-    /// True if it has set that timer.
+    /// The segments that RACK now takes for lost (RFC 8985, section 6.2, step 5), and the timer for
+    /// those that it will. True if it has set that timer.
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn find_late(&mut self, now: u64, config: &Config) -> bool {
         let timeout = self.timeout(config);
-        let Some(journal) = &mut self.journal else {
+        let Some(sent_packets) = &mut self.sent_packets else {
             return false;
         };
-        let Some(rack) = &mut journal.rack else {
+        let Some(rack) = &mut sent_packets.rack else {
             return false;
         };
         rack.lost_again = false;
@@ -105,11 +106,11 @@ impl Sender {
             if !self.scoreboard.is_in_network(self.una, seq) {
                 continue;
             }
-            match rack.patience(now, seq, journal.sent(seq), window) {
+            match rack.time_left(now, seq, sent_packets.sent(seq), window) {
                 None => {}
                 Some(0) => {
                     self.scoreboard.lose(self.una, seq);
-                    let lost = journal.lose(now, seq);
+                    let lost = sent_packets.lose(now, seq);
                     if self.delivery {
                         self.controller.on_lost(&lost);
                     }
@@ -117,7 +118,7 @@ impl Sender {
                 Some(rest) => longest = longest.max(rest),
             }
         }
-        let Some(rack) = &mut journal.rack else {
+        let Some(rack) = &mut sent_packets.rack else {
             return false;
         };
         rack.lost_again = self.scoreboard.resent() < resent;

@@ -1,7 +1,9 @@
-//! Loss detection by time: RACK-TLP (RFC 8985). A segment is lost once one sent later has arrived and its own round trip plus a reordering window is over; when
-//! nothing arrives any more a probe asks before the retransmission timer does.
+//! Loss detection by time: RACK-TLP (RFC 8985). A segment is lost once one sent later has arrived
+//! and its own round trip plus a reordering window is over; when nothing arrives any more a probe
+//! asks before the retransmission timer does.
 //!
-//! The receiver sends no DSACK, so the reordering window stays at a quarter of the smallest round trip (section 6.2, step 4).
+//! The receiver sends no DSACK, so the reordering window stays at a quarter of the smallest round
+//! trip (section 6.2, step 4).
 
 use crate::packet::NONE;
 
@@ -33,7 +35,8 @@ pub(crate) struct Rack {
     /// When the timer runs; `u64::MAX` while it is off.
     pub(crate) timer: u64,
     pub(crate) purpose: Purpose,
-    /// A probe is out: the first segment not sent then; [`NONE`] without one. And whether it was a retransmission.
+    /// A probe is out: the first segment not sent then; [`NONE`] without one. And whether it was a
+    /// retransmission.
     pub(crate) probe_end: u64,
     pub(crate) probe_again: bool,
     /// The last look at what is late has found a retransmission lost.
@@ -58,7 +61,8 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// Segment `seq`, sent at `sent`, is delivered (section 6.2, steps 2 and 3). `again`: it had been sent before.
+    /// Segment `seq`, sent at `sent`, is delivered (section 6.2, steps 2 and 3). `again`: it had
+    /// been sent before.
     pub(crate) fn deliver(&mut self, now: u64, seq: u64, sent: u64, again: bool, min_rtt: u64) {
         if seq >= self.highest {
             self.highest = seq;
@@ -90,13 +94,15 @@ impl Rack {
         }
     }
 
-    /// How long segment `seq`, sent at `sent`, may still come (step 5): zero, it is lost; `None`, nothing sent later has arrived.
-    pub(crate) fn patience(&self, now: u64, seq: u64, sent: u64, window: u64) -> Option<u64> {
+    /// How long segment `seq`, sent at `sent`, may still come (step 5): zero, it is lost; `None`,
+    /// nothing sent later has arrived.
+    pub(crate) fn time_left(&self, now: u64, seq: u64, sent: u64, window: u64) -> Option<u64> {
         ((self.sent, self.seq) > (sent, seq))
             .then(|| (sent + self.rtt + window).saturating_sub(now))
     }
 
-    /// Whether a segment sent at `sent` is lost when the retransmission timer has expired (section 6.3).
+    /// Whether a segment sent at `sent` is lost when the retransmission timer has expired (section
+    /// 6.3).
     pub(crate) fn is_late(&self, now: u64, sent: u64, window: u64) -> bool {
         sent + self.rtt + window <= now
     }

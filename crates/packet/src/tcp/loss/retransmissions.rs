@@ -7,13 +7,13 @@ use crate::tcp::Sender;
 impl Sender {
     /// Retransmissions that something sent after them overtook are lost.
     pub(in crate::tcp) fn find_lost_retransmissions(&mut self, now: u64) {
-        let (journal, controller, delivery) =
-            (&mut self.journal, &mut self.controller, self.delivery);
+        let (sent_packets, controller, delivery) =
+            (&mut self.sent_packets, &mut self.controller, self.delivery);
         self.scoreboard.find_lost_retransmissions(self.una, |seq| {
-            if let Some(journal) = journal
+            if let Some(sent_packets) = sent_packets
                 && delivery
             {
-                controller.on_lost(&journal.lose(now, seq));
+                controller.on_lost(&sent_packets.lose(now, seq));
             }
         });
     }

@@ -4,37 +4,39 @@ use ackclock_algorithms::Stream;
 
 use crate::packet::NONE;
 use crate::tcp::config::RecoveryPolicy;
-use crate::tcp::{Config, News, Sender, State};
+use crate::tcp::{AckSummary, Config, Sender, State};
 
 impl Sender {
     /// RFC 5681, section 3.2 (Reno), RFC 6582 (NewReno), and Tahoe.
     pub(in crate::tcp) fn on_ack_cumulative(
         &mut self,
-        news: &News,
+        summary: &AckSummary,
         config: &Config,
         random: &mut Stream,
     ) {
         match self.state {
             State::Open | State::Loss => {
-                let echo = self.count_marks(news, config, random) || self.on_echo(news, config);
-                if news.acked > 0 {
+                let echo =
+                    self.count_marks(summary, config, random) || self.on_echo(summary, config);
+                if summary.acked > 0 {
                     self.dup_acks = 0;
                     if !echo {
                         let counted = if self.state == State::Loss {
                             1
                         } else {
-                            news.acked as u32
+                            summary.acked as u32
                         };
-                        self.grow(news, counted, config, random);
+                        self.grow(summary, counted, config, random);
                     }
                     if self.una >= self.recover {
                         self.state = State::Open;
                     }
-                } else if news.before > 0 {
+                } else if summary.before > 0 {
                     self.dup_acks += 1;
-                    // RFC 6582, section 3.2, step 2: no second reduction for losses of the window that was reduced already
+                    // RFC 6582, section 3.2, step 2: no second reduction for losses of the window
+                    // that was reduced already
                     if self.dup_acks == config.dup_threshold && self.una >= self.recover {
-                        self.enter_recovery(news.now, news.before, config);
+                        self.enter_recovery(summary.now, summary.before, config);
                         self.first_partial_ack = true;
                         if config.recovery == RecoveryPolicy::Tahoe {
                             self.window.cwnd = 1.0;
@@ -49,7 +51,7 @@ impl Sender {
                 }
             }
             State::Recovery => {
-                if news.acked == 0 {
+                if summary.acked == 0 {
                     self.window.cwnd += 1.0; // inflation: another segment has left the network
                 } else if self.una >= self.recover || config.recovery == RecoveryPolicy::Reno {
                     self.window.cwnd = self.window.ssthresh;
@@ -61,11 +63,12 @@ impl Sender {
                     self.state = State::Open;
                     self.dup_acks = 0;
                 } else {
-                    // partial ACK: the next hole, deflation, and the timer only for the first (RFC 6582, "impatient")
+                    // partial ACK: the next hole, deflation, and the timer only for the first (RFC
+                    // 6582, "impatient")
                     self.forced = self.una;
-                    self.window.cwnd = (self.window.cwnd - news.acked as f64 + 1.0).max(1.0);
+                    self.window.cwnd = (self.window.cwnd - summary.acked as f64 + 1.0).max(1.0);
                     if !self.first_partial_ack {
-                        self.deadline = news.deadline;
+                        self.deadline = summary.deadline;
                     }
                     self.first_partial_ack = false;
                 }

@@ -1,4 +1,5 @@
-//! What is sent next after a loss, and when is the recovery over? Each file answers for one way; here is how all begin.
+//! What is sent next after a loss, and when is the recovery over? Each file answers for one way;
+//! here is how all begin.
 
 mod cumulative;
 mod linux;

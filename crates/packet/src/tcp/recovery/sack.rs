@@ -5,14 +5,15 @@ use ackclock_scenario::WindowReduction;
 
 use crate::packet::{Ack, Flags, NONE};
 use crate::tcp::config::RecoveryPolicy;
-use crate::tcp::{Config, News, Sender, State, whole};
+use crate::tcp::{AckSummary, Config, Sender, State, whole};
 
 impl Sender {
-    /// Whether the ACK tells a sender in recovery of one more segment that has arrived, and nothing else.
+    /// Whether the ACK tells a sender in recovery of one more segment that has arrived, and nothing
+    /// else.
     #[inline(always)]
     pub(crate) fn is_plain_sack(&self, ack: &Ack, config: &Config) -> bool {
         self.state == State::Recovery
-            && self.lean
+            && self.fast_path_eligible
             && ack.cum == self.una
             && ack.sack != NONE
             && ack.flags.0 & (Flags::ECE | Flags::SYN) == 0
@@ -31,7 +32,7 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn is_full(&self, config: &Config) -> bool {
         self.state == State::Recovery
-            && self.lean
+            && self.fast_path_eligible
             && self.forced == NONE
             && config.reduction == WindowReduction::AtOnce
             && self.scoreboard.pipe(self.una, self.next) >= whole(self.window.cwnd)
@@ -41,30 +42,32 @@ impl Sender {
     #[inline]
     pub(in crate::tcp) fn on_ack_sack(
         &mut self,
-        news: &News,
+        summary: &AckSummary,
         config: &Config,
         random: &mut Stream,
     ) {
         match self.state {
             State::Open => {
-                let echo = self.count_marks(news, config, random) || self.on_echo(news, config);
-                if news.acked > 0 {
+                let echo =
+                    self.count_marks(summary, config, random) || self.on_echo(summary, config);
+                if summary.acked > 0 {
                     self.dup_acks = 0;
                     if !echo {
-                        self.grow(news, news.acked as u32, config, random);
+                        self.grow(summary, summary.acked as u32, config, random);
                     }
-                } else if news.sacked > 0 {
+                } else if summary.sacked > 0 {
                     self.dup_acks += 1;
                 }
             }
-            State::Loss if news.acked > 0 => {
-                // one segment an ACK: a cumulative jump after a timeout says nothing of what left the network (RFC 3465, section 2.3)
-                self.grow(news, 1, config, random);
+            State::Loss if summary.acked > 0 => {
+                // one segment an ACK: a cumulative jump after a timeout says nothing of what left
+                // the network (RFC 3465, section 2.3)
+                self.grow(summary, 1, config, random);
             }
             _ => {}
         }
         if self.state == State::Recovery {
-            self.steer_recovery(news, config);
+            self.steer_recovery(summary, config);
         }
         if self.state == State::Loss && self.una >= self.recover {
             self.state = State::Open;
@@ -76,14 +79,15 @@ impl Sender {
                 || self.scoreboard.calls_for_recovery(self.una)
                 || (config.chained_recoveries && self.scoreboard.misses_any()))
         {
-            self.start_recovery(news.now, news.before, config);
+            self.start_recovery(summary.now, summary.before, config);
             if config.reduction == WindowReduction::Prr {
-                self.steer_recovery(news, config);
+                self.steer_recovery(summary, config);
             }
         }
     }
 
-    /// Recovery with selective acknowledgements begins; `outstanding` segments were before the event that calls for it.
+    /// Recovery with selective acknowledgements begins; `outstanding` segments were before the
+    /// event that calls for it.
     pub(in crate::tcp) fn start_recovery(&mut self, now: u64, outstanding: u64, config: &Config) {
         self.enter_recovery(now, outstanding, config);
         if config.rack {

@@ -11,7 +11,7 @@ export CARGO_TARGET_DIR := $(abspath $(TARGET))
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml)
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(RUST)
 
-.PHONY: help setup run test ci lint bench bench-instructions bench-peers growth papers agreement validate-ns2 validate-linux docs reference wheel clean rust-tools
+.PHONY: help setup run check lint types unit test ci coverage fuzz bench bench-instructions bench-peers growth papers agreement validate-ns2 validate-linux docs reference wheel clean rust-tools
 
 help: ## list these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' Makefile | expand -t 12
@@ -38,14 +38,28 @@ rust-tools:
 lint: setup rust-tools ## formatting, lints and types of Rust and Python
 	cargo fmt --all --check
 	cargo clippy --release --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff check python tests papers
-	$(BIN)/ruff format --check python tests papers
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --quiet --check .
+	$(MAKE) --no-print-directory types
+
+SCRIPTS := benches benches/peers docs/algorithms docs/extension validation/agreement validation/cluster validation/linux validation/ns2 validation/page
+
+types: setup ## types of Python: the package against its core, and the scripts folder by folder
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest ackclock._core
+	@for folder in $(SCRIPTS); do MYPYPATH=validation/agreement $(BIN)/mypy --no-error-summary $$folder/*.py || exit 1; done
 
-test: lint ## everything: lints, types, Rust tests, Python tests
+check: lint ## lints, types and the quick tests: two minutes once everything is built
+	cargo test --release --quiet -p ackclock-algorithms -p ackclock-scenario
+	$(BIN)/python -m pytest -q $(QUICK)
+
+QUICK := $(addprefix tests/test_,analysis.py cli_help.py cli_words.py plot.py reference.py result.py scenario.py)
+
+unit: setup ## Rust tests and Python tests
 	cargo test --release --workspace --quiet
 	$(BIN)/python -m pytest
+
+test: lint unit ## everything: lints, types, Rust tests, Python tests
 
 bench: ## benchmarks of the crates that have them
 	cargo bench --workspace
@@ -59,8 +73,25 @@ agreement: setup ## compare the packet engine with ns-2 and Linux, ten seeds eac
 bench-instructions: ## instructions per packet of the packet engine, against benches/instructions.json (needs valgrind)
 	$(PYTHON) benches/instructions.py
 
-ci: test ## what continuous integration runs: everything, and instructions per packet where valgrind is installed
+ci: test docs ## what continuous integration runs: tests, documentation, and where their tools are installed instructions per packet and fuzzing
 	$(PYTHON) benches/instructions.py --if-possible
+	@if command -v c++ >/dev/null; then $(MAKE) --no-print-directory fuzz; else echo "no fuzzing: a C++ compiler is missing"; fi
+
+coverage: setup ## lines that the Python tests reach: out/coverage/index.html (Rust's too, if cargo-llvm-cov is installed)
+	$(BIN)/python -m pip install --quiet pytest-cov
+	$(BIN)/python -m pytest -q --cov=ackclock --cov-report=term --cov-report=html:out/coverage
+	@if cargo llvm-cov --version >/dev/null 2>&1; then cargo llvm-cov --workspace --html --output-dir out/coverage/rust; \
+	else echo "Rust is left out: cargo install cargo-llvm-cov"; fi
+
+fuzz: ## scenario files at random for a minute, from the committed corpus (needs a C++ compiler; no sanitizers, so stable Rust does)
+	cd fuzz && RUSTFLAGS="$(COVERED)" CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/fuzz cargo build --release --quiet --target $(HOST)
+	@mkdir -p out/fuzz
+	$(CARGO_TARGET_DIR)/fuzz/$(HOST)/release/scenario -max_total_time=$(or $(SECONDS_OF_FUZZ),60) -max_len=8192 \
+		-dict=fuzz/scenario.dict -artifact_prefix=out/fuzz/ -print_final_stats=1 out/fuzz fuzz/corpus/scenario
+
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+# what cargo-fuzz gives the compiler for feedback from branches and comparisons
+COVERED := --cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1
 
 bench-peers: setup ## the packet engine against ns-2 (Debian package ns2) and ns-3 (its wheel, in build/ns3), on the same set-ups
 	test -x build/ns3/bin/python || { $(PYTHON) -m venv build/ns3 && build/ns3/bin/pip install --quiet ns3; }

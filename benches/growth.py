@@ -1,7 +1,8 @@
 """How the cost of a packet grows: `python benches/growth.py [--write]`.
 
-CPU time per bottleneck packet against the number of flows, the links in the path, the buffer and the rate, each alone, from the set-up of ten flows over
-100 Mb/s drop-tail with one bandwidth-delay product of buffer (S5). With `--write` docs/img/growth.png and growth.csv beside this file are made anew.
+CPU time per bottleneck packet against the number of flows, the links in the path, the buffer and the rate,
+each alone, from the set-up of ten flows over 100 Mb/s drop-tail with one bandwidth-delay product of buffer
+(S5). With `--write` docs/img/growth.png and growth.csv beside this file are made anew.
 """
 
 import argparse

@@ -1,9 +1,14 @@
-"""The packet engine against ns-2 and ns-3 on the same set-ups: `python benches/peers/compare.py [--rounds 3] [--only NAME ...] [--write]`.
+"""
+The packet engine against ns-2 and ns-3 on the same set-ups.
 
-Every round runs each simulator once on each set-up, in turn, so that all see the same machine; figures are medians of the rounds with their range. Cost is
-CPU time of the simulation (ns-2: of the whole process; ns-3: of Simulator::Run; ours: of the engine). A packet is one that has left the bottleneck.
-ns-2 is the Debian package `ns2`; ns-3 is the wheel `ns3`, in a Python of its own that NS3_PYTHON names. A simulator that is not there is left out, and said.
-With `--write` the table and picture of docs/performance.md and peers.csv beside this file are renewed; what was not measured stays.
+    python benches/peers/compare.py [--rounds 3] [--only NAME ...] [--write]
+
+Every round runs each simulator once on each set-up, in turn, so that all see the same machine; figures are
+medians of the rounds with their range. Cost is CPU time of the simulation (ns-2: of the whole process; ns-3:
+of Simulator::Run; ours: of the engine). A packet is one that has left the bottleneck. ns-2 is the Debian
+package `ns2`; ns-3 is the wheel `ns3`, in a Python of its own that NS3_PYTHON names. A simulator that is not
+there is left out, and said. With `--write` the table and picture of docs/performance.md and peers.csv beside
+this file are renewed; what was not measured stays.
 """
 
 import argparse
@@ -51,7 +56,7 @@ delayed_ack = false
 
 @dataclass(frozen=True)
 class Setup:
-    """A dumbbell; `stop` is the simulated time (s) of ours, of ns-2 and of ns-3, chosen so that each computes for seconds."""
+    """A dumbbell, and how long each simulator runs it: so that each computes for seconds."""
 
     name: str
     what: str
@@ -59,6 +64,7 @@ class Setup:
     rate: float
     limit: int
     stop: tuple[float, float, float]
+    """Simulated time of ours, of ns-2 and of ns-3, s."""
     access: float = 1e9
     low: float = 0.038
     high: float = 0.042

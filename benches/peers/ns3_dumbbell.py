@@ -1,8 +1,13 @@
-"""The dumbbell of the benchmarks on ns-3, by its Python wheel: `python ns3_dumbbell.py flows=10 rate=100e6 ...` prints one line of JSON.
+"""
+The dumbbell of the benchmarks on ns-3, by its Python wheel.
 
-TCP is ns-3's default endpoint (SACK on, timestamps on, window scaling) with TcpLinuxReno; delayed ACKs off, minimum RTO 0.2 s, initial window 2, as
-in the set-ups of ns-2 and ackclock. Queues are the devices' own drop-tail queues; RED is a queue disc over a device queue of one packet. Addresses are routed
-by ns-3's global routing. No trace is connected: what is counted are the queue's own counters. CPU time is that of Simulator::Run alone.
+`python ns3_dumbbell.py flows=10 rate=100e6 ...` prints one line of JSON.
+
+TCP is ns-3's default endpoint (SACK on, timestamps on, window scaling) with TcpLinuxReno; delayed ACKs off,
+minimum RTO 0.2 s, initial window 2, as in the set-ups of ns-2 and ackclock. Queues are the devices' own
+drop-tail queues; RED is a queue disc over a device queue of one packet. Addresses are routed by ns-3's global
+routing. No trace is connected: what is counted are the queue's own counters. CPU time is that of
+Simulator::Run alone.
 """
 
 import json

@@ -109,4 +109,5 @@ def _block(self: HTML5Translator, node: nodes.math_block) -> None:
 def _skip() -> Exception:
     from docutils.nodes import SkipNode
 
-    return SkipNode()
+    skip: Exception = SkipNode()
+    return skip

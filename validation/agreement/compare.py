@@ -9,7 +9,6 @@ Ends with 1 if a cell is outside tolerance and README.md does not say why.
 
 Needs the package `ackclock`; the witnesses' results come from ../ns2/ns2_runs.csv and linux_runs.csv.
 """
-# ruff: noqa: T201
 
 from __future__ import annotations
 

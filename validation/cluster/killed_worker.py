@@ -6,7 +6,6 @@
 
 Ends with 1 unless every point is there once and every number is the same to the last bit. Needs `ackclock[cluster]`.
 """
-# ruff: noqa: T201
 
 from __future__ import annotations
 

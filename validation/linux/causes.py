@@ -7,7 +7,7 @@ from cells import Cell
 
 def cause(cell: Cell) -> str:
     """Name the paragraph; (f) is the one for what is not explained."""
-    if cell.queue == "pfifo" and cell.flows == 60:  # noqa: PLR2004
+    if cell.queue == "pfifo" and cell.flows == 60:
         return "a"
     if cell.congestion == "illinois":
         return "b"
@@ -15,6 +15,6 @@ def cause(cell: Cell) -> str:
         return "c"
     if cell.congestion == "dctcp":
         return "d"
-    if cell.queue in ("codel", "fq_codel") and cell.flows == 60:  # noqa: PLR2004
+    if cell.queue in ("codel", "fq_codel") and cell.flows == 60:
         return "e"
     return "f"

@@ -55,7 +55,8 @@ class Cell:
             "start": spread,
             "packet_size": f"{PACKET} B",
             "header_size": "66 B",
-            # of the SYN: a packet leaves the guest's link as its transmission begins, so that its smallest round trip does not depend on its size
+            # of the SYN: a packet leaves the guest's link as its transmission begins, so that its smallest
+            # round trip does not depend on its size
             "ack_size": f"{PACKET} B",
         }
         return ac.dumbbell(
@@ -70,7 +71,7 @@ class Cell:
     @property
     def window(self) -> tuple[float, float]:
         """Begin and end of the measurement, s."""
-        return (40.0, 120.0) if self.loop > 100 else (20.0, 60.0)  # noqa: PLR2004
+        return (40.0, 120.0) if self.loop > 100 else (20.0, 60.0)
 
     def traced(self) -> pd.DataFrame:
         """Run ours, with the queue, the drops and the window of the first flow every 10 ms."""
@@ -170,8 +171,8 @@ MARGINS = (
     Margin("period", 0.05, 0.0, 1, ".3g"),
 )
 """
-Fixed before the first full run. Loss: a share of the packets; the absolute part is for single flows, whose few drops are counted on one hand.
-Period: of the saw tooth, where one flow shares its queue with none.
+Fixed before the first full run. Loss: a share of the packets; the absolute part is for single flows, whose
+few drops are counted on one hand. Period: of the saw tooth, where one flow shares its queue with none.
 """
 
 
@@ -222,11 +223,11 @@ def of_kernel(row: dict[str, str]) -> Values:
 
 def of_ours(result: ac.Result, period: float = math.nan) -> Values:
     """Read a run of ours."""
-    link = result.links.loc["bottleneck"]
+    link: Any = result.links.loc["bottleneck"]
     return Values(
         utilisation=float(link["utilization"]),
         queue=float(link["queue_packets_mean"]),
-        loss=float((link["drops"] + link["marks"]) / (link["packets"] + link["drops"])),
+        loss=(link["drops"] + link["marks"]) / (link["packets"] + link["drops"]),
         jain=float(result.json()["flows"]["all"]["jain"]),
         period=period,
     )

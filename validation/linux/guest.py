@@ -1,8 +1,8 @@
 """
 A scenario of ours in a Linux guest: the translation, the boot, and the store of what came out.
 
-The guest is a User-Mode Linux kernel with time travel (`build.sh`): it runs the kernel's own TCP and queueing disciplines in virtual time, so that the same
-scenario, seed and kernel give the same bytes on every machine.
+The guest is a User-Mode Linux kernel with time travel (`build.sh`): it runs the kernel's own TCP and queueing
+disciplines in virtual time, so that the same scenario, seed and kernel give the same bytes on every machine.
 """
 
 from __future__ import annotations
@@ -26,13 +26,16 @@ from ackclock import _core
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parents[1] / "build" / "linux"
 """Where build.sh puts the kernel."""
-PLACE = Path("/tmp/ackclock-guest")  # noqa: S108
+PLACE = Path("/tmp/ackclock-guest")
 """Where the guest runs: its command line is part of its random numbers, so the place must be the same everywhere."""
 RUNS = HERE / "runs.csv"
 GUEST = 2
 """Raise it when guest.sh, flows.c, uml.fragment or patch.py change what comes out: older runs then no longer count."""
 LOW_WATER = 100_000
-"""Bytes after which a receiver's application wakes up; its ACKs do not wait for it. One wake-up a segment would make runs five times as long."""
+"""
+Bytes after which a receiver's application wakes up; its ACKs do not wait for it. One wake-up a segment would
+make runs five times as long.
+"""
 
 CONGESTION = (
     "reno", "cubic", "bbr", "htcp", "highspeed", "illinois", "scalable", "vegas", "dctcp", "yeah", "veno", "westwood",
@@ -247,7 +250,7 @@ def _red(queue: Mapping[str, Any], rate: float) -> str:
 
 
 def _weight(low: float, burst: int, mean: float) -> float:
-    """tc's rule: the largest power of two W with burst + 1 - min / mean <= (1 - (1 - W)^burst) / W."""
+    """Tc's rule: the largest power of two W with burst + 1 - min / mean <= (1 - (1 - W)^burst) / W."""
     room = burst + 1 - low / mean
     for log in range(1, 32):
         w = 2.0**-log
@@ -269,7 +272,7 @@ def build() -> Path:
             shutil.copy(source, target)
     program = PLACE / "flows"
     if not program.exists() or program.stat().st_mtime < (HERE / "flows.c").stat().st_mtime:
-        command = ["gcc", "-O2", "-static", "-o", program, HERE / "flows.c", "-lm"]
+        command = ["gcc", "-O2", "-static", "-o", str(program), str(HERE / "flows.c"), "-lm"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise NoKernel(f"flows.c: {done.stderr.strip().splitlines()[-1]}")
@@ -300,7 +303,8 @@ def boot(job: Job, seed: int, *, trace: Path | None = None, limit: float = 300.0
     Raises
     ------
     NoKernel
-        If it does not come up (`NoPtrace` in a sandbox without it), or hangs: virtual time stands still while a process of the guest spins.
+        If it does not come up (`NoPtrace` in a sandbox without it), or hangs: virtual time stands still while
+        a process of the guest spins.
     """
     command = [
         "setarch", "-R", str(PLACE / "linux-tt"), "mem=512M", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro",
@@ -312,7 +316,7 @@ def boot(job: Job, seed: int, *, trace: Path | None = None, limit: float = 300.0
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env={"HOME": "/tmp", "PATH": os.environ["PATH"], "UML_SEED": str(seed)},  # noqa: S108
+        env={"HOME": "/tmp", "PATH": os.environ["PATH"], "UML_SEED": str(seed)},
         start_new_session=True,
     ) as process:
         late = threading.Event()

@@ -3,7 +3,7 @@
 import re
 
 
-def sub(p, old, new, n=1):
+def sub(p: str, old: str, new: str, n: int = 1) -> None:
     s = open(p).read()
     assert old in s, (p, old)
     open(p, "w").write(s.replace(old, new, n))

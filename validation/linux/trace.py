@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """
-Single flows over pfifo, window by window beside the kernel's: every congestion control of the matrix, 10 Mb/s, three round trips.
+Single flows over pfifo, window by window beside the kernel's.
+
+Every congestion control of the matrix at 10 Mb/s and three round trips.
 
     ./trace.py --run      run them in the guest: periods.csv, and the traces of 40 ms in traces.parquet
-    ./trace.py            draw docs/img/linux-windows.png, print periods, queues, drops a cycle and the distance of the windows
+    ./trace.py            draw docs/img/linux-windows.png, print periods, queues, drops a cycle and distances
     ./trace.py --write    also puts the table into docs/validation-linux.md
 """
-# ruff: noqa: T201
 
 from __future__ import annotations
 
@@ -18,13 +19,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import guest
-import matplotlib
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
-from cells import CONGESTION, LOOPS, PERIODS, Cell, teeth
+from cells import LOOPS, PERIODS, Cell, teeth
+from guest import CONGESTION
 from validate import PAGE, put, table
 
-matplotlib.use("agg")
+mpl.use("agg")
 from matplotlib import pyplot as plt
 
 TRACES = guest.HERE / "traces.parquet"
@@ -68,7 +70,7 @@ def run() -> None:
                 if words[0] == "q" and (time := float(words[1])) in flow
             ]
             frame = pd.DataFrame(rows, columns=columns)
-            if loop == 40:  # noqa: PLR2004
+            if loop == 40:
                 parts.append(frame)
             found = teeth(one, *(frame[name].to_numpy() for name in ("time", "queue", "drops")))
             kept = ("", "") if found is None else (f"{found.period:.6g}", f"{found.drops_per_cycle:.4g}")
@@ -84,7 +86,11 @@ def run() -> None:
 def distance(
     theirs: tuple[np.ndarray, np.ndarray], ours: tuple[np.ndarray, np.ndarray], begin: float
 ) -> tuple[float, float, float]:
-    """Root mean square of the distance of two windows over SPAN, ours moved in time to where it fits best; with that shift and the kernel's mean."""
+    """
+    Root mean square of the distance of two windows over SPAN, and the kernel's mean.
+
+    Our window is moved in time to where it fits best.
+    """
     grid = np.arange(begin, begin + SPAN, 0.01)
     kernel = np.interp(grid, *theirs)
     shifts = np.arange(-3, 3, 0.01)

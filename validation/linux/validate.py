@@ -5,9 +5,8 @@ Compare the packet engine with Linux's own TCP and queues, cell by cell.
     ./validate.py                    the committed runs of the kernel beside ours; prints the matrix
     ./validate.py --run              first runs what the store lacks in the guest (builds the kernel if it is not there)
     ./validate.py --only "cubic, pfifo"   cells whose name contains this
-    ./validate.py --write            also writes docs/validation-linux.md, its figure and the counts that `ackclock why` quotes
+    ./validate.py --write            also writes docs/validation-linux.md, its figure and the counts for `ackclock why`
 """
-# ruff: noqa: T201
 
 from __future__ import annotations
 
@@ -25,11 +24,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import ackclock as ac
 import guest
+from causes import cause
 from cells import (
-    CONGESTION,
-    FLOWS,
     MARGINS,
     QUEUES,
     Cell,
@@ -41,7 +38,9 @@ from cells import (
     period,
     periods,
 )
-from causes import cause
+from guest import CONGESTION
+
+import ackclock as ac
 
 ROOT = guest.HERE.parents[1]
 PAGE = ROOT / "docs" / "validation-linux.md"
@@ -227,7 +226,11 @@ def write(judged: Sequence[Judged]) -> None:
 
 
 def main() -> int:
-    """Do what the module says. Ends with 1 if fewer cells are equivalent than the committed counts say, with 2 if there are none."""
+    """
+    Do what the module says.
+
+    Ends with 1 if fewer cells are equivalent than the committed counts say, with 2 if there are none.
+    """
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument("--only", default="", help="cells whose name contains this")
     parser.add_argument("--run", action="store_true", help="run in the guest what the store lacks")

@@ -11,7 +11,6 @@ Needs the package `ackclock`; ns-2's results come from ns2_senders.csv and ns2_q
 `run.py --queues`). The scenarios are those of ../agreement/scenarios, with the congestion control or the queue
 replaced; quantities and tolerances are those of ../agreement/compare.py.
 """
-# ruff: noqa: T201
 
 from __future__ import annotations
 
@@ -84,7 +83,7 @@ class Setup:
         """The same of ours."""
         scenario = ac.load(AGREEMENT / "scenarios" / f"{self.file}.toml").with_(self.changes | more)
         links = [run.links.loc["bottleneck"] for run in ac.replicate(scenario, seeds)]
-        return {q.column: [float(link[q.ours]) * q.scale for link in links] for q in self.quantities}
+        return {q.column: [float(str(link[q.ours])) * q.scale for link in links] for q in self.quantities}
 
 
 MANY = (UTILISATION, LOSS, QUEUE)
@@ -179,7 +178,7 @@ class Cell:
     def allowed(self) -> float:
         """Tolerance and two standard errors of the difference."""
         error = math.sqrt(sum(statistics.variance(x) / len(x) for x in (self.ours, self.theirs)))
-        return self.quantity.tolerance(statistics.fmean(self.theirs)) + 2 * error
+        return float(self.quantity.tolerance(statistics.fmean(self.theirs))) + 2 * error
 
     @property
     def agrees(self) -> bool:

@@ -76,8 +76,7 @@ class VegasModule:
         """Once a round the backlog decides; in slow start one packet an ACK otherwise."""
         starting = window.cwnd <= window.ssthresh
         self.sent += ack.acked
-        if ack.rtt < self.rtt:
-            self.rtt = ack.rtt
+        self.rtt = min(self.rtt, ack.rtt)
         self.samples += 1
         if not ack.round_start:
             if starting:

@@ -10,7 +10,6 @@ The load of the machine is printed beside it: it decides. Ends with 1 if anythin
 
 Needs the packages `ackclock[page]` and `playwright`, and a chromium (`--chromium PATH`).
 """
-# ruff: noqa: T201
 
 from __future__ import annotations
 
@@ -180,9 +179,9 @@ def refused(url: str) -> bool:
                 return b""
 
     upgrade = (
-        "GET /ws HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://evil.example\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
-    ).encode()
+        b"GET /ws HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://evil.example\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+    )
     cases = {
         "websocket of another origin": (upgrade, (b" 403 ",)),
         "no HTTP": (os.urandom(2000) + b"\r\n\r\n", (b"", b" 400 ")),

@@ -26,7 +26,7 @@ def test_committed_pages_are_current() -> None:
 
 def test_every_algorithm_has_a_page_with_equations_parameters_and_checks() -> None:
     pages = generate.pages()
-    assert set(pages) == {"README.md"} | {f"{group}/{kind}.md" for group, kind in KINDS}
+    assert set(pages) == {"README.md", "style-linux.md"} | {f"{group}/{kind}.md" for group, kind in KINDS}
     for group, entries in ac.list_algorithms().items():
         for entry in entries:
             page, source = pages[f"{group}/{entry['kind']}.md"], generate.sources()[group, entry["kind"]]
@@ -54,3 +54,14 @@ def test_links_lead_somewhere() -> None:
     for name, page in generate.pages().items():
         for target in re.findall(r"\]\(([^)#]+)\)", page):
             assert ((PAGES / name).parent / target).exists(), f"{name}: {target}"
+
+
+def test_a_page_says_what_style_linux_changes() -> None:
+    page = generate.pages()["style-linux.md"]
+    assert '| `loss_detection` | "rack" |' in page
+    for entry in ac.list_algorithms()["congestion"]:
+        start = f"- [{entry['title']}](congestion/{entry['kind']}.md): "
+        assert start in page
+        line = page.split(start)[1].split("\n")[0]
+        assert ("nothing" in line) == (not entry["linux"]), line
+        assert all(f"`{name} = " in line for name in entry["linux"]), line

@@ -37,6 +37,7 @@ LAWS = {
     "derivative": "State",
     "probability": "Probability",
 }
+LINUX_FORM = 'With `form = "linux"`,'
 Entry = dict[str, Any]
 
 
@@ -50,6 +51,11 @@ class Source:
     def head(self) -> str:
         """The comment at its head, in Markdown."""
         return _prose("\n".join(re.findall(r"^//! ?(.*)$", self.text, re.MULTILINE)))
+
+    def linux_form(self) -> str:
+        """What is said there of its Linux form; nothing where it has none."""
+        paragraphs = self.head().split("\n\n")
+        return next((" ".join(text.split()) for text in paragraphs if text.startswith(LINUX_FORM)), "")
 
     def laws(self, group: str) -> list[tuple[str, str]]:
         """What its fluid law says of each function."""
@@ -97,7 +103,7 @@ def pages() -> dict[str, str]:
         for group in GROUPS
         for entry in algorithms[group]
     }
-    return {"README.md": _index(algorithms), **known}
+    return {"README.md": _index(algorithms), "style-linux.md": _style_linux(algorithms["congestion"], files), **known}
 
 
 def _prose(text: str) -> str:
@@ -196,7 +202,8 @@ def _index(algorithms: Mapping[str, Sequence[Entry]]) -> str:
         "",
         "A page for each registered algorithm: what it does, its equations, parameters, source, and what it was",
         "checked against. `ackclock list` shows the same in a terminal, `ackclock list --fluid` which pairs the fluid",
-        "engines know. To add one, see [extending.md](../extending.md).",
+        "engines know. To add one, see [extending.md](../extending.md). What Linux does otherwise is",
+        "gathered on [a page of its own](style-linux.md).",
         "",
     ]
     for group, (title, _, what) in GROUPS.items():
@@ -212,6 +219,42 @@ def _index(algorithms: Mapping[str, Sequence[Entry]]) -> str:
             lines.append(row)
         lines.append("")
     return "\n".join([*lines, _FOOT.replace("this page", "these pages"), ""])
+
+
+def _style_linux(controls: Sequence[Entry], files: Mapping[tuple[str, str], Source]) -> str:
+    lines = [
+        '# What style "linux" changes',
+        "",
+        'A class of flows with `style = "linux"` behaves as Linux 6.1 does: its endpoints, and its congestion control.',
+        "What is set here are defaults: a key or parameter that the scenario gives is kept. What the endpoints do",
+        "beyond these keys, and how the whole was compared with the kernel, is on",
+        "[its page](../validation-linux.md).",
+        "",
+        "## Keys of the class",
+        "",
+        '| key | in style "linux" |',
+        "|---|---|",
+    ]
+    keys = (ROOT / "crates" / "scenario" / "src" / "keys.rs").read_text(encoding="utf-8")
+    block = re.search(r"^pub const LINUX: .*?^\];$", keys, re.MULTILINE | re.DOTALL)
+    if not block:
+        raise LookupError("keys.rs declares no LINUX")
+    lines += [f'| `{key}` | "{value}" |' for key, value in re.findall(r'\("(\w+)", Text\("(.*?)"\)\)', block[0])]
+    lines += ["", "## Congestion controls", ""]
+    for entry in controls:
+        values = {parameter["name"]: parameter for parameter in entry["parameters"]}
+        link = f"[{entry['title']}](congestion/{entry['kind']}.md)"
+        if not entry["linux"]:
+            lines.append(f"- {link}: nothing.")
+            continue
+        changes = [f"`{name} = {_value(values[name] | {'default': to})}`" for name, to in entry["linux"].items()]
+        lines.append(f"- {link}: {', '.join(changes)}.")
+        form = files["congestion", entry["kind"]].linux_form()
+        if ("form" in values) != bool(form):
+            raise LookupError(f"{entry['kind']}: a parameter `form` goes with a paragraph {LINUX_FORM!r}")
+        if form:
+            lines.append(f"  {form}")
+    return "\n".join([*lines, "", _FOOT, ""])
 
 
 def _witnesses(check: Entry) -> list[str]:

@@ -139,7 +139,7 @@ class Switch:
 HALVING = {"flows[0].reduction": "rate-halving"}
 FIND = {"flows[0].detect_lost_retransmissions": True, "flows[0].dup_threshold": 4}
 OLD_PACE = {"flows[0].congestion": {"kind": "cubic", "reno_pace": False}}
-WHOLE_CUBIC = {"flows[0].congestion": {"kind": "cubic", "reno_pace": False, "whole_packets": True}}
+WHOLE_CUBIC = {"flows[0].congestion": {"kind": "cubic", "reno_pace": False, "form": "linux"}}
 SWITCHES = (
     Switch("s1-compound-10ms", "rate halving", HALVING, (LOSS, DEVIATION, TIMEOUTS)),
     Switch(

@@ -19,6 +19,7 @@
 pub mod aqm;
 pub mod congestion;
 pub mod fluid;
+mod forward;
 pub mod impairment;
 pub mod params;
 mod plain;

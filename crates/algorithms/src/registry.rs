@@ -7,7 +7,8 @@ use crate::aqm::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Spacing, Verdict,
 };
 use crate::congestion::{
-    Ack, CongestionAlgorithm, CongestionControl, Delivery, Lost, Needs, Reduction, Window,
+    Ack, CaState, CongestionAlgorithm, CongestionControl, Delivery, Lost, Needs, Reduction, Window,
+    forward_congestion_control,
 };
 use crate::fluid::{AqmInput, FluidAqm, FluidTcp, Path, QueueModel, TcpInput};
 use crate::params::Fault;
@@ -559,79 +560,7 @@ macro_rules! registry {
             Custom(Box<dyn CongestionControl + Send>),
         }
 
-        impl CongestionControl for Controller {
-            #[inline]
-            fn on_ack(&mut self, ack: &Ack, window: &mut Window, random: &mut Stream) {
-                match self {
-                    $(Self::$name(inner) => inner.on_ack(ack, window, random),)*
-                    Self::Custom(inner) => inner.on_ack(ack, window, random),
-                }
-            }
-
-            fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
-                match self {
-                    $(Self::$name(inner) => inner.on_congestion(reduction, window),)*
-                    Self::Custom(inner) => inner.on_congestion(reduction, window),
-                }
-            }
-
-            fn on_restart(&mut self, now: Time) {
-                match self {
-                    $(Self::$name(inner) => inner.on_restart(now),)*
-                    Self::Custom(inner) => inner.on_restart(now),
-                }
-            }
-
-            fn on_any_ack(&mut self, ack: &Ack) {
-                match self {
-                    $(Self::$name(inner) => inner.on_any_ack(ack),)*
-                    Self::Custom(inner) => inner.on_any_ack(ack),
-                }
-            }
-
-            fn on_state(&mut self, open: bool) {
-                match self {
-                    $(Self::$name(inner) => inner.on_state(open),)*
-                    Self::Custom(inner) => inner.on_state(open),
-                }
-            }
-
-            fn on_repaired(&mut self, now: Time, window: &mut Window) {
-                match self {
-                    $(Self::$name(inner) => inner.on_repaired(now, window),)*
-                    Self::Custom(inner) => inner.on_repaired(now, window),
-                }
-            }
-
-            fn needs(&self) -> Needs {
-                match self {
-                    $(Self::$name(inner) => inner.needs(),)*
-                    Self::Custom(inner) => inner.needs(),
-                }
-            }
-
-            #[inline]
-            fn pacing_rate(&self) -> Option<f64> {
-                match self {
-                    $(Self::$name(inner) => inner.pacing_rate(),)*
-                    Self::Custom(inner) => inner.pacing_rate(),
-                }
-            }
-
-            fn on_delivery(&mut self, delivery: &Delivery, window: &mut Window, random: &mut Stream) {
-                match self {
-                    $(Self::$name(inner) => inner.on_delivery(delivery, window, random),)*
-                    Self::Custom(inner) => inner.on_delivery(delivery, window, random),
-                }
-            }
-
-            fn on_lost(&mut self, lost: &Lost) {
-                match self {
-                    $(Self::$name(inner) => inner.on_lost(lost),)*
-                    Self::Custom(inner) => inner.on_lost(lost),
-                }
-            }
-        }
+        forward_congestion_control!([] Controller { $($name,)* Custom });
     };
 
     (@manager $($name:ident($params:ident),)*) => {

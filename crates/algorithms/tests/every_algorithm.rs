@@ -2,7 +2,7 @@
 
 use ackclock_algorithms::aqm::{Aqm, LinkView, PacketView, QueueView, Verdict};
 use ackclock_algorithms::congestion::{
-    Ack, CongestionControl, Delivery, Lost, Reduction, Repair, Signal, Window,
+    Ack, CaState, CongestionControl, Delivery, Lost, Reduction, Signal, Window,
 };
 use ackclock_algorithms::fluid::{AqmInput, Path, QueueModel, TcpInput};
 use ackclock_algorithms::registry::{AqmSpec, CongestionSpec, aqms, congestion};
@@ -227,7 +227,7 @@ fn drive_sender(
     let mut now = Time::ZERO;
     // those that own the window set it from delivery samples, and need no ssthresh
     let owns = control.needs().delivery;
-    let (mut delivered, mut total_lost, mut repair) = (0_u64, 0_u64, Repair::None);
+    let (mut delivered, mut total_lost, mut ca_state) = (0_u64, 0_u64, CaState::Open);
     for _ in 0..20_000 {
         now += Time::from_seconds(random.exponential(0.01));
         let before = window;
@@ -255,7 +255,7 @@ fn drive_sender(
             if signal == Signal::Timeout {
                 window.cwnd = 1.0;
             }
-            repair = [Repair::Recovery, repair, Repair::Timeout][signal as usize];
+            ca_state = [CaState::Recovery, ca_state, CaState::Loss][signal as usize];
         } else if dice < 0.012 {
             now += Time::from_seconds(5.0);
             control.on_restart(now);
@@ -298,7 +298,7 @@ fn drive_sender(
                     });
                 }
                 if random.uniform() < 0.1 {
-                    repair = Repair::None;
+                    ca_state = CaState::Open;
                 }
                 let delivery = Delivery {
                     now,
@@ -320,7 +320,7 @@ fn drive_sender(
                     sent_in_flight: ack.in_flight,
                     lost_since_sent: lost,
                     cwnd_limited: ack.cwnd_limited,
-                    repair,
+                    ca_state,
                 };
                 control.on_delivery(&delivery, &mut window, &mut draws);
             }

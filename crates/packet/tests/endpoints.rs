@@ -272,3 +272,38 @@ fn rack_bears_jitter() {
     assert!(rack.0 <= 1 && rack.1 > 0.5, "{rack:?}");
     assert!(plain.0 > 20, "{plain:?}");
 }
+
+/// The Linux forms of Vegas, Veno and YeAH measure round trips by every ACK and rest while something is
+/// lost. They do so in style "rfc" too, with and without selective acknowledgements.
+#[test]
+fn linux_forms_measure_in_every_style() {
+    let queue = |kind: &str, recovery: &str, buffer: u32| {
+        let flows = format!(
+            "congestion = {{ kind = \"{kind}\", form = \"linux\" }}\nrecovery = \"{recovery}\"\n\
+             initial_ssthresh = \"100 packets\""
+        );
+        let text = link(&format!("capacity = \"{buffer} packets\""), 60, &flows).replace(
+            "duration = \"60 s\"",
+            "duration = \"60 s\"\nmeasure = \"20 s .. 60 s\"",
+        );
+        let link = outcome(&text).links.remove(0);
+        assert!(link.utilization > 0.99, "{kind} {}", link.utilization);
+        link
+    };
+    for recovery in ["sack", "newreno"] {
+        // Vegas keeps alpha to beta packets in the queue
+        let vegas = queue("vegas", recovery, 400).queue_packets_mean;
+        assert!((1.0..5.0).contains(&vegas), "{vegas}");
+        // YeAH drains what exceeds its limit and never fills the buffer
+        let yeah = queue("yeah", recovery, 400);
+        assert_eq!(yeah.drops, 0);
+        assert!(
+            yeah.queue_packets_mean < 250.0,
+            "{}",
+            yeah.queue_packets_mean
+        );
+        // Veno sees a full queue, so that a loss halves the window and empties it
+        let veno = queue("veno", recovery, 100).queue_packets_mean;
+        assert!((40.0..70.0).contains(&veno), "{veno}");
+    }
+}

@@ -530,6 +530,21 @@ pub const STYLES: &[(&str, &str)] = &[
     ),
 ];
 
+/// A key of an earlier version.
+pub(crate) struct Renamed {
+    pub(crate) old: &'static str,
+    /// The key in its place; the hint is given where that is one of the table's.
+    pub(crate) new: &'static str,
+    pub(crate) instead: &'static str,
+}
+
+/// Keys of earlier versions that scenario files may still have.
+pub(crate) const RENAMED: &[Renamed] = &[Renamed {
+    old: "whole_packets",
+    new: "form",
+    instead: "form = \"linux\" for true, form = \"paper\" for false",
+}];
+
 /// Defaults of style "linux" that differ.
 pub const LINUX: &[(&str, Fallback)] = &[
     ("reduction", Text("prr")),

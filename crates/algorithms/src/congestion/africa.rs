@@ -5,7 +5,7 @@
 //! an eighth of each sample. Up to 38 segments all of it is Reno.
 
 use super::{
-    Ack, CongestionAlgorithm, CongestionControl, HighspeedParams, MIN_SSTHRESH, Reduction, Window,
+    Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, ResponseParams, Window,
 };
 use crate::fluid::{FluidTcp, Path};
 use crate::registry::{About, Algorithm};
@@ -14,7 +14,7 @@ use crate::{Interval, Scalar, Stream, ValueError, parameters};
 parameters! {
     /// Parameters of TCP-AFRICA.
     pub struct AfricaParams {
-        include highspeed: HighspeedParams;
+        include highspeed: ResponseParams;
         /// Backlog in queues from which the sender is in slow mode.
         alpha: packets = 1.641, in Interval::above(0.0), "King, Baraniuk and Riedi 2005, section III";
         /// Weight of an RTT sample in the average.
@@ -54,18 +54,18 @@ impl FluidTcp for AfricaParams {
         Some("in fast mode throughout: backlogs below alpha (Manjunath and Raina, table I)");
 
     /// a(w) / w.
-    fn increase<S: Scalar>(params: &AfricaParams<S>, window: S, path: &Path<S>) -> S {
-        HighspeedParams::increase(&params.highspeed, window, path)
+    fn increase<S: Scalar>(params: &AfricaParams<S>, window: S, _path: &Path<S>) -> S {
+        params.highspeed.at(window).0 / window
     }
 
     /// b(w) w.
     fn decrease<S: Scalar>(params: &AfricaParams<S>, window: S) -> S {
-        HighspeedParams::decrease(&params.highspeed, window)
+        params.highspeed.at(window).1 * window
     }
 
     /// `low_window`, as of HighSpeed TCP.
-    fn small_below<S: Scalar>(params: &AfricaParams<S>, path: &Path<S>) -> S {
-        HighspeedParams::small_below(&params.highspeed, path)
+    fn small_below<S: Scalar>(params: &AfricaParams<S>, _path: &Path<S>) -> S {
+        params.highspeed.low_window
     }
 }
 

@@ -11,10 +11,15 @@
 //! With `policer_detection` losses tell a policer: two intervals of 4 to 16 rounds that begin and end with a loss, in which a fifth of what was delivered was lost,
 //! and whose delivery rates agree within an eighth, set the rate to their mean for 48 rounds.
 //!
+//! With `form = "linux"`, windows are whole: the bandwidth-delay product is rounded up, the window to an even number, and the
+//! probing phase has two segments more; only a smaller round trip renews the propagation time; and the segments about
+//! to leave count as in the network.
+//!
 //! Segments leave one by one, not in bursts as with segmentation offload; the allowance of three bursts stays, as the draft has it, with bursts of 1500 B segments.
 
 use super::{
-    Ack, CongestionAlgorithm, CongestionControl, Delivery, Needs, Reduction, Repair, Signal, Window,
+    Ack, CaState, CongestionAlgorithm, CongestionControl, Delivery, Form, LINUX_FORM, Needs,
+    Reduction, Signal, Window,
 };
 use crate::registry::{About, Algorithm};
 use crate::{DefaultValue, Interval, Stream, Time, parameters};
@@ -37,9 +42,8 @@ parameters! {
         /// Whether what arrives beyond the model's rate since ACKs last came more slowly than that, the most of the last five to ten rounds and 100 ms at most, is added
         /// to the window: ACKs that come in heaps then do not stop it.
         ack_aggregation: flag = false, "Linux 6.1; draft-cardwell-iccrg-bbr-congestion-control-02, section 4.5.3";
-        /// Whether windows are whole: the bandwidth-delay product is rounded up, the window to an even number, and the probing phase has two segments more;
-        /// only a smaller round trip renews the propagation time; the segments about to leave count as in the network.
-        whole_packets: flag = false, "Linux 6.1";
+        /// Which form is at work.
+        form: choice(Form) = Paper, "style: Linux 6.1";
     }
 }
 
@@ -57,7 +61,7 @@ impl Algorithm for BbrParams {
         ("policer_detection", DefaultValue::Flag(true)),
         ("pacing_margin", DefaultValue::Number(0.01)),
         ("ack_aggregation", DefaultValue::Flag(true)),
-        ("whole_packets", DefaultValue::Flag(true)),
+        LINUX_FORM,
     ];
 }
 
@@ -135,7 +139,7 @@ impl Rounds {
 pub(super) struct Conservation {
     /// The last good window.
     prior_cwnd: f64,
-    repair: Repair,
+    ca_state: CaState,
     /// A segment leaves for each that arrives, and no more.
     active: bool,
 }
@@ -144,14 +148,14 @@ impl Conservation {
     pub(super) const fn new() -> Self {
         Self {
             prior_cwnd: 0.0,
-            repair: Repair::None,
+            ca_state: CaState::Open,
             active: false,
         }
     }
 
     /// Remembers a window that is still good.
     pub(super) fn save(&mut self, cwnd: f64, probing_rtt: bool) {
-        self.prior_cwnd = if self.repair == Repair::None && !probing_rtt {
+        self.prior_cwnd = if self.ca_state == CaState::Open && !probing_rtt {
             cwnd
         } else {
             self.prior_cwnd.max(cwnd)
@@ -169,22 +173,22 @@ impl Conservation {
         rounds: &mut Rounds,
         window: &mut Window,
     ) -> bool {
-        let before = std::mem::replace(&mut self.repair, delivery.repair);
-        match (before, delivery.repair) {
-            (Repair::None | Repair::Timeout, Repair::Recovery) => {
+        let before = std::mem::replace(&mut self.ca_state, delivery.ca_state);
+        match (before, delivery.ca_state) {
+            (CaState::Open | CaState::Loss, CaState::Recovery) => {
                 window.cwnd = f64::from(delivery.in_flight + delivery.acked.max(1));
                 self.active = true;
                 rounds.restart(delivery);
             }
-            (Repair::Recovery, Repair::Recovery) if rounds.start => self.active = false,
-            (Repair::Recovery | Repair::Timeout, Repair::None) => {
+            (CaState::Recovery, CaState::Recovery) if rounds.start => self.active = false,
+            (CaState::Recovery | CaState::Loss, CaState::Open) => {
                 self.active = false;
                 self.restore(window);
             }
-            (_, Repair::Timeout) => self.active = false,
+            (_, CaState::Loss) => self.active = false,
             _ => {}
         }
-        if delivery.lost > 0 && delivery.repair != Repair::None {
+        if delivery.lost > 0 && delivery.ca_state != CaState::Open {
             window.cwnd = (window.cwnd - f64::from(delivery.lost)).max(1.0);
         }
         if self.active {
@@ -419,7 +423,7 @@ impl Model {
             return self.initial_cwnd;
         }
         let bdp = gain * self.rate() * self.min_rtt;
-        if !self.params.whole_packets {
+        if self.params.form == Form::Paper {
             return bdp + extra + 3.0 * send_quantum(self.pacing_rate);
         }
         let window = (bdp - 1e-6).ceil() + extra + 3.0 * send_quantum(self.pacing_rate).floor();
@@ -463,7 +467,7 @@ impl Model {
     fn check_cycle(&mut self, delivery: &Delivery) {
         let long = delivery.now.since(self.cycle_at).seconds() > self.min_rtt;
         let mut before = f64::from(delivery.in_flight_before);
-        if self.params.whole_packets && self.pacing_gain > 1.0 {
+        if self.params.form == Form::Linux && self.pacing_gain > 1.0 {
             before += send_quantum(self.pacing_rate).floor();
         }
         let next = if self.pacing_gain > 1.0 {
@@ -500,7 +504,7 @@ impl Model {
     fn check_probe_rtt(&mut self, delivery: &Delivery, window: &mut Window, random: &mut Stream) {
         let expired =
             delivery.now.since(self.min_rtt_at).seconds() > self.params.probe_rtt_interval;
-        let smaller = if self.params.whole_packets {
+        let smaller = if self.params.form == Form::Linux {
             delivery.rtt < self.min_rtt
         } else {
             delivery.rtt <= self.min_rtt
@@ -603,8 +607,7 @@ impl CongestionControl for Bbr {
         Needs {
             pacing: true,
             delivery: true,
-            marks: false,
-            loss_after_mark: false,
+            ..Needs::default()
         }
     }
 
@@ -699,7 +702,7 @@ pub(super) mod tests {
                 sent_in_flight: cwnd as u32,
                 lost_since_sent: 0,
                 cwnd_limited: true,
-                repair: Repair::None,
+                ca_state: CaState::Open,
             }
         }
     }
@@ -819,11 +822,11 @@ pub(super) mod tests {
         bbr.on_congestion(&crate::congestion::test::loss(good), &mut window);
         assert_eq!(window.cwnd, good);
         let mut delivery = pipe.round(100.0, 1000.0);
-        delivery.repair = Repair::Recovery;
+        delivery.ca_state = CaState::Recovery;
         (delivery.lost, delivery.in_flight, delivery.acked) = (2, 90, 1);
         bbr.on_delivery(&delivery, &mut window, &mut random);
         assert_eq!(window.cwnd, 91.0, "one leaves for each that arrives");
-        delivery.repair = Repair::None;
+        delivery.ca_state = CaState::Open;
         delivery.lost = 0;
         bbr.on_delivery(&delivery, &mut window, &mut random);
         assert!(window.cwnd >= good.min(bbr.0.inflight(2.0)));
@@ -849,7 +852,7 @@ pub(super) mod tests {
             sent_in_flight: 10,
             lost_since_sent: 0,
             cwnd_limited: true,
-            repair: Repair::None,
+            ca_state: CaState::Open,
         };
         let mut rounds = 0;
         while !policer.known {
@@ -873,7 +876,7 @@ pub(super) mod tests {
     #[test]
     fn whole_windows_as_in_linux() {
         let params = BbrParams {
-            whole_packets: true,
+            form: Form::Linux,
             pacing_margin: 0.01,
             ..BbrParams::from_values(&[]).unwrap()
         };

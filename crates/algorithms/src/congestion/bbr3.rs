@@ -14,7 +14,7 @@
 
 use super::bbr::{Conservation, MIN_PIPE_CWND, MaxFilter, Rounds, send_quantum};
 use super::{
-    Ack, CongestionAlgorithm, CongestionControl, Delivery, Lost, Needs, Reduction, Repair, Signal,
+    Ack, CaState, CongestionAlgorithm, CongestionControl, Delivery, Lost, Needs, Reduction, Signal,
     Window,
 };
 use crate::registry::{About, Algorithm};
@@ -341,7 +341,7 @@ impl Model {
     }
 
     fn check_startup_loss(&mut self, delivery: &Delivery) {
-        if delivery.repair == Repair::Recovery {
+        if delivery.ca_state == CaState::Recovery {
             self.recovery_rounds += u32::from(self.loss_round_start);
         } else {
             self.recovery_rounds = 0;
@@ -632,8 +632,7 @@ impl CongestionControl for Bbr3 {
         Needs {
             pacing: true,
             delivery: true,
-            marks: false,
-            loss_after_mark: false,
+            ..Needs::default()
         }
     }
 

@@ -14,13 +14,17 @@
 //!
 //! RTT is the smoothed one. The repair of spurious reductions (section 4.9) is not part of it.
 //!
+//! With `form = "linux"`, the curve is followed in whole packets: one is added once enough packets have been acknowledged, and what
+//! remains after a reduction is rounded down; it looks ahead by the smallest RTT instead of the smoothed one, and grows
+//! by a twentieth a round trip at least while no loss has shown a W_max.
+//!
 //! With `hystart`, slow start also ends by what it sees (section 4.10; Ha and Rhee 2011), from 16 segments on: in a round in which ACKs have come at most 2 ms
-//! apart for half the smallest RTT, or whose RTTs, eight at least, have all grown by an eighth of it (4 to 16 ms). This is Linux's form; HyStart++ is the
+//! apart for half the smallest RTT, or whose RTTs, eight at least, have all grown by an eighth of it (4 to 16 ms). Linux has it so; HyStart++ is the
 //! flow's own option.
 
 use super::{
-    Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, SegmentCount, Signal,
-    Window,
+    Ack, CongestionAlgorithm, CongestionControl, Form, LINUX_FORM, MIN_SSTHRESH, Reduction,
+    SegmentCount, Signal, Window,
 };
 use crate::fluid::{FluidTcp, Path, TcpInput};
 use crate::registry::{About, Algorithm};
@@ -40,10 +44,8 @@ parameters! {
         /// Whether the Reno estimate grows by Reno's own 1 / cwnd once it is back at the window of the last reduction. Without, it keeps its slower pace, as in
         /// RFC 8312 and Linux 6.1.
         reno_pace: flag = true, "RFC 9438, section 4.3";
-        /// Whether the window is a whole number of packets: the curve is followed in whole packets, one is added once enough packets have been acknowledged, and
-        /// what remains after a reduction is rounded down. Kernels count so. Linux also looks ahead by the smallest RTT instead of the smoothed one, and grows by
-        /// a twentieth a round trip at least while no loss has shown a W_max.
-        whole_packets: flag = false, "Linux 6.1";
+        /// Which form is at work.
+        form: choice(Form) = Paper, "style: Linux 6.1";
         /// Whether hybrid slow start ends slow start before losses do.
         hystart: flag = false, "Linux 6.1; Ha and Rhee 2011";
     }
@@ -72,7 +74,7 @@ impl Algorithm for CubicParams {
     };
 
     const LINUX: &'static [(&'static str, DefaultValue)] = &[
-        ("whole_packets", DefaultValue::Flag(true)),
+        LINUX_FORM,
         ("reno_pace", DefaultValue::Flag(false)),
         ("hystart", DefaultValue::Flag(true)),
     ];
@@ -96,7 +98,7 @@ impl CongestionAlgorithm for CubicParams {
             fast_convergence: self.fast_convergence,
             reno_friendly: self.reno_friendly,
             reno_pace: self.reno_pace,
-            whole: self.whole_packets,
+            form: self.form,
             count: SegmentCount::default(),
             estimate_count: SegmentCount::default(),
             hystart: self.hystart.then(Box::default),
@@ -239,8 +241,8 @@ pub struct Cubic {
     fast_convergence: bool,
     reno_friendly: bool,
     reno_pace: bool,
-    whole: bool,
-    /// Segments counted towards the next one of the window, and of the estimate, with whole packets.
+    form: Form,
+    /// Segments counted towards the next one of the window, and of the estimate, in Linux's form.
     count: SegmentCount,
     estimate_count: SegmentCount,
     /// Until it has ended slow start.
@@ -279,8 +281,8 @@ impl Cubic {
 
     /// The window after `acked` segments in congestion avoidance.
     fn avoid(&mut self, acked: f64, ack: &Ack, cwnd: f64) -> f64 {
-        if self.whole {
-            return self.avoid_whole(acked, ack.min_rtt, cwnd);
+        if self.form == Form::Linux {
+            return self.avoid_as_linux(acked, ack.min_rtt, cwnd);
         }
         let share = acked / cwnd;
         let t = self.last.since(self.start).seconds();
@@ -295,7 +297,7 @@ impl Cubic {
     }
 
     /// The same in whole segments.
-    fn avoid_whole(&mut self, acked: f64, ahead: f64, mut cwnd: f64) -> f64 {
+    fn avoid_as_linux(&mut self, acked: f64, ahead: f64, mut cwnd: f64) -> f64 {
         let t = self.last.since(self.start).seconds();
         // the distance from the origin is rounded down, so that the curve is flat on both sides of it
         let target = self.origin + (self.curve(t + ahead) - self.origin).trunc();
@@ -362,7 +364,7 @@ impl CongestionControl for Cubic {
         self.prior = used;
         self.start = Time::NEVER;
         window.ssthresh = (self.beta * used).max(MIN_SSTHRESH);
-        if self.whole {
+        if self.form == Form::Linux {
             self.w_max = self.w_max.floor();
             window.ssthresh = window.ssthresh.floor();
             self.count.clear();
@@ -579,7 +581,7 @@ mod tests {
     #[test]
     fn in_whole_packets_the_curve_is_flat_near_its_origin() {
         let (mut control, mut window) = after_loss(0.0, 67.0);
-        control.whole = true;
+        control.form = Form::Linux;
         control.reno_friendly = false;
         control.on_congestion(&loss(67.0), &mut window);
         assert_eq!((control.w_max, window.cwnd), (67.0, 46.0));

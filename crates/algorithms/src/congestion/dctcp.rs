@@ -5,10 +5,14 @@
 //!
 //! Over a queue that marks above a threshold, one flow that fills the path and the threshold with W packets settles at alpha = sqrt(2 / W)
 //! (Alizadeh et al. 2010, section 3.3).
+//!
+//! With `form = "linux"`, the window grows by one once a window of packets has been acknowledged, what a mark takes of it is
+//! rounded down, alpha is a whole number of 1024ths, renewed by the ACK of everything that was sent when it
+//! last was, and a loss halves the window even while it comes down for a mark.
 
 use super::{
-    Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Needs, Reduction, SegmentCount,
-    Signal, Window,
+    Ack, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH, Needs,
+    Reduction, SegmentCount, Signal, Window,
 };
 use crate::fluid::{FluidTcp, Path, TcpInput};
 use crate::registry::{About, Algorithm};
@@ -21,10 +25,8 @@ parameters! {
         g: number = 0.0625, in Interval::above_to(0.0, 1.0), "RFC 8257, section 4.2";
         /// The estimate at the beginning: at 1 the first mark halves the window.
         initial_alpha: number = 1.0, in Interval::between(0.0, 1.0), "RFC 8257, section 3.3";
-        /// Whether packets are counted as kernels do: the window grows by one once a window of packets has been acknowledged, what a mark takes of it is
-        /// rounded down, alpha is a whole number of 1024ths, renewed by the ACK of everything that was sent when it last was, and a loss halves the window
-        /// even while it comes down for a mark.
-        whole_packets: flag = false, "Linux 6.1";
+        /// Which form is at work.
+        form: choice(Form) = Paper, "style: Linux 6.1";
     }
 }
 
@@ -38,22 +40,22 @@ impl Algorithm for DctcpParams {
         ecn: true,
     };
 
-    const LINUX: &'static [(&'static str, DefaultValue)] =
-        &[("whole_packets", DefaultValue::Flag(true))];
+    const LINUX: &'static [(&'static str, DefaultValue)] = &[LINUX_FORM];
 }
 
 impl CongestionAlgorithm for DctcpParams {
-    type Controller = Dctcp;
+    type Controller = Forms<PaperDctcp, LinuxDctcp>;
 
-    fn build(&self, _flow: u32) -> Dctcp {
-        Dctcp {
-            alpha: self.initial_alpha,
-            acked: 0,
-            marked: 0,
-            round_end: 0,
-            g: self.g,
-            whole: self.whole_packets,
-            count: SegmentCount::default(),
+    fn build(&self, _flow: u32) -> Self::Controller {
+        match self.form {
+            Form::Paper => Forms::Paper(PaperDctcp {
+                marks: Marks::new(self),
+            }),
+            Form::Linux => Forms::Linux(LinuxDctcp {
+                marks: Marks::new(self),
+                round_end: 0,
+                count: SegmentCount::default(),
+            }),
         }
     }
 }
@@ -102,101 +104,133 @@ impl FluidTcp for DctcpParams {
 /// Steps of alpha between 0 and 1, in kernels.
 const ALPHA_STEPS: f64 = 1024.0;
 
-/// DCTCP at work.
+/// What is known of marks, in both forms.
 #[derive(Clone, Copy, Debug)]
-pub struct Dctcp {
+struct Marks {
     /// Estimated share of marked segments.
     alpha: f64,
     /// Segments acknowledged in the round, and those of them that were marked.
     acked: u32,
     marked: u32,
-    /// With whole packets: the round is over once everything below is acknowledged.
-    round_end: u64,
     g: f64,
-    whole: bool,
-    count: SegmentCount,
 }
 
-impl Dctcp {
-    /// The estimate, with what an ACK tells of marks.
-    #[inline]
-    fn count_marks(&mut self, ack: &Ack) {
-        if ack.round_start && self.acked > 0 {
-            let share = f64::from(self.marked) / f64::from(self.acked);
-            self.alpha += self.g * (share - self.alpha);
-            (self.acked, self.marked) = (0, 0);
+impl Marks {
+    fn new(params: &DctcpParams) -> Self {
+        Self {
+            alpha: params.initial_alpha,
+            acked: 0,
+            marked: 0,
+            g: params.g,
         }
+    }
+
+    fn count(&mut self, ack: &Ack) {
         self.acked += ack.acked;
         self.marked += ack.marked.min(ack.acked);
     }
 
-    /// The same in whole 1024ths, what is taken and what is added rounded down each; an estimate too small for that falls to zero.
-    fn count_marks_whole(&mut self, ack: &Ack) {
-        self.acked += ack.acked;
-        self.marked += ack.marked.min(ack.acked);
-        if ack.una < self.round_end {
-            return;
+    /// Fraction of the window that a signal takes.
+    fn fall(&self, signal: Signal) -> f64 {
+        if signal == Signal::Ecn {
+            0.5 * self.alpha
+        } else {
+            0.5
         }
-        let steps = ALPHA_STEPS * self.alpha;
-        let mut left = steps - (self.g * steps).floor();
-        if left == steps {
-            left = 0.0;
-        }
-        let share = f64::from(self.marked) / f64::from(self.acked.max(1));
-        left += (ALPHA_STEPS * self.g * share).floor();
-        self.alpha = left.min(ALPHA_STEPS) / ALPHA_STEPS;
-        (self.acked, self.marked) = (0, 0);
-        self.round_end = ack.next;
     }
 }
 
-impl CongestionControl for Dctcp {
+/// DCTCP at work.
+#[derive(Clone, Copy, Debug)]
+pub struct PaperDctcp {
+    marks: Marks,
+}
+
+impl CongestionControl for PaperDctcp {
     fn needs(&self) -> Needs {
         Needs {
             marks: true,
-            loss_after_mark: self.whole,
             ..Needs::default()
         }
     }
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
-        if !self.whole {
-            self.count_marks(ack);
+        let marks = &mut self.marks;
+        if ack.round_start && marks.acked > 0 {
+            let share = f64::from(marks.marked) / f64::from(marks.acked);
+            marks.alpha += marks.g * (share - marks.alpha);
+            (marks.acked, marks.marked) = (0, 0);
         }
+        marks.count(ack);
         if ack.cwnd_limited && !ack.ece {
             let acked = window.slow_start(f64::from(ack.acked));
-            if !self.whole {
-                window.cwnd += acked / window.cwnd;
-            } else if acked > 0.0 {
-                let per = window.cwnd;
-                self.count.grow(acked, per, &mut window.cwnd);
-            }
-        }
-    }
-
-    fn on_any_ack(&mut self, ack: &Ack) {
-        if self.whole {
-            self.count_marks_whole(ack);
+            window.cwnd += acked / window.cwnd;
         }
     }
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
-        let fall = if reduction.signal == Signal::Ecn {
-            0.5 * self.alpha
-        } else {
-            0.5
-        };
-        let mut left = (1.0 - fall) * reduction.window_used;
-        if self.whole {
-            // what a mark takes is rounded down, what a loss leaves
-            left = if reduction.signal == Signal::Ecn {
-                left.ceil()
-            } else {
-                left.floor()
-            };
-            self.count.clear();
+        let left = (1.0 - self.marks.fall(reduction.signal)) * reduction.window_used;
+        window.ssthresh = left.max(MIN_SSTHRESH);
+        window.cwnd = window.ssthresh;
+    }
+}
+
+/// DCTCP at work as in Linux.
+#[derive(Clone, Copy, Debug)]
+pub struct LinuxDctcp {
+    marks: Marks,
+    /// The round is over once everything below is acknowledged.
+    round_end: u64,
+    count: SegmentCount,
+}
+
+impl CongestionControl for LinuxDctcp {
+    fn needs(&self) -> Needs {
+        Needs {
+            marks: true,
+            loss_after_mark: true,
+            every_ack: true,
+            ..Needs::default()
         }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
+        if !ack.ece {
+            self.count.grow_as_reno(ack, window);
+        }
+    }
+
+    /// The estimate in whole 1024ths, what is taken and what is added rounded down each; an estimate too small
+    /// for that falls to zero.
+    fn on_every_ack(&mut self, ack: &Ack) {
+        let marks = &mut self.marks;
+        marks.count(ack);
+        if ack.una < self.round_end {
+            return;
+        }
+        let steps = ALPHA_STEPS * marks.alpha;
+        let mut left = steps - (marks.g * steps).floor();
+        if left == steps {
+            left = 0.0;
+        }
+        let share = f64::from(marks.marked) / f64::from(marks.acked.max(1));
+        left += (ALPHA_STEPS * marks.g * share).floor();
+        marks.alpha = left.min(ALPHA_STEPS) / ALPHA_STEPS;
+        (marks.acked, marks.marked) = (0, 0);
+        self.round_end = ack.next;
+    }
+
+    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        let left = (1.0 - self.marks.fall(reduction.signal)) * reduction.window_used;
+        // what a mark takes is rounded down, what a loss leaves
+        let left = if reduction.signal == Signal::Ecn {
+            left.ceil()
+        } else {
+            left.floor()
+        };
+        self.count.clear();
         window.ssthresh = left.max(MIN_SSTHRESH);
         window.cwnd = window.ssthresh;
     }
@@ -214,7 +248,7 @@ mod tests {
 
     #[test]
     fn section_3_3_estimate_and_reduction() {
-        let mut control = params().build(0);
+        let mut control = params().build(0).paper();
         let mut window = Window {
             cwnd: 100.0,
             ssthresh: 100.0,
@@ -231,7 +265,7 @@ mod tests {
             control.on_ack(&sample, &mut window, &mut random());
         }
         let alpha = 15.0 / 16.0 + 0.25 / 16.0;
-        assert!((control.alpha - alpha).abs() < 1e-15);
+        assert!((control.marks.alpha - alpha).abs() < 1e-15);
         // marked ACKs did not let the window grow
         assert!((window.cwnd - 100.0 - 16.0 / 100.0).abs() < 1e-3);
         let mark = Reduction {
@@ -249,10 +283,10 @@ mod tests {
     #[test]
     fn whole_packets_as_in_linux() {
         let linux = DctcpParams {
-            whole_packets: true,
+            form: Form::Linux,
             ..params()
         };
-        let mut control = linux.build(0);
+        let mut control = linux.build(0).linux();
         let mut round = |una: u64, acked: u32, marked: u32| {
             let sample = Ack {
                 una,
@@ -261,8 +295,8 @@ mod tests {
                 marked,
                 ..ack(acked)
             };
-            control.on_any_ack(&sample);
-            control.alpha * 1024.0
+            control.on_every_ack(&sample);
+            control.marks.alpha * 1024.0
         };
         assert_eq!(round(2, 2, 0), 960.0); // nothing was sent before: 1024 - 64
         assert_eq!(round(11, 9, 9), 960.0); // 12 ends the round
@@ -284,7 +318,7 @@ mod tests {
             cwnd: 21.0,
             ssthresh: 21.0,
         };
-        control.alpha = 100.0 / 1024.0;
+        control.marks.alpha = 100.0 / 1024.0;
         let mark = Reduction {
             signal: Signal::Ecn,
             ..loss(21.0)
@@ -306,7 +340,7 @@ mod tests {
                 g: 1.0 / 512.0,
                 ..params()
             };
-            let mut control = fine.build(0);
+            let mut control = fine.build(0).paper();
             let mut window = Window {
                 cwnd: full,
                 ssthresh: 2.0,
@@ -335,7 +369,7 @@ mod tests {
                     }
                 }
                 if round >= 4000 {
-                    sum += control.alpha;
+                    sum += control.marks.alpha;
                     rounds += 1.0;
                 }
             }

@@ -6,18 +6,24 @@
 //! - b(w) falls linearly in log w from 0.5 at `low_window` to `high_decrease` at `high_window`;
 //! - a(w) = w^2 p(w) 2 b(w) / (2 - b(w)), one segment at least.
 //!
+//! With `form = "linux"`, windows are whole packets and a(w), b(w) those of the table of RFC 3649, appendix B, b in 256ths;
+//! each ACK then counts once, whatever it acknowledges, so that delayed ACKs halve the growth.
+//!
 //! Smaller windows are Reno's. The table of the RFC's appendix B is this formula with 1/12.8 for 0.078, in whole steps of a(w); here a(w) is not rounded.
 //! Limited slow start (RFC 3742) is not part of it.
 
-use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window};
+use super::{
+    Ack, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH, Reduction,
+    Window,
+};
 use crate::fluid::{FluidTcp, Path};
 use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
 use crate::{DefaultValue, Interval, Scalar, Stream, ValueError, parameters};
 
 parameters! {
-    /// Parameters of HighSpeed TCP.
-    pub struct HighspeedParams {
+    /// The response function of HighSpeed TCP.
+    pub struct ResponseParams {
         /// Window up to which the sender is Reno.
         low_window: packets = 38.0, in Interval::at_least(2.0), "RFC 3649, section 5";
         /// Window at which the sender decreases by `high_decrease`.
@@ -28,9 +34,15 @@ parameters! {
         response_scale: number = 0.078, in Interval::above(0.0), "RFC 3649, section 5";
         /// Exponent of the response function.
         response_exponent: number = 1.2, in Interval::between(0.0, 2.0), "RFC 3649, section 5";
-        /// Whether windows are whole packets and a(w), b(w) those of the table of RFC 3649, appendix B, b in 256ths; each ACK then counts once, whatever it acknowledges, so
-        /// that delayed ACKs halve the growth.
-        whole_packets: flag = false, "Linux 6.1";
+    }
+}
+
+parameters! {
+    /// Parameters of HighSpeed TCP.
+    pub struct HighspeedParams {
+        include response: ResponseParams;
+        /// Which form is at work.
+        form: choice(Form) = Paper, "style: Linux 6.1";
     }
 }
 
@@ -45,19 +57,18 @@ const TABLE: [u32; 72] = [
 ];
 
 /// The parameters of RFC 3649, section 5: the defaults.
-pub(super) const RFC_3649: HighspeedParams = HighspeedParams {
+pub(super) const RFC_3649: ResponseParams = ResponseParams {
     low_window: 38.0,
     high_window: 83000.0,
     high_decrease: 0.1,
     response_scale: 0.078,
     response_exponent: 1.2,
-    whole_packets: false,
 };
 
-impl<S: Scalar> HighspeedParams<S> {
+impl<S: Scalar> ResponseParams<S> {
     /// a(w) and b(w) by their formulas: packets a round trip, and the fraction that a loss takes, 0.5 at most (smaller windows) and 0.01 at least
     /// (windows far above `high_window`, where the line would end below zero).
-    pub(super) fn response(&self, window: S) -> (S, S) {
+    pub(super) fn at(&self, window: S) -> (S, S) {
         let half = S::from_f64(0.5);
         let way = (window / self.low_window).ln() / (self.high_window / self.low_window).ln();
         let b = (half + (self.high_decrease - half) * way)
@@ -68,16 +79,28 @@ impl<S: Scalar> HighspeedParams<S> {
     }
 }
 
-impl HighspeedParams {
-    /// What the sender does: [`HighspeedParams::response`] above `low_window`, Reno up to it.
+impl ResponseParams {
+    /// What the sender does: [`ResponseParams::at`] above `low_window`, Reno up to it.
     #[inline]
     pub(super) fn aimd(&self, window: f64) -> (f64, f64) {
         if window <= self.low_window {
             (1.0, 0.5)
         } else {
-            let (a, b) = self.response(window);
+            let (a, b) = self.at(window);
             (a.max(1.0), b)
         }
+    }
+
+    /// See [`Algorithm::check`].
+    pub(super) fn check(&self) -> Result<(), ValueError> {
+        if self.high_window > self.low_window {
+            return Ok(());
+        }
+        Err(inconsistent(
+            "high_window",
+            self.high_window,
+            format!("above low_window, which is {}", self.low_window),
+        ))
     }
 }
 
@@ -90,28 +113,23 @@ impl Algorithm for HighspeedParams {
         ecn: true,
     };
 
-    const LINUX: &'static [(&'static str, DefaultValue)] =
-        &[("whole_packets", DefaultValue::Flag(true))];
+    const LINUX: &'static [(&'static str, DefaultValue)] = &[LINUX_FORM];
 
     fn check(&self) -> Result<(), ValueError> {
-        if self.high_window > self.low_window {
-            return Ok(());
-        }
-        Err(inconsistent(
-            "high_window",
-            self.high_window,
-            format!("above low_window, which is {}", self.low_window),
-        ))
+        self.response.check()
     }
 }
 
 impl CongestionAlgorithm for HighspeedParams {
-    type Controller = Highspeed;
+    type Controller = Forms<PaperHighspeed, LinuxHighspeed>;
 
-    fn build(&self, _flow: u32) -> Highspeed {
-        Highspeed {
-            params: *self,
-            count: 0.0,
+    fn build(&self, _flow: u32) -> Self::Controller {
+        match self.form {
+            Form::Paper => Forms::Paper(PaperHighspeed(self.response)),
+            Form::Linux => Forms::Linux(LinuxHighspeed {
+                response: self.response,
+                count: 0.0,
+            }),
         }
     }
 }
@@ -121,25 +139,47 @@ impl FluidTcp for HighspeedParams {
 
     /// a(w) / w.
     fn increase<S: Scalar>(params: &HighspeedParams<S>, window: S, _path: &Path<S>) -> S {
-        params.response(window).0 / window
+        params.response.at(window).0 / window
     }
 
     /// b(w) w.
     fn decrease<S: Scalar>(params: &HighspeedParams<S>, window: S) -> S {
-        params.response(window).1 * window
+        params.response.at(window).1 * window
     }
 
     /// `low_window`. The increase has a small step there: a(38) is 0.955 by the formula, 1 by the RFC's table.
     fn small_below<S: Scalar>(params: &HighspeedParams<S>, _path: &Path<S>) -> S {
-        params.low_window
+        params.response.low_window
     }
 }
 
 /// HighSpeed TCP at work.
 #[derive(Clone, Copy, Debug)]
-pub struct Highspeed {
-    params: HighspeedParams,
-    /// Growth that is due, with whole packets: a(w) for each ACK.
+pub struct PaperHighspeed(ResponseParams);
+
+impl CongestionControl for PaperHighspeed {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
+        if ack.cwnd_limited {
+            let acked = window.slow_start(f64::from(ack.acked));
+            if acked > 0.0 {
+                window.cwnd += self.0.aimd(window.cwnd).0 * acked / window.cwnd;
+            }
+        }
+    }
+
+    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        let used = reduction.window_used;
+        window.ssthresh = (used * (1.0 - self.0.aimd(used).1)).max(MIN_SSTHRESH);
+        window.cwnd = window.ssthresh;
+    }
+}
+
+/// HighSpeed TCP at work as in Linux.
+#[derive(Clone, Copy, Debug)]
+pub struct LinuxHighspeed {
+    response: ResponseParams,
+    /// Growth that is due: a(w) for each ACK.
     count: f64,
 }
 
@@ -150,36 +190,24 @@ fn row(window: f64) -> usize {
         .min(TABLE.len() - 1)
 }
 
-impl CongestionControl for Highspeed {
+impl CongestionControl for LinuxHighspeed {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
-        if ack.cwnd_limited {
-            let acked = window.slow_start(f64::from(ack.acked));
-            if self.params.whole_packets {
-                if acked > 0.0 {
-                    self.count += (row(window.cwnd) + 1) as f64;
-                    if self.count >= window.cwnd {
-                        self.count -= window.cwnd;
-                        window.cwnd += 1.0;
-                    }
-                }
-            } else if acked > 0.0 {
-                window.cwnd += self.params.aimd(window.cwnd).0 * acked / window.cwnd;
+        if ack.cwnd_limited && window.slow_start(f64::from(ack.acked)) > 0.0 {
+            self.count += (row(window.cwnd) + 1) as f64;
+            if self.count >= window.cwnd {
+                self.count -= window.cwnd;
+                window.cwnd += 1.0;
             }
         }
     }
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        self.count = 0.0;
         let used = reduction.window_used;
-        let left = if self.params.whole_packets {
-            self.count = 0.0;
-            let edge = f64::from(TABLE[row(used)]);
-            let b = (256.0 * self.params.response(edge).1).floor() / 256.0;
-            used - (used * b).floor()
-        } else {
-            used * (1.0 - self.params.aimd(used).1)
-        };
-        window.ssthresh = left.max(MIN_SSTHRESH);
+        let edge = f64::from(TABLE[row(used)]);
+        let b = (256.0 * self.response.at(edge).1).floor() / 256.0;
+        window.ssthresh = (used - (used * b).floor()).max(MIN_SSTHRESH);
         window.cwnd = window.ssthresh;
     }
 }
@@ -213,13 +241,13 @@ mod tests {
     #[test]
     fn appendix_b_table() {
         // each row is the first window at which a(w) exceeds that of the row before by more than one
-        let params = HighspeedParams {
+        let params = ResponseParams {
             response_scale: 1.0 / 12.8,
-            ..params()
+            ..RFC_3649
         };
         let (mut rows, mut last) = (vec![38], 1.0);
         for window in 38..=89_053_u32 {
-            let (a, _) = params.response(f64::from(window));
+            let (a, _) = params.at(f64::from(window));
             if a > last + 1.0 {
                 rows.push(window);
                 last = a;
@@ -227,7 +255,7 @@ mod tests {
         }
         assert_eq!(rows, TABLE);
         for (window, b) in DECREASES {
-            let (_, ours) = params.response(f64::from(window));
+            let (_, ours) = params.at(f64::from(window));
             assert!((ours - b).abs() <= 0.005_001, "{window}: {ours}");
         }
     }
@@ -236,7 +264,7 @@ mod tests {
     fn response_function_of_section_5() {
         // p = 10^-7 at 83,000 segments (there 0.078 / w^1.2 is rounded: 2.3 % off), 10^-3 at 38; w = 0.12 / p^0.835 to the digits given
         let p = |w: f64| {
-            let (a, b) = params().response(w);
+            let (a, b) = RFC_3649.at(w);
             a * (2.0 - b) / (2.0 * b * w * w)
         };
         assert!((p(83_000.0) / 1e-7 - 1.0).abs() < 0.025);
@@ -244,7 +272,7 @@ mod tests {
         for w in [100.0, 1000.0, 10_000.0] {
             assert!((0.12 / p(w).powf(0.835) / w - 1.0).abs() < 0.04, "{w}");
         }
-        let (_, b) = params().response(83_000.0);
+        let (_, b) = RFC_3649.at(83_000.0);
         assert!((b - 0.1).abs() < 1e-15);
     }
 
@@ -295,16 +323,14 @@ mod tests {
 
     #[test]
     fn the_defaults_are_the_rfcs() {
-        assert_eq!(params(), RFC_3649);
+        assert_eq!(params().response, RFC_3649);
     }
 
     #[test]
     fn windows_in_the_wrong_order_are_refused() {
-        let swapped = HighspeedParams {
-            low_window: 1000.0,
-            high_window: 100.0,
-            ..params()
-        };
+        let mut swapped = params();
+        swapped.response.low_window = 1000.0;
+        swapped.response.high_window = 100.0;
         assert_eq!(swapped.check().unwrap_err().name, "high_window");
     }
 
@@ -312,7 +338,7 @@ mod tests {
     #[test]
     fn whole_packets_as_in_linux() {
         let linux = HighspeedParams {
-            whole_packets: true,
+            form: Form::Linux,
             ..params()
         };
         for (cwnd, acks) in [(30.0, 30), (40.0, 20), (200.0, 67)] {

@@ -10,11 +10,16 @@
 //! Throughput is the largest of the rates of the round trips between two reductions, smoothed with a weight of 1/4. RTT_max fades: after
 //! each reduction its distance from RTT_min counts 95 % (both as in Linux).
 //!
-//! With `whole_packets` it counts as Linux does: alpha is a whole number before the factor 2 (1 - beta), and is renewed only as the window grows; the ACK
-//! after which it grows does not count; RTT_max follows by 20 ms a sample at most; up to a base RTT of 10 ms beta is the smallest; the first rounds after a
-//! reduction, up to four base RTTs, are not smoothed; and of losses at a steady throughput only the second in a row adapts beta.
+//! With `form = "linux"`, alpha is a whole number before the factor 2 (1 - beta), and is renewed only as the
+//! window grows; the ACK after which it grows does not count; the time since a reduction counts from the end of
+//! the answer to it, unused windows included; RTT_max follows by 20 ms a sample at most; up to a base RTT of 10 ms
+//! beta is the smallest; the first rounds after a reduction, up to four base RTTs, are not smoothed; and of losses
+//! at a steady throughput only the second in a row adapts beta.
 
-use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Signal, Window};
+use super::{
+    Ack, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH, Needs,
+    Reduction, Signal, Window,
+};
 use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
 use crate::{DefaultValue, Interval, Stream, Time, ValueError, parameters};
@@ -32,8 +37,8 @@ parameters! {
         throughput_change: number = 0.2, in Interval::at_least(0.0), "draft-leith-tcp-htcp-06, section 3";
         /// Whether the increase is in proportion to the base RTT.
         rtt_scaling: flag = true, "Linux 6.1";
-        /// Whether it counts in whole packets, with Linux's rules of measurement.
-        whole_packets: flag = false, "Linux 6.1";
+        /// Which form is at work.
+        form: choice(Form) = Paper, "style: Linux 6.1";
     }
 }
 
@@ -46,8 +51,7 @@ impl Algorithm for HtcpParams {
         ecn: true,
     };
 
-    const LINUX: &'static [(&'static str, DefaultValue)] =
-        &[("whole_packets", DefaultValue::Flag(true))];
+    const LINUX: &'static [(&'static str, DefaultValue)] = &[LINUX_FORM];
 
     fn check(&self) -> Result<(), ValueError> {
         if self.beta_max >= self.beta_min {
@@ -61,31 +65,77 @@ impl Algorithm for HtcpParams {
     }
 }
 
-impl CongestionAlgorithm for HtcpParams {
-    type Controller = Htcp;
+impl HtcpParams {
+    /// The increase function, segments a round trip, `since` seconds after the last reduction.
+    fn increase(&self, since: f64) -> f64 {
+        let x = since - self.delta_low;
+        if x > 0.0 {
+            1.0 + 10.0 * x + 0.25 * x * x
+        } else {
+            1.0
+        }
+    }
 
-    fn build(&self, _flow: u32) -> Htcp {
-        Htcp {
-            beta: self.beta_min,
-            last: Time::NEVER,
-            seen: Time::ZERO,
-            max_rtt: 0.0,
-            round: Time::NEVER,
-            acked: 0,
-            rate: 0.0,
-            top_rate: 0.0,
-            last_rate: 0.0,
-            alpha: 1.0,
-            count: 0.0,
-            adapts: false,
-            params: Box::new(*self),
+    /// Whether the throughput before a reduction (`rate`) is that before the last one (`last`).
+    fn is_steady(&self, rate: f64, last: f64) -> bool {
+        (rate - last).abs() <= self.throughput_change * last
+    }
+}
+
+impl CongestionAlgorithm for HtcpParams {
+    type Controller = Forms<PaperHtcp, LinuxHtcp>;
+
+    fn build(&self, _flow: u32) -> Self::Controller {
+        let params = Box::new(*self);
+        match self.form {
+            Form::Paper => Forms::Paper(PaperHtcp {
+                beta: self.beta_min,
+                last: Time::NEVER,
+                seen: Time::ZERO,
+                max_rtt: 0.0,
+                throughput: Throughput::NONE,
+                params,
+            }),
+            Form::Linux => Forms::Linux(LinuxHtcp {
+                beta: self.beta_min,
+                last: Time::NEVER,
+                max_rtt: 0.0,
+                throughput: Throughput::NONE,
+                alpha: 1.0,
+                count: 0.0,
+                adapts: false,
+                params,
+            }),
         }
     }
 }
 
+/// What is known of the throughput, in both forms.
+#[derive(Clone, Copy, Debug)]
+struct Throughput {
+    /// Beginning of the round; NEVER if it was not seen.
+    round: Time,
+    /// Segments acknowledged in the round.
+    acked: u32,
+    /// Smoothed rate, its largest value since the last reduction and that before it, segments/s; zero if there is none.
+    rate: f64,
+    top: f64,
+    last: f64,
+}
+
+impl Throughput {
+    const NONE: Self = Self {
+        round: Time::NEVER,
+        acked: 0,
+        rate: 0.0,
+        top: 0.0,
+        last: 0.0,
+    };
+}
+
 /// H-TCP at work.
 #[derive(Clone, Debug)]
-pub struct Htcp {
+pub struct PaperHtcp {
     /// What remained after the last reduction.
     beta: f64,
     /// The last reduction, moved on by the time that does not count; NEVER before the first ACK.
@@ -94,86 +144,174 @@ pub struct Htcp {
     seen: Time,
     /// Largest RTT since the last reduction, s, or what is left of that before it.
     max_rtt: f64,
-    /// Beginning of the round; NEVER if it was not seen.
-    round: Time,
-    /// Segments acknowledged in the round.
-    acked: u32,
-    /// Smoothed rate, its largest value since the last reduction and that before it, segments/s; zero if there is none.
-    rate: f64,
-    top_rate: f64,
-    last_rate: f64,
-    /// With whole packets: the increase at present, packets acknowledged, and whether a loss may adapt beta.
-    alpha: f64,
-    count: f64,
-    adapts: bool,
+    throughput: Throughput,
     params: Box<HtcpParams>,
 }
 
-impl Htcp {
+impl PaperHtcp {
     /// Segments a round trip `since` seconds after the last reduction.
     fn alpha(&self, since: f64, base_rtt: f64) -> f64 {
-        let x = since - self.params.delta_low;
-        let mut alpha = if x > 0.0 {
-            1.0 + 10.0 * x + 0.25 * x * x
-        } else {
-            1.0
-        };
-        if self.params.whole_packets {
-            alpha = alpha.floor();
-            if self.params.rtt_scaling {
-                let scale = (0.8 / base_rtt).floor().clamp(4.0, 80.0);
-                alpha = (8.0 * alpha / scale).floor().max(1.0);
-            }
-        } else if self.params.rtt_scaling {
+        let mut alpha = self.params.increase(since);
+        if self.params.rtt_scaling {
             alpha = (alpha * (base_rtt / 0.1).clamp(0.1, 2.0)).max(1.0);
         }
         alpha * 2.0 * (1.0 - self.beta)
     }
 
     fn end_round(&mut self, now: Time) {
-        if self.round != Time::NEVER && now > self.round {
-            let rate = f64::from(self.acked) / now.since(self.round).seconds();
-            self.rate = if self.rate > 0.0 {
-                0.75 * self.rate + 0.25 * rate
+        let known = &mut self.throughput;
+        if known.round != Time::NEVER && now > known.round {
+            let rate = f64::from(known.acked) / now.since(known.round).seconds();
+            known.rate = if known.rate > 0.0 {
+                0.75 * known.rate + 0.25 * rate
             } else {
                 rate
             };
-            self.top_rate = self.top_rate.max(self.rate);
+            known.top = known.top.max(known.rate);
         }
-        self.round = now;
-        self.acked = 0;
+        known.round = now;
+        known.acked = 0;
     }
 }
 
-impl Htcp {
-    /// What an ACK tells of RTT and throughput, counted as Linux does.
+impl CongestionControl for PaperHtcp {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
+        if self.last == Time::NEVER {
+            self.last = ack.now;
+        } else if !ack.cwnd_limited {
+            self.last += ack.now.since(self.seen); // an unused window earns nothing
+        }
+        self.seen = ack.now;
+        self.max_rtt = self.max_rtt.max(ack.rtt); // NaN is not larger
+        if ack.round_start {
+            self.end_round(ack.now);
+        }
+        self.throughput.acked += ack.acked;
+        if ack.cwnd_limited {
+            let acked = window.slow_start(f64::from(ack.acked));
+            if acked > 0.0 {
+                let since = ack.now.since(self.last).seconds();
+                window.cwnd += self.alpha(since, ack.min_rtt) * acked / window.cwnd;
+            }
+        }
+    }
+
+    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        let HtcpParams {
+            beta_min, beta_max, ..
+        } = *self.params;
+        let Throughput { top, last, .. } = self.throughput;
+        self.beta = if last > 0.0 && self.params.is_steady(top, last) && self.max_rtt > 0.0 {
+            (reduction.min_rtt / self.max_rtt).clamp(beta_min, beta_max)
+        } else {
+            beta_min
+        };
+        self.throughput = Throughput {
+            last: top,
+            ..Throughput::NONE
+        };
+        self.max_rtt -= 0.05 * (self.max_rtt - reduction.min_rtt).max(0.0);
+        (self.last, self.seen) = (reduction.now, reduction.now);
+        window.ssthresh = (self.beta * reduction.window_used).max(MIN_SSTHRESH);
+        if reduction.signal != Signal::Timeout {
+            window.cwnd = window.ssthresh;
+        }
+    }
+
+    fn on_restart(&mut self, now: Time) {
+        if self.last != Time::NEVER {
+            self.last += now.since(self.seen);
+            self.seen = now;
+        }
+    }
+}
+
+/// H-TCP at work as in Linux.
+#[derive(Clone, Debug)]
+pub struct LinuxHtcp {
+    /// What remained after the last reduction.
+    beta: f64,
+    /// The last reduction, or the end of the answer to it; NEVER before the first ACK.
+    last: Time,
+    /// Largest RTT since the last reduction, s, or what is left of that before it.
+    max_rtt: f64,
+    throughput: Throughput,
+    /// The increase at present, packets acknowledged, and whether a loss may adapt beta.
+    alpha: f64,
+    count: f64,
+    adapts: bool,
+    params: Box<HtcpParams>,
+}
+
+impl LinuxHtcp {
+    /// Segments a round trip `since` seconds after the last reduction.
+    fn alpha(&self, since: f64, base_rtt: f64) -> f64 {
+        let mut alpha = self.params.increase(since).floor();
+        if self.params.rtt_scaling {
+            let scale = (0.8 / base_rtt).floor().clamp(4.0, 80.0);
+            alpha = (8.0 * alpha / scale).floor().max(1.0);
+        }
+        alpha * 2.0 * (1.0 - self.beta)
+    }
+
+    /// What an ACK tells of RTT and throughput.
     fn measure(&mut self, ack: &Ack, cwnd: f64) {
         self.max_rtt = self.max_rtt.max(ack.min_rtt);
         if ack.rtt > self.max_rtt && ack.rtt <= self.max_rtt + 0.02 {
             self.max_rtt = ack.rtt;
         }
-        if self.round == Time::NEVER {
-            self.round = ack.now;
+        let known = &mut self.throughput;
+        if known.round == Time::NEVER {
+            known.round = ack.now;
         }
-        self.acked += ack.acked;
-        let past = ack.now.since(self.round).seconds();
-        if f64::from(self.acked) < cwnd - self.alpha.floor().max(1.0)
+        known.acked += ack.acked;
+        let past = ack.now.since(known.round).seconds();
+        if f64::from(known.acked) < cwnd - self.alpha.floor().max(1.0)
             || past <= 0.0
             || past < ack.min_rtt
         {
             return;
         }
-        let rate = f64::from(self.acked) / past;
+        let rate = f64::from(known.acked) / past;
         if ack.now.since(self.last).seconds() < 4.0 * ack.min_rtt {
-            (self.rate, self.top_rate) = (rate, rate);
+            (known.rate, known.top) = (rate, rate);
         } else {
-            self.rate = 0.75 * self.rate + 0.25 * rate;
-            self.top_rate = self.top_rate.max(self.rate);
+            known.rate = 0.75 * known.rate + 0.25 * rate;
+            known.top = known.top.max(known.rate);
         }
-        (self.acked, self.round) = (0, ack.now);
+        (known.acked, known.round) = (0, ack.now);
     }
 
-    fn on_ack_whole(&mut self, ack: &Ack, window: &mut Window) {
+    /// The fraction that remains.
+    fn remains(&mut self, min_rtt: f64) -> f64 {
+        let HtcpParams {
+            beta_min, beta_max, ..
+        } = *self.params;
+        let Throughput { top, last, .. } = self.throughput;
+        self.throughput.last = top;
+        if !self.params.is_steady(top, last) {
+            self.adapts = false;
+            return beta_min;
+        }
+        if self.adapts && min_rtt > 0.01 {
+            return (min_rtt / self.max_rtt).clamp(beta_min, beta_max);
+        }
+        self.adapts = true;
+        beta_min
+    }
+}
+
+impl CongestionControl for LinuxHtcp {
+    fn needs(&self) -> Needs {
+        Needs {
+            ca_state: true,
+            ..Needs::default()
+        }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
         if self.last == Time::NEVER {
             self.last = ack.now;
         }
@@ -192,32 +330,12 @@ impl Htcp {
         }
     }
 
-    /// The fraction that remains, as Linux finds it.
-    fn remains(&mut self, min_rtt: f64) -> f64 {
-        let HtcpParams {
-            beta_min,
-            beta_max,
-            throughput_change,
-            ..
-        } = *self.params;
-        let (rate, last) = (self.top_rate, self.last_rate);
-        self.last_rate = rate;
-        if (rate - last).abs() > throughput_change * last {
-            self.adapts = false;
-            return beta_min;
-        }
-        if self.adapts && min_rtt > 0.01 {
-            return (min_rtt / self.max_rtt).clamp(beta_min, beta_max);
-        }
-        self.adapts = true;
-        beta_min
-    }
-
-    fn on_congestion_whole(&mut self, reduction: &Reduction, window: &mut Window) {
+    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
         self.beta = self.remains(reduction.min_rtt);
         self.alpha = self.alpha(reduction.now.since(self.last).seconds(), reduction.min_rtt);
         self.max_rtt -= 0.05 * (self.max_rtt - reduction.min_rtt).max(0.0);
-        (self.round, self.acked, self.count) = (Time::NEVER, 0, 0.0);
+        (self.throughput.round, self.throughput.acked) = (Time::NEVER, 0);
+        self.count = 0.0;
         self.last = reduction.now;
         window.ssthresh = (self.beta * reduction.window_used)
             .floor()
@@ -226,77 +344,9 @@ impl Htcp {
             window.cwnd = window.ssthresh;
         }
     }
-}
 
-impl CongestionControl for Htcp {
-    #[inline]
-    fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
-        if self.params.whole_packets {
-            self.on_ack_whole(ack, window);
-            return;
-        }
-        if self.last == Time::NEVER {
-            self.last = ack.now;
-        } else if !ack.cwnd_limited {
-            self.last += ack.now.since(self.seen); // an unused window earns nothing
-        }
-        self.seen = ack.now;
-        self.max_rtt = self.max_rtt.max(ack.rtt); // NaN is not larger
-        if ack.round_start {
-            self.end_round(ack.now);
-        }
-        self.acked += ack.acked;
-        if ack.cwnd_limited {
-            let acked = window.slow_start(f64::from(ack.acked));
-            if acked > 0.0 {
-                let since = ack.now.since(self.last).seconds();
-                window.cwnd += self.alpha(since, ack.min_rtt) * acked / window.cwnd;
-            }
-        }
-    }
-
-    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
-        if self.params.whole_packets {
-            self.on_congestion_whole(reduction, window);
-            return;
-        }
-        let HtcpParams {
-            beta_min,
-            beta_max,
-            throughput_change,
-            ..
-        } = *self.params;
-        let steady = self.last_rate > 0.0
-            && (self.top_rate - self.last_rate).abs() <= throughput_change * self.last_rate;
-        self.beta = if steady && self.max_rtt > 0.0 {
-            (reduction.min_rtt / self.max_rtt).clamp(beta_min, beta_max)
-        } else {
-            beta_min
-        };
-        self.last_rate = self.top_rate;
-        (self.rate, self.top_rate, self.round, self.acked) = (0.0, 0.0, Time::NEVER, 0);
-        self.max_rtt -= 0.05 * (self.max_rtt - reduction.min_rtt).max(0.0);
-        (self.last, self.seen) = (reduction.now, reduction.now);
-        window.ssthresh = (self.beta * reduction.window_used).max(MIN_SSTHRESH);
-        if reduction.signal != Signal::Timeout {
-            window.cwnd = window.ssthresh;
-        }
-    }
-
-    fn on_repaired(&mut self, now: Time, _window: &mut Window) {
-        if self.params.whole_packets {
-            self.last = now; // the time since the last loss counts from the end of its repair
-        }
-    }
-
-    fn on_restart(&mut self, now: Time) {
-        if self.params.whole_packets {
-            return;
-        }
-        if self.last != Time::NEVER {
-            self.last += now.since(self.seen);
-            self.seen = now;
-        }
+    fn on_recovery_end(&mut self, now: Time, _window: &mut Window) {
+        self.last = now;
     }
 }
 
@@ -316,7 +366,7 @@ mod tests {
             rtt_scaling: false,
             ..params()
         };
-        let control = unscaled.build(0);
+        let control = unscaled.build(0).paper();
         // beta 0.5: alpha itself. 1 up to a second, then 1 + 10 x + x^2 / 4
         for (since, alpha) in [
             (0.0, 1.0),
@@ -327,7 +377,7 @@ mod tests {
         ] {
             assert!((control.alpha(since, 0.1) - alpha).abs() < 1e-12, "{since}");
         }
-        let gentle = Htcp {
+        let gentle = PaperHtcp {
             beta: 0.8,
             ..control
         };
@@ -336,7 +386,7 @@ mod tests {
 
     #[test]
     fn scaled_with_the_rtt() {
-        let control = params().build(0);
+        let control = params().build(0).paper();
         for (rtt, factor) in [(0.1, 1.0), (0.05, 0.5), (0.001, 0.1), (0.3, 2.0)] {
             assert!(
                 (control.alpha(3.0, rtt) - 22.0 * factor).abs() < 1e-12,
@@ -347,7 +397,7 @@ mod tests {
     }
 
     /// Rounds of 0.1 s at `rate` segments a second for two seconds, RTT `rtt`, then a loss at 100 segments. Returns the window left.
-    fn epoch(control: &mut Htcp, begin: f64, rate: u32, rtt: f64) -> f64 {
+    fn epoch(control: &mut PaperHtcp, begin: f64, rate: u32, rtt: f64) -> f64 {
         for n in 0..20_u32 {
             let sample = Ack {
                 now: Time::from_seconds(begin + 0.1 * f64::from(n)),
@@ -378,7 +428,7 @@ mod tests {
 
     #[test]
     fn the_decrease_empties_the_queue_if_throughput_is_steady() {
-        let mut control = params().build(0);
+        let mut control = params().build(0).paper();
         assert_eq!(epoch(&mut control, 0.0, 1000, 0.15), 50.0); // nothing to compare with
         assert!((epoch(&mut control, 2.0, 1000, 0.15) - 100.0 / 1.5).abs() < 1e-9);
         assert!((epoch(&mut control, 4.0, 1100, 0.15) - 100.0 / 1.5).abs() < 1e-9);
@@ -394,7 +444,7 @@ mod tests {
 
     #[test]
     fn time_without_use_does_not_count() {
-        let mut control = params().build(0);
+        let mut control = params().build(0).paper();
         let mut window = Window {
             cwnd: 100.0,
             ssthresh: 2.0,
@@ -422,14 +472,14 @@ mod tests {
     #[test]
     fn whole_packets_as_in_linux() {
         let linux = HtcpParams {
-            whole_packets: true,
+            form: Form::Linux,
             ..params()
         };
-        let control = linux.build(0);
+        let control = linux.build(0).linux();
         for (since, alpha) in [(0.5, 1.0), (1.1, 1.0), (1.3, 1.0), (1.5, 2.0), (2.0, 4.0)] {
             assert_eq!(control.alpha(since, 0.04), alpha, "{since}");
         }
-        let mut control = linux.build(0);
+        let mut control = linux.build(0).linux();
         let mut window = Window {
             cwnd: 30.0,
             ssthresh: 2.0,

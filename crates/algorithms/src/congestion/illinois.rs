@@ -7,14 +7,16 @@
 //! - decrease fraction beta = beta_min up to d_2 = eta_2 d_m, beta_max from d_3 = eta_3 d_m on, linear between.
 //!
 //! Windows below `small_window` have alpha = 1 and beta = 1/2; so has a sender after a timeout until the next round is measured.
-//! With `whole_packets` it counts as Linux does: d_m is the largest single delay, not the largest mean; alpha is alpha_max until the first round ends; what a round below
-//! `small_window` has set holds for the next loss; rounds of low delay count towards theta however many others lie between them; alpha counts in 128ths and beta in
-//! 64ths, rounded down; and an ACK counts for all that it covers, what was acknowledged selectively before included, so that the one that ends a recovery lets the
-//! window jump by about alpha.
+//!
+//! With `form = "linux"`, every ACK is a sample; d_m is the largest single delay, not the largest mean; alpha is alpha_max
+//! until the first round ends; what a round below `small_window` has set holds for the next loss; rounds of low
+//! delay count towards theta however many others lie between them; alpha counts in 128ths and beta in 64ths, rounded
+//! down; and an ACK counts for all that it covers, what was acknowledged selectively before included, so that the
+//! one that ends a recovery lets the window jump by about alpha.
 
 use super::{
-    Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, SegmentCount, Signal,
-    Window,
+    Ack, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH, Needs,
+    Reduction, SegmentCount, Signal, Window,
 };
 use crate::fluid::{FluidTcp, Path};
 use crate::params::inconsistent;
@@ -42,8 +44,8 @@ parameters! {
         theta: number = 5.0, in Interval::at_least(1.0), "Liu, Basar and Srikant 2008, section 2";
         /// Window below which the sender is Reno.
         small_window: packets = 10.0, in Interval::at_least(0.0), "Liu, Basar and Srikant 2008, section 2";
-        /// Whether it counts in whole packets and takes the largest single delay for d_m.
-        whole_packets: flag = false, "Linux 6.1";
+        /// Which form is at work.
+        form: choice(Form) = Paper, "style: Linux 6.1";
     }
 }
 
@@ -78,10 +80,8 @@ impl Algorithm for IllinoisParams {
         ecn: true,
     };
 
-    const LINUX: &'static [(&'static str, DefaultValue)] = &[
-        ("whole_packets", DefaultValue::Flag(true)),
-        ("small_window", DefaultValue::Number(15.0)),
-    ];
+    const LINUX: &'static [(&'static str, DefaultValue)] =
+        &[LINUX_FORM, ("small_window", DefaultValue::Number(15.0))];
 
     fn check(&self) -> Result<(), ValueError> {
         for (name, value, below, least) in [
@@ -102,24 +102,29 @@ impl Algorithm for IllinoisParams {
 }
 
 impl CongestionAlgorithm for IllinoisParams {
-    type Controller = Illinois;
+    type Controller = Forms<PaperIllinois, LinuxIllinois>;
 
-    fn build(&self, _flow: u32) -> Illinois {
-        Illinois {
-            alpha: if self.whole_packets {
-                self.alpha_max
-            } else {
-                1.0
+    fn build(&self, _flow: u32) -> Self::Controller {
+        let law = Law {
+            alpha: match self.form {
+                Form::Paper => 1.0,
+                Form::Linux => self.alpha_max,
             },
             beta: 0.5,
-            count: SegmentCount::default(),
-            max_rtt: 0.0,
-            round_end: 0,
             max_delay: 0.0,
             rtt_sum: 0.0,
             rtt_samples: 0,
             low_rounds: None,
             params: Box::new(*self),
+        };
+        match self.form {
+            Form::Paper => Forms::Paper(PaperIllinois(law)),
+            Form::Linux => Forms::Linux(LinuxIllinois {
+                count: SegmentCount::default(),
+                max_rtt: 0.0,
+                round_end: 0,
+                law,
+            }),
         }
     }
 }
@@ -151,17 +156,12 @@ impl FluidTcp for IllinoisParams {
 const ALPHA_STEPS: f64 = 128.0;
 const BETA_STEPS: f64 = 64.0;
 
-/// TCP-Illinois at work.
+/// What both forms share: increase and decrease, and the round's samples.
 #[derive(Clone, Debug)]
-pub struct Illinois {
+struct Law {
     alpha: f64,
     beta: f64,
-    /// With whole packets: packets acknowledged, and the largest RTT.
-    count: SegmentCount,
-    max_rtt: f64,
-    /// With whole packets: the round is over once more than this is acknowledged.
-    round_end: u64,
-    /// Largest mean queueing delay of a round, s.
+    /// Largest mean queueing delay of a round, s; in Linux the largest single one.
     max_delay: f64,
     /// Round-trip samples of the round, s.
     rtt_sum: f64,
@@ -171,37 +171,28 @@ pub struct Illinois {
     params: Box<IllinoisParams>,
 }
 
-impl Illinois {
+impl Law {
     #[inline]
     fn sample(&mut self, rtt: f64) {
         if !rtt.is_nan() {
             self.rtt_sum += rtt;
-            self.max_rtt = self.max_rtt.max(rtt);
             self.rtt_samples += 1;
         }
     }
 
-    /// The end of a round as Linux has it.
-    fn end_round_whole(&mut self, base_rtt: f64, cwnd: f64) {
-        let samples = f64::from(self.rtt_samples);
-        let delay = (self.rtt_sum / samples - base_rtt).max(0.0);
+    /// The mean queueing delay of the round, NaN without samples; a new round begins.
+    fn take_delay(&mut self, base_rtt: f64) -> f64 {
+        let mean = self.rtt_sum / f64::from(self.rtt_samples);
         (self.rtt_sum, self.rtt_samples) = (0.0, 0);
-        if cwnd < self.params.small_window {
-            (self.alpha, self.beta) = (1.0, 0.5);
-            return;
+        if mean.is_nan() {
+            mean
+        } else {
+            (mean - base_rtt).max(0.0)
         }
-        if samples == 0.0 {
-            return;
-        }
-        self.max_delay = self.max_rtt - base_rtt;
-        self.beta = (BETA_STEPS * self.params.beta(delay, self.max_delay)).floor() / BETA_STEPS;
-        if delay > self.params.eta_1 * self.max_delay {
-            self.low_rounds = self.low_rounds.or(Some(0));
-            let alpha = self.params.alpha(delay, self.max_delay);
-            self.alpha = (ALPHA_STEPS * alpha).floor() / ALPHA_STEPS;
-            return;
-        }
-        self.count_low_round();
+    }
+
+    fn become_reno(&mut self) {
+        (self.alpha, self.beta) = (1.0, 0.5);
     }
 
     /// A round of low delay is over: after theta of them alpha is alpha_max again.
@@ -216,82 +207,141 @@ impl Illinois {
         }
     }
 
-    fn end_round(&mut self, base_rtt: f64, cwnd: f64) {
-        let delay = (self.rtt_sum / f64::from(self.rtt_samples) - base_rtt).max(0.0);
-        (self.rtt_sum, self.rtt_samples) = (0.0, 0);
-        self.max_delay = self.max_delay.max(delay);
-        if cwnd < self.params.small_window {
-            (self.alpha, self.beta) = (1.0, 0.5);
-            return;
+    /// Sets the window to `left` after a signal.
+    fn reduce_to(&mut self, left: f64, signal: Signal, window: &mut Window) {
+        window.ssthresh = left.max(MIN_SSTHRESH);
+        window.cwnd = window.ssthresh;
+        if signal == Signal::Timeout {
+            self.become_reno();
+            (self.rtt_sum, self.rtt_samples) = (0.0, 0);
+            self.low_rounds = None;
         }
-        self.beta = self.params.beta(delay, self.max_delay);
-        if delay > self.params.eta_1 * self.max_delay {
-            self.low_rounds = Some(0);
-            self.alpha = self.params.alpha(delay, self.max_delay);
-            return;
-        }
-        self.count_low_round();
     }
 }
 
-impl CongestionControl for Illinois {
+/// TCP-Illinois at work.
+#[derive(Clone, Debug)]
+pub struct PaperIllinois(Law);
+
+impl PaperIllinois {
+    fn end_round(&mut self, base_rtt: f64, cwnd: f64) {
+        let law = &mut self.0;
+        let delay = law.take_delay(base_rtt);
+        law.max_delay = law.max_delay.max(delay);
+        if cwnd < law.params.small_window {
+            law.become_reno();
+            return;
+        }
+        law.beta = law.params.beta(delay, law.max_delay);
+        if delay > law.params.eta_1 * law.max_delay {
+            law.low_rounds = Some(0);
+            law.alpha = law.params.alpha(delay, law.max_delay);
+        } else {
+            law.count_low_round();
+        }
+    }
+}
+
+impl CongestionControl for PaperIllinois {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
-        if !self.params.whole_packets {
-            self.sample(ack.rtt);
-        }
-        if self.params.whole_packets {
-            if ack.una > self.round_end {
-                self.end_round_whole(ack.min_rtt, window.cwnd);
-                self.round_end = ack.next;
-            }
-        } else if ack.round_start && self.rtt_samples > 0 {
+        self.0.sample(ack.rtt);
+        if ack.round_start && self.0.rtt_samples > 0 {
             self.end_round(ack.min_rtt, window.cwnd);
         }
         if ack.cwnd_limited {
-            let slow = window.in_slow_start();
             let acked = window.slow_start(f64::from(ack.acked));
-            if self.params.whole_packets {
-                if slow {
-                    return;
-                }
-                self.count.0 += f64::from(ack.covered);
-                let due = (self.count.0 * self.alpha).floor();
-                if due >= window.cwnd {
-                    window.cwnd += (due / window.cwnd).floor();
-                    self.count.clear();
-                }
-            } else if acked > 0.0 {
-                window.cwnd += self.alpha * acked / window.cwnd;
+            if acked > 0.0 {
+                window.cwnd += self.0.alpha * acked / window.cwnd;
             }
-        }
-    }
-
-    fn on_any_ack(&mut self, ack: &Ack) {
-        if self.params.whole_packets {
-            self.sample(ack.rtt);
         }
     }
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
         let used = reduction.window_used;
-        let beta = if used < self.params.small_window && !self.params.whole_packets {
+        let beta = if used < self.0.params.small_window {
             0.5
         } else {
-            self.beta
+            self.0.beta
         };
-        let mut left = used * (1.0 - beta);
-        if self.params.whole_packets {
-            left = used - (used * beta).floor();
+        self.0
+            .reduce_to(used * (1.0 - beta), reduction.signal, window);
+    }
+}
+
+/// TCP-Illinois at work as in Linux.
+#[derive(Clone, Debug)]
+pub struct LinuxIllinois {
+    /// Packets acknowledged, and the largest RTT.
+    count: SegmentCount,
+    max_rtt: f64,
+    /// The round is over once more than this is acknowledged.
+    round_end: u64,
+    law: Law,
+}
+
+impl LinuxIllinois {
+    fn end_round(&mut self, base_rtt: f64, cwnd: f64) {
+        let law = &mut self.law;
+        let delay = law.take_delay(base_rtt);
+        if cwnd < law.params.small_window {
+            law.become_reno();
+            return;
+        }
+        if delay.is_nan() {
+            return;
+        }
+        law.max_delay = self.max_rtt - base_rtt;
+        law.beta = (BETA_STEPS * law.params.beta(delay, law.max_delay)).floor() / BETA_STEPS;
+        if delay > law.params.eta_1 * law.max_delay {
+            law.low_rounds = law.low_rounds.or(Some(0));
+            let alpha = law.params.alpha(delay, law.max_delay);
+            law.alpha = (ALPHA_STEPS * alpha).floor() / ALPHA_STEPS;
+        } else {
+            law.count_low_round();
+        }
+    }
+}
+
+impl CongestionControl for LinuxIllinois {
+    fn needs(&self) -> Needs {
+        Needs {
+            every_ack: true,
+            ..Needs::default()
+        }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
+        if ack.una > self.round_end {
+            self.end_round(ack.min_rtt, window.cwnd);
+            self.round_end = ack.next;
+        }
+        if !ack.cwnd_limited {
+            return;
+        }
+        if window.in_slow_start() {
+            window.slow_start(f64::from(ack.acked));
+            return;
+        }
+        self.count.0 += f64::from(ack.covered);
+        let due = (self.count.0 * self.law.alpha).floor();
+        if due >= window.cwnd {
+            window.cwnd += (due / window.cwnd).floor();
             self.count.clear();
         }
-        window.ssthresh = left.max(MIN_SSTHRESH);
-        window.cwnd = window.ssthresh;
-        if reduction.signal == Signal::Timeout {
-            (self.alpha, self.beta) = (1.0, 0.5);
-            (self.rtt_sum, self.rtt_samples) = (0.0, 0);
-            self.low_rounds = None;
-        }
+    }
+
+    fn on_every_ack(&mut self, ack: &Ack) {
+        self.law.sample(ack.rtt);
+        self.max_rtt = self.max_rtt.max(ack.rtt); // NaN is not larger
+    }
+
+    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        let used = reduction.window_used;
+        let left = used - (used * self.law.beta).floor();
+        self.count.clear();
+        self.law.reduce_to(left, reduction.signal, window);
     }
 }
 
@@ -306,7 +356,7 @@ mod tests {
     }
 
     /// A round of one ACK with queueing delay `delay` over a base of 0.1 s; the window is 100 segments.
-    fn round(control: &mut Illinois, delay: f64) {
+    fn round(control: &mut PaperIllinois, delay: f64) {
         let ack = Ack {
             rtt: 0.1 + delay,
             min_rtt: 0.1,
@@ -350,33 +400,33 @@ mod tests {
 
     #[test]
     fn the_largest_mean_delay_is_the_measure() {
-        let mut control = params().build(0);
+        let mut control = params().build(0).paper();
         round(&mut control, 0.0);
-        assert_eq!((control.alpha, control.beta), (10.0, 0.125)); // no queue was ever seen
+        assert_eq!((control.0.alpha, control.0.beta), (10.0, 0.125)); // no queue was ever seen
         round(&mut control, 0.05);
-        assert!((control.alpha - 0.3).abs() < 1e-9 && control.beta == 0.5);
+        assert!((control.0.alpha - 0.3).abs() < 1e-9 && control.0.beta == 0.5);
         round(&mut control, 0.1);
         round(&mut control, 0.045);
-        assert!((control.beta - 0.3125).abs() < 1e-9);
-        assert!((control.alpha - params().alpha(0.045, 0.1)).abs() < 1e-9);
+        assert!((control.0.beta - 0.3125).abs() < 1e-9);
+        assert!((control.0.alpha - params().alpha(0.045, 0.1)).abs() < 1e-9);
     }
 
     #[test]
     fn the_largest_increase_returns_after_theta_rounds() {
-        let mut control = params().build(0);
+        let mut control = params().build(0).paper();
         round(&mut control, 0.1);
-        let slow = control.alpha;
+        let slow = control.0.alpha;
         for _ in 0..4 {
             round(&mut control, 0.0);
-            assert_eq!((control.alpha, control.beta), (slow, 0.125));
+            assert_eq!((control.0.alpha, control.0.beta), (slow, 0.125));
         }
         round(&mut control, 0.0);
-        assert_eq!(control.alpha, 10.0);
+        assert_eq!(control.0.alpha, 10.0);
     }
 
     #[test]
     fn a_round_adds_alpha_and_a_loss_takes_beta() {
-        let mut control = params().build(0);
+        let mut control = params().build(0).paper();
         round(&mut control, 0.0);
         let mut window = Window {
             cwnd: 100.0,
@@ -395,7 +445,7 @@ mod tests {
             },
             &mut window,
         );
-        assert_eq!((control.alpha, control.beta), (1.0, 0.5));
+        assert_eq!((control.0.alpha, control.0.beta), (1.0, 0.5));
     }
 
     #[test]
@@ -421,18 +471,18 @@ mod tests {
     #[test]
     fn whole_packets_as_in_linux() {
         let linux = IllinoisParams {
-            whole_packets: true,
+            form: Form::Linux,
             small_window: 15.0,
             ..params()
         };
-        let mut control = linux.build(0);
-        assert_eq!(control.alpha, 10.0);
+        let mut control = linux.build(0).linux();
+        assert_eq!(control.law.alpha, 10.0);
         let sample = |rtt: f64| Ack { rtt, ..ack(1) };
         let mut una = 0;
-        let mut end = |control: &mut Illinois, rtts: &[f64]| {
+        let mut end = |control: &mut LinuxIllinois, rtts: &[f64]| {
             una += 10;
             for &rtt in rtts {
-                control.on_any_ack(&sample(rtt));
+                control.on_every_ack(&sample(rtt));
             }
             let ends = Ack {
                 una,
@@ -450,12 +500,12 @@ mod tests {
         end(&mut control, &[0.1, 0.2]);
         // 50 ms of 100 ms
         let steps = (128.0 * linux.alpha(0.05, 0.1)).floor();
-        assert_eq!(control.alpha, steps / 128.0);
+        assert_eq!(control.law.alpha, steps / 128.0);
         for low in 1..=5 {
             end(&mut control, &[0.2]);
-            assert!(control.alpha < 1.0);
+            assert!(control.law.alpha < 1.0);
             end(&mut control, &[0.1]);
-            assert_eq!(control.alpha == 10.0, low == 5, "{low}");
+            assert_eq!(control.law.alpha == 10.0, low == 5, "{low}");
         }
         // the ACK that ends a recovery counts for all that it covers: 20 x 10 / 24 is 8 packets
         let mut window = Window {

@@ -30,19 +30,19 @@ pub use bbr3::{Bbr3, Bbr3Params};
 pub use compound::{Compound, CompoundParams};
 pub use cubic::{Cubic, CubicParams};
 pub use cx::{Cx, CxBase, CxParams};
-pub use dctcp::{Dctcp, DctcpParams};
+pub use dctcp::{DctcpParams, LinuxDctcp, PaperDctcp};
 pub use fast::{Fast, FastParams};
-pub use highspeed::{Highspeed, HighspeedParams};
-pub use htcp::{Htcp, HtcpParams};
-pub use illinois::{Illinois, IllinoisParams};
+pub use highspeed::{HighspeedParams, LinuxHighspeed, PaperHighspeed, ResponseParams};
+pub use htcp::{HtcpParams, LinuxHtcp, PaperHtcp};
+pub use illinois::{IllinoisParams, LinuxIllinois, PaperIllinois};
 pub use ledbat::{Ledbat, LedbatParams};
 pub use pert::{Pert, PertParams};
 pub use reno::RenoParams;
 pub use scalable::{Scalable, ScalableParams};
-pub use vegas::{Vegas, VegasParams};
-pub use veno::{Veno, VenoParams};
-pub use westwood::{Westwood, WestwoodParams};
-pub use yeah::{Yeah, YeahParams};
+pub use vegas::{LinuxVegas, PaperVegas, VegasParams};
+pub use veno::{LinuxVeno, PaperVeno, VenoParams};
+pub use westwood::{LinuxWestwood, PaperWestwood, WestwoodParams};
+pub use yeah::{LinuxYeah, PaperYeah, YeahParams};
 
 /// Every congestion control: variant and parameters.
 macro_rules! every_congestion_control {
@@ -79,8 +79,24 @@ macro_rules! every_congestion_control {
 }
 pub(crate) use every_congestion_control;
 
+use crate::forward::forwarded;
 use crate::registry::Algorithm;
-use crate::{Stream, Time};
+use crate::{DefaultValue, Stream, Time, choices};
+
+choices! {
+    /// Which form of a congestion control is at work, where Linux's differs from that of its paper in
+    /// more than rounding.
+    pub enum Form {
+        /// As its paper or RFC has it.
+        Paper = "paper",
+        /// As Linux 6.1 has it.
+        Linux = "linux",
+    }
+}
+
+/// What style "linux" sets in an algorithm that has a [`Form`].
+pub(crate) const LINUX_FORM: (&str, DefaultValue) =
+    ("form", DefaultValue::Word(Form::Linux.name()));
 
 /// The sender's window, in segments. Real-valued: whole segments are sent, the fraction is kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -129,9 +145,53 @@ impl SegmentCount {
         *cwnd += steps;
     }
 
+    /// Reno's growth by an ACK: slow start, then a segment a window.
+    pub(crate) fn grow_as_reno(&mut self, ack: &Ack, window: &mut Window) {
+        if ack.cwnd_limited {
+            let acked = window.slow_start(f64::from(ack.acked));
+            if acked > 0.0 {
+                let per = window.cwnd;
+                self.grow(acked, per, &mut window.cwnd);
+            }
+        }
+    }
+
     /// The count begins anew.
     pub(crate) fn clear(&mut self) {
         self.0 = 0.0;
+    }
+}
+
+/// Round-trip times as Linux's delay-based congestion controls sample them: by every ACK.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RttSamples {
+    /// Smallest since nothing was in the network, s.
+    pub(crate) base: f64,
+    /// Smallest of the round, s.
+    pub(crate) least: f64,
+    /// Samples of the round.
+    pub(crate) count: u32,
+}
+
+impl RttSamples {
+    pub(crate) const NONE: Self = Self {
+        base: f64::INFINITY,
+        least: f64::INFINITY,
+        count: 0,
+    };
+
+    /// What an ACK tells; NaN is no sample.
+    pub(crate) fn take(&mut self, rtt: f64) {
+        if !rtt.is_nan() {
+            self.base = self.base.min(rtt);
+            self.least = self.least.min(rtt);
+            self.count += 1;
+        }
+    }
+
+    /// A new round begins.
+    pub(crate) fn begin_round(&mut self) {
+        (self.count, self.least) = (0, f64::INFINITY);
     }
 }
 
@@ -192,24 +252,35 @@ pub struct Needs {
     /// Delivery-rate samples: [`CongestionControl::on_delivery`] and [`CongestionControl::on_lost`] are called. The algorithm then owns the window in
     /// loss recovery too: nothing but a timeout changes it beside the algorithm.
     pub delivery: bool,
-    /// The receiver echoes each mark as it came (RFC 8257, section 3.2) instead of until it hears of a reduction (RFC 3168): [`Ack::marked`] counts
-    /// them, and marked ACKs come to [`CongestionControl::on_ack`] as well, before [`CongestionControl::on_congestion`], which is called once a window
-    /// as with RFC 3168.
+    /// The receiver echoes each mark as it came (RFC 8257, section 3.2) instead of until it hears of a
+    /// reduction (RFC 3168): [`Ack::marked`] counts them, and marked ACKs come to
+    /// [`CongestionControl::on_ack`] as well, before [`CongestionControl::on_congestion`], which is
+    /// called once a window as with RFC 3168.
     pub marks: bool,
-    /// A loss found while the window comes down for a mark is answered as well, by [`CongestionControl::on_congestion`], of which then only `ssthresh`
-    /// counts; else the answer to the mark stands for it. Only in style "linux".
+    /// In style "linux" a loss found while the window comes down for a mark is answered as well, by
+    /// [`CongestionControl::on_congestion`], of which then only `ssthresh` counts; else the answer to
+    /// the mark stands for it. Style "rfc" answers it always.
     pub loss_after_mark: bool,
+    /// [`CongestionControl::on_every_ack`] is called.
+    pub every_ack: bool,
+    /// [`CongestionControl::set_state`] and [`CongestionControl::on_recovery_end`] are called, and
+    /// [`CongestionControl::on_restart`] whenever nothing is in the network.
+    pub ca_state: bool,
 }
 
-/// What the endpoint is doing about losses.
+/// The endpoint's congestion state, as in Linux's `tcp_ca_state`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repair {
-    /// Nothing: none is known.
-    None,
+pub enum CaState {
+    /// Nothing is lost, marked or out of order.
+    Open,
+    /// Segments have arrived out of order; none counts as lost.
+    Disorder,
+    /// The window has come down, or is coming down, for a mark (Congestion Window Reduced).
+    Cwr,
     /// Fast recovery.
     Recovery,
-    /// Repair after a retransmission timeout.
-    Timeout,
+    /// Recovery after a retransmission timeout.
+    Loss,
 }
 
 /// What an ACK tells of the delivery of segments (draft-ietf-ccwg-bbr, section 4.1). Every ACK brings one, in loss recovery too.
@@ -245,8 +316,9 @@ pub struct Delivery {
     pub lost_since_sent: u32,
     /// Whether the window was full.
     pub cwnd_limited: bool,
-    /// What the endpoint is doing about losses, after this ACK.
-    pub repair: Repair,
+    /// What the endpoint is doing about losses, after this ACK: [`CaState::Open`] where no loss is
+    /// known, [`CaState::Recovery`] or [`CaState::Loss`].
+    pub ca_state: CaState,
 }
 
 /// A segment found lost.
@@ -296,46 +368,94 @@ pub struct Reduction {
 /// The smallest ssthresh, segments (RFC 5681, equation 4).
 pub const MIN_SSTHRESH: f64 = 2.0;
 
-/// How a sender's window grows and shrinks. Pure: time, samples and random numbers are passed in.
-pub trait CongestionControl {
-    /// An ACK arrived that may let the window grow. The algorithm does its slow start itself
-    /// ([`Window::slow_start`] helps), so that it can shape it.
-    fn on_ack(&mut self, ack: &Ack, window: &mut Window, random: &mut Stream);
+forwarded! { $ forward_congestion_control;
+    /// How a sender's window grows and shrinks. Pure: time, samples and random numbers are passed in.
+    ///
+    /// The hooks are those of Linux's `tcp_congestion_ops`, and every style calls them; [`Needs`] says
+    /// which of the rarer ones an algorithm wants.
+    pub trait CongestionControl {
+        /// An ACK arrived that may let the window grow (`cong_avoid`). The algorithm does its slow
+        /// start itself ([`Window::slow_start`] helps), so that it can shape it.
+        fn on_ack(&mut self, ack: &Ack, window: &mut Window, random: &mut Stream);
 
-    /// The endpoint must reduce. For [`Signal::Loss`] and [`Signal::Ecn`] the algorithm sets `ssthresh` and `cwnd` to the window that it
-    /// wants at once; for [`Signal::Timeout`] only `ssthresh` counts: the endpoint then sets `cwnd` to the loss window of one segment.
-    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window);
+        /// The endpoint must reduce (`ssthresh`). For [`Signal::Loss`] and [`Signal::Ecn`] the
+        /// algorithm sets `ssthresh` and `cwnd` to the window that it wants at once; for
+        /// [`Signal::Timeout`] only `ssthresh` counts: the endpoint then sets `cwnd` to the loss
+        /// window of one segment.
+        fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window);
 
-    /// The connection is about to send after an idle time longer than a retransmission timeout (RFC 5681, section 4.1); with [`Needs::delivery`] after any
-    /// time with nothing in the network because the application had nothing to send.
-    fn on_restart(&mut self, _now: Time) {}
+        /// The connection is about to send after an idle time longer than a retransmission timeout
+        /// (RFC 5681, section 4.1); with [`Needs::delivery`] after any time with nothing in the
+        /// network because the application had nothing to send; in style "linux" and with
+        /// [`Needs::ca_state`] whenever nothing is in the network (`CA_EVENT_TX_START`).
+        fn on_restart(&mut self, _now: Time) {}
 
-    /// An ACK arrived, whatever it says and whatever is made of it afterwards: for algorithms that measure in loss recovery too. Only in style "linux".
-    fn on_any_ack(&mut self, _ack: &Ack) {}
+        /// An ACK arrived, whatever it says and whatever is made of it afterwards (`pkts_acked`): for
+        /// algorithms that measure in loss recovery too. Only with [`Needs::every_ack`].
+        fn on_every_ack(&mut self, _ack: &Ack) {}
 
-    /// The endpoint's congestion state becomes open, so that the ACKs of a new round trip are those from here on, or is no longer: something is lost, marked or has come out
-    /// of order. Only in style "linux".
-    fn on_state(&mut self, _open: bool) {}
+        /// The endpoint's congestion state changes (`set_state`). When it becomes
+        /// [`CaState::Open`] in style "linux", the ACKs of a new round trip are those from here on.
+        /// Only with [`Needs::ca_state`].
+        fn set_state(&mut self, _state: CaState) {}
 
-    /// The answer to losses or marks is over: the window stands at ssthresh. Only in style "linux".
-    fn on_repaired(&mut self, _now: Time, _window: &mut Window) {}
+        /// The answer to losses or marks is over and the window stands at ssthresh
+        /// (`CA_EVENT_COMPLETE_CWR`). Only with [`Needs::ca_state`].
+        fn on_recovery_end(&mut self, _now: Time, _window: &mut Window) {}
 
-    /// What it asks of the endpoint; asked once, at the start.
-    fn needs(&self) -> Needs {
-        Needs::default()
+        /// What it asks of the endpoint; asked once, at the start.
+        fn needs(&self) -> Needs {
+            Needs::default()
+        }
+
+        /// Rate at which segments are to leave, segments per second; `None`: as ACKs clock them. Only
+        /// with [`Needs::pacing`].
+        fn pacing_rate(&self) -> Option<f64> {
+            None
+        }
+
+        /// An ACK arrived, whatever it says (`cong_control`); after [`CongestionControl::on_ack`] and
+        /// [`CongestionControl::on_congestion`]. Only with [`Needs::delivery`].
+        fn on_delivery(&mut self, _delivery: &Delivery, _window: &mut Window, _random: &mut Stream) {}
+
+        /// A segment was found lost; before the ACK that says so comes to
+        /// [`CongestionControl::on_delivery`]. Only with [`Needs::delivery`].
+        fn on_lost(&mut self, _lost: &Lost) {}
     }
-
-    /// Rate at which segments are to leave, segments per second; `None`: as ACKs clock them. Only with [`Needs::pacing`].
-    fn pacing_rate(&self) -> Option<f64> {
-        None
-    }
-
-    /// An ACK arrived, whatever it says; after [`CongestionControl::on_ack`] and [`CongestionControl::on_congestion`]. Only with [`Needs::delivery`].
-    fn on_delivery(&mut self, _delivery: &Delivery, _window: &mut Window, _random: &mut Stream) {}
-
-    /// A segment was found lost; before the ACK that says so comes to [`CongestionControl::on_delivery`]. Only with [`Needs::delivery`].
-    fn on_lost(&mut self, _lost: &Lost) {}
 }
+
+/// A congestion control at work in one of its two forms.
+#[derive(Clone, Copy, Debug)]
+pub enum Forms<P, L> {
+    /// [`Form::Paper`].
+    Paper(P),
+    /// [`Form::Linux`].
+    Linux(L),
+}
+
+#[cfg(test)]
+impl<P, L> Forms<P, L> {
+    /// The one of the paper, which it is.
+    pub(crate) fn paper(self) -> P {
+        match self {
+            Self::Paper(control) => control,
+            Self::Linux(_) => panic!("it is Linux's"),
+        }
+    }
+
+    /// The one of Linux, which it is.
+    pub(crate) fn linux(self) -> L {
+        match self {
+            Self::Linux(control) => control,
+            Self::Paper(_) => panic!("it is the paper's"),
+        }
+    }
+}
+
+forward_congestion_control!([<P: CongestionControl, L: CongestionControl>] Forms<P, L> {
+    Paper,
+    Linux,
+});
 
 /// Parameters that make a congestion control.
 pub trait CongestionAlgorithm: Algorithm {

@@ -8,11 +8,14 @@
 //!   and one segment (as in Linux).
 //! - Losses and marks take the fraction `loss_decrease`: half, as in Linux. Vegas' own retransmission after the first duplicate ACK is not part of it.
 //!
-//! With `whole_packets` it counts as Linux does: diff = w (RTT / base RTT - 1) rounded down, with the present window; slow start doubles the window
-//! every round trip; a round with fewer than three samples is Reno's.
+//! With `form = "linux"`, diff = w (RTT / base RTT - 1) rounded down, with the present window; slow
+//! start doubles the window every round trip; a round with fewer than three samples is Reno's, and so is
+//! the time in which something is lost, marked or out of order; the base RTT is forgotten whenever
+//! nothing is in the network.
 
 use super::{
-    Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, SegmentCount, Window,
+    Ack, CaState, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH,
+    Needs, Reduction, RttSamples, SegmentCount, Window,
 };
 use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
@@ -29,8 +32,8 @@ parameters! {
         gamma: packets = 1.0, in Interval::above(0.0), "Brakmo and Peterson 1995, section III-C";
         /// Decrease fraction: the window falls to (1 - loss_decrease) w at a loss or mark.
         loss_decrease: number = 0.5, in Interval::inside(0.0, 1.0), "Linux 6.1";
-        /// Whether it counts in whole packets, by Linux's form of the estimate.
-        whole_packets: flag = false, "Linux 6.1";
+        /// Which form is at work.
+        form: choice(Form) = Paper, "style: Linux 6.1";
     }
 }
 
@@ -43,8 +46,7 @@ impl Algorithm for VegasParams {
         ecn: true,
     };
 
-    const LINUX: &'static [(&'static str, DefaultValue)] =
-        &[("whole_packets", DefaultValue::Flag(true))];
+    const LINUX: &'static [(&'static str, DefaultValue)] = &[LINUX_FORM];
 
     fn check(&self) -> Result<(), ValueError> {
         if self.beta >= self.alpha {
@@ -59,26 +61,30 @@ impl Algorithm for VegasParams {
 }
 
 impl CongestionAlgorithm for VegasParams {
-    type Controller = Vegas;
+    type Controller = Forms<PaperVegas, LinuxVegas>;
 
-    fn build(&self, _flow: u32) -> Vegas {
-        Vegas {
-            begin: 0.0,
-            round_rtt: f64::INFINITY,
-            limited: false,
-            still: false,
-            samples: 0,
-            count: SegmentCount::default(),
-            measuring: true,
-            base_rtt: f64::INFINITY,
-            params: *self,
+    fn build(&self, _flow: u32) -> Self::Controller {
+        match self.form {
+            Form::Paper => Forms::Paper(PaperVegas {
+                begin: 0.0,
+                round_rtt: f64::INFINITY,
+                limited: false,
+                still: false,
+                params: *self,
+            }),
+            Form::Linux => Forms::Linux(LinuxVegas {
+                samples: RttSamples::NONE,
+                count: SegmentCount::default(),
+                measuring: true,
+                params: *self,
+            }),
         }
     }
 }
 
 /// TCP Vegas at work.
 #[derive(Clone, Copy, Debug)]
-pub struct Vegas {
+pub struct PaperVegas {
     /// Window at the beginning of the round; zero before the first.
     begin: f64,
     /// Smallest RTT of the round, s.
@@ -87,16 +93,10 @@ pub struct Vegas {
     limited: bool,
     /// Whether slow start pauses in this round.
     still: bool,
-    /// With whole packets: samples of the round, and Reno's count.
-    samples: u32,
-    count: SegmentCount,
-    /// With whole packets: whether it is at work; if not, Reno is.
-    measuring: bool,
-    base_rtt: f64,
     params: VegasParams,
 }
 
-impl Vegas {
+impl PaperVegas {
     fn end_round(&mut self, base_rtt: f64, window: &mut Window) {
         let filled = self.begin * base_rtt / self.round_rtt;
         let backlog = self.begin - filled;
@@ -116,65 +116,9 @@ impl Vegas {
     }
 }
 
-impl Vegas {
-    /// Reno's growth, counted as Linux does.
-    fn grow_as_reno(&mut self, ack: &Ack, window: &mut Window) {
-        if ack.cwnd_limited {
-            let acked = window.slow_start(f64::from(ack.acked));
-            if acked > 0.0 {
-                let per = window.cwnd;
-                self.count.grow(acked, per, &mut window.cwnd);
-            }
-        }
-    }
-
-    /// An ACK, counted as Linux does.
-    fn on_ack_whole(&mut self, ack: &Ack, window: &mut Window) {
-        if !self.measuring {
-            self.grow_as_reno(ack, window);
-            return;
-        }
-        if !ack.round_start {
-            if window.in_slow_start() {
-                window.slow_start(f64::from(ack.acked));
-            }
-            return;
-        }
-        if self.samples <= 2 {
-            self.grow_as_reno(ack, window);
-        } else {
-            let base = self.base_rtt;
-            let backlog = (window.cwnd * (self.round_rtt - base) / base).floor();
-            if window.in_slow_start() {
-                if backlog > self.params.gamma {
-                    let filled = (window.cwnd * base / self.round_rtt).floor();
-                    window.cwnd = window.cwnd.min(filled + 1.0);
-                    window.ssthresh = window.ssthresh.min(window.cwnd);
-                } else {
-                    window.slow_start(f64::from(ack.acked));
-                }
-            } else if backlog > self.params.beta {
-                window.cwnd -= 1.0;
-                window.ssthresh = window.ssthresh.min(window.cwnd);
-            } else if backlog < self.params.alpha {
-                window.cwnd += 1.0;
-            }
-            window.cwnd = window.cwnd.max(MIN_SSTHRESH);
-            // the threshold is three quarters of the window at least
-            let floor = (0.5 * window.cwnd).floor() + (0.25 * window.cwnd).floor();
-            window.ssthresh = window.ssthresh.max(floor);
-        }
-        (self.samples, self.round_rtt) = (0, f64::INFINITY);
-    }
-}
-
-impl CongestionControl for Vegas {
+impl CongestionControl for PaperVegas {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
-        if self.params.whole_packets {
-            self.on_ack_whole(ack, window);
-            return;
-        }
         self.round_rtt = self.round_rtt.min(ack.rtt); // NaN is not smaller
         self.limited |= ack.cwnd_limited;
         if ack.round_start {
@@ -190,40 +134,101 @@ impl CongestionControl for Vegas {
         }
     }
 
-    fn on_any_ack(&mut self, ack: &Ack) {
-        if self.params.whole_packets && !ack.rtt.is_nan() {
-            self.base_rtt = self.base_rtt.min(ack.rtt);
-            self.round_rtt = self.round_rtt.min(ack.rtt);
-            self.samples += 1;
-        }
-    }
-
-    fn on_restart(&mut self, _now: Time) {
-        // Linux forgets the base RTT when nothing is in the network, in a repair too
-        if self.params.whole_packets {
-            self.base_rtt = f64::INFINITY;
-            (self.samples, self.round_rtt, self.measuring) = (0, f64::INFINITY, true);
-        }
-    }
-
-    fn on_state(&mut self, open: bool) {
-        self.measuring = open;
-        if open {
-            (self.samples, self.round_rtt) = (0, f64::INFINITY);
-        }
-    }
-
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
-        let mut left = reduction.window_used * (1.0 - self.params.loss_decrease);
-        if self.params.whole_packets {
-            left = left.floor();
-            self.count.clear();
-        }
+        let left = reduction.window_used * (1.0 - self.params.loss_decrease);
         window.ssthresh = left.max(MIN_SSTHRESH);
         window.cwnd = window.ssthresh;
         // what was measured belongs to the old window
         self.begin = 0.0;
         self.still = false;
+    }
+}
+
+/// TCP Vegas at work as in Linux.
+#[derive(Clone, Copy, Debug)]
+pub struct LinuxVegas {
+    samples: RttSamples,
+    /// Reno's count.
+    count: SegmentCount,
+    /// Whether it is at work; if not, Reno is.
+    measuring: bool,
+    params: VegasParams,
+}
+
+impl LinuxVegas {
+    fn end_round(&mut self, ack: &Ack, window: &mut Window) {
+        let RttSamples { base, least, .. } = self.samples;
+        let backlog = (window.cwnd * (least - base) / base).floor();
+        if window.in_slow_start() {
+            if backlog > self.params.gamma {
+                let filled = (window.cwnd * base / least).floor();
+                window.cwnd = window.cwnd.min(filled + 1.0);
+                window.ssthresh = window.ssthresh.min(window.cwnd);
+            } else {
+                window.slow_start(f64::from(ack.acked));
+            }
+        } else if backlog > self.params.beta {
+            window.cwnd -= 1.0;
+            window.ssthresh = window.ssthresh.min(window.cwnd);
+        } else if backlog < self.params.alpha {
+            window.cwnd += 1.0;
+        }
+        window.cwnd = window.cwnd.max(MIN_SSTHRESH);
+        // the threshold is three quarters of the window at least
+        let floor = (0.5 * window.cwnd).floor() + (0.25 * window.cwnd).floor();
+        window.ssthresh = window.ssthresh.max(floor);
+    }
+}
+
+impl CongestionControl for LinuxVegas {
+    fn needs(&self) -> Needs {
+        Needs {
+            every_ack: true,
+            ca_state: true,
+            ..Needs::default()
+        }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
+        if !self.measuring {
+            self.count.grow_as_reno(ack, window);
+        } else if !ack.round_start {
+            if window.in_slow_start() {
+                window.slow_start(f64::from(ack.acked));
+            }
+        } else {
+            if self.samples.count <= 2 {
+                self.count.grow_as_reno(ack, window);
+            } else {
+                self.end_round(ack, window);
+            }
+            self.samples.begin_round();
+        }
+    }
+
+    fn on_every_ack(&mut self, ack: &Ack) {
+        self.samples.take(ack.rtt);
+    }
+
+    fn on_restart(&mut self, _now: Time) {
+        // nothing is in the network, in a recovery too
+        self.samples = RttSamples::NONE;
+        self.measuring = true;
+    }
+
+    fn set_state(&mut self, state: CaState) {
+        self.measuring = state == CaState::Open;
+        if self.measuring {
+            self.samples.begin_round();
+        }
+    }
+
+    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        let left = (reduction.window_used * (1.0 - self.params.loss_decrease)).floor();
+        self.count.clear();
+        window.ssthresh = left.max(MIN_SSTHRESH);
+        window.cwnd = window.ssthresh;
     }
 }
 
@@ -259,15 +264,16 @@ mod tests {
     #[test]
     fn rests_where_the_state_is_not_open() {
         let mut control = VegasParams {
-            whole_packets: true,
+            form: Form::Linux,
             ..params()
         }
-        .build(0);
+        .build(0)
+        .linux();
         let mut window = Window {
             cwnd: 10.0,
             ssthresh: 5.0,
         };
-        let mut round = |control: &mut Vegas, rtt: f64| {
+        let mut round = |control: &mut LinuxVegas, rtt: f64| {
             let acks = window.cwnd as u32;
             for n in 0..acks {
                 let sample = Ack {
@@ -275,16 +281,16 @@ mod tests {
                     round_start: n + 1 == acks,
                     ..ack(1)
                 };
-                control.on_any_ack(&sample);
+                control.on_every_ack(&sample);
                 control.on_ack(&sample, &mut window, &mut random());
             }
             window.cwnd
         };
         assert_eq!(round(&mut control, 0.1), 11.0);
-        control.on_state(false);
+        control.set_state(CaState::Recovery);
         // as Reno, whatever the round trip
         assert_eq!(round(&mut control, 0.2), 12.0);
-        control.on_state(true);
+        control.set_state(CaState::Open);
         // twelve packets in twice the time: six of them wait
         assert_eq!(round(&mut control, 0.2), 11.0);
         // nothing was in the network: the round trip of now is the base

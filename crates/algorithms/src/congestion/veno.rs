@@ -4,12 +4,14 @@
 //! taken as not congested: growth is Reno's, and a loss takes only a fifth of the window. From there on growth is half as fast (one segment every other round
 //! trip) and a loss takes half.
 //!
-//! With `whole_packets` it counts as Linux does: the backlog is that of the last ACK's own RTT, in half packets rounded down; in the congested state the
-//! window grows at every other time that a window of packets has been counted, and the ACK after which it does does not count.
+//! With `form = "linux"`, the backlog is that of the last ACK's own RTT, in half packets rounded down;
+//! in the congested state the window grows at every other time that a window of packets has been counted,
+//! and the ACK after which it does does not count; while something is lost, marked or out of order it is
+//! Reno; and the base RTT is forgotten whenever nothing is in the network.
 
 use super::{
-    Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, SegmentCount, Signal,
-    Window,
+    Ack, CaState, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH,
+    Needs, Reduction, RttSamples, SegmentCount, Signal, Window,
 };
 use crate::registry::{About, Algorithm};
 use crate::{DefaultValue, Interval, Stream, Time, parameters};
@@ -21,8 +23,8 @@ parameters! {
         beta: packets = 3.0, in Interval::above(0.0), "Fu and Liew 2003, section III";
         /// Decrease fraction of a loss without congestion: the window falls to (1 - random_decrease) w.
         random_decrease: number = 0.2, in Interval::inside(0.0, 1.0), "Fu and Liew 2003, section III";
-        /// Whether it counts in whole packets, ACK by ACK.
-        whole_packets: flag = false, "Linux 6.1";
+        /// Which form is at work.
+        form: choice(Form) = Paper, "style: Linux 6.1";
     }
 }
 
@@ -35,37 +37,81 @@ impl Algorithm for VenoParams {
         ecn: true,
     };
 
-    const LINUX: &'static [(&'static str, DefaultValue)] =
-        &[("whole_packets", DefaultValue::Flag(true))];
+    const LINUX: &'static [(&'static str, DefaultValue)] = &[LINUX_FORM];
 }
 
 impl CongestionAlgorithm for VenoParams {
-    type Controller = Veno;
+    type Controller = Forms<PaperVeno, LinuxVeno>;
 
-    fn build(&self, _flow: u32) -> Veno {
-        Veno {
-            round_rtt: f64::INFINITY,
-            congested: !self.whole_packets,
-            samples: 0,
-            base_rtt: f64::INFINITY,
-            grow_next: true,
-            measuring: true,
-            count: SegmentCount::default(),
-            params: *self,
+    fn build(&self, _flow: u32) -> Self::Controller {
+        match self.form {
+            Form::Paper => Forms::Paper(PaperVeno {
+                round_rtt: f64::INFINITY,
+                congested: true,
+                params: *self,
+            }),
+            Form::Linux => Forms::Linux(LinuxVeno {
+                congested: false,
+                samples: RttSamples::NONE,
+                grow_next: true,
+                measuring: true,
+                count: SegmentCount::default(),
+                params: *self,
+            }),
         }
+    }
+}
+
+impl VenoParams {
+    /// Share of the window that remains after a loss.
+    fn remains(&self, random: bool) -> f64 {
+        1.0 - if random { self.random_decrease } else { 0.5 }
     }
 }
 
 /// TCP Veno at work.
 #[derive(Clone, Copy, Debug)]
-pub struct Veno {
+pub struct PaperVeno {
     /// Smallest RTT of the round, s.
     round_rtt: f64,
     /// Whether the last round's backlog reached beta; as Reno before the first.
     congested: bool,
-    /// With whole packets: samples so far; whether the next window of packets lets the window grow; acknowledged packets.
-    samples: u32,
-    base_rtt: f64,
+    params: VenoParams,
+}
+
+impl CongestionControl for PaperVeno {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
+        self.round_rtt = self.round_rtt.min(ack.rtt); // NaN is not smaller
+        if ack.round_start && self.round_rtt < f64::INFINITY {
+            let backlog = window.cwnd * (1.0 - ack.min_rtt / self.round_rtt);
+            self.congested = backlog >= self.params.beta;
+            self.round_rtt = f64::INFINITY;
+        }
+        if ack.cwnd_limited {
+            let acked = window.slow_start(f64::from(ack.acked));
+            let step = if self.congested { 0.5 } else { 1.0 };
+            window.cwnd += step * acked / window.cwnd;
+        }
+    }
+
+    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        let random = !self.congested && reduction.signal == Signal::Loss;
+        let left = self.params.remains(random) * reduction.window_used;
+        window.ssthresh = left.max(MIN_SSTHRESH);
+        window.cwnd = window.ssthresh;
+        self.round_rtt = f64::INFINITY;
+    }
+}
+
+/// TCP Veno at work as in Linux.
+#[derive(Clone, Copy, Debug)]
+pub struct LinuxVeno {
+    /// Whether the backlog reached beta at the last ACK that let the window grow.
+    congested: bool,
+    /// `least` is that since the last ACK that let the window grow; all samples count.
+    samples: RttSamples,
+    /// Whether the next window of packets lets the window grow.
     grow_next: bool,
     /// Whether it is at work; if not, Reno is.
     measuring: bool,
@@ -73,21 +119,29 @@ pub struct Veno {
     params: VenoParams,
 }
 
-impl Veno {
-    /// An ACK, counted as Linux does.
-    fn on_ack_whole(&mut self, ack: &Ack, window: &mut Window) {
+impl CongestionControl for LinuxVeno {
+    fn needs(&self) -> Needs {
+        Needs {
+            every_ack: true,
+            ca_state: true,
+            ..Needs::default()
+        }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
         if !ack.cwnd_limited {
             return;
         }
-        let known = self.samples > 2 && self.measuring;
+        let known = self.samples.count > 2 && self.measuring;
         if known {
             // without a sample since the last ACK that counted nothing counts as carried
-            let filled = (2.0 * window.cwnd * self.base_rtt / self.round_rtt).floor();
+            let filled = (2.0 * window.cwnd * self.samples.base / self.samples.least).floor();
             let backlog = 2.0 * window.cwnd - filled;
             self.congested = backlog >= 2.0 * self.params.beta;
         }
         if self.measuring {
-            self.round_rtt = f64::INFINITY;
+            self.samples.least = f64::INFINITY;
         }
         let acked = window.slow_start(f64::from(ack.acked));
         if acked <= 0.0 {
@@ -104,68 +158,31 @@ impl Veno {
             self.count.0 += acked;
         }
     }
-}
 
-impl CongestionControl for Veno {
-    #[inline]
-    fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
-        if self.params.whole_packets {
-            self.on_ack_whole(ack, window);
-            return;
-        }
-        self.round_rtt = self.round_rtt.min(ack.rtt); // NaN is not smaller
-        if ack.round_start && self.round_rtt < f64::INFINITY {
-            let backlog = window.cwnd * (1.0 - ack.min_rtt / self.round_rtt);
-            self.congested = backlog >= self.params.beta;
-            self.round_rtt = f64::INFINITY;
-        }
-        if ack.cwnd_limited {
-            let acked = window.slow_start(f64::from(ack.acked));
-            let step = if self.congested { 0.5 } else { 1.0 };
-            window.cwnd += step * acked / window.cwnd;
-        }
-    }
-
-    fn on_any_ack(&mut self, ack: &Ack) {
-        if self.params.whole_packets && !ack.rtt.is_nan() {
-            self.samples += 1;
-            self.base_rtt = self.base_rtt.min(ack.rtt);
-            self.round_rtt = self.round_rtt.min(ack.rtt);
-        }
+    fn on_every_ack(&mut self, ack: &Ack) {
+        self.samples.take(ack.rtt);
     }
 
     fn on_restart(&mut self, _now: Time) {
-        // Linux forgets the base RTT when nothing is in the network, in a repair too
-        if self.params.whole_packets {
-            self.base_rtt = f64::INFINITY;
-            self.round_rtt = f64::INFINITY;
-            (self.measuring, self.grow_next) = (true, true);
-        }
+        // nothing is in the network, in a recovery too
+        self.samples.base = f64::INFINITY;
+        self.samples.least = f64::INFINITY;
+        (self.measuring, self.grow_next) = (true, true);
     }
 
-    fn on_state(&mut self, open: bool) {
-        self.measuring = open;
-        if open {
-            self.round_rtt = f64::INFINITY;
+    fn set_state(&mut self, state: CaState) {
+        self.measuring = state == CaState::Open;
+        if self.measuring {
+            self.samples.least = f64::INFINITY;
         }
     }
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
-        let random =
-            !self.congested && (self.params.whole_packets || reduction.signal == Signal::Loss);
-        let fall = if random {
-            self.params.random_decrease
-        } else {
-            0.5
-        };
-        let mut left = (1.0 - fall) * reduction.window_used;
-        if self.params.whole_packets {
-            left = left.floor();
-            self.count.clear();
-        }
+        let left = (self.params.remains(!self.congested) * reduction.window_used).floor();
+        self.count.clear();
         window.ssthresh = left.max(MIN_SSTHRESH);
         window.cwnd = window.ssthresh;
-        self.round_rtt = f64::INFINITY;
+        self.samples.least = f64::INFINITY;
     }
 }
 
@@ -176,7 +193,7 @@ mod tests {
     use crate::congestion::test::{ack, loss, random};
 
     /// A round of one ACK at 60 segments over a base of 0.1 s. Returns what it added.
-    fn round(control: &mut Veno, rtt: f64) -> f64 {
+    fn round(control: &mut PaperVeno, rtt: f64) -> f64 {
         let mut window = Window {
             cwnd: 60.0,
             ssthresh: 2.0,
@@ -191,7 +208,7 @@ mod tests {
         window.cwnd - 60.0
     }
 
-    fn left(control: &mut Veno, signal: Signal) -> f64 {
+    fn left(control: &mut PaperVeno, signal: Signal) -> f64 {
         let mut window = Window {
             cwnd: 60.0,
             ssthresh: 2.0,
@@ -206,7 +223,7 @@ mod tests {
 
     #[test]
     fn growth_and_fall_by_the_backlog() {
-        let mut control = VenoParams::from_values(&[]).unwrap().build(0);
+        let mut control = VenoParams::from_values(&[]).unwrap().build(0).paper();
         // 60 (1 - 0.1 / rtt) = 3 at rtt = 0.1 / 0.95
         let edge = 0.1 / 0.95;
         assert!((round(&mut control, edge - 1e-6) - 1.0 / 60.0).abs() < 1e-12);
@@ -221,7 +238,7 @@ mod tests {
     #[test]
     fn whole_packets_as_in_linux() {
         let linux = VenoParams {
-            whole_packets: true,
+            form: Form::Linux,
             ..VenoParams::from_values(&[]).unwrap()
         };
         for (rtt, acks, left) in [(0.1, 30, 24.0), (0.12, 62, 15.0)] {
@@ -231,12 +248,12 @@ mod tests {
                 ssthresh: 2.0,
             };
             for _ in 0..3 {
-                control.on_any_ack(&Ack { rtt: 0.1, ..ack(1) });
+                control.on_every_ack(&Ack { rtt: 0.1, ..ack(1) });
             }
             let mut counted = 0;
             while window.cwnd == 30.0 {
                 let sample = Ack { rtt, ..ack(1) };
-                control.on_any_ack(&sample);
+                control.on_every_ack(&sample);
                 control.on_ack(&sample, &mut window, &mut random());
                 counted += 1;
             }

@@ -3,12 +3,13 @@
 //! Once a round trip the rate of acknowledged segments is sampled and smoothed. A loss, mark or timeout sets ssthresh to rate x smallest RTT instead of half the
 //! window, so that random losses on an empty path cost little. Growth is Reno's. Rounds in which losses were repaired give no sample.
 //!
-//! With `whole_packets` it measures as Linux does: over the last RTT sample, 50 ms at least, with two filters of this weight one behind the other; losses are repaired
-//! with half the window, and the rate sets it when they are.
+//! With `form = "linux"`, the rate is measured over the last RTT sample, 50 ms at least, by every ACK and
+//! with two filters of this weight one behind the other; a loss or mark halves the window, and the rate
+//! sets it when the answer to it is over.
 
 use super::{
-    Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, SegmentCount, Signal,
-    Window,
+    Ack, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH, Needs,
+    Reduction, SegmentCount, Signal, Window,
 };
 use crate::registry::{About, Algorithm};
 use crate::{DefaultValue, Interval, Stream, Time, parameters};
@@ -18,8 +19,8 @@ parameters! {
     pub struct WestwoodParams {
         /// Weight of a sample in the smoothed rate.
         weight: number = 0.1, in Interval::above_to(0.0, 1.0), "Grieco and Mascolo 2004, section 2.1";
-        /// Whether it counts in whole packets and measures as Linux does.
-        whole_packets: flag = false, "Linux 6.1";
+        /// Which form is at work.
+        form: choice(Form) = Paper, "style: Linux 6.1";
     }
 }
 
@@ -32,33 +33,38 @@ impl Algorithm for WestwoodParams {
         ecn: true,
     };
 
-    const LINUX: &'static [(&'static str, DefaultValue)] = &[
-        ("whole_packets", DefaultValue::Flag(true)),
-        ("weight", DefaultValue::Number(0.125)),
-    ];
+    const LINUX: &'static [(&'static str, DefaultValue)] =
+        &[LINUX_FORM, ("weight", DefaultValue::Number(0.125))];
 }
 
 impl CongestionAlgorithm for WestwoodParams {
-    type Controller = Westwood;
+    type Controller = Forms<PaperWestwood, LinuxWestwood>;
 
-    fn build(&self, _flow: u32) -> Westwood {
-        Westwood {
-            rate: 0.0,
-            round: None,
-            acked: 0,
-            weight: self.weight,
-            whole: self.whole_packets,
-            first: 0.0,
-            rtt: 0.0,
-            min_rtt: f64::INFINITY,
-            count: SegmentCount::default(),
+    fn build(&self, _flow: u32) -> Self::Controller {
+        match self.form {
+            Form::Paper => Forms::Paper(PaperWestwood {
+                rate: 0.0,
+                round: None,
+                acked: 0,
+                weight: self.weight,
+            }),
+            Form::Linux => Forms::Linux(LinuxWestwood {
+                first: 0.0,
+                rate: 0.0,
+                begin: None,
+                acked: 0,
+                weight: self.weight,
+                rtt: 0.0,
+                min_rtt: f64::INFINITY,
+                count: SegmentCount::default(),
+            }),
         }
     }
 }
 
 /// TCP Westwood+ at work.
 #[derive(Clone, Copy, Debug)]
-pub struct Westwood {
+pub struct PaperWestwood {
     /// Smoothed rate, segments/s; zero before the first sample.
     rate: f64,
     /// Beginning of the round; `None` if it was not seen.
@@ -66,61 +72,11 @@ pub struct Westwood {
     /// Segments acknowledged in the round.
     acked: u32,
     weight: f64,
-    whole: bool,
-    /// With whole packets: rate after the first of two filters, segments/s; the last RTT, and the smallest since the last timeout, s.
-    first: f64,
-    rtt: f64,
-    min_rtt: f64,
-    count: SegmentCount,
 }
 
-impl Westwood {
-    /// What an ACK tells of the rate, counted as Linux does.
-    fn measure(&mut self, ack: &Ack) {
-        if !ack.rtt.is_nan() {
-            self.rtt = ack.rtt;
-        }
-        let begin = *self.round.get_or_insert(ack.now);
-        let past = ack.now.since(begin).seconds();
-        if self.rtt > 0.0 && past > self.rtt.max(0.05) {
-            let sample = f64::from(self.acked) / past;
-            if self.rate == 0.0 && self.first == 0.0 {
-                (self.first, self.rate) = (sample, sample);
-            } else {
-                self.first += self.weight * (sample - self.first);
-                self.rate += self.weight * (self.first - self.rate);
-            }
-            self.round = Some(ack.now);
-            self.acked = 0;
-        }
-        self.acked += ack.acked;
-        if self.rtt > 0.0 {
-            self.min_rtt = self.min_rtt.min(self.rtt);
-        }
-    }
-
-    /// Segments that fill the path without a queue.
-    fn fill(&self) -> f64 {
-        if self.min_rtt == f64::INFINITY {
-            return MIN_SSTHRESH;
-        }
-        (self.rate * self.min_rtt).floor().max(MIN_SSTHRESH)
-    }
-}
-
-impl CongestionControl for Westwood {
+impl CongestionControl for PaperWestwood {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
-        if self.whole {
-            if ack.cwnd_limited {
-                let acked = window.slow_start(f64::from(ack.acked));
-                if acked > 0.0 {
-                    let per = window.cwnd;
-                    self.count.grow(acked, per, &mut window.cwnd);
-                }
-            }
-            return;
-        }
         if ack.round_start {
             if let Some(begin) = self.round
                 && ack.now > begin
@@ -144,17 +100,6 @@ impl CongestionControl for Westwood {
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
         let used = reduction.window_used;
-        if self.whole {
-            self.count.clear();
-            window.ssthresh = (0.5 * used).floor().max(MIN_SSTHRESH);
-            if reduction.signal == Signal::Timeout {
-                window.ssthresh = self.fill();
-                self.min_rtt = f64::INFINITY;
-            } else {
-                window.cwnd = window.ssthresh;
-            }
-            return;
-        }
         // before the first sample as Reno
         let fill = if self.rate > 0.0 {
             (self.rate * reduction.min_rtt).min(used)
@@ -167,18 +112,85 @@ impl CongestionControl for Westwood {
             window.cwnd = window.ssthresh;
         }
     }
+}
 
-    fn on_any_ack(&mut self, ack: &Ack) {
-        if self.whole {
-            self.measure(ack);
+/// TCP Westwood+ at work as in Linux.
+#[derive(Clone, Copy, Debug)]
+pub struct LinuxWestwood {
+    /// Rate after the first and the second filter, segments/s; zero before the first sample.
+    first: f64,
+    rate: f64,
+    /// Beginning of the measurement, and segments acknowledged in it.
+    begin: Option<Time>,
+    acked: u32,
+    weight: f64,
+    /// The last RTT, and the smallest since the last timeout, s.
+    rtt: f64,
+    min_rtt: f64,
+    count: SegmentCount,
+}
+
+impl LinuxWestwood {
+    /// Segments that fill the path without a queue.
+    fn fill(&self) -> f64 {
+        if self.min_rtt == f64::INFINITY {
+            return MIN_SSTHRESH;
+        }
+        (self.rate * self.min_rtt).floor().max(MIN_SSTHRESH)
+    }
+}
+
+impl CongestionControl for LinuxWestwood {
+    fn needs(&self) -> Needs {
+        Needs {
+            every_ack: true,
+            ca_state: true,
+            ..Needs::default()
         }
     }
 
-    fn on_repaired(&mut self, _now: Time, window: &mut Window) {
-        if self.whole {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
+        self.count.grow_as_reno(ack, window);
+    }
+
+    fn on_every_ack(&mut self, ack: &Ack) {
+        if !ack.rtt.is_nan() {
+            self.rtt = ack.rtt;
+        }
+        let begin = *self.begin.get_or_insert(ack.now);
+        let past = ack.now.since(begin).seconds();
+        if self.rtt > 0.0 && past > self.rtt.max(0.05) {
+            let sample = f64::from(self.acked) / past;
+            if self.rate == 0.0 && self.first == 0.0 {
+                (self.first, self.rate) = (sample, sample);
+            } else {
+                self.first += self.weight * (sample - self.first);
+                self.rate += self.weight * (self.first - self.rate);
+            }
+            self.begin = Some(ack.now);
+            self.acked = 0;
+        }
+        self.acked += ack.acked;
+        if self.rtt > 0.0 {
+            self.min_rtt = self.min_rtt.min(self.rtt);
+        }
+    }
+
+    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        self.count.clear();
+        if reduction.signal == Signal::Timeout {
             window.ssthresh = self.fill();
+            self.min_rtt = f64::INFINITY;
+        } else {
+            window.ssthresh = (0.5 * reduction.window_used).floor().max(MIN_SSTHRESH);
             window.cwnd = window.ssthresh;
         }
+    }
+
+    fn on_recovery_end(&mut self, _now: Time, window: &mut Window) {
+        window.ssthresh = self.fill();
+        window.cwnd = window.ssthresh;
     }
 }
 
@@ -193,7 +205,7 @@ mod tests {
     }
 
     /// A round of `acks` segments in 0.1 s, the `n`-th.
-    fn round(control: &mut Westwood, n: u32, acks: u32) {
+    fn round(control: &mut PaperWestwood, n: u32, acks: u32) {
         let sample = Ack {
             now: Time::from_seconds(0.1 * f64::from(n)),
             acked: acks,
@@ -208,7 +220,7 @@ mod tests {
         control.on_ack(&sample, &mut window, &mut random());
     }
 
-    fn fall(control: &mut Westwood, signal: Signal) -> Window {
+    fn fall(control: &mut PaperWestwood, signal: Signal) -> Window {
         let mut window = Window {
             cwnd: 100.0,
             ssthresh: 2.0,
@@ -224,7 +236,7 @@ mod tests {
 
     #[test]
     fn the_window_becomes_rate_times_smallest_rtt() {
-        let mut control = params().build(0);
+        let mut control = params().build(0).paper();
         for n in 0..10 {
             round(&mut control, n, 80); // 800 segments/s
         }
@@ -242,7 +254,7 @@ mod tests {
 
     #[test]
     fn never_more_than_was_in_use_and_half_without_a_sample() {
-        let mut control = params().build(0);
+        let mut control = params().build(0).paper();
         assert_eq!(fall(&mut control, Signal::Loss).cwnd, 50.0);
         control.rate = 1e6;
         assert_eq!(fall(&mut control, Signal::Loss).cwnd, 100.0);
@@ -252,10 +264,10 @@ mod tests {
     #[test]
     fn whole_packets_as_in_linux() {
         let linux = WestwoodParams {
-            whole_packets: true,
+            form: Form::Linux,
             weight: 0.125,
         };
-        let mut control = linux.build(0);
+        let mut control = linux.build(0).linux();
         // 1000 segments/s at 100 ms
         for n in 0..1000_u32 {
             let sample = Ack {
@@ -263,7 +275,7 @@ mod tests {
                 rtt: 0.1,
                 ..ack(1)
             };
-            control.on_any_ack(&sample);
+            control.on_every_ack(&sample);
         }
         let mut window = Window {
             cwnd: 150.0,
@@ -271,7 +283,7 @@ mod tests {
         };
         control.on_congestion(&loss(150.0), &mut window);
         assert_eq!(window.cwnd, 75.0);
-        control.on_repaired(Time::from_seconds(2.1), &mut window);
+        control.on_recovery_end(Time::from_seconds(2.1), &mut window);
         assert!((window.cwnd - 100.0).abs() <= 1.0, "{}", window.cwnd);
         assert_eq!(window.cwnd, window.cwnd.floor());
     }

@@ -8,10 +8,13 @@
 //!   forgotten after `fast_rounds` fast ones.
 //! - Loss: the window falls by Q, by an eighth at least and half at most; by half if the last `slow_rounds` rounds were slow, which shows greedy
 //!   flows in the queue.
+//!
+//! With `form = "linux"`, every ACK is a sample, windows and backlogs are whole packets, rounds of fewer than three
+//! samples say nothing, and the base RTT is forgotten whenever nothing is in the network.
 
 use super::{
-    Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, SegmentCount, Signal,
-    Window,
+    Ack, CaState, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH,
+    Needs, Reduction, RttSamples, SegmentCount, Signal, Window,
 };
 use crate::registry::{About, Algorithm};
 use crate::{DefaultValue, Interval, Stream, Time, parameters};
@@ -27,8 +30,8 @@ parameters! {
         slow_rounds: number = 16.0, in Interval::at_least(0.0), "Linux 6.1";
         /// Fast rounds after which the Reno estimate is forgotten.
         fast_rounds: number = 50.0, in Interval::at_least(0.0), "Linux 6.1";
-        /// Whether windows and backlogs are whole numbers of packets, and rounds of fewer than three samples say nothing. Kernels count so.
-        whole_packets: flag = false, "Linux 6.1";
+        /// Which form is at work.
+        form: choice(Form) = Paper, "style: Linux 6.1";
     }
 }
 
@@ -41,33 +44,37 @@ impl Algorithm for YeahParams {
         ecn: true,
     };
 
-    const LINUX: &'static [(&'static str, DefaultValue)] =
-        &[("whole_packets", DefaultValue::Flag(true))];
+    const LINUX: &'static [(&'static str, DefaultValue)] = &[LINUX_FORM];
 }
 
 impl CongestionAlgorithm for YeahParams {
-    type Controller = Yeah;
+    type Controller = Forms<PaperYeah, LinuxYeah>;
 
-    fn build(&self, _flow: u32) -> Yeah {
-        Yeah {
-            round_rtt: f64::INFINITY,
+    fn build(&self, _flow: u32) -> Self::Controller {
+        let modes = Modes {
             backlog: 0.0,
             reno: MIN_SSTHRESH,
             slow: 0,
             fast: 0,
-            samples: 0,
-            base_rtt: f64::INFINITY,
-            count: SegmentCount::default(),
             params: *self,
+        };
+        match self.form {
+            Form::Paper => Forms::Paper(PaperYeah {
+                round_rtt: f64::INFINITY,
+                modes,
+            }),
+            Form::Linux => Forms::Linux(LinuxYeah {
+                samples: RttSamples::NONE,
+                count: SegmentCount::default(),
+                modes,
+            }),
         }
     }
 }
 
-/// YeAH-TCP at work.
+/// What both forms share: the backlog, the fast and the slow mode.
 #[derive(Clone, Copy, Debug)]
-pub struct Yeah {
-    /// Smallest RTT of the round, s.
-    round_rtt: f64,
+struct Modes {
     /// Q of the last round.
     backlog: f64,
     /// What a Reno flow beside it would have, segments; two: not known.
@@ -76,26 +83,30 @@ pub struct Yeah {
     slow: u32,
     /// Fast rounds since the last loss or reset.
     fast: u32,
-    /// With whole packets: samples of the round, and packets acknowledged.
-    samples: u32,
-    base_rtt: f64,
-    count: SegmentCount,
     params: YeahParams,
 }
 
-impl Yeah {
+impl Modes {
     /// Rounded down where packets are whole.
     fn whole(&self, packets: f64) -> f64 {
-        if self.params.whole_packets {
-            packets.floor()
-        } else {
-            packets
+        match self.params.form {
+            Form::Paper => packets,
+            Form::Linux => packets.floor(),
         }
     }
 
-    fn end_round(&mut self, base_rtt: f64, window: &mut Window) {
-        let delay = self.round_rtt - base_rtt;
-        self.backlog = self.whole(window.cwnd * delay / self.round_rtt);
+    /// Acknowledged segments that let a window of `cwnd` grow by one.
+    fn segments_per_step(&self, cwnd: f64) -> f64 {
+        if self.slow == 0 {
+            cwnd.min(100.0)
+        } else {
+            cwnd
+        }
+    }
+
+    fn end_round(&mut self, round_rtt: f64, base_rtt: f64, window: &mut Window) {
+        let delay = round_rtt - base_rtt;
+        self.backlog = self.whole(window.cwnd * delay / round_rtt);
         let crowded = self.backlog > self.params.max_backlog;
         if crowded || delay > base_rtt / self.params.delay_share {
             if crowded && window.cwnd > self.reno {
@@ -117,78 +128,106 @@ impl Yeah {
             self.slow = 0;
         }
     }
+
+    fn reduce(&mut self, reduction: &Reduction, window: &mut Window) {
+        let used = reduction.window_used;
+        let half = self.whole(used / 2.0);
+        let few = f64::from(self.slow) < self.params.slow_rounds;
+        let fall = if few && reduction.signal != Signal::Timeout {
+            self.backlog.clamp(self.whole(used / 8.0), half)
+        } else {
+            half
+        };
+        self.fast = 0;
+        self.reno = self.whole(0.5 * self.reno).max(MIN_SSTHRESH);
+        window.ssthresh = (used - fall).max(MIN_SSTHRESH);
+        window.cwnd = window.ssthresh;
+    }
 }
 
-impl CongestionControl for Yeah {
+/// YeAH-TCP at work.
+#[derive(Clone, Copy, Debug)]
+pub struct PaperYeah {
+    /// Smallest RTT of the round, s.
+    round_rtt: f64,
+    modes: Modes,
+}
+
+impl CongestionControl for PaperYeah {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
-        if !self.params.whole_packets {
-            self.round_rtt = self.round_rtt.min(ack.rtt); // NaN is not smaller
-        }
+        self.round_rtt = self.round_rtt.min(ack.rtt); // NaN is not smaller
         if ack.cwnd_limited {
             let acked = window.slow_start(f64::from(ack.acked));
-            let per = if self.slow == 0 {
-                window.cwnd.min(100.0)
-            } else {
-                window.cwnd
-            };
-            if !self.params.whole_packets {
-                window.cwnd += acked / per;
-            } else if acked > 0.0 {
-                self.count.grow(acked, per, &mut window.cwnd);
-            }
+            window.cwnd += acked / self.modes.segments_per_step(window.cwnd);
         }
-        if self.params.whole_packets {
-            if ack.cwnd_limited && ack.round_start {
-                if self.samples > 2 {
-                    self.end_round(self.base_rtt, window);
-                }
-                (self.samples, self.round_rtt) = (0, f64::INFINITY);
-            }
-        } else if ack.round_start && self.round_rtt < f64::INFINITY {
-            self.end_round(ack.min_rtt, window);
+        if ack.round_start && self.round_rtt < f64::INFINITY {
+            self.modes.end_round(self.round_rtt, ack.min_rtt, window);
             self.round_rtt = f64::INFINITY;
         }
     }
 
-    fn on_any_ack(&mut self, ack: &Ack) {
-        if self.params.whole_packets {
-            self.base_rtt = self.base_rtt.min(ack.rtt); // NaN is not smaller
-            self.round_rtt = self.round_rtt.min(ack.rtt);
-            self.samples += u32::from(!ack.rtt.is_nan());
+    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        self.modes.reduce(reduction, window);
+        self.round_rtt = f64::INFINITY;
+    }
+}
+
+/// YeAH-TCP at work as in Linux.
+#[derive(Clone, Copy, Debug)]
+pub struct LinuxYeah {
+    samples: RttSamples,
+    count: SegmentCount,
+    modes: Modes,
+}
+
+impl CongestionControl for LinuxYeah {
+    fn needs(&self) -> Needs {
+        Needs {
+            every_ack: true,
+            ca_state: true,
+            ..Needs::default()
         }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
+        if !ack.cwnd_limited {
+            return;
+        }
+        let acked = window.slow_start(f64::from(ack.acked));
+        if acked > 0.0 {
+            let per = self.modes.segments_per_step(window.cwnd);
+            self.count.grow(acked, per, &mut window.cwnd);
+        }
+        if ack.round_start {
+            let RttSamples { base, least, count } = self.samples;
+            if count > 2 {
+                self.modes.end_round(least, base, window);
+            }
+            self.samples.begin_round();
+        }
+    }
+
+    fn on_every_ack(&mut self, ack: &Ack) {
+        self.samples.take(ack.rtt);
     }
 
     fn on_restart(&mut self, _now: Time) {
-        // Linux forgets the base RTT when nothing is in the network, in a repair too
-        if self.params.whole_packets {
-            self.base_rtt = f64::INFINITY;
-            (self.samples, self.round_rtt) = (0, f64::INFINITY);
-        }
+        // nothing is in the network, in a recovery too
+        self.samples = RttSamples::NONE;
     }
 
-    fn on_state(&mut self, open: bool) {
-        if open {
-            (self.samples, self.round_rtt) = (0, f64::INFINITY);
+    fn set_state(&mut self, state: CaState) {
+        if state == CaState::Open {
+            self.samples.begin_round();
         }
     }
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
-        let used = reduction.window_used;
-        let fall = if f64::from(self.slow) < self.params.slow_rounds
-            && reduction.signal != Signal::Timeout
-        {
-            self.backlog
-                .clamp(self.whole(used / 8.0), self.whole(used / 2.0))
-        } else {
-            self.whole(used / 2.0)
-        };
-        self.fast = 0;
+        self.modes.reduce(reduction, window);
         self.count.clear();
-        self.reno = self.whole(0.5 * self.reno).max(MIN_SSTHRESH);
-        self.round_rtt = f64::INFINITY;
-        window.ssthresh = (used - fall).max(MIN_SSTHRESH);
-        window.cwnd = window.ssthresh;
+        self.samples.least = f64::INFINITY;
     }
 }
 
@@ -198,12 +237,12 @@ mod tests {
     use crate::Parameters as _;
     use crate::congestion::test::{ack, loss, random};
 
-    fn start() -> Yeah {
-        YeahParams::from_values(&[]).unwrap().build(0)
+    fn start() -> PaperYeah {
+        YeahParams::from_values(&[]).unwrap().build(0).paper()
     }
 
     /// A round of one ACK from `cwnd` over a base of 0.1 s.
-    fn round(control: &mut Yeah, cwnd: f64, rtt: f64) -> f64 {
+    fn round(control: &mut PaperYeah, cwnd: f64, rtt: f64) -> f64 {
         let mut window = Window {
             cwnd,
             ssthresh: 2.0,
@@ -226,7 +265,7 @@ mod tests {
         // delay above an eighth of the base RTT, backlog 100 / 9 packets: slow from the next ACK on, no drain
         assert_eq!(round(&mut control, 100.0, 0.1126), 100.01);
         assert_eq!(round(&mut control, 500.0, 0.1), 500.002);
-        assert_eq!(control.slow, 0); // fast again
+        assert_eq!(control.modes.slow, 0); // fast again
     }
 
     #[test]
@@ -235,18 +274,18 @@ mod tests {
         // Q = 500.01 / 5 = 100.002 > 80
         let left = round(&mut control, 500.0, 0.125);
         assert!((left - 500.01 * 0.8).abs() < 1e-9, "{left}");
-        assert!((control.reno - left / 2.0).abs() < 1e-9);
+        assert!((control.modes.reno - left / 2.0).abs() < 1e-9);
         // Q = 2/3 w: half the window at most, and not below Reno's
         let left = round(&mut control, 600.0, 0.3);
         assert!((left - 300.0).abs() < 0.01, "{left}");
-        assert!((control.reno - 201.0).abs() < 0.01);
+        assert!((control.modes.reno - 201.0).abs() < 0.01);
         let left = round(&mut control, 300.0, 0.3);
         assert!((left - 201.0).abs() < 0.01, "{left}");
     }
 
     #[test]
     fn a_loss_takes_the_backlog_unless_others_fill_the_queue() {
-        let fall = |control: &mut Yeah| {
+        let fall = |control: &mut PaperYeah| {
             let mut window = Window {
                 cwnd: 400.0,
                 ssthresh: 2.0,
@@ -256,26 +295,26 @@ mod tests {
         };
         let mut control = start();
         assert_eq!(fall(&mut control), 50.0); // an eighth at least
-        control.backlog = 75.0;
+        control.modes.backlog = 75.0;
         assert_eq!(fall(&mut control), 75.0);
-        control.backlog = 300.0;
+        control.modes.backlog = 300.0;
         assert_eq!(fall(&mut control), 200.0); // half at most
-        control.backlog = 75.0;
-        control.slow = 15;
+        control.modes.backlog = 75.0;
+        control.modes.slow = 15;
         assert_eq!(fall(&mut control), 75.0);
-        control.slow = 16;
+        control.modes.slow = 16;
         assert_eq!(fall(&mut control), 200.0);
     }
 
     #[test]
     fn renos_window_is_forgotten_after_fast_rounds() {
         let mut control = start();
-        control.reno = 100.0;
+        control.modes.reno = 100.0;
         for _ in 0..50 {
             round(&mut control, 100.0, 0.1);
         }
-        assert_eq!(control.reno, 100.0);
+        assert_eq!(control.modes.reno, 100.0);
         round(&mut control, 100.0, 0.1);
-        assert_eq!(control.reno, 2.0);
+        assert_eq!(control.modes.reno, 2.0);
     }
 }

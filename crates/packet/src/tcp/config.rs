@@ -93,8 +93,6 @@ pub(crate) struct Config {
     pub(crate) detect_lost: bool,
     /// What is still missing as a recovery ends begins the next one at once.
     pub(crate) chained_recoveries: bool,
-    /// The congestion control hears when the congestion state opens and closes.
-    pub(crate) reports_state: bool,
     /// A window counts as used while the application has data waiting for it.
     pub(crate) backlog_fills_window: bool,
     pub(crate) initial_window: f64,
@@ -157,7 +155,6 @@ impl Config {
             detect_lost: tcp.detect_lost_retransmissions
                 && tcp.loss_detection == LossDetection::DupAcks,
             chained_recoveries: linux,
-            reports_state: linux,
             backlog_fills_window: linux,
             initial_window: tcp.initial_window,
             max_window: tcp.max_window.map_or(u64::MAX, u64::from),

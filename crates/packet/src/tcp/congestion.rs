@@ -1,12 +1,12 @@
 //! How the window grows and falls: what the congestion control is told, and when.
 
 use ackclock_algorithms::congestion::{
-    Ack as AckEvent, CongestionControl as _, Delivery, Reduction, Repair, Signal,
+    Ack as AckEvent, CaState, CongestionControl as _, Delivery, Reduction, Signal,
 };
 use ackclock_algorithms::registry::Controller;
 use ackclock_algorithms::{Stream, Time};
 
-use super::config::ReductionBase;
+use super::config::{RecoveryPolicy, ReductionBase};
 use super::hystart;
 use super::{AckSummary, Config, Sender, State};
 
@@ -215,10 +215,10 @@ impl Sender {
             sent_in_flight: sample.sent_in_flight,
             lost_since_sent: sample.lost_since_sent,
             cwnd_limited: summary.cwnd_limited,
-            repair: match self.state {
-                State::Closed | State::Open => Repair::None,
-                State::Recovery => Repair::Recovery,
-                State::Loss => Repair::Timeout,
+            ca_state: match self.state {
+                State::Closed | State::Open => CaState::Open,
+                State::Recovery => CaState::Recovery,
+                State::Loss => CaState::Loss,
             },
         };
         self.controller
@@ -255,11 +255,60 @@ impl Sender {
         self.on_echo(summary, config)
     }
 
-    /// The congestion control hears that the state is no longer open.
-    pub(super) fn close_state(&mut self) {
-        if self.reported_open {
-            self.reported_open = false;
-            self.controller.on_state(false);
+    /// The congestion state becomes what the sender's state says; true if it is another.
+    pub(super) fn update_ca_state(&mut self, config: &Config) -> bool {
+        self.set_ca_state(match self.state {
+            State::Recovery => CaState::Recovery,
+            State::Loss => CaState::Loss,
+            State::Closed | State::Open if self.answers_mark(config) => CaState::Cwr,
+            State::Closed | State::Open if self.dup_acks > 0 || !self.scoreboard.is_clear() => {
+                CaState::Disorder
+            }
+            State::Closed | State::Open => CaState::Open,
+        })
+    }
+
+    /// The congestion state becomes `state`; true if it is another.
+    pub(super) fn set_ca_state(&mut self, state: CaState) -> bool {
+        let changes = state != self.ca_state;
+        if changes {
+            self.ca_state = state;
+            if self.needs.ca_state {
+                self.controller.set_state(state);
+            }
+        }
+        changes
+    }
+
+    /// Whether the window comes down for a mark (style "linux"), or came down for one in the present
+    /// window of data.
+    fn answers_mark(&self, config: &Config) -> bool {
+        let at_once = config.recovery != RecoveryPolicy::Linux;
+        self.in_cwr || (at_once && self.una < self.cwr_end)
+    }
+
+    /// Tells a congestion control that wants every ACK of this one, before it is acted upon. Style
+    /// "linux" has its own place for that.
+    pub(super) fn report_ack(&mut self, summary: &AckSummary, config: &Config) {
+        if self.needs.every_ack {
+            let delivered =
+                (summary.acked + u64::from(summary.sacked) - u64::from(summary.known)) as u32;
+            let event = self.event(summary, delivered, self.una > self.round_end, config);
+            self.controller.on_every_ack(&event);
+        }
+    }
+
+    /// Tells a congestion control that wants it what an ACK has made of the congestion state. Style
+    /// "linux" has its own place for that.
+    pub(super) fn report_ca_state(&mut self, now: u64, config: &Config) {
+        if self.needs.ca_state {
+            let before = self.ca_state;
+            self.update_ca_state(config);
+            if matches!(before, CaState::Recovery | CaState::Cwr)
+                && matches!(self.ca_state, CaState::Open | CaState::Disorder)
+            {
+                self.controller.on_recovery_end(Time(now), &mut self.window);
+            }
         }
     }
 

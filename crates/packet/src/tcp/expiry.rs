@@ -1,6 +1,6 @@
 //! Which timer of a sender is armed, and what its expiry does.
 
-use ackclock_algorithms::congestion::Signal;
+use ackclock_algorithms::congestion::{CaState, Signal};
 
 use super::config::{RecoveryPolicy, TimeoutPolicy, TimerPolicy};
 use super::loss::rack::{Purpose, Rack};
@@ -213,9 +213,7 @@ impl Sender {
             && (self.state == State::Recovery || self.in_cwr)
             && self.una < self.recover;
         let again = self.note_timeout(config);
-        if config.reports_state {
-            self.close_state();
-        }
+        self.set_ca_state(CaState::Loss);
         if !again && !answered {
             self.reduce(now, Signal::Timeout, self.outstanding(), config);
         }

@@ -22,7 +22,7 @@ mod tests;
 mod timers;
 
 use ackclock_algorithms::Stream;
-use ackclock_algorithms::congestion::{CongestionControl as _, Window};
+use ackclock_algorithms::congestion::{CaState, CongestionControl as _, Needs, Window};
 use ackclock_algorithms::registry::Controller;
 
 use crate::packet::{Ack, Flags, NONE};
@@ -135,8 +135,10 @@ pub(crate) struct Sender {
     send_cwr: bool,
     /// The window comes down for a mark (style "linux").
     in_cwr: bool,
-    /// What the congestion control knows of the state (style "linux").
-    reported_open: bool,
+    /// What the congestion control knows of the state.
+    ca_state: CaState,
+    /// What it asks for.
+    needs: Needs,
     /// Whether segments are paced, and when the next one may leave.
     paced: bool,
     pub(crate) next_send: u64,
@@ -195,14 +197,16 @@ impl Sender {
             cwr_end: 0,
             send_cwr: false,
             in_cwr: false,
-            reported_open: true,
+            ca_state: CaState::Open,
+            needs,
             paced: needs.pacing || config.pacing == PacingPolicy::Window,
             next_send: 0,
             last_sent: 0,
             sent_packets: (rack || (needs.delivery && selective))
                 .then(|| Box::new(SentPackets::new(rack))),
             delivery: needs.delivery && selective,
-            fast_path_eligible: config.has_short_path() && !needs.delivery,
+            fast_path_eligible: config.has_short_path()
+                && !(needs.delivery || needs.every_ack || needs.ca_state),
             no_loss_pending: false,
             probe: false,
             hystart: config.hystart.then(|| Box::new(HyStart::new(ssthresh))),
@@ -373,13 +377,17 @@ impl Sender {
             if config.recovery == RecoveryPolicy::Linux {
                 self.on_ack_linux(&summary, config, random);
             } else {
+                self.report_ack(&summary, config);
                 self.on_ack_sack(&summary, config, random);
+                self.report_ca_state(now, config);
             }
             if self.sent_packets.is_some() {
                 self.after_ack(&summary, waits, config, random);
             }
         } else {
+            self.report_ack(&summary, config);
             self.on_ack_cumulative(&summary, config, random);
+            self.report_ca_state(now, config);
         }
         self.update_no_loss_pending();
     }

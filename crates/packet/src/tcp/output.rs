@@ -48,7 +48,8 @@ impl Sender {
     /// The next segment that may leave now, if any; it counts as sent.
     #[inline]
     pub(crate) fn next_segment(&mut self, now: u64, config: &Config) -> Option<Segment> {
-        let empty = config.recovery == RecoveryPolicy::Linux
+        let empty = (config.recovery == RecoveryPolicy::Linux || self.needs.ca_state)
+            && !self.delivery
             && self.scoreboard.pipe(self.una, self.next) == 0;
         let before = self.next;
         let segment = self.choose(config)?;

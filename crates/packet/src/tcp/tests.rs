@@ -2,7 +2,7 @@
 
 use super::*;
 use ackclock_algorithms::Owner;
-use ackclock_algorithms::congestion::DctcpParams;
+use ackclock_algorithms::congestion::{DctcpParams, Form};
 use ackclock_algorithms::registry::CongestionSpec;
 use ackclock_scenario::{LossDetection, Recovery, Style, Tcp, WindowReduction};
 
@@ -567,12 +567,13 @@ fn linux_answers_a_loss_after_a_mark() {
         let spec = CongestionSpec::from_values(kind, &[]).expect("it is registered");
         let control = match spec {
             CongestionSpec::Dctcp(params) => CongestionSpec::Dctcp(DctcpParams {
-                whole_packets: true,
+                form: Form::Linux,
                 ..params
             }),
             other => other,
         };
         bench.sender.controller = control.build(0);
+        bench.sender.needs = bench.sender.controller.needs();
         bench.config.accurate_ecn = kind == "dctcp";
         bench.ack(2, NONE, Flags::ECE);
         assert_eq!(bench.sender.window.ssthresh, 10.0);

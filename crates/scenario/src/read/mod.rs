@@ -273,6 +273,15 @@ impl Reader<'_> {
             key: join(&table.key, &shorten(&name.text)),
             span: name.span.clone(),
         };
+        let renamed = keys::RENAMED
+            .iter()
+            .find(|renamed| name.text == renamed.old && names.contains(&renamed.new));
+        if let Some(renamed) = renamed {
+            self.push(&place, "this key has another name now", |diagnostic| {
+                diagnostic.allowed = Some(renamed.instead.to_owned());
+            });
+            return;
+        }
         self.push(&place, "unknown key", |diagnostic| {
             diagnostic.suggestion = nearest(&name.text, names.iter().copied()).map(str::to_owned);
             diagnostic.allowed = Some(names.join(", "));

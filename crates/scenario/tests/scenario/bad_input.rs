@@ -1270,3 +1270,19 @@ fn rate_traces() {
         &["change[0].rate: the link's rate follows a trace"],
     );
 }
+
+/// A key of an earlier version is answered with the one in its place.
+#[test]
+fn the_form_has_taken_the_place_of_whole_packets() {
+    one(
+        &with(
+            "congestion = { kind = \"reno\" }",
+            "congestion = { kind = \"vegas\", whole_packets = true }",
+        ),
+        "21:32",
+        &[
+            "flows[0].congestion.whole_packets: this key has another name now",
+            "form = \"linux\" for true",
+        ],
+    );
+}

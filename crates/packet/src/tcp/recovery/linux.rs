@@ -1,6 +1,6 @@
 //! Recovery as Linux 6.1 does it, and its test for needless timeouts (F-RTO, RFC 5682).
 
-use ackclock_algorithms::congestion::{CongestionControl as _, Signal};
+use ackclock_algorithms::congestion::{CaState, CongestionControl as _, Signal};
 use ackclock_algorithms::{Stream, Time};
 
 use crate::packet::NONE;
@@ -24,7 +24,9 @@ impl Sender {
             self.round_end = self.next;
         }
         let mut event = self.event(summary, delivered, round_start, config);
-        self.controller.on_any_ack(&event);
+        if self.needs.every_ack {
+            self.controller.on_every_ack(&event);
+        }
         if let Some(sent_packets) = &mut self.sent_packets {
             sent_packets.new_first = false;
         }
@@ -37,8 +39,10 @@ impl Sender {
             self.in_cwr = false;
             self.window.cwnd = self.window.ssthresh;
             self.round_end = self.next;
-            self.controller
-                .on_repaired(Time(summary.now), &mut self.window);
+            if self.needs.ca_state {
+                self.controller
+                    .on_recovery_end(Time(summary.now), &mut self.window);
+            }
         } else if self.state == State::Loss {
             self.on_ack_in_loss(summary, config);
         }
@@ -61,14 +65,9 @@ impl Sender {
                 self.start_recovery(summary.now, summary.before, config);
             }
         }
-        let open = self.state == State::Open && !self.in_cwr && self.scoreboard.is_clear();
-        if open != self.reported_open {
-            self.reported_open = open;
-            if open {
-                self.round_end = self.next;
-                event.round_start = false;
-            }
-            self.controller.on_state(open);
+        if self.update_ca_state(config) && self.ca_state == CaState::Open {
+            self.round_end = self.next;
+            event.round_start = false;
         }
         if self.state == State::Recovery || self.in_cwr {
             self.spread_reduction(summary.acked > 0, u64::from(delivered));

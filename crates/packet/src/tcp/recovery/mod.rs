@@ -5,7 +5,7 @@ mod cumulative;
 mod linux;
 mod sack;
 
-use ackclock_algorithms::congestion::{CongestionControl as _, Signal};
+use ackclock_algorithms::congestion::{CaState, Signal};
 
 use super::config::{RecoveryPolicy, TimerPolicy};
 use super::{Config, Sender, State};
@@ -13,13 +13,11 @@ use super::{Config, Sender, State};
 impl Sender {
     pub(in crate::tcp) fn enter_recovery(&mut self, now: u64, outstanding: u64, config: &Config) {
         self.counters.fast_recoveries += 1;
-        if config.reports_state {
-            self.close_state();
-        }
+        self.set_ca_state(CaState::Recovery);
         if self.in_cwr {
             // the window is coming down already
             self.in_cwr = false;
-            if self.controller.needs().loss_after_mark {
+            if self.needs.loss_after_mark {
                 let (cwnd, prior) = (self.window.cwnd, self.prior_cwnd);
                 self.reduce(now, Signal::Loss, outstanding, config);
                 (self.window.cwnd, self.prior_cwnd) = (cwnd, prior);

@@ -585,6 +585,13 @@ macro_rules! registry {
                 }
             }
 
+            fn reads_priority(&self) -> bool {
+                match self {
+                    $(Self::$name(inner) => inner.reads_priority(),)*
+                    Self::Custom(inner) => inner.reads_priority(),
+                }
+            }
+
             #[inline]
             fn enqueue(&mut self, now: Time, packet: &PacketView, queue: &QueueView, random: &mut Stream) -> Verdict {
                 match self {

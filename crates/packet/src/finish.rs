@@ -9,7 +9,7 @@ use crate::class::Class;
 use crate::engine::Engine;
 use crate::flow::{Ends, Flow, FlowCounters, Remains, Row};
 use crate::link::Link;
-use crate::outcome::{FlowOutcome, Ledger, LinkOutcome, Outcome};
+use crate::outcome::{FlowOutcome, Ledger, LinkOutcome, Outcome, TransferOutcome};
 use crate::tcp::Counters;
 
 const SECOND: u64 = Time::PER_SECOND;
@@ -36,15 +36,39 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
         .zip(names)
         .map(|(link, name)| link_outcome(link, name, from, to, end))
         .collect::<Result<Vec<_>, _>>()?;
-    let window = (from, to);
+    let (flows, unfinished) = flow_outcomes(&mut engine, &in_flight)?;
+    let mut notes = std::mem::take(&mut engine.notes);
+    if unfinished > 0 {
+        notes.push(format!(
+            "{unfinished} finite transfers were not complete at the end: their completion times \
+             are censored"
+        ));
+    }
+    let transfers = transfer_outcomes(&engine, &mut notes)?;
+    Ok(Outcome {
+        window: (Time(from).seconds(), Time(to).seconds()),
+        end: Time(end).seconds(),
+        departures: engine.links.iter().map(|link| link.counters.starts).sum(),
+        links,
+        flows,
+        transfers,
+        traces: engine.recorder.rest(),
+        notes,
+        events: engine.events,
+    })
+}
+
+/// A row for each flow of the scenario; and how many finite transfers were not complete.
+fn flow_outcomes(engine: &mut Engine, in_flight: &[u64]) -> Result<(Vec<FlowOutcome>, u64), Error> {
+    let (end, window) = (engine.end, engine.window);
     // connections count in their sources' rows
     let mut connections: BTreeMap<u32, Sum> = BTreeMap::new();
     let mut unfinished = 0_u64;
-    for (flow, inside) in engine.flows.iter_mut().zip(&in_flight) {
+    for (flow, inside) in engine.flows.iter_mut().zip(in_flight) {
         let class = &engine.classes[flow.class as usize];
         if flow.completion == u64::MAX {
             unfinished += u64::from(class.total != u64::MAX);
-            if flow.bytes > 0 && flow.began >= from && flow.began < to {
+            if flow.bytes > 0 && flow.began >= window.0 && flow.began < window.1 {
                 engine.transfers[flow.class as usize].censor(flow.bytes);
             }
         }
@@ -85,35 +109,31 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
             flows.push(flow_outcome(number, id, class, &member, &sum, window)?);
         }
     }
-    let mut notes = engine.notes;
-    if unfinished > 0 {
-        notes.push(format!("{unfinished} finite transfers were not complete at the end: their completion times are censored"));
-    }
+    Ok((flows, unfinished))
+}
+
+/// How the transfers of sessions and sources fared, with a note for each class where some did not end.
+fn transfer_outcomes(
+    engine: &Engine,
+    notes: &mut Vec<String>,
+) -> Result<Vec<TransferOutcome>, Error> {
     let mut transfers = Vec::new();
     for (class, tallies) in engine.transfers.iter().enumerate() {
-        if engine.classes[class].reuses_flow_state {
-            let found = tallies.outcomes(class).map_err(Error::Conservation)?;
-            let (started, censored) = (found[0].started, found[0].censored);
-            if censored > 0 {
-                notes.push(format!(
-                    "flows \"{}\": {censored} of {started} transfers were not complete at the end: their completion times are censored",
-                    engine.classes[class].name
-                ));
-            }
-            transfers.extend(found);
+        if !engine.classes[class].reuses_flow_state {
+            continue;
         }
+        let found = tallies.outcomes(class).map_err(Error::Conservation)?;
+        let (started, censored) = (found[0].started, found[0].censored);
+        if censored > 0 {
+            notes.push(format!(
+                "flows \"{}\": {censored} of {started} transfers were not complete at the end: \
+                 their completion times are censored",
+                engine.classes[class].name
+            ));
+        }
+        transfers.extend(found);
     }
-    Ok(Outcome {
-        window: (Time(from).seconds(), Time(to).seconds()),
-        end: Time(end).seconds(),
-        departures: engine.links.iter().map(|link| link.counters.starts).sum(),
-        links,
-        flows,
-        transfers,
-        traces: engine.recorder.rest(),
-        notes,
-        events: engine.events,
-    })
+    Ok(transfers)
 }
 
 fn check(what: impl Fn() -> String, ledger: Ledger) -> Result<Ledger, Error> {

@@ -10,7 +10,7 @@ use crate::calendar::{Calendar, Class as Order, Kind, Place, Tag};
 use crate::class::{Class, Delays, delays_of, lags, lags_if_fused};
 use crate::draw::{draw, entity, largest};
 use crate::engine::{Change, Engine, Recorder};
-use crate::flow::{Row, make_flow};
+use crate::flow::{Flow, Row, make_flow};
 use crate::link::impairments::Impairments;
 use crate::link::schedule::{Rate, Schedule};
 use crate::link::scheduled::Scheduled;
@@ -238,6 +238,137 @@ pub(crate) fn sample_interval(scenario: &Scenario) -> u64 {
     }
 }
 
+/// The flows of a scenario, before anything happens.
+#[derive(Default)]
+struct Population {
+    classes: Vec<Class>,
+    class_flows: Vec<std::ops::Range<usize>>,
+    rows: Vec<Row>,
+    starts: Vec<(u64, u32)>,
+    /// Those whose state is made at once.
+    flows: Vec<Flow>,
+    /// The longest lag of an event behind an end's clock.
+    grace: u64,
+}
+
+impl Population {
+    fn new(scenario: &Scenario, links: &[Link], seed: u64, general: bool) -> Result<Self, Error> {
+        let counts = (0..scenario.flows.len()).map(|id| u64::from(scenario.max_count(id)));
+        let most: u64 = counts.sum();
+        if most >= Place::MOST as u64 {
+            return Err(Error::Unsupported(format!(
+                "{most} flows: fewer than {} are possible",
+                Place::MOST
+            )));
+        }
+        let mut population = Self {
+            rows: Vec::with_capacity(most as usize),
+            starts: Vec::with_capacity(most as usize),
+            ..Self::default()
+        };
+        for (id, class) in scenario.flows.iter().enumerate() {
+            if class.path.is_empty() {
+                return Err(Error::Unsupported(format!(
+                    "flows \"{}\": the path crosses no link",
+                    class.name
+                )));
+            }
+            let mut built = build_class(scenario, id, general);
+            built.fast_path = fast_path(&built, links);
+            let first = population.rows.len();
+            for index in 0..scenario.max_count(id) {
+                population.add(scenario, id, &built, first, index, seed);
+            }
+            population.class_flows.push(first..population.rows.len());
+            population.classes.push(built);
+        }
+        Ok(population)
+    }
+
+    /// Adds flow `index` of class `id`, whose flows begin at number `first`.
+    fn add(
+        &mut self,
+        scenario: &Scenario,
+        id: usize,
+        built: &Class,
+        first: usize,
+        index: u32,
+        seed: u64,
+    ) {
+        let class = &scenario.flows[id];
+        let is_source = class.traffic.opens_connections();
+        // a user's own controllers may depend on the order in which they are made
+        let at_once = is_source || matches!(class.tcp.congestion, CongestionSpec::Custom(_));
+        let count = scenario.max_count(id);
+        let (rtt, start, random) = draw_flow(class, built, index, count, seed);
+        let number = self.rows.len();
+        let stopped = index >= class.count;
+        if !stopped {
+            let [_, lag, _] = lags_if_fused(built, rtt);
+            let at = if is_source { start } else { start + lag };
+            self.starts.push((at, number as u32));
+        }
+        self.rows.push(if at_once {
+            let place = Place::new(number, self.flows.len());
+            let mut flow = make_flow(built, id, first, place, seed, random, rtt);
+            flow.stopped = stopped;
+            self.flows.push(flow);
+            Row::Live(place.slot() as u32)
+        } else {
+            Row::Waiting {
+                random,
+                rtt,
+                stopped,
+            }
+        });
+        // as if the flow was fused, whatever path of the engine is taken: both end a run until all
+        // is done at the same time
+        if !built.time_varying {
+            let delays = match largest(&class.rtt) {
+                Some(most) if is_source => delays_of(built, Time::from_seconds(most).0),
+                None if is_source => Delays::default(),
+                _ => delays_of(built, rtt),
+            };
+            let longest = lags(built, &delays).into_iter().max().unwrap_or(0);
+            self.grace = self.grace.max(longest);
+        }
+    }
+}
+
+/// How many transfers a run waits for that lasts until they are done.
+fn transfers_to_finish(scenario: &Scenario, classes: &[Class]) -> Result<Option<u64>, Error> {
+    if let End::At(_) = scenario.end {
+        return Ok(None);
+    }
+    let classes = classes.iter().zip(&scenario.flows);
+    let finite = classes.filter(|(class, _)| class.total != u64::MAX);
+    let count = finite.map(|(_, class)| u64::from(class.count)).sum();
+    if count == 0 {
+        return Err(Error::Unsupported(
+            "duration \"until done\" needs at least one finite transfer".into(),
+        ));
+    }
+    Ok(Some(count))
+}
+
+/// A calendar with everything that happens at times known in advance, but for the starts of flows.
+fn first_events(scenario: &Scenario, links: &[Link], window: (u64, u64)) -> Calendar {
+    let mut calendar = Calendar::default();
+    for (index, change) in scenario.changes.iter().enumerate() {
+        calendar.push_far(change.at.0, Tag::new(Order::Global, index, Kind::Change));
+    }
+    calendar.push_far(window.0, Tag::new(Order::Global, 0, Kind::WindowOpens));
+    if window.1 != u64::MAX {
+        calendar.push_far(window.1, Tag::new(Order::Global, 0, Kind::WindowCloses));
+    }
+    for (id, link) in links.iter().enumerate() {
+        if let Some(next) = link.next_timer() {
+            calendar.push_far(next, Tag::new(Order::AqmTimer, id, Kind::AqmTimer));
+        }
+    }
+    calendar
+}
+
 /// Builds the engine of a run.
 pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Error> {
     let seed = options.seed.unwrap_or(scenario.seed);
@@ -251,132 +382,33 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
     let links: Vec<Link> = (0..scenario.links.len())
         .map(|id| build_link(scenario, id, seed, window, options.general))
         .collect();
-    let mut classes = Vec::new();
-    let mut class_flows = Vec::new();
-    let most: u64 = (0..scenario.flows.len())
-        .map(|id| u64::from(scenario.max_count(id)))
-        .sum();
-    if most >= Place::MOST as u64 {
-        return Err(Error::Unsupported(format!(
-            "{most} flows: fewer than {} are possible",
-            Place::MOST
-        )));
-    }
-    let mut rows = Vec::with_capacity(most as usize);
-    let mut starts = Vec::with_capacity(most as usize);
-    let mut flows = Vec::new();
-    let mut calendar = Calendar::default();
-    let mut grace = 0;
-    for (id, class) in scenario.flows.iter().enumerate() {
-        if class.path.is_empty() {
-            return Err(Error::Unsupported(format!(
-                "flows \"{}\": the path crosses no link",
-                class.name
-            )));
-        }
-        let mut built = build_class(scenario, id, options.general);
-        built.fast_path = fast_path(&built, &links);
-        let first = rows.len();
-        let count = scenario.max_count(id);
-        let is_source = class.traffic.opens_connections();
-        // a user's own controllers may depend on the order in which they are made
-        let at_once = is_source || matches!(class.tcp.congestion, CongestionSpec::Custom(_));
-        for index in 0..count {
-            let (rtt, start, random) = draw_flow(class, &built, index, count, seed);
-            let number = rows.len();
-            let stopped = index >= class.count;
-            if !stopped {
-                let [_, lag, _] = lags_if_fused(&built, rtt);
-                let at = if is_source { start } else { start + lag };
-                starts.push((at, number as u32));
-            }
-            rows.push(if at_once {
-                let place = Place::new(number, flows.len());
-                let mut flow = make_flow(&built, id, first, place, seed, random, rtt);
-                flow.stopped = stopped;
-                flows.push(flow);
-                Row::Live(place.slot() as u32)
-            } else {
-                Row::Waiting {
-                    random,
-                    rtt,
-                    stopped,
-                }
-            });
-            // as if the flow was fused, whatever path of the engine is taken: both end a run until
-            // all is done at the same time
-            if !built.time_varying {
-                let delays = match largest(&class.rtt) {
-                    Some(most) if is_source => delays_of(&built, Time::from_seconds(most).0),
-                    None if is_source => Delays::default(),
-                    _ => delays_of(&built, rtt),
-                };
-                grace = grace.max(lags(&built, &delays).into_iter().max().unwrap_or(0));
-            }
-        }
-        class_flows.push(first..rows.len());
-        classes.push(built);
-    }
-    let remaining = match scenario.end {
-        End::At(_) => None,
-        End::UntilDone => {
-            let finite = |id: &usize| classes[*id].total != u64::MAX;
-            let count = (0..classes.len())
-                .filter(finite)
-                .map(|id| u64::from(scenario.flows[id].count))
-                .sum();
-            if count == 0 {
-                return Err(Error::Unsupported(
-                    "duration \"until done\" needs at least one finite transfer".into(),
-                ));
-            }
-            Some(count)
-        }
-    };
-    for (index, change) in scenario.changes.iter().enumerate() {
-        calendar.push_far(change.at.0, Tag::new(Order::Global, index, Kind::Change));
-    }
-    calendar.push_far(window.0, Tag::new(Order::Global, 0, Kind::WindowOpens));
-    if window.1 != u64::MAX {
-        calendar.push_far(window.1, Tag::new(Order::Global, 0, Kind::WindowCloses));
-    }
-    for (id, link) in links.iter().enumerate() {
-        if let Some(next) = link.next_timer() {
-            calendar.push_far(next, Tag::new(Order::AqmTimer, id, Kind::AqmTimer));
-        }
-    }
+    let population = Population::new(scenario, &links, seed, options.general)?;
+    let remaining = transfers_to_finish(scenario, &population.classes)?;
+    let changes = scenario.changes.iter().map(|change| Change {
+        at: change.at.0,
+        set: change.set.clone(),
+    });
     let mut engine = Engine {
-        calendar,
+        calendar: first_events(scenario, &links, window),
         links,
-        numbered: rows.len(),
-        rows,
-        starts,
+        numbered: population.rows.len(),
+        rows: population.rows,
+        starts: population.starts,
         next_start: 0,
-        flows,
+        flows: population.flows,
         vacant: Vec::new(),
         seed,
-        classes,
-        class_flows,
-        changes: scenario
-            .changes
-            .iter()
-            .map(|change| Change {
-                at: change.at.0,
-                set: change.set.clone(),
-            })
-            .collect(),
+        transfers: vec![Transfers::default(); population.classes.len()],
+        pools: population.classes.iter().map(|_| Pool::default()).collect(),
+        classes: population.classes,
+        class_flows: population.class_flows,
+        changes: changes.collect(),
         recorder: Recorder::default(),
         now: 0,
         end,
-        grace,
+        grace: population.grace,
         remaining,
         last_completion: 0,
-        transfers: scenario
-            .flows
-            .iter()
-            .map(|_| Transfers::default())
-            .collect(),
-        pools: scenario.flows.iter().map(|_| Pool::default()).collect(),
         window,
         events: 0,
         abort: options.abort.clone(),

@@ -516,6 +516,11 @@ fn verdict(answer: &Bound<'_, PyAny>, packet: &PacketView) -> PyResult<Verdict> 
 }
 
 impl Aqm for UserManager {
+    /// It may: it sees the packet as a whole.
+    fn reads_priority(&self) -> bool {
+        true
+    }
+
     fn decides_at_dequeue(&self) -> bool {
         self.at_dequeue
     }

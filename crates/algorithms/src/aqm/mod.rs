@@ -139,6 +139,11 @@ pub trait Aqm {
         false
     }
 
+    /// Whether it looks at [`PacketView::priority`]; else packets need not be labelled for it.
+    fn reads_priority(&self) -> bool {
+        false
+    }
+
     /// A packet arrives. Packets whose service begins at this very moment have left the queue already.
     fn enqueue(
         &mut self,

@@ -75,6 +75,10 @@ pub struct Wred {
 }
 
 impl Aqm for Wred {
+    fn reads_priority(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn enqueue(
         &mut self,

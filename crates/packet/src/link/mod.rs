@@ -160,7 +160,7 @@ impl Link {
             capacity,
             transmitter: Transmitter::new(rate),
             event_driven: general || aqm.decides_at_dequeue(),
-            labelled: matches!(aqm, QueueManager::Wred(_) | QueueManager::Custom(_)),
+            labelled: aqm.reads_priority(),
             aqm,
             random,
             counters: Counters::default(),
@@ -339,13 +339,16 @@ impl Link {
         flow: usize,
         flags: Flags,
     ) -> Passage {
-        let QueueManager::DropTail(_) = self.aqm else {
-            return self.offer_judged(now, size, flow, flags);
-        };
-        if self.find(now, size) {
-            return self.overflow(size);
+        match self.aqm {
+            // inlined for speed: what `offer_judged` comes to where only a full queue drops
+            QueueManager::DropTail(_) => {
+                if self.find(now, size) {
+                    return self.overflow(size);
+                }
+                Passage::Departs(self.depart(now, size))
+            }
+            _ => self.offer_judged(now, size, flow, flags),
         }
-        Passage::Departs(self.depart(now, size))
     }
 
     /// [`Link::offer_precomputed`] where an AQM decides.
@@ -408,7 +411,7 @@ impl Link {
             priority: 0,
         };
         match &mut self.aqm {
-            // the AQM used most, without the way through all others
+            // inlined for speed: what `ask_any` comes to for the AQM used most
             QueueManager::Red(red) => red.enqueue(Time(now), &packet, &view, &mut self.random),
             _ => self.ask_any(now, packet, view),
         }

@@ -139,53 +139,7 @@ impl Sender {
             cwnd = cwnd.max(self.halving);
         }
         if config.recovery.is_selective() && !self.scoreboard.is_clear() {
-            let open = self.state == State::Open;
-            let pipe = if open && !config.limited_transmit {
-                self.outstanding()
-            } else {
-                self.scoreboard.pipe(self.una, self.next)
-            };
-            if pipe >= cwnd {
-                return None;
-            }
-            if self.state == State::Loss
-                && let Some(sent_packets) = &self.sent_packets
-                && sent_packets.new_first
-            {
-                if let Some(segment) = self.choose_new(config) {
-                    return Some(segment);
-                }
-                if self.next > self.recover {
-                    return None;
-                }
-            }
-            let lost = if open {
-                None
-            } else if config.detect_lost || config.rack {
-                self.scoreboard.next_lost_not_resent(self.una)
-            } else {
-                self.scoreboard.next_lost(self.una, self.high_resent)
-            };
-            if let Some(seq) = lost {
-                return Some(self.resend(seq)); // rule 1
-            }
-            if let Some(segment) = self.choose_new(config) {
-                return Some(segment); // rule 2
-            }
-            if self.state == State::Recovery && !config.rack {
-                if let Some(seq) = self.scoreboard.next_hole(self.una, self.high_resent) {
-                    return Some(self.resend(seq)); // rule 3
-                }
-                if !self.rescued
-                    && let Some(seq) = self.scoreboard.last_hole(self.una, self.next)
-                {
-                    // rule 4: once a recovery, and it does not move the edge of retransmissions
-                    self.rescued = true;
-                    self.scoreboard.retransmit(self.una, seq);
-                    return Some((seq, true));
-                }
-            }
-            return None;
+            return self.choose_selective(cwnd, config);
         }
         // limited transmit (RFC 3042): one new segment for each of the first duplicate ACKs
         let extra = if config.limited_transmit
@@ -200,6 +154,59 @@ impl Sender {
             return None;
         }
         self.choose_new(config)
+    }
+
+    /// The next segment where something is acknowledged selectively or lost (RFC 6675, section 4,
+    /// NextSeg).
+    #[inline]
+    fn choose_selective(&mut self, cwnd: u64, config: &Config) -> Option<(u64, bool)> {
+        let open = self.state == State::Open;
+        let pipe = if open && !config.limited_transmit {
+            self.outstanding()
+        } else {
+            self.scoreboard.pipe(self.una, self.next)
+        };
+        if pipe >= cwnd {
+            return None;
+        }
+        if self.state == State::Loss
+            && let Some(sent_packets) = &self.sent_packets
+            && sent_packets.new_first
+        {
+            if let Some(segment) = self.choose_new(config) {
+                return Some(segment);
+            }
+            if self.next > self.recover {
+                return None;
+            }
+        }
+        let lost = if open {
+            None
+        } else if config.detect_lost || config.rack {
+            self.scoreboard.next_lost_not_resent(self.una)
+        } else {
+            self.scoreboard.next_lost(self.una, self.high_resent)
+        };
+        if let Some(seq) = lost {
+            return Some(self.resend(seq)); // rule 1
+        }
+        if let Some(segment) = self.choose_new(config) {
+            return Some(segment); // rule 2
+        }
+        if self.state == State::Recovery && !config.rack {
+            if let Some(seq) = self.scoreboard.next_hole(self.una, self.high_resent) {
+                return Some(self.resend(seq)); // rule 3
+            }
+            if !self.rescued
+                && let Some(seq) = self.scoreboard.last_hole(self.una, self.next)
+            {
+                // rule 4: once a recovery, and it does not move the edge of retransmissions
+                self.rescued = true;
+                self.scoreboard.retransmit(self.una, seq);
+                return Some((seq, true));
+            }
+        }
+        None
     }
 
     fn resend(&mut self, seq: u64) -> (u64, bool) {

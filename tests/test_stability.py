@@ -2,6 +2,8 @@
 
 import json
 import math
+import random
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 import ackclock as ac
 from ackclock import design
 from ackclock.cli import main
+from stability_checker import check_answer, random_scenario
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 
@@ -133,7 +136,7 @@ def test_cycles_and_integration_agree() -> None:
     assert (tail.min(), tail.max()) == pytest.approx(cycle.range("bottleneck.queue"), rel=0.01)
 
 
-def test_packet_set_up_is_calm_at_10_ms_and_oscillates_at_200_ms() -> None:
+def test_packet_set_up_is_stable_at_10_ms_and_oscillates_at_200_ms() -> None:
     calm = ac.stability(ac.load(SCENARIOS / "compound-red.toml"))
     assert calm.stable
     assert calm.disturbed.settles
@@ -211,7 +214,7 @@ def test_command_answers_in_a_sentence(capsys: pytest.CaptureFixture[str], tmp_p
     out = capsys.readouterr().out
     assert out.startswith("Compound over RED, 10 ms: Stable; ")
     assert "may grow from 10 ms to 40.8" in out
-    assert "onset gradual; five per cent beyond it swings between 0 and" in out
+    assert "onset gradual; at 42.94 ms the queue oscillates between 0 and" in out
     assert "equations: growth with acknowledgements" in out
     page = report.read_text(encoding="utf-8")
     assert page.count("<svg") >= 8
@@ -312,3 +315,110 @@ def test_cubic_gets_a_verdict_unasked() -> None:
     assert asked.choices.memory == "rest"
     assert not asked.stable
     assert ac.stability(scenario.with_({"flows.congestion": "reno"})).choices.memory == "states"
+
+
+def first() -> Any:
+    """The scenario of the README."""
+    link = {"aqm": "red", "min_threshold": "30 packets", "max_threshold": "90 packets", "capacity": "500 packets"}
+    return ac.dumbbell(rate="50 Mbit/s", queue=link, flows=ac.flows(10, "cubic", rtt="50 ms"), duration="60 s")
+
+
+def test_queue_settles_only_where_no_root_is_unstable() -> None:
+    # at 592 ms a second pair crosses to the right: two unstable roots below, four above
+    s = ac.stability(first(), small_windows="own")
+    down, up = s.limits("rtt")
+    assert (down.unstable_beyond, down.settles) == (0, True)
+    assert down.value == pytest.approx(0.03842, rel=1e-3)
+    assert down.holds_to == pytest.approx(0.05 / 30)
+    assert (up.kind, up.value, up.settles) == ("none", pytest.approx(1.5), None)
+    assert [round(point.parameters["rtt"], 4) for point in s.crossings("rtt", ("50 ms", "1 s"))] == [0.5922]
+    answer = s.answer()
+    assert "up to the RTT = 1.5 s the queue does not settle" in answer.sentence
+    assert check_answer(answer, random.Random(1), runs=False) == []
+
+
+def test_oscillation_over_an_empty_queue_is_one_of_windows() -> None:
+    sentence = ac.stability(first().with_({"flows.rtt": "400 ms"}), small_windows="own").answer().sentence
+    assert "windows oscillate between" in sentence
+    assert "between 0 and 0" not in sentence
+
+
+@pytest.mark.parametrize("seed", [0, 2, 4, 5, 6, 7, 8, 10, 11, 13])
+def test_answers_hold_by_brute_force(seed: int) -> None:
+    try:
+        answer = ac.stability(random_scenario(seed)).answer()
+    except ac.AnalysisError as error:
+        if error.kind != "no equilibrium":
+            raise
+        return
+    assert check_answer(answer, random.Random(seed), runs=False, looks=2) == []
+
+
+def test_checker_finds_a_false_limit() -> None:
+    from dataclasses import replace
+
+    answer = ac.stability(first(), small_windows="own").answer()
+    down = answer.limits[0]
+    for false in (
+        replace(down, value=0.9 * down.value),
+        replace(down, value=1.1 * down.value),
+        replace(down, kind="none", value=0.01),
+        replace(down, holds_to=1.2 * down.now),
+    ):
+        assert check_answer(replace(answer, limits=[false]), random.Random(1), runs=False)
+
+
+def test_points_outside_the_laws_say_so() -> None:
+    # with the laws that hold at 100 ms continued, there is a Hopf point at a queue that does not exist
+    s = ac.stability(one_flow("off", "illinois", "100 ms"), rtt="constant", averaging="linear", small_windows="law")
+    continued = s.crossings("rtt", ("20 ms", "3 s"), within_laws=False)
+    true = s.crossings("rtt", ("20 ms", "3 s"))
+    assert all(point.left == () for point in true)
+    assert any(point.left for point in continued)
+    for point in true:
+        there = one_flow("off", "illinois", f"{1e12 * point.parameters['rtt']:.0f} ps")
+        again = ac.stability(there, rtt="constant", averaging="linear")
+        assert abs(again.rightmost.real) < 1e-6 * abs(again.rightmost)
+    assert s.hopf("rtt", ("20 ms", "3 s")).parameters["rtt"] == pytest.approx(0.957, rel=1e-3)
+
+
+def test_scenario_on_a_hopf_point() -> None:
+    there = as_in_the_paper(0.03).hopf("rtt", ("50 ms", "600 ms")).parameters["rtt"]
+    s = as_in_the_paper(0.03, rtt=f"{1e12 * there:.0f} ps")
+    assert s.unstable_roots is None
+    assert not s.stable
+    down, up = s.limits("rtt", ("100 ms", "300 ms"))
+    assert (down.unstable_beyond, up.unstable_beyond) == (0, 2)
+    assert down.value == pytest.approx(there) == up.value
+    cycles = s.cycles("rtt", ("100 ms", "300 ms"), points=4).cycles
+    assert all(cycle.stable for cycle in cycles)
+    sentence = s.answer({"rtt": ("100 ms", "300 ms")}).sentence
+    assert sentence.startswith("On the border of stability")
+    assert "with the RTT larger the queue oscillates" in sentence
+
+
+def test_what_takes_too_long_is_not_decided() -> None:
+    s = as_in_the_paper(0.03)
+    assert s.equilibrium.window
+    answer = s.answer({"rtt": ("50 ms", "600 ms")}, budget=0.0)
+    assert answer.limits == []
+    assert "rtt upwards: not decided in 0 s" in answer.caveats
+    # and the deadline is gone with the answer
+    assert s.answer({"rtt": ("50 ms", "600 ms")}, budget=None).limits
+
+
+def test_analyses_can_be_interrupted() -> None:
+    class EnoughError(Exception):
+        pass
+
+    def ring(*_: object) -> None:
+        raise EnoughError
+
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises(EnoughError):
+            ac.fluid(one_flow(0.03), duration=1e9, steps=2**62)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

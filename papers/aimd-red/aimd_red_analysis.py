@@ -269,7 +269,9 @@ def hopf(rtt: float, flows: int, pair: tuple[float, float]) -> delay.HopfPoint:
 def first_hopf(lab: Lab, rtt: str) -> tuple[float, float]:
     """Return the smallest slope K_p at which a hundred TCP flows lose stability, and the frequency there, rad/s."""
     base = scenario(lab, [(100, TCP)]).scenario
-    found = ac.stability(base, form="rate", decrease="round", rtt=rtt).crossings("queue.slope", (1e-8, 1e-4))
+    found = ac.stability(base, form="rate", decrease="round", rtt=rtt).crossings(
+        "queue.slope", (1e-8, 1e-4), within_laws=False
+    )
     point = min(found, key=lambda one: one.parameters["queue.slope"])
     return point.parameters["queue.slope"], point.frequency
 

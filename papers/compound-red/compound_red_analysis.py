@@ -49,7 +49,7 @@ def curve(
     stable: str = "below",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw a Hopf curve with its stable side tinted; the second parameter is the vertical axis."""
-    point = only(start.crossings(names[1], ranges[1]))
+    point = only(start.crossings(names[1], ranges[1], within_laws=False))
     found = start.hopf_curve(*names, *ranges, start=point, points=400)
     x = scales[0] * np.array([one.parameters[names[0]] for one in found.points])
     y = scales[1] * np.array([one.parameters[names[1]] for one in found.points])
@@ -97,7 +97,9 @@ def figure_2(lab: Lab) -> None:
         printed="falls",
         robust=True,
     )
-    at_3 = only(model(lab, "fluid-red", {"link.queue.weight": 0.03}).crossings("rtt", (0.1, 0.25))).parameters["rtt"]
+    at_3 = only(
+        model(lab, "fluid-red", {"link.queue.weight": 0.03}).crossings("rtt", (0.1, 0.25), within_laws=False)
+    ).parameters["rtt"]
     lab.number("b: round trip at gamma = 0.03 (s)", printed["tau_hopf_at_gamma_003"], at_3)
     lab.claim(
         "b: a longer round trip needs a larger gamma",
@@ -113,7 +115,11 @@ def figure_2(lab: Lab) -> None:
     )
     bends = base.bautin_points(
         base.hopf_curve(
-            "queue.weight", "rtt", (1e-4, 0.05), (0.05, 0.25), start=only(base.crossings("rtt", (0.05, 0.1)))
+            "queue.weight",
+            "rtt",
+            (1e-4, 0.05),
+            (0.05, 0.25),
+            start=only(base.crossings("rtt", (0.05, 0.1), within_laws=False)),
         )
     )
     kinds = {weight: onset(lab, {"link.queue.weight": weight}, (0.05, 0.25)) for weight in (1e-4, 0.03)}
@@ -129,9 +135,9 @@ def figure_2(lab: Lab) -> None:
 
 def onset(lab: Lab, changes: Mapping[str, Any], span: tuple[float, float]) -> Any:
     """Return the normal form at the Hopf point in the round trip, kappa being what varies."""
-    point = only(model(lab, "fluid-red", changes).crossings("rtt", span))
+    point = only(model(lab, "fluid-red", changes).crossings("rtt", span, within_laws=False))
     there = at_hopf(lab, changes, point.parameters["rtt"])
-    found = min(there.crossings("gain", (0.5, 2.0)), key=lambda one: abs(one.parameters["gain"] - 1))
+    found = min(there.crossings("gain", (0.5, 2.0), within_laws=False), key=lambda one: abs(one.parameters["gain"] - 1))
     return there.criticality("gain", point=found)
 
 
@@ -208,7 +214,7 @@ def figure_4(lab: Lab) -> None:
                 lab,
                 "fluid-red",
                 {**OFF, "link.queue.min_threshold": f"{low} packets", "link.queue.max_threshold": f"{high} packets"},
-            ).crossings("rtt", (0.02, 0.5))
+            ).crossings("rtt", (0.02, 0.5), within_laws=False)
         ).parameters["rtt"]
         for name, (low, high) in {"8, 15": (8, 15), "100, 200": (100, 200)}.items()
     }
@@ -220,7 +226,9 @@ def figure_4(lab: Lab) -> None:
         robust=True,
     )
     own = only(
-        model(lab, "fluid-red", {"flows.rtt": "50 ms"}, small_windows="own").crossings("rtt", (0.02, 0.5))
+        model(lab, "fluid-red", {"flows.rtt": "50 ms"}, small_windows="own").crossings(
+            "rtt", (0.02, 0.5), within_laws=False
+        )
     ).parameters["rtt"]
     lab.note(
         "The law alpha w^(k - 1) holds from 16 packets on; below, a Compound sender grows as Reno. With that branch "
@@ -232,7 +240,7 @@ def figure_14(lab: Lab) -> None:
     """The threshold policy: alpha against q_th, and the amplitude against q_th."""
     base = model(lab, "fluid-threshold", {})
     grid = np.linspace(10, 100, 19)
-    point = only(base.crossings("queue.threshold", (10, 100)))
+    point = only(base.crossings("queue.threshold", (10, 100), within_laws=False))
     hopf = base.hopf_curve("queue.threshold", "congestion.alpha", (10, 100), (0.01, 1.0), start=point, points=400)
     q = np.array([one.parameters["queue.threshold"] for one in hopf.points])
     alpha = np.array([one.parameters["congestion.alpha"] for one in hopf.points])
@@ -334,7 +342,9 @@ def bisect(function: Callable[[float], float], low: float, high: float) -> float
 
 def figure_20(lab: Lab) -> None:
     """Normal form without averaging, and how far its cycles exist."""
-    there = only(model(lab, "fluid-red", {**OFF, "flows.rtt": "250 ms"}).crossings("rtt", (0.1, 0.5)))
+    there = only(
+        model(lab, "fluid-red", {**OFF, "flows.rtt": "250 ms"}).crossings("rtt", (0.1, 0.5), within_laws=False)
+    )
     tau = there.parameters["rtt"]
     lab.number("Hopf point at C = 100 (s)", lab.printed["fig-20"]["tau_hopf_at_C_100"], tau)
     beyond = at_hopf(lab, OFF, 0.7751)
@@ -348,7 +358,7 @@ def figure_20(lab: Lab) -> None:
     )
     lab.note(f"At 0.7751 s with the default parameters the rightmost root is {beyond.rightmost.real:+.4f} per s.")
     start = at_hopf(lab, OFF, tau)
-    point = min(start.crossings("gain", (0.5, 2.0)), key=lambda one: abs(one.parameters["gain"] - 1))
+    point = min(start.crossings("gain", (0.5, 2.0), within_laws=False), key=lambda one: abs(one.parameters["gain"] - 1))
     branch = start.cycles("gain", (0.999, 1.06), points=60, point=point, within_laws=False)
     kappa = np.array([one.parameters["gain"] for one in branch.cycles])
     amplitude = np.array([one.amplitude() for one in branch.cycles])
@@ -417,7 +427,9 @@ def table_1(lab: Lab) -> None:
             "flows.rtt": f"{rtt:g} s",
             **(OFF if kind == "reno" else {}),
         }
-        hopf[kind] = only(model(lab, "fluid-red", changes).crossings("rtt", (0.1, 1.0))).parameters["rtt"]
+        hopf[kind] = only(model(lab, "fluid-red", changes).crossings("rtt", (0.1, 1.0), within_laws=False)).parameters[
+            "rtt"
+        ]
     lab.note(
         "Hopf points at C = 100 with these laws, which the paper does not print: "
         f"Reno without averaging {hopf['reno']:.8g} s, Illinois with averaging {hopf['illinois']:.8g} s. "
@@ -434,7 +446,7 @@ def africa(w: float) -> tuple[float, float]:
 def equations_15(lab: Lab) -> None:
     """Formulas (15) to (35) with the numbers of our Hopf points put into them."""
     base = model(lab, "fluid-red", {"flows.rtt": "50 ms"})
-    point = only(base.crossings("rtt", (0.05, 0.1)))
+    point = only(base.crossings("rtt", (0.05, 0.1), within_laws=False))
     tau, omega = point.parameters["rtt"], point.frequency
     gamma = 1e-4
     a1, a2, a3, a4 = third_order(tau, gamma)
@@ -528,7 +540,7 @@ def second_order(lab: Lab) -> None:
     """Formulas (29) to (35): without averaging."""
     rho = 2e-4
     base = model(lab, "fluid-red", {**OFF, "flows.rtt": "200 ms"})
-    point = only(base.crossings("rtt", (0.1, 0.5)))
+    point = only(base.crossings("rtt", (0.1, 0.5), within_laws=False))
     tau, omega = point.parameters["rtt"], point.frequency
     w, p = equilibrium(tau)
     m = 1.25 * BETA * p
@@ -646,7 +658,7 @@ def kappa_derivative(omega: float, tau: float, a1: float, a2: float, a3: float, 
 def equations_40(lab: Lab) -> None:
     """Formulas (39) to (44): the threshold policy with Compound and with Reno."""
     base = model(lab, "fluid-threshold", {})
-    point = only(base.crossings("queue.threshold", (10, 100)))
+    point = only(base.crossings("queue.threshold", (10, 100), within_laws=False))
     q, omega = point.parameters["queue.threshold"], point.frequency
     w = equilibrium_window(ALPHA, K, BETA, q, 100.0)
     p = (w / 100.0) ** q
@@ -671,7 +683,7 @@ def equations_40(lab: Lab) -> None:
     for threshold, high in ((15, 0.1), (30, 2.0), (39, 5.0), (50, 10.0)):
         changes = {"link.queue.threshold": f"{threshold} packets", "flows.rtt": f"{high} s"}
         line = model(lab, "fluid-threshold", changes)
-        points = line.crossings("rtt", (0.12 * high, high))
+        points = line.crossings("rtt", (0.12 * high, high), within_laws=False)
         bound = max((100 * one.parameters["rtt"] for one in points), default=math.nan)
         rows.append([str(threshold), f"{bound:.4g}"])
     lab.table("Stable if and only if C times the round trip exceeds", ["threshold (packets)", "packets"], rows)
@@ -684,7 +696,7 @@ def equations_40(lab: Lab) -> None:
         robust=True,
     )
     reno = model(lab, "fluid-threshold", {"flows.congestion": {"kind": "reno"}, "link.queue.threshold": "100 packets"})
-    point = only(reno.crossings("queue.threshold", (50, 250)))
+    point = only(reno.crossings("queue.threshold", (50, 250), within_laws=False))
     q = point.parameters["queue.threshold"]
     w = equilibrium_window(1.0, 0.0, 0.5, q, 100.0)
     p = (w / 100.0) ** q

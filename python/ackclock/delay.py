@@ -213,6 +213,10 @@ class HopfPoint:
     frequency: float
     """Of the oscillation, radians per unit of time."""
     _raw: _core.HopfPoint
+    left: tuple[str, ...] = ()
+    """Where the point leaves what its equations hold for; empty for a good one."""
+    _regime: _core.FluidEquilibrium | None = None
+    """An equilibrium in the regime of the laws in which the point was found."""
 
     @property
     def period(self) -> float:
@@ -667,10 +671,15 @@ def digits(value: float) -> str:
     return f"{value:.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.4g}"  # noqa: PLR2004
 
 
-def hopf_point(space: Space, raw: _core.HopfPoint) -> HopfPoint:
+def hopf_point(
+    space: Space,
+    raw: _core.HopfPoint,
+    left: Sequence[str] = (),
+    regime: _core.FluidEquilibrium | None = None,
+) -> HopfPoint:
     """Return a Hopf point with names."""
     state = dict(zip(space.states, raw.state, strict=True))
-    return HopfPoint(state, space.shown(raw.parameters), raw.frequency, raw)
+    return HopfPoint(state, space.shown(raw.parameters), raw.frequency, raw, tuple(left), regime)
 
 
 def end_of(raw: tuple[str, int | None, float | None, str], names: Sequence[Parameter]) -> End:

@@ -200,6 +200,7 @@ impl Equations for Augmented<'_> {
                 jacobian[i * columns + column] = jf[i * own + k];
             }
         }
+        crate::work::spend(8 * n * n * (1 + self.system.delays()))?;
         let linear = Linear::of(self.system, &x, &p);
         let (mut delta, mut slope) = (vec![c64::ZERO; n * n], vec![c64::ZERO; n * n]);
         linear.both_into(lambda, &mut delta, &mut slope);

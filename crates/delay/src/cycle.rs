@@ -751,6 +751,7 @@ fn newton(
     let mut residual = Vec::new();
     let mut last = f64::INFINITY;
     for _ in 0..ITERATIONS {
+        crate::work::spend(total * total * total / 32)?;
         let mut a = vec![0.0; total * total];
         let (nodes, period, p) = (new.nodes.clone(), new.period, new.p.clone());
         let unit = |column: usize| {

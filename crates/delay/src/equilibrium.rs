@@ -5,6 +5,7 @@ use crate::{
     linalg::{Lu, norm},
     linear::steady,
     system::{Args, DynSystem, constant},
+    work::spend,
 };
 
 /// How close a switch function may come to zero, relative to the change that a relative change of 1e-9 of the states makes.
@@ -49,6 +50,7 @@ pub(crate) fn newton(system: &dyn DynSystem, guess: &[f64], p: &[f64]) -> Result
         let size = weighted(&f, &weights);
         let mut damping = 1.0;
         let accepted = loop {
+            spend(2 * n * n * (1 + system.delays()))?;
             let trial: Vec<f64> = x.iter().zip(&step).map(|(a, s)| a - damping * s).collect();
             let (g, j) = steady(system, &trial, p, &[]);
             let new = weighted(&g, &weights);
@@ -192,6 +194,7 @@ pub fn equilibria(
         let guess = start(index);
         constant(system, &guess, p, &mut Vec::new(), &mut f);
         best = best.min(norm(&f));
+        spend(n)?;
         let Ok(x) = newton(system, &guess, p) else {
             continue;
         };

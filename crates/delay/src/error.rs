@@ -137,6 +137,12 @@ pub enum Error {
         /// `|mu - 1|`.
         error: f64,
     },
+    /// The meter's limit is reached ([`crate::metered`]).
+    #[error("not decided within the work allowed")]
+    OutOfWork,
+    /// The caller of [`crate::metered`] said to stop.
+    #[error("interrupted")]
+    Interrupted,
     /// Newton's method fell onto an equilibrium while a cycle was sought.
     #[error("the cycle search collapsed onto an equilibrium")]
     Collapsed,

@@ -7,6 +7,7 @@
 use crate::{
     error::{Error, Result},
     system::{Args, Bound, DynSystem, Settled},
+    work::spend,
 };
 
 /// Tolerances and limits of [`integrate`].
@@ -204,6 +205,8 @@ const DENSE: [f64; 7] = [
 ];
 /// A discontinuity in a derivative of higher order than this does not disturb a method of order five.
 const SMOOTH: usize = 5;
+/// Discontinuities that are kept before the old ones are looked for.
+const REMEMBERED: usize = 64;
 
 struct Run<'a, D: DynSystem + ?Sized> {
     system: &'a D,
@@ -252,6 +255,7 @@ impl<D: DynSystem + ?Sized> Run<'_, D> {
 
     /// Fills the delayed states at (t, x).
     fn look_back(&mut self, t: f64, x: &[f64]) -> Result<()> {
+        spend(self.n * (1 + self.m))?;
         for j in 0..self.m {
             let tau = self.system.delay_f64(
                 j,
@@ -485,6 +489,7 @@ pub fn integrate<D: DynSystem + ?Sized>(
     let mut leaving = None;
     let mut h = 0.0;
     let mut last_error = 1e-4_f64;
+    let mut remembered = REMEMBERED;
     for _ in 0..tolerance.steps {
         if t >= t1 {
             return Ok(run.path);
@@ -599,6 +604,10 @@ pub fn integrate<D: DynSystem + ?Sized>(
                 restart = true;
             }
         }
+        if moving && breaks.len() > remembered {
+            forget(&mut run, t, &x, &mut breaks)?;
+            remembered = REMEMBERED.max(2 * breaks.len());
+        }
         let error = error.max(1e-10);
         h = tried * (0.9 * error.powf(-0.14) * last_error.powf(0.08)).clamp(0.2, 6.0);
         last_error = error.max(1e-4);
@@ -611,6 +620,23 @@ pub fn integrate<D: DynSystem + ?Sized>(
             time: t,
         })
     }
+}
+
+/// Forgets discontinuities that no delayed argument comes to any more, unless a delay more than doubles at once, and those that
+/// have become too smooth to matter: what is left is looked through in every step.
+fn forget<D: DynSystem + ?Sized>(
+    run: &mut Run<'_, D>,
+    t: f64,
+    x: &[f64],
+    breaks: &mut Vec<(f64, usize)>,
+) -> Result<()> {
+    run.look_back(t, x)?;
+    let (past, p) = (&run.past, run.p);
+    let longest = (0..run.m)
+        .map(|j| run.system.delay_f64(j, Args { x, past, p }))
+        .fold(0.0, f64::max);
+    breaks.retain(|(time, order)| *time >= t - 2.0 * longest && *order < SMOOTH);
+    Ok(())
 }
 
 fn accept<D: DynSystem + ?Sized>(

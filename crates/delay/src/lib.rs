@@ -18,6 +18,7 @@ mod linalg;
 mod linear;
 mod spectrum;
 mod system;
+mod work;
 
 pub use bifurcation::{
     BranchPoint, Criticality, Crossing, Curve, FoldPoint, HopfPoint, Normalisation, Search,
@@ -41,3 +42,4 @@ pub use spectrum::{
     Spectrum, count_right_of, is_stable, rightmost_roots, root_near, roots_right_of,
 };
 pub use system::{Args, Bound, DynSystem, Scalar, Settled, System};
+pub use work::{bounded, metered, spend};

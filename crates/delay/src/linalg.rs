@@ -6,6 +6,7 @@ use std::ops::{AddAssign, Div, Mul, Neg, Sub, SubAssign};
 use faer::{Mat, c64, prelude::Solve};
 
 use crate::error::{Error, Result};
+use crate::work::spend;
 
 /// Real or complex numbers.
 pub(crate) trait Field:
@@ -175,6 +176,7 @@ pub(crate) fn eigenvalues(n: usize, a: &[f64], what: &'static str) -> Result<Vec
     if a.iter().any(|v| !v.is_finite()) {
         return Err(Error::Eigenvalues(what));
     }
+    spend(n * n * n / 16)?;
     Mat::from_fn(n, n, |i, j| a[i * n + j])
         .eigenvalues()
         .map_err(|_| Error::Eigenvalues(what))

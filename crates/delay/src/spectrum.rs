@@ -11,6 +11,7 @@ use crate::{
     error::{Error, Result},
     linalg::{Field, Lu, eigenvalues},
     linear::Linear,
+    work::spend,
 };
 
 /// Characteristic roots to the right of a line, all of them.
@@ -51,6 +52,12 @@ impl<'a> Determinant<'a> {
             column: vec![c64::ZERO; n],
             solved: vec![c64::ZERO; n],
         }
+    }
+
+    /// Work of one evaluation, for the meter.
+    fn work(&self) -> usize {
+        let n = self.linear.dimension();
+        1 + n * n * (n + self.linear.delays().len()) / 8
     }
 
     /// (D, D'/D) at lambda, with D scaled by a positive number to stay in range.
@@ -98,7 +105,7 @@ impl<'a> Determinant<'a> {
             }
             let mut h = (0.9 / rate.norm()).min(end - t);
             loop {
-                if h < smallest && h < end - t {
+                if h < smallest && h < end - t || spend(self.work()).is_err() {
                     return Err(t);
                 }
                 let next = if h >= end - t { end } else { t + h };
@@ -398,6 +405,7 @@ fn newton(determinant: &mut Determinant<'_>, start: c64) -> Option<c64> {
     let mut z = start;
     let mut last = f64::INFINITY;
     for _ in 0..60 {
+        spend(determinant.work()).ok()?;
         let (_, slope) = determinant.at(z);
         if !(slope.re.is_finite() && slope.im.is_finite()) {
             // an exactly singular matrix

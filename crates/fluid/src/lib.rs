@@ -6,6 +6,7 @@ mod design;
 mod diagram;
 mod end_host;
 mod error;
+mod follow;
 mod lyapunov;
 mod margins;
 mod model;
@@ -25,6 +26,7 @@ pub use diagram::{
 };
 pub use end_host::{EndHost, Falling, Flows, Response};
 pub use error::{Error, Result};
+pub use follow::{Change, Course, Look, Passage};
 pub use lyapunov::Lyapunov;
 pub use margins::{Loop, Margins, margins};
 pub use model::{Choices, Decrease, Form, LARGEST, Memory, Model, Rtt};

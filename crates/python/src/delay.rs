@@ -18,6 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyComplex, PyComplexMethods, PyDict, PyList};
 
 use crate::dual::Face;
+use crate::watch::watched;
 
 /// A Hopf point: an equilibrium with a pair of characteristic roots on the imaginary axis.
 #[pyclass(name = "HopfPoint", module = "ackclock._core", frozen)]
@@ -160,13 +161,13 @@ impl PyDelaySystem {
         analysis: impl FnOnce(&dyn DynSystem) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
         let system = &*self.system;
-        let result = py.detach(|| analysis(system));
+        let result = watched(py, || analysis(system));
         if let Some(raised) = &self.raised
             && let Some(error) = raised.lock().map_or(None, |mut slot| slot.take())
         {
             return Err(error);
         }
-        result.map_err(|error| failure(py, &error))
+        result?.map_err(|error| failure(py, &error))
     }
 
     fn linear(&self, py: Python<'_>, x: &[f64], p: &[f64]) -> PyResult<Linear> {

@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use ackclock_algorithms::fluid::Averaging;
-use ackclock_delay::{Dual64, HyperDual64, HyperHyperDual64, Tolerance, c64};
+use ackclock_delay::{Args, Dual64, DynSystem, HyperDual64, HyperHyperDual64, Tolerance, c64};
 use ackclock_fluid::{
-    Choices, Coverage, Decrease, Equilibrium, Error, Form, Loop, Memory, Model, Outside, Place,
-    Rtt, WindowLaw, coverage as pairs,
+    Change, Choices, Coverage, Decrease, Equilibrium, Error, Form, Loop, Memory, Model, Outside,
+    Place, Rtt, WindowLaw, coverage as pairs,
 };
 use ackclock_scenario::units::{Quantity, QuantityError};
 use numpy::{Complex64, PyArray1, PyArray2};
@@ -17,10 +17,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::delay::{
-    PyCycle, PyDelaySystem, PyTrajectory, Raised, failure as analysis_failure, keep,
+    PyCycle, PyDelaySystem, PyHopfPoint, PyTrajectory, Raised, failure as analysis_failure, keep,
 };
 use crate::design::margins_dict;
 use crate::dual::Face;
+use crate::watch::watched;
 
 /// Where windows, queues and probabilities stand still.
 #[pyclass(name = "FluidEquilibrium", module = "ackclock._core", frozen)]
@@ -271,7 +272,7 @@ impl PyFluidModel {
     }
 
     fn equilibria(&self, py: Python<'_>) -> PyResult<Vec<PyEquilibrium>> {
-        let found = py.detach(|| self.model.equilibria());
+        let found = watched(py, || self.model.equilibria())?;
         self.check()?;
         let found = found.map_err(|error| failure(py, &self.origin, &error))?;
         Ok(found.into_iter().map(PyEquilibrium).collect())
@@ -280,6 +281,54 @@ impl PyFluidModel {
     /// The equations held in the pieces of the AQMs' laws that hold at an equilibrium.
     fn system(&self, at: &PyEquilibrium) -> PyDelaySystem {
         PyDelaySystem::of(self.model.held(&at.0.pieces), self.raised.clone())
+    }
+
+    /// The way of an equilibrium as the parameter of an index moves to a value: see [`Model::follow`]. Looks are (value, state, unstable roots or -1).
+    fn follow<'py>(
+        &self,
+        py: Python<'py>,
+        at: &PyEquilibrium,
+        free: usize,
+        to: f64,
+        looks: usize,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let course = watched(py, || self.model.follow(&at.0, free, to, looks))?;
+        self.check()?;
+        let course = course.map_err(|error| failure(py, &self.origin, &error))?;
+        let count = |unstable: Option<usize>| unstable.map_or(-1, |n| n as i64);
+        let dict = PyDict::new(py);
+        let looks = PyList::empty(py);
+        for look in course.looks {
+            looks.append((look.value, look.x, count(look.unstable)))?;
+        }
+        let passages = PyList::empty(py);
+        for passage in course.passages {
+            let one = PyDict::new(py);
+            one.set_item("value", passage.value)?;
+            one.set_item("before", count(passage.before))?;
+            one.set_item("after", count(passage.after))?;
+            let (kind, why, point) = match passage.change {
+                Change::Hopf(point) => ("hopf", String::new(), Some(PyHopfPoint(point))),
+                Change::Steady => ("steady", String::new(), None),
+                Change::Switch(why) => ("switch", why, None),
+            };
+            one.set_item("kind", kind)?;
+            one.set_item("why", why)?;
+            one.set_item("point", point)?;
+            one.set_item("at", PyEquilibrium(passage.at))?;
+            passages.append(one)?;
+        }
+        dict.set_item("looks", looks)?;
+        dict.set_item("passages", passages)?;
+        dict.set_item("end", course.end)?;
+        dict.set_item("ended", course.ended)?;
+        Ok(dict)
+    }
+
+    /// What a Hopf point in the laws of an equilibrium has passed of their limits.
+    fn left(&self, at: &PyEquilibrium, point: &PyHopfPoint) -> Vec<String> {
+        let passed = self.model.outside(&at.0.pieces, &point.0.x, &point.0.p);
+        passed.iter().map(ToString::to_string).collect()
     }
 
     /// Gain and phase margin (a factor, degrees), delay margin (s), and the two crossover frequencies (rad/s); with `class` those of the loop that is cut
@@ -291,10 +340,10 @@ impl PyFluidModel {
         at: &PyEquilibrium,
         class_: Option<&str>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let found = py.detach(|| match class_ {
+        let found = watched(py, || match class_ {
             Some(class) => self.model.margins_of(&at.0, class),
             None => self.model.margins(&at.0),
-        });
+        })?;
         self.check()?;
         let found = found.map_err(|error| failure(py, &self.origin, &error))?;
         margins_dict(py, &found)
@@ -331,7 +380,9 @@ impl PyFluidModel {
         second: Vec<f64>,
     ) -> PyResult<Bound<'py, PyArray2<i64>>> {
         let model = &mut self.model;
-        let counts = py.detach(|| model.chart(&at.0, (&names.0, &names.1), (&first, &second)));
+        let counts = watched(py, || {
+            model.chart(&at.0, (&names.0, &names.1), (&first, &second))
+        })?;
         let counts = counts.map_err(|error| failure(py, &self.origin, &error))?;
         let rows: Vec<Vec<i64>> = counts
             .chunks(second.len().max(1))
@@ -356,7 +407,7 @@ impl PyFluidModel {
             return Err(PyValueError::new_err("a value for each name"));
         }
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let found = py.detach(|| self.model.survey(&names, &places, lag));
+        let found = watched(py, || self.model.survey(&names, &places, lag))?;
         self.check()?;
         let found = found.map_err(|error| failure(py, &self.origin, &error))?;
         found
@@ -393,6 +444,33 @@ impl PyFluidModel {
         )
     }
 
+    /// The derivative of the states by the clamped laws, at `state` with the states that lie one delay of each class back.
+    fn derivative(&self, state: Vec<f64>, past: Vec<Vec<f64>>) -> PyResult<Vec<f64>> {
+        let n = self.model.state_names().len();
+        let delays = DynSystem::delays(&self.model);
+        if state.len() != n || past.len() != delays || past.iter().any(|row| row.len() != n) {
+            return Err(PyValueError::new_err(format!(
+                "a state has {n} values, and there are {delays} delays"
+            )));
+        }
+        let (past, p) = (past.concat(), self.model.parameters());
+        let mut out = vec![0.0; n];
+        let at = Args {
+            x: &state,
+            past: &past,
+            p: &p,
+        };
+        DynSystem::rhs_f64(&self.model, at, &mut out);
+        Ok(out)
+    }
+
+    /// The delay of each class at a state, s.
+    fn delays(&self, state: Vec<f64>) -> Vec<f64> {
+        let p = self.model.parameters();
+        let [_, rtts, _, _] = self.model.rates(&state, &p);
+        rtts
+    }
+
     /// Windows of `window` packets, everything else empty.
     fn empty(&self, window: f64) -> Vec<f64> {
         self.model.empty(window)
@@ -423,7 +501,7 @@ impl PyFluidModel {
             steps,
             ..Tolerance::default()
         };
-        let result = py.detach(|| {
+        let result = watched(py, || {
             let p = self.model.parameters();
             let history = |_: f64, x: &mut [f64]| x.copy_from_slice(&start);
             match at {
@@ -439,7 +517,7 @@ impl PyFluidModel {
                     ackclock_delay::integrate(&self.model, &p, &history, 0.0, duration, &tolerance)
                 }
             }
-        });
+        })?;
         self.check()?;
         result
             .map(PyTrajectory)

@@ -8,6 +8,7 @@ mod meanfield;
 mod measured;
 mod run;
 mod user;
+mod watch;
 
 use std::collections::HashMap;
 
@@ -41,6 +42,8 @@ mod _core {
     use super::meanfield::{red_stability, run_meanfield, stationary};
     #[pymodule_export]
     use super::user::{PyAck, PyLink, PyPacket, PyQueue, PyReduction, PyWindow, Random};
+    #[pymodule_export]
+    use super::watch::set_deadline;
     #[pymodule_export]
     use super::{check, duration, registry, run_scenario, schema, to_toml};
 

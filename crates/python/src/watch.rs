@@ -1,0 +1,69 @@
+//! Analyses that heed Ctrl-C and a deadline. The core crates have no clock: they count work, and ask now and then.
+
+use std::cell::Cell;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use ackclock_delay::metered;
+use pyo3::prelude::*;
+
+use crate::delay::keep;
+
+/// Time between two looks at signals.
+const BETWEEN_SIGNALS: Duration = Duration::from_millis(50);
+
+thread_local! {
+    static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Ends analyses of this thread that are under way in so many seconds; `None` for no deadline. Returns what was left of the last
+/// one.
+#[pyfunction]
+pub(crate) fn set_deadline(seconds: Option<f64>) -> Option<f64> {
+    let now = Instant::now();
+    let given = seconds.map(|s| now + Duration::from_secs_f64(s.clamp(0.0, 1e9)));
+    DEADLINE
+        .replace(given)
+        .map(|end| end.saturating_duration_since(now).as_secs_f64())
+}
+
+/// Runs an analysis without the GIL.
+///
+/// # Errors
+/// What a signal handler raised; `AnalysisError` "out of time" at the deadline.
+pub(crate) fn watched<T: Send>(py: Python<'_>, analysis: impl FnOnce() -> T + Send) -> PyResult<T> {
+    let raised: Arc<Mutex<Option<PyErr>>> = Arc::default();
+    let slot = Arc::clone(&raised);
+    let deadline = DEADLINE.get();
+    let mut next = Instant::now() + BETWEEN_SIGNALS;
+    let watch = move || {
+        let now = Instant::now();
+        if deadline.is_some_and(|end| now >= end) {
+            return false;
+        }
+        if now < next {
+            return true;
+        }
+        next = now + BETWEEN_SIGNALS;
+        Python::attach(|py| {
+            let signal = py.check_signals();
+            let none = signal.is_ok();
+            if let Err(error) = signal {
+                keep(&slot, error);
+            }
+            none
+        })
+    };
+    let late = || {
+        let text = "not decided within the time allowed".to_owned();
+        crate::raise(py, "AnalysisError", (text, "out of time"))
+    };
+    if deadline.is_some_and(|end| Instant::now() >= end) {
+        return Err(late());
+    }
+    let result = py.detach(|| metered(u64::MAX, watch, analysis));
+    result.map_err(|_| {
+        let signal = raised.lock().map_or(None, |mut slot| slot.take());
+        signal.unwrap_or_else(late)
+    })
+}

@@ -1,0 +1,879 @@
+"""The equilibrium of a scenario, and questions about it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .. import _core, delay
+from ..delay import (
+    POINTS,
+    STEP,
+    TOLERANCE,
+    Branch,
+    Criticality,
+    Curve,
+    HopfPoint,
+    Parameter,
+    Spectrum,
+    show,
+)
+from ..errors import AnalysisError
+from ..fluid import (
+    SAMPLES,
+    Averaging,
+    Choices,
+    Decrease,
+    Equations,
+    FluidResult,
+    Form,
+    Memory,
+    Rtt,
+    SmallWindows,
+    integrate,
+)
+from .answer import Answer
+from .diagram import BifurcationDiagram, Chart, PhasePortrait
+from .disturbed import STEPS, Disturbed, disturb, time_scale
+from .equilibrium import FluidEquilibrium, Margins
+from .limits import LOOKS, Course, Kind, Limit, Passage, between, beyond, change, follow, nearest
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from ..scenario import Scenario
+
+_Found = TypeVar("_Found")
+
+Span = tuple[str | float, str | float]
+"""Smallest and largest value of a parameter, in SI units or as texts such as "10 ms"."""
+
+REACH = 30.0
+"""A parameter without a range runs from a thirtieth of its value to thirty times that."""
+BUDGET = 10.0
+"""Seconds that `Stability.answer` spends on each of its questions."""
+FEWEST_LOOKS = 40
+"""Looks of a diagram on each side of the present value, at least."""
+
+
+def stability(
+    scenario: Scenario,
+    *,
+    equilibrium: int | None = None,
+    form: Form = "ack",
+    decrease: Decrease = "loss",
+    rtt: Rtt = "queueing",
+    small_windows: SmallWindows = "law",
+    memory: Memory | None = None,
+    averaging: Averaging = "exponential",
+    effective_spacing: bool = True,
+    clamped: bool = True,
+) -> Stability:
+    """
+    Ask about the stability of a scenario.
+
+    Parameters
+    ----------
+    scenario
+        What to analyse.
+    equilibrium
+        Which equilibrium, where there are several (counted from 0).
+    memory
+        What a sender with a memory is: see `ackclock.fluid`. All its states if None, but CUBIC as at rest: its
+        states have a characteristic root at zero whatever the parameters, which decides nothing.
+    form, decrease, rtt, small_windows, averaging, effective_spacing, clamped
+        On which the papers differ: see `ackclock.fluid`.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario has no fluid equations; the message names what lacks them.
+
+    Examples
+    --------
+    >>> import ackclock as ac
+    >>> scenario = ac.dumbbell(
+    ...     rate="1.2 Mbit/s",
+    ...     queue={"aqm": "red", "min_threshold": "50 packets", "max_threshold": "550 packets", "max_probability": 0.1,
+    ...            "weight": 1e-4, "spacing": "bernoulli", "capacity": "unlimited"},
+    ...     flows=ac.flows(1, "compound", rtt="50 ms"),
+    ...     duration="10 s",
+    ... )
+    >>> s = ac.stability(scenario, rtt="constant", averaging="linear")
+    >>> [point] = s.crossings("rtt", ("50 ms", "100 ms"))
+    >>> round(point.parameters["rtt"], 7)  # s: figure 2 of Manjunath and Raina
+    0.0848341
+    """
+    if memory is None:
+        senders = {entry["congestion"]["kind"] for entry in scenario.canonical["flows"] if "congestion" in entry}
+        memory = "rest" if "cubic" in senders else "states"
+    choices = Choices(form, decrease, rtt, small_windows, memory, averaging, effective_spacing, clamped)
+    return Stability(scenario, choices, equilibrium)
+
+
+class Stability:
+    """The equilibrium of a scenario, and questions about it. Made by `ackclock.stability`."""
+
+    def __init__(self, scenario: Scenario, choices: Choices, which: int | None = None) -> None:
+        self.scenario = scenario
+        self.choices = choices
+        """What was chosen where the papers differ."""
+        self.equations = Equations(scenario, choices)
+        """Names and units of states and parameters."""
+        self._which = which
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return self.scenario.name
+
+    @property
+    def notes(self) -> list[str]:
+        """What the equations leave out of the scenario."""
+        return self.equations.notes
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of the states."""
+        return self.equations.states
+
+    @property
+    def scenario_json(self) -> str:
+        """The scenario with every default, as JSON."""
+        return json.dumps(self.scenario.canonical, indent=2, ensure_ascii=False)
+
+    # the equilibrium
+
+    @cached_property
+    def _equilibria(self) -> list[FluidEquilibrium]:
+        return [self._named(raw) for raw in self.equations.model.equilibria()]
+
+    def equilibria(self) -> list[FluidEquilibrium]:
+        """
+        Return all equilibria, each in the piece of the AQMs' laws that holds there.
+
+        Raises
+        ------
+        AnalysisError
+            "no equilibrium", with the reason.
+        """
+        return list(self._equilibria)
+
+    @cached_property
+    def equilibrium(self) -> FluidEquilibrium:
+        """The equilibrium: the only one, or the one that was chosen."""
+        found = self._equilibria
+        if self._which is None and len(found) > 1:
+            raise AnalysisError(
+                f"there are {len(found)} equilibria; choose one by equilibrium=0 to {len(found) - 1}",
+                "several equilibria",
+            )
+        which = self._which or 0
+        if not 0 <= which < len(found):
+            raise ValueError(f"equilibrium={which}: there are {len(found)}, counted from 0")
+        return found[which]
+
+    def _named(self, raw: _core.FluidEquilibrium) -> FluidEquilibrium:
+        eq = self.equations
+        model = eq.model.copy()
+        for index, value in enumerate(raw.parameters):
+            model.set(index, value)
+        seen = model.observe(raw, [raw.state])
+        return FluidEquilibrium(
+            state=dict(zip(eq.states, raw.state, strict=True)),
+            parameters=eq.shown(raw.parameters),
+            _x=tuple(raw.state),
+            _p=tuple(raw.parameters),
+            probability=dict(zip(eq.links, raw.probability, strict=True)),
+            loss=dict(zip(eq.classes, raw.signals, strict=True)),
+            window=dict(zip(eq.classes, map(float, seen["window"][0]), strict=True)),
+            rtt=dict(zip(eq.classes, map(float, seen["rtt"][0]), strict=True)),
+            pieces=dict(zip(eq.links, raw.pieces, strict=True)),
+            _raw=raw,
+        )
+
+    def _at(self) -> tuple[_core.DelaySystem, list[float], list[float]]:
+        """The system held in the pieces of the equilibrium, its state and parameters: after names were resolved."""
+        at = self.equilibrium
+        return self.equations.model.system(at._raw), list(at._x), self.equations.parameters(at._p)
+
+    def _now(self, parameter: Parameter) -> float:
+        return parameter.scale * self.equations.parameters(self.equilibrium._p)[parameter.index]
+
+    def _span(self, name: str, span: Span | None) -> tuple[float, float]:
+        now = self._now(self.equations.parameter(name))
+        if span is None:
+            return now / REACH, now * REACH
+        low, high = (self.equations.value(name, value) for value in span)
+        if not low < high:
+            raise ValueError(f"{name}: {span[0]} .. {span[1]} is not a range from small to large")
+        return low, high
+
+    def _regime(self, point: HopfPoint) -> tuple[_core.DelaySystem, _core.FluidEquilibrium]:
+        """The system in the laws' regime in which a Hopf point was found (by default that of the equilibrium)."""
+        raw = point._regime or self.equilibrium._raw
+        return self.equations.model.system(raw), raw
+
+    # linear questions
+
+    def roots(self, count: int = 6) -> Spectrum:
+        """Return at least `count` rightmost characteristic roots (1/s), certified by the argument principle."""
+        system, x, p = self._at()
+        return Spectrum(*system.roots(x, p, count))
+
+    @cached_property
+    def rightmost(self) -> complex:
+        """The rightmost characteristic root, 1/s."""
+        return self.roots(1).rightmost
+
+    @cached_property
+    def unstable_roots(self) -> int | None:
+        """
+        The number of characteristic roots with a positive real part, by the argument principle.
+
+        None where one lies on the imaginary axis to rounding: at a Hopf point, or with the states of a sender with a
+        memory, one of which has a root at zero whatever the parameters.
+        """
+        system, x, p = self._at()
+        try:
+            return system.count_right_of(x, p, 0.0)
+        except AnalysisError as error:
+            if error.kind == "root on the line":
+                return None
+            raise
+
+    @property
+    def stable(self) -> bool:
+        """Whether the equilibrium is stable against small disturbances: no root right of or on the imaginary axis."""
+        return self.unstable_roots == 0
+
+    def margins(self, of: str | None = None) -> Margins:
+        """
+        Return gain, phase and delay margin of the loop, cut where the senders hear of losses.
+
+        With several links there is no single loop: `of` names the class that is cut off, the others left as they are.
+        They say nothing of large disturbances: see `Limit.reaches_now` and `disturbed`.
+
+        Raises
+        ------
+        AnalysisError
+            "several loops" with more than one link, unless a class is named.
+        """
+        return Margins(**self.equations.model.margins(self.equilibrium._raw, of))
+
+    def bode(self, frequencies: Sequence[float] | None = None) -> pd.DataFrame:
+        """Return the loop transfer function over frequencies (rad/s; index): `gain`, `phase` (degrees), `response`."""
+        import numpy as np
+        import pandas as pd
+
+        if frequencies is None:
+            margins = self.margins()
+            marks = [w for w in (margins.gain_crossover, margins.phase_crossover) if math.isfinite(w)]
+            middle = marks or [abs(self.rightmost)]
+            given = np.geomspace(min(middle) / 100, max(middle) * 30, 1200)
+        else:
+            given = np.asarray(frequencies, dtype=np.float64)
+        response = self.equations.model.response(self.equilibrium._raw, given.tolist())
+        phase = np.degrees(np.unwrap(np.angle(response)))
+        index = pd.Index(given, name="frequency (rad/s)")
+        return pd.DataFrame({"gain": np.abs(response), "phase": phase, "response": response}, index=index)
+
+    # one parameter
+
+    def course(self, parameter: str, to: str | float, *, looks: int = LOOKS) -> Course:
+        """
+        Follow the equilibrium as a parameter moves from its present value to another, across switching boundaries.
+
+        Unstable roots are counted by the argument principle at every look, and every place where their number changes
+        is located. Two changes that undo each other between two looks go unseen.
+        """
+        free = self.equations.parameter(parameter)
+        return follow(self.equations, self.equilibrium._raw, free, self.equations.value(parameter, to), looks)
+
+    def _ways(self, parameter: str, span: Span | None, looks: int = LOOKS) -> Iterator[Course]:
+        """The ways from the present value to the ends of a range."""
+        low, high = self._span(parameter, span)
+        now = self._now(self.equations.parameter(parameter))
+        for end in {low if low < now else high, high if high > now else low}:
+            if end != now:
+                yield self.course(parameter, end, looks=looks)
+
+    def crossings(
+        self, parameter: str, span: Span | None = None, *, samples: int = LOOKS, within_laws: bool = True
+    ) -> list[HopfPoint]:
+        """
+        Return the Hopf points as a parameter runs over a range.
+
+        The equilibrium is followed across the switching boundaries of the AQMs' laws, as far as there is one. Without
+        `within_laws` the laws that hold at the present equilibrium are continued over the whole range instead, as
+        papers do; `HopfPoint.left` then tells what a point has left (an empty queue, another regime of a law).
+        """
+        low, high = self._span(parameter, span)
+        if within_laws:
+            ways = list(self._ways(parameter, span, samples))
+            points = [one.point for way in ways for one in way.passages if one.point is not None]
+            points = [one for one in points if low <= one.parameters[parameter] <= high]
+        else:
+            system, x, p = self._at()
+            raw = self.equilibrium._raw
+            left = self.equations.model.left
+            points = [
+                delay.hopf_point(self.equations, one._raw, left(raw, one._raw), raw)
+                for one in delay.crossings(system, self.equations, x, p, parameter, (low, high), samples)
+            ]
+        points.sort(key=lambda point: point.parameters[parameter])
+        alike = zip(points[1:], points, strict=False)  # one on which the scenario lies is met in both directions
+        return points[:1] + [
+            one
+            for one, last in alike
+            if not math.isclose(one.parameters[parameter], last.parameters[parameter], rel_tol=1e-9)
+            or not math.isclose(one.frequency, last.frequency, rel_tol=1e-6)
+        ]
+
+    def hopf(self, parameter: str, span: Span | None = None) -> HopfPoint:
+        """
+        Return the Hopf point nearest to the present value of a parameter.
+
+        Raises
+        ------
+        AnalysisError
+            "not found" where there is none in the range.
+        """
+        found = self.crossings(parameter, span)
+        if not found:
+            low, high = self._span(parameter, span)
+            raise AnalysisError(f"no Hopf point for {parameter} between {low:.6g} and {high:.6g}", "not found")
+        return nearest(found, parameter, self._now(self.equations.parameter(parameter)))
+
+    def limits(
+        self, parameter: str, span: Span | None = None, *, tipping: bool = True, steps: int = STEPS
+    ) -> list[Limit]:
+        """
+        Return how far a parameter may move, downwards and upwards, before the verdict changes.
+
+        The equilibrium is followed across the switching boundaries of the AQMs' laws. From an unstable one the limit is
+        the place beyond which no unstable root is left; crossings on the way that only change their number are not
+        limits (`crossings` lists them). With `tipping`, sudden onsets are followed backwards to the cycle that tips the
+        queue at the present value, and the clamped equations are run beyond the limit, with at most so many `steps`.
+        """
+        free = self.equations.parameter(parameter)
+        low, high = self._span(parameter, span)
+        now = self._now(free)
+        ends = [end for end in (low, high) if (end - now) * (1 if end == high else -1) > 0]
+        return [self._limit(free, end, tipping, steps) for end in ends]
+
+    def _limit(self, free: Parameter, end: float, tipping: bool, steps: int = STEPS) -> Limit:
+        now = self._now(free)
+        course = self.course(free.name, end)
+        passage, holds_to = change(course)
+        unstable = course.looks[0][2]
+        if unstable is None:
+            reason = "a characteristic root lies on the axis whatever the parameter"
+            return Limit(free.name, free.unit, now, course.end, "end", reason)
+        if passage is None:
+            kind: Kind = "none" if course.ended is None else "end"
+            reason = course.ended or "end of the range"
+            return Limit(free.name, free.unit, now, course.end, kind, reason, unstable)
+        kinds: dict[str, Kind] = {"hopf": "oscillation", "steady": "real root", "switch": "boundary"}
+        reason = passage.why if passage.kind == "switch" else ""
+        onset, cycle, coexist, after, undecided = None, None, None, None, []
+        there = math.nan
+        if passage.point is not None:
+            system = self.equations.model.system(passage.regime)
+            point = _lengthened(passage.point, self.equations.parameters(passage.regime.parameters))
+            onset = delay.criticality(system, self.equations, point, free.name, self._watched)
+        if tipping:
+            if passage.point is not None and unstable == 0:
+                try:
+                    cycle, coexist = self._coexisting(passage, passage.point, free, now)
+                except AnalysisError as error:
+                    undecided.append(f"cycles beside the stable equilibrium: {error}")
+            there = beyond(passage, holds_to, end > now)
+            try:
+                after = self._beyond(free, there, steps)
+            except AnalysisError as error:
+                undecided.append(f"what follows beyond the limit: {error}")
+        return Limit(
+            parameter=free.name,
+            unit=free.unit,
+            now=now,
+            value=passage.value,
+            kind=kinds[passage.kind],
+            reason=reason,
+            unstable_now=self.unstable_roots,
+            unstable_beyond=passage.after,
+            holds_to=holds_to,
+            point=passage.point,
+            onset=onset,
+            reaches_now=cycle,
+            coexist_from=coexist,
+            beyond=after,
+            beyond_at=there,
+            undecided="; ".join(undecided),
+        )
+
+    def _coexisting(
+        self, passage: Passage, point: HopfPoint, free: Parameter, now: float
+    ) -> tuple[delay.Cycle | None, float | None]:
+        """Cycles on the stable side of a Hopf point: a sudden onset's own, or some behind a fold."""
+        value = passage.value
+        system = self.equations.model.system(passage.regime)
+        span = sorted((now, value + 0.2 * (value - now)))
+        if span[0] == span[1]:
+            return None, None
+        cycles = self._branch(system, point, free.name, span, self._watched, 40, passage.regime).cycles
+        values = [one.parameters[free.name] for one in cycles]
+        inside = [
+            one for one in values if (one - value) * (now - value) > 0 and not math.isclose(one, value, rel_tol=1e-4)
+        ]
+        coexist = None
+        if inside:
+            coexist = min(inside) if value > now else max(inside)
+        reaches = bool(values) and math.isclose(values[-1], now, rel_tol=1e-6)
+        return cycles[-1] if reaches else None, coexist
+
+    def _beyond(self, free: Parameter, value: float, steps: int = STEPS) -> Disturbed:
+        """What the clamped equations do at another value of a parameter, from empty queues."""
+        equations = copy.copy(self.equations)
+        equations.model = self.equations.model.copy()
+        equations.model.set(free.index, value / free.scale)
+        at = equations.model.equilibria()[0]
+        system = equations.model.system(at)
+        root = complex(system.roots(at.state, at.parameters, 1)[0][0])
+        unstable = system.count_right_of(at.state, at.parameters, 0.0)
+        rtt = float(equations.model.observe(at, [at.state])["rtt"].max())
+        return disturb(self.scenario, equations, at, self._watched, unstable, root, rtt, steps=steps)
+
+    @property
+    def _watched(self) -> str:
+        """The state whose amplitude people want: the first queue, else the first state."""
+        return next((name for name in self.states if name.endswith(".queue")), self.states[0])
+
+    def criticality(
+        self, parameter: str, span: Span | None = None, *, component: str | None = None, point: HopfPoint | None = None
+    ) -> Criticality:
+        """
+        Return whether oscillations set in gradually or suddenly where a parameter passes its (nearest) Hopf point.
+
+        Parameters
+        ----------
+        parameter, span
+            What varies, and how far to look for the Hopf point.
+        component
+            State whose amplitude counts; the first window by default, as in the papers.
+        point
+            The Hopf point, if it is known.
+        """
+        point = point or self.hopf(parameter, span)
+        self.equations.parameter(parameter)
+        system, raw = self._regime(point)
+        full = _lengthened(point, self.equations.parameters(raw.parameters))
+        return delay.criticality(system, self.equations, full, parameter, component)
+
+    def cycles(
+        self,
+        parameter: str,
+        span: Span | None = None,
+        *,
+        component: str | None = None,
+        points: int = 60,
+        tolerance: float = TOLERANCE,
+        point: HopfPoint | None = None,
+        within_laws: bool = True,
+    ) -> Branch:
+        """
+        Return the oscillations that grow from a Hopf point: amplitude, period and stability.
+
+        The branch is followed through folds, in the laws that hold at the equilibrium. It ends where a cycle leaves
+        them (an empty queue, another piece of an AQM's law); without `within_laws` it goes on in the laws continued,
+        and `Cycle.left` tells what was left.
+        """
+        point = point or self.hopf(parameter, span)
+        low, high = self._span(parameter, span)
+        system, raw = self._regime(point)
+        return self._branch(system, point, parameter, (low, high), component, points, raw, tolerance, within_laws)
+
+    def _branch(
+        self,
+        system: _core.DelaySystem,
+        point: HopfPoint,
+        parameter: str,
+        span: Sequence[float],
+        component: str | None,
+        points: int,
+        raw: _core.FluidEquilibrium,
+        tolerance: float = TOLERANCE,
+        within_laws: bool = True,
+    ) -> Branch:
+        model = self.equations.model
+        full = _lengthened(point, self.equations.parameters(raw.parameters))
+        named = replace(point, _raw=full)
+        follow = delay.branch_within if within_laws else delay.branch
+        return follow(
+            system,
+            self.equations,
+            named,
+            parameter,
+            (span[0], span[1]),
+            component,
+            points,
+            tolerance,
+            lambda cycle: model.leaves_validity(raw, cycle),
+        )
+
+    def bifurcation_diagram(
+        self,
+        parameter: str,
+        span: Span | None = None,
+        *,
+        component: str | None = None,
+        points: int = 40,
+        large: int = 16,
+    ) -> BifurcationDiagram:
+        """
+        Return equilibria and cycles against a parameter, for the state `component` (the first queue by default).
+
+        Parameters
+        ----------
+        parameter, span
+            What varies, and how far.
+        component
+            The state shown.
+        points
+            The most cycles of a branch.
+        large
+            At so many values the clamped equations tell what a large disturbance leads to: 0 for none.
+        """
+        import numpy as np
+        import pandas as pd
+
+        free = self.equations.parameter(parameter)
+        low, high = self._span(parameter, span)
+        now = self._now(free)
+        component = self.states[self.equations.state_index(component or self._watched)]
+        rows: list[dict[str, Any]] = []
+        ends = []
+        for way in self._ways(parameter, span, max(points, FEWEST_LOOKS)):
+            if way.ended is not None:
+                ends.append(f"{parameter} = {show(way.end, free.unit)}: {way.ended}")
+            rows += [
+                {parameter: value, **dict(zip(self.states, state, strict=True)), "unstable": _shown(unstable)}
+                for value, state, unstable in way.looks
+                if low <= value <= high
+            ]
+        table = pd.DataFrame(rows).drop_duplicates(parameter).sort_values(parameter, ignore_index=True)
+        first, last = (float(table[parameter].iloc[k]) for k in (0, -1))
+        found = self.crossings(parameter, (first, last)) if first < last else []
+        branches: list[Branch] = []
+        for point in found:
+            if any(_on(branch, point, parameter) for branch in branches):
+                continue  # another branch ends here
+            try:
+                system, raw = self._regime(point)
+                one = self._branch(system, point, parameter, (low, high), component, points, raw)
+            except AnalysisError as error:
+                ends.append(f"no cycles from {parameter} = {point.parameters[parameter]:.4g}: {error}")
+                continue
+            branches.append(one)
+        table["unstable"] = table["unstable"].astype(np.int64)
+        values = between(first, last, large - 1) if large > 1 and first < last else []
+        place = self.equations.state_index(component)
+        seen: list[dict[str, Any]] = []
+        for value in values:
+            try:
+                after = self._beyond(free, value)
+            except AnalysisError as error:
+                ends.append(f"no large disturbance at {parameter} = {show(value, free.unit)}: {error}")
+                continue
+            end_of_it = after.run._states[6000:, place]
+            row = {"smallest": float(end_of_it.min()), "largest": float(end_of_it.max()), "settles": after.settles}
+            seen.append({parameter: value, **row})
+        return BifurcationDiagram(
+            parameter,
+            free.unit,
+            component,
+            table,
+            found,
+            branches,
+            "; ".join(ends),
+            now,
+            pd.DataFrame(seen, columns=[parameter, "smallest", "largest", "settles"]),
+        )
+
+    # two parameters
+
+    def hopf_curve(
+        self,
+        first: str,
+        second: str,
+        first_range: Span | None = None,
+        second_range: Span | None = None,
+        *,
+        start: HopfPoint | None = None,
+        points: int = POINTS,
+        largest_step: float = STEP,
+    ) -> Curve:
+        """
+        Return the curve in two parameters on which oscillations set in.
+
+        It starts from the Hopf point `start`, by default the one nearest in the first parameter, or else in the second,
+        and is followed both ways until it leaves the ranges; `Curve.start` and `Curve.end` say why it ends.
+        """
+        ranges = (self._span(first, first_range), self._span(second, second_range))
+        if start is None:
+            try:
+                start = self.hopf(first, ranges[0])
+            except AnalysisError:
+                start = self.hopf(second, ranges[1])
+        system, raw = self._regime(start)
+        full = _lengthened(start, self.equations.parameters(raw.parameters))
+        return delay.hopf_curve(system, self.equations, full, (first, second), ranges, points, largest_step)
+
+    def bautin_points(self, curve: Curve) -> list[HopfPoint]:
+        """Return where the onset turns from gradual to sudden on a Hopf curve."""
+        system, _, _ = self._at()
+        return delay.bautin_points(system, self.equations, curve)
+
+    def chart(
+        self,
+        first: str,
+        second: str,
+        first_range: Span | None = None,
+        second_range: Span | None = None,
+        *,
+        points: int | tuple[int, int] = 60,
+        roots: bool = False,
+    ) -> Chart:
+        """
+        Return the verdict over a grid of two parameters, logarithmic where one spans more than a factor of five.
+
+        With `roots` also the largest real part of the characteristic roots at each point, which takes longer.
+        """
+        import numpy as np
+
+        one, two = self.equations.parameter(first), self.equations.parameter(second)
+        counts = (points, points) if isinstance(points, int) else points
+        grids = []
+        for parameter, span, count in ((one, first_range, counts[0]), (two, second_range, counts[1])):
+            low, high = self._span(parameter.name, span)
+            grids.append(np.array(between(low, high, count - 1)))
+        names = self.equations.model.parameter_names
+        inner = (_plain(names[one.index]), _plain(names[two.index]))
+        axes = (grids[0] / one.scale, grids[1] / two.scale)
+        at = self.equilibrium._raw
+        unstable = self.equations.model.chart(at, inner, axes[0].tolist(), axes[1].tolist())
+        abscissa = self._abscissa(one, two, axes, unstable) if roots else None
+        now = (self._now(one), self._now(two))
+        return Chart((first, second), (one.unit, two.unit), grids[0], grids[1], unstable, now, abscissa)
+
+    def _abscissa(
+        self,
+        one: Parameter,
+        two: Parameter,
+        axes: tuple[NDArray[np.float64], NDArray[np.float64]],
+        unstable: NDArray[np.int64],
+    ) -> NDArray[np.float64]:
+        import numpy as np
+
+        system, x, p = self._at()
+        out = np.full(unstable.shape, np.nan)
+        row = x
+        for j, a in enumerate(axes[0]):
+            state = row
+            for k, b in enumerate(axes[1]):
+                p[one.index], p[two.index] = float(a), float(b)
+                try:
+                    state = system.equilibrium(state, p)
+                    if unstable[j, k] >= 0:
+                        out[j, k] = system.roots(state, p, 1)[0][0].real
+                except AnalysisError:
+                    continue
+                if k == 0:
+                    row = state
+        return out
+
+    # time
+
+    def trajectory(
+        self,
+        duration: str | float | None = None,
+        *,
+        disturbance: float = 0.05,
+        start: Mapping[str, float] | None = None,
+        samples: int = SAMPLES,
+        clamped: bool | None = None,
+        relative: float = 1e-8,
+        steps: int = 1_000_000,
+    ) -> FluidResult:
+        """
+        Return what follows a disturbance of the equilibrium.
+
+        Parameters
+        ----------
+        duration
+            s, or a text such as "30 s"; by default long enough to see where it leads.
+        disturbance
+            All states stand this much above the equilibrium before time 0, relative to it.
+        start
+            Some states before time 0 in place of that, by name.
+        clamped
+            In place of the choice that was made for all trajectories.
+        samples, relative, steps
+            As for `ackclock.fluid`.
+        """
+        at = self.equilibrium
+        state = [(1 + disturbance) * value for value in at._x]
+        for name, value in (start or {}).items():
+            state[self.equations.state_index(name)] = float(value)
+        if duration is None:
+            end = time_scale(self.rightmost, max(at.rtt.values()))
+        else:
+            end = _core.quantity(duration)[0] if isinstance(duration, str) else float(duration)
+        free = self.choices.clamped if clamped is None else clamped
+        held = None if free else at._raw
+        return integrate(self.scenario, self.equations, held, state, end, samples, relative, steps)
+
+    def phase_portrait(
+        self,
+        disturbances: Iterable[float] = (0.02, 0.2, -0.5),
+        *,
+        duration: str | float | None = None,
+        x: str | None = None,
+        y: str | None = None,
+    ) -> PhasePortrait:
+        """
+        Return trajectories from several disturbances, in the plane of two states.
+
+        The states are the first window and the first queue by default (the first two states without a queue).
+        """
+        first = self.states[self.equations.state_index(x)] if x else self.states[0]
+        other = self._watched if self._watched != first else next((one for one in self.states if one != first), first)
+        second = self.states[self.equations.state_index(y)] if y else other
+        runs = {value: self.trajectory(duration, disturbance=value, samples=6000) for value in disturbances}
+        return PhasePortrait(first, second, runs, self.equilibrium)
+
+    @cached_property
+    def disturbed(self) -> Disturbed:
+        """
+        What follows a large disturbance: all windows at one packet over empty queues, the clamped equations.
+
+        A stable equilibrium to which the queue does not return then coexists with an oscillation.
+        """
+        return self.disturbed_from()
+
+    def disturbed_from(self, factor: float | None = None, *, steps: int = STEPS) -> Disturbed:
+        """
+        What follows when all windows and queues are so many times those at rest (the queues as far as they go).
+
+        Without a factor: all windows at one packet over empty queues, as for `disturbed`. `steps` bounds the work.
+        """
+        at, start = self.equilibrium, None
+        if factor is not None:
+            moved = ("window", "queue")
+            start = [value * factor if name.rpartition(".")[2] in moved else value for name, value in at.state.items()]
+        longest = max(at.rtt.values())
+        return disturb(
+            self.scenario,
+            self.equations,
+            at._raw,
+            self._watched,
+            self.unstable_roots,
+            self.rightmost,
+            longest,
+            start,
+            steps,
+        )
+
+    # the answer
+
+    def answer(
+        self, vary: Mapping[str, Span | None] | Sequence[str] | None = None, *, budget: float | None = BUDGET
+    ) -> Answer:
+        """
+        Answer in a sentence: whether the queue is stable, how far parameters may move, and what follows beyond.
+
+        Parameters
+        ----------
+        vary
+            Names of parameters, with ranges if they are given as a mapping; the round-trip times by default.
+        budget
+            Seconds to spend on each question (the margins, what follows a large disturbance, each limit); what takes
+            longer is a caveat of the answer. None for no limit.
+        """
+        if vary is None:
+            vary = [self.equations._short("flows", name, "rtt") for name in self.equations.classes]
+        spans: dict[str, Span | None] = dict(vary) if isinstance(vary, Mapping) else dict.fromkeys(vary)
+        with within(budget):
+            for name, span in spans.items():
+                self._span(name, span)  # what is wrong is wrong before the work
+            caveats = self.equations.model.outside(self.equilibrium._raw)
+
+        def asked(what: str, question: Callable[[], _Found]) -> _Found | None:
+            try:
+                with within(budget):
+                    return question()
+            except AnalysisError as error:
+                late = error.kind == "out of time"
+                caveats.append(f"{what}: not decided in {budget:g} s" if late else f"{what}: {error}")
+                return None
+
+        margins = asked("margins", self.margins)
+        disturbed = asked("from empty queues", lambda: self.disturbed)
+        limits = []
+        for name, span in spans.items():
+            free = self.equations.parameter(name)
+            now = self._now(free)
+            for end, way in zip(self._span(name, span), ("downwards", "upwards"), strict=True):
+                if (end - now) * (1 if way == "upwards" else -1) > 0:
+                    found = asked(f"{name} {way}", partial(self._limit, free, end, True))
+                    limits += [] if found is None else [found]
+        caveats += [f"{one.parameter}: {one.undecided}" for one in limits if one.undecided]
+        return Answer(self, margins, disturbed, limits, caveats)
+
+    def _repr_html_(self) -> str:
+        import html
+
+        return "".join(f"<p>{html.escape(text)}</p>" for text in (self.answer().sentence, *self.notes))
+
+    def __repr__(self) -> str:
+        return f"<Stability of {self.name!r}>"
+
+
+@contextmanager
+def within(seconds: float | None) -> Iterator[None]:
+    """Let no analysis of this thread last longer: it then raises `AnalysisError` of kind "out of time"."""
+    started = time.monotonic()
+    before = _core.set_deadline(seconds)
+    try:
+        yield
+    finally:
+        _core.set_deadline(None if before is None else before - (time.monotonic() - started))
+
+
+def _shown(unstable: int | None) -> int:
+    return -1 if unstable is None else unstable
+
+
+def _plain(name: str) -> str:
+    """A name of the equations without its unit."""
+    return name.rpartition(" (")[0] or name
+
+
+def _on(branch: Branch, point: HopfPoint, parameter: str) -> bool:
+    end = branch.cycles[-1].parameters[parameter] if branch.cycles else math.nan
+    return branch.end.kind == "zero amplitude" and math.isclose(end, point.parameters[parameter], rel_tol=1e-3)
+
+
+def _lengthened(point: HopfPoint, parameters: Sequence[float]) -> _core.HopfPoint:
+    """The point with the parameters that were named since."""
+    known = point._raw.parameters
+    return _core.HopfPoint(point._raw.state, point.frequency, [*known, *parameters[len(known) :]])

@@ -1,0 +1,70 @@
+"""The answer as tables for people."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ..delay import digits, show
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .answer import Answer
+
+
+def facts(answer: Answer) -> dict[str, str]:
+    """Return what people read of the equilibrium and the loop: name and value."""
+    at = answer.of.equilibrium
+    rows: dict[str, str] = {}
+    for name in at.window:
+        text = (
+            f"window {digits(at.window[name])} packets, RTT {show(at.rtt[name], 's')}, loss {_percent(at.loss[name])}"
+        )
+        rows[f"flows {name}"] = text
+    for name, value in at.probability.items():
+        queue = at.state.get(f"{name}.queue")
+        text = "" if queue is None else f"queue {digits(queue)} packets, "
+        rows[f"link {name}"] = f'{text}loss or marks {_percent(value)}, AQM at "{at.pieces[name]}"'
+    root = answer.of.rightmost
+    pair = f" +- {abs(root.imag):.5g}i" if root.imag else ""
+    rows["rightmost root"] = f"{root.real:.5g}{pair} 1/s"
+    margins = answer.margins
+    if margins is not None:
+        text = f"gain {digits(margins.gain)}" if math.isfinite(margins.gain) else "gain unlimited"
+        if math.isfinite(margins.phase):
+            text += f", phase {digits(margins.phase)} degrees, delay {show(margins.delay, 's')}"
+        rows["margins"] = text + (" (unsafe alone)" if answer.unsafe else "")
+    run = answer.disturbed
+    if run is not None:
+        verdict = {True: "settles", False: "keeps oscillating", None: "cannot tell from this run"}[run.settles]
+        text = f"{verdict}, queue {digits(run.low)} to {digits(run.high)} packets at the end"
+        if run.empty:
+            windows = f"windows {digits(run.window_low)} to {digits(run.window_high)} packets"
+            text = f"{verdict}, queue empty, {windows} at the end"
+        rows["from empty queues"] = text
+    return rows
+
+
+def limits_table(answer: Answer) -> pd.DataFrame:
+    """Return the limits as people read them."""
+    import pandas as pd
+
+    lines = []
+    for limit in answer.limits:
+        line = {"from": show(limit.now, limit.unit), "to": show(limit.value, limit.unit), "what": limit.kind}
+        line |= {"period": "", "onset": "", "mu2": "", "beta2": "", "beyond": "", "holds to": "", "why": limit.reason}
+        if limit.changes:
+            roots = limit.unstable_beyond
+            line["beyond"] = "stable" if roots == 0 else f"{roots} unstable roots" if roots else "cannot tell"
+            line["holds to"] = show(limit.holds_to, limit.unit)
+        if limit.point is not None and limit.onset is not None:
+            line |= {"period": show(limit.point.period, "s"), "onset": limit.onset.onset}
+            line |= {"mu2": f"{limit.onset.mu2:.4g}", "beta2": f"{limit.onset.beta2:.4g}"}
+        lines.append(line)
+    table = pd.DataFrame(lines, index=pd.Index([limit.parameter for limit in answer.limits], name="parameter"))
+    return table.loc[:, (table != "").any()]
+
+
+def _percent(value: float) -> str:
+    return f"{value:.3%}" if value < 0.1 else f"{value:.2%}"  # noqa: PLR2004

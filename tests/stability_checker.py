@@ -1,0 +1,273 @@
+"""
+A second opinion on what `ackclock.stability` says, by brute force.
+
+It shares the equations (their right-hand side, evaluated at a state) with what it checks and nothing else: Jacobians by
+central differences, roots as eigenvalues of a Chebyshev collocation of the generator in numpy, trajectories by Heun's
+method with a fixed step.
+"""
+
+import math
+import random
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import ackclock as ac
+from ackclock.errors import AckclockError
+from ackclock.fluid import Equations
+
+NEAR = 2e-3
+"""How near to a limit both of its sides are looked at, relative to it."""
+DOUBT = 3e-4
+"""A root whose real part is smaller than this part of it is on neither side."""
+
+
+@dataclass
+class Place:
+    """A scenario's equations at one value of a parameter, with an equilibrium whose residual was checked."""
+
+    model: Any
+    state: np.ndarray
+    roots: np.ndarray
+
+    @property
+    def verdict(self) -> bool | None:
+        """Whether it is stable; None in doubt."""
+        first = self.roots[0]
+        return None if abs(first.real) < DOUBT * abs(first) else bool(first.real < 0)
+
+
+def generator_roots(now: np.ndarray, past: list[np.ndarray], delays: list[float], degree: int) -> np.ndarray:
+    """Roots of x' = now x(t) + sum past_j x(t - delay_j), by descending real part."""
+    n, longest = len(now), max(delays)
+    angles = np.pi * np.arange(degree + 1) / degree
+    theta = 0.5 * longest * (np.cos(angles) - 1)
+    c = np.where((np.arange(degree + 1) % degree) == 0, 2.0, 1.0) * (-1.0) ** np.arange(degree + 1)
+    difference = np.subtract.outer(theta, theta) + np.eye(degree + 1)
+    matrix = np.outer(c, 1 / c) / difference
+    matrix -= np.diag(matrix.sum(axis=1))
+    whole = np.kron(matrix, np.eye(n))
+    whole[:n] = 0
+    whole[:n, :n] = now
+    for a, delay in zip(past, delays, strict=True):
+        # values of the Lagrange polynomials by Chebyshev polynomials, which stay small
+        basis = np.polynomial.chebyshev.chebvander(2 * theta / longest + 1, degree)
+        row = np.polynomial.chebyshev.chebvander(np.array([1 - 2 * delay / longest]), degree)
+        whole[:n] += np.kron(np.linalg.solve(basis.T, row[0]), a)
+    roots = np.linalg.eigvals(whole)
+    return roots[np.argsort(-roots.real)]
+
+
+def characteristic(model: Any, state: np.ndarray) -> np.ndarray:
+    """Rightmost roots at a state, by differences; the degree is raised until the first does not move."""
+    n = len(state)
+    delays = [float(v) for v in model.delays(state.tolist())]
+    blocks = []
+    for which in range(-1, len(delays)):
+        block = np.empty((n, n))
+        for k in range(n):
+            h = 1e-6 * max(abs(state[k]), 1e-6)
+            values = []
+            for sign in (1, -1):
+                rows = [state.copy() for _ in range(len(delays) + 1)]
+                rows[which + 1][k] += sign * h
+                values.append(np.array(model.derivative(rows[0].tolist(), [row.tolist() for row in rows[1:]])))
+            block[:, k] = (values[0] - values[1]) / (2 * h)
+        blocks.append(block)
+    last = None
+    for degree in (24, 40, 64, 100):
+        roots = generator_roots(blocks[0], blocks[1:], delays, degree)
+        if last is not None and abs(roots[0] - last) < 1e-6 * abs(roots[0]):
+            break
+        last = roots[0]
+        if n * degree > 700:
+            break
+    return roots
+
+
+def places(scenario: Any, choices: Any, key: str | None = None, value: float | None = None) -> list[Place]:
+    """All equilibria at a value of a parameter."""
+    equations = Equations(scenario, choices)
+    if key is not None and value is not None:
+        free = equations.parameter(key)
+        equations.model.set(free.index, value / free.scale)
+    found = []
+    for raw in equations.model.equilibria():
+        state = np.array(raw.state)
+        rows = [state.tolist()] * len(equations.model.delays(state.tolist()))
+        residual = np.array(equations.model.derivative(state.tolist(), rows))
+        moved = np.array(equations.model.derivative((1.001 * state).tolist(), [(1.001 * state).tolist()] * len(rows)))
+        assert (np.abs(residual) <= 1e-4 * np.abs(moved) + 1e-9).all(), "no equilibrium of the clamped equations"
+        found.append(Place(equations.model, state, characteristic(equations.model, state)))
+    return found
+
+
+def simulate(place: Place, bounds: list[tuple[float, float]], start: np.ndarray, end: float, step: float) -> np.ndarray:
+    """The states over time by Heun's method from a constant history, kept within bounds; one row a step."""
+    model, n = place.model, len(start)
+    steps = int(end / step)
+    rows = np.empty((steps + 1, n))
+    rows[0] = start
+    low, high = (np.array(side) for side in zip(*bounds, strict=True))
+
+    def rate(k: int, x: np.ndarray) -> np.ndarray:
+        past = []
+        for delay in model.delays(x.tolist()):
+            at = k - delay / step
+            whole = math.floor(at)
+            if whole < 0:
+                past.append(start.tolist())
+            elif whole >= min(k, steps):
+                past.append(x.tolist())
+            else:
+                a, b = rows[whole], rows[whole + 1] if whole + 1 <= k else x
+                past.append((a + (at - whole) * (b - a)).tolist())
+        f = np.array(model.derivative(x.tolist(), past))
+        return np.where(((x <= low) & (f < 0)) | ((x >= high) & (f > 0)), 0.0, f)
+
+    for k in range(steps):
+        x = rows[k]
+        first = rate(k, x)
+        guess = np.clip(x + step * first, low, high)
+        rows[k + 1] = guess
+        second = rate(k + 1, guess)
+        rows[k + 1] = np.clip(x + 0.5 * step * (first + second), low, high)
+    return rows
+
+
+def bounds_of(scenario: Any, states: tuple[str, ...]) -> list[tuple[float, float]]:
+    """Between which values states stay: queues between empty and full."""
+    sizes = {}
+    for link in scenario.canonical["link"]:
+        capacity = str(link["queue"]["capacity"])
+        packets = math.inf if capacity == "unlimited" else float(capacity.split(maxsplit=1)[0])
+        sizes[f"{link['name']}.queue"] = (0.0, packets)
+    return [sizes.get(name, (-math.inf, math.inf)) for name in states]
+
+
+def told(limit: Any) -> str:
+    """A limit in short, for a message."""
+    beyond = f"{limit.unstable_beyond} to {limit.holds_to:.6g}"
+    return f"{limit.parameter} {limit.now:.6g} -> {limit.value:.6g} ({limit.kind}, {beyond})"
+
+
+def check_limit(answer: Any, limit: Any, draw: random.Random, looks: int = 4) -> list[str]:
+    """What is false in a limit: the verdict on both sides and in between, at random places."""
+    of = answer.of
+    if limit.unstable_now is None:
+        return []
+    stable = limit.unstable_now == 0
+    wanted = [(value, stable) for value in _inside(limit.now, limit.value, draw, looks)]
+    if limit.changes:
+        wanted += [(value, not stable) for value in _inside(limit.value, limit.holds_to, draw, looks)]
+    wrong = []
+    for value, expected in wanted:
+        try:
+            verdicts = [one.verdict for one in places(of.scenario, of.choices, limit.parameter, value)]
+        except AckclockError as error:
+            wrong.append(f"{told(limit)}: no equilibrium at {value:.8g}: {error}")
+            continue
+        if expected not in verdicts and None not in verdicts:
+            wrong.append(f"{told(limit)}: at {value:.8g} it is {'un' if expected else ''}stable")
+    return wrong
+
+
+def _inside(start: float, end: float, draw: random.Random, looks: int) -> list[float]:
+    """Values between two others, one very near to each."""
+    parts = [NEAR * min(1.0, abs(start / (end - start))) if end != start else 0.0]
+    parts += [1 - NEAR * min(1.0, abs(end / (end - start))) if end != start else 1.0]
+    parts += [draw.random() for _ in range(looks)]
+    if start * end > 0:
+        return [start * (end / start) ** part for part in parts] if end != start else []
+    return [start + part * (end - start) for part in parts]
+
+
+def check_run(of: Any, run: Any, key: str | None = None, value: float | None = None, steps: int = 60_000) -> list[str]:
+    """What is false in "settles" and "oscillates between ...": from empty queues, by another method, for longer."""
+    if run is None or run.settles is None:
+        return []
+    place = places(of.scenario, of.choices, key, value)[0]
+    shortest = min(place.model.delays(place.state.tolist()))
+    end = 1.5 * run.run.end
+    step = min(shortest / 12, 0.02 / abs(place.roots[0]))
+    if end / step > steps:
+        return []
+    names = of.equations.states
+    start = np.array(place.model.empty(1.0))
+    rows = simulate(place, bounds_of(of.scenario, names), start, end, step)
+    queue = rows[-len(rows) // 4 :, of.equations.state_index(of._watched)]
+    rest = place.state[of.equations.state_index(of._watched)]
+    where = "" if key is None else f" at {key} = {value:.6g}"
+    if run.settles:
+        if np.abs(queue - rest).max() > 0.1 * max(rest, 1.0):
+            return [
+                f"settles{where}: the queue moves between {queue.min():.4g} and {queue.max():.4g} around {rest:.4g}"
+            ]
+    else:
+        slack = 0.15 * (run.high - run.low) + 0.5
+        if abs(queue.min() - run.low) > slack or abs(queue.max() - run.high) > slack:
+            return [
+                f"oscillates between {run.low:.4g} and {run.high:.4g}{where}: {queue.min():.4g} to {queue.max():.4g}"
+            ]
+    return []
+
+
+def check_answer(answer: Any, draw: random.Random, *, runs: bool = True, looks: int = 4) -> list[str]:
+    """Everything false in an answer."""
+    of = answer.of
+    wrong = []
+    if of.unstable_roots is not None:
+        here = [one.verdict for one in places(of.scenario, of.choices)]
+        if of.stable not in here and None not in here:
+            wrong.append(f"{'Stable' if of.stable else 'Unstable'}, but the equilibrium is not")
+    for limit in answer.limits:
+        wrong += check_limit(answer, limit, draw, looks)
+    if runs:
+        wrong += check_run(of, answer.disturbed)
+        for limit in answer.limits:
+            if limit.beyond is not None:
+                wrong += check_run(of, limit.beyond, limit.parameter, limit.beyond_at)
+    return wrong
+
+
+CONGESTION = ("reno", "aimd", "compound", "cubic", "highspeed", "illinois", "africa", "scalable", "dctcp")
+AQMS = ("threshold", "red", "pi", "ap-red", "rem", "avq", "pie", "pi2", "exponential-red")
+
+
+def random_scenario(seed: int) -> Any:
+    """One link with one class of flows: every pair of the catalogue that has laws, in sensible ranges."""
+    draw = random.Random(seed)
+
+    def geometric(low: float, high: float) -> float:
+        return low * (high / low) ** draw.random()
+
+    while True:
+        rate, rtt, count = geometric(1e6, 1e9), geometric(4e-3, 0.4), round(geometric(1, 200))
+        product = rate * rtt / 12000
+        if 4 <= product / count <= 2000 and product >= 10:
+            break
+    capacity = max(20, round(product * geometric(0.3, 4)))
+    aqm, kind = draw.choice(AQMS), draw.choice(CONGESTION)
+    queue: dict[str, Any] = {"aqm": aqm, "capacity": f"{capacity} packets"}
+    low = max(3.0, geometric(0.03, 0.2) * capacity)
+    if aqm in ("red", "ap-red"):
+        queue |= {
+            "min_threshold": f"{low:.4g} packets",
+            "max_threshold": f"{min(low * geometric(2, 6), 0.95 * capacity):.4g} packets",
+            "max_probability": round(geometric(0.02, 0.5), 4),
+        }
+        if draw.random() < 0.5:
+            queue["weight"] = float(f"{geometric(1e-5, 0.1):.3g}")
+    elif aqm in ("pi", "rem"):
+        queue["reference"] = f"{low:.4g} packets"
+    elif aqm in ("pie", "pi2"):
+        queue["target"] = f"{1e3 * geometric(2e-3, 0.05):.4g} ms"
+    elif aqm in ("threshold", "exponential-red"):
+        queue["threshold" if aqm == "threshold" else "min_threshold"] = f"{low:.4g} packets"
+    return ac.dumbbell(
+        rate=f"{rate:.6g} bit/s",
+        queue=queue,
+        flows=ac.flows(count, kind, rtt=f"{1e3 * rtt:.6g} ms", delayed_ack=False),
+        duration="60 s",
+    )

@@ -1,14 +1,17 @@
 """Reports: complete, escaped, the same bytes for the same results."""
 
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from matplotlib import pyplot as plt
 
-from ackclock import report
+from ackclock import plot, report
 from ackclock.analysis import Interval
 from ackclock.report._groups import differences, grouped, settings
+from ackclock.report._template import scenario_toml
 from ackclock.report._words import MEGABITS, PACKETS, PERCENT, Unit, show
 from synthetic_result import result
 
@@ -145,8 +148,44 @@ def test_the_whole_scenario_is_printed_with_version_and_seed() -> None:
     text = Checker(report.page(run, "Title")).text
     assert "ackclock 0.1.0" in text
     assert "seed 5" in text
-    for value in ("2084 packets", "max_probability", "reverse_path", "congestion.gamma"):
+    for value in ("2084 packets", "max_probability", "reverse_path", "gamma"):
         assert value in text
+
+
+def test_a_report_names_the_command_that_makes_it() -> None:
+    with report.made_by("ackclock run 'a <b>.toml'"):
+        page = report.page(result(), "Title")
+    assert "Made by ackclock run 'a <b>.toml'" in Checker(page).text
+    assert "Made by" not in Checker(report.page(result(), "Title")).text
+
+
+def test_equal_notes_of_several_runs_are_one() -> None:
+    runs = [
+        result(f"run {k}", swing=5.0 + k, notes=["the same everywhere", *(["only here"] if k == 2 else [])])
+        for k in range(4)
+    ]
+    text = Checker(report.page(runs, "Title")).text
+    assert text.count("the same everywhere") == 1
+    assert "Notes: run 2 only here" in text
+
+
+def test_a_long_rate_trace_is_cut() -> None:
+    long = json.dumps({"steps": list(range(10_000))})  # no scenario: shown as it is, but not at any length
+    shown = scenario_toml(long)
+    assert len(shown) < 2500
+    assert "characters more" in shown
+
+
+def test_the_queues_axis_follows_from_what_was_measured() -> None:
+    run = result(swing=5.0)
+    waiting = run.traces["link_queue_packets"].to_numpy()
+    measured = run.traces["time"].to_numpy() >= run.window[0]
+    assert not measured.all()
+    waiting[0, ~measured] = 100 * waiting[0, measured].max()
+    ax = plot.queue(run)
+    assert ax.get_ylim()[1] < 10 * waiting[0, measured].max()
+    assert any("before: up to" in text.get_text() for text in ax.texts)
+    plt.close(ax.figure)
 
 
 def test_a_single_flow_is_described_as_a_sawtooth() -> None:

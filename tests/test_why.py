@@ -216,7 +216,7 @@ def test_report(ackclock: Command, tmp_path: Path) -> None:
     assert "The queue does not drain" in text
     assert "Evidence for each sentence" in text
     assert "tc qdisc replace dev DEV root handle 1: htb default 1" in text
-    assert text.index("The queue does not drain") < text.index("<svg") < text.index("&#34;scenario&#34;")
+    assert text.index("The queue does not drain") < text.index("<svg") < text.index("Every setting")
     assert f"written: {report}" in done.stdout
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 
@@ -58,6 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line. Returns the exit code."""
     options = parser().parse_args(arguments)
     command: Callable[[argparse.Namespace], None] = options.command
+    words = sys.argv[1:] if arguments is None else arguments
+    options.line = shlex.join(["ackclock", *words])
     try:
         command(options)
         sys.stdout.flush()

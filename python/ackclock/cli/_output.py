@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import AckclockError, Interrupted, ScenarioError
-from ..files import whole_file
+from ..files import whole_file, writing
 from ..tables import blocks, text_table
 
 if TYPE_CHECKING:
@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes."""
+
+
+@contextmanager
+def writing_report(options: argparse.Namespace) -> Iterator[None]:
+    """Let errors inside name the report's path, and the report the command that makes it."""
+    from ..report import made_by
+
+    with writing(options.report), made_by(options.line):
+        yield
 
 
 class Show(Protocol):

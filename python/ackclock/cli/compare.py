@@ -9,7 +9,7 @@ from pathlib import Path
 from ..files import writing
 from ._arguments import file_argument, json_argument, one_variant, report_argument, set_argument
 from ._command import Command
-from ._output import output_file, print_json, print_written, progress_bar
+from ._output import output_file, print_json, print_written, progress_bar, writing_report
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +32,7 @@ def _run(options: argparse.Namespace) -> None:
         if report:
             from ..report import compare as reports
 
-            with writing(options.report):
+            with writing_report(options):
                 reports.write(report, found)
         if picture:
             with writing(options.plot):

@@ -9,7 +9,16 @@ from ..errors import ScenarioError
 from ..files import writing
 from ._arguments import chosen_equations, equation_arguments, file_argument, one_variant, traces_argument
 from ._command import Command
-from ._output import WrongInputError, output_file, print_json, print_notes, print_table, print_title, print_written
+from ._output import (
+    WrongInputError,
+    output_file,
+    print_json,
+    print_notes,
+    print_table,
+    print_title,
+    print_written,
+    writing_report,
+)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +51,7 @@ def _run(options: argparse.Namespace) -> None:
         if report:
             from ..report import stability as reports
 
-            with writing(options.report):
+            with writing_report(options):
                 reports.write_fluid(report, result)
         if options.json:
             print_json(result.json())

@@ -7,7 +7,6 @@ import time
 from contextlib import ExitStack
 
 from .. import _core
-from ..files import writing
 from ._arguments import count, file_argument, json_argument, one_variant, report_argument, set_argument, within
 from ._command import Command
 from ._output import (
@@ -19,6 +18,7 @@ from ._output import (
     print_written,
     progress_bar,
     time_left,
+    writing_report,
 )
 
 SNAPSHOTS = 4000
@@ -82,7 +82,7 @@ def _run(options: argparse.Namespace) -> None:
         if report:
             from ..report import meanfield as reports
 
-            with writing(options.report):
+            with writing_report(options):
                 reports.write(report, result)
         if options.json:
             print_json(result.json())

@@ -6,10 +6,9 @@ import argparse
 from contextlib import ExitStack
 from pathlib import Path
 
-from ..files import writing
 from ._arguments import report_argument
 from ._command import Command
-from ._output import WrongInputError, output_file, print_json, print_table, print_written, table_rows
+from ._output import WrongInputError, output_file, print_json, print_table, print_written, table_rows, writing_report
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +43,7 @@ def _run(options: argparse.Namespace) -> None:
         if report:
             from ..report import sweep as reports
 
-            with writing(options.report):
+            with writing_report(options):
                 reports.write_query(report, options.sql, str(options.store), found)
     if options.json:
         print_json(table_rows(found))

@@ -28,6 +28,7 @@ from ._output import (
     progress_bar,
     short_number,
     time_left,
+    writing_report,
 )
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _run(options: argparse.Namespace) -> None:
             from .. import report as reports
 
             title = " · ".join(dict.fromkeys(scenario.name for _, scenario in loaded))
-            with writing(options.report):
+            with writing_report(options):
                 reports.write(report, _shown(results), title)
         _print(options, labels, results)
         sys.stdout.flush()

@@ -6,11 +6,10 @@ import argparse
 from contextlib import ExitStack
 
 from ..errors import ScenarioError
-from ..files import writing
 from ._arguments import chosen_equations, equation_arguments, file_argument, one_variant
 from ._command import Command
 from ._measured import measured_arguments, run_measured
-from ._output import WrongInputError, output_file, print_json, print_notes, print_table, print_written
+from ._output import WrongInputError, output_file, print_json, print_notes, print_table, print_written, writing_report
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +42,7 @@ def _run(options: argparse.Namespace) -> None:
             if report:
                 from ..report import stability as reports
 
-                with writing(options.report):
+                with writing_report(options):
                     reports.write(report, answer, spans)
         except ValueError as error:
             if isinstance(error, ScenarioError):

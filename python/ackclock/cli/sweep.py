@@ -22,6 +22,7 @@ from ._output import (
     print_written,
     progress_bar,
     table_rows,
+    writing_report,
 )
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def _run(options: argparse.Namespace) -> None:
         if report:
             from ..report import sweep as reports
 
-            with writing(options.report):
+            with writing_report(options):
                 reports.write(report, done, scenario, metrics, against)
         if options.json:
             print_json({"store": str(options.store), "points": table_rows(done.table), "notes": done.notes})

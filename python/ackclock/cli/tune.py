@@ -6,10 +6,9 @@ import argparse
 from contextlib import ExitStack
 from pathlib import Path
 
-from ..files import writing
 from ._arguments import count, load_file
 from ._command import Command
-from ._output import NotFoundError, WrongInputError, output_file, print_json, progress_bar
+from ._output import NotFoundError, WrongInputError, output_file, print_json, progress_bar, writing_report
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,7 +97,7 @@ def _run(options: argparse.Namespace) -> None:
         if report:
             from ..report import tune as reports
 
-            with writing(options.report):
+            with writing_report(options):
                 reports.write(report, told)
         if show:
             show("")

@@ -7,10 +7,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from .. import _core
-from ..files import writing
 from ._arguments import count, json_argument, load_file, report_argument
 from ._command import Command
-from ._output import WrongInputError, output_file, print_json, print_written
+from ._output import WrongInputError, output_file, print_json, print_written, writing_report
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,7 +74,7 @@ def _run(options: argparse.Namespace) -> None:
         if report:
             from ..report import why as reports
 
-            with writing(options.report):
+            with writing_report(options):
                 reports.write(report, told)
         if options.json:
             print_json(told.json())

@@ -25,6 +25,8 @@ from ._data import (
 from .style import Label
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ..result import Result
 
 Span = tuple[float, float]
@@ -50,22 +52,24 @@ def queue(
 
     ``link`` is a link's name, by default the one with the longest queueing delay. ``span`` is the time to show, by
     default the whole run; what lies outside the measurement window is shaded. ``limits`` are those of the queue's axis:
-    give figures that are to be compared the same.
+    give figures that are to be compared the same. By default they follow from the measurement window; a start that
+    rises above is named at the top.
     """
     link = link_name(result, link)
     time = sample_times(result)
     show = _shown(time, span)
+    measured = _measured(result, time[show])
     waiting = link_trace(result, link, "queue_packets")[show]
     average = link_trace(result, link, "average_packets")[show]
     with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes
         ax.plot(*thin(time[show], waiting), color=style.BLUE, linewidth=0.8)
         mean = float(waiting.mean()) if waiting.size else 0.0
         labels = [Label(mean, "queue", style.BLUE)]
-        highest = max(1.0, float(waiting.max(initial=0)))
+        highest = max(1.0, float(waiting[measured].max(initial=0)))
         if np.isfinite(average).any():
             ax.plot(*thin(time[show], average), color=style.VERMILION, linewidth=1.5, linestyle=style.DASHED)
             labels.append(Label(float(np.nanmean(average)), "AQM's average", style.VERMILION, "- -"))
-            highest = max(highest, float(np.nanmax(average)))
+            highest = max(highest, float(np.fmax.reduce(average[measured], initial=0.0)))
         levels = queue_levels(result, link)
         drawn = {key: level for key, level in levels.items() if level <= _NEAR * highest}
         for key, level in drawn.items():
@@ -77,6 +81,9 @@ def queue(
             for key, level in levels.items()
             if key not in drawn
         ]
+        top = limits[1] if limits else top
+        if (start := float(waiting.max(initial=0))) > top:
+            labels.append(Label(top, f"before: up to {start:.0f}", style.BLUE, "\u2191"))
         ax.set_ylim(*(limits or (0, top)))
         _time_axis(ax, result, time[show])
         ax.set_ylabel("queue (packets)")
@@ -233,6 +240,12 @@ def _shown(time: Floats, span: Span | None) -> slice:
     if span is None:
         return slice(None)
     return slice(int(np.searchsorted(time, span[0])), int(np.searchsorted(time, span[1], side="right")))
+
+
+def _measured(result: Result, time: Floats) -> NDArray[np.bool_]:
+    """Return which samples lie in the measurement window; all, if none does."""
+    inside = (time >= result.window[0]) & (time <= result.window[1])
+    return inside if inside.any() else np.ones(time.shape, dtype=np.bool_)
 
 
 def _last(values: Floats) -> float:

@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from markupsafe import Markup
 from matplotlib.axes import Axes
@@ -20,8 +21,9 @@ _CLOSE = 8
 """Periods of an oscillation that a close-up shows."""
 _CLOSE_PART, _CLOSE_SAMPLES = 0.1, 200
 """Part of the window that a close-up shows where nothing oscillates, and the least samples in it."""
-_WIDE, _NARROW = (7.6, 2.7), (6.0, 2.6)
-"""Sizes of a figure that has the page's width to itself, or shares it (inches)."""
+_END = "The end of the measurement window."
+_SIZE = (6.0, 2.6)
+"""Of a figure, which shares the page's width (inches)."""
 
 _LEFT, _RIGHT, _BOTTOM, _TOP = 0.7, 1.75, 0.5, 0.3
 """Margins (inches), the same for all, so that times lie under one another; the right one has room for labels."""
@@ -50,9 +52,10 @@ def panels(groups: Sequence[Group]) -> list[Panel]:
         waiting = f"Packets waiting at {link}; the one in service is not counted."
         made += [
             _panel(f"Queue{name}", waiting, groups, link, _queue),
-            _panel(f"Queue{name}, close-up", "The end of the measurement window.", groups, link, _close_up),
+            _panel(f"Queue{name}, close-up", _END, groups, link, partial(_close_up, length=_close(groups, link))),
         ]
-    made.append(_panel("Congestion windows", "The end of the measurement window.", groups, links[0], _windows))
+    windows = partial(_windows, length=_close(groups, links[0]))
+    made.append(_panel("Congestion windows", _END, groups, links[0], windows))
     for link in links:
         name = f" of {link}" if len(links) > 1 else ""
         made += [
@@ -64,24 +67,23 @@ def panels(groups: Sequence[Group]) -> list[Panel]:
 
 
 def _panel(title: str, caption: str, groups: Sequence[Group], link: str, draw: Draw, scale: str = "y") -> Panel | None:
-    size = _WIDE if len(groups) == 1 else _NARROW
     with style.context():
         # Once to learn the scales, once to draw with the widest.
-        found = [limits for group in groups if (limits := _limits(group, link, draw, scale, size))]
+        found = [limits for group in groups if (limits := _limits(group, link, draw, scale))]
         if not found:
             return None
         limits = (min(low for low, _ in found), max(high for _, high in found))
         drawings: list[tuple[str, Markup]] = []
         for k, group in enumerate(groups):
-            figure = _figure(size)
+            figure = _figure(_SIZE)
             if draw(group, link, figure.axes[0], limits) is not None:
                 prefix = re.sub(r"\W+", "-", title.lower()) + f"-{k}-"
                 drawings.append((group.label, _svg(figure, prefix, f"{title}: {group.label}")))
     return Panel(title, caption, drawings)
 
 
-def _limits(group: Group, link: str, draw: Draw, scale: str, size: Span) -> Span | None:
-    ax = draw(group, link, _figure(size).axes[0], None)
+def _limits(group: Group, link: str, draw: Draw, scale: str) -> Span | None:
+    ax = draw(group, link, _figure(_SIZE).axes[0], None)
     if ax is None:
         return None
     return ax.get_ylim() if scale == "y" else ax.get_xlim()
@@ -100,6 +102,9 @@ def _figure(size: Span) -> Figure:
 def _svg(figure: Figure, prefix: str, label: str) -> Markup:
     """Return a figure as an element for HTML; its identifiers begin with ``prefix``, as they must differ in a page."""
     out = io.StringIO()
+    figure.patch.set_alpha(0)  # the page is the paper, light or dark
+    for axes in figure.axes:
+        axes.patch.set_alpha(0)
     figure.savefig(out, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
     text = out.getvalue()
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], count=1, flags=re.DOTALL)
@@ -112,16 +117,16 @@ def _queue(group: Group, link: str, ax: Axes, limits: Span | None) -> Axes | Non
     return plot.queue(group.first, link, limits=limits, ax=ax) if _traced(group, link) else None
 
 
-def _close_up(group: Group, link: str, ax: Axes, limits: Span | None) -> Axes | None:
+def _close_up(group: Group, link: str, ax: Axes, limits: Span | None, *, length: float) -> Axes | None:
     if not _traced(group, link):
         return None
-    return plot.queue(group.first, link, span=_close(group, link), limits=limits, ax=ax)
+    return plot.queue(group.first, link, span=_last(group, length), limits=limits, ax=ax)
 
 
-def _windows(group: Group, link: str, ax: Axes, limits: Span | None) -> Axes | None:
+def _windows(group: Group, _link: str, ax: Axes, limits: Span | None, *, length: float) -> Axes | None:
     if group.first.traces.sizes["flow"] == 0 or group.first.traces.sizes["time"] == 0:
         return None
-    return plot.windows(group.first, span=_close(group, link), limits=limits, ax=ax)
+    return plot.windows(group.first, span=_last(group, length), limits=limits, ax=ax)
 
 
 def _utilization(group: Group, link: str, ax: Axes, limits: Span | None) -> Axes | None:
@@ -143,10 +148,18 @@ def _traced(group: Group, link: str) -> bool:
     return traces.sizes["time"] > 0 and link in list(traces["link"].to_numpy())
 
 
-def _close(group: Group, link: str) -> Span:
-    """Return the time of close-ups: some periods, or a part of the window."""
+def _close(groups: Sequence[Group], link: str) -> float:
+    """Return the length of close-ups (s), one for all groups: some periods, or a part of the window."""
+    return max((_wanted(group, link) for group in groups if group.first.traces.sizes["time"] > 0), default=0.0)
+
+
+def _wanted(group: Group, link: str) -> float:
     start, end = group.first.window
     found = queue_facts(group.first, link).oscillation if link in group.first.links.index else None
     interval = float(group.first.traces.attrs["interval"])
-    length = _CLOSE * found.period if found else max(_CLOSE_PART * (end - start), _CLOSE_SAMPLES * interval)
+    return _CLOSE * found.period if found else max(_CLOSE_PART * (end - start), _CLOSE_SAMPLES * interval)
+
+
+def _last(group: Group, length: float) -> Span:
+    start, end = group.first.window
     return max(start, end - length), end

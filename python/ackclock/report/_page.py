@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from ..files import whole_file
 from ..result import Result
 from ._figures import panels
-from ._groups import Group, differences, grouped, settings
+from ._groups import Group, differences, grouped
 from ._tables import tables
+from ._template import once, render
 from ._words import WORDS, summary
 
 if TYPE_CHECKING:
@@ -37,24 +35,17 @@ def page(results: Result | Iterable[Result | Replications], title: str) -> str:
     groups = grouped(_flat(results))
     if not groups:
         raise ValueError("a report needs at least one result")
-    environment = Environment(
-        loader=PackageLoader("ackclock.report", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
     scenarios = [group.first.scenario_json for group in groups]
-    return environment.get_template("page.html").render(
+    return render(
+        "page.html",
         title=title,
         groups=groups,
         summaries=[(group.label, summary(group)) for group in groups],
         sections=tables(groups),
         panels=panels(groups),
-        notes=[(group.label, notes) for group in groups if (notes := _notes(group))],
+        notes=once([(group.label, _notes(group)) for group in groups]),
         differences=differences(scenarios),
-        settings=_by_section(scenarios[0]),
+        scenarios=[(group.label, text) for group, text in zip(groups, scenarios, strict=True)],
         words=WORDS,
         versions=", ".join(dict.fromkeys(result.version for group in groups for result in group.results)),
         replicated=any(len(group.results) > 1 for group in groups),
@@ -70,14 +61,3 @@ def _flat(results: Result | Iterable[Result | Replications]) -> list[Result]:
 def _notes(group: Group) -> list[str]:
     """Return the notes of all runs, each once."""
     return list(dict.fromkeys(note for result in group.results for note in result.notes))
-
-
-def _by_section(scenario: str) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return the settings of a scenario under the name of their part: ``scenario``, ``link.bottleneck``, ..."""
-    sections: dict[str, list[tuple[str, str]]] = {}
-    for part, tree in json.loads(scenario).items():
-        entries = tree if isinstance(tree, list) else [tree]
-        for k, entry in enumerate(entries, 1):
-            name = f"{part} {entry.get('name', k)}" if isinstance(tree, list) else part
-            sections.setdefault(name, []).extend(settings(entry))
-    return list(sections.items())

@@ -30,11 +30,11 @@ class Section:
 _MARKED = "packets marked"
 _LINK: tuple[Row, ...] = (
     ("utilization", "utilisation", PERCENT),
-    ("utilization_min_1s", "lowest utilisation in one second", PERCENT),
+    ("utilization_min_1s", "minimum 1-s utilisation", PERCENT),
     ("loss", "packets dropped", PERCENT),
     ("marks", _MARKED, PERCENT),
     ("queue_packets_mean", "queue, mean", PACKETS),
-    ("queue_packets_std", "queue, deviation over time", PACKETS),
+    ("queue_packets_std", "queue, standard deviation over time", PACKETS),
     ("queue_packets_p95", "queue, 95th percentile", PACKETS),
     ("queue_packets_max", "queue, largest", PACKETS),
     ("delay_s_mean", "queueing delay, mean", MILLISECONDS),
@@ -84,7 +84,7 @@ def _verdicts(groups: Sequence[Group]) -> Section:
         queues = [queue_facts(result, slowest_link(result)) for result in group.results]
         flows = [flow_facts(result) for result in group.results]
         for name, verdicts in (
-            ("stable queue (no oscillation; deviation over mean)", [queue.stable for queue in queues]),
+            ("stable queue (no oscillation; standard deviation over mean)", [queue.stable for queue in queues]),
             ("oscillating queue (amplitude over mean)", [queue.oscillating for queue in queues]),
             ("underused link (worst second)", [queue.underused for queue in queues]),
             ("synchronised flows (mean correlation of windows)", [flow.synchronised for flow in flows]),

@@ -24,16 +24,22 @@ from ._facts import FlowFacts, QueueFacts, flow_facts, links_worth_showing, queu
 from ._groups import Group
 
 WORDS = (
-    ("queue", "Packets waiting at a link; the one in service is not counted. Mean and deviation are over time."),
+    (
+        "queue",
+        "Packets waiting at a link; the one in service is not counted. Mean and standard deviation are over time.",
+    ),
     ("queueing delay", "Time from a packet's arrival at the queue to the start of its transmission."),
     ("utilisation", "Fraction of the time in which the link transmits."),
-    ("goodput", "New payload delivered to the receivers' applications; what was sent twice counts once."),
+    ("goodput", "New payload delivered to the receivers' applications; duplicates are excluded."),
     (
         "oscillating",
         f"The queue has a significant period (p at most {OSCILLATION_SIGNIFICANCE:g}, autocorrelation one period apart "
         f"at least {OSCILLATION_COHERENCE:g}) and an amplitude of at least {OSCILLATION_AMPLITUDE:.0%} of its mean.",
     ),
-    ("stable", f"The queue does not oscillate, and its deviation is at most {STABLE_DEVIATION:.0%} of its mean."),
+    (
+        "stable",
+        f"The queue does not oscillate, and its standard deviation is at most {STABLE_DEVIATION:.0%} of its mean.",
+    ),
     ("underused", f"In some second of the window the utilisation is below {UNDERUSED_UTILIZATION:.0%}."),
     ("synchronised", f"The mean correlation of two windows over time is above {SYNCHRONISED_CORRELATION:g}."),
     ("starved", f"An endless flow with less than {STARVED_SHARE:.0%} of the mean goodput of all endless flows."),
@@ -122,9 +128,8 @@ def _queue(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, An
         swing = mean_interval([found.amplitude for found in periods])
         sentence += f" with a period of {show(period)} s and an amplitude of {show(swing)} packets"
     if mean.mean > 0:
-        sentence += (
-            f", mean {show(mean)} packets, deviation {show(deviation)} ({deviation.mean / mean.mean:.0%} of the mean)"
-        )
+        sentence += f", mean {show(mean)} packets, standard deviation {show(deviation)}"
+        sentence += f" ({deviation.mean / mean.mean:.0%} of the mean)"
     if all(queue.oscillating is None for queue in queues):
         sentence += ". Whether it oscillates is not known: it was not traced"
     return sentence + "."

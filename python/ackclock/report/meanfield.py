@@ -7,7 +7,6 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
@@ -16,6 +15,7 @@ from ..meanfield import MeanFieldResult, overview
 from ..plot import meanfield as plots
 from ..plot import style
 from ._figures import _figure, _svg
+from ._template import render
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,15 +39,8 @@ def write(path: str | os.PathLike[str], result: MeanFieldResult) -> None:
 
 def page(result: MeanFieldResult) -> str:
     """Return the report that :func:`write` writes."""
-    environment = Environment(
-        loader=PackageLoader("ackclock.report", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template("meanfield.html").render(
+    return render(
+        "meanfield.html",
         result=result,
         tables=[_cells(table) for table in overview(result)],
         over_time=[

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from .. import _core
 from ._figures import _svg
+from ._template import render
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,15 +24,8 @@ def page(paper: Paper, outcomes: Sequence[Outcome], *, quick: bool) -> str:
     """Return the page; the same outcomes give the same bytes."""
     from ..paper import counts, words
 
-    environment = Environment(
-        loader=PackageLoader("ackclock.report", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template("paper.html").render(
+    return render(
+        "paper.html",
         paper=paper,
         outcomes=outcomes,
         counts={str(verdict): (count, words(verdict, count)) for verdict, count in counts(outcomes).items()},

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
@@ -22,6 +21,7 @@ from ..plot import stability as plots
 from ..plot import style
 from ..stability import Answer, Span, facts, limits_table
 from ._figures import _figure, _svg
+from ._template import render
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,15 +101,7 @@ def _write(path: str | os.PathLike[str], text: str) -> None:
 
 
 def _rendered(**values: Any) -> str:
-    environment = Environment(
-        loader=PackageLoader("ackclock.report", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template("stability.html").render(version=_core.VERSION, **{"texts": []} | values)
+    return render("stability.html", version=_core.VERSION, **{"texts": []} | values)
 
 
 def _sentence(text: str) -> str:

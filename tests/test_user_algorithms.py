@@ -242,6 +242,53 @@ def test_ctrl_c(congestion: Any, count: int) -> None:
     assert caught.value.finished == 0
 
 
+class Endless(Reno):
+    def on_ack(self, ack: Ack, window: Window, random: Random) -> None:
+        while ack.now > 1:
+            pass
+
+
+class EndlessQueue(Threshold):
+    def enqueue(self, now: float, packet: Packet, queue: Queue, random: Random) -> Verdict:
+        while now > 1:
+            pass
+        return "accept"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "call"),
+    [({"congestion": Endless}, "Endless.on_ack"), ({"queue": {"aqm": EndlessQueue}}, "EndlessQueue.enqueue")],
+    ids=["control", "queue"],
+)
+def test_ctrl_c_in_a_callback_that_never_returns(wrong: dict[str, Any], call: str) -> None:
+    timer = threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(ac.Interrupted, match=f"of simulated time, in {call}, which had not returned"):
+        ac.run(scenario(**wrong))
+
+
+def test_an_error_elsewhere_ends_a_callback_that_never_returns() -> None:
+    """The other replication waits for the first to fail, and is reported as given up, not as failed."""
+    failed = threading.Event()
+
+    class OneFails(Reno):
+        made: ClassVar[list[int]] = []
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = not self.made
+            self.made.append(1)
+
+        def on_ack(self, ack: Ack, window: Window, random: Random) -> None:
+            while not self.first:
+                failed.wait(0.01)
+            raise LookupError("no idea")
+
+    with pytest.raises(ac.RunError) as caught:
+        ac.replicate(scenario(OneFails).with_({"flows.count": 1}), 2, threads=2)
+    assert isinstance(caught.value.__cause__, LookupError)
+
+
 class NoMethods: ...
 
 
@@ -253,6 +300,21 @@ class Nonsense(Reno):
 class Shrinks(Reno):
     def on_congestion(self, reduction: Reduction, window: Window) -> None:
         window.cwnd = -1.0
+
+
+class Huge(Reno):
+    def on_ack(self, ack: Ack, window: Window, random: Random) -> None:
+        window.cwnd = 1e308
+
+
+class Tiny(Reno):
+    def on_ack(self, ack: Ack, window: Window, random: Random) -> None:
+        window.cwnd = 1e-300
+
+
+class NoThreshold(Reno):
+    def on_ack(self, ack: Ack, window: Window, random: Random) -> None:
+        window.ssthresh = 1e-300
 
 
 class Unmade(Reno):
@@ -275,6 +337,16 @@ class MarksAll(Threshold):
         return "mark"
 
 
+class Improbable(Threshold):
+    def observe(self) -> dict[str, float]:
+        return {"probability": -3.0}
+
+
+class Hollow(Threshold):
+    def observe(self) -> dict[str, float]:
+        return {"average_packets": -1.0}
+
+
 class PastTimer(Timer):
     def on_timer(self, now: float, queue: Queue, random: Random) -> None:
         self.next = now - 0.1
@@ -284,19 +356,38 @@ class PastTimer(Timer):
     ("wrong", "error", "message"),
     [
         ({"congestion": NoMethods}, TypeError, "has no method on_ack"),
-        ({"congestion": Nonsense}, ValueError, "cwnd must be a finite number above zero"),
-        ({"congestion": Shrinks}, ValueError, "cwnd must be a finite number above zero"),
+        ({"congestion": Nonsense}, ValueError, "cwnd must be a number from 0.001 to 1000000 packets"),
+        ({"congestion": Shrinks}, ValueError, "cwnd must be a number from 0.001 to 1000000 packets"),
+        ({"congestion": Huge}, ValueError, "cwnd must be a number from 0.001 to 1000000 packets, it became 1000"),
+        ({"congestion": Tiny}, ValueError, "cwnd must be a number from 0.001"),
+        ({"congestion": NoThreshold}, ValueError, "ssthresh must be a number of 0.001 packets or more"),
+        ({"queue": {"aqm": Improbable}}, ValueError, "the probability must be from 0 to 1, it is -3"),
+        ({"queue": {"aqm": Hollow}}, ValueError, "average_packets must be 0 or more, it is -1"),
         ({"congestion": Unmade}, RuntimeError, "not today"),
         ({"queue": {"aqm": WrongWord}}, ValueError, '"accept", "mark" or "drop"'),
         ({"queue": {"aqm": NoWord}}, TypeError, '"accept", "mark" or "drop"'),
         ({"queue": {"aqm": MarksAll}}, ValueError, "only an ECN-capable packet"),
         ({"queue": {"aqm": PastTimer}}, ValueError, "later than now"),
     ],
-    ids=["no method", "NaN", "negative", "unmade", "wrong word", "no word", "mark without ECN", "past timer"],
+    ids=[
+        "no method",
+        "NaN",
+        "negative",
+        "huge",
+        "tiny",
+        "no threshold",
+        "improbable",
+        "hollow",
+        "unmade",
+        "wrong word",
+        "no word",
+        "mark without ECN",
+        "past timer",
+    ],
 )
 def test_wrong_answers_stop_the_run(wrong: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(ac.RunError) as caught:
-        ac.run(scenario(**wrong))
+        ac.run(scenario(**wrong), trace_links=True)
     assert isinstance(caught.value.__cause__, error)
     assert message in str(caught.value.__cause__)
 

@@ -79,3 +79,8 @@ class Interrupted(KeyboardInterrupt):
             message = f"interrupted with {finished} of {len(self.times)} replications done, "
             message += f"after {sum(self.times):.6g} s of simulated time in all"
         super().__init__(message)
+
+    def inside(self, callback: str) -> None:
+        """Say which call of a user's own algorithm had not returned."""
+        if "had not returned" not in str(self):
+            self.args = (f"{self}, in {callback}, which had not returned",)

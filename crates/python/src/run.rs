@@ -3,11 +3,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ackclock_algorithms::registry::{AqmSpec, CongestionSpec};
 use ackclock_packet::{Error, Options, Outcome, Simulation};
 use ackclock_scenario::Scenario;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -54,9 +55,12 @@ pub(crate) struct Standing {
     finished: AtomicBool,
 }
 
+/// Events between looks at Ctrl-C: at first, and at most. Fewer where they take long, such as calls of Python.
 const EVENTS_PER_STEP: u64 = 50_000;
-/// A Python call takes as long as a hundred events; Ctrl-C must not wait for long.
-const EVENTS_PER_STEP_IN_PYTHON: u64 = 500;
+const FEWEST_EVENTS_PER_STEP: u64 = 50;
+const STEP_TIME: Duration = Duration::from_millis(50);
+/// How long a call of Python may take once the run is to end.
+const STUCK_INTERVAL: Duration = Duration::from_millis(50);
 /// Traces are handed over in pieces of so many bytes.
 const PIECE: usize = 1 << 22;
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
@@ -85,7 +89,10 @@ impl Job<'_> {
         let cancel = AtomicBool::new(false);
         let working = Working::new(threads.clamp(1, count.max(1)));
 
+        let failures: Vec<Failure> = (0..count).map(|_| Failure::default()).collect();
+
         let mut watched = Ok(());
+        let mut interval = PROGRESS_INTERVAL;
         std::thread::scope(|scope| {
             for _ in 0..threads.clamp(1, count.max(1)) {
                 scope.spawn(|| {
@@ -95,7 +102,7 @@ impl Job<'_> {
                             break;
                         }
                         let result = catch_unwind(AssertUnwindSafe(|| {
-                            self.one(index, &standings[index], &cancel)
+                            self.one(index, &standings[index], &cancel, &failures[index])
                         }))
                         .unwrap_or(Err(Stop::Panicked));
                         if result.is_err() {
@@ -109,11 +116,22 @@ impl Job<'_> {
                 });
             }
             // detached while waiting: the threads may need Python for a user's algorithm
-            while py.detach(|| working.wait(PROGRESS_INTERVAL)) {
+            while py.detach(|| working.wait(interval)) {
                 if watched.is_ok() {
                     watched = watch(&standings);
                     if watched.is_err() {
                         cancel.store(true, Ordering::Relaxed);
+                    }
+                }
+                if cancel.load(Ordering::Relaxed) {
+                    interval = STUCK_INTERVAL;
+                    for failure in &failures {
+                        if let (Ok(Some(call)), Err(error)) =
+                            (failure.interrupt_stuck(py), &watched)
+                        {
+                            // an exception of another kind has no such method
+                            let _ = error.value(py).call_method1("inside", (call,));
+                        }
                     }
                 }
             }
@@ -127,16 +145,30 @@ impl Job<'_> {
         Ok(outcomes.collect())
     }
 
-    fn one(&self, index: usize, standing: &Standing, cancel: &AtomicBool) -> Result<Outcome, Stop> {
-        let failure = Failure::default();
-        let own = self.with_substitutes(&failure);
+    fn one(
+        &self,
+        index: usize,
+        standing: &Standing,
+        cancel: &AtomicBool,
+        failure: &Failure,
+    ) -> Result<Outcome, Stop> {
+        let own = self.with_substitutes(failure);
         let scenario = own.as_ref().unwrap_or(self.scenario);
-        let events = if own.is_some() {
-            EVENTS_PER_STEP_IN_PYTHON
+        let mut events = if own.is_some() {
+            FEWEST_EVENTS_PER_STEP
         } else {
             EVENTS_PER_STEP
         };
-        let failed = || failure.take().map(|(at, error)| Stop::User(at, error));
+        let failed = || {
+            let (at, error) = failure.take()?;
+            let ours = cancel.load(Ordering::Relaxed)
+                && Python::attach(|py| error.is_instance_of::<PyKeyboardInterrupt>(py));
+            Some(if ours {
+                Stop::Cancelled
+            } else {
+                Stop::User(at, error)
+            })
+        };
 
         let abort = own.is_some().then(|| failure.abort());
         let options = Options {
@@ -148,7 +180,13 @@ impl Job<'_> {
             if cancel.load(Ordering::Relaxed) {
                 return Err(Stop::Cancelled);
             }
+            let begin = Instant::now();
             let progress = simulation.step(events);
+            events = if begin.elapsed() > STEP_TIME {
+                (events / 2).max(FEWEST_EVENTS_PER_STEP)
+            } else {
+                (events * 2).min(EVENTS_PER_STEP)
+            };
             // what follows from a failed algorithm is no news
             if let Some(stop) = failed() {
                 return Err(stop);
@@ -207,7 +245,7 @@ impl Job<'_> {
                 Arc::new(Factory {
                     kind: kind.clone(),
                     class: class.clone_ref(py),
-                    failure: failure.clone(),
+                    failure: failure.of(&named(class.bind(py)).unwrap_or_else(|| kind.clone())),
                 })
             };
             for substitute in &self.controllers {
@@ -220,6 +258,11 @@ impl Job<'_> {
             scenario
         }))
     }
+}
+
+/// The name of a class.
+fn named(class: &Bound<'_, PyAny>) -> Option<String> {
+    class.getattr("__name__").ok()?.extract().ok()
 }
 
 /// What a progress display needs: times (s) of the runs, whether each is finished, packets of all.

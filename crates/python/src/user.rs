@@ -9,15 +9,44 @@ use ackclock_algorithms::congestion::{Ack, CongestionControl, Needs, Reduction, 
 use ackclock_algorithms::registry::{ControllerFactory, ManagerFactory};
 use ackclock_algorithms::{Owner, Stream, Time};
 use ackclock_packet::Abort;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The first exception that a user's algorithm raised, and when (simulated time, s).
-#[derive(Clone, Debug, Default)]
+/// The largest window that a user's controller may set, packets: TCP's largest, 2^30 bytes, at the usual packet size.
+const LARGEST_WINDOW: f64 = 1e6;
+/// The smallest one, packets.
+const SMALLEST_WINDOW: f64 = 1e-3;
+
+/// The first exception that a user's algorithm raised, and when (simulated time, s); and the call that is under way.
+#[derive(Clone, Debug)]
 pub(crate) struct Failure {
     first: Arc<Mutex<Option<(f64, PyErr)>>>,
     abort: Abort,
+    calls: Arc<Mutex<Calls>>,
+    /// Of the algorithm, for messages.
+    kind: Arc<str>,
+}
+
+/// The calls into a user's algorithms of one run, which is in one thread.
+#[derive(Debug, Default)]
+struct Calls {
+    /// The algorithm, the method, and Python's number of the thread.
+    now: Option<(Arc<str>, &'static str, u64)>,
+    count: u64,
+    /// The count when somebody last looked.
+    seen: Option<u64>,
+}
+
+impl Default for Failure {
+    fn default() -> Self {
+        Self {
+            first: Arc::default(),
+            abort: Abort::default(),
+            calls: Arc::default(),
+            kind: Arc::from(""),
+        }
+    }
 }
 
 impl Failure {
@@ -26,8 +55,20 @@ impl Failure {
         self.abort.clone()
     }
 
+    /// The same, for the calls of one algorithm.
+    pub(crate) fn of(&self, kind: &str) -> Self {
+        Self {
+            kind: Arc::from(kind),
+            ..self.clone()
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Option<(f64, PyErr)>> {
         self.first.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn calls(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn happened(&self) -> bool {
@@ -38,17 +79,72 @@ impl Failure {
         self.lock().take()
     }
 
-    /// Runs `call` unless something failed before; `fallback` where there is no answer.
-    fn guard<T>(&self, now: Time, fallback: T, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
+    /// Raises `KeyboardInterrupt` in a call that has not returned since this was last asked, and says which it is.
+    pub(crate) fn interrupt_stuck(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let (kind, method, thread) = {
+            let mut calls = self.calls();
+            let count = calls.count;
+            let stuck = calls.seen.replace(count) == Some(count);
+            match &calls.now {
+                Some(call) if stuck => call.clone(),
+                _ => return Ok(None),
+            }
+        };
+        let ctypes = py.import("ctypes")?;
+        let number = ctypes.getattr("c_ulong")?.call1((thread,))?;
+        let error = ctypes
+            .getattr("py_object")?
+            .call1((py.get_type::<PyKeyboardInterrupt>(),))?;
+        ctypes
+            .getattr("pythonapi")?
+            .call_method1("PyThreadState_SetAsyncExc", (number, error))?;
+        Ok(Some(format!("{kind}.{method}")))
+    }
+
+    /// Runs `call`, a method of the algorithm, unless something failed before; `fallback` where there is no answer.
+    fn guard<T>(
+        &self,
+        now: Time,
+        method: &'static str,
+        fallback: T,
+        call: impl FnOnce(Python<'_>) -> PyResult<T>,
+    ) -> T {
         if self.happened() {
             return fallback;
         }
-        Python::attach(call).unwrap_or_else(|error| {
+        let watched = |py: Python<'_>| {
+            let thread = thread_number(py)?;
+            {
+                let mut calls = self.calls();
+                calls.count += 1;
+                calls.now = Some((self.kind.clone(), method, thread));
+            }
+            let answer = call(py);
+            self.calls().now = None;
+            answer
+        };
+        Python::attach(watched).unwrap_or_else(|error| {
             self.abort.raise(now, error.to_string());
             self.lock().get_or_insert((now.seconds(), error));
             fallback
         })
     }
+}
+
+/// Python's number of this thread.
+fn thread_number(py: Python<'_>) -> PyResult<u64> {
+    thread_local! {
+        static NUMBER: std::cell::Cell<Option<u64>> = const { std::cell::Cell::new(None) };
+    }
+    if let Some(known) = NUMBER.get() {
+        return Ok(known);
+    }
+    let number = py
+        .import("threading")?
+        .call_method0("get_ident")?
+        .extract()?;
+    NUMBER.set(Some(number));
+    Ok(number)
 }
 
 /// The random stream of the algorithm's flow or queue. Draw from it and nothing else, so that a seed gives the same run again.
@@ -282,7 +378,7 @@ impl ControllerFactory for Factory {
     }
 
     fn build(&self, _flow: u32) -> Box<dyn CongestionControl + Send> {
-        let made = self.failure.guard(Time::ZERO, None, |py| {
+        let made = self.failure.guard(Time::ZERO, "__init__", None, |py| {
             let object = self.class.call0(py)?;
             let has = |name| object.bind(py).hasattr(name);
             for name in ["on_ack", "on_congestion"] {
@@ -319,7 +415,7 @@ impl ManagerFactory for Factory {
     }
 
     fn build(&self, link: &LinkView) -> Box<dyn Aqm + Send> {
-        let made = self.failure.guard(Time::ZERO, None, |py| {
+        let made = self.failure.guard(Time::ZERO, "__init__", None, |py| {
             let LinkView {
                 rate,
                 delay,
@@ -411,14 +507,14 @@ impl UserController {
         }
         call(&self.window)?;
         let PyWindow { cwnd, ssthresh } = *self.window.borrow(py);
-        if !(cwnd.is_finite() && cwnd > 0.0) {
+        if !(SMALLEST_WINDOW..=LARGEST_WINDOW).contains(&cwnd) {
             return Err(PyValueError::new_err(format!(
-                "cwnd must be a finite number above zero, it became {cwnd}"
+                "cwnd must be a number from {SMALLEST_WINDOW} to {LARGEST_WINDOW} packets, it became {cwnd}"
             )));
         }
-        if ssthresh.is_nan() || ssthresh <= 0.0 {
+        if ssthresh.is_nan() || ssthresh < SMALLEST_WINDOW {
             return Err(PyValueError::new_err(format!(
-                "ssthresh must be a number above zero, it became {ssthresh}"
+                "ssthresh must be a number of {SMALLEST_WINDOW} packets or more, it became {ssthresh}"
             )));
         }
         Ok(Window { cwnd, ssthresh })
@@ -428,7 +524,7 @@ impl UserController {
 impl CongestionControl for UserController {
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, random: &mut Stream) {
         self.now = ack.now;
-        *window = self.failure.guard(ack.now, *window, |py| {
+        *window = self.failure.guard(ack.now, "on_ack", *window, |py| {
             let draws = self.random.bind(py);
             self.with_window(py, *window, |shown| {
                 Random::lend(draws, random, || {
@@ -442,19 +538,21 @@ impl CongestionControl for UserController {
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
         self.now = reduction.now;
-        *window = self.failure.guard(reduction.now, *window, |py| {
-            self.with_window(py, *window, |shown| {
-                self.object
-                    .call_method1(py, "on_congestion", (PyReduction::from(reduction), shown))
-                    .map(drop)
-            })
-        });
+        *window = self
+            .failure
+            .guard(reduction.now, "on_congestion", *window, |py| {
+                self.with_window(py, *window, |shown| {
+                    self.object
+                        .call_method1(py, "on_congestion", (PyReduction::from(reduction), shown))
+                        .map(drop)
+                })
+            });
     }
 
     fn on_restart(&mut self, now: Time) {
         self.now = now;
         if self.has_restart {
-            self.failure.guard(now, (), |py| {
+            self.failure.guard(now, "on_restart", (), |py| {
                 self.object
                     .call_method1(py, "on_restart", (now.seconds(),))
                     .map(drop)
@@ -473,7 +571,7 @@ impl CongestionControl for UserController {
         if !self.has_pacing {
             return None;
         }
-        self.failure.guard(self.now, None, |py| {
+        self.failure.guard(self.now, "pacing_rate", None, |py| {
             let rate: Option<f64> = self.object.call_method0(py, "pacing_rate")?.extract(py)?;
             match rate {
                 Some(rate) if rate.is_nan() || rate <= 0.0 => Err(PyValueError::new_err(format!(
@@ -533,7 +631,7 @@ impl Aqm for UserManager {
         random: &mut Stream,
     ) -> Verdict {
         self.now = now;
-        self.failure.guard(now, Verdict::Accept, |py| {
+        self.failure.guard(now, "enqueue", Verdict::Accept, |py| {
             let draws = self.random.bind(py);
             let arguments = (
                 now.seconds(),
@@ -557,7 +655,7 @@ impl Aqm for UserManager {
         random: &mut Stream,
     ) -> Verdict {
         self.now = now;
-        self.failure.guard(now, Verdict::Accept, |py| {
+        self.failure.guard(now, "dequeue", Verdict::Accept, |py| {
             let draws = self.random.bind(py);
             let arguments = (
                 now.seconds(),
@@ -577,7 +675,7 @@ impl Aqm for UserManager {
         if !self.has_next_timer {
             return None;
         }
-        self.failure.guard(self.now, None, |py| {
+        self.failure.guard(self.now, "next_timer", None, |py| {
             let at: Option<f64> = self.object.call_method0(py, "next_timer")?.extract(py)?;
             match at {
                 None => Ok(None),
@@ -594,7 +692,7 @@ impl Aqm for UserManager {
 
     fn on_timer(&mut self, now: Time, queue: &QueueView, random: &mut Stream) {
         self.now = now;
-        self.failure.guard(now, (), |py| {
+        self.failure.guard(now, "on_timer", (), |py| {
             let draws = self.random.bind(py);
             let arguments = (now.seconds(), PyQueue::from(queue), draws);
             Random::lend(draws, random, || {
@@ -608,7 +706,7 @@ impl Aqm for UserManager {
     fn on_link_change(&mut self, now: Time, rate: f64) {
         self.now = now;
         if self.has_link_change {
-            self.failure.guard(now, (), |py| {
+            self.failure.guard(now, "on_link_change", (), |py| {
                 self.object
                     .call_method1(py, "on_link_change", (now.seconds(), rate))
                     .map(drop)
@@ -620,20 +718,33 @@ impl Aqm for UserManager {
         if !self.has_observe {
             return Observation::default();
         }
-        self.failure.guard(self.now, Observation::default(), |py| {
-            let answer = self.object.call_method0(py, "observe")?;
-            let values = answer.bind(py).cast::<PyDict>()?;
-            let get = |name| {
-                values
-                    .get_item(name)?
-                    .map(|value| value.extract::<f64>())
-                    .transpose()
-            };
-            Ok(Observation {
-                average_packets: get("average_packets")?,
-                probability: get("probability")?,
-                adapted: get("adapted")?,
+        self.failure
+            .guard(self.now, "observe", Observation::default(), |py| {
+                let answer = self.object.call_method0(py, "observe")?;
+                let values = answer.bind(py).cast::<PyDict>()?;
+                let get = |name| {
+                    values
+                        .get_item(name)?
+                        .map(|value| value.extract::<f64>())
+                        .transpose()
+                };
+                let found = Observation {
+                    average_packets: get("average_packets")?,
+                    probability: get("probability")?,
+                    adapted: get("adapted")?,
+                };
+                // NaN is the usual word for a value that is not known yet
+                if let Some(value) = found.probability.filter(|p| *p < 0.0 || *p > 1.0) {
+                    return Err(PyValueError::new_err(format!(
+                        "observe: the probability must be from 0 to 1, it is {value}"
+                    )));
+                }
+                if let Some(value) = found.average_packets.filter(|q| *q < 0.0) {
+                    return Err(PyValueError::new_err(format!(
+                        "observe: average_packets must be 0 or more, it is {value}"
+                    )));
+                }
+                Ok(found)
             })
-        })
     }
 }

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -154,6 +155,38 @@ def test_of_many_wishes_the_last_is_kept() -> None:
     assert seen == [0, 9]
 
 
+def test_what_an_address_says_is_checked() -> None:
+    base = World(default())
+    world = model.restored(base, {"rtt": "120 ms", "count": "12", "aqm": "pi", "queue.reference": "30 packets"})
+    tree = world.scenario.canonical
+    assert (tree["flows"][0]["rtt"], tree["flows"][0]["count"]) == ("120 ms", 12)
+    assert (tree["link"][0]["queue"]["aqm"], tree["link"][0]["queue"]["reference"]) == ("pi", "30 packets")
+    assert model.differences(base, base) == []
+    assert any(text.endswith("60 ms -> 120 ms") for text in model.differences(base, world))
+    for wrong in ({"link": "1"}, {"queue.a.b": "1"}, {"scenario.duration": "9 s"}, {"queue.": "1"}):
+        with pytest.raises(ValueError, match="is none of its controls"):
+            model.restored(base, wrong)
+    for wrong in ({"rtt": "apples"}, {"aqm": "nothing"}, {"count": "1e300"}, {"queue.nothing": "1"}):
+        with pytest.raises(ac.ScenarioError):
+            _ = model.restored(base, wrong).scenario
+
+
+@pytest.mark.parametrize("file", sorted((Path(__file__).parents[1] / "scenarios").glob("*.toml")), ids=lambda f: f.stem)
+def test_shipped_scenarios_have_controls(file: Path) -> None:
+    """Also where a template builds the links; a scheduler has no controls, and is refused."""
+    scenario = ac.load(file)
+    if "aqm" not in scenario.canonical["link"][0]["queue"]:
+        with pytest.raises(ac.ScenarioError, match="is a scheduler"):
+            model.check_bounds(scenario)
+        return
+    base = World(model.explicit(scenario))
+    for control in model.link_controls(base.scenario):
+        moved = base.with_(**{control.key: control.text(control.grid[-2])})
+        assert moved.scenario.canonical != scenario.canonical
+    assert base.with_(aqm="codel").scenario.canonical["link"][0]["queue"]["aqm"] == "codel"
+    assert ac.loads(base.with_(count=3).scenario.to_toml()).canonical["flows"][0]["count"] == 3
+
+
 # the server
 
 
@@ -168,13 +201,39 @@ class Server:
         self.url = line.split()[2] if line.startswith("ackclock serve: http") else ""
         if not self.url:
             raise RuntimeError(self.process.communicate()[1])
-        self.port = int(self.url.rstrip("/").rpartition(":")[2])
+        address = urllib.parse.urlsplit(self.url)
+        self.port = address.port or 0
+        self.token = urllib.parse.parse_qs(address.query)["token"][0]
+
+    def get(self, path: str = "") -> tuple[int, str]:
+        """Ask for a path as a browser does that has been here: status and text."""
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/{path}", headers={"Cookie": self.cookie})
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as refusal:
+            with refusal:
+                return refusal.code, refusal.read().decode()
+
+    @property
+    def cookie(self) -> str:
+        return f"ackclock-{self.port}={self.token}"
+
+    def ask(self, *lines: str, body: bytes = b"") -> tuple[int, str]:
+        """Send a request of these lines, with the host where it has none: status and text, or 0 if nothing came."""
+        host = [] if any(line.lower().startswith("host:") for line in lines) else [f"Host: 127.0.0.1:{self.port}"]
+        text = "\r\n".join([*lines, *host, "", ""]).encode("latin-1") + body
+        answer = self.send(text)
+        return (int(answer.split()[1]) if answer else 0), answer.decode("latin-1")
 
     def send(self, text: bytes) -> bytes:
         """Send bytes, and return the first that come back."""
         with socket.create_connection(("127.0.0.1", self.port)) as connection:
-            connection.sendall(text)
-            return connection.recv(4096)
+            try:
+                connection.sendall(text)
+                return connection.recv(4096)
+            except OSError:  # closed before it has all
+                return b""
 
     def end(self) -> tuple[int, str]:
         """Press Ctrl-C: exit code and what was complained of."""
@@ -194,8 +253,8 @@ def server() -> Iterator[Server]:
 
 @needs_panel
 def test_page_is_served_on_this_machine_only(server: Server) -> None:
-    with urllib.request.urlopen(server.url) as answer:
-        text = answer.read().decode()
+    status, text = server.get()
+    assert status == 200
     assert "<title>ackclock</title>" in text
     assert "https://" not in text.replace("https://www.w3.org", "")
     # a listener of 127.0.0.1 leaves the other addresses of the loopback free
@@ -203,26 +262,124 @@ def test_page_is_served_on_this_machine_only(server: Server) -> None:
         other.bind(("127.0.0.2", server.port))
 
 
-def _handshake(port: int, origin: str) -> bytes:
-    return (
-        f"GET /ws HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: {origin}\r\nUpgrade: websocket\r\n"
-        "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
-    ).encode()
+HANDSHAKE = (
+    "Upgrade: websocket",
+    "Connection: Upgrade",
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    "Sec-WebSocket-Version: 13",
+)
 
 
 @needs_panel
-def test_malformed_requests_are_refused(server: Server) -> None:
-    assert b" 403 " in server.send(_handshake(server.port, "http://evil.example"))
-    assert server.send(b"\x16\x03\x01 this is not HTTP\r\n\r\n")[:12] in (b"", b"HTTP/1.1 400")
-    large = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n"
-    assert server.send(large)[:12] in (b"", b"HTTP/1.1 400", b"HTTP/1.1 413")
-    for path in ("download/../../etc/passwd", f"download/{'0' * 32}/scenario.toml", "nothing", "%00"):
-        with pytest.raises(urllib.error.HTTPError) as refusal:
-            urllib.request.urlopen(server.url + path)
-        assert 400 <= refusal.value.code < 500
-        refusal.value.close()
-    with urllib.request.urlopen(server.url) as answer:  # and it is still there
-        assert answer.status == 200
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        # a name of another site that now means this machine
+        (["GET / HTTP/1.1", "Host: evil.example:{port}", "Cookie: {cookie}"], 403),
+        (["GET / HTTP/1.1", "Host: 127.0.0.1.evil.example", "Cookie: {cookie}"], 403),
+        (["GET / HTTP/1.1", "Host: localhost@evil.example", "Cookie: {cookie}"], 403),
+        (["GET / HTTP/1.1", "Host:", "Cookie: {cookie}"], 403),
+        (["GET /?token={token} HTTP/1.1", "Host: evil.example"], 403),
+        # no token, wrong tokens, the right one: in the address it is answered with a cookie and the address without it
+        (["GET / HTTP/1.1"], 403),
+        (["GET /?token=guess HTTP/1.1"], 403),
+        (["GET /?token= HTTP/1.1"], 403),
+        (["GET /?token=%ff HTTP/1.1"], 403),
+        (["GET / HTTP/1.1", "Cookie: ackclock-{port}=guess"], 403),
+        (["GET / HTTP/1.1", "Cookie: ackclock-1={token}"], 403),
+        (["GET /static/js/bokeh.min.js HTTP/1.1"], 403),
+        (["GET /?token={token} HTTP/1.1"], 302),
+        (["GET /?token={token} HTTP/1.1", "Host: localhost:8000"], 302),
+        (["GET / HTTP/1.1", "Cookie: {cookie}"], 200),
+        # another origin: a page of another site, another server of this machine, a file, none
+        (["GET / HTTP/1.1", "Origin: http://evil.example", "Cookie: {cookie}"], 403),
+        (["GET /ws HTTP/1.1", *HANDSHAKE, "Origin: http://evil.example", "Cookie: {cookie}"], 403),
+        (["GET /ws HTTP/1.1", *HANDSHAKE, "Origin: http://127.0.0.1:1", "Cookie: {cookie}"], 403),
+        (["GET /ws HTTP/1.1", *HANDSHAKE, "Origin: null", "Cookie: {cookie}"], 403),
+        (["GET /ws HTTP/1.1", *HANDSHAKE, "Cookie: {cookie}"], 403),
+        (["GET /ws HTTP/1.1", *HANDSHAKE, "Origin: http://127.0.0.1:{port}"], 403),
+        # what is no question, and bodies
+        (["POST / HTTP/1.1", "Cookie: {cookie}", "Content-Length: 0"], 405),
+        (["OPTIONS / HTTP/1.1", "Cookie: {cookie}"], 405),
+        (["GET / HTTP/1.1", "Cookie: {cookie}", "Content-Length: 10"], 413),
+        (["GET / HTTP/1.1", "Cookie: {cookie}", "Transfer-Encoding: chunked"], 413),
+        (["POST / HTTP/1.1", "Cookie: {cookie}", "Content-Length: 99999999999"], 405),
+        (["GET / HTTP/1.1", "Cookie: {cookie}", "Content-Length: 99999999999"], 0),
+        (["GET / HTTP/1.1", "X: " + "x" * (1 << 20)], 0),
+        (["\x16\x03\x01 this is not HTTP"], 400),
+        # files of the host, and of nobody
+        (["GET /download/../../etc/passwd HTTP/1.1", "Cookie: {cookie}"], 404),
+        (["GET /static/../../../../../etc/passwd HTTP/1.1", "Cookie: {cookie}"], 403),
+        (["GET /static/%2e%2e/%2e%2e/%2e%2e/etc/passwd HTTP/1.1", "Cookie: {cookie}"], 403),
+        (["GET /download/" + "0" * 32 + "/scenario.toml HTTP/1.1", "Cookie: {cookie}"], 404),
+        (["GET /nothing HTTP/1.1", "Cookie: {cookie}"], 404),
+        (["GET /%00 HTTP/1.1", "Cookie: {cookie}"], 404),
+        # never on to another server
+        (["GET //evil.example/?token={token} HTTP/1.1"], 302),
+    ],
+    ids=lambda given: " ".join(given)[:60] if isinstance(given, list) else None,
+)
+def test_who_is_answered(server: Server, lines: list[str], status: int) -> None:
+    words = {"port": server.port, "token": server.token, "cookie": server.cookie}
+    found, text = server.ask(*(line.format(**words) for line in lines))
+    assert found == status or (status == 0 and found in (400, 413, 431))
+    if found == 302:
+        [place] = [line.partition(":")[2].strip() for line in text.split("\r\n") if line.startswith("Location")]
+        assert place.startswith("/")
+        assert not place.startswith("//")
+        assert server.token not in place
+        assert f"Set-Cookie: {server.cookie}; Path=/; HttpOnly; SameSite=Strict" in text
+    elif found == 200:
+        assert "X-Frame-Options: DENY" in text
+
+
+@needs_panel
+def test_half_open_connections_are_few_and_closed(server: Server) -> None:
+    """The server stays reachable for others while somebody opens connections and says nothing."""
+    from ackclock.page.guard import MOST_CONNECTIONS
+
+    silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(MOST_CONNECTIONS + 40)]
+    try:
+        for one in silent:
+            one.settimeout(10)
+        # those beyond the limit are closed at once
+        assert silent[-1].recv(1) == b""
+    finally:
+        for one in silent:
+            one.close()
+    while not server.ask("GET / HTTP/1.1", f"Cookie: {server.cookie}")[0]:
+        pass  # it has not seen yet that they are gone
+
+
+@needs_panel
+def test_no_scenario_names_a_file(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "allowed", tmp_path / "secret.csv"
+    inside.mkdir()
+    trace = "time_s,rate_mbps\n0,1\n1,3\n"
+    outside.write_text(trace, encoding="utf-8")
+    (inside / "trace.csv").write_text(trace, encoding="utf-8")
+    (inside / "link.csv").symlink_to(outside)
+    os.mkfifo(inside / "pipe")
+
+    def named(path: str | Path) -> str:
+        rate = f'{{ trace = "{path}", format = "csv", repeat = "never" }}'
+        return model.DEFAULT.replace('rate = "50 Mbit/s"', f"rate = {rate}")
+
+    for path in ("/etc/passwd", outside, inside / "trace.csv", "trace.csv"):
+        with pytest.raises(ac.ScenarioError, match="no file can be named here") as refusal:
+            read(named(path))
+        assert "root:" not in str(refusal.value)
+    for path in ("/etc/passwd", outside, "../secret.csv", "link.csv", "nothing.csv", "/etc/nothing", "", "."):
+        with pytest.raises(ac.ScenarioError, match=r"is no file below the folder|not a regular file") as refusal:
+            read(named(path), files=str(inside))
+        assert "root:" not in str(refusal.value)
+    with pytest.raises(ac.ScenarioError, match="not a regular file"):
+        read(named("pipe"), files=str(inside))
+    found = read(named("trace.csv"), files=str(inside))
+    assert found.canonical["link"][0]["rate"]["steps"] == [["0 s", "1 Mbit/s"], ["1 s", "3 Mbit/s"]]
+    # what the sliders make of it reads nothing any more
+    (inside / "trace.csv").unlink()
+    assert World(found).with_(count=7).scenario.canonical["flows"][0]["count"] == 7
 
 
 @needs_panel
@@ -239,6 +396,9 @@ def test_wrong_file_and_port(ackclock: Command, tmp_path: Path) -> None:
     done = ackclock("serve", file)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"{file}:9:" in done.stderr
+    done = ackclock("serve", "--allow-files", tmp_path / "nowhere")
+    assert done.returncode == 2
+    assert "is no folder" in done.stderr
     done = ackclock("serve", "--port", "70000")
     assert done.returncode == 2
     assert "0 to 65535" in done.stderr

@@ -57,18 +57,19 @@ class Scenario:
         form: str,
         controllers: Mapping[int, Callable[..., object]],
         managers: Mapping[int, Callable[..., object]],
+        below: str | None = None,
     ) -> None:
         self.origin = origin
-        self._checked = _core.check(text, origin, form)
+        self._checked = _core.check(text, origin, form, below)
         self._toml = text.decode() if form == "toml" else None
         self._controllers = dict(controllers)
         self._managers = dict(managers)
 
     @classmethod
-    def _parse(cls, text: bytes, origin: str, form: str) -> Scenario:
+    def _parse(cls, text: bytes, origin: str, form: str, below: str | None = None) -> Scenario:
         scenario = cls.__new__(cls)
         # the core before the other parser: its errors name line, column and what is allowed
-        scenario._set(text, origin, form, {}, {})
+        scenario._set(text, origin, form, {}, {}, below)
         scenario._tree = tomllib.loads(text.decode()) if form == "toml" else json.loads(text)
         return scenario
 

@@ -11,6 +11,7 @@ mod user;
 mod watch;
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use ackclock_algorithms::impairment::loss_models;
 use ackclock_algorithms::registry::{Meta, aqms, congestion};
@@ -61,9 +62,24 @@ mod _core {
 }
 
 /// The scenario with every default as JSON. `form` is "toml" or "json"; errors call the text `origin`.
+///
+/// Files that it names are relative to `origin`. With `below` only those below that folder are read, none if it is empty.
 #[pyfunction]
-fn check(py: Python<'_>, text: &[u8], origin: &str, form: &str) -> PyResult<String> {
-    let beside = |path: &str| beside(origin, path);
+#[pyo3(signature = (text, origin, form, below = None))]
+fn check(
+    py: Python<'_>,
+    text: &[u8],
+    origin: &str,
+    form: &str,
+    below: Option<&str>,
+) -> PyResult<String> {
+    let beside = |path: &str| {
+        match below {
+        None => beside(origin, path),
+        Some("") => Err("no file can be named here; write its steps, such as rate = { steps = [[\"0 s\", \"1 Mbit/s\"]] }".to_owned()),
+        Some(folder) => within(folder, path),
+    }
+    };
     let parsed = match form {
         "toml" => ackclock_scenario::parse_with(text, origin, &beside),
         "json" => ackclock_scenario::parse_json_with(text, origin, &beside),
@@ -80,13 +96,32 @@ fn check(py: Python<'_>, text: &[u8], origin: &str, form: &str) -> PyResult<Stri
 
 /// A file that the scenario in file `origin` names, relative to that file.
 fn beside(origin: &str, path: &str) -> Result<String, String> {
-    let full = std::path::Path::new(origin)
-        .parent()
-        .unwrap_or(std::path::Path::new(""))
-        .join(path);
+    let folder = Path::new(origin).parent().unwrap_or(Path::new(""));
+    read(&folder.join(path))
+}
+
+/// A file below `folder`, wherever links lead; of any other it is not even said whether it is there.
+fn within(folder: &str, path: &str) -> Result<String, String> {
+    let found = Path::new(folder)
+        .canonicalize()
+        .and_then(|top| Ok((Path::new(folder).join(path).canonicalize()?, top)));
+    match found {
+        Ok((file, top)) if file.starts_with(&top) => read(&file),
+        _ => Err(format!(
+            "{path:?} is no file below the folder that is allowed"
+        )),
+    }
+}
+
+fn read(full: &Path) -> Result<String, String> {
     let refused = |problem: String| format!("{}: {problem}", full.display());
     let mut bytes = Vec::new();
-    let file = std::fs::File::open(&full).map_err(|error| refused(error.to_string()))?;
+    // to open a pipe waits for a writer
+    let kind = std::fs::metadata(full).map_err(|error| refused(error.to_string()))?;
+    if !kind.is_file() {
+        return Err(refused("not a regular file".to_owned()));
+    }
+    let file = std::fs::File::open(full).map_err(|error| refused(error.to_string()))?;
     // one byte more than is allowed, so that a huge file is refused without our reading it
     let most = ackclock_scenario::MAX_BYTES as u64;
     std::io::Read::read_to_end(&mut std::io::Read::take(file, most + 1), &mut bytes)

@@ -15,6 +15,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "file", metavar="FILE", nargs="?", type=Path, help="scenario to begin with (default: a RED queue)"
     )
     parser.add_argument("--port", metavar="N", type=count(0), default=5006, help="of 127.0.0.1; 0: any (default: 5006)")
+    parser.add_argument(
+        "--allow-files",
+        metavar="DIR",
+        type=Path,
+        help="let scenarios typed into the page read rate traces below DIR (default: they can name no file)",
+    )
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -23,8 +29,16 @@ def _run(options: argparse.Namespace) -> None:
 
     base = default() if options.file is None else load_file(options.file)
     check_bounds(base)
+    files = options.allow_files
+    if files is not None and not files.is_dir():
+        raise WrongInputError(f"--allow-files {files}: is no folder")
     try:
-        serve(base, options.port, lambda url: print(f"ackclock serve: {url} (Ctrl-C ends it)", flush=True))
+        serve(
+            base,
+            options.port,
+            lambda url: print(f"ackclock serve: {url} (Ctrl-C ends it)", flush=True),
+            files=None if files is None else str(files.resolve()),
+        )
     except PageError as error:
         raise WrongInputError(f"ackclock serve: {error}") from None
 
@@ -32,7 +46,7 @@ def _run(options: argparse.Namespace) -> None:
 COMMAND = Command(
     "serve",
     "show a link, its queue and its flows as an interactive page in the browser",
-    (("", "the page at http://127.0.0.1:5006/"), ("home.toml --port 0", "a scenario, at any free port")),
+    (("", "the page, at the address that is printed"), ("home.toml --port 0", "a scenario, at any free port")),
     _arguments,
     _run,
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -158,7 +159,7 @@ class World:
         link, flows = self.link, self.flows
         aqm = changes.pop("aqm", None)
         if aqm is not None:
-            scenario = changed(scenario, {f"link.{link}.queue.aqm": aqm})
+            scenario = changed(_without_queue_changes(scenario, link), {f"link.{link}.queue.aqm": aqm})
         kind = changes.pop("congestion", None)
         if kind is not None:
             scenario = scenario.with_({f"flows.{flows}.congestion": {"kind": kind}})
@@ -194,14 +195,29 @@ class World:
         return World(self.base, {key: value for key, value in merged.items() if value is not None})
 
 
+def _without_queue_changes(scenario: Scenario, link: str) -> Scenario:
+    """A scenario whose changes leave the parameters of a link's AQM alone: another one has others."""
+    changes = scenario.tree.get("change", [])
+    if not any("queue" in entry and entry.get("link") == link for entry in changes):
+        return scenario
+    kept = []
+    for entry in changes:
+        queue = {key: value for key, value in entry.get("queue", {}).items() if key == "capacity"}
+        rest = {key: value for key, value in entry.items() if key != "queue"}
+        one = entry if entry.get("link") != link else rest | ({"queue": queue} if queue else {})
+        if one.keys() - {"at", "link"}:
+            kept.append(one)
+    return Scenario({**scenario.tree, "change": kept}, origin=scenario.origin)
+
+
 def default() -> Scenario:
     """Return the scenario that the page begins with."""
     return loads(DEFAULT, origin="page")
 
 
-def read(text: str, origin: str = "page") -> Scenario:
+def read(text: str, origin: str = "page", files: str | None = None) -> Scenario:
     """
-    Read a scenario typed into the page.
+    Read a scenario typed into the page, which may name files below the folder `files`, and none without it.
 
     Raises
     ------
@@ -210,9 +226,73 @@ def read(text: str, origin: str = "page") -> Scenario:
     """
     if len(text) > MOST_BYTES:
         raise _refused(origin, "", f"is longer than the {MOST_BYTES} characters that the page takes", None)
-    scenario = loads(text, origin=origin)
+    try:
+        scenario = Scenario._parse(text.encode("utf-8", "surrogatepass"), origin, "toml", "")
+    except ScenarioError:
+        if files is None:
+            raise
+        # with what its files say in the place of their names: nothing reads them again
+        scenario = Scenario(
+            Scenario._parse(text.encode("utf-8", "surrogatepass"), origin, "toml", files).canonical, origin=origin
+        )
     check_bounds(scenario)
     return scenario
+
+
+def explicit(scenario: Scenario) -> Scenario:
+    """Return a scenario whose links stand in the file; of a topology template's, as it builds them."""
+    if "link" in scenario.tree and "flows" in scenario.tree:
+        return scenario
+    return Scenario(scenario.canonical, origin=scenario.origin)
+
+
+def restored(world: World, given: Mapping[str, str]) -> World:
+    """
+    Return the world with changes written as texts, such as from an address.
+
+    Raises
+    ------
+    ValueError
+        If a key is none of a control's.
+    ScenarioError
+        If a value is wrong.
+    """
+    changes: dict[str, Any] = {}
+    for key, text in given.items():
+        if key not in _CHANGED and not re.fullmatch(r"(queue|congestion)\.[a-z0-9_]{1,40}", key):
+            raise ValueError(f'"{key[:40]}" is none of its controls')
+        plain = _quantity(text) if re.fullmatch(r"[-+.0-9eE]+", text) else None
+        changes[key] = text[:100] if plain is None else int(plain) if plain.is_integer() else plain
+    return world.with_(**changes)
+
+
+_CHANGED: Final = ("rate", "rtt", "count", "capacity", "congestion", "aqm")
+
+
+def differences(one: World, other: World) -> list[str]:
+    """Return what the controls changed between two worlds, in words."""
+    if one.base is not other.base:
+        return ["another scenario"]
+    before, after = (shown_values(world) for world in (one, other))
+    return [
+        f"{key} {before.get(key, 'none')} -> {after.get(key, 'none')}"
+        for key in dict.fromkeys([*before, *after])
+        if before.get(key) != after.get(key)
+    ]
+
+
+def shown_values(world: World) -> dict[str, str]:
+    """Return what the controls show, by name."""
+    scenario = world.scenario
+    tree = scenario.canonical
+    values = {
+        "congestion control": str(tree["flows"][0]["congestion"]["kind"]),
+        "queue management": str(tree["link"][0]["queue"]["aqm"]),
+    }
+    controls = [*link_controls(scenario), *parameter_controls(scenario, "aqm")]
+    for control in [*controls, *parameter_controls(scenario, "congestion")]:
+        values[control.label] = f"{control.value:g} {control.unit}".strip()
+    return values
 
 
 def check_bounds(scenario: Scenario) -> None:
@@ -529,8 +609,8 @@ def chart(world: World, second: str, span: tuple[float, float], watch: Watch) ->
     axes = (first / one.scale).tolist(), (others / two.scale).tolist()
     known = equations.model.parameter_names
     plain = known[one.index].partition(" (")[0], known[two.index].partition(" (")[0]
-    present = equations.parameters(equations.model.parameters)
-    now = one.scale * present[one.index], two.scale * present[two.index]
+    known_now = equations.parameters(equations.model.parameters)
+    now = one.scale * known_now[one.index], two.scale * known_now[two.index]
     unstable = np.full((GRID, GRID), -1, dtype=np.int64)
     begin = time.monotonic()
     at_now = int(np.abs(first - now[0]).argmin()), int(np.abs(others - now[1]).argmin())
@@ -553,6 +633,14 @@ def chart(world: World, second: str, span: tuple[float, float], watch: Watch) ->
     return Chart(names, (one.unit, two.unit), first, others, unstable, now)
 
 
+def present(world: World, second: str) -> tuple[float, float]:
+    """Return where the world is on a chart (SI units)."""
+    equations = stability(world.scenario).equations
+    values = equations.parameters(equations.model.parameters)
+    one, two = (equations.parameter(name) for name in parameter_names(world, second))
+    return one.scale * values[one.index], two.scale * values[two.index]
+
+
 def parameter_names(world: World, second: str) -> tuple[str, str]:
     """Return the names of the round-trip time and of a control in the fluid equations."""
     owner = f"link.{world.link}" if second == "rate" or second.startswith("queue.") else f"flows.{world.flows}"
@@ -569,6 +657,8 @@ class Windows:
     """Windows and their density by the mean-field engine."""
     reason: str = ""
     """Why there is no mean field."""
+    gave_up: bool = False
+    """Whether it was only too slow this time."""
     result: MeanFieldResult | None = None
 
 
@@ -604,11 +694,11 @@ def windows(world: World, run_of: Result | None, watch: Watch) -> Windows:
             progress=lambda _now, _end: watch(),
         )
     except TimeoutError as error:
-        return Windows(histogram, None, f"mean field: {error}")
+        return Windows(histogram, None, f"No mean field: {error}.", gave_up=True)
     except AckclockError as error:
         return Windows(histogram, None, f"No mean field: {_short(error)}")
     density = mean_density(result, next((one for one in result.classes if one == world.flows), result.classes[0]))
-    return Windows(histogram, None if density is None else density[:2], "", result)
+    return Windows(histogram, None if density is None else density[:2], result=result)
 
 
 def identity(world: World, without: tuple[str, ...]) -> str:

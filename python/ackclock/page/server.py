@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import secrets
 import signal
 import socket
 from collections.abc import Callable
@@ -17,15 +18,21 @@ ADDRESS: Final = "127.0.0.1"
 LARGEST: Final = 1 << 20
 """Bytes of a request or of a message of a browser."""
 MOST_SESSIONS: Final = 40
+UNUSED: Final = 5_000
+"""Milliseconds after which a page is forgotten whose browser opens no websocket."""
+SILENT: Final = 20.0
+"""Seconds after which a connection is closed that does not finish its request."""
 
 
 class PageError(AckclockError):
     """The page cannot be served."""
 
 
-def serve(base: Scenario, port: int, ready: Callable[[str], None]) -> None:
+def serve(base: Scenario, port: int, ready: Callable[[str], None], *, files: str | None = None) -> None:
     """
-    Serve the page until Ctrl-C; `ready` is called with its address.
+    Serve the page until Ctrl-C; `ready` is called with its address, the token included.
+
+    A scenario typed into the page may name files below the folder `files`, and none without it.
 
     Raises
     ------
@@ -38,6 +45,7 @@ def serve(base: Scenario, port: int, ready: Callable[[str], None]) -> None:
     except ImportError:
         raise PageError("the page needs Panel: pip install 'ackclock[page]'") from None
 
+    from .guard import MOST_CONNECTIONS, Guard, limit_connections
     from .jobs import QUICK
     from .model import quick
     from .view import FILES, Download, Page
@@ -46,21 +54,31 @@ def serve(base: Scenario, port: int, ready: Callable[[str], None]) -> None:
         logging.getLogger(noisy).setLevel(logging.ERROR)
 
     def session() -> Any:
-        return Page.open(base, MOST_SESSIONS)
+        return Page.open(base, MOST_SESSIONS, files)
 
     server = get_server(
         {"/": session},
         port=free,
         address=ADDRESS,
-        websocket_origin=[f"{ADDRESS}:{free}", f"localhost:{free}"],
+        websocket_origin="*",  # the guard has refused all but the page's own
         title="ackclock",
         start=False,
         show=False,
         extra_patterns=[(rf"/download/([0-9a-f]{{32}})/({'|'.join(FILES)})", Download)],
-        http_server_kwargs={"max_body_size": LARGEST, "max_header_size": 1 << 16},
+        http_server_kwargs={
+            "max_body_size": LARGEST,
+            "max_header_size": 1 << 16,
+            "idle_connection_timeout": SILENT,
+            "body_timeout": SILENT,
+        },
         websocket_max_message_size=LARGEST,
         keep_alive_milliseconds=10_000,
+        unused_session_lifetime_milliseconds=UNUSED,
+        check_unused_sessions_milliseconds=1_000,
     )
+    token = secrets.token_urlsafe(24)
+    server._http.request_callback = Guard(server._http.request_callback, token, free)
+    limit_connections(server._http, MOST_CONNECTIONS)
     loop = server.io_loop
     loop.asyncio_loop.set_exception_handler(_unless_gone)
     QUICK.submit(quick, base)  # the first answer loads what all need
@@ -71,7 +89,7 @@ def serve(base: Scenario, port: int, ready: Callable[[str], None]) -> None:
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         server.start()
-        ready(f"http://{ADDRESS}:{free}/")
+        ready(f"http://{ADDRESS}:{free}/?token={token}")
         loop.start()
     finally:
         for number, old in before.items():

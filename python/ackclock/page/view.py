@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import html
 import io
-import math
 import secrets
 import sys
 import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
+from urllib.parse import urlencode
 
 import numpy as np
 import panel as pn
-from bokeh.models import (
-    ColumnDataSource,
-    DataRange1d,
-    HoverTool,
-    Label,
-    LinearColorMapper,
-    NumeralTickFormatter,
-    Range1d,
-)
-from bokeh.plotting import figure
+from bokeh.models import ColumnDataSource, DataRange1d, HoverTool, LinearColorMapper, Range1d
 from tornado.web import RequestHandler
 
 from .. import _core
@@ -35,8 +27,11 @@ from ..result import Result
 from ..scenario import Scenario
 from ..stability import Chart
 from . import model
+from .figures import Pair, borders, empty_figure, legend, line, names, scale, trace_of
 from .jobs import HEAVY, QUICK, SLOW, Latest
+from .kept import Kept
 from .model import Control, Packets, Quick, Stale, Windows, World
+from .numbers import table
 
 SETTLED: Final = 250
 """Milliseconds without a move after which the heavy part begins."""
@@ -49,6 +44,11 @@ TYPES: Final = {
 }
 CALM, SWINGING, NONE = "#e3eff8", "#f0a868", "#ffffff"
 """Of the chart: they differ in lightness, for grey print, and between blue and orange, for colour-blind readers."""
+QUICKS: Final[Kept[Quick]] = Kept(32)
+PACKETS: Final[Kept[Packets]] = Kept(6)
+CHARTS: Final[Kept[Chart]] = Kept(16)
+WINDOWS: Final[Kept[Windows]] = Kept(6)
+"""What was answered lately: another page, or a slider that goes back, asks for the same."""
 POINTS: Final = 1500
 """Of a line on the page."""
 
@@ -100,18 +100,19 @@ class Page:
     """The page of one user."""
 
     @classmethod
-    def open(cls, base: Scenario, most: int) -> Any:
+    def open(cls, base: Scenario, most: int, files: str | None) -> Any:
         """Return the content of a new page, or the refusal of one page too many."""
         if len(_OPEN) >= most:
             return pn.pane.HTML(f"<p>There are {most} pages open, which is all this server takes. Close one.</p>")
-        page = cls(base)
+        page = cls(base, files)
         _OPEN[page.token] = page
         pn.state.on_session_destroyed(lambda _: page.close())
         return page.layout
 
-    def __init__(self, base: Scenario) -> None:
+    def __init__(self, base: Scenario, files: str | None = None) -> None:
+        self.files = files
         self.token = secrets.token_hex(16)
-        self.world = World(base)
+        self.world = World(model.explicit(base))
         self.second = "count"
         self._document = pn.state.curdoc
         self._generation = 0
@@ -120,6 +121,8 @@ class Page:
         self._quick_jobs, self._heavy_jobs, self._slow_jobs = Latest(QUICK), Latest(HEAVY), Latest(SLOW)
         self._closed = False
         self._filling = False
+        self._typed = False
+        self._wanted_axis = "count"
         self.quick: Quick | None = None
         self.packets: Packets | None = None
         self.windows: Windows | None = None
@@ -127,11 +130,16 @@ class Page:
         self._charted = ""
         self._words = pn.pane.HTML("", sizing_mode="stretch_width", stylesheets=[CSS])
         self._wrong = pn.pane.HTML("", sizing_mode="stretch_width", stylesheets=[CSS], visible=False)
+        self._missing = pn.pane.HTML("", sizing_mode="stretch_width", stylesheets=[CSS], visible=False)
         self._numbers = pn.pane.HTML("", sizing_mode="stretch_width", stylesheets=[CSS], min_height=150)
         self._sliders: dict[str, Any] = {}
+        self._written = ""
+        self._pinned: tuple[World, str] | None = None
+        self._restore()
         self._figures()
         self.layout = self._layout()
-        self._ask()
+        # a page that no browser opens costs no computing
+        pn.state.onload(self._ask)
 
     def close(self) -> None:
         """Give up everything: the browser has gone."""
@@ -145,7 +153,7 @@ class Page:
     # controls
 
     def _layout(self) -> Any:
-        tree = self.world.base.canonical
+        tree = self.world.scenario.canonical
         self._congestion = pn.widgets.Select(
             name="Congestion control",
             options=model.kinds("congestion"),
@@ -161,10 +169,15 @@ class Page:
         self._axis.param.watch(lambda event: self._choose_axis(event.new), "value")
         self._of_link, self._of_aqm, self._of_congestion = (pn.Column(width=275, margin=0) for _ in range(3))
         self._text = pn.widgets.TextAreaInput(
-            value=self.world.scenario.to_toml(), max_length=2 * model.MOST_BYTES, height=260, width=255
+            max_length=2 * model.MOST_BYTES, height=260, width=255, sizing_mode="fixed"
         )
+        self._show_text()
         use = pn.widgets.Button(name="Use this", button_type="primary", width=100)
         fill = pn.widgets.Button(name="Show the present one", width=140)
+        pin = pn.widgets.Button(name="Pin as A", width=120)
+        self._unpin = pn.widgets.Button(name="Remove A", width=120, disabled=True)
+        pin.on_click(lambda _: self._pin())
+        self._unpin.on_click(lambda _: self._forget_pin())
         use.on_click(lambda _: self._use(self._text.value))
         fill.on_click(lambda _: self._show_text())
         self._refresh_sliders()
@@ -180,30 +193,34 @@ class Page:
             self._of_congestion,
             pn.pane.HTML("<h2>Chart</h2>", stylesheets=[CSS], width=270),
             self._axis,
+            pn.pane.HTML("<h2>Compare</h2>", stylesheets=[CSS], width=270),
+            pn.Row(pin, self._unpin),
             pn.pane.HTML(f"<h2>Download</h2><p>{links}</p>", stylesheets=[CSS], width=270),
             pn.Card(
                 self._text, pn.Row(use, fill), title="Scenario as text", collapsed=True, width=275, hide_header=False
             ),
             width=290,
-            styles={"border-right": "1px solid #ccc", "padding-right": "8px"},
+            styles={"flex": "0 0 290px"},
         )
         name = html.escape(self.world.base.name)
         right = pn.Column(
             pn.pane.HTML(
                 f"<h1>{name}</h1><p class='quiet'>ackclock {_core.VERSION}. Blue: averages (fluid and mean field); "
-                "dark grey: packet by packet. Averages follow a slider at once, packets and windows when it rests.</p>",
+                "dark grey: packet by packet; dashed: A, what was pinned. Averages follow a slider at once, packets "
+                "and windows when it rests. The address keeps what the sliders say.</p>",
                 stylesheets=[CSS],
                 sizing_mode="stretch_width",
             ),
             self._wrong,
             self._words,
-            pn.Row(self._queue_figure, self._chart_figure, sizing_mode="stretch_width"),
-            pn.Row(self._phase_figure, self._window_figure, sizing_mode="stretch_width"),
+            pn.FlexBox(*self._panels.values(), sizing_mode="stretch_width", gap="8px"),
+            self._missing,
             self._numbers,
             sizing_mode="stretch_width",
-            min_width=900,
+            styles={"flex": "1 1 560px", "min-width": "0"},
         )
-        return pn.Row(left, right, sizing_mode="stretch_width")
+        # side by side, or the controls above the figures where it is narrow
+        return pn.FlexBox(left, right, sizing_mode="stretch_width", flex_wrap="wrap", gap="12px")
 
     def _slider(self, control: Control) -> Any:
         unit = f" {control.unit}" if control.unit else ""
@@ -234,6 +251,10 @@ class Page:
         self._axis.options = names
         if self.second not in names.values():
             self._axis.value = "count"
+        elif self._wanted_axis in names.values():
+            self._filling, before = True, self._filling
+            self._axis.value = self.second = self._wanted_axis
+            self._filling, self._wanted_axis = before, ""
 
     def _kind_now(self, group: str) -> str:
         tree = self.world.scenario.canonical
@@ -255,29 +276,91 @@ class Page:
 
     def _choose_axis(self, key: str) -> None:
         self.second = key or "count"
+        if self._filling:
+            return
         self._place_dot()
+        self._follow()
         self._ask()
 
     def _use(self, text: str) -> None:
         """Take a scenario that was typed."""
         try:
-            base = model.read(text)
+            base = model.read(text, files=self.files)
         except ScenarioError as error:
             self._complain(error)
             return
         self._filling = True
         try:
-            self.world = World(base)
+            self.world = World(model.explicit(base))
             tree = base.canonical
             self._aqm.value = tree["link"][0]["queue"]["aqm"]
             self._congestion.value = tree["flows"][0]["congestion"]["kind"]
             self._refresh_sliders()
         finally:
             self._filling = False
+        self._typed = True
         self._change(self.world)
 
     def _show_text(self) -> None:
-        self._text.value = self.world.scenario.to_toml()
+        self._written = self.world.scenario.to_toml()
+        self._text.value = self._written
+
+    def _follow(self) -> None:
+        """Let the text and the address say what the sliders say; what somebody is typing stays."""
+        if self._text.value in ("", self._written):
+            self._show_text()
+        if self._place is not None:
+            # a scenario of one's own has no address
+            state = (
+                {}
+                if self._typed
+                else {**self.world.changes, **({"axis": self.second} if self.second != "count" else {})}
+            )
+            self._place.search = f"?{urlencode(state)}" if state else ""
+
+    def _restore(self) -> None:
+        """Take what the address says of the sliders."""
+        self._place = pn.state.location
+        given = {key: values[-1].decode("utf-8", "replace") for key, values in pn.state.session_args.items() if values}
+        given = {key: text for key, text in given.items() if not key.startswith("bokeh-")}
+        if not given:
+            return
+        try:
+            world = model.restored(self.world, {key: text for key, text in given.items() if key != "axis"})
+            _ = world.scenario
+        except (ScenarioError, KeyError, ValueError) as error:
+            self._complain(ValueError(f"the address says what cannot be, and is left aside: {error}"))
+            return
+        self.world = world
+        self._wanted_axis = given.get("axis", "count")
+
+    # A against B
+
+    def _pairs(self) -> list[Pair]:
+        return [
+            self._packet_line,
+            self._fluid_line,
+            self._phase_line,
+            self._rest,
+            self._bins,
+            self._density_line,
+            self._dot,
+        ]
+
+    def _pin(self) -> None:
+        """Keep what is shown, dashed, to compare others with it."""
+        for pair in self._pairs():
+            pair.pin()
+        self._pinned = self.world, table(self.world, self.quick, self.packets, self.windows)
+        self._unpin.disabled = False
+        self._show_numbers()
+
+    def _forget_pin(self) -> None:
+        for pair in self._pairs():
+            pair.unpin()
+        self._pinned = None
+        self._unpin.disabled = True
+        self._show_numbers()
 
     def _complain(self, error: Exception) -> None:
         self._wrong.object = f"<div class='wrong' role='alert'>{html.escape(str(error))}</div>"
@@ -294,6 +377,7 @@ class Page:
             self._complain(error)
             return False
         self._wrong.visible = False
+        self._follow()
         self._ask()
         return True
 
@@ -335,7 +419,7 @@ class Page:
 
     def _compute_quick(self, world: World, generation: int) -> None:
         try:
-            found = model.quick(world.scenario)
+            found = QUICKS.get(world.scenario.to_json(), lambda: model.quick(world.scenario))
         except Exception as error:  # whatever it is, the page goes on
             self._tell(generation, partial(self._complain, _bug(error)))
             return
@@ -349,7 +433,7 @@ class Page:
         run = None
         try:
             try:
-                found = model.packets(world, watch)
+                found = PACKETS.get(world.scenario.to_json(), lambda: model.packets(world, watch))
                 run = found.result
                 self._tell(generation, partial(self._show_packets, world, found))
             except (TimeoutError, AckclockError) as error:
@@ -366,7 +450,11 @@ class Page:
 
     def _compute_windows(self, world: World, run: Result | None, generation: int, stale: threading.Event) -> None:
         try:
-            found = model.windows(world, run, model.watching(stale))
+            found = WINDOWS.get(
+                world.scenario.to_json(),
+                lambda: model.windows(world, run, model.watching(stale)),
+                lambda found: not found.gave_up,
+            )
         except Stale:
             return
         except Exception as error:  # whatever it is, the page goes on
@@ -376,8 +464,12 @@ class Page:
 
     def _chart(self, world: World, second: str, generation: int, watch: Callable[[], None], charted: str) -> None:
         try:
-            chart = model.chart(world, second, self._span(second), watch)
-        except (AckclockError, ValueError) as error:
+            span = self._span(second)
+            key = f"{model.identity(world, ('rtt', second))} {second} {span} {world.base.to_json()}"
+            chart = CHARTS.get(key, lambda: model.chart(world, second, span, watch))
+            # the dot of this world, on the chart that it shares with others
+            chart = dataclasses.replace(chart, now=model.present(world, second))
+        except (AckclockError, ValueError, TimeoutError) as error:
             self._tell(generation, partial(self._show_chart, None, second, "", str(error).splitlines()[0]))
             return
         self._tell(generation, partial(self._show_chart, chart, second, charted, ""))
@@ -385,43 +477,46 @@ class Page:
     def _span(self, second: str) -> tuple[float, float]:
         """The range of the chart's second axis, in the units of the equations."""
         control, _ = self._sliders[second]
-        scale = _scale(control)
-        return scale * control.grid[0], scale * control.grid[-1]
+        return scale(control) * control.grid[0], scale(control) * control.grid[-1]
 
     # figures
 
     def _figures(self) -> None:
-        self._queue_figure = _figure("Queue over time", "time (s)", "queue (packets)")
-        self._packet_line = _line(self._queue_figure, "#555555", 1.0, "packets")
-        self._fluid_line = _line(self._queue_figure, style.BLUE, 2.0, "fluid average")
-        _legend(self._queue_figure)
+        self._queue_figure = empty_figure("Queue over time", "time (s)", "queue (packets)")
+        self._packet_line = line(self._queue_figure, "#555555", 1.0, "packets")
+        self._fluid_line = line(self._queue_figure, style.BLUE, 2.0, "fluid average")
+        legend(self._queue_figure)
         self._queue_figure.y_range = DataRange1d(start=0, range_padding=0.1)
 
-        self._phase_figure = _figure("Fluid trajectory: window against queue", "window of a flow (packets)", "queue")
+        self._phase_figure = empty_figure(
+            "Fluid trajectory: window against queue", "window of a flow (packets)", "queue"
+        )
         self._phase_figure.yaxis.axis_label = "queue (packets)"
-        self._phase_line = _line(self._phase_figure, style.BLUE, 1.5, "from empty queues")
-        self._rest = ColumnDataSource({"x": [], "y": []}, name="rest")
+        self._phase_line = line(self._phase_figure, style.BLUE, 1.5, "from empty queues")
+        self._rest = Pair("rest")
         self._phase_figure.scatter(
-            "x", "y", source=self._rest, marker="x", size=12, line_width=3, color=style.VERMILION,
+            "x", "y", source=self._rest.pinned, marker="x", size=12, line_width=2, color=style.VERMILION, alpha=0.5
+        )
+        self._phase_figure.scatter(
+            "x", "y", source=self._rest.now, marker="x", size=12, line_width=3, color=style.VERMILION,
             legend_label="equilibrium",
         )  # fmt: skip
-        _legend(self._phase_figure, "top_left")
+        legend(self._phase_figure, "top_left")
 
-        self._window_figure = _figure("Windows of the flows", "window (packets)", "density (1/packet)")
-        self._bins = ColumnDataSource({"left": [], "right": [], "top": []}, name="bins")
+        self._window_figure = empty_figure("Windows of the flows", "window (packets)", "density (1/packet)")
+        self._bins = Pair("bins", "left", "right", "top")
         self._window_figure.quad(
-            left="left", right="right", top="top", bottom=0, source=self._bins,
+            left="left", right="right", top="top", bottom=0, source=self._bins.pinned,
+            fill_alpha=0, line_color="#8a8a8a", line_dash="dashed",
+        )  # fmt: skip
+        self._window_figure.quad(
+            left="left", right="right", top="top", bottom=0, source=self._bins.now,
             fill_color="#c4c4c4", line_color="#8a8a8a", legend_label="packets, counted",
         )  # fmt: skip
-        self._density_line = _line(self._window_figure, style.BLUE, 2.0, "mean field")
-        _legend(self._window_figure)
+        self._density_line = line(self._window_figure, style.BLUE, 2.0, "mean field")
+        legend(self._window_figure)
         self._window_figure.y_range = DataRange1d(start=0, range_padding=0.1)
-        self._window_note = Label(
-            x=8, y=4, x_units="screen", y_units="screen", text="", text_font_size="12px", text_color="#444444"
-        )
-        self._window_figure.add_layout(self._window_note)
-
-        self._chart_figure = _figure(
+        self._chart_figure = empty_figure(
             "Where the queue is calm", "round-trip time (ms)", "", x_axis_type="log", y_axis_type="log"
         )
         self._chart_figure.x_range = Range1d(0.87, 1150)
@@ -438,21 +533,27 @@ class Page:
             "x", "y", "text", source=self._regions, text_align="center", text_baseline="middle",
             text_font_size="14px", text_color="#222222",
         )  # fmt: skip
-        self._dot = ColumnDataSource({"x": [], "y": [], "fill": []}, name="dot")
+        self._dot = Pair("dot", "x", "y", "fill")
         self._chart_figure.scatter(
-            "x", "y", source=self._dot, size=15, fill_color="fill", line_color="#000000", line_width=2.5
+            "x", "y", source=self._dot.pinned, size=15, fill_color=None, line_color="#000000", line_width=1.5,
+            line_dash="dashed",
+        )  # fmt: skip
+        self._chart_figure.scatter(
+            "x", "y", source=self._dot.now, size=15, fill_color="fill", line_color="#000000", line_width=2.5
         )
-        self._chart_note = Label(
-            x=8, y=4, x_units="screen", y_units="screen", text="", text_font_size="12px", text_color="#444444"
-        )
-        self._chart_figure.add_layout(self._chart_note)
         self._chart_figure.add_tools(HoverTool(tooltips=[("RTT", "$x ms"), ("", "$y")]))
+        figures = {
+            "queue": self._queue_figure, "chart": self._chart_figure, "phase": self._phase_figure,
+            "windows": self._window_figure,
+        }  # fmt: skip
+        self._panels = {name: pn.pane.Bokeh(made, sizing_mode="stretch_width") for name, made in figures.items()}
+        self._reasons: dict[str, str] = {}
 
     def _place_dot(self) -> None:
         """Put the dot where the sliders are: no computing is needed for that."""
         control, slider = self._sliders[self.second]
         _, rtt = self._sliders["rtt"]
-        self._dot.data = {"x": [float(rtt.value)], "y": [float(slider.value)], "fill": [self._dot_fill()]}
+        self._dot.show(x=[float(rtt.value)], y=[float(slider.value)], fill=[self._dot_fill()])
         self._chart_figure.yaxis.axis_label = control.label + (f" ({control.unit})" if control.unit else "")
         ends = control.grid[0] / 1.15, control.grid[-1] * 1.15
         if (self._chart_figure.y_range.start, self._chart_figure.y_range.end) != ends:
@@ -467,19 +568,21 @@ class Page:
         self.quick = found
         run = found.run
         if run is None:
-            self._fluid_line.data = {"x": [], "y": []}
-            self._phase_line.data = {"x": [], "y": []}
+            self._fluid_line.show()
+            self._phase_line.show()
         else:
-            queue = _of(run.traces["queue"], "link", self.world.link)
-            window = _of(run.traces["window"], "class", self.world.flows)
+            queue = trace_of(run.traces["queue"], "link", self.world.link)
+            window = trace_of(run.traces["window"], "class", self.world.flows)
             times = run.traces["time"].to_numpy()
-            self._fluid_line.data = {"x": times, "y": queue}
-            self._phase_line.data = {"x": window, "y": queue}
+            self._fluid_line.show(x=times, y=queue)
+            self._phase_line.show(x=window, y=queue)
         at = found.equilibrium
         rest = None if at is None else at.state.get(f"{self.world.link}.queue")
-        self._rest.data = (
-            {"x": [], "y": []} if at is None or rest is None else {"x": [at.window[self.world.flows]], "y": [rest]}
-        )
+        if at is None or rest is None:
+            self._rest.show()
+        else:
+            self._rest.show(x=[at.window[self.world.flows]], y=[rest])
+        self._present("phase", "No fluid trajectory: it has no average law, or is too stiff." if run is None else "")
         self._place_dot()
         self._show_words()
         self._show_numbers()
@@ -489,13 +592,13 @@ class Page:
         traces = found.result.traces
         values = traces["link_queue_packets"].sel(link=world.link).to_numpy().astype(float)
         times, queue = thin(traces["time"].to_numpy().astype(float), values, POINTS // 2)
-        self._packet_line.data = {"x": times, "y": queue}
+        self._packet_line.show(x=times, y=queue)
         histogram = model.counted(world, found.result)
         if histogram is None:
-            self._bins.data = {"left": [], "right": [], "top": []}
+            self._bins.show()
         else:
             edges, heights = histogram
-            self._bins.data = {"left": edges[:-1], "right": edges[1:], "top": heights}
+            self._bins.show(left=edges[:-1], right=edges[1:], top=heights)
         self._show_words()
         self._show_numbers()
 
@@ -505,13 +608,13 @@ class Page:
         if second != self.second:
             return
         empty: dict[str, list[Any]] = {"image": [], "x": [], "y": [], "dw": [], "dh": []}
-        self._chart_note.text = _folded(reason, 70)
+        self._present("chart", f"No chart: {reason}" if chart is None else "")
         if chart is None:
             self._cells.data, self._border.data = empty, {"xs": [], "ys": []}
             self._regions.data = {"x": [], "y": [], "text": []}
             return
         control, _ = self._sliders[second]
-        x, y = np.log10(1e3 * chart.first), np.log10(chart.second / _scale(control))
+        x, y = np.log10(1e3 * chart.first), np.log10(chart.second / scale(control))
         unstable = chart.unstable
         cells = np.where(unstable < 0, -1.0, np.where(unstable == 0, 0.0, 1.0)).T
         half = 0.5 * (x[1] - x[0]), 0.5 * (y[1] - y[0])
@@ -523,18 +626,20 @@ class Page:
             "dw": [ends[2] - ends[0]],
             "dh": [ends[3] - ends[1]],
         }
-        self._border.data = _borders(x, y, cells)
-        self._regions.data = _names(x, y, cells)
+        self._border.data = borders(x, y, cells)
+        self._regions.data = names(x, y, cells)
 
     def _show_windows(self, found: Windows) -> None:
         self.windows = found
-        self._window_note.text = _folded(found.reason, 70)
+        empty = found.counted is None and found.field is None
+        self._present("windows", found.reason or "No windows were counted." if empty else "")
+        self._reason("mean field", found.reason)
         places, density = found.field if found.field is not None else (np.empty(0), np.empty(0))
         if found.counted is not None and places.size:
             # the largest window may be far beyond those that occur
             inside = places <= max(1.5 * found.counted[0][-1], 4.0)
             places, density = places[inside], density[inside]
-        self._density_line.data = {"x": places, "y": density}
+        self._density_line.show(x=places, y=density)
         self._show_numbers()
 
     def _show_words(self) -> None:
@@ -547,7 +652,24 @@ class Page:
         self._words.object = f"<div class='answer{calm}'>{''.join(lines)}</div>"
 
     def _show_numbers(self) -> None:
-        self._numbers.object = _table(self.world, self.quick, self.packets, self.windows)
+        shown = table(self.world, self.quick, self.packets, self.windows)
+        if self._pinned is not None:
+            world, pinned = self._pinned
+            moved = ", ".join(model.differences(world, self.world)) or "the same"
+            shown = f"<h2>A, pinned</h2>{pinned}<h2>B: {html.escape(moved)}</h2>{shown}"
+        self._numbers.object = shown
+
+    def _present(self, panel: str, reason: str) -> None:
+        """Show a figure, or hide one that is empty and say why."""
+        if self._panels[panel].visible == bool(reason):
+            self._panels[panel].visible = not reason
+        self._reason(panel, reason)
+
+    def _reason(self, part: str, reason: str) -> None:
+        self._reasons[part] = reason
+        lines = [f"<p class='quiet'>{html.escape(text)}</p>" for text in dict.fromkeys(self._reasons.values()) if text]
+        self._missing.object = "".join(lines)
+        self._missing.visible = bool(lines)
 
     # downloads
 
@@ -580,138 +702,3 @@ class Page:
 def _bug(error: Exception) -> Exception:
     sys.stderr.write(f"ackclock serve: a bug, please report it: {type(error).__name__}: {error}\n")
     return RuntimeError(f"A bug, please report it: {type(error).__name__}: {error}")
-
-
-def _scale(control: Control) -> float:
-    """What turns a slider's number into the unit of the equations."""
-    return {"ms": 1e-3, "Mbit/s": 1e6}.get(control.unit, 1.0)
-
-
-def _figure(title: str, x: str, y: str, **options: Any) -> Any:
-    made = figure(
-        title=title,
-        height=285,
-        sizing_mode="stretch_width",
-        tools="pan,wheel_zoom,box_zoom,reset",
-        x_axis_label=x,
-        y_axis_label=y,
-        output_backend="canvas",
-        min_width=420,
-        **options,
-    )
-    made.toolbar.autohide = True
-    made.toolbar.logo = None
-    made.title.text_font_size = "14px"
-    made.xgrid.visible = False
-    made.ygrid.grid_line_color = "#dddddd"
-    made.outline_line_color = None
-    for axis in (*made.xaxis, *made.yaxis):
-        axis.axis_label_text_font_style = "normal"
-        axis.axis_label_text_font_size = "13px"
-        axis.major_label_text_font_size = "12px"
-        if "x_axis_type" in options:
-            axis.formatter = NumeralTickFormatter(format="0[.][00000]")
-    return made
-
-
-def _line(on: Any, color: str, width: float, label: str) -> ColumnDataSource:
-    source = ColumnDataSource({"x": [], "y": []}, name=label)
-    on.line("x", "y", source=source, color=color, line_width=width, legend_label=label)
-    return source
-
-
-def _legend(on: Any, place: str = "top_right") -> None:
-    on.legend.location = place
-    on.legend.label_text_font_size = "12px"
-    on.legend.padding, on.legend.margin, on.legend.spacing = 4, 4, 0
-    on.legend.background_fill_alpha = 0.75
-    on.legend.border_line_color = None
-
-
-def _of(values: Any, dimension: str, name: str) -> Any:
-    names = [str(one) for one in values[dimension].to_numpy()]
-    return values.isel({dimension: names.index(name) if name in names else 0}).to_numpy()
-
-
-def _borders(x: Any, y: Any, cells: Any) -> dict[str, list[Any]]:
-    """Lines between calm and not calm."""
-    from contourpy import contour_generator
-
-    known = np.ma.masked_where(cells < 0, cells)
-    lines = contour_generator(x, y, known).lines(0.5)
-    return {"xs": [10.0 ** line[:, 0] for line in lines], "ys": [10.0 ** line[:, 1] for line in lines]}
-
-
-def _names(x: Any, y: Any, cells: Any) -> dict[str, list[Any]]:
-    """The names of the regions in their middles."""
-    found: dict[str, list[Any]] = {"x": [], "y": [], "text": []}
-    for value, text in ((0.0, "calm"), (1.0, "oscillates"), (-1.0, "no equilibrium")):
-        rows, columns = np.nonzero(cells == value)
-        if rows.size < 0.04 * cells.size:
-            continue
-        # the cell of the region that is nearest to its middle
-        nearest = int(np.argmin((rows - rows.mean()) ** 2 + (columns - columns.mean()) ** 2))
-        column = min(max(int(columns[nearest]), 3), len(x) - 4)
-        found["x"].append(float(10 ** x[column]))
-        found["y"].append(float(10 ** y[rows[nearest]]))
-        found["text"].append(text)
-    return found
-
-
-def _folded(text: str, width: int) -> str:
-    import textwrap
-
-    return "\n".join(textwrap.wrap(text, width))
-
-
-def _table(world: World, quick: Quick | None, packets: Packets | None, windows: Windows | None) -> str:
-    """What each engine says of the queue, in numbers."""
-    columns: dict[str, dict[str, str]] = {"average law at rest": {}, "packet by packet": {}, "mean field": {}}
-    at = quick.equilibrium if quick is not None else None
-    if at is not None and quick is not None:
-        column = columns["average law at rest"]
-        column["queue (packets)"] = _packets(at.state.get(f"{world.link}.queue"))
-        column["loss or marks"] = f"{at.probability[world.link]:.3%}"
-        column["window (packets)"] = _packets(at.window.get(world.flows))
-        column["round trip"] = _milliseconds(at.rtt.get(world.flows))
-        if quick.margins is not None:
-            margins = quick.margins
-            delay = _milliseconds(margins.delay) or "any"
-            column["margins: gain, phase, delay"] = f"{margins.gain:.3g}, {margins.phase:.3g}°, {delay}"
-    if packets is not None:
-        column = columns["packet by packet"]
-        everyone: dict[Any, Any] = packets.result.classes.loc["all"].to_dict()
-        column["queue (packets)"] = _packets(packets.queue)
-        column["loss or marks"] = f"{packets.loss:.3%}"
-        column["window (packets)"] = _packets(float(everyone["cwnd_mean"]))
-        column["round trip"] = _milliseconds(float(everyone["rtt_s_mean"]))
-        column["delay p50, p99"] = f"{1e3 * packets.delay_p50:.3g}, {1e3 * packets.delay_p99:.3g} ms"
-        column["utilisation"] = f"{packets.utilization:.2%}"
-        column["simulated"] = f"{packets.result.end:g} s"
-    if windows is not None and windows.result is not None:
-        tree = windows.result.json()
-        link = next(iter(tree["links"].values()))
-        flows = tree["flows"].get(world.flows) or next(iter(tree["flows"].values()))
-        column = columns["mean field"]
-        column["queue (packets)"] = _packets(link["queue_packets_mean"])
-        column["loss or marks"] = f"{link['loss'] + link['marks']:.3%}"
-        column["window (packets)"] = _packets(flows["window_mean"])
-        column["utilisation"] = f"{link['utilization']:.2%}"
-    names = list(dict.fromkeys(name for column in columns.values() for name in column))
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
-    rows = ""
-    for engine, column in columns.items():
-        if column:
-            cells = "".join(f"<td>{html.escape(column.get(name, ''))}</td>" for name in names)
-            rows += f"<tr><th>{engine}</th>{cells}</tr>"
-    notes = "".join(f"<p class='quiet'>{html.escape(note)}.</p>" for note in (quick.notes if quick else ()))
-    table = f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    return f"<div style='overflow-x: auto'>{table}</div>{notes}"
-
-
-def _packets(value: float | None) -> str:
-    return "" if value is None or not math.isfinite(value) else f"{value:.4g}"
-
-
-def _milliseconds(value: float | None) -> str:
-    return "" if value is None or not math.isfinite(value) else f"{1e3 * value:.3g} ms"

@@ -166,6 +166,15 @@ impl Conservation {
         window.cwnd = window.cwnd.max(self.prior_cwnd);
     }
 
+    /// Follows the endpoint into recovery and out of it, where the last good window comes back.
+    pub(super) fn track(&mut self, state: CaState, window: &mut Window) {
+        let recovering = |state| matches!(state, CaState::Recovery | CaState::Loss);
+        let before = std::mem::replace(&mut self.ca_state, state);
+        if recovering(before) && !recovering(state) {
+            self.restore(window);
+        }
+    }
+
     /// Follows the endpoint into recovery and out of it; true while the window is not for the model to set.
     pub(super) fn follow(
         &mut self,

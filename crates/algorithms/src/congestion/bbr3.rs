@@ -1,11 +1,12 @@
 //! BBR, version 3: BBR with limits that it learns from losses.
 //!
 //! - **Model**: as in version 1 the bandwidth is the largest recent delivery rate (of the last two probing cycles) and the propagation time the smallest round
-//!   trip of ten seconds. Beside it the long-term limit `inflight_hi` is what the path took without losing more than 2 %, and the short-term limits
-//!   `bw_lo` and `inflight_lo` fall by 30 % in each round with a loss that comes while it does not probe.
-//! - **Startup** at 4 ln 2 times the bandwidth, until three rounds bring less than a quarter more or six losses of more than 2 % come in a round; **Drain** at 0.35.
-//! - **ProbeBW** in four parts: *down* at 0.9 until the queue is gone and there is room below `inflight_hi`, *cruise* at 1, *refill* for a round at 1, then *up* at
-//!   1.25, `inflight_hi` growing faster from round to round, until losses exceed 2 % or the rate stands still. Probes are 2 to 3 s apart, or as many rounds as
+//!   trip of ten seconds. Beside it the long-term limit `inflight_longterm` is what the path took without losing more than 2 %, and the short-term limits
+//!   `bw_shortterm` and `inflight_shortterm` fall by 30 % in each round with a loss that comes while it does not probe.
+//! - **Startup** at 4 ln 2 times the bandwidth, until three rounds bring less than a quarter more or six losses of more than 2 % come in a round; **Drain** at 0.5, for three rounds at most.
+//! - **ProbeBW** in four parts: *down* at 0.9 until the queue is gone and there is room below `inflight_longterm`, *cruise* at 1, *refill* for a round at 1, then *up* at
+//!   1.25, `inflight_longterm` growing faster from round to round, until losses exceed 2 % or the rate stands still. After a probe that lost too much the next one
+//!   only goes up to `inflight_longterm` (precautionary probing); if that loses nothing a full one follows at once. Probes are 2 to 3 s apart, or as many rounds as
 //!   Reno would need to come back, at most 63.
 //! - **ProbeRTT** every five seconds without a smaller round trip: half a bandwidth-delay product in the network for 200 ms.
 //! - **Window**: twice the bandwidth-delay product (2.25 times while probing up) plus what ACKs bring in excess of the bandwidth, within the limits.
@@ -29,7 +30,7 @@ parameters! {
         loss_threshold: number = 0.02, in Interval::inside(0.0, 1.0), "draft-ietf-ccwg-bbr, section 2.6: 2 %";
         /// What remains of the limits in the network after losses.
         beta: number = 0.7, in Interval::inside(0.0, 1.0), "draft-ietf-ccwg-bbr, section 2.6: 0.7";
-        /// Share of `inflight_hi` left to others while cruising.
+        /// Share of `inflight_longterm` left to others while cruising.
         headroom: number = 0.15, in Interval::from_below(0.0, 1.0), "draft-ietf-ccwg-bbr, section 2.6: 0.15";
         /// Time without a smaller round trip after which it is looked for.
         probe_rtt_interval: time = 5.0, in Interval::above(0.0), "draft-ietf-ccwg-bbr, section 2.13.2: 5 s";
@@ -43,7 +44,7 @@ impl Algorithm for Bbr3Params {
         kind: "bbr3",
         title: "BBR version 3",
         summary: "BBR that also keeps below what the path took without losing more than 2 %, and leaves room for others.",
-        citation: "N. Cardwell, I. Swett and J. Beshay, BBR congestion control, draft-ietf-ccwg-bbr (2024)",
+        citation: "N. Cardwell, I. Swett and J. Beshay, BBR congestion control, draft-ietf-ccwg-bbr-06 (2026)",
         ecn: false,
     };
 }
@@ -58,7 +59,9 @@ impl CongestionAlgorithm for Bbr3Params {
 
 // draft-ietf-ccwg-bbr, sections 2.4 to 2.13
 const PACING_MARGIN: f64 = 0.99;
-const DRAIN_GAIN: f64 = 0.35;
+const DRAIN_GAIN: f64 = 0.5;
+/// Rounds after which Drain ends although the queue has not gone: the bandwidth was overestimated.
+const DRAIN_ROUNDS: u64 = 3;
 const CWND_GAIN: f64 = 2.0;
 const UP_CWND_GAIN: f64 = 2.25;
 const PROBE_RTT_CWND_GAIN: f64 = 0.5;
@@ -108,9 +111,9 @@ struct Model {
     cycles: u64,
     /// What the model allows, segments/s.
     bw: f64,
-    bw_lo: f64,
-    inflight_lo: f64,
-    inflight_hi: f64,
+    bw_shortterm: f64,
+    inflight_shortterm: f64,
+    inflight_longterm: f64,
     bw_latest: f64,
     inflight_latest: f64,
     loss_in_round: bool,
@@ -139,6 +142,10 @@ struct Model {
     rounds_since_probe: f64,
     /// Whether losses now tell of a probe, and the volume at which one that came with a lost segment was too much.
     probe_samples: bool,
+    /// Whether the last probe lost too much, and whether the present one was cut short for that reason (section "Precautionary Bandwidth Probing").
+    prev_probe_too_high: bool,
+    prev_probe_precautionary: bool,
+    drain_start: u64,
     too_much: Option<(f64, bool)>,
     up_rounds: u32,
     up_acks: f64,
@@ -161,9 +168,9 @@ impl Model {
             max_bw: MaxFilter::EMPTY,
             cycles: 0,
             bw: 0.0,
-            bw_lo: f64::INFINITY,
-            inflight_lo: f64::INFINITY,
-            inflight_hi: f64::INFINITY,
+            bw_shortterm: f64::INFINITY,
+            inflight_shortterm: f64::INFINITY,
+            inflight_longterm: f64::INFINITY,
             bw_latest: 0.0,
             inflight_latest: 0.0,
             loss_in_round: false,
@@ -190,6 +197,9 @@ impl Model {
             probe_wait: 0.0,
             rounds_since_probe: 0.0,
             probe_samples: false,
+            prev_probe_too_high: false,
+            prev_probe_precautionary: false,
+            drain_start: 0,
             too_much: None,
             up_rounds: 0,
             up_acks: 0.0,
@@ -225,11 +235,11 @@ impl Model {
     }
 
     fn inflight_with_headroom(&self) -> f64 {
-        if self.inflight_hi.is_infinite() {
+        if self.inflight_longterm.is_infinite() {
             return f64::INFINITY;
         }
-        let headroom = (self.params.headroom * self.inflight_hi).max(1.0);
-        (self.inflight_hi - headroom).max(MIN_PIPE_CWND)
+        let headroom = (self.params.headroom * self.inflight_longterm).max(1.0);
+        (self.inflight_longterm - headroom).max(MIN_PIPE_CWND)
     }
 
     fn target_inflight(&self, cwnd: f64) -> f64 {
@@ -284,19 +294,19 @@ impl Model {
         if self.loss_in_round && !matches!(self.mode, Mode::Startup | Mode::Refill | Mode::Up) {
             let beta = self.params.beta;
             let (bw, inflight) = (
-                if self.bw_lo.is_finite() {
-                    self.bw_lo
+                if self.bw_shortterm.is_finite() {
+                    self.bw_shortterm
                 } else {
                     self.max_bw.value
                 },
-                if self.inflight_lo.is_finite() {
-                    self.inflight_lo
+                if self.inflight_shortterm.is_finite() {
+                    self.inflight_shortterm
                 } else {
                     window.cwnd
                 },
             );
-            self.bw_lo = self.bw_latest.max(beta * bw);
-            self.inflight_lo = self.inflight_latest.max(beta * inflight);
+            self.bw_shortterm = self.bw_latest.max(beta * bw);
+            self.inflight_shortterm = self.inflight_latest.max(beta * inflight);
         }
         self.loss_in_round = false;
     }
@@ -353,7 +363,7 @@ impl Model {
             && self.is_too_much(delivery.lost_since_sent, delivery.sent_in_flight)
         {
             self.full_bw_reached = true;
-            self.inflight_hi = self.bdp(self.max_bw.value, 1.0).max(self.inflight_latest);
+            self.inflight_longterm = self.bdp(self.max_bw.value, 1.0).max(self.inflight_latest);
         }
         if self.loss_round_start {
             self.loss_events = 0;
@@ -365,8 +375,8 @@ impl Model {
     }
 
     fn reset_short_term(&mut self) {
-        self.bw_lo = f64::INFINITY;
-        self.inflight_lo = f64::INFINITY;
+        self.bw_shortterm = f64::INFINITY;
+        self.inflight_shortterm = f64::INFINITY;
     }
 
     // ---- probing for bandwidth ---------------------------------------------------------------------------------------------------
@@ -398,6 +408,7 @@ impl Model {
     fn start_refill(&mut self, delivery: &Delivery) {
         self.reset_short_term();
         (self.up_rounds, self.up_acks) = (0, 0.0);
+        self.prev_probe_precautionary = false;
         self.phase = Phase::Refilling;
         self.rounds.restart(delivery);
         self.set_mode(Mode::Refill);
@@ -428,17 +439,18 @@ impl Model {
         cwnd: f64,
         random: &mut Stream,
     ) {
+        self.prev_probe_too_high = true;
         self.probe_samples = false;
         if !limited {
-            self.inflight_hi = inflight.max(self.params.beta * self.target_inflight(cwnd));
+            self.inflight_longterm = inflight.max(self.params.beta * self.target_inflight(cwnd));
         }
         if self.mode == Mode::Up {
             self.start_down(delivery, random);
         }
     }
 
-    /// The long-term limits follow what probes tell.
-    fn adapt_long_term(&mut self, delivery: &Delivery, cwnd: f64, random: &mut Stream) {
+    /// The long-term limits follow what probes tell. Whether that decided the next part of the cycle.
+    fn adapt_long_term(&mut self, delivery: &Delivery, cwnd: f64) -> bool {
         let (_, limited) = self.sample(delivery);
         if self.rounds.start {
             match self.phase {
@@ -450,33 +462,40 @@ impl Model {
                         self.cycles += 1;
                         self.max_bw.update(0.0, self.cycles, 2);
                     }
+                    // acceleration: the cautious probe came back without too much loss
+                    if self.mode.probes_bandwidth()
+                        && self.prev_probe_precautionary
+                        && !self.prev_probe_too_high
+                    {
+                        self.start_refill(delivery);
+                        return true;
+                    }
                 }
                 _ => {}
             }
         }
         if delivery.acked > 0 && self.is_too_much(delivery.lost_since_sent, delivery.sent_in_flight)
         {
-            if self.probe_samples {
-                let inflight = f64::from(delivery.sent_in_flight);
-                self.handle_too_much(inflight, limited, delivery, cwnd, random);
-            }
-            return;
+            return false; // losses lower the limits one by one, as they are found
         }
-        if self.inflight_hi.is_infinite() {
-            return;
+        if self.inflight_longterm.is_infinite() {
+            return false;
         }
-        self.inflight_hi = self.inflight_hi.max(f64::from(delivery.sent_in_flight));
-        if self.mode == Mode::Up && delivery.cwnd_limited && cwnd >= self.inflight_hi {
+        self.inflight_longterm = self
+            .inflight_longterm
+            .max(f64::from(delivery.sent_in_flight));
+        if self.mode == Mode::Up && delivery.cwnd_limited && cwnd >= self.inflight_longterm {
             self.up_acks += f64::from(delivery.acked);
             if self.up_acks >= self.up_count {
                 let more = (self.up_acks / self.up_count).floor();
                 self.up_acks -= more * self.up_count;
-                self.inflight_hi += more;
+                self.inflight_longterm += more;
             }
             if self.rounds.start {
                 self.raise_slope(cwnd);
             }
         }
+        false
     }
 
     fn is_time_to_probe(&self, delivery: &Delivery, cwnd: f64) -> bool {
@@ -489,7 +508,9 @@ impl Model {
         if !self.full_bw_reached {
             return;
         }
-        self.adapt_long_term(delivery, cwnd, random);
+        if self.adapt_long_term(delivery, cwnd) {
+            return;
+        }
         let in_flight = f64::from(delivery.in_flight);
         match self.mode {
             Mode::Down | Mode::Cruise if self.is_time_to_probe(delivery, cwnd) => {
@@ -505,12 +526,19 @@ impl Model {
                 self.probe_samples = true;
                 self.start_up(delivery, cwnd);
             }
+            // deceleration: what was too much last time is not held for a round
+            Mode::Up if self.prev_probe_too_high && in_flight >= self.inflight_longterm => {
+                self.prev_probe_precautionary = true;
+                self.prev_probe_too_high = false;
+                self.start_down(delivery, random);
+            }
             Mode::Up => {
-                if delivery.cwnd_limited && cwnd >= self.inflight_hi {
+                if delivery.cwnd_limited && cwnd >= self.inflight_longterm {
                     // the limit holds the rate down, not the path
                     let (rate, _) = self.sample(delivery);
                     self.reset_full_bw(rate);
                 } else if self.full_bw_now {
+                    self.prev_probe_too_high = false;
                     self.start_down(delivery, random);
                 }
             }
@@ -582,26 +610,25 @@ impl Model {
 
     fn set_cwnd(&mut self, delivery: &Delivery, window: &mut Window) {
         let most = self.budget(self.bdp(self.bw, self.cwnd_gain) + self.extra_acked.value);
-        if !self.recovery.follow(delivery, &mut self.rounds, window) {
-            let acked = f64::from(delivery.acked);
-            if self.full_bw_reached {
-                window.cwnd = (window.cwnd + acked).min(most);
-            } else if window.cwnd < most || (delivery.delivered as f64) < self.initial_cwnd {
-                window.cwnd += acked;
-            }
-            window.cwnd = window.cwnd.max(MIN_PIPE_CWND);
+        self.recovery.track(delivery.ca_state, window);
+        let acked = f64::from(delivery.acked);
+        if self.full_bw_reached {
+            window.cwnd = (window.cwnd + acked).min(most);
+        } else if window.cwnd < most || (delivery.delivered as f64) < self.initial_cwnd {
+            window.cwnd += acked;
         }
+        window.cwnd = window.cwnd.max(MIN_PIPE_CWND);
         if self.mode == Mode::ProbeRtt {
             window.cwnd = window.cwnd.min(self.probe_rtt_cwnd());
         }
         let limit = match self.mode {
-            Mode::Down | Mode::Refill | Mode::Up => self.inflight_hi,
+            Mode::Down | Mode::Refill | Mode::Up => self.inflight_longterm,
             Mode::Cruise | Mode::ProbeRtt => self.inflight_with_headroom(),
             Mode::Startup | Mode::Drain => f64::INFINITY,
         };
         window.cwnd = window
             .cwnd
-            .min(limit.min(self.inflight_lo).max(MIN_PIPE_CWND));
+            .min(limit.min(self.inflight_shortterm).max(MIN_PIPE_CWND));
     }
 }
 
@@ -681,9 +708,11 @@ impl CongestionControl for Bbr3 {
         model.check_startup_loss(delivery);
         if model.mode == Mode::Startup && model.full_bw_reached {
             model.set_mode(Mode::Drain);
+            model.drain_start = model.rounds.count;
         }
         if model.mode == Mode::Drain
-            && f64::from(delivery.in_flight) <= model.inflight(model.max_bw.value, 1.0)
+            && (f64::from(delivery.in_flight) <= model.inflight(model.bw, 1.0)
+                || model.rounds.count > model.drain_start + DRAIN_ROUNDS)
         {
             model.start_down(delivery, random);
         }
@@ -696,7 +725,7 @@ impl CongestionControl for Bbr3 {
             model.bw_latest = rate;
             model.inflight_latest = (delivery.delivered - delivery.prior_delivered) as f64;
         }
-        model.bw = model.max_bw.value.min(model.bw_lo);
+        model.bw = model.max_bw.value.min(model.bw_shortterm);
         model.set_pacing_rate(model.pacing_gain);
         model.set_cwnd(delivery, window);
     }
@@ -784,7 +813,7 @@ mod tests {
     fn losses_in_a_probe_limit_what_is_in_the_network() {
         let mut bench = Bench::new();
         bench.until(Mode::Up);
-        assert!(bench.bbr.0.inflight_hi.is_infinite());
+        assert!(bench.bbr.0.inflight_longterm.is_infinite());
         let lost = Lost {
             now: Time::from_seconds(bench.pipe.now),
             sent_in_flight: 120,
@@ -800,13 +829,96 @@ mod tests {
         });
         // 119 in the network with 2 lost: 2 % of it is 2.38; 0.38 / 0.98 more reach 2 % exactly
         let expected = 119.0 + (0.02 * 119.0 - 2.0) / 0.98;
-        assert!((bench.bbr.0.inflight_hi - expected).abs() < 1e-9);
+        assert!((bench.bbr.0.inflight_longterm - expected).abs() < 1e-9);
         assert_eq!(bench.bbr.0.mode, Mode::Down);
         bench.until(Mode::Cruise);
         assert!(
             (bench.window.cwnd - 0.85 * expected).abs() < 1e-9,
             "room for others"
         );
+    }
+
+    /// Draft, "Exiting DRAIN Based on Time": the bandwidth was overestimated, so the queue does not go.
+    #[test]
+    fn drain_ends_after_three_rounds() {
+        let mut bench = Bench::new();
+        bench.until(Mode::Drain);
+        assert_eq!(bench.bbr.0.pacing_gain, 0.5);
+        let mut rounds = 0;
+        while bench.bbr.0.mode == Mode::Drain {
+            rounds += 1;
+            assert!(rounds < 10);
+            bench.round(|delivery| delivery.in_flight = 1000);
+        }
+        assert_eq!((rounds, bench.bbr.0.mode), (4, Mode::Down));
+    }
+
+    /// After a probe that lost too much the next one turns back at the long-term limit; when nothing is lost there, a
+    /// full probe follows at once.
+    #[test]
+    fn a_probe_after_losses_is_cautious() {
+        let mut bench = Bench::new();
+        bench.until(Mode::Up);
+        let lost = Lost {
+            now: Time::from_seconds(bench.pipe.now),
+            sent_in_flight: 120,
+            lost_since_sent: 12,
+            delivered: bench.pipe.delivered,
+            prior_delivered: bench.pipe.delivered - 100,
+            app_limited: false,
+        };
+        bench.bbr.on_lost(&lost);
+        bench.round(|delivery| delivery.lost = 12);
+        assert_eq!(bench.bbr.0.mode, Mode::Down);
+        assert!(bench.bbr.0.prev_probe_too_high);
+        bench.until(Mode::Up);
+        let limit = bench.bbr.0.inflight_longterm;
+        bench.round(|delivery| delivery.in_flight = limit.ceil() as u32 + 10);
+        assert_eq!(bench.bbr.0.mode, Mode::Down, "deceleration");
+        let mut modes = vec![];
+        for _ in 0..3 {
+            bench.round(|_| {});
+            modes.push(bench.bbr.0.mode);
+        }
+        assert!(
+            modes.contains(&Mode::Refill) && !modes.contains(&Mode::Cruise),
+            "acceleration: {modes:?}"
+        );
+    }
+
+    /// Draft, "Exiting STARTUP on Loss When Application-Limited".
+    #[test]
+    fn losses_end_startup_though_the_application_is_the_limit() {
+        let mut bench = Bench::new();
+        for _ in 0..4 {
+            bench.round(|delivery| delivery.app_limited = true);
+        }
+        for _ in 0..3 {
+            // seven reports of losses in a round, 7 % of it
+            for report in 0..7 {
+                bench.round(|delivery| {
+                    delivery.app_limited = true;
+                    delivery.ca_state = CaState::Recovery;
+                    (delivery.lost, delivery.lost_since_sent) = (1, report + 1);
+                    delivery.sent_in_flight = 100;
+                    if report < 6 {
+                        delivery.prior_delivered = 0;
+                    }
+                });
+            }
+        }
+        assert!(bench.bbr.0.full_bw_reached);
+        assert_ne!(bench.bbr.0.mode, Mode::Startup);
+    }
+
+    /// Draft, "Never Exiting PROBE_UP (or STARTUP) When Application-Limited With No Loss".
+    #[test]
+    fn startup_lasts_while_the_application_is_the_limit() {
+        let mut bench = Bench::new();
+        for _ in 0..40 {
+            bench.round(|delivery| delivery.app_limited = true);
+        }
+        assert_eq!(bench.bbr.0.mode, Mode::Startup);
     }
 
     /// Outside of probes a round with a loss takes 30 % of the short-term limits, and a probe forgets them.
@@ -821,11 +933,15 @@ mod tests {
         });
         bench.round(|delivery| delivery.rate = 500.0);
         let model = &bench.bbr.0;
-        assert!((model.bw_lo - 700.0).abs() < 1.0, "{}", model.bw_lo);
-        assert!(model.inflight_lo >= 0.7 * cwnd - 1.0 && model.inflight_lo < cwnd);
-        assert_eq!(model.bw, model.bw_lo);
+        assert!(
+            (model.bw_shortterm - 700.0).abs() < 1.0,
+            "{}",
+            model.bw_shortterm
+        );
+        assert!(model.inflight_shortterm >= 0.7 * cwnd - 1.0 && model.inflight_shortterm < cwnd);
+        assert_eq!(model.bw, model.bw_shortterm);
         bench.until(Mode::Refill);
-        assert!(bench.bbr.0.bw_lo.is_infinite());
+        assert!(bench.bbr.0.bw_shortterm.is_infinite());
     }
 
     #[test]

@@ -325,7 +325,12 @@ pub const QUEUE: Section = Section {
             "Several sub-queues that take turns, each under the AQM, instead of a single queue; they share the capacity.",
         )
         .or("none", "a single queue, first in, first out"),
-        Key::new("aqm", Kind::Text, Derived("drop-tail; with a scheduler, what belongs to it (fq_codel: codel)"), "Active queue management."),
+        Key::new(
+            "aqm",
+            Kind::Text,
+            Derived("drop-tail; with a scheduler, what belongs to it (fq_codel: codel)"),
+            "Active queue management. A scheduler's name stands for that scheduler with its own AQM.",
+        ),
         Key::new(
             "capacity",
             Kind::Capacity,

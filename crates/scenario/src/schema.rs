@@ -2,7 +2,7 @@
 
 use ackclock_algorithms::impairment::{PolicerParams, ShaperParams, loss_models};
 use ackclock_algorithms::registry::{Algorithm, Meta, aqms, congestion};
-use ackclock_algorithms::scheduler::schedulers;
+use ackclock_algorithms::scheduler::{SchedulerSpec, schedulers};
 use ackclock_algorithms::{DefaultValue, Kind as ParameterKind, ParameterSpec};
 use serde_json::{Map, Value, json};
 
@@ -177,7 +177,9 @@ fn kind(kind: Kind) -> Value {
                 .iter()
                 .map(|meta| algorithm(meta, "aqm", keys::QUEUE.keys))
                 .collect();
+            tables.extend(schedulers().iter().map(as_aqm));
             tables.push(names(aqms()));
+            tables.push(names(schedulers()));
             json!({"anyOf": tables})
         }
         Kind::Congestion => named(congestion()),
@@ -293,6 +295,24 @@ fn algorithm(meta: &Meta, tag: &str, more: &'static [Key]) -> Value {
         &properties,
         &required,
     )
+}
+
+/// A queue that names its scheduler where an AQM's name may stand: the parameters of the scheduler and of
+/// its AQM stand beside it.
+fn as_aqm(meta: &Meta) -> Value {
+    let mut schema = algorithm(meta, "aqm", keys::QUEUE.keys);
+    let own = SchedulerSpec::from_values(meta.kind, &[])
+        .ok()
+        .and_then(|scheduler| scheduler.default_aqm())
+        .and_then(|(kind, _)| aqms().iter().find(|meta| meta.kind == kind));
+    if let (Some(own), Some(properties)) = (own, schema["properties"].as_object_mut()) {
+        properties.extend(
+            own.parameters
+                .iter()
+                .map(|spec| (spec.name.to_owned(), parameter(spec))),
+        );
+    }
+    schema
 }
 
 fn traffic(kind: &keys::TrafficKind) -> Value {
@@ -470,12 +490,13 @@ mod tests {
                 section.name
             );
         }
-        for (name, tag, known) in [
-            ("queue", "aqm", aqms()),
-            ("congestion", "kind", congestion()),
+        // a queue may name a scheduler, too: its tables and its names
+        for (name, tag, known, more) in [
+            ("queue", "aqm", aqms(), schedulers().len() + 1),
+            ("congestion", "kind", congestion(), 0),
         ] {
             let tables = schema["$defs"][name]["anyOf"].as_array().unwrap();
-            assert_eq!(tables.len(), known.len() + 1);
+            assert_eq!(tables.len(), known.len() + 1 + more);
             for (table, meta) in tables.iter().zip(known) {
                 assert_eq!(table["properties"][tag]["const"], meta.kind);
                 for spec in meta.parameters {

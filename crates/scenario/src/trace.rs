@@ -6,6 +6,8 @@ use crate::units::{Dimension, Quantity};
 
 /// The most steps that a trace may have.
 pub(crate) const MOST_STEPS: usize = 1_000_000;
+/// The shortest step: the engines go through all that lie between two packets.
+const SHORTEST_STEP: Time = Time(Time::PER_SECOND / 1_000_000);
 /// Bytes of a delivery opportunity in a Mahimahi trace.
 const OPPORTUNITY: f64 = 1500.0;
 
@@ -40,6 +42,18 @@ impl RateTrace {
             return Err(format!(
                 "it would repeat before its last step, at {} s",
                 last.0.seconds()
+            ));
+        }
+        let ends = steps[1..].iter().map(|step| step.0).chain(repeat);
+        if let Some((step, end)) = steps
+            .iter()
+            .zip(ends)
+            .find(|(step, end)| end.since(step.0) < SHORTEST_STEP)
+        {
+            return Err(format!(
+                "the step at {} s lasts {} s; a step must last 1 us or longer",
+                step.0.seconds(),
+                end.since(step.0).seconds()
             ));
         }
         if steps.iter().all(|step| step.1 == 0.0) {

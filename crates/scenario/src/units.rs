@@ -76,7 +76,8 @@ const fn unit(
     }
 }
 
-/// Every unit that is understood. Upper and lower case count, except where only one meaning is possible.
+/// Every unit that is understood. Upper and lower case count, except where only one meaning is possible:
+/// a small b is a bit, a large one a byte.
 const UNITS: &[Unit] = &[
     unit(Dimension::Time, 1, -12, &["ps"]),
     unit(Dimension::Time, 1, -9, &["ns"]),
@@ -91,7 +92,7 @@ const UNITS: &[Unit] = &[
         1,
         3,
         &[
-            "kbit/s", "Kbit/s", "kb/s", "Kb/s", "kbps", "Kbps", "kbit", "Kbit",
+            "kbit/s", "Kbit/s", "kb/s", "Kb/s", "kbps", "Kbps", "kbit", "Kbit", "kb", "Kb",
         ],
     ),
     unit(
@@ -99,7 +100,7 @@ const UNITS: &[Unit] = &[
         1,
         6,
         &[
-            "Mbit/s", "mbit/s", "Mb/s", "mb/s", "Mbps", "mbps", "Mbit", "mbit",
+            "Mbit/s", "mbit/s", "Mb/s", "mb/s", "Mbps", "mbps", "Mbit", "mbit", "Mb", "mb",
         ],
     ),
     unit(
@@ -107,14 +108,14 @@ const UNITS: &[Unit] = &[
         1,
         9,
         &[
-            "Gbit/s", "gbit/s", "Gb/s", "gb/s", "Gbps", "gbps", "Gbit", "gbit",
+            "Gbit/s", "gbit/s", "Gb/s", "gb/s", "Gbps", "gbps", "Gbit", "gbit", "Gb", "gb",
         ],
     ),
     unit(
         Dimension::Rate,
         1,
         12,
-        &["Tbit/s", "tbit/s", "Tb/s", "Tbps", "Tbit"],
+        &["Tbit/s", "tbit/s", "Tb/s", "Tbps", "Tbit", "Tb"],
     ),
     unit(Dimension::Rate, 8, 0, &["B/s"]),
     unit(Dimension::Rate, 8, 3, &["kB/s", "KB/s"]),

@@ -21,8 +21,8 @@ parameters! {
         gain: number = 1.0, in Interval::above_to(0.0, 1.0), "RFC 6817, section 3.3";
         /// Segments by which the window may exceed what is in flight.
         allowed_increase: packets = 1.0, in Interval::between(1.0, 1000.0), "RFC 6817, section 2.5";
-        /// Time over which the smallest delay counts as the base delay.
-        base_history: time = 600.0, in Interval::above(0.0), "RFC 6817, section 2.5";
+        /// Time over which the smallest delay counts as the base delay; it is kept in ten parts.
+        base_history: time = 600.0, in Interval::at_least(0.01), "RFC 6817, section 2.5";
     }
 }
 

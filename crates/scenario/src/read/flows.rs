@@ -304,7 +304,7 @@ impl Reader<'_> {
                 }
             }
         }
-        let initial_window = get("initial_window").and_then(|item| self.packets(&item));
+        let initial_window = get("initial_window").and_then(|item| self.initial_window(&item));
         let initial_ssthresh = get("initial_ssthresh").and_then(|item| {
             if item.is_word() {
                 Some(f64::INFINITY)

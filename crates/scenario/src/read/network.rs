@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use ackclock_algorithms::Time;
 use ackclock_algorithms::registry::{AqmSpec, aqms};
-use ackclock_algorithms::scheduler::SchedulerSpec;
+use ackclock_algorithms::scheduler::{SchedulerSpec, schedulers};
 
 use super::{Item, Place, Reader, Rule, Seen, Table, join};
 use crate::keys::{self, Key};
@@ -232,6 +232,9 @@ impl Reader<'_> {
         } else {
             node
         };
+        // a queue may also be given by the name of its scheduler, where an AQM's may stand
+        let scheduled = with_scheduler(node);
+        let node = scheduled.as_ref().unwrap_or(node);
         // the valid names depend on the AQM, which is therefore read first
         let Value::Table(entries) = &node.value else {
             self.table(node, place, keys::QUEUE.keys, &[]);
@@ -407,4 +410,48 @@ fn plain(rate: f64, delay: Time, queue: Queue) -> Link {
         loss: None,
         jitter: None,
     }
+}
+
+/// `{ aqm = "fq_codel", quantum = "300 B", target = "5 ms" }` in full: the scheduler and its parameters
+/// in a table of their own, those of its AQM beside it. `None` where the queue names an AQM, or a
+/// scheduler as well.
+fn with_scheduler(node: &Node) -> Option<Node> {
+    let Value::Table(entries) = &node.value else {
+        return None;
+    };
+    let find = |key: &str| entries.iter().find(|(name, _)| name.text == key);
+    let (tag, kind) = find("aqm")?;
+    let Value::Text(text) = &kind.value else {
+        return None;
+    };
+    let meta = schedulers().iter().find(|meta| meta.kind == text)?;
+    let none = |node: &Node| matches!(&node.value, Value::Text(text) if text == "none");
+    if find("scheduler").is_some_and(|(_, other)| !none(other)) {
+        return None;
+    }
+    let is_its = |(name, _): &&(Name, Node)| {
+        let name = name.text.as_str();
+        meta.parameters.iter().any(|spec| spec.name == name)
+    };
+    let name = |text: &str| Name {
+        text: text.to_owned(),
+        span: tag.span.clone(),
+    };
+    let mut own = vec![(name("kind"), kind.clone())];
+    own.extend(entries.iter().filter(is_its).cloned());
+    let mut queue = vec![(
+        name("scheduler"),
+        Node {
+            value: Value::Table(own),
+            span: kind.span.clone(),
+        },
+    )];
+    let rest = |entry: &&(Name, Node)| {
+        !is_its(entry) && !["aqm", "scheduler"].contains(&entry.0.text.as_str())
+    };
+    queue.extend(entries.iter().filter(rest).cloned());
+    Some(Node {
+        value: Value::Table(queue),
+        span: node.span.clone(),
+    })
 }

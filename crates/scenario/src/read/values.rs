@@ -15,6 +15,9 @@ use crate::sizes::Sizes;
 use crate::tree::{Node, Value};
 use crate::units::{Dimension, Quantity, QuantityError, shorten};
 
+/// The largest initial window, packets.
+const LARGEST_INITIAL_WINDOW: f64 = 100_000.0;
+
 /// The longest time that a scenario may name: sums of several stay far below the end of [`Time`].
 const LONGEST: Time = Time(30 * 24 * 3600 * Time::PER_SECOND);
 /// The slowest and fastest rates, bit/s: at the fastest a 40 B packet still takes 3 ps.
@@ -386,6 +389,21 @@ impl Reader<'_> {
         };
         self.wrong(item, problem);
         None
+    }
+
+    /// An initial window, all of which leaves in one burst.
+    pub(super) fn initial_window(&self, item: &Item<'_>) -> Option<f64> {
+        let packets = self.packets(item)?;
+        if packets > LARGEST_INITIAL_WINDOW {
+            self.wrong(
+                item,
+                format!(
+                    "more than {LARGEST_INITIAL_WINDOW} packets, which would leave in one burst"
+                ),
+            );
+            return None;
+        }
+        Some(packets)
     }
 
     pub(super) fn whole_packets(&self, item: &Item<'_>) -> Option<u32> {

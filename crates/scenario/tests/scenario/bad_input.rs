@@ -1286,3 +1286,47 @@ fn the_form_has_taken_the_place_of_whole_packets() {
         ],
     );
 }
+
+/// What would keep an engine busy for ever is refused with the limit.
+#[test]
+fn limits_are_named() {
+    one(
+        &with(
+            "congestion = { kind = \"reno\" }",
+            "congestion = { kind = \"ledbat\", base_history = \"4 ps\" }",
+        ),
+        "21:48",
+        &["flows[0].congestion.base_history", "0.01 or more s"],
+    );
+    one(
+        &with(
+            "congestion = { kind = \"reno\" }",
+            "initial_window = \"1000000000 packets\"",
+        ),
+        "21:18",
+        &["flows[0].initial_window: more than 100000 packets"],
+    );
+    one(
+        &with(
+            "rate = \"10 Mbit/s\"",
+            "rate = { steps = [[\"0 s\", \"1 Mbit/s\"]], repeat = \"1 ns\" }",
+        ),
+        "13:18",
+        &["a step must last 1 us or longer"],
+    );
+}
+
+/// Mb are bits, in any case: a rate, never megabytes.
+#[test]
+fn a_small_b_is_a_bit() {
+    for unit in ["Mb", "mb", "Mbit", "Mb/s"] {
+        let text = GOOD.replacen("100 Mbit/s", &format!("50 {unit}"), 1);
+        let scenario = parse(&text, "home.toml").expect("it is a rate");
+        assert_eq!(scenario.links[0].rate, 50e6, "{unit}");
+    }
+    one(
+        &with("rtt = \"30 ms\"", "packet_size = \"1 kb\""),
+        "20:15",
+        &["a data rate where a size is needed"],
+    );
+}

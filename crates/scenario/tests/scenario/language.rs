@@ -440,3 +440,22 @@ fn a_trace_file_becomes_steps() {
         json
     );
 }
+
+/// A scheduler may be named where an AQM is; parameters of both then stand in the queue's table.
+#[test]
+fn a_scheduler_is_named_where_an_aqm_is() {
+    let read = |queue: &str| {
+        let text = format!(
+            "[scenario]\nduration = \"1 s\"\n[[link]]\nname = \"l\"\nrate = \"10 Mbit/s\"\n\
+             delay = \"1 ms\"\nqueue = {queue}\n[[flows]]\npath = [\"l\"]\nrtt = \"10 ms\"\n"
+        );
+        canonical_toml(&parse(&text, "home.toml").expect("it is valid"))
+    };
+    let plain = read("{ scheduler = \"fq_codel\" }");
+    assert_eq!(read("\"fq_codel\""), plain);
+    assert_eq!(read("{ aqm = \"fq_codel\", scheduler = \"none\" }"), plain);
+    let full = "{ scheduler = { kind = \"fq_codel\", quantum = \"300 B\" }, target = \"2 ms\" }";
+    let short = "{ aqm = \"fq_codel\", quantum = \"300 B\", target = \"2 ms\" }";
+    assert_eq!(read(short), read(full));
+    assert_eq!(read("\"dualpi2\""), read("{ scheduler = \"dualpi2\" }"));
+}

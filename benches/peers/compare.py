@@ -7,7 +7,7 @@ Every round runs each simulator once on each set-up, in turn, so that all see th
 medians of the rounds with their range. Cost is CPU time of the simulation (ns-2: of the whole process; ns-3:
 of Simulator::Run; ours: of the engine). A packet is one that has left the bottleneck. ns-2 is the Debian
 package `ns2`; ns-3 is the wheel `ns3`, in a Python of its own that NS3_PYTHON names. A simulator that is not
-there is left out, and said. With `--write` the table and picture of docs/performance.md and peers.csv beside
+there is left out, and said. With `--write` the table and picture of docs/performance.md (ns-2 only) and peers.csv beside
 this file are renewed; what was not measured stays.
 """
 
@@ -326,6 +326,7 @@ def main() -> None:
             writer = csv.DictWriter(file, list(rows[0]))
             writer.writeheader()
             writer.writerows(rows)
+        rows = [row for row in rows if row["simulator"] != "ns-3"]  # its wheel has assertions compiled in
         picture(rows, ROOT / "docs" / "img" / "peers.png")
         page = ROOT / "docs" / "performance.md"
         begin, end = "<!-- peers: made by `make bench-peers` -->\n", "<!-- end of peers -->"

@@ -1,4 +1,4 @@
-"""`ackclock stability`: say whether the queue is calm, and how far parameters may move before it is not."""
+"""`ackclock stability`: say whether the queue is stable, and how far parameters may move before it is not."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def _vary(text: str) -> tuple[str, tuple[str, str] | None]:
 
 COMMAND = Command(
     "stability",
-    "say whether the queue is calm, and how far parameters may move before it is not",
+    "say whether the queue is stable, and how far parameters may move before it is not",
     (
-        ("home.toml --vary rtt=10ms..400ms", "is the queue calm, and how far does that go?"),
+        ("home.toml --vary rtt=10ms..400ms", "is the queue stable, and in which range?"),
         ("home.toml --vary rtt --vary flows.count --report out.html", "with a chart of both"),
         ("home.toml --from packets", "measured from packet runs: for every algorithm and scheduler"),
     ),

@@ -11,7 +11,7 @@ export CARGO_TARGET_DIR := $(abspath $(TARGET))
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml)
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(RUST)
 
-.PHONY: help setup run check lint types unit test ci coverage fuzz bench bench-instructions bench-peers growth papers agreement validate-ns2 validate-linux docs reference wheel clean rust-tools
+.PHONY: attack help setup run check lint types unit test ci coverage fuzz bench bench-instructions bench-peers growth papers agreement validate-ns2 validate-linux docs reference wheel clean rust-tools
 
 help: ## list these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' Makefile | expand -t 12
@@ -60,6 +60,10 @@ unit: setup ## Rust tests and Python tests
 	$(BIN)/python -m pytest
 
 test: lint unit ## everything: lints, types, Rust tests, Python tests
+
+HOURS ?= 1
+attack: setup ## attack the engines with random scenarios for HOURS=1, two processes; resumes; finds in out/attack/finds
+	$(BIN)/python tests/attack/attack.py --hours $(HOURS)
 
 bench: ## benchmarks of the crates that have them
 	cargo bench --workspace

@@ -1,0 +1,239 @@
+"""
+Random scenarios over the whole language, extremes included.
+
+The keys come from the JSON Schema of scenarios, so that a new one is attacked from its first day; only the kinds of
+values are known here (`value` raises `UnknownKindError` for one that is not, and a test asks it for every key). A key
+is kept if the scenario is still valid with it.
+"""
+
+import json
+import math
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import ackclock as ac
+
+Node = dict[str, Any]
+SCHEMA: Node = ac.schema()  # type: ignore[assignment]
+DEFS: dict[str, Node] = SCHEMA["$defs"]
+ALGORITHMS = {group: [str(one["kind"]) for one in entries] for group, entries in ac.list_algorithms().items()}
+LINKS = ("a", "b", "c")
+CLASSES = ("one", "two", "three")
+PACKETS = 3000
+"""That a scenario sends about, on its fastest link."""
+
+
+class UnknownKindError(Exception):
+    """The schema has a kind of value that nothing here makes."""
+
+
+def ratio(rng: random.Random, low: float, high: float) -> float:
+    """A number evenly in ratio; one time in eight an end."""
+    if rng.random() < 0.125:
+        return rng.choice((low, high))
+    return float(f"{math.exp(rng.uniform(math.log(low), math.log(high))):.3g}")
+
+
+def time(rng: random.Random) -> str:
+    return f"{ratio(rng, 1e-6, 100):.9f} s"
+
+
+def rate(rng: random.Random) -> str:
+    return f"{ratio(rng, 300, 1e9):.1f} bit/s"
+
+
+def packets(rng: random.Random) -> str:
+    return f"{rng.choice((1, 2, 3, ratio(rng, 0.1, 1e5), round(ratio(rng, 1, 1e5))))} packets"
+
+
+def size(rng: random.Random) -> str:
+    return f"{round(ratio(rng, 1, 1e6))} B"
+
+
+def share(rng: random.Random) -> Any:
+    return rng.choice((ratio(rng, 1e-9, 1), f"{ratio(rng, 1e-6, 100)} %"))
+
+
+def distribution(rng: random.Random, one: Callable[[random.Random], str] = time) -> Any:
+    low, high = sorted((one(rng), one(rng)), key=lambda text: float(text.split()[0]))
+    return rng.choice((low, f"uniform {low} .. {high}", [low, high]))
+
+
+def sizes(rng: random.Random) -> Any:
+    return rng.choice((size(rng), f"exponential {size(rng)}"))
+
+
+KINDS: dict[str, Callable[[random.Random], Any]] = {
+    "time": time,
+    "rate": rate,
+    "packets": packets,
+    "size": size,
+    "share": share,
+    "frequency": lambda rng: f"{ratio(rng, 0.01, 1e4)} Hz",
+    "capacity": lambda rng: rng.choice((packets(rng), size(rng), time(rng), "unlimited")),
+    "distribution": distribution,
+    "sizes": sizes,
+}
+NAMES: dict[str, Callable[[random.Random], Any]] = {
+    "name": lambda rng: rng.choice(LINKS + CLASSES),
+    "path": lambda rng: rng.sample(LINKS, rng.randint(1, 2)),
+    "reverse_path": lambda rng: rng.sample(LINKS, 1),
+    "link": lambda rng: rng.choice(LINKS),
+    "from": lambda rng: rng.choice(LINKS),
+    "to": lambda rng: rng.choice(LINKS),
+    "measure": lambda rng: f"{rng.choice((0, 0.1, 0.5))} s .. {rng.choice((0.6, 1, 3))} s",
+    "duration": lambda rng: rng.choice((f"{ratio(rng, 0.01, 20)} s", "until done")),
+    "steps": lambda rng: [["0 s", rate(rng)], [f"{ratio(rng, 0.001, 1)} s", rate(rng)]],
+    "trace": lambda _: "none.csv",  # a file: the reader refuses it where there is none
+}
+"""Strings and lists whose meaning the schema does not say, by their key."""
+
+
+def resolved(node: Node) -> Node:
+    return DEFS[node["$ref"].rsplit("/", 1)[1]] if "$ref" in node else node
+
+
+def value(node: Node, rng: random.Random, key: str = "") -> Any:
+    """A value that the schema allows, or nearly: the reader decides."""
+    if "$ref" in node:
+        name = node["$ref"].rsplit("/", 1)[1]
+        return KINDS[name](rng) if name in KINDS else value(DEFS[name], rng, key)
+    if "const" in node:
+        return node["const"]
+    if "enum" in node:
+        return rng.choice(node["enum"] or ["none"])
+    if key in NAMES:
+        return NAMES[key](rng)
+    for choice in ("anyOf", "oneOf"):
+        if choice in node:
+            return value(rng.choice(node[choice]), rng, key)
+    match node.get("type"):
+        case "boolean":
+            return rng.random() < 0.5
+        case "integer" | "number":
+            low = float(node.get("minimum", node.get("exclusiveMinimum", 1e-6)))
+            high = float(node.get("maximum", node.get("exclusiveMaximum", max(1e6, 2 * low))))
+            number = rng.choice((low, high, rng.uniform(low, high), ratio(rng, max(low, 1e-9), max(high, 2e-9))))
+            return round(number) if node["type"] == "integer" else number
+        case "object":
+            return filled(node, rng)
+        case "array" if "items" in node:
+            return [value(node["items"], rng, key) for _ in range(rng.randint(1, 2))]
+        case "string" if "pattern" in node or "default" in node:
+            given = [time, rate, packets, size, lambda rng: f"{ratio(rng, 0.01, 1e4)} Hz"]
+            return node["default"] if "default" in node and rng.random() < 0.5 else rng.choice(given)(rng)
+        case "string":
+            return rng.choice(LINKS + CLASSES)  # a name
+    raise UnknownKindError(f"{key}: {json.dumps(node)[:200]}")
+
+
+def filled(node: Node, rng: random.Random) -> dict[str, Any]:
+    """An object with what it must have, and some of what it may have."""
+    known: dict[str, Node] = node.get("properties", {})
+    must = set(node.get("required", ()))
+    share_of_others = rng.choice((0, 0.1, 0.4))
+    chosen = [key for key in known if key in must or "const" in known[key] or rng.random() < share_of_others]
+    return {key: value(known[key], rng, key) for key in chosen}
+
+
+def every_key(node: Node, path: str = "", seen: tuple[str, ...] = ()) -> Iterator[tuple[str, Node]]:
+    """All keys of the language with their schema."""
+    if "$ref" in node:
+        if node["$ref"] in seen:
+            return
+        seen = (*seen, node["$ref"])
+        node = resolved(node)
+    for choice in ("anyOf", "oneOf"):
+        for one in node.get(choice, ()):
+            yield from every_key(one, path, seen)
+    for key, inner in node.get("properties", {}).items():
+        yield f"{path}.{key}", inner
+        yield from every_key(inner, f"{path}.{key}", seen)
+    if isinstance(node.get("items"), dict):
+        yield from every_key(node["items"], f"{path}[]", seen)
+
+
+def read(tree: dict[str, Any]) -> ac.Scenario | None:
+    """The scenario, None if it is refused."""
+    try:
+        return ac.loads(json.dumps(tree), form="json")
+    except ac.ScenarioError:
+        return None
+
+
+def scenario(seed: int) -> dict[str, Any]:
+    """A valid scenario of moderate work."""
+    rng = random.Random(seed)
+    links = [
+        {"name": name, "rate": rate(rng), "queue": {"aqm": "drop-tail", "capacity": f"{rng.randint(1, 200)} packets"}}
+        for name in LINKS[: rng.randint(1, 2)]
+    ]
+    fastest = max(float(link["rate"].split()[0]) for link in links)
+    length = min(20.0, max(0.01, PACKETS * 12000 / fastest))
+    tree: dict[str, Any] = {
+        "scenario": {"duration": f"{length:.6f} s", "seed": rng.randint(1, 1000)},
+        "link": links,
+        "flows": [
+            {
+                "name": name,
+                "count": rng.randint(1, 4),
+                "path": [link["name"] for link in links[: rng.randint(1, len(links))]],
+                "congestion": "reno",
+                "rtt": f"{ratio(rng, 1e-4, 2):.6f} s",
+            }
+            for name in CLASSES[: rng.randint(1, 2)]
+        ],
+    }
+    for owner, key, group, word in (
+        *((link["queue"], "aqm", "aqm", "aqm") for link in tree["link"]),
+        *((flows, "congestion", "congestion", "kind") for flows in tree["flows"]),
+    ):
+        kind, before = rng.choice(ALGORITHMS[group]), owner[key]
+        owner[key] = {"kind": kind} if word == "kind" else kind
+        if read(tree) is None:
+            owner[key] = before  # its defaults do not fit to this link
+    for _ in range(rng.randint(2, 60)):
+        grown = json.loads(json.dumps(tree))
+        grow(grown, rng, length)
+        if read(grown) is not None:
+            tree = grown
+    return tree
+
+
+def variant_of(node: Node, tree: dict[str, Any]) -> Node | None:
+    """The variant of an object in the schema whose constants are those of `tree`."""
+    node = resolved(node)
+    for one in (*node.get("anyOf", ()), *node.get("oneOf", ())):
+        if (found := variant_of(one, tree)) is not None:
+            return found
+    known: dict[str, Node] = node.get("properties", {})
+    constants = {key: inner["const"] for key, inner in known.items() if "const" in inner}
+    return node if constants and all(tree.get(key) == word for key, word in constants.items()) else None
+
+
+def grow(tree: dict[str, Any], rng: random.Random, length: float) -> None:
+    """Set one key, somewhere."""
+    part = rng.choice(("link", "link", "flows", "flows", "flows", "scenario", "change"))
+    known: dict[str, Node] = (
+        SCHEMA["properties"][part].get("properties") or resolved(SCHEMA["properties"][part]["items"])["properties"]
+    )
+    if part == "change":
+        key = rng.choice([key for key in known if key not in ("at", "link", "flows", "over")])
+        owner = {"link": tree["link"][0]["name"]} if rng.random() < 0.7 else {"flows": tree["flows"][0]["name"]}
+        at = f"{rng.uniform(0, length):.6f} s"
+        tree.setdefault("change", []).append({"at": at, **owner, key: value(known[key], rng, key)})
+        return
+    owner = tree["scenario"] if part == "scenario" else rng.choice(tree[part])
+    key = rng.choice([key for key in known if key not in ("name", "path", "duration", "from", "to")])
+    inner = owner.get(key)
+    if isinstance(inner, dict) and rng.random() < 0.6 and (variant := variant_of(known[key], inner)):
+        # one more parameter of the algorithm that is there
+        parameter = rng.choice(sorted(variant["properties"]))
+        inner[parameter] = value(variant["properties"][parameter], rng, parameter)
+    elif key == "count":
+        owner[key] = rng.randint(1, 8)
+    elif part == "link" and key == "rate" and rng.random() < 0.8:
+        owner[key] = {"steps": [["0 s", owner[key]], [f"{ratio(rng, 1e-3, 1):.6f} s", "1 kbit/s"]], "repeat": "2 s"}
+    else:
+        owner[key] = value(known[key], rng, key)

@@ -1,0 +1,81 @@
+"""A bounded attack: as `make attack`, for a minute and with the same seeds each time."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attack_checks import QUICK, difference, judged, same_find
+from attack_scenarios import SCHEMA, every_key, read, scenario, value
+from attack_shrink import shrunk
+
+import ackclock as ac
+import attack as whole
+
+CASES = 40
+
+
+def test_every_key_of_the_language_can_be_attacked() -> None:
+    """A key whose kind of value the generator does not know is named here (`UnknownKindError`)."""
+    keys = list(every_key(SCHEMA))
+    assert len(keys) > 300
+    for path, node in keys:
+        key = path.rsplit(".", 1)[-1].rstrip("[]")
+        for seed in range(8):
+            value(node, random.Random(seed), key)
+
+
+def test_scenarios_reach_far() -> None:
+    """What the generator makes is valid, repeatable and not always the same few keys."""
+    found: set[str] = set()
+
+    def keys(tree: Any, path: str) -> None:
+        for key, inner in tree.items() if isinstance(tree, dict) else ():
+            found.add(f"{path}.{key}")
+            keys(inner, f"{path}.{key}")
+        for inner in tree if isinstance(tree, list) else ():
+            keys(inner, f"{path}[]")
+
+    for seed in range(CASES):
+        tree = scenario(seed)
+        assert read(tree) is not None
+        keys(tree, "")
+    assert scenario(3) == scenario(3)
+    assert len(found) > 100
+
+
+@pytest.mark.parametrize("seed", range(CASES))
+def test_nothing_is_found(seed: int) -> None:
+    tree = scenario(seed)
+    for name in QUICK:
+        found = judged(tree, name)
+        if found:
+            small = shrunk(tree, same_find(name, found), 60)
+            pytest.fail(f"{name}: {found}\n{json.dumps(small, indent=1)}")
+
+
+def test_a_damaged_store() -> None:
+    assert whole.damaged_store(1) is None
+
+
+def test_a_find_is_noticed_and_shrunk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A planted mistake: results of more than one flow differ between two runs."""
+    calls: list[int] = []
+    tree_of = whole.ALL["fast and general"]
+
+    def wrong(given: ac.Scenario) -> str | None:
+        calls.append(1)
+        count = sum(entry["count"] for entry in given.canonical["flows"])
+        return difference({"x": 1}, {"x": 2}) if count > 1 else None
+
+    assert tree_of is not wrong
+    monkeypatch.setitem(whole.ALL, "fast and general", wrong)
+    seed = next(seed for seed in range(99) if sum(one.get("count", 1) for one in scenario(seed)["flows"]) > 2)
+    tree = scenario(seed)
+    assert judged(tree, "fast and general") == ".x: 1 and 2"
+    small = shrunk(tree, lambda less: judged(less, "fast and general") is not None)
+    assert len(json.dumps(small)) < 0.7 * len(json.dumps(tree))
+    assert sum(entry.get("count", 1) for entry in small["flows"]) > 1
+    whole.keep(tmp_path, f"x-{seed}", "found", small)
+    assert json.loads((tmp_path / "finds" / f"x-{seed}.json").read_text(encoding="utf-8"))["scenario"] == small

@@ -1,4 +1,4 @@
-"""All engines on one scenario: what each says of the same queue, where they disagree, and why that may be."""
+"""All engines on one scenario: what each says of the same queue, where they disagree, and why, by experiment."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from . import _core
+from .causes.differences import REMOVALS, Removal
 from .errors import AckclockError, Interrupted, RunError, ScenarioError
 from .fluid import Memory, SmallWindows, fluid
 from .meanfield import meanfield
+from .scenario import Scenario
 from .simulate import FlowTraces, run
 from .stability import stability
 
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .result import Result
-    from .scenario import Scenario
 
 ENGINES: Final = ("packet", "fluid", "mean-field")
 TRACED: FlowTraces = 50
@@ -56,10 +57,16 @@ FORGOTTEN: Final = 2000
 """Round trips after which the mean-field engine has forgotten how it began."""
 SWING: Final = 0.1
 """Least amplitude, as a part of the mean queue, of an oscillation whose period is shown."""
-FEW: Final = 20
-"""Flows below which an average over many says little."""
-SMALL: Final = 8.0
-"""Windows below which whole packets and timeouts matter, packets."""
+SEEDS: Final = 3
+"""Runs of the packet engine by which chance is told from a difference, and in each experiment."""
+PART: Final = 0.5
+"""What an experiment leaves of a difference at most, where it removes its cause."""
+SOME: Final = 0.7
+"""What an experiment leaves of a difference at most, where what it removes is called a part of the cause."""
+MEMORY: Final = 400
+"""Round trips that an experiment leaves out, and that it measures ..."""
+LEAST: Final = 8.0
+"""... and s that it measures at least."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,45 @@ class Lines:
 
 
 @dataclass(frozen=True)
+class Tried:
+    """A measure in both engines with one thing taken away."""
+
+    key: str
+    """Of the vocabulary of `ackclock.causes`."""
+    words: str
+    done: str
+    packet: float
+    """Mean over the seeds."""
+    half: float
+    """Half the width of its 95 % interval."""
+    other: float
+
+    @property
+    def apart(self) -> float:
+        """How far the engines are from one another, as a part of the larger value."""
+        return abs(self.other - self.packet) / max(abs(self.packet), abs(self.other), 1e-12)
+
+    def json(self) -> dict[str, Any]:
+        """Plain values."""
+        numbers = {"packet": self.packet, "packet_half": self.half, "other": self.other, "apart": self.apart}
+        return {"removed": self.key, "done": self.done} | {
+            key: value if math.isfinite(value) else None for key, value in numbers.items()
+        }
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the experiments say of a difference."""
+
+    key: str
+    """Of the cause; ``"not-found"``, or ``"chance"`` where other seeds agree."""
+    words: str
+    part: bool = False
+    """Whether it is a part of the difference only."""
+    tried: tuple[Tried, ...] = ()
+
+
+@dataclass(frozen=True)
 class Disagreement:
     """A measure on which an engine differs from the packets."""
 
@@ -84,8 +130,7 @@ class Disagreement:
     engine: str
     packet: float
     other: float
-    cause: str
-    """The most probable one."""
+    found: Found
 
     @property
     def sentence(self) -> str:
@@ -93,8 +138,22 @@ class Disagreement:
         unit = UNITS[self.measure] and " " + UNITS[self.measure]
         return (
             f"{self.measure} of {self.of}: {self.other:.3g}{unit} in the {self.engine} engine, {self.packet:.3g}{unit} "
-            f"packet by packet; probably because {self.cause}."
+            f"packet by packet; {self.found.words}."
         )
+
+    def json(self) -> dict[str, Any]:
+        """Plain values, with the evidence."""
+        return {
+            "measure": self.measure,
+            "of": self.of,
+            "engine": self.engine,
+            "packet": self.packet,
+            "other": self.other,
+            "cause": self.found.key,
+            "part": self.found.part,
+            "evidence": [one.json() for one in self.found.tried],
+            "sentence": self.sentence,
+        }
 
 
 @dataclass
@@ -137,10 +196,7 @@ class Comparison:
             "values": [{"measure": measure, "of": of, **found} for (measure, of), found in self.values.items()],
             "refused": self.refused,
             "stability": self.stable,
-            "disagreements": [
-                {"measure": one.measure, "of": one.of, "engine": one.engine, "sentence": one.sentence}
-                for one in self.disagreements
-            ],
+            "disagreements": [one.json() for one in self.disagreements],
         }
 
     def plot(self) -> Figure:
@@ -200,7 +256,9 @@ def compare(
     Run one scenario in every engine that can represent it, and lay the results over one another.
 
     An engine that cannot represent it says why. Where a measure differs by more than `TOLERANCES` from the packet
-    engine, the most probable cause is named.
+    engine, the cause is looked for by experiment: other seeds, then both engines again without one thing at a time that
+    the equations may leave out (`ackclock.causes.differences`). What closes the difference is its cause; what halves it
+    is a part of it; else the cause is not found.
 
     Parameters
     ----------
@@ -245,7 +303,7 @@ def compare(
         except AckclockError as error:
             found.stable = f"no answer: {error}"
     _add_periods(found, result.window)
-    _judge(found, result)
+    _judge(found)
     return found
 
 
@@ -293,7 +351,8 @@ def _add_fluid(found: Comparison) -> None:
         arrivals = inside["arrivals"].sel(link=name).to_numpy()
         _put(found, "fluid", "queue", str(name), queue.mean())
         _put(found, "fluid", "deviation", str(name), queue.std())
-        _put(found, "fluid", "loss", str(name), float((loss * arrivals).sum() / arrivals.sum()))
+        if arrivals.sum() > 0:
+            _put(found, "fluid", "loss", str(name), float((loss * arrivals).sum() / arrivals.sum()))
     for name in traces["class"].to_numpy():
         _put(found, "fluid", "window", str(name), inside["window"].sel({"class": name}).to_numpy().mean())
     found.lines["fluid"] = Lines(
@@ -331,6 +390,8 @@ def _add_periods(found: Comparison, window: tuple[float, float]) -> None:
         inside = (lines.time >= window[0]) & (lines.time <= window[1])
         times = np.linspace(*window, max(int(inside.sum()), 2))
         for link, queue in lines.queue.items():
+            if not np.isfinite(queue).all():
+                continue  # an AQM whose equations have no queue
             trace = np.interp(times, lines.time, queue.astype(float))
             swing = find_oscillation(trace, float(times[1] - times[0]))
             if swing is not None and swing.amplitude >= SWING * trace.mean():
@@ -368,42 +429,134 @@ def _mean_window(lines: Lines) -> NDArray[np.float64] | None:
     )
 
 
-def _judge(found: Comparison, result: Result) -> None:
-    for (measure, of), values in found.values.items():
-        if "packet" not in values:
-            continue
-        base = values["packet"]
-        absolute, relative = TOLERANCES[measure]
-        for engine, value in values.items():
-            if abs(value - base) > max(absolute, relative * abs(base)):
-                cause = _cause(found, result, measure, engine)
-                found.disagreements.append(Disagreement(measure, of, engine, base, value, cause))
+def _judge(found: Comparison) -> None:
+    """List the measures that differ, each with its cause."""
+    apart = [
+        (measure, of, engine)
+        for (measure, of), values in found.values.items()
+        if "packet" in values
+        for engine in values
+        if _differ(measure, values["packet"], values[engine])
+    ]
+    if not apart:
+        return
+    causes = _Experiments(found)
+    for measure, of, engine in apart:
+        values = found.values[measure, of]
+        told = causes.of(measure, of, engine)
+        found.disagreements.append(Disagreement(measure, of, engine, values["packet"], values[engine], told))
 
 
-def _cause(found: Comparison, result: Result, measure: str, engine: str) -> str:
-    """The first that applies, the strongest first."""
-    tree = found.scenario.canonical
-    flows = [entry for entry in tree["flows"] if entry["name"] in {of for what, of in found.values if what == "window"}]
-    everyone: dict[Any, Any] = result.classes.loc["all"].to_dict()
-    seconds = result.window[1] - result.window[0]
-    count = sum(entry["count"] for entry in flows)
-    window = float(everyone["cwnd_mean"])
-    if len(flows) < len(tree["flows"]):
-        return f"the {engine} engine leaves out flows that are not endless TCP"
-    if tree.get("change"):
-        return f"the {engine} engine leaves out changes during the run"
-    if window < SMALL:
-        each = everyone["timeouts"] / max(count, 1)
-        return f"windows of {window:.2g} packets move in whole packets and end in timeouts ({each:.2g} a flow here)"
-    if any(entry["access_rate"] != "unlimited" for entry in flows):
-        return "the access links pace and limit the flows, which the averages leave out"
-    if count < FEW:
-        return f"{count} flows are too few to average out: each loss moves the whole queue"
-    losses = float(everyone["loss"]) * window
-    if measure in ("loss", "window", "queue") and losses > 1:
-        return f"a sender answers the {losses:.2g} losses of a round trip once, and the average counts each"
-    if everyone["timeouts"] > 0.01 * seconds * count:
-        return f"{everyone['timeouts'] / count:.2g} timeouts a flow empty windows that the averages keep"
-    if measure == "deviation":
-        return "randomness of single packets keeps the queue moving, which the average has no source of"
-    return "the average of a product is not the product of averages: windows of many sizes share the queue"
+def _differ(measure: str, packet: float, other: float) -> bool:
+    absolute, relative = TOLERANCES[measure]
+    return abs(other - packet) > max(absolute, relative * abs(packet))
+
+
+class _Experiments:
+    """Both sides again without one thing at a time; each side of each such scenario is run once, for all measures."""
+
+    def __init__(self, found: Comparison) -> None:
+        self.found = found
+        base = _brief(found.scenario.canonical)
+        self._plain = Removal("chance", "chance", "with other seeds", lambda tree: tree)
+        self._trees = {"chance": base}
+        self._removals = []
+        for one in REMOVALS:
+            made = one.apply(base)
+            if made is not None:
+                self._removals.append(one)
+                self._trees[one.key] = made
+        self._packets: dict[str, list[Comparison]] = {}
+        self._equations: dict[tuple[str, str], Comparison] = {}
+
+    def of(self, measure: str, of: str, engine: str) -> Found:
+        """Return the cause of a difference of an engine from the packets."""
+        first = self.found.values[measure, of]
+        if engine == "mean-field" and "fluid" in first and not _differ(measure, first["fluid"], first[engine]):
+            engine = "fluid"  # the equations say the same, and the fluid engine is quicker
+        now = self._tried(self._plain, measure, of, engine)
+        if now is None:
+            return Found("not-found", "cause not found: the experiments do not have it")
+        if abs(now.other - now.packet) <= PART * abs(first[engine] - first["packet"]) and _closed(measure, now):
+            words = f"by chance or by its length: {_pair(measure, now)} in {SEEDS} other runs"
+            return Found("chance", words, tried=(now,))
+        tried = [now]
+        part: Tried | None = None
+        for removal in self._removals:
+            one = self._tried(removal, measure, of, engine)
+            if one is None:
+                continue
+            tried.append(one)
+            if one.apart <= PART * now.apart and _closed(measure, one):
+                words = f"the cause is {one.words} ({one.done}: {_pair(measure, one)})"
+                return Found(one.key, words, tried=tuple(tried))
+            if one.apart < SOME * now.apart and (part is None or one.apart < part.apart):
+                part = one
+        names = ", ".join(one.key for one in tried[1:]) or "nothing to take away"
+        if part is None:
+            return Found("not-found", f"cause not found (taken away one by one: {names})", tried=tuple(tried))
+        words = f"a part of it is {part.words} ({part.done}: {_pair(measure, part)}), the rest not found"
+        return Found(part.key, words, part=True, tried=tuple(tried))
+
+    def _tried(self, removal: Removal, measure: str, of: str, engine: str) -> Tried | None:
+        """A measure on both sides of an experiment; None where one of them does not have it."""
+        from .analysis import mean_interval
+
+        try:
+            scenario = Scenario(self._trees[removal.key])
+            if removal.key not in self._packets:
+                self._packets[removal.key] = self._run(scenario)
+            if (removal.key, engine) not in self._equations:
+                made = self._equations[removal.key, engine] = Comparison(scenario)
+                (_add_fluid if engine == "fluid" else _add_meanfield)(made)
+                _add_periods(made, self._window)
+        except (Interrupted, RunError):
+            raise
+        except AckclockError:
+            return None
+        runs = [one.values.get((measure, of), {}).get("packet", math.nan) for one in self._packets[removal.key]]
+        other = self._equations[removal.key, engine].values.get((measure, of), {}).get(engine)
+        packets = mean_interval(runs)
+        if other is None or not packets.count:
+            return None
+        half = 0.0 if math.isnan(packets.half) else packets.half
+        return Tried(removal.key, removal.words, removal.done, packets.mean, half, other)
+
+    def _run(self, scenario: Scenario) -> list[Comparison]:
+        runs = []
+        for seed in range(1, SEEDS + 1):
+            result = run(scenario, seed=scenario.seed + seed, trace_links=True, trace_flows=TRACED)
+            one = Comparison(scenario)
+            _add_packet(one, result)
+            _add_periods(one, result.window)
+            self._window = result.window
+            runs.append(one)
+        return runs
+
+
+def _closed(measure: str, one: Tried) -> bool:
+    """Whether a difference is within the tolerance or the interval."""
+    return not _differ(measure, one.packet, one.other) or abs(one.other - one.packet) <= one.half
+
+
+def _brief(tree: dict[str, Any]) -> dict[str, Any]:
+    """The scenario for an experiment: as long as its slowest round trips ask for, if it has no changes over time."""
+    from .causes.scales import quantities
+
+    end = quantities(tree["scenario"]["duration"])
+    if tree.get("change") or not end:
+        return tree
+    rtt = max((max(quantities(one["rtt"]) or [0.1]) for one in tree["flows"]), default=0.1)
+    starts = max((max(quantities(one.get("start", "0 s")) or [0.0]) for one in tree["flows"]), default=0.0)
+    measured = max(MEMORY * rtt, LEAST)
+    total = starts + 2 * measured
+    if total >= end[0]:
+        return tree
+    head = {"duration": f"{total:.9g} s", "measure": f"{total - measured:.9g} s .. {total:.9g} s"}
+    return {**tree, "scenario": tree["scenario"] | head}
+
+
+def _pair(measure: str, one: Tried) -> str:
+    unit = UNITS[measure] and " " + UNITS[measure]
+    spread = f" ± {one.half:.2g}" if one.half > 0.01 * abs(one.packet) else ""
+    return f"{one.other:.3g} and {one.packet:.3g}{spread}{unit}"

@@ -24,14 +24,18 @@ from .measures import Numbers, numbers
 from .scales import Length, bits, bulk, capacity, needed, timed
 from .sentences import Evidence, Sentence, interval, listed, share, time
 
-SEEDS: Final = (3, 6)
+SEEDS: Final = (3, 8)
 """Seeds of each run; more where three decide nothing."""
-BUDGET: Final = 4_000_000
+BUDGET: Final = 8_000_000
 """Packets that all seeds of one setting may compute together, unless asked to be sure."""
 SURE: Final = 200_000_000
 """The same where the answer is to be sure."""
 DOSE: Final = 0.8
 """Half of a buffer that is a cause brings the symptom to less than this part of what it was."""
+LITTLE: Final = 0.2
+"""What is left of a symptom at most where its cause is gone, though it may still be above its limit."""
+FACTORS: Final = (4.0, 16.0)
+"""How much longer runs become until a symptom is decided: within the budget of a quick answer, and to be sure."""
 PAIRS: Final = 6
 """Things of which pairs are tried."""
 
@@ -243,6 +247,7 @@ class Diagnosis:
     link: str
     present: Measured
     findings: tuple[Finding, ...]
+    """The worst first: what is furthest above its limit."""
     undecided: tuple[Sentence, ...]
     """What could not be told, and what would tell."""
     lab: Lab
@@ -289,6 +294,7 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
         elif verdict.value > verdict.limit:
             causes, tried = _causes(lab, tree, present, symptom, seed)
             findings.append(Finding(symptom.key, verdict, causes, tried))
+    findings.sort(key=lambda one: -one.evidence.value / one.evidence.limit)
     return Diagnosis(name, present, tuple(findings), _joined(lab, present, undecided), lab)
 
 
@@ -311,18 +317,22 @@ def _asked(symptom: Symptom, tree: Tree, name: str) -> bool:
 def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int) -> tuple[Evidence | _Open, Measured]:
     """Judge a symptom; with more seeds, and where the answer is to be sure with longer runs, until it is decided."""
     factor = 1.0
+    most = FACTORS[lab.budget > BUDGET]
     while True:
         evidence = _evidence(present, symptom)
         if evidence.decided and present.enough and present.steady(symptom):
             return evidence, present
         seeds = len(present.numbers)
-        if not evidence.decided and present.enough and seeds == SEEDS[0]:
-            present = lab.measure(f"present, {SEEDS[1]} seeds", tree, SEEDS[1], seed, factor)
-            continue
-        if lab.budget <= BUDGET or lab.length is not None or factor > 16:  # noqa: PLR2004  doublings
+        if lab.length is not None or (not present.enough and lab.budget <= BUDGET) or factor >= most:
             return _cannot_tell(lab, present, symptom, evidence), present
-        factor *= 2
-        present = lab.measure(f"present, {factor:g} times as long", tree, seeds, seed, factor)
+        if not evidence.decided and seeds == SEEDS[0]:
+            again = lab.measure(f"present, {SEEDS[1]} seeds", tree, SEEDS[1], seed, factor)
+        else:
+            factor *= 2
+            again = lab.measure(f"present, {factor:g} times as long", tree, seeds, seed, factor)
+        if lab.budget <= BUDGET and not again.enough:
+            return _cannot_tell(lab, present, symptom, evidence), present
+        present = again
 
 
 def _evidence(one: Measured, symptom: Symptom, before: float = math.nan) -> Evidence:
@@ -395,18 +405,19 @@ def _causes(
     specific = _changes(SPECIFIC, tree, lab.link, symptom)
     general = _changes(GENERAL, tree, lab.link, symptom)
     tried = [one.key for one, _ in [*specific, *general]]
-    found = [cause for one, change in specific if (cause := _try(lab, one.key, change, symptom, before, seed))]
-    if found:
-        return tuple(found), tuple(dict.fromkeys(tried))
-    for one, change in general:
-        cause = _try(lab, one.key, change, symptom, before, seed)
-        if cause is None or any(cause.key == other.key for other in found):
-            continue
-        if one.key != "buffer" or _dose(lab, tree, symptom, before, seed):
-            found.append(cause)
-    if found:
-        return tuple(found), tuple(dict.fromkeys(tried))
-    return tuple(_pairs(lab, tree, [*specific, *general], symptom, before, seed)), tuple(dict.fromkeys(tried))
+    names = tuple(dict.fromkeys(tried))
+    for changes in (specific, general):
+        found: dict[str, Cause] = {}
+        for one, change in changes:
+            if one.key in found:
+                continue
+            cause = _try(lab, one.key, change, symptom, before, seed)
+            if cause is not None and (one.key != "buffer" or _dose(lab, tree, symptom, before, seed)):
+                found[one.key] = cause
+        both = list(found.values()) or _pairs(lab, tree, changes, symptom, before, seed)
+        if both:
+            return tuple(both), names
+    return tuple(_pairs(lab, tree, [*specific, *general], symptom, before, seed)), names
 
 
 def _changes(of: Iterable[Intervention], tree: Tree, link: str, symptom: Symptom) -> list[tuple[Intervention, Change]]:
@@ -420,15 +431,20 @@ def _try(lab: Lab, key: str, change: Change, symptom: Symptom, before: float, se
     except ScenarioError:
         return None  # what is left cannot be: the thing cannot be taken away here
     evidence = _evidence(after, symptom, before)
+    if not evidence.decided and evidence.value < evidence.limit and len(after.numbers) == SEEDS[0]:
+        after = lab.measure(f"{symptom.key}: {done}", made, SEEDS[1], seed)
+        evidence = _evidence(after, symptom, before)
     if not after.enough or not removes(evidence, symptom):
         return None
     return Cause(key, words, done, (evidence,))
 
 
 def removes(evidence: Evidence, symptom: Symptom) -> bool:
-    """Whether a symptom is gone: below its limit, decided, and much smaller than it was."""
-    reached = evidence.value <= evidence.limit and evidence.value + evidence.half <= evidence.limit
-    return reached and evidence.value <= symptom.removed * evidence.before
+    """Whether a symptom is gone, decidedly: below its limit and much smaller than it was, or a small part of it."""
+    most = evidence.value + evidence.half
+    return (most <= evidence.limit and evidence.value <= symptom.removed * evidence.before) or most <= (
+        LITTLE * evidence.before
+    )
 
 
 def _dose(lab: Lab, tree: Tree, symptom: Symptom, before: float, seed: int) -> bool:

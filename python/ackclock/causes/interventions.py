@@ -25,8 +25,8 @@ UNRESPONSIVE: Final = ("cbr", "on-off", "poisson")
 """Kinds of traffic without congestion control."""
 FEW_PACKETS: Final = 4
 """A buffer is not cut below this."""
-CONTROLS: Final = ("bbr", "cubic")
-"""What is tried in place of the senders' own control: one steered by rate and delay, one by losses."""
+CONTROLS: Final = ("bbr", "vegas", "cubic")
+"""What is tried in place of the senders' own control: steered by rate, by delay, by losses."""
 
 
 @dataclass(frozen=True)
@@ -128,23 +128,27 @@ def _unequal(tree: Tree, name: str, symptom: str) -> Change | None:
     )
 
 
-def _mixed(tree: Tree, name: str, symptom: str) -> Change | None:
-    if symptom != "unfair":
-        return None
-    kinds = [str(one["congestion"]["kind"]) for one in bulk(tree, name)]
-    if len(set(kinds)) < 2:  # noqa: PLR2004
-        return None
-    count: Counter[str] = Counter()
-    for one in bulk(tree, name):
-        count[str(one["congestion"]["kind"])] += int(one["count"])
-    chosen = next(one for one in bulk(tree, name) if one["congestion"]["kind"] == count.most_common(1)[0][0])
-    made = copy.deepcopy(tree)
-    for one in bulk(made, name):
-        one["congestion"] = copy.deepcopy(chosen["congestion"])
-        for key in ("pacing", "loss_detection", "hystart", "ecn"):
-            one[key] = chosen[key]
-    words = " beside ".join(dict.fromkeys(called(one) for one in kinds))
-    return made, f"different congestion controls, {words}", f"with {called(chosen['congestion']['kind'])} for all"
+def _mixed(place: int) -> Callable[[Tree, str, str], Change | None]:
+    """All endless flows get the control of one class: of the commonest, or of another."""
+
+    def apply(tree: Tree, name: str, symptom: str) -> Change | None:
+        del symptom
+        count: Counter[str] = Counter()
+        for one in bulk(tree, name):
+            count[str(one["congestion"]["kind"])] += int(one["count"])
+        if len(count) < 2 or place >= len(count):  # noqa: PLR2004
+            return None
+        kind = count.most_common()[place][0]
+        chosen = next(one for one in bulk(tree, name) if one["congestion"]["kind"] == kind)
+        made = copy.deepcopy(tree)
+        for one in bulk(made, name):
+            one["congestion"] = copy.deepcopy(chosen["congestion"])
+            for key in ("pacing", "loss_detection", "hystart", "ecn"):
+                one[key] = chosen[key]
+        words = " beside ".join(called(one) for one in count)
+        return made, f"different congestion controls, {words}", f"with {called(kind)} for all"
+
+    return apply
 
 
 def _cross(tree: Tree, name: str, symptom: str) -> Change | None:
@@ -292,7 +296,8 @@ SPECIFIC: Final = (
     Intervention("application", _application),
     Intervention("unresponsive", _cross),
     Intervention("short-transfers", _short),
-    Intervention("mixed-controls", _mixed),
+    Intervention("mixed-controls", _mixed(0)),
+    Intervention("mixed-controls", _mixed(1)),
     Intervention("round-trips", _unequal),
 )
 """What a healthy path does not have."""

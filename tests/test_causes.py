@@ -1,0 +1,98 @@
+"""Causes by experiment: a sample of planted ones, two at once, the vocabulary, and how long runs must be."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import ackclock as ac
+from ackclock import causes
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "validation" / "causes"))
+
+import planted
+
+SAMPLE = planted.generate(seed=1, each=1, none=4)
+
+
+@pytest.mark.parametrize("one", SAMPLE, ids=[f"{number}-{one.kind}" for number, one in enumerate(SAMPLE)])
+def test_planted_causes_are_named(one: planted.Planted) -> None:
+    """All 60 and 20: `validation/causes/planted.py`; its README has the table."""
+    key, told = planted.named(one)
+    texts = [sentence.text for sentence in told.sentences]
+    if one.kind == "none":
+        assert key in ("none", "undecided"), texts
+    else:
+        assert key == one.kind, texts
+
+
+def link(**keys: object) -> ac.Scenario:
+    flows = ac.flows(2, "cubic", rtt="50 ms", start="uniform 0 s .. 1 s", **keys)
+    queue = {"aqm": "drop-tail", "capacity": "40 packets"}
+    return ac.dumbbell(rate="20 Mbit/s", queue=queue, flows=flows, duration="10 s")
+
+
+def test_where_it_takes_two_both_are_named() -> None:
+    """Windows and access links each limit the flows: without one of them the other still does."""
+    told = causes.diagnose(link(max_window="12 packets", access_rate="4 Mbit/s"))
+    (found,) = told.findings
+    assert found.symptom == "idle"
+    assert [one.key for one in found.causes] == ["access+receive-window"]
+    assert "together" in told.sentences[0].text
+
+
+def test_not_found_where_nothing_ends_it() -> None:
+    """A tenth of the packets is lost because the sender ignores losses: nothing that can be taken away ends that."""
+    flows = ac.flows(1, rtt="50 ms", traffic={"kind": "cbr", "rate": "22 Mbit/s"})
+    scenario = ac.dumbbell(rate="20 Mbit/s", queue="drop-tail", flows=flows, duration="10 s")
+    told = causes.diagnose(scenario)
+    losses = [one for one in told.findings if one.symptom == "loss"]
+    assert losses
+    assert losses[0].causes == ()
+    assert any("cause not found" in one.text for one in told.sentences)
+
+
+def test_every_cause_is_in_the_vocabulary() -> None:
+    assert set(planted.KINDS) <= set(causes.VOCABULARY)
+    assert len(set(causes.VOCABULARY)) == len(causes.VOCABULARY)
+
+
+def test_the_same_seed_says_the_same() -> None:
+    told = [causes.diagnose(link(max_window="12 packets")).sentences for _ in range(2)]
+    assert [one.json() for one in told[0]] == [one.json() for one in told[1]]
+
+
+@pytest.mark.parametrize(
+    ("congestion", "rate", "buffer", "least", "reason"),
+    [
+        ("bbr", "50 Mbit/s", "50 ms", 22.0, "measures the round trip"),
+        ("bbr3", "50 Mbit/s", "50 ms", 11.0, "measures the round trip"),
+        # a window of 1242 packets grows by one a round trip of 300 ms from its half: 186 s, three times
+        ("reno", "50 Mbit/s", "250 ms", 3 * 186.0, "sawtooth"),
+        # (1242 x 0.3 / 0.4)^(1/3) = 9.8 s back to the last maximum, and a third beyond it
+        ("cubic", "50 Mbit/s", "250 ms", 3 * 9.8, "CUBIC"),
+        ("cubic", "5 kbit/s", "10 packets", 2400.0, "packets"),
+    ],
+)
+def test_a_run_is_as_long_as_its_slowest_part(
+    congestion: str, rate: str, buffer: str, least: float, reason: str
+) -> None:
+    scenario = ac.dumbbell(
+        rate=rate,
+        queue={"aqm": "drop-tail", "capacity": buffer},
+        flows=ac.flows(1, congestion, rtt="50 ms"),
+        duration="10 s",
+    )
+    found = causes.needed(scenario.canonical, "bottleneck")
+    assert found.measured >= 0.99 * least
+    assert found.measured < 2 * least
+    assert reason in found.reason
+    assert found.sample <= 0.3 / 4 + found.measured / 1000
+
+
+def test_evidence_has_a_margin() -> None:
+    decided = causes.Evidence("a share", 0.10, 0.02, 0.05)
+    assert decided.decided
+    assert decided.margin == pytest.approx(0.6)
+    assert not causes.Evidence("a share", 0.06, 0.02, 0.05).decided
+    assert causes.Evidence("a number that is only stated", 0.06).decided

@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ RED = {
 NEED = Need(0.03, 6.0, 30.0, 0.01)
 
 
-def link(count: int = 8, congestion: str = "reno") -> ac.Scenario:
+def link(count: int = 8, congestion: Any = "reno") -> ac.Scenario:
     return ac.dumbbell(
         rate="20 Mbit/s", queue="drop-tail", flows=ac.flows(count, congestion, rtt="50 ms"), duration="20 s"
     )
@@ -317,3 +318,57 @@ def test_bad_input(ackclock: Command, words: list[str], reason: str | None) -> N
 def test_ranges() -> None:
     assert axis("flows", "10..500").at(0.5) == 71
     assert axis("rtt", "10ms..200ms").at(0.5) == pytest.approx(math.sqrt(0.01 * 0.2))
+
+
+# what was said wrongly
+
+
+def test_cubic_keeps_the_decrease_that_the_scenario_gives_it() -> None:
+    """Its Reno-friendly law was computed with a remaining fraction of 0.7, whatever the scenario said."""
+    queue = {"aqm": "pi", "capacity": "4000 packets"}
+    places = []
+    for beta in (0.5, 0.7):
+        entry = link(8, {"kind": "cubic", "beta": beta})
+        place = Theory(problem(entry, None, {"rtt": "5ms"}, NEED), queue).survey([{"rtt": 0.005}])[0]
+        assert place is not None
+        assert place.law == "Reno-friendly CUBIC"
+        places.append(place)
+    # RFC 9438, section 4.3: on average the window is Reno's for each b, so the loss is about the same ...
+    assert places[0].probability == pytest.approx(places[1].probability, rel=0.3)
+    # ... but the steering is not: the gain of the window's loop grows with the decrease
+    assert places[0].gain != pytest.approx(places[1].gain, abs=0.05)
+    rigid = link(8, {"kind": "cubic", "reno_friendly": False})
+    assert Theory(problem(rigid, None, {"rtt": "5ms"}, NEED), queue).laws == ("",)
+
+
+def test_where_nothing_is_found_what_meets_the_target_is_named() -> None:
+    """A failing PIE was printed with its commands, beside a table in which FQ-CoDel met the target."""
+    ranges = {"rtt": "20ms..100ms", "flows": "2..4"}
+    told = ac.tune(link(), ranges, aqm="threshold", target="12 ms", gain_margin=60, seeds=1, runs=0)
+    assert not told.found
+    fq = told.defaults["fq_codel, Linux's default"]
+    assert max(one.delay for one in fq) <= 0.012
+    assert told.instead is not None
+    assert "fq_codel, Linux's default, meets the delay at all corners" in told.sentence
+    text = str(told)
+    assert "tc qdisc replace dev DEV root fq_codel" in text
+    assert "htb rate 19000kbit" in text  # 95 % of 20 Mbit/s
+    assert "threshold for" not in text
+    assert json.loads(json.dumps(told.json()))["instead"]["apply"] == list(told.instead.apply)
+
+
+def test_a_delay_that_fails_is_not_said_to_suffice_below_it() -> None:
+    """ "Fails at 25.89 ms" and "giving up 23.54 ms suffices"."""
+    told = ac.tune(link(4), {"flows": "2..40"}, aqm="codel", target="1 ms", seeds=1, runs=0)
+    assert not told.found
+    assert told.worst is not None
+    (one,) = told.compromises
+    assert one.value >= told.worst.delay
+    assert one.value == pytest.approx(told.worst.delay, rel=1e-3)
+
+
+def test_what_is_found_has_a_shaper_line() -> None:
+    told = ac.tune(link(), {"flows": "2..8"}, aqm="codel", target="20 ms", seeds=1, runs=0)
+    assert told.found
+    assert "htb rate 19000kbit" in str(told)
+    assert told.shaper[-1].startswith("tc qdisc replace dev DEV parent 1:1 codel")

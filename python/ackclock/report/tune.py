@@ -70,7 +70,15 @@ def _texts(told: Tuned) -> list[tuple[str, str]]:
     """Commands by device, with their way back."""
     out = []
     if told.queue is not None:
-        out.append(("Setting", f"queue = {_text.inline(told.queue)}"))
+        name = "Setting" if told.found else "The nearest setting, which fails"
+        out.append((name, f"queue = {_text.inline(told.queue)}"))
+    if not told.found:
+        if told.instead is not None:
+            out.append(("For linux, its default queue", "\n".join(told.instead.apply)))
+            out.append(("The same behind a shaper", "\n".join(told.shaper)))
+        return out
+    if told.shaper:
+        out.append(("Behind a shaper, where the queue forms in another device", "\n".join(told.shaper)))
     if told.commands is not None:
         out.append((f"For {told.commands.device}", _text.commands(told.commands)))
     for device, other in told.others.items():

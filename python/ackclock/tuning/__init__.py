@@ -18,13 +18,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from .. import _core
-from ..devices import DEVICES, Commands, DeviceError, Queue, devices_of, express
+from ..devices import DEVICES, Commands, DeviceError, Queue, devices_of, express, shaped
 from ..errors import AnalysisError, ScenarioError
 from ..scenario import Scenario, dumbbell, flows
 from ..simulate import list_algorithms
-from ..witness import linux
+from ..witness import near
 from .families import FAMILIES, Family, rounded
 from .packets import DEFAULTS, Run, beside, latin, measure
+from .packets import scenario as placed
 from .problem import Axis, Need, Problem, TuneError, axis, problem, show, words
 from .theory import Check, Coexistence, Place, Theory, check, coexisting, narrowed, reduced, refused, screen
 
@@ -111,15 +112,47 @@ class Tuned:
         ranges = ", ".join(map(str, self.problem.axes)) or "the file's own point"
         if self.queue is None:
             tried = f"{self.tried} were tried at the corners of the range"
-            return f"No setting of {self.kind} was found for {ranges} with {need}: {tried}."
+            return f"No setting of {self.kind} was found for {ranges} with {need}: {tried}.{self._instead}"
         if not self.found:
             assert self.worst is not None
             return (
                 f"{title}: no setting met every demand for {ranges}; the best has a mean delay of "
                 f"{show('rtt', self.worst.delay)} in packet runs at {words(self.worst.point)} "
-                f"(demanded: {show('rtt', need.target)})."
+                f"(demanded: {show('rtt', need.target)}).{self._instead}"
             )
         return f"{title}: a setting for {ranges} with {need}, checked but not proved."
+
+    @property
+    def instead(self) -> Commands | None:
+        """Where nothing was found: Linux's default queue, if its mean delay meets the target at all corners."""
+        runs = self.defaults.get(DEFAULTS[0][0], [])
+        if self.found or not runs or max(one.delay for one in runs) > self.problem.need.target:
+            return None
+        return express("linux", DEFAULTS[0][1], self.problem.bits, self.problem.packet)
+
+    @property
+    def _instead(self) -> str:
+        """What that has, in words."""
+        if self.instead is None:
+            return ""
+        delays = [one.delay for one in self.defaults[DEFAULTS[0][0]]]
+        return (
+            f" {DEFAULTS[0][0]}, meets the delay at all corners: "
+            f"{show('rtt', min(delays))} to {show('rtt', max(delays))} (no margins: it has no fluid law)."
+        )
+
+    @property
+    def shaper(self) -> tuple[str, ...]:
+        """
+        Lines for a Linux router whose link's queue forms in another device, such as a modem.
+
+        A shaper at 95 % of the rate makes it form here. The packet runs have the link's own rate.
+        """
+        made = self.commands if self.found else self.instead
+        if made is None or made.device != "linux":
+            return ()
+        inner = made.apply[0].split(" root ", 1)[1]
+        return tuple(shaped(self.problem.bits, show("rate", self.problem.bits), inner))
 
     @property
     def checked(self) -> list[str]:
@@ -150,7 +183,7 @@ class Tuned:
                 f"1 to {self.runs[0].seeds if self.runs else 1}, a search of {len(self.searched)} "
                 "other places for worse ones"
             )
-            lines.append(linux())
+            lines.append(_near(self))
         lines.append("not looked at: places between these, other traffic than the file's, rates that change")
         return lines
 
@@ -414,6 +447,7 @@ class _Tuning:
             compromises=self._compromises(),
             notes=self.notes,
             tried=tried,
+            defaults=self._defaults(),
         )
 
     def _compromises(self) -> list[Compromise]:
@@ -493,7 +527,14 @@ class _Tuning:
 
     def _nothing_by_packets(self, notes: list[str]) -> Tuned:
         return Tuned(
-            self.problem.scenario.name, self.family.kind, self.problem, False, None, None, notes=[*self.notes, *notes]
+            self.problem.scenario.name,
+            self.family.kind,
+            self.problem,
+            False,
+            None,
+            None,
+            notes=[*self.notes, *notes],
+            defaults=self._defaults(),
         )
 
     # both
@@ -546,10 +587,7 @@ class _Tuning:
         asked, queue, worst = self.problem, told.queue, told.worst
         assert queue is not None
         assert worst is not None
-        self.say("the same link under Linux's defaults")
-        corners = asked.corners()
-        flat = measure(asked, [(setting, point) for _, setting in DEFAULTS for point in corners], self.seeds)
-        defaults = {name: flat[k * len(corners) : (k + 1) * len(corners)] for k, (name, _) in enumerate(DEFAULTS)}
+        defaults = self._defaults()
         others = {
             device: self._other(device, queue) for device in devices_of(self.family.kind) if device != self.device
         }
@@ -566,9 +604,17 @@ class _Tuning:
         gives = [] if told.found else self._given_up(worst)
         return replace(told, defaults=defaults, others=others, notes=notes, compromises=gives, tried=self.tried)
 
+    def _defaults(self) -> dict[str, list[Run]]:
+        """The same corners under Linux's defaults."""
+        self.say("the same link under Linux's defaults")
+        corners = self.problem.corners()
+        flat = measure(self.problem, [(queue, point) for _, queue in DEFAULTS for point in corners], self.seeds)
+        return {name: flat[k * len(corners) : (k + 1) * len(corners)] for k, (name, _) in enumerate(DEFAULTS)}
+
     def _given_up(self, worst: Run) -> list[Compromise]:
-        """What the packet runs of the best setting bear."""
-        value = worst.delay / (1 + TOLERANCE)
+        """What the packet runs of the best setting have: the delay that they fail with, rounded up to four digits."""
+        scale = 10.0 ** (math.floor(math.log10(worst.delay)) - 3)
+        value = math.ceil(worst.delay / scale - 1e-9) * scale
         return [
             Compromise(
                 f"a mean delay of {show('rtt', value)} instead of {show('rtt', self.problem.need.target)}",
@@ -589,6 +635,13 @@ class _Tuning:
         except (AnalysisError, ScenarioError) as error:
             return Other(commands, refused=str(error), same=False, meets=False)
         return Other(commands, same=False, theory=margins, meets=margins.meets(self.problem.need))
+
+
+def _near(told: Tuned) -> str:
+    """How far the engine is from Linux near this link, at the worst place."""
+    point = told.worst.point if told.worst is not None else told.problem.corners()[0]
+    made = placed(told.problem, told.queue or DEFAULTS[0][1], point)
+    return f"beside Linux, at {words(point)}: {near(made.canonical, told.problem.link).sentence}"
 
 
 def _better(best: Tuned | None, told: Tuned) -> Tuned:

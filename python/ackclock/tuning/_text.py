@@ -23,24 +23,40 @@ def text(told: Tuned) -> str:
     """Return everything that people want to know."""
     lines = [told.sentence, ""]
     if told.queue is not None:
-        lines += ["setting:", f"  queue = {inline(told.queue)}", ""]
-    if told.commands is not None:
-        lines += _commands(told.commands.device, told.commands.apply, told.commands.undo, told.commands.units)
-    for device, made in told.others.items():
-        lines += other(device, made)
+        lines += [
+            "setting:" if told.found else "the nearest setting, which FAILS:",
+            f"  queue = {inline(told.queue)}",
+            "",
+        ]
+    if told.found:
+        if told.commands is not None:
+            lines += _commands(told.commands.device, told.commands.apply, told.commands.undo, told.commands.units)
+        lines += _shaper(told)
+        for device, made in told.others.items():
+            lines += other(device, made)
+    elif told.instead is not None:
+        lines += ["linux, its default queue:", *(f"  {line}" for line in told.instead.apply), *_shaper(told)]
     if told.theory is not None:
         lines += ["margins over the range (the smallest, and where):", *_margins(told.theory), ""]
     for one in told.tipping:
         lines.append(f"coexisting cycles at {words(one.point)}: {one.text}")
     if told.tipping:
         lines.append("")
-    if told.runs:
+    if told.runs or told.defaults:
         lines += ["packet runs (means over seeds):", *indented(table(rows(told))), ""]
     if not told.found:
         lines += _missing(told)
     lines += [f"note: {note}" for note in told.notes]
     lines += [f"checked {line}" if not line.startswith("not ") else line for line in told.checked] if told.queue else []
     return "\n".join(lines).rstrip()
+
+
+def _shaper(told: Tuned) -> list[str]:
+    """The same behind a shaper."""
+    if not told.shaper:
+        return []
+    lines = [f"    {line}" for line in told.shaper]
+    return ["  where the queue forms in another device, a shaper brings it here (for 5 % of the rate):", *lines, ""]
 
 
 def inline(queue: Mapping[str, Any]) -> str:
@@ -196,6 +212,8 @@ def tree(told: Tuned) -> dict[str, Any]:
             },
             "queue": told.queue,
             "commands": None if told.commands is None else told.commands.json(),
+            "instead": None if told.instead is None else told.instead.json(),
+            "shaper": list(told.shaper),
             "others": {
                 name: {
                     "commands": None if one.commands is None else one.commands.json(),

@@ -24,8 +24,6 @@ TIPS_UP_TO: Final = 3.0
 STEPS: Final = 40_000
 """Steps of an integration from a large disturbance; where they do not reach, that is said."""
 LINK: Final = "link"
-_CUBIC_AS_RENO: Final = {"kind": "aimd", "alpha": 3 * (1 - 0.7) / (1 + 0.7), "beta": 0.7}
-"""CUBIC in its Reno-friendly region (RFC 9438, section 4.3)."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +101,10 @@ class Theory:
 
     def __init__(self, problem: Problem, queue: Mapping[str, Any], lag: float = 0.0) -> None:
         self.problem, self.queue, self.lag = problem, dict(queue), lag
-        cubic = any(one.entry["congestion"]["kind"] == "cubic" for one in problem.classes)
+        cubic = any(
+            one.entry["congestion"]["kind"] == "cubic" and one.entry["congestion"].get("reno_friendly", True)
+            for one in problem.classes
+        )
         self.laws = ("CUBIC at rest", "Reno-friendly CUBIC") if cubic else ("",)
         self._equations = [
             Equations(reduced(problem, queue, reno=law.startswith("Reno")), Choices(memory="rest")) for law in self.laws
@@ -207,8 +208,8 @@ def reduced(problem: Problem, queue: Mapping[str, Any], point: Point | None = No
             for key in ("name", "congestion", "rtt", "packet_size", "ecn", "delayed_ack")
             if key in one.entry
         }
-        if reno and kept["congestion"]["kind"] == "cubic":
-            kept["congestion"] = _CUBIC_AS_RENO
+        if reno and kept["congestion"]["kind"] == "cubic" and kept["congestion"].get("reno_friendly", True):
+            kept["congestion"] = _as_reno(kept["congestion"])
         if "rtt" in point:
             kept["rtt"] = f"{point['rtt']:.12g} s"
         count = max(round(one.share * point.get("flows", total)), 1)
@@ -220,6 +221,12 @@ def reduced(problem: Problem, queue: Mapping[str, Any], point: Point | None = No
         "flows": flows,
     }
     return Scenario(tree, origin=problem.scenario.origin)
+
+
+def _as_reno(cubic: Mapping[str, Any]) -> dict[str, Any]:
+    """CUBIC in its Reno-friendly region (RFC 9438, section 4.3), with the decrease that the scenario gives it."""
+    beta = float(cubic["beta"])
+    return {"kind": "aimd", "alpha": _core.tcp_friendly_alpha(beta), "beta": beta}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ Plant a cause in a healthy scenario, ask `ackclock.causes` what is wrong, and co
 A scenario counts as named right if the first cause of its first finding is the planted one; one of the 20 if nothing is
 named. Every scenario also has things that do no harm: a little jitter, wide access links, a call, a large window.
 """
-# ruff: noqa: T201
 
 from __future__ import annotations
 
@@ -47,7 +46,7 @@ def healthy(draw: random.Random) -> tuple[Parts, float, float]:
     rate, rtt = draw.choice([20e6, 50e6]), draw.uniform(0.04, 0.1)
     packets = rate * rtt / 12_000
     count = draw.randint(2, min(5, int(packets / 20)))  # windows of 20 packets lose less than one in a hundred
-    control = draw.choice(["cubic", "reno"]) if count > 2 else "cubic"  # noqa: PLR2004  one or two Renos want a whole BDP
+    control = draw.choice(["cubic", "reno"]) if count > 2 else "cubic"  # one or two Renos want a whole BDP
     flows: Parts = {
         "name": "downloads",
         "count": count,
@@ -80,6 +79,7 @@ def healthy(draw: random.Random) -> tuple[Parts, float, float]:
 
 
 def _buffer(parts: Parts, rate: float, rtt: float, draw: random.Random) -> None:
+    del rate
     if draw.random() < 0.6:
         parts["link"]["queue"]["capacity"] = f"{draw.uniform(4, 10) * rtt:.4f} s"
         return
@@ -149,7 +149,7 @@ def _ack_path(parts: Parts, rate: float, rtt: float, draw: random.Random) -> Non
     """The way of the ACKs (40 B for two packets of 1500 B) is too slow for them; an upload may share it."""
     parts["flows"][0]["reverse_path"] = ["up"]
     up: Parts = {"rate": f"{rate * 40 / 3000 * draw.uniform(0.4, 0.8):.0f} bit/s", "queue": {"capacity": "20 packets"}}
-    if draw.random() < 0.5:  # noqa: PLR2004
+    if draw.random() < 0.5:
         upload: Parts = {"name": "upload", "path": ["up"], "rtt": f"{rtt:.6f} s", "congestion": {"kind": "cubic"}}
         parts["flows"].append(upload)
     parts["more"].append({"name": "up", **up})

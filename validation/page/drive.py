@@ -25,6 +25,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, sync_playwright
 
@@ -168,7 +169,9 @@ def heavy_user(browser: Any, url: str, complaints: list[str], out: Path) -> None
 
 def refused(url: str) -> bool:
     """Garbage, oversize, wrong origins: refused, and the server goes on."""
-    port = int(url.rstrip("/").rpartition(":")[2])
+    address = urlsplit(url)
+    port = address.port or 0
+    cookie = f"Cookie: ackclock-{port}={parse_qs(address.query)['token'][0]}\r\n"
 
     def send(data: bytes) -> bytes:
         with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
@@ -179,20 +182,26 @@ def refused(url: str) -> bool:
                 return b""
 
     upgrade = (
-        b"GET /ws HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://evil.example\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
-    )
+        f"GET /ws HTTP/1.1\r\nHost: 127.0.0.1\r\n{cookie}Origin: http://evil.example\r\nUpgrade: websocket\r\n"
+        "Connection: Upgrade\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+    ).encode()
     cases = {
         "websocket of another origin": (upgrade, (b" 403 ",)),
         "no HTTP": (os.urandom(2000) + b"\r\n\r\n", (b"", b" 400 ")),
         "a header of 1 MB": (b"GET / HTTP/1.1\r\nX: " + b"x" * (1 << 20) + b"\r\n\r\n", (b"", b" 400 ", b" 431 ")),
         "a body of 100 GB": (
-            b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n",
-            (b"", b" 400 ", b" 413 "),
+            f"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n{cookie}Content-Length: 99999999999\r\n\r\n".encode(),
+            (b"", b" 400 ", b" 405 "),
         ),
-        "a file of nobody": (f"GET /download/{'0' * 32}/data.csv HTTP/1.1\r\nHost: x\r\n\r\n".encode(), (b" 404 ",)),
+        "a file of nobody": (
+            f"GET /download/{'0' * 32}/data.csv HTTP/1.1\r\nHost: 127.0.0.1\r\n{cookie}\r\n".encode(),
+            (b" 404 ",),
+        ),
+        "no token": (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", (b" 403 ",)),
+        "another host": (f"GET / HTTP/1.1\r\nHost: evil.example\r\n{cookie}\r\n".encode(), (b" 403 ",)),
         "a path upwards": (
-            b"GET /download/../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n",
+            f"GET /download/../../etc/passwd HTTP/1.1\r\nHost: 127.0.0.1\r\n{cookie}\r\n".encode(),
             (b" 404 ", b" 403 ", b" 400 "),
         ),
     }
@@ -203,7 +212,7 @@ def refused(url: str) -> bool:
         good = any(want in answer if want else not answer for want in allowed)
         fine &= good
         print(f"  {name}: {line.decode(errors='replace') or 'connection closed'}{'' if good else '  <- WRONG'}")
-    alive = b" 200 " in send(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    alive = b" 200 " in send(f"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n{cookie}\r\n".encode())
     print(f"  and then the page: {'served' if alive else 'GONE'}")
     return fine and alive
 

@@ -12,7 +12,7 @@ from .model import Control
 
 NARROW: Final = 420
 """Of a figure, pixels: two stand in a row where there is room for twice that."""
-PANEL: Final = f":host {{ flex: 1 1 {NARROW}px !important; width: {NARROW}px !important; min-width: 0 !important; }}"
+PANEL: Final = f":host {{ flex: 1 1 0 !important; min-width: min(100%, max({NARROW}px, 45%)) !important; }}"
 
 
 class Pair:
@@ -94,7 +94,7 @@ def trace_of(values: Any, dimension: str, name: str) -> Any:
 
 
 def borders(x: Any, y: Any, cells: Any) -> dict[str, list[Any]]:
-    """Lines between calm and not calm."""
+    """Lines between stable and not."""
     from contourpy import contour_generator
 
     known = np.ma.masked_where(cells < 0, cells)
@@ -105,7 +105,7 @@ def borders(x: Any, y: Any, cells: Any) -> dict[str, list[Any]]:
 def names(x: Any, y: Any, cells: Any) -> dict[str, list[Any]]:
     """The names of the regions in their middles."""
     found: dict[str, list[Any]] = {"x": [], "y": [], "text": []}
-    for value, text in ((0.0, "calm"), (1.0, "oscillates"), (-1.0, "no equilibrium")):
+    for value, text in ((0.0, "stable"), (1.0, "oscillates"), (-1.0, "no equilibrium")):
         rows, columns = np.nonzero(cells == value)
         if rows.size < 0.04 * cells.size:
             continue

@@ -446,7 +446,7 @@ class Quick:
             period = 2 * math.pi / abs(self.root.imag) if self.root.imag else math.inf
             grows = 1 / self.root.real if self.root.real > 0 else math.inf
             swing = f"swings with a period near {show(period, 's')}" if math.isfinite(period) else "runs away"
-            return f"By its average law the queue is not calm: it {swing}, growing e-fold in {show(grows, 's')}."
+            return f"By its average law the queue is not stable: it {swing}, growing e-fold in {show(grows, 's')}."
         if self.margins is None:
             return "By its average law the queue comes to rest after small disturbances."
         delay = self.margins.delay

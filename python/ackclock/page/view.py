@@ -42,7 +42,7 @@ TYPES: Final = {
     "parquet": "application/vnd.apache.parquet",
     "csv": "text/csv",
 }
-CALM, SWINGING, NONE = "#e3eff8", "#f0a868", "#ffffff"
+STABLE, SWINGING, NONE = "#e3eff8", "#f0a868", "#ffffff"
 """Of the chart: they differ in lightness, for grey print, and between blue and orange, for colour-blind readers."""
 QUICKS: Final[Kept[Quick]] = Kept(32)
 PACKETS: Final[Kept[Packets]] = Kept(6)
@@ -517,14 +517,14 @@ class Page:
         legend(self._window_figure)
         self._window_figure.y_range = DataRange1d(start=0, range_padding=0.1)
         self._chart_figure = empty_figure(
-            "Where the queue is calm", "round-trip time (ms)", "", x_axis_type="log", y_axis_type="log"
+            "Where the queue is stable", "round-trip time (ms)", "", x_axis_type="log", y_axis_type="log"
         )
         self._chart_figure.x_range = Range1d(0.87, 1150)
         self._chart_figure.y_range = Range1d(0.87, 575)
         self._cells = ColumnDataSource({"image": [], "x": [], "y": [], "dw": [], "dh": []}, name="cells")
         self._chart_figure.image(
             "image", "x", "y", "dw", "dh", source=self._cells,
-            color_mapper=LinearColorMapper([NONE, CALM, SWINGING], low=-1.5, high=1.5),
+            color_mapper=LinearColorMapper([NONE, STABLE, SWINGING], low=-1.5, high=1.5),
         )  # fmt: skip
         self._border = ColumnDataSource({"xs": [], "ys": []}, name="border")
         self._chart_figure.multi_line("xs", "ys", source=self._border, color=style.BLACK, line_width=1.5)
@@ -648,8 +648,8 @@ class Page:
             lines.append(f"<p><b>{html.escape(self.packets.sentence)}</b></p>")
         if self.quick is not None:
             lines.append(f"<p>{html.escape(self.quick.sentence)}</p>")
-        calm = "" if self.quick is None or self.quick.stable is not False else " swinging"
-        self._words.object = f"<div class='answer{calm}'>{''.join(lines)}</div>"
+        mood = "" if self.quick is None or self.quick.stable is not False else " swinging"
+        self._words.object = f"<div class='answer{mood}'>{''.join(lines)}</div>"
 
     def _show_numbers(self) -> None:
         shown = table(self.world, self.quick, self.packets, self.windows)

@@ -2,6 +2,9 @@
 //!
 //! The parameters of AQMs and congestion controls are not here: they come from the registry of algorithms.
 
+use crate::options::{
+    LossDetection, Named as _, Pacing, PacketSizes, Recovery, Style, TraceFormat, WindowReduction,
+};
 use crate::units::Dimension;
 
 /// What a key's value may be.
@@ -355,8 +358,8 @@ pub const TRACE: Section = Section {
         ),
         Key::new(
             "format",
-            Kind::Choice(TRACE_FORMATS),
-            Text("csv"),
+            Kind::Choice(TraceFormat::CHOICES),
+            Text(TraceFormat::DEFAULT),
             "How the file is written.",
         ),
         Key::new(
@@ -374,18 +377,6 @@ pub const TRACE: Section = Section {
         .or("never", "the last step lasts for ever"),
     ],
 };
-
-/// Values of `format`.
-pub const TRACE_FORMATS: &[(&str, &str)] = &[
-    (
-        "csv",
-        "lines of a time and a rate, with units in the cells or in a header such as `time_s,rate_mbps`",
-    ),
-    (
-        "mahimahi",
-        "a line for each packet of 1500 B that can be delivered, with its millisecond; those of a millisecond are spread over it",
-    ),
-];
 
 /// `jitter = { ... }` of a link.
 pub const JITTER: Section = Section {
@@ -449,12 +440,12 @@ pub const FLOWS: Section = Section {
         Key::new("packet_size", Kind::Size, Text("1500 B"), "Size of a full data packet on the wire, headers included."),
         Key::new("header_size", Kind::Size, Text("40 B"), "Headers in each data packet (IPv4 and TCP without options: 40 B)."),
         // TCP only, from here
-        Key::new("style", Kind::Choice(STYLES), Text("rfc"), "Where the defaults of the class's TCP and of its congestion control come from."),
+        Key::new("style", Kind::Choice(Style::CHOICES), Text(Style::DEFAULT), "Where the defaults of the class's TCP and of its congestion control come from."),
         Key::new("ack_size", Kind::Size, Text("40 B"), "Size of a pure ACK on the wire."),
         Key::new("congestion", Kind::Congestion, Text("cubic"), "Congestion control (RFC 9438 is the default of today's stacks)."),
-        Key::new("recovery", Kind::Choice(RECOVERIES), Text("sack"), "How losses are repaired."),
-        Key::new("reduction", Kind::Choice(REDUCTIONS), Text("at-once"), "How the window comes down when selective ACKs find a loss; needs recovery \"sack\"."),
-        Key::new("loss_detection", Kind::Choice(LOSS_DETECTIONS), Text("dup-acks"), "What tells a lost segment from one that is late; \"rack\" needs recovery \"sack\"."),
+        Key::new("recovery", Kind::Choice(Recovery::CHOICES), Text(Recovery::DEFAULT), "How losses are repaired."),
+        Key::new("reduction", Kind::Choice(WindowReduction::CHOICES), Text(WindowReduction::DEFAULT), "How the window comes down when selective ACKs find a loss; needs recovery \"sack\"."),
+        Key::new("loss_detection", Kind::Choice(LossDetection::CHOICES), Text(LossDetection::DEFAULT), "What tells a lost segment from one that is late; \"rack\" needs recovery \"sack\"."),
         Key::new(
             "detect_lost_retransmissions",
             Kind::Flag,
@@ -475,7 +466,7 @@ pub const FLOWS: Section = Section {
             "Whether ECN is negotiated (RFC 3168). A congestion control that counts marks gets the accurate kind in either case.",
         )
         .or("accurate", "and the receiver echoes each mark as it came (RFC 8257, section 3.2)"),
-        Key::new("pacing", Kind::Choice(PACINGS), Text("auto"), "How the segments of a window are spread over time."),
+        Key::new("pacing", Kind::Choice(Pacing::CHOICES), Text(Pacing::DEFAULT), "How the segments of a window are spread over time."),
         Key::new(
             "hystart",
             Kind::Flag,
@@ -522,19 +513,6 @@ pub const TCP_KEYS: &[&str] = &[
     "dup_threshold",
 ];
 
-/// Values of `style`.
-pub const STYLES: &[(&str, &str)] = &[
-    (
-        "rfc",
-        "those of this table, and of `ackclock list`, most of them an RFC's",
-    ),
-    (
-        "linux",
-        "Linux 6.1's: reduction \"prr\" where the congestion control does not steer the window itself, loss_detection \"rack\", max_rto 120 s; and the values \
-         that `ackclock list NAME` gives for it",
-    ),
-];
-
 /// A key of an earlier version.
 pub(crate) struct Renamed {
     pub(crate) old: &'static str,
@@ -555,57 +533,6 @@ pub const LINUX: &[(&str, Fallback)] = &[
     ("reduction", Text("prr")),
     ("loss_detection", Text("rack")),
     ("max_rto", Text("120 s")),
-];
-
-/// Values of `pacing`.
-pub const PACINGS: &[(&str, &str)] = &[
-    (
-        "auto",
-        "at the rate that the congestion control asks for; where it asks for none, as ACKs clock them",
-    ),
-    (
-        "window",
-        "where the congestion control asks for no rate, at 2 cwnd / srtt while cwnd is below half of ssthresh, else at 1.2 cwnd / srtt (Linux)",
-    ),
-];
-
-/// Values of `reduction`.
-pub const REDUCTIONS: &[(&str, &str)] = &[
-    (
-        "at-once",
-        "sending goes on when the pipe has fallen to the new window (RFC 6675)",
-    ),
-    (
-        "rate-halving",
-        "one segment for every two acknowledged; ssthresh is a ceiling afterwards (Linux 2.6, ns-2's Linux-derived sender)",
-    ),
-    ("prr", "proportional rate reduction (RFC 6937)"),
-];
-
-/// Values of `loss_detection`.
-pub const LOSS_DETECTIONS: &[(&str, &str)] = &[
-    (
-        "dup-acks",
-        "`dup_threshold` segments sent after it have arrived (RFC 6675)",
-    ),
-    (
-        "rack",
-        "one sent after it has arrived and its time is over; a probe is sent before the retransmission timer expires (RACK-TLP, RFC 8985)",
-    ),
-];
-
-/// Values of `recovery`.
-pub const RECOVERIES: &[(&str, &str)] = &[
-    (
-        "sack",
-        "selective acknowledgements with the loss recovery of RFC 6675",
-    ),
-    ("newreno", "NewReno (RFC 6582)"),
-    (
-        "reno",
-        "Reno (RFC 5681, section 3.2): the first new ACK ends the recovery",
-    ),
-    ("tahoe", "fast retransmit, then slow start from one segment"),
 ];
 
 /// A kind of traffic and its keys.
@@ -690,8 +617,8 @@ pub const TRAFFIC: &[TrafficKind] = &[
             .changeable(),
             Key::new(
                 "sizes",
-                Kind::Choice(SIZES),
-                Text("fixed"),
+                Kind::Choice(PacketSizes::CHOICES),
+                Text(PacketSizes::DEFAULT),
                 "Sizes of the packets.",
             ),
         ],
@@ -763,14 +690,6 @@ pub const TRAFFIC: &[TrafficKind] = &[
 
 /// Traffic whose `rate` is a number of connections a second.
 const CONNECTION_RATE: &str = "New connections a second.";
-
-const SIZES: &[(&str, &str)] = &[
-    ("fixed", "every packet has `packet_size`"),
-    (
-        "exponential",
-        "exponential with mean `packet_size`, at least 1 B",
-    ),
-];
 
 /// `[[change]]`: these keys choose when and what; the others are the changeable keys of links and flows.
 pub const CHANGE: Section = Section {

@@ -8,6 +8,7 @@
 mod diagnostic;
 pub mod keys;
 mod model;
+mod options;
 mod read;
 mod reference;
 mod schema;
@@ -20,8 +21,11 @@ mod write;
 
 pub use diagnostic::Diagnostic;
 pub use model::{
-    Capacity, Change, ClassId, Distribution, End, FlowClass, Jitter, Link, LinkId, LossDetection,
-    Pacing, Recovery, Scenario, Setting, Style, Tcp, Traffic, WindowReduction,
+    Capacity, Change, ClassId, Distribution, End, FlowClass, Jitter, Link, LinkId, Scenario,
+    Setting, Tcp, Traffic,
+};
+pub use options::{
+    LossDetection, Pacing, PacketSizes, Recovery, Style, TraceFormat, WindowReduction,
 };
 pub use reference::reference;
 pub use schema::json_schema;

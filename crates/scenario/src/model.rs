@@ -9,9 +9,9 @@ use ackclock_algorithms::impairment::{LossSpec, PolicerParams, ShaperParams};
 use ackclock_algorithms::registry::{AqmSpec, CongestionSpec};
 use ackclock_algorithms::scheduler::SchedulerSpec;
 
-use crate::trace::RateTrace;
-
+use crate::options::{LossDetection, Pacing, Recovery, Style, WindowReduction};
 use crate::sizes::Sizes;
+use crate::trace::RateTrace;
 
 /// Index of a link in [`Scenario::links`].
 pub type LinkId = usize;
@@ -296,64 +296,6 @@ pub struct Tcp {
     pub initial_rto: Time,
     /// Duplicate ACKs, or segments selectively acknowledged above, that mean a loss (3).
     pub dup_threshold: u32,
-}
-
-/// Where the defaults of a TCP come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Style {
-    /// The RFCs, mostly.
-    #[default]
-    Rfc,
-    /// Linux 6.1.
-    Linux,
-}
-
-/// How the segments of a window are spread over time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Pacing {
-    /// At the rate that the congestion control asks for; where it asks for none, as ACKs clock them.
-    #[default]
-    Auto,
-    /// Where the congestion control asks for no rate, a window is spread over the smoothed round trip: at 2 cwnd / srtt while cwnd is below half of ssthresh,
-    /// else at 1.2 cwnd / srtt (Linux).
-    Window,
-}
-
-/// How losses are repaired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Recovery {
-    /// Selective acknowledgements with the loss recovery of RFC 6675.
-    #[default]
-    Sack,
-    /// NewReno (RFC 6582).
-    NewReno,
-    /// Reno (RFC 5681, section 3.2): the first new ACK ends the recovery.
-    Reno,
-    /// Fast retransmit, then slow start from one segment.
-    Tahoe,
-}
-
-/// What tells a lost segment from one that is late, where ACKs are selective.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum LossDetection {
-    /// So many segments sent after it have arrived (RFC 6675).
-    #[default]
-    DupAcks,
-    /// One sent after it has arrived, and its time is over; a probe is sent before the retransmission timer expires (RACK-TLP, RFC 8985).
-    Rack,
-}
-
-/// How the window comes down when selective acknowledgements find a loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum WindowReduction {
-    /// At once; sending goes on when the pipe has fallen to it (RFC 6675).
-    #[default]
-    AtOnce,
-    /// One segment for every two that are acknowledged, and ssthresh is a ceiling afterwards, not a target (Linux 2.6, and the Linux-derived
-    /// sender of ns-2).
-    RateHalving,
-    /// Proportional rate reduction (RFC 6937, with its slow-start bound): spread over the round, ending at ssthresh.
-    Prr,
 }
 
 /// Something that changes during the run.

@@ -8,9 +8,9 @@ use ackclock_algorithms::{
 
 use crate::keys;
 use crate::model::{
-    Capacity, Change, Distribution, End, FlowClass, Link, LinkId, LossDetection, Pacing, Recovery,
-    Scenario, Setting, Style, Traffic, WindowReduction,
+    Capacity, Change, Distribution, End, FlowClass, Link, LinkId, Scenario, Setting, Traffic,
 };
+use crate::options::{Named as _, PacketSizes};
 use crate::read::traffic_kind;
 use crate::sizes::Sizes;
 use crate::tree::{Node, Value};
@@ -251,9 +251,9 @@ fn traffic(traffic: &Traffic) -> Node {
                 (
                     "sizes",
                     Node::text(if *exponential_sizes {
-                        "exponential"
+                        PacketSizes::Exponential.name()
                     } else {
-                        "fixed"
+                        PacketSizes::Fixed.name()
                     }),
                 ),
             ]
@@ -364,17 +364,6 @@ fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
             .meta()
             .map_or(&[][..], |meta| meta.parameters);
         let kind = ("kind", Node::text(tcp.congestion.kind()));
-        let recovery = match tcp.recovery {
-            Recovery::Sack => "sack",
-            Recovery::NewReno => "newreno",
-            Recovery::Reno => "reno",
-            Recovery::Tahoe => "tahoe",
-        };
-        let reduction = match tcp.reduction {
-            WindowReduction::AtOnce => "at-once",
-            WindowReduction::RateHalving => "rate-halving",
-            WindowReduction::Prr => "prr",
-        };
         let ssthresh = if tcp.initial_ssthresh.is_finite() {
             format_packets(tcp.initial_ssthresh)
         } else {
@@ -389,26 +378,14 @@ fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
                 "ack_size",
                 Node::text(format_size(u64::from(class.ack_size))),
             ),
-            (
-                "style",
-                Node::text(match tcp.style {
-                    Style::Rfc => "rfc",
-                    Style::Linux => "linux",
-                }),
-            ),
+            ("style", Node::text(tcp.style.name())),
             (
                 "congestion",
                 Node::table(std::iter::once(kind).chain(parameters(specs, &values))),
             ),
-            ("recovery", Node::text(recovery)),
-            ("reduction", Node::text(reduction)),
-            (
-                "loss_detection",
-                Node::text(match tcp.loss_detection {
-                    LossDetection::DupAcks => "dup-acks",
-                    LossDetection::Rack => "rack",
-                }),
-            ),
+            ("recovery", Node::text(tcp.recovery.name())),
+            ("reduction", Node::text(tcp.reduction.name())),
+            ("loss_detection", Node::text(tcp.loss_detection.name())),
             (
                 "detect_lost_retransmissions",
                 flag(tcp.detect_lost_retransmissions),
@@ -428,13 +405,7 @@ fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
                     flag(tcp.ecn)
                 },
             ),
-            (
-                "pacing",
-                Node::text(match tcp.pacing {
-                    Pacing::Auto => "auto",
-                    Pacing::Window => "window",
-                }),
-            ),
+            ("pacing", Node::text(tcp.pacing.name())),
             ("hystart", flag(tcp.hystart)),
             ("delayed_ack", flag(tcp.delayed_ack)),
             (

@@ -11,10 +11,8 @@ use super::routes::{earliest, own};
 use super::{Item, Place, Reader, Seen, Table, join};
 use crate::diagnostic::quoted_list;
 use crate::keys;
-use crate::model::{
-    Distribution, End, FlowClass, LossDetection, Pacing, Recovery, Style, Tcp, Traffic,
-    WindowReduction,
-};
+use crate::model::{Distribution, End, FlowClass, Tcp, Traffic};
+use crate::options::{LossDetection, Pacing, PacketSizes, Recovery, Style, WindowReduction};
 use crate::tree::{Node, Value};
 use crate::units::{format_time, seconds, shorten};
 
@@ -245,11 +243,7 @@ impl Reader<'_> {
     fn tcp(&self, table: &Table<'_>) -> Option<Tcp> {
         let style = self
             .item(table, "style")
-            .and_then(|item| self.choice(&item))
-            .map(|name| match name {
-                "linux" => Style::Linux,
-                _ => Style::Rfc,
-            })?;
+            .and_then(|item| self.option(&item))?;
         let defaults = match style {
             Style::Rfc => &[][..],
             Style::Linux => keys::LINUX,
@@ -258,28 +252,11 @@ impl Reader<'_> {
         let flag = |key: &str| get(key).and_then(|item| self.flag(&item));
         let time = |key: &str| get(key).and_then(|item| self.time(&item));
         let congestion = self.congestion(table, style);
-        let recovery = get("recovery")
-            .and_then(|item| self.choice(&item))
-            .map(|name| match name {
-                "newreno" => Recovery::NewReno,
-                "reno" => Recovery::Reno,
-                "tahoe" => Recovery::Tahoe,
-                _ => Recovery::Sack,
-            });
-        let reduction =
-            get("reduction")
-                .and_then(|item| self.choice(&item))
-                .map(|name| match name {
-                    "rate-halving" => WindowReduction::RateHalving,
-                    "prr" => WindowReduction::Prr,
-                    _ => WindowReduction::AtOnce,
-                });
-        let loss_detection = get("loss_detection")
-            .and_then(|item| self.choice(&item))
-            .map(|name| match name {
-                "rack" => LossDetection::Rack,
-                _ => LossDetection::DupAcks,
-            });
+        let recovery: Option<Recovery> = get("recovery").and_then(|item| self.option(&item));
+        let reduction: Option<WindowReduction> =
+            get("reduction").and_then(|item| self.option(&item));
+        let loss_detection: Option<LossDetection> =
+            get("loss_detection").and_then(|item| self.option(&item));
         let rack = loss_detection == Some(LossDetection::Rack);
         let detect_lost_retransmissions = flag("detect_lost_retransmissions");
         if recovery.is_some_and(|recovery| recovery != Recovery::Sack) {
@@ -328,12 +305,7 @@ impl Reader<'_> {
             Some(item) if item.is_word() => Some((true, true)),
             Some(item) => self.flag(&item).map(|ecn| (ecn, ecn && needs.marks)),
         };
-        let pacing = get("pacing")
-            .and_then(|item| self.choice(&item))
-            .map(|name| match name {
-                "window" => Pacing::Window,
-                _ => Pacing::Auto,
-            });
+        let pacing: Option<Pacing> = get("pacing").and_then(|item| self.option(&item));
         let hystart = flag("hystart");
         let reduction = match reduction {
             // it steers the window itself; what is given is judged below
@@ -590,11 +562,11 @@ impl Reader<'_> {
                 let (rate, sizes) = (
                     rate(),
                     self.item(&inner, "sizes")
-                        .and_then(|item| self.choice(&item)),
+                        .and_then(|item| self.option::<PacketSizes>(&item)),
                 );
                 Some(Traffic::Poisson {
                     rate: rate?,
-                    exponential_sizes: sizes? == "exponential",
+                    exponential_sizes: sizes? == PacketSizes::Exponential,
                 })
             }
         }

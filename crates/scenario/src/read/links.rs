@@ -12,6 +12,7 @@ use super::{Item, Reader, Table, join};
 use crate::diagnostic::quoted_list;
 use crate::keys;
 use crate::model::{Distribution, FlowClass, Jitter, Link};
+use crate::options::TraceFormat;
 use crate::trace::RateTrace;
 use crate::tree::{Node, Value};
 use crate::units::{Dimension, Quantity};
@@ -257,12 +258,12 @@ impl Reader<'_> {
         let path = self.text(item)?;
         let format = self
             .item(table, "format")
-            .and_then(|item| self.choice(&item))?;
+            .and_then(|item| self.option(&item))?;
         let never = table.given("repeat").is_some_and(|item| item.is_word());
         let read = (self.files)(path).and_then(|text| match format {
-            "csv" => RateTrace::from_csv(&text, repeat),
-            _ if never => Err("a Mahimahi trace repeats".to_owned()),
-            _ => RateTrace::from_mahimahi(&text, repeat),
+            TraceFormat::Csv => RateTrace::from_csv(&text, repeat),
+            TraceFormat::Mahimahi if never => Err("a Mahimahi trace repeats".to_owned()),
+            TraceFormat::Mahimahi => RateTrace::from_mahimahi(&text, repeat),
         });
         read.map_err(|problem| {
             self.push(

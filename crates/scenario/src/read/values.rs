@@ -11,6 +11,7 @@ use super::{Item, Place, Reader, Rule, Table, allowed_parameter, dimension_of};
 use crate::diagnostic::nearest;
 use crate::keys::{self, Key};
 use crate::model::{Capacity, Distribution};
+use crate::options::Named;
 use crate::sizes::Sizes;
 use crate::tree::{Node, Value};
 use crate::units::{Dimension, Quantity, QuantityError, shorten};
@@ -456,21 +457,12 @@ impl Reader<'_> {
         Some((from, to))
     }
 
-    pub(super) fn choice(&self, item: &Item<'_>) -> Option<&'static str> {
-        let Rule::Key(Key {
-            kind: keys::Kind::Choice(choices),
-            ..
-        }) = item.rule
-        else {
-            return None;
-        };
+    /// One of the names of an option.
+    pub(super) fn option<T: Named>(&self, item: &Item<'_>) -> Option<T> {
         let text = self.text(item)?;
-        let found = choices
-            .iter()
-            .map(|(name, _)| *name)
-            .find(|name| *name == text);
+        let found = T::named(text);
         if found.is_none() {
-            let names: Vec<_> = choices.iter().map(|(name, _)| *name).collect();
+            let names: Vec<_> = T::CHOICES.iter().map(|(name, _)| *name).collect();
             self.unknown_name(
                 &item.place,
                 format!("\"{}\" is not a choice", shorten(text)),

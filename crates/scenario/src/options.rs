@@ -1,0 +1,110 @@
+//! Options with named values, each declared once: the declaration is the type in the model, its names
+//! in a scenario, how it is read and written, its schema and its documentation.
+
+/// An option with named values.
+pub(crate) trait Named: Copy + Sized + 'static {
+    /// Each value's name in a scenario, and what it means.
+    const CHOICES: &'static [(&'static str, &'static str)];
+
+    /// The name of the default.
+    const DEFAULT: &'static str;
+
+    /// The value of this name.
+    fn named(name: &str) -> Option<Self>;
+
+    /// Its name in a scenario.
+    fn name(self) -> &'static str;
+}
+
+/// Declares options: each value with its name and its meaning; the first is the default.
+macro_rules! options {
+    ($(
+        $(#[doc = $doc:literal])+
+        pub enum $option:ident {
+            $first:ident = $first_name:literal: $first_meaning:literal,
+            $($value:ident = $name:literal: $meaning:literal,)*
+        }
+    )+) => {
+        $(
+            $(#[doc = $doc])+
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+            pub enum $option {
+                #[doc = concat!("`\"", $first_name, "\"`: ", $first_meaning, ".")]
+                #[default]
+                $first,
+                $(
+                    #[doc = concat!("`\"", $name, "\"`: ", $meaning, ".")]
+                    $value,
+                )*
+            }
+
+            impl Named for $option {
+                const CHOICES: &'static [(&'static str, &'static str)] =
+                    &[($first_name, $first_meaning), $(($name, $meaning)),*];
+                const DEFAULT: &'static str = $first_name;
+
+                fn named(name: &str) -> Option<Self> {
+                    match name {
+                        $first_name => Some(Self::$first),
+                        $($name => Some(Self::$value),)*
+                        _ => None,
+                    }
+                }
+
+                fn name(self) -> &'static str {
+                    match self {
+                        Self::$first => $first_name,
+                        $(Self::$value => $name,)*
+                    }
+                }
+            }
+        )+
+    };
+}
+
+options! {
+    /// Where the defaults of a TCP come from.
+    pub enum Style {
+        Rfc = "rfc": "those of this table, and of `ackclock list`, most of them an RFC's",
+        Linux = "linux": "Linux 6.1's: reduction \"prr\" where the congestion control does not steer the window itself, loss_detection \"rack\", max_rto 120 s; and the values that `ackclock list NAME` gives for it",
+    }
+
+    /// How the segments of a window are spread over time.
+    pub enum Pacing {
+        Auto = "auto": "at the rate that the congestion control asks for; where it asks for none, as ACKs clock them",
+        Window = "window": "where the congestion control asks for no rate, at 2 cwnd / srtt while cwnd is below half of ssthresh, else at 1.2 cwnd / srtt (Linux)",
+    }
+
+    /// How losses are repaired.
+    pub enum Recovery {
+        Sack = "sack": "selective acknowledgements with the loss recovery of RFC 6675",
+        NewReno = "newreno": "NewReno (RFC 6582)",
+        Reno = "reno": "Reno (RFC 5681, section 3.2): the first new ACK ends the recovery",
+        Tahoe = "tahoe": "fast retransmit, then slow start from one segment",
+    }
+
+    /// What tells a lost segment from one that is late, where ACKs are selective.
+    pub enum LossDetection {
+        DupAcks = "dup-acks": "`dup_threshold` segments sent after it have arrived (RFC 6675)",
+        Rack = "rack": "one sent after it has arrived and its time is over; a probe is sent before the retransmission timer expires (RACK-TLP, RFC 8985)",
+    }
+
+    /// How the window comes down when selective acknowledgements find a loss.
+    pub enum WindowReduction {
+        AtOnce = "at-once": "sending goes on when the pipe has fallen to the new window (RFC 6675)",
+        RateHalving = "rate-halving": "one segment for every two acknowledged; ssthresh is a ceiling afterwards (Linux 2.6, ns-2's Linux-derived sender)",
+        Prr = "prr": "proportional rate reduction (RFC 6937)",
+    }
+
+    /// How the file of a rate trace is written.
+    pub enum TraceFormat {
+        Csv = "csv": "lines of a time and a rate, with units in the cells or in a header such as `time_s,rate_mbps`",
+        Mahimahi = "mahimahi": "a line for each packet of 1500 B that can be delivered, with its millisecond; those of a millisecond are spread over it",
+    }
+
+    /// Sizes of UDP packets that arrive as a Poisson process.
+    pub enum PacketSizes {
+        Fixed = "fixed": "every packet has `packet_size`",
+        Exponential = "exponential": "exponential with mean `packet_size`, at least 1 B",
+    }
+}

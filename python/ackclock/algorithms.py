@@ -42,11 +42,11 @@ from ._core import Ack, Link, Packet, Queue, Random, Reduction, Window
 
 __all__ = [
     "Ack",
+    "AqmInstance",
     "CongestionControl",
     "Link",
     "Packet",
     "Queue",
-    "QueueManager",
     "Random",
     "Reduction",
     "Verdict",
@@ -72,7 +72,7 @@ class CongestionControl(Protocol):
         """
 
 
-class QueueManager(Protocol):
+class AqmInstance(Protocol):
     """What a queue does to arriving packets."""
 
     def enqueue(self, now: float, packet: Packet, queue: Queue, random: Random) -> Verdict:

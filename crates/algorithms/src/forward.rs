@@ -38,6 +38,7 @@ macro_rules! forwarded {
                 }
             };
         }
+        #[allow(unused_imports)] // the enum may lie in the trait's own file
         pub(crate) use $forward;
     };
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::aqm::{
-    Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Spacing, Verdict,
+    Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Spacing, Verdict, forward_aqm,
 };
 use crate::congestion::{
     Ack, CaState, CongestionAlgorithm, CongestionControl, Delivery, Lost, Needs, Reduction, Window,
@@ -115,11 +115,11 @@ pub trait ControllerFactory: fmt::Debug + Send + Sync {
     fn build(&self, flow: u32) -> Box<dyn CongestionControl + Send>;
 }
 
-/// Makes the managers of an AQM that is not registered (a user's own).
-pub trait ManagerFactory: fmt::Debug + Send + Sync {
+/// Makes the instances of an AQM that is not registered (a user's own).
+pub trait AqmFactory: fmt::Debug + Send + Sync {
     /// Its name in results.
     fn kind(&self) -> &str;
-    /// The manager of a link's queue.
+    /// The AQM of a link's queue.
     fn build(&self, link: &LinkView) -> Box<dyn Aqm + Send>;
 }
 
@@ -299,19 +299,19 @@ macro_rules! registry {
         }
     ) => {
         registry!(@spec
-            AqmSpec, ManagerFactory, "An AQM and its parameters.",
+            AqmSpec, AqmFactory, "An AQM and its parameters.",
             aqms: $($fluid_aqm($fluid_aqm_params) [FluidAqm],)* $($aqm($aqm_params) [],)*
         );
         registry!(@manager $($fluid_aqm($fluid_aqm_params),)* $($aqm($aqm_params),)*);
 
         impl AqmSpec {
-            /// The manager of a link's queue.
+            /// The AQM of a link's queue.
             #[must_use]
-            pub fn build(&self, link: &LinkView) -> QueueManager {
+            pub fn build(&self, link: &LinkView) -> AqmInstance {
                 match self {
-                    $(Self::$fluid_aqm(params) => QueueManager::$fluid_aqm(params.build(link)),)*
-                    $(Self::$aqm(params) => QueueManager::$aqm(params.build(link)),)*
-                    Self::Custom(factory) => QueueManager::Custom(factory.build(link)),
+                    $(Self::$fluid_aqm(params) => AqmInstance::$fluid_aqm(params.build(link)),)*
+                    $(Self::$aqm(params) => AqmInstance::$aqm(params.build(link)),)*
+                    Self::Custom(factory) => AqmInstance::Custom(factory.build(link)),
                 }
             }
 
@@ -567,89 +567,16 @@ macro_rules! registry {
         /// A queue's AQM at work: the registered ones inline, a user's own behind a pointer.
         #[allow(missing_debug_implementations)]
         #[allow(clippy::large_enum_variant)] // one a link: speed counts, size does not
-        pub enum QueueManager {
+        pub enum AqmInstance {
             $(
                 #[doc = concat!("See [`crate::aqm::", stringify!($params), "`].")]
-                $name(<crate::aqm::$params as AqmAlgorithm>::Manager),
+                $name(<crate::aqm::$params as AqmAlgorithm>::Instance),
             )*
             /// A user's own.
             Custom(Box<dyn Aqm + Send>),
         }
 
-        impl Aqm for QueueManager {
-            #[inline]
-            fn decides_at_dequeue(&self) -> bool {
-                match self {
-                    $(Self::$name(inner) => inner.decides_at_dequeue(),)*
-                    Self::Custom(inner) => inner.decides_at_dequeue(),
-                }
-            }
-
-            fn reads_priority(&self) -> bool {
-                match self {
-                    $(Self::$name(inner) => inner.reads_priority(),)*
-                    Self::Custom(inner) => inner.reads_priority(),
-                }
-            }
-
-            #[inline]
-            fn enqueue(&mut self, now: Time, packet: &PacketView, queue: &QueueView, random: &mut Stream) -> Verdict {
-                match self {
-                    $(Self::$name(inner) => inner.enqueue(now, packet, queue, random),)*
-                    Self::Custom(inner) => inner.enqueue(now, packet, queue, random),
-                }
-            }
-
-            #[inline]
-            fn dequeue(&mut self, now: Time, sojourn: Time, packet: &PacketView, queue: &QueueView, random: &mut Stream) -> Verdict {
-                match self {
-                    $(Self::$name(inner) => inner.dequeue(now, sojourn, packet, queue, random),)*
-                    Self::Custom(inner) => inner.dequeue(now, sojourn, packet, queue, random),
-                }
-            }
-
-            fn next_timer(&self) -> Option<Time> {
-                match self {
-                    $(Self::$name(inner) => inner.next_timer(),)*
-                    Self::Custom(inner) => inner.next_timer(),
-                }
-            }
-
-            fn on_timer(&mut self, now: Time, queue: &QueueView, random: &mut Stream) {
-                match self {
-                    $(Self::$name(inner) => inner.on_timer(now, queue, random),)*
-                    Self::Custom(inner) => inner.on_timer(now, queue, random),
-                }
-            }
-
-            fn on_empty(&mut self) {
-                match self {
-                    $(Self::$name(inner) => inner.on_empty(),)*
-                    Self::Custom(inner) => inner.on_empty(),
-                }
-            }
-
-            fn on_link_change(&mut self, now: Time, rate: f64) {
-                match self {
-                    $(Self::$name(inner) => inner.on_link_change(now, rate),)*
-                    Self::Custom(inner) => inner.on_link_change(now, rate),
-                }
-            }
-
-            fn set_parameter(&mut self, name: &str, value: f64) -> Result<(), ValueError> {
-                match self {
-                    $(Self::$name(inner) => inner.set_parameter(name, value),)*
-                    Self::Custom(inner) => inner.set_parameter(name, value),
-                }
-            }
-
-            fn observe(&self) -> Observation {
-                match self {
-                    $(Self::$name(inner) => inner.observe(),)*
-                    Self::Custom(inner) => inner.observe(),
-                }
-            }
-        }
+        forward_aqm!([] AqmInstance { $($name,)* Custom });
     };
 }
 
@@ -790,7 +717,7 @@ mod tests {
     fn controllers_are_small_and_go_between_threads() {
         fn sendable<T: Send>() {}
         sendable::<Controller>();
-        sendable::<QueueManager>();
+        sendable::<AqmInstance>();
         assert!(
             size_of::<Controller>() <= 128,
             "{}",

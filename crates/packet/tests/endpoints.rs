@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use ackclock_algorithms::aqm::{Aqm, LinkView, PacketView, QueueView, Verdict};
-use ackclock_algorithms::registry::{AqmSpec, ManagerFactory};
+use ackclock_algorithms::registry::{AqmFactory, AqmSpec};
 use ackclock_algorithms::{Stream, Time};
 use ackclock_packet::{Options, Outcome, run};
 use common::{outcome, scenario};
@@ -30,7 +30,7 @@ impl Aqm for Dropper {
     }
 }
 
-impl ManagerFactory for Loss {
+impl AqmFactory for Loss {
     fn kind(&self) -> &str {
         "loss"
     }

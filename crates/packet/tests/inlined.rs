@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ackclock_algorithms::aqm::{Aqm, LinkView};
 use ackclock_algorithms::congestion::CongestionControl;
-use ackclock_algorithms::registry::{AqmSpec, CongestionSpec, ControllerFactory, ManagerFactory};
+use ackclock_algorithms::registry::{AqmFactory, AqmSpec, CongestionSpec, ControllerFactory};
 use ackclock_algorithms::registry::{aqms, congestion};
 use ackclock_packet::{FlowSelection, Options, TraceSelection, run};
 use common::{difference, scenario};
@@ -26,7 +26,7 @@ impl ControllerFactory for Unnamed<CongestionSpec> {
     }
 }
 
-impl ManagerFactory for Unnamed<AqmSpec> {
+impl AqmFactory for Unnamed<AqmSpec> {
     fn kind(&self) -> &str {
         "unnamed"
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ackclock_algorithms::aqm::{Aqm, LinkView, Observation, PacketView, QueueView, Verdict};
 use ackclock_algorithms::congestion::{Ack, CongestionControl, Needs, Reduction, Signal, Window};
-use ackclock_algorithms::registry::{ControllerFactory, ManagerFactory};
+use ackclock_algorithms::registry::{AqmFactory, ControllerFactory};
 use ackclock_algorithms::{Owner, Stream, Time};
 use ackclock_packet::Abort;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
@@ -409,7 +409,7 @@ impl ControllerFactory for Factory {
     }
 }
 
-impl ManagerFactory for Factory {
+impl AqmFactory for Factory {
     fn kind(&self) -> &str {
         &self.kind
     }

@@ -61,7 +61,7 @@ impl Algorithm for AdaptiveRedParams {
 }
 
 impl AqmAlgorithm for AdaptiveRedParams {
-    type Manager = AdaptiveRed;
+    type Instance = AdaptiveRed;
 
     fn build(&self, link: &LinkView) -> AdaptiveRed {
         let red = self.red.build(link);

@@ -116,7 +116,7 @@ impl<S: Scalar> ApRedParams<S> {
 }
 
 impl AqmAlgorithm for ApRedParams {
-    type Manager = ApRed;
+    type Instance = ApRed;
 
     fn build(&self, link: &LinkView) -> ApRed {
         let mut new = ApRed {

@@ -48,7 +48,7 @@ impl Algorithm for AutoTuningRedParams {
 }
 
 impl AqmAlgorithm for AutoTuningRedParams {
-    type Manager = AutoTuningRed;
+    type Instance = AutoTuningRed;
 
     fn build(&self, link: &LinkView) -> AutoTuningRed {
         let red = self.red.build(link);

@@ -58,7 +58,7 @@ impl AvqParams {
 }
 
 impl AqmAlgorithm for AvqParams {
-    type Manager = Avq;
+    type Instance = Avq;
 
     fn build(&self, link: &LinkView) -> Avq {
         Avq {

@@ -38,7 +38,7 @@ impl Algorithm for BlueParams {
 }
 
 impl AqmAlgorithm for BlueParams {
-    type Manager = Blue;
+    type Instance = Blue;
 
     fn build(&self, _link: &LinkView) -> Blue {
         Blue {

@@ -171,7 +171,7 @@ impl CodelState {
 }
 
 impl AqmAlgorithm for CodelParams {
-    type Manager = Codel;
+    type Instance = Codel;
 
     fn build(&self, _link: &LinkView) -> Codel {
         Codel {

@@ -23,7 +23,7 @@ impl Algorithm for DropTailParams {
 }
 
 impl AqmAlgorithm for DropTailParams {
-    type Manager = DropTail;
+    type Instance = DropTail;
 
     fn build(&self, _link: &LinkView) -> DropTail {
         DropTail

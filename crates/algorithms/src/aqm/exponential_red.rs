@@ -44,7 +44,7 @@ impl Algorithm for ExponentialRedParams {
 }
 
 impl AqmAlgorithm for ExponentialRedParams {
-    type Manager = ExponentialRed;
+    type Instance = ExponentialRed;
 
     fn build(&self, _link: &LinkView) -> ExponentialRed {
         ExponentialRed {

@@ -51,7 +51,7 @@ impl Algorithm for LredParams {
 }
 
 impl AqmAlgorithm for LredParams {
-    type Manager = Lred;
+    type Instance = Lred;
 
     fn build(&self, _link: &LinkView) -> Lred {
         Lred {

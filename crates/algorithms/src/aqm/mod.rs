@@ -77,6 +77,7 @@ macro_rules! every_aqm {
 }
 pub(crate) use every_aqm;
 
+use crate::forward::forwarded;
 use crate::registry::Algorithm;
 use crate::{Fault, Parameters, Stream, Time, ValueError};
 
@@ -132,71 +133,73 @@ pub struct Observation {
     pub adapted: Option<f64>,
 }
 
-/// What a queue does to packets. Pure: time, queue and random numbers are passed in.
-pub trait Aqm {
-    /// True when packets are judged as they leave ([`Aqm::dequeue`]), so that departures cannot be known at arrival.
-    fn decides_at_dequeue(&self) -> bool {
-        false
-    }
+forwarded! { $ forward_aqm;
+    /// What a queue does to packets. Pure: time, queue and random numbers are passed in.
+    pub trait Aqm {
+        /// True when packets are judged as they leave ([`Aqm::dequeue`]), so that departures cannot be known at arrival.
+        fn decides_at_dequeue(&self) -> bool {
+            false
+        }
 
-    /// Whether it looks at [`PacketView::priority`]; else packets need not be labelled for it.
-    fn reads_priority(&self) -> bool {
-        false
-    }
+        /// Whether it looks at [`PacketView::priority`]; else packets need not be labelled for it.
+        fn reads_priority(&self) -> bool {
+            false
+        }
 
-    /// A packet arrives. Packets whose service begins at this very moment have left the queue already.
-    fn enqueue(
-        &mut self,
-        now: Time,
-        packet: &PacketView,
-        queue: &QueueView,
-        random: &mut Stream,
-    ) -> Verdict;
+        /// A packet arrives. Packets whose service begins at this very moment have left the queue already.
+        fn enqueue(
+            &mut self,
+            now: Time,
+            packet: &PacketView,
+            queue: &QueueView,
+            random: &mut Stream,
+        ) -> Verdict;
 
-    /// A packet is taken out of the queue to be sent, after `sojourn` in it; `queue` no longer holds it. Called only with
-    /// [`Aqm::decides_at_dequeue`].
-    fn dequeue(
-        &mut self,
-        _now: Time,
-        _sojourn: Time,
-        _packet: &PacketView,
-        _queue: &QueueView,
-        _random: &mut Stream,
-    ) -> Verdict {
-        Verdict::Accept
-    }
+        /// A packet is taken out of the queue to be sent, after `sojourn` in it; `queue` no longer holds it. Called only with
+        /// [`Aqm::decides_at_dequeue`].
+        fn dequeue(
+            &mut self,
+            _now: Time,
+            _sojourn: Time,
+            _packet: &PacketView,
+            _queue: &QueueView,
+            _random: &mut Stream,
+        ) -> Verdict {
+            Verdict::Accept
+        }
 
-    /// The queue was asked for a packet and had none. Only under a scheduler that says so ([`crate::scheduler::Scheduler::found_empty`]).
-    fn on_empty(&mut self) {}
+        /// The queue was asked for a packet and had none. Only under a scheduler that says so ([`crate::scheduler::Scheduler::found_empty`]).
+        fn on_empty(&mut self) {}
 
-    /// When [`Aqm::on_timer`] wants to run next; asked at the start and after each run of it.
-    fn next_timer(&self) -> Option<Time> {
-        None
-    }
+        /// When [`Aqm::on_timer`] wants to run next; asked at the start and after each run of it.
+        fn next_timer(&self) -> Option<Time> {
+            None
+        }
 
-    /// The time asked for by [`Aqm::next_timer`] has come. It runs before packets that arrive at the same moment.
-    fn on_timer(&mut self, _now: Time, _queue: &QueueView, _random: &mut Stream) {}
+        /// The time asked for by [`Aqm::next_timer`] has come. It runs before packets that arrive at the same moment.
+        fn on_timer(&mut self, _now: Time, _queue: &QueueView, _random: &mut Stream) {}
 
-    /// The link's rate has changed (bit/s).
-    fn on_link_change(&mut self, _now: Time, _rate: f64) {}
+        /// The link's rate has changed (bit/s).
+        fn on_link_change(&mut self, _now: Time, _rate: f64) {}
 
-    /// Sets a numeric parameter during the run. Nothing changes if the value is not allowed.
-    ///
-    /// # Errors
-    /// Names the parameter, what was given and what is allowed.
-    fn set_parameter(&mut self, name: &str, value: f64) -> Result<(), ValueError> {
-        let allowed = "this AQM has no parameters that can".to_owned();
-        Err(ValueError {
-            name: name.to_owned(),
-            fault: Fault::NotChangeable,
-            found: value.to_string(),
-            allowed,
-        })
-    }
+        /// Sets a numeric parameter during the run. Nothing changes if the value is not allowed.
+        ///
+        /// # Errors
+        /// Names the parameter, what was given and what is allowed.
+        fn set_parameter(&mut self, name: &str, value: f64) -> Result<(), ValueError> {
+            let allowed = "this AQM has no parameters that can".to_owned();
+            Err(ValueError {
+                name: name.to_owned(),
+                fault: Fault::NotChangeable,
+                found: value.to_string(),
+                allowed,
+            })
+        }
 
-    /// Inner state for traces.
-    fn observe(&self) -> Observation {
-        Observation::default()
+        /// Inner state for traces.
+        fn observe(&self) -> Observation {
+            Observation::default()
+        }
     }
 }
 
@@ -214,10 +217,10 @@ pub struct LinkView {
 /// Parameters that make an AQM.
 pub trait AqmAlgorithm: Algorithm {
     /// The AQM at work.
-    type Manager: Aqm;
+    type Instance: Aqm;
 
-    /// The manager of a link's queue. The parameters have been checked.
-    fn build(&self, link: &LinkView) -> Self::Manager;
+    /// The AQM of a link's queue. The parameters have been checked.
+    fn build(&self, link: &LinkView) -> Self::Instance;
 }
 
 /// `params` with `name` set to `value`, checked: the common part of every [`Aqm::set_parameter`].

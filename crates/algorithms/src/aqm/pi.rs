@@ -52,7 +52,7 @@ impl Algorithm for PiParams {
 }
 
 impl AqmAlgorithm for PiParams {
-    type Manager = Pi;
+    type Instance = Pi;
 
     fn build(&self, _link: &LinkView) -> Pi {
         let period = period(self);

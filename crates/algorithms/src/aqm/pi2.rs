@@ -46,7 +46,7 @@ impl Algorithm for Pi2Params {
 }
 
 impl AqmAlgorithm for Pi2Params {
-    type Manager = Pi2;
+    type Instance = Pi2;
 
     fn build(&self, _link: &LinkView) -> Pi2 {
         Pi2 {

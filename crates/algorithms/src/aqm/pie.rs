@@ -89,7 +89,7 @@ fn divisor(p: f64) -> f64 {
 }
 
 impl AqmAlgorithm for PieParams {
-    type Manager = Pie;
+    type Instance = Pie;
 
     fn build(&self, link: &LinkView) -> Pie {
         let interval = interval(self);

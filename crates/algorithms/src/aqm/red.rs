@@ -211,7 +211,7 @@ impl Algorithm for RedParams {
 }
 
 impl AqmAlgorithm for RedParams {
-    type Manager = Red;
+    type Instance = Red;
 
     fn build(&self, link: &LinkView) -> Red {
         Red {

@@ -54,7 +54,7 @@ impl Algorithm for RemParams {
 }
 
 impl AqmAlgorithm for RemParams {
-    type Manager = Rem;
+    type Instance = Rem;
 
     fn build(&self, _link: &LinkView) -> Rem {
         Rem {

@@ -56,7 +56,7 @@ impl SredParams {
 }
 
 impl AqmAlgorithm for SredParams {
-    type Manager = Sred;
+    type Instance = Sred;
 
     fn build(&self, link: &LinkView) -> Sred {
         Sred {

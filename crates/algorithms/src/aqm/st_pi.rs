@@ -72,7 +72,7 @@ impl Algorithm for StPiParams {
 }
 
 impl AqmAlgorithm for StPiParams {
-    type Manager = StPi;
+    type Instance = StPi;
 
     fn build(&self, link: &LinkView) -> StPi {
         let band = self.band();

@@ -85,7 +85,7 @@ pub(super) fn check_band(phi_1: f64, phi_2: f64, band: &Band) -> Result<(), Valu
 }
 
 impl AqmAlgorithm for StRedParams {
-    type Manager = StRed;
+    type Instance = StRed;
 
     fn build(&self, link: &LinkView) -> StRed {
         let current = self.red.settled(link);

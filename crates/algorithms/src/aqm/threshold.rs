@@ -26,7 +26,7 @@ impl Algorithm for ThresholdParams {
 }
 
 impl AqmAlgorithm for ThresholdParams {
-    type Manager = Threshold;
+    type Instance = Threshold;
 
     fn build(&self, _link: &LinkView) -> Threshold {
         Threshold { params: *self }

@@ -49,7 +49,7 @@ impl WredParams {
 }
 
 impl AqmAlgorithm for WredParams {
-    type Manager = Wred;
+    type Instance = Wred;
 
     fn build(&self, link: &LinkView) -> Wred {
         Wred {

@@ -31,6 +31,7 @@ macro_rules! every_scheduler {
 }
 
 use crate::aqm::{Observation, PacketView, Verdict};
+use crate::forward::forwarded;
 use crate::params::inconsistent;
 use crate::plain::plain_specs;
 use crate::registry::Algorithm;
@@ -80,65 +81,67 @@ pub struct SchedulerView {
     pub salt: u64,
 }
 
-/// Chooses among sub-queues. Pure: times, sizes and random numbers are passed in.
-pub trait Scheduler {
-    /// Number of sub-queues at the start. `classify` may name further ones, which then come to be.
-    fn queues(&self) -> usize;
+forwarded! { $ forward_scheduler;
+    /// Chooses among sub-queues. Pure: times, sizes and random numbers are passed in.
+    pub trait Scheduler {
+        /// Number of sub-queues at the start. `classify` may name further ones, which then come to be.
+        fn queues(&self) -> usize;
 
-    /// The sub-queue of a packet.
-    fn classify(&self, packet: &PacketView, label: Label) -> usize;
+        /// The sub-queue of a packet.
+        fn classify(&self, packet: &PacketView, label: Label) -> usize;
 
-    /// A packet has joined `queue`; `backlog` counts it.
-    fn joined(&mut self, _queue: usize, _backlog: &[Backlog]) {}
+        /// A packet has joined `queue`; `backlog` counts it.
+        fn joined(&mut self, _queue: usize, _backlog: &[Backlog]) {}
 
-    /// The sub-queue that sends next, never an empty one; `None` when all are empty. It is asked again, without [`Scheduler::sent`], when an
-    /// AQM has dropped the packet.
-    fn next(&mut self, now: Time, backlog: &[Backlog]) -> Option<usize>;
+        /// The sub-queue that sends next, never an empty one; `None` when all are empty. It is asked again, without [`Scheduler::sent`], when an
+        /// AQM has dropped the packet.
+        fn next(&mut self, now: Time, backlog: &[Backlog]) -> Option<usize>;
 
-    /// A packet of `size` bytes has left `queue` to be sent; `backlog` no longer counts it.
-    fn sent(&mut self, _queue: usize, _size: u32, _backlog: &[Backlog]) {}
+        /// A packet of `size` bytes has left `queue` to be sent; `backlog` no longer counts it.
+        fn sent(&mut self, _queue: usize, _size: u32, _backlog: &[Backlog]) {}
 
-    /// The queues are full, counting a packet that has just joined `arrived`.
-    fn overflow_victim(&self, arrived: usize, backlog: &[Backlog]) -> Victim;
+        /// The queues are full, counting a packet that has just joined `arrived`.
+        fn overflow_victim(&self, arrived: usize, backlog: &[Backlog]) -> Victim;
 
-    /// Whether the AQM of a sub-queue from which a packet leaves is shown the bytes of all sub-queues for those of its own.
-    fn shows_total(&self) -> bool {
-        false
-    }
+        /// Whether the AQM of a sub-queue from which a packet leaves is shown the bytes of all sub-queues for those of its own.
+        fn shows_total(&self) -> bool {
+            false
+        }
 
-    /// A sub-queue that was found empty in its turn since this was last asked.
-    fn found_empty(&mut self) -> Option<usize> {
-        None
-    }
+        /// A sub-queue that was found empty in its turn since this was last asked.
+        fn found_empty(&mut self) -> Option<usize> {
+            None
+        }
 
-    /// True when the scheduler judges packets itself ([`Scheduler::judge`]) and its sub-queues have no AQMs.
-    fn judges(&self) -> bool {
-        false
-    }
+        /// True when the scheduler judges packets itself ([`Scheduler::judge`]) and its sub-queues have no AQMs.
+        fn judges(&self) -> bool {
+            false
+        }
 
-    /// A packet leaves `queue` after `sojourn` in it; `backlog` no longer counts it. Called only with [`Scheduler::judges`].
-    fn judge(
-        &mut self,
-        _queue: usize,
-        _sojourn: Time,
-        _packet: &PacketView,
-        _backlog: &[Backlog],
-        _random: &mut Stream,
-    ) -> Verdict {
-        Verdict::Accept
-    }
+        /// A packet leaves `queue` after `sojourn` in it; `backlog` no longer counts it. Called only with [`Scheduler::judges`].
+        fn judge(
+            &mut self,
+            _queue: usize,
+            _sojourn: Time,
+            _packet: &PacketView,
+            _backlog: &[Backlog],
+            _random: &mut Stream,
+        ) -> Verdict {
+            Verdict::Accept
+        }
 
-    /// When [`Scheduler::on_timer`] wants to run next.
-    fn next_timer(&self) -> Option<Time> {
-        None
-    }
+        /// When [`Scheduler::on_timer`] wants to run next.
+        fn next_timer(&self) -> Option<Time> {
+            None
+        }
 
-    /// The time asked for by [`Scheduler::next_timer`] has come.
-    fn on_timer(&mut self, _now: Time, _backlog: &[Backlog]) {}
+        /// The time asked for by [`Scheduler::next_timer`] has come.
+        fn on_timer(&mut self, _now: Time, _backlog: &[Backlog]) {}
 
-    /// Inner state for traces.
-    fn observe(&self) -> Observation {
-        Observation::default()
+        /// Inner state for traces.
+        fn observe(&self) -> Observation {
+            Observation::default()
+        }
     }
 }
 
@@ -204,99 +207,7 @@ macro_rules! schedulers_of {
             )*
         }
 
-        impl Scheduler for AnyScheduler {
-            fn queues(&self) -> usize {
-                match self {
-                    $(Self::$name(inner) => inner.queues(),)*
-                }
-            }
-
-            #[inline]
-            fn classify(&self, packet: &PacketView, label: Label) -> usize {
-                match self {
-                    $(Self::$name(inner) => inner.classify(packet, label),)*
-                }
-            }
-
-            #[inline]
-            fn joined(&mut self, queue: usize, backlog: &[Backlog]) {
-                match self {
-                    $(Self::$name(inner) => inner.joined(queue, backlog),)*
-                }
-            }
-
-            #[inline]
-            fn next(&mut self, now: Time, backlog: &[Backlog]) -> Option<usize> {
-                match self {
-                    $(Self::$name(inner) => inner.next(now, backlog),)*
-                }
-            }
-
-            #[inline]
-            fn sent(&mut self, queue: usize, size: u32, backlog: &[Backlog]) {
-                match self {
-                    $(Self::$name(inner) => inner.sent(queue, size, backlog),)*
-                }
-            }
-
-            fn overflow_victim(&self, arrived: usize, backlog: &[Backlog]) -> Victim {
-                match self {
-                    $(Self::$name(inner) => inner.overflow_victim(arrived, backlog),)*
-                }
-            }
-
-            #[inline]
-            fn shows_total(&self) -> bool {
-                match self {
-                    $(Self::$name(inner) => inner.shows_total(),)*
-                }
-            }
-
-            #[inline]
-            fn found_empty(&mut self) -> Option<usize> {
-                match self {
-                    $(Self::$name(inner) => inner.found_empty(),)*
-                }
-            }
-
-            #[inline]
-            fn judges(&self) -> bool {
-                match self {
-                    $(Self::$name(inner) => inner.judges(),)*
-                }
-            }
-
-            fn judge(
-                &mut self,
-                queue: usize,
-                sojourn: Time,
-                packet: &PacketView,
-                backlog: &[Backlog],
-                random: &mut Stream,
-            ) -> Verdict {
-                match self {
-                    $(Self::$name(inner) => inner.judge(queue, sojourn, packet, backlog, random),)*
-                }
-            }
-
-            fn next_timer(&self) -> Option<Time> {
-                match self {
-                    $(Self::$name(inner) => inner.next_timer(),)*
-                }
-            }
-
-            fn on_timer(&mut self, now: Time, backlog: &[Backlog]) {
-                match self {
-                    $(Self::$name(inner) => inner.on_timer(now, backlog),)*
-                }
-            }
-
-            fn observe(&self) -> Observation {
-                match self {
-                    $(Self::$name(inner) => inner.observe(),)*
-                }
-            }
-        }
+        forward_scheduler!([] AnyScheduler { $($name),* });
     };
 }
 every_scheduler!(schedulers_of);

@@ -12,7 +12,7 @@ pub(crate) mod scheduled;
 use std::collections::VecDeque;
 
 use ackclock_algorithms::aqm::{Aqm as _, Observation, PacketView, QueueView, Verdict};
-use ackclock_algorithms::registry::QueueManager;
+use ackclock_algorithms::registry::AqmInstance;
 use ackclock_algorithms::scheduler::Label;
 use ackclock_algorithms::{Stream, Time};
 use ackclock_scenario::Capacity;
@@ -109,7 +109,7 @@ pub(crate) struct Link {
     free: u64,
     capacity: Capacity,
     transmitter: Transmitter,
-    pub(crate) aqm: QueueManager,
+    pub(crate) aqm: AqmInstance,
     random: Stream,
     pub(crate) counters: Counters,
     clock: QueueClock,
@@ -148,7 +148,7 @@ impl Link {
         rate: Rate,
         delay: Schedule<u64>,
         capacity: Capacity,
-        aqm: QueueManager,
+        aqm: AqmInstance,
         random: Stream,
         window: (u64, u64),
         general: bool,
@@ -341,7 +341,7 @@ impl Link {
     ) -> Passage {
         match self.aqm {
             // inlined for speed: what `offer_judged` comes to where only a full queue drops
-            QueueManager::DropTail(_) => {
+            AqmInstance::DropTail(_) => {
                 if self.find(now, size) {
                     return self.overflow(size);
                 }
@@ -412,7 +412,7 @@ impl Link {
         };
         match &mut self.aqm {
             // inlined for speed: what `ask_any` comes to for the AQM used most
-            QueueManager::Red(red) => red.enqueue(Time(now), &packet, &view, &mut self.random),
+            AqmInstance::Red(red) => red.enqueue(Time(now), &packet, &view, &mut self.random),
             _ => self.ask_any(now, packet, view),
         }
     }

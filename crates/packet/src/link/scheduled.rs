@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use ackclock_algorithms::aqm::{Aqm as _, LinkView, Observation, PacketView, QueueView, Verdict};
-use ackclock_algorithms::registry::{AqmSpec, QueueManager};
+use ackclock_algorithms::registry::{AqmInstance, AqmSpec};
 use ackclock_algorithms::scheduler::{AnyScheduler, Backlog, Label, Scheduler as _};
 use ackclock_algorithms::{Owner, Stream, Time, ValueError};
 
@@ -19,7 +19,7 @@ pub(crate) struct Taken {
 
 struct SubQueue {
     waiting: VecDeque<(u64, Packet)>,
-    aqm: QueueManager,
+    aqm: AqmInstance,
     /// When its last packet had been sent.
     free: u64,
 }

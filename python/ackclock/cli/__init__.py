@@ -12,6 +12,7 @@ from . import (
     check,
     compare,
     completion,
+    fair,
     fluid,
     list,  # noqa: A004  commands have their modules' names
     meanfield,
@@ -42,6 +43,7 @@ COMMANDS = (
     sweep.COMMAND,
     query.COMMAND,
     tune.COMMAND,
+    fair.COMMAND,
     paper.COMMAND,
     serve.COMMAND,
     schema.COMMAND,

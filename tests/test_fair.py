@@ -1,0 +1,60 @@
+"""Who gets what of a link that two congestion controls share."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import ackclock as ac
+from ackclock.fair import fair
+from conftest import Command
+
+
+def test_bbr_has_short_buffers_and_cubic_deep_ones() -> None:
+    """As Hock, Bless and Zitterbart measured in 2017 (ICNP): BBR takes short buffers, and loses deep ones."""
+    found = fair("bbr", "cubic", rtts=("40 ms",), buffers=(0.5, 8.0), seeds=4)
+    short, deep = found.places
+    assert short.share - short.half > 0.5 > deep.share + deep.half
+    assert found.sentence.text.endswith("it turns between buffers of 0.5 and 8 bandwidth-delay products.")
+    # the like by hand: one seed, another window of measurement
+    assert short.packets == round(0.5 * 20e6 / 12_000 * 0.04)
+    scenario = ac.dumbbell(
+        rate="20 Mbit/s",
+        queue={"aqm": "drop-tail", "capacity": f"{deep.packets} packets"},
+        flows=[ac.flows(1, kind, name=kind, rtt="40 ms", start="uniform 0 s .. 1 s") for kind in ("bbr", "cubic")],
+        duration=f"{deep.length} s",
+        measure=f"{deep.length / 4} s .. {deep.length} s",
+    )
+    got = ac.run(scenario).classes["goodput_bps"]
+    assert got["bbr"] < got["cubic"]
+
+
+def test_a_control_beside_itself_is_even() -> None:
+    (place,) = fair("reno", "reno", rtts=("20 ms",), buffers=(1.0,), seeds=4).places
+    assert abs(place.share - 0.5) <= max(place.half, 0.05)
+
+
+def test_command(ackclock: Command, tmp_path: Path) -> None:
+    words = ["fair", "bbr", "cubic", "--rtt", "20ms", "--buffer", "1", "--buffer", "4", "--seeds", "1"]
+    done = ackclock(*words, "--plot", tmp_path / "fair.svg")
+    assert done.returncode == 0, done.stderr
+    assert "share of BBR beside CUBIC" in done.stdout
+    assert (tmp_path / "fair.svg").read_text(encoding="utf-8").startswith("<?xml")
+    tree = json.loads(ackclock(*words, "--json").stdout)
+    assert [one["buffer_bdp"] for one in tree["places"]] == [1, 4]
+    assert len(tree["sentence"]["evidence"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["bbr", "cubik"], 'did you mean "cubic"'),
+        (["bbr", "cubic", "--rtt", "5"], "5"),
+        (["bbr", "cubic", "--buffer", "0"], "above zero"),
+    ],
+)
+def test_bad_input(ackclock: Command, words: list[str], reason: str) -> None:
+    done = ackclock("fair", *words)
+    assert done.returncode == 2
+    assert reason in done.stderr
+    assert "Traceback" not in done.stderr

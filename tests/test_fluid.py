@@ -204,3 +204,18 @@ def test_no_queue_is_negative_where_delays_cross_old_breaks() -> None:
     queue = result.traces["queue"].to_numpy()
     assert queue.min() >= 0
     assert {name for _, what, name in result.events if what == "reached"} >= {"hop-1.queue", "hop-2.queue"}
+
+
+def test_summary_does_not_depend_on_the_length_of_the_run() -> None:
+    # swings between 0 and 71 packets with a period of 1.7 s
+    queue = {"aqm": "red", "min_threshold": "30 packets", "max_threshold": "90 packets", "capacity": "500 packets"}
+    swinging = ac.dumbbell(
+        rate="50 Mbit/s",
+        queue=queue,
+        flows=ac.flows(10, "cubic", rtt="50 ms"),
+        duration="60 s",
+        measure="20 s .. 60 s",
+    )
+    short, long = (ac.fluid(swinging, duration=duration).summary for duration in ("60 s", "20 min"))
+    assert np.allclose(short, long, rtol=1e-3)
+    assert short.loc["links.bottleneck.queue", "largest"] == pytest.approx(71.4, rel=1e-3)

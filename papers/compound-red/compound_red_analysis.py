@@ -24,9 +24,13 @@ OFF = {"link.queue.weight": "off"}
 
 
 def model(lab: Lab, name: str, changes: Mapping[str, Any], **options: Any) -> Stability:
-    """Return a scenario file's equations as the paper has them: constant round trips, averaging at the rate gamma C."""
+    """
+    Return a scenario file's equations as the paper has them.
+
+    Constant round trips, averaging at the rate gamma C, one law for all windows.
+    """
     scenario = lab.scenario(name).with_(changes)
-    return ac.stability(scenario, **{"rtt": "constant", "averaging": "linear", **options})
+    return ac.stability(scenario, **{"rtt": "constant", "averaging": "linear", "small_windows": "law", **options})
 
 
 def at_hopf(lab: Lab, changes: Mapping[str, Any], rtt: float) -> Stability:

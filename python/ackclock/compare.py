@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from . import _core
 from .causes.differences import REMOVALS, Removal
 from .errors import AckclockError, Interrupted, RunError, ScenarioError
-from .fluid import Memory, SmallWindows, fluid
+from .fluid import fluid
 from .meanfield import meanfield
 from .scenario import Scenario
 from .simulate import FlowTraces, run
@@ -49,8 +49,6 @@ UNITS: Final = {
     "window": "packets",
 }
 _TIMES: Final = re.compile(r"[0-9.]+ [a-z]+")
-SMALL_WINDOWS: Final[SmallWindows] = "own"
-"""Of the equations: as packets, whose small windows grow as Reno's (Compound below 16 packets, CUBIC)."""
 COARSE: Final = (2.0, 50.0)
 """Cells per packet and steps per round trip of the mean-field engine: to a per cent, which is what a picture shows."""
 FORGOTTEN: Final = 2000
@@ -299,7 +297,7 @@ def compare(
     if "fluid" in found.lines:
         say("stability")
         try:
-            found.stable = stability(scenario, small_windows=SMALL_WINDOWS).answer().sentence
+            found.stable = stability(scenario).answer().sentence
         except AckclockError as error:
             found.stable = f"no answer: {error}"
     _add_periods(found, result.window)
@@ -341,9 +339,7 @@ def _add_packet(found: Comparison, result: Result) -> None:
 
 
 def _add_fluid(found: Comparison) -> None:
-    senders = {entry["congestion"]["kind"] for entry in found.scenario.canonical["flows"] if "congestion" in entry}
-    memory: Memory = "rest" if "cubic" in senders else "states"  # only at rest has CUBIC its Reno-friendly region
-    result = fluid(found.scenario, small_windows=SMALL_WINDOWS, memory=memory)
+    result = fluid(found.scenario)
     traces = result.traces
     inside = traces.sel(time=slice(*result.window))
     for name in traces["link"].to_numpy():

@@ -42,12 +42,17 @@ What a signal takes: "loss" is d(w) of the present window; "round" is d as seen 
 Rtt = Literal["queueing", "constant"]
 """"queueing": base round-trip time plus queueing delay, a state-dependent delay; "constant": the base alone."""
 SmallWindows = Literal["law", "own"]
-""""law": one law for all windows; "own": small windows follow their own (Compound's Reno branch below 16 packets)."""
+"""
+"own": windows follow the law that their sender has for them, small ones their own (Compound's Reno branch below 16
+packets, CUBIC's Reno-friendly region), as packets do; "law": one law for all windows, as in the papers.
+"""
 Memory = Literal["states", "rest"]
 """What a sender with a memory is (CUBIC): all its states, or a window that its i(w) and d(w) at rest move."""
 Averaging = Literal["exponential", "linear"]
 """How RED's weight w becomes a rate: - ln(1 - w) (exact for a constant queue), or w, per packet time."""
 
+PER_ROUND_TRIP, FEWEST_TIMES, MOST_TIMES = 8, 2000, 100_000
+"""Times in a round trip at which a summary looks, and how many at least and at most."""
 SAMPLES = 2000
 """Times at which a trajectory is kept where the user does not say."""
 
@@ -86,6 +91,30 @@ class Choices:
                 "clamped trajectories" if self.clamped else "smooth trajectories",
             )
         )
+
+
+def choices_for(
+    scenario: Scenario,
+    *,
+    form: Form = "ack",
+    decrease: Decrease = "loss",
+    rtt: Rtt = "queueing",
+    small_windows: SmallWindows | None = None,
+    memory: Memory | None = None,
+    averaging: Averaging = "exponential",
+    effective_spacing: bool = True,
+    clamped: bool = True,
+) -> Choices:
+    """
+    Return the choices for a scenario, the same for every engine of equations where the user does not choose.
+
+    Windows follow the law that their sender has for windows of their size. CUBIC is a window alone, as at rest: only so
+    has it its Reno-friendly region, and a verdict (its states have a root at zero whatever the parameters).
+    """
+    if memory is None:
+        senders = {entry["congestion"]["kind"] for entry in scenario.canonical["flows"] if "congestion" in entry}
+        memory = "rest" if "cubic" in senders else "states"
+    return Choices(form, decrease, rtt, small_windows or "own", memory, averaging, effective_spacing, clamped)
 
 
 class Equations:
@@ -272,8 +301,8 @@ def fluid(
     form: Form = "ack",
     decrease: Decrease = "loss",
     rtt: Rtt = "queueing",
-    small_windows: SmallWindows = "law",
-    memory: Memory = "states",
+    small_windows: SmallWindows | None = None,
+    memory: Memory | None = None,
     averaging: Averaging = "exponential",
     effective_spacing: bool = True,
     clamped: bool = True,
@@ -296,7 +325,8 @@ def fluid(
     samples
         Number of times kept.
     form, decrease, rtt, small_windows, memory, averaging, effective_spacing, clamped
-        On which the papers differ: see `Form`, `Decrease`, `Rtt`, `SmallWindows`, `Memory`, `Averaging` and `Choices`.
+        On which the papers differ: see `Form`, `Decrease`, `Rtt`, `SmallWindows`, `Memory`, `Averaging` and `Choices`;
+        by default as for every engine of equations (`choices_for`).
     relative
         Wanted relative error of a step.
     steps
@@ -309,7 +339,17 @@ def fluid(
     AnalysisError
         If the integration fails, or if a smooth trajectory is asked for and there is no equilibrium.
     """
-    choices = Choices(form, decrease, rtt, small_windows, memory, averaging, effective_spacing, clamped)
+    choices = choices_for(
+        scenario,
+        form=form,
+        decrease=decrease,
+        rtt=rtt,
+        small_windows=small_windows,
+        memory=memory,
+        averaging=averaging,
+        effective_spacing=effective_spacing,
+        clamped=clamped,
+    )
     equations = Equations(scenario, choices)
     if duration is None:
         end = _core.duration(scenario._checked)
@@ -345,7 +385,7 @@ def integrate(
     times = np.linspace(0.0, duration, samples)
     states = raw.at(times.tolist())
     observed = equations.model.observe(at, states.tolist())
-    return FluidResult(scenario, equations, times, states, observed, raw)
+    return FluidResult(scenario, equations, times, states, observed, raw, at)
 
 
 class FluidResult:
@@ -359,8 +399,10 @@ class FluidResult:
         states: NDArray[np.float64],
         observed: dict[str, NDArray[np.float64]],
         raw: _core.Trajectory,
+        at: _core.FluidEquilibrium | None = None,
     ) -> None:
         self._scenario = scenario.canonical
+        self._at = at
         self._equations = equations
         self._times, self._states, self._observed, self._raw = times, states, observed, raw
         self.choices = equations.choices
@@ -444,16 +486,32 @@ class FluidResult:
     @cached_property
     def summary(self) -> pd.DataFrame:
         """Mean, smallest and largest value of each window, queue and probability over `window`."""
+        import numpy as np
         import pandas as pd
 
+        # times of its own, many in every round trip: those of the traces depend on how long the run is
         start, end = self.window
-        inside = self.traces.sel(time=slice(start, end))
-        rows = {}
-        for name, of in (("window", "class"), ("rtt", "class"), ("queue", "link"), ("probability", "link")):
-            for owner in inside[of].to_numpy():
-                values = inside[name].sel({of: owner}).to_numpy()
-                key = f"{'flows' if of == 'class' else 'links'}.{owner}.{name}"
-                rows[key] = {"mean": values.mean(), "smallest": values.min(), "largest": values.max()}
+        shortest = float(np.nanmin(self._observed["rtt"]))
+        count = int(np.clip(PER_ROUND_TRIP * (end - start) / shortest, FEWEST_TIMES, MOST_TIMES))
+        times = start + (end - start) * (np.arange(count) + 0.5) / count
+        states = self._raw.at(times.tolist())
+        observed = self._equations.model.observe(self._at, states.tolist())
+        equations = self._equations
+        queues = np.full((len(equations.links), count), np.nan)
+        for k, link in enumerate(equations.links):
+            if f"{link}.queue" in equations.states:
+                queues[k] = states[:, equations.states.index(f"{link}.queue")]
+        columns = {
+            "window": ("flows", equations.classes, observed["window"].T),
+            "rtt": ("flows", equations.classes, observed["rtt"].T),
+            "queue": ("links", equations.links, queues),
+            "probability": ("links", equations.links, observed["probability"].T),
+        }
+        rows = {
+            f"{group}.{owner}.{name}": {"mean": values.mean(), "smallest": values.min(), "largest": values.max()}
+            for name, (group, owners, series) in columns.items()
+            for owner, values in zip(owners, series, strict=True)
+        }
         return pd.DataFrame(rows).T
 
     def json(self) -> dict[str, Any]:

@@ -80,13 +80,21 @@ pub struct Course {
 
 impl Model {
     /// Follows an equilibrium while parameter `free` (an index of [`Model::parameter_names`]) moves from its present value to `to`,
-    /// with `looks` looks (in proportion where the way spans more than a factor of five).
+    /// with `looks` looks (in proportion where the way spans more than a factor of five). With `every` all changes of the number
+    /// of unstable roots are located, else only those between stable and unstable: far on the unstable side there may be hundreds.
     ///
     /// Two crossings that undo each other between two looks go unseen.
     ///
     /// # Errors
     /// [`crate::Error::Analysis`] when the equilibrium at the start cannot be found again.
-    pub fn follow(&self, at: &Equilibrium, free: usize, to: f64, looks: usize) -> Result<Course> {
+    pub fn follow(
+        &self,
+        at: &Equilibrium,
+        free: usize,
+        to: f64,
+        looks: usize,
+        every: bool,
+    ) -> Result<Course> {
         let mut p = at.p.clone();
         p.extend(&self.parameters()[p.len().min(self.parameters().len())..]);
         let from = p[free];
@@ -94,6 +102,7 @@ impl Model {
             model: self,
             p,
             free,
+            every,
             course: Course {
                 looks: Vec::new(),
                 passages: Vec::new(),
@@ -111,6 +120,7 @@ struct Follower<'a> {
     model: &'a Model,
     p: Vec<f64>,
     free: usize,
+    every: bool,
     course: Course,
 }
 
@@ -346,7 +356,7 @@ impl Follower<'_> {
             }
             return;
         };
-        if first == second {
+        if first == second || !self.every && (first > 0) == (second > 0) {
             return;
         }
         let width = (a.value - b.value).abs();

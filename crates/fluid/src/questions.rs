@@ -77,19 +77,27 @@ impl Model {
     ) {
         let held = pieces.map_or_else(|| self.clone(), |k| self.held(k));
         let rest = held.at_rest();
-        let solve = |fill: f64, stretch: f64| match &rest {
-            None => equilibrium(&held, &held.start(fill, stretch, p), p),
+        let solve = |fill: f64, stretch: f64, level: f64| match &rest {
+            None => equilibrium(&held, &held.start_at(fill, stretch, level, p), p),
             Some(rest) => {
-                let y = equilibrium(rest, &rest.start(fill, stretch, p), p)?;
+                let y = equilibrium(rest, &rest.start_at(fill, stretch, level, p), p)?;
                 match held.with_memory(rest, &y, p) {
                     Some(x) if held.rests(&x, p) => Ok(x),
                     start => equilibrium(&held, &start.unwrap_or_default(), p),
                 }
             }
         };
-        for fill in [0.5, 5.0, 30.0, 100.0, 300.0, 1000.0, 5000.0, 20000.0] {
+        let fills = [0.5, 5.0, 30.0, 100.0, 300.0, 1000.0, 5000.0, 20000.0];
+        let levels = [1.0, 100.0, 10_000.0, 0.01];
+        for (level, fill) in levels
+            .iter()
+            .flat_map(|l| fills.iter().map(move |f| (*l, *f)))
+        {
+            if level != 1.0 && !found.is_empty() {
+                break;
+            }
             for stretch in [1.02, 0.9, 1.5] {
-                let x = match solve(fill, stretch) {
+                let x = match solve(fill, stretch, level) {
                     Ok(x) => x,
                     Err(ackclock_delay::Error::OnClamp { switch }) => {
                         *near = Some(self.border(switch));
@@ -139,6 +147,21 @@ impl Model {
                 }
             }
         }
+    }
+
+    /// As [`Model::start`], with states of AQMs that are no queues (a price, an integral of a probability) so many times as large.
+    fn start_at(&self, fill: f64, stretch: f64, level: f64, p: &[f64]) -> Vec<f64> {
+        let mut x = self.start(fill, stretch, p);
+        for (name, value) in self.state_names().iter().zip(&mut x) {
+            let of_link = (0..self.link_count()).any(|l| {
+                let rest = name.strip_prefix(self.link_name(l));
+                rest.is_some_and(|rest| rest.starts_with('.'))
+            });
+            if of_link && !name.contains("(packets") {
+                *value *= level;
+            }
+        }
+        x
     }
 
     /// The only equilibrium.

@@ -291,8 +291,9 @@ impl PyFluidModel {
         free: usize,
         to: f64,
         looks: usize,
+        every: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let course = watched(py, || self.model.follow(&at.0, free, to, looks))?;
+        let course = watched(py, || self.model.follow(&at.0, free, to, looks, every))?;
         self.check()?;
         let course = course.map_err(|error| failure(py, &self.origin, &error))?;
         let count = |unstable: Option<usize>| unstable.map_or(-1, |n| n as i64);

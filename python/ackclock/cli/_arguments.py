@@ -70,14 +70,13 @@ def equation_arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--small-windows",
-        choices=("law", "own"),
-        default="law",
-        help="one law for all windows (default), or small ones by their own (Compound's Reno branch)",
+        choices=("own", "law"),
+        help="small windows by the law that their sender has for them (default), or one law for all, as in the papers",
     )
     command.add_argument(
         "--memory",
         choices=("states", "rest"),
-        help="senders with a memory have all their states (default), or act as at rest (default for CUBIC's stability)",
+        help="senders with a memory have all their states (default), or act as at rest (default for CUBIC)",
     )
     command.add_argument(
         "--averaging",

@@ -19,6 +19,10 @@ STEPS = 2_000_000
 """The most steps of a run from a large disturbance."""
 NEAR = 0.02
 """A queue has settled when it stays this near its equilibrium, relative to it."""
+SEEN = 3
+"""So many rises through the mean make a period."""
+LONGER, EXTENSIONS = 3.0, 2
+"""A run that did not show them is made so many times longer, so often."""
 LASTING = 0.97
 """An oscillation lasts if it keeps so much of its size over a quarter of a run, and a small one would keep less."""
 
@@ -85,10 +89,31 @@ def disturb(
     where its swing of the last quarter is that of the quarter before, though small swings would have died out, or
     where the equilibrium is unstable and the state moves.
     """
-    import numpy as np
-
     end = time_scale(root, rtt)
     start = equations.model.empty(1.0) if start is None else start
+    found = _judged(scenario, equations, at, watched, unstable, root, start, end, steps)
+    for _ in range(EXTENSIONS):
+        # an oscillation of a period longer than the linear one was not seen three times
+        if found.settles is not False or math.isfinite(found.period):
+            break
+        end *= LONGER
+        found = _judged(scenario, equations, at, watched, unstable, root, start, end, steps)
+    return found
+
+
+def _judged(
+    scenario: Scenario,
+    equations: Equations,
+    at: _core.FluidEquilibrium,
+    watched: str,
+    unstable: int | None,
+    root: complex,
+    start: Sequence[float],
+    end: float,
+    steps: int,
+) -> Disturbed:
+    import numpy as np
+
     run = integrate(scenario, equations, None, start, end, 8001, 1e-6, steps)
     place = equations.state_index(watched)
     # the last two quarters, finely
@@ -111,6 +136,7 @@ def disturb(
         window = tail[:, 0]
         rises = np.flatnonzero((window[:-1] < window.mean()) & (window[1:] >= window.mean()))
     step = 0.5 * end / 24_000
-    period = float(np.diff(rises).mean() * step) if settles is False and len(rises) > 1 else math.nan
+    seen = settles is False and len(rises) >= SEEN
+    period = float(np.diff(rises).mean() * step) if seen else math.nan
     windows = equations.model.observe(None, tail[::20].tolist())["window"]
     return Disturbed(settles, low, high, mean, period, float(windows[:, 0].min()), float(windows[:, 0].max()), run)

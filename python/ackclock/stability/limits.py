@@ -147,9 +147,21 @@ class Limit:
         return tree
 
 
-def follow(equations: Equations, at: _core.FluidEquilibrium, free: Parameter, to: float, looks: int = LOOKS) -> Course:
-    """Follow an equilibrium as a parameter moves to a value, across the switching boundaries of the laws."""
-    raw = equations.model.follow(at, free.index, to / free.scale, looks)
+def follow(
+    equations: Equations,
+    at: _core.FluidEquilibrium,
+    free: Parameter,
+    to: float,
+    looks: int = LOOKS,
+    *,
+    every: bool = True,
+) -> Course:
+    """
+    Follow an equilibrium as a parameter moves to a value, across the switching boundaries of the laws.
+
+    Without `every` only changes between stable and unstable are located.
+    """
+    raw = equations.model.follow(at, free.index, to / free.scale, looks, every)
     passages = []
     for one in raw["passages"]:
         point = None

@@ -37,6 +37,7 @@ from ..fluid import (
     Memory,
     Rtt,
     SmallWindows,
+    choices_for,
     integrate,
 )
 from .answer import Answer
@@ -72,7 +73,7 @@ def stability(
     form: Form = "ack",
     decrease: Decrease = "loss",
     rtt: Rtt = "queueing",
-    small_windows: SmallWindows = "law",
+    small_windows: SmallWindows | None = None,
     memory: Memory | None = None,
     averaging: Averaging = "exponential",
     effective_spacing: bool = True,
@@ -113,10 +114,17 @@ def stability(
     >>> round(point.parameters["rtt"], 7)  # s: figure 2 of Manjunath and Raina
     0.0848341
     """
-    if memory is None:
-        senders = {entry["congestion"]["kind"] for entry in scenario.canonical["flows"] if "congestion" in entry}
-        memory = "rest" if "cubic" in senders else "states"
-    choices = Choices(form, decrease, rtt, small_windows, memory, averaging, effective_spacing, clamped)
+    choices = choices_for(
+        scenario,
+        form=form,
+        decrease=decrease,
+        rtt=rtt,
+        small_windows=small_windows,
+        memory=memory,
+        averaging=averaging,
+        effective_spacing=effective_spacing,
+        clamped=clamped,
+    )
     return Stability(scenario, choices, equilibrium)
 
 
@@ -373,7 +381,7 @@ class Stability:
 
     def _limit(self, free: Parameter, end: float, tipping: bool, steps: int = STEPS) -> Limit:
         now = self._now(free)
-        course = self.course(free.name, end)
+        course = follow(self.equations, self.equilibrium._raw, free, end, every=False)
         passage, holds_to = change(course)
         unstable = course.looks[0][2]
         if unstable is None:

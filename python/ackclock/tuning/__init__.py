@@ -167,7 +167,7 @@ class Tuned:
             )
             if self.tipping:
                 where = "; ".join(words(one.point) for one in self.tipping)
-                lines.append(f"for cycles that coexist with the calm queue at {where}: {self.tipping[0].looked}")
+                lines.append(f"for cycles that coexist with the stable queue at {where}: {self.tipping[0].looked}")
         elif self.queue is not None:
             lines.append(
                 f"{self.kind} has no fluid law here: no margins; the setting was searched by packet runs alone"
@@ -398,7 +398,7 @@ class _Tuning:
         rows = [flat[k * len(corners) : (k + 1) * len(corners)] for k in range(len(checked))]
         ranked = sorted(zip(checked, rows, strict=True), key=lambda one: self._rank(one[1]))
         for (queue, margins), _ in ranked:
-            self.say("searching cycles beside the calm queue")
+            self.say("searching cycles beside the stable queue")
             tips = [self._tipping(goal, queue, place) for place in _distinct([margins.gain, margins.phase])]
             if not any(one.tipped for one in tips):
                 return queue, margins, tips
@@ -427,7 +427,7 @@ class _Tuning:
     def _tipping(self, goal: Problem, queue: Queue, place: Place) -> Coexistence:
         try:
             made = reduced(goal, queue, place.point, reno=place.law.startswith("Reno"))
-            return coexisting(made, place.point, memory="rest")
+            return coexisting(made, place.point, memory="rest", small_windows="law")
         except AnalysisError as error:
             return Coexistence(place.point, f"not known: {error}", False, math.nan, "")
 

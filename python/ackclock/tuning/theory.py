@@ -311,7 +311,7 @@ def check(theory: Theory, need: Need) -> Check:
 
 @dataclass(frozen=True)
 class Coexistence:
-    """Whether something else than a calm queue lives beside a stable equilibrium."""
+    """Whether something else than a stable queue lives beside a stable equilibrium."""
 
     point: Point
     text: str

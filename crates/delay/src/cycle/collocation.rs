@@ -1,0 +1,511 @@
+//! One cycle: collocation, Newton's method, the mesh refined where the error is.
+
+use std::f64::consts::TAU;
+
+use faer::c64;
+use num_dual::Dual64;
+
+use super::{Cycle, DEGREE, Reference, Resolution, locate};
+use crate::{
+    bifurcation::{HopfPoint, Normalisation, criticality},
+    error::{Error, Result},
+    linalg::solve,
+    system::{Args, DynSystem, private::Evaluate},
+};
+
+/// The discretised equations on one mesh.
+pub(super) struct Collocation {
+    reference: Reference,
+    mesh: Vec<f64>,
+    n: usize,
+}
+
+impl Collocation {
+    pub(super) fn of(cycle: &Cycle) -> Self {
+        Self {
+            reference: Reference::new(),
+            mesh: cycle.mesh.clone(),
+            n: cycle.n,
+        }
+    }
+
+    pub(super) fn size(&self) -> usize {
+        self.n * ((self.mesh.len() - 1) * DEGREE + 1)
+    }
+
+    /// The row that integrates weight(s) times state `i` over the cycle.
+    pub(super) fn integral(&self, i: usize, weight: &dyn Fn(f64) -> f64) -> Vec<f64> {
+        let mut row = vec![0.0; self.size()];
+        for interval in 0..self.mesh.len() - 1 {
+            let (a, h) = (
+                self.mesh[interval],
+                self.mesh[interval + 1] - self.mesh[interval],
+            );
+            for (g, c) in self.reference.gauss.iter().enumerate() {
+                let factor = h * self.reference.quadrature[g] * weight(a + h * c);
+                for l in 0..=DEGREE {
+                    row[(interval * DEGREE + l) * self.n + i] +=
+                        factor * self.reference.value[g][l];
+                }
+            }
+        }
+        row
+    }
+
+    /// Rows of the cosine and sine coefficients of the first harmonic of state `i`.
+    pub(super) fn harmonic(&self, i: usize) -> (Vec<f64>, Vec<f64>) {
+        (
+            self.integral(i, &|s| 2.0 * (TAU * s).cos()),
+            self.integral(i, &|s| 2.0 * (TAU * s).sin()),
+        )
+    }
+
+    /// The row of the phase condition, the integral of reference'(s) . u(s), each state in units of its size.
+    fn phase(&self, reference: &Cycle) -> Vec<f64> {
+        let mut row = vec![0.0; self.size()];
+        let n = self.n;
+        let size: Vec<f64> = (0..n).map(|k| reference.size(k)).collect();
+        for interval in 0..self.mesh.len() - 1 {
+            for g in 0..DEGREE {
+                for k in 0..n {
+                    let slope: f64 = (0..=DEGREE)
+                        .map(|l| {
+                            self.reference.slope[g][l]
+                                * reference.nodes[(interval * DEGREE + l) * n + k]
+                        })
+                        .sum::<f64>()
+                        / (size[k] * size[k]);
+                    for l in 0..=DEGREE {
+                        row[(interval * DEGREE + l) * n + k] +=
+                            self.reference.quadrature[g] * slope * self.reference.value[g][l];
+                    }
+                }
+            }
+        }
+        row
+    }
+
+    /// Residuals of u' = T f at the Gauss points, and their derivatives handed to `entry(row, column, periods back, value)`;
+    /// the columns after the nodes are T and the free parameter.
+    #[allow(clippy::too_many_arguments)] // all of them independent
+    pub(super) fn assemble(
+        &self,
+        system: &dyn DynSystem,
+        nodes: &[f64],
+        period: f64,
+        p: &[f64],
+        free: Option<usize>,
+        residual: &mut Vec<f64>,
+        entry: &mut dyn FnMut(usize, usize, usize, f64),
+    ) -> Result<()> {
+        let (n, m) = (self.n, system.delays());
+        let size = self.size();
+        residual.clear();
+        let zero = Dual64::from_re(0.0);
+        let mut x = vec![0.0; n];
+        let mut past = vec![0.0; n * m];
+        let mut past_slope = vec![0.0; n * m];
+        let mut places: Vec<(usize, usize, Vec<f64>)> = Vec::with_capacity(m);
+        let mut dx = vec![zero; n];
+        let mut dpast = vec![zero; n * m];
+        let mut dp: Vec<Dual64> = p.iter().map(|v| Dual64::from_re(*v)).collect();
+        let mut out = vec![zero; n];
+        for interval in 0..self.mesh.len() - 1 {
+            let (a, h) = (
+                self.mesh[interval],
+                self.mesh[interval + 1] - self.mesh[interval],
+            );
+            for g in 0..DEGREE {
+                let row = (interval * DEGREE + g) * n;
+                let s = a + h * self.reference.gauss[g];
+                let (value, slope) = (&self.reference.value[g], &self.reference.slope[g]);
+                let base = interval * DEGREE;
+                for k in 0..n {
+                    x[k] = (0..=DEGREE)
+                        .map(|l| value[l] * nodes[(base + l) * n + k])
+                        .sum();
+                }
+                places.clear();
+                for j in 0..m {
+                    let tau = system.delay_f64(
+                        j,
+                        Args {
+                            x: &x,
+                            past: &past,
+                            p,
+                        },
+                    );
+                    if tau < 0.0 || tau.is_nan() {
+                        let time = s * period;
+                        return Err(Error::BadDelay {
+                            delay: j,
+                            value: tau,
+                            time,
+                            cause: "a delay must not be negative",
+                        });
+                    }
+                    let at = s - tau / period;
+                    let back = (-at.floor()) as usize;
+                    let (i, c) = locate(&self.mesh, at - at.floor());
+                    let (b, d) = self.reference.basis(c);
+                    let width = self.mesh[i + 1] - self.mesh[i];
+                    for k in 0..n {
+                        past[j * n + k] = (0..=DEGREE)
+                            .map(|l| b[l] * nodes[(i * DEGREE + l) * n + k])
+                            .sum();
+                        past_slope[j * n + k] = (0..=DEGREE)
+                            .map(|l| d[l] * nodes[(i * DEGREE + l) * n + k])
+                            .sum::<f64>()
+                            / width;
+                    }
+                    places.push((back, i, b));
+                }
+                // directions: states now, delayed states, the period, the free parameter
+                let directions = n * (m + 1) + 1 + usize::from(free.is_some());
+                for direction in 0..directions {
+                    for k in 0..n {
+                        dx[k] = Dual64::new(x[k], f64::from(u8::from(direction == k)));
+                    }
+                    let length = Dual64::new(period, f64::from(u8::from(direction == n * (m + 1))));
+                    if let Some(free) = free {
+                        dp[free].eps = f64::from(u8::from(direction == n * (m + 1) + 1));
+                    }
+                    for j in 0..m {
+                        let tau = Dual64::delay(
+                            system,
+                            j,
+                            Args {
+                                x: &dx,
+                                past: &dpast,
+                                p: &dp,
+                            },
+                        );
+                        let shift = -(tau / length).eps;
+                        for k in 0..n {
+                            let own = f64::from(u8::from(direction == n * (j + 1) + k));
+                            dpast[j * n + k] =
+                                Dual64::new(past[j * n + k], own + past_slope[j * n + k] * shift);
+                        }
+                    }
+                    Dual64::rhs(
+                        system,
+                        Args {
+                            x: &dx,
+                            past: &dpast,
+                            p: &dp,
+                        },
+                        &mut out,
+                    );
+                    for i in 0..n {
+                        let derivative = -(out[i] * length).eps;
+                        if direction == 0 {
+                            let own: f64 = (0..=DEGREE)
+                                .map(|l| slope[l] * nodes[(base + l) * n + i])
+                                .sum();
+                            residual.push(own / h - period * out[i].re);
+                        }
+                        if derivative == 0.0 {
+                            continue;
+                        }
+                        if direction < n {
+                            for l in 0..=DEGREE {
+                                entry(
+                                    row + i,
+                                    (base + l) * n + direction,
+                                    0,
+                                    derivative * value[l],
+                                );
+                            }
+                        } else if direction < n * (m + 1) {
+                            let (back, interval, b) = &places[direction / n - 1];
+                            for l in 0..=DEGREE {
+                                entry(
+                                    row + i,
+                                    (interval * DEGREE + l) * n + direction % n,
+                                    *back,
+                                    derivative * b[l],
+                                );
+                            }
+                        } else {
+                            entry(row + i, size + direction - n * (m + 1), 0, derivative);
+                        }
+                    }
+                }
+                for i in 0..n {
+                    for l in 0..=DEGREE {
+                        entry(row + i, (base + l) * n + i, 0, slope[l] / h);
+                    }
+                }
+            }
+        }
+        // the orbit closes
+        let last = size - n;
+        for i in 0..n {
+            residual.push(nodes[i] - nodes[last + i]);
+            entry(last + i, i, 0, 1.0);
+            entry(last + i, last + i, 1, -1.0);
+        }
+        if residual.iter().all(|r| r.is_finite()) {
+            Ok(())
+        } else {
+            Err(Error::NotFinite { time: 0.0 })
+        }
+    }
+}
+
+/// A linear condition on (nodes, T, parameter): row . unknowns = target.
+pub(super) struct Condition {
+    pub(super) row: Vec<f64>,
+    pub(super) target: f64,
+}
+
+/// Newton's method on the collocation equations with one condition for each unknown beyond the nodes.
+pub(super) fn newton(
+    system: &dyn DynSystem,
+    cycle: &Cycle,
+    free: Option<usize>,
+    conditions: &[Condition],
+) -> Result<Cycle> {
+    const ITERATIONS: usize = 20;
+    let collocation = Collocation::of(cycle);
+    let (n, size) = (cycle.n, collocation.size());
+    let total = size + conditions.len();
+    let mut new = cycle.clone();
+    let scales: Vec<f64> = (0..n).map(|k| cycle.size(k)).collect();
+    let mut residual = Vec::new();
+    let mut last = f64::INFINITY;
+    for _ in 0..ITERATIONS {
+        crate::work::spend(total * total * total / 32)?;
+        let mut a = vec![0.0; total * total];
+        let (nodes, period, p) = (new.nodes.clone(), new.period, new.p.clone());
+        let unit = |column: usize| {
+            if column < size {
+                scales[column % n]
+            } else if column == size {
+                period
+            } else {
+                free.map_or(1.0, |k| if p[k] == 0.0 { 1.0 } else { p[k].abs() })
+            }
+        };
+        collocation.assemble(
+            system,
+            &nodes,
+            period,
+            &p,
+            free,
+            &mut residual,
+            &mut |row, column, _, value| {
+                a[row * total + column] += value * unit(column) / scales[row % n];
+            },
+        )?;
+        for (i, r) in residual.iter_mut().enumerate() {
+            *r /= scales[i % n];
+        }
+        for (i, condition) in conditions.iter().enumerate() {
+            let unknowns = |k: usize| {
+                if k < size {
+                    nodes[k]
+                } else if k == size {
+                    period
+                } else {
+                    free.map_or(0.0, |f| p[f])
+                }
+            };
+            let mut largest = 0.0_f64;
+            let row = (size + i) * total;
+            let mut value = -condition.target;
+            for (k, c) in condition.row.iter().enumerate() {
+                a[row + k] = c * unit(k);
+                largest = largest.max(a[row + k].abs());
+                value += c * unknowns(k);
+            }
+            for v in &mut a[row..row + total] {
+                *v /= largest;
+            }
+            residual.push(value / largest);
+        }
+        let step = solve(total, &a, &residual, "a cycle")?;
+        let length = step.iter().fold(0.0_f64, |s, v| s.max(v.abs()));
+        // far from the solution a full step may leave the domain of the equations
+        let damping = (1.0 / length).min(1.0);
+        for (k, s) in step.iter().enumerate() {
+            let change = damping * s * unit(k);
+            if k < size {
+                new.nodes[k] -= change;
+            } else if k == size {
+                new.period -= change;
+            } else if let Some(f) = free {
+                new.p[f] -= change;
+            }
+        }
+        if new.period <= 0.0 || new.period.is_nan() {
+            return Err(Error::NewtonFailed {
+                what: "a cycle",
+                iterations: ITERATIONS,
+                residual: length,
+            });
+        }
+        if length < 1e-11 || length < 1e-8 && length > 0.2 * last {
+            // collapsed: no state keeps a thousandth of its range
+            let collapsed = (0..n).all(|k| new.size(k) < 1e-3 * scales[k]);
+            return if collapsed {
+                Err(Error::Collapsed)
+            } else {
+                Ok(new)
+            };
+        }
+        last = length;
+    }
+    Err(Error::NewtonFailed {
+        what: "a cycle",
+        iterations: ITERATIONS,
+        residual: last,
+    })
+}
+
+/// Solves, adapts the mesh, and solves again until the error estimate is below the tolerance.
+pub(super) fn refine(
+    guess: &Cycle,
+    resolution: &Resolution,
+    solve: &mut dyn FnMut(&Cycle) -> Result<Cycle>,
+) -> Result<Cycle> {
+    let mut cycle = solve(guess)?;
+    loop {
+        let (error, density) = cycle.estimate();
+        cycle.error = error;
+        if error <= resolution.tolerance {
+            return Ok(cycle);
+        }
+        let l = cycle.intervals();
+        // try the same number of intervals in better places first
+        let better = cycle.equidistributed(&density, l);
+        let moved = solve(&cycle.remeshed(better))?;
+        let (moved_error, density) = moved.estimate();
+        cycle = moved;
+        cycle.error = moved_error;
+        if moved_error <= resolution.tolerance {
+            return Ok(cycle);
+        }
+        if l >= resolution.largest {
+            return Err(Error::NotResolved {
+                estimate: moved_error,
+                intervals: l,
+            });
+        }
+        let growth = (moved_error / resolution.tolerance)
+            .powf(1.0 / (DEGREE + 1) as f64)
+            .clamp(1.25, 2.0);
+        let more = ((l as f64 * growth).ceil() as usize).min(resolution.largest);
+        let finer = cycle.equidistributed(&density, more);
+        cycle = solve(&cycle.remeshed(finer))?;
+    }
+}
+
+pub(super) fn phase_condition(cycle: &Cycle, extra: usize) -> Condition {
+    let mut row = Collocation::of(cycle).phase(cycle);
+    let target = row.iter().zip(&cycle.nodes).map(|(a, b)| a * b).sum();
+    row.resize(row.len() + extra, 0.0);
+    Condition { row, target }
+}
+
+/// The cycle near `guess` at parameters `p`.
+///
+/// # Errors
+/// [`Error::NewtonFailed`], [`Error::Collapsed`] (the guess led to an equilibrium), [`Error::NotResolved`].
+pub fn cycle_at(
+    system: &dyn DynSystem,
+    guess: &Cycle,
+    p: &[f64],
+    resolution: &Resolution,
+) -> Result<Cycle> {
+    let mut start = guess.clone();
+    start.p = p.to_vec();
+    refine(&start, resolution, &mut |c| {
+        newton(system, c, None, &[phase_condition(c, 1)])
+    })
+}
+
+/// The cycle near `guess` whose state `component` has a first harmonic of the given amplitude; parameter `free` is adjusted.
+///
+/// The amplitude is a safe coordinate: a branch of cycles passes folds in it, and Newton's method cannot fall onto an equilibrium.
+///
+/// # Errors
+/// As [`cycle_at`]; [`Error::Argument`] for an amplitude that is not positive.
+pub fn cycle_with_amplitude(
+    system: &dyn DynSystem,
+    guess: &Cycle,
+    free: usize,
+    component: usize,
+    amplitude: f64,
+    resolution: &Resolution,
+) -> Result<Cycle> {
+    if !(amplitude > 0.0 && amplitude.is_finite()) || component >= guess.n {
+        return Err(Error::Argument(format!(
+            "amplitude {amplitude} of state {component}"
+        )));
+    }
+    // turn the phase so that the harmonic of the component is a pure cosine
+    let (cos, sin) = Collocation::of(guess).harmonic(component);
+    let dot = |row: &[f64]| -> f64 { row.iter().zip(&guess.nodes).map(|(a, b)| a * b).sum() };
+    let shift = dot(&sin).atan2(dot(&cos)) / TAU;
+    let reference = Reference::new();
+    let mut turned = guess.clone();
+    turned.fill(&|s, out| guess.at_with(&reference, s + shift, out));
+    // and bring the amplitude near the wanted one
+    let factor = amplitude / dot(&cos).hypot(dot(&sin));
+    let means: Vec<f64> = (0..guess.n).map(|k| guess.mean(k)).collect();
+    for (k, v) in turned.nodes.iter_mut().enumerate() {
+        *v = means[k % guess.n] + factor * (*v - means[k % guess.n]);
+    }
+    refine(&turned, resolution, &mut |c| {
+        let (mut cos, mut sin) = Collocation::of(c).harmonic(component);
+        cos.resize(cos.len() + 2, 0.0);
+        sin.resize(sin.len() + 2, 0.0);
+        newton(
+            system,
+            c,
+            Some(free),
+            &[
+                Condition {
+                    row: cos,
+                    target: amplitude,
+                },
+                Condition {
+                    row: sin,
+                    target: 0.0,
+                },
+            ],
+        )
+    })
+}
+
+/// The cycle of a small given amplitude of state `component` that is born at a Hopf point.
+///
+/// # Errors
+/// As [`cycle_with_amplitude`], and from the normal form that gives the first guess.
+pub fn cycle_from_hopf(
+    system: &dyn DynSystem,
+    hopf: &HopfPoint,
+    free: usize,
+    component: usize,
+    amplitude: f64,
+    resolution: &Resolution,
+) -> Result<Cycle> {
+    let nf = criticality(system, hopf, free, Normalisation::Component(component))?;
+    let mut p = hopf.p.clone();
+    p[free] += nf.mu2 * (0.5 * amplitude) * (0.5 * amplitude);
+    let profile = |s: f64, out: &mut [f64]| {
+        let wave = c64::new(0.0, TAU * s).exp();
+        for (k, o) in out.iter_mut().enumerate() {
+            *o = hopf.x[k] + amplitude * (nf.q[k] * wave).re;
+        }
+    };
+    let guess = Cycle::guess(
+        hopf.x.len(),
+        TAU / hopf.omega,
+        &p,
+        resolution.intervals,
+        &profile,
+    )?;
+    cycle_with_amplitude(system, &guess, free, component, amplitude, resolution)
+}

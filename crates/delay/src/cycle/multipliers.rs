@@ -1,0 +1,127 @@
+//! Floquet multipliers of a cycle.
+
+use faer::{Mat, c64, prelude::Solve};
+
+use super::{Cycle, collocation::Collocation};
+use crate::{
+    error::{Error, Result},
+    linalg::eigenvalues,
+    system::DynSystem,
+};
+
+/// The Floquet multipliers of a cycle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Floquet {
+    /// All but the trivial one, by descending modulus; of a complex pair the upper one comes first.
+    pub multipliers: Vec<c64>,
+    /// Distance from 1 of the multiplier taken as the trivial one: the accuracy of them all.
+    pub trivial_error: f64,
+}
+
+impl Floquet {
+    /// Number of multipliers outside the unit circle.
+    ///
+    /// # Errors
+    /// [`Error::TrivialMultiplier`] when the trivial multiplier is off by more than `tolerance`, or so is another one from the unit
+    /// circle: then nothing can be claimed.
+    pub fn unstable(&self, tolerance: f64) -> Result<usize> {
+        if self.trivial_error > tolerance {
+            return Err(Error::TrivialMultiplier {
+                error: self.trivial_error,
+            });
+        }
+        Ok(self.multipliers.iter().filter(|m| m.norm() > 1.0).count())
+    }
+
+    /// The real multiplier nearest to -1, if any is real and negative.
+    #[must_use]
+    pub fn nearest_minus_one(&self) -> Option<f64> {
+        let flips = self
+            .multipliers
+            .iter()
+            .filter(|m| m.im == 0.0 && m.re < 0.0)
+            .map(|m| m.re);
+        flips.min_by(|a, b| (a + 1.0).abs().total_cmp(&(b + 1.0).abs()))
+    }
+}
+
+/// The Floquet multipliers of a cycle, down to modulus `smallest`.
+///
+/// # Errors
+/// [`Error::Eigenvalues`], [`Error::Singular`]; [`Error::Argument`] when the delays span more than eight periods.
+pub fn floquet(system: &dyn DynSystem, cycle: &Cycle, smallest: f64) -> Result<Floquet> {
+    const WHAT: &str = "the Floquet multipliers";
+    let collocation = Collocation::of(cycle);
+    let (n, size) = (cycle.n, collocation.size());
+    let scales: Vec<f64> = (0..n).map(|k| cycle.size(k)).collect();
+    // parts[k] acts on the perturbation k periods ago
+    let mut parts: Vec<Mat<f64>> = vec![Mat::zeros(size, size), Mat::zeros(size, size)];
+    let mut residual = Vec::new();
+    let mut too_far = false;
+    collocation.assemble(
+        system,
+        &cycle.nodes,
+        cycle.period,
+        &cycle.p,
+        None,
+        &mut residual,
+        &mut |row, column, back, value| {
+            if back > 8 {
+                too_far = true;
+            } else if column < size {
+                while parts.len() <= back {
+                    parts.push(Mat::zeros(size, size));
+                }
+                parts[back][(row, column)] += value * scales[column % n] / scales[row % n];
+            }
+        },
+    )?;
+    if too_far {
+        return Err(Error::Argument(
+            "a delay spans more than eight periods of the cycle".into(),
+        ));
+    }
+    let lu = parts[0].partial_piv_lu();
+    let depth = parts.len() - 1;
+    // only these unknowns of the past matter
+    let used: Vec<usize> = (0..size)
+        .filter(|c| {
+            parts[1..]
+                .iter()
+                .any(|m| (0..size).any(|r| m[(r, *c)] != 0.0))
+        })
+        .collect();
+    let count = used.len();
+    let total = count * depth;
+    let mut map = vec![0.0; total * total];
+    for back in 1..=depth {
+        let columns = Mat::from_fn(size, count, |r, c| -parts[back][(r, used[c])]);
+        let image = lu.solve(&columns);
+        for (r, row) in used.iter().enumerate() {
+            for c in 0..count {
+                map[r * total + (back - 1) * count + c] = image[(*row, c)];
+            }
+        }
+    }
+    for k in count..total {
+        map[k * total + k - count] = 1.0;
+    }
+    if map.iter().any(|v| !v.is_finite()) {
+        return Err(Error::Singular { what: WHAT });
+    }
+    let mut values = eigenvalues(total, &map, WHAT)?;
+    let trivial = (0..values.len())
+        .min_by(|a, b| {
+            (values[*a] - 1.0)
+                .norm()
+                .total_cmp(&(values[*b] - 1.0).norm())
+        })
+        .ok_or(Error::Eigenvalues(WHAT))?;
+    let trivial_error = (values.swap_remove(trivial) - 1.0).norm();
+    values.retain(|v| v.norm() >= smallest);
+    values.sort_by(|a, b| b.norm().total_cmp(&a.norm()).then(b.im.total_cmp(&a.im)));
+    Ok(Floquet {
+        multipliers: values,
+        trivial_error,
+    })
+}

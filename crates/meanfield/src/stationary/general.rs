@@ -9,6 +9,9 @@ const HAZARD: f64 = 300.0;
 /// Generations of decreases that are followed; the density falls faster than any geometric law along them.
 const GENERATIONS: usize = 400;
 
+/// Relative error that moments may have.
+const ROUNDING: f64 = 1e-6;
+
 /// Density, atom and moments of the window of any [`WindowLaw`] at a constant loss probability.
 ///
 /// In units of round trips the window grows by `g(w) = w i(w)` and jumps down to `w - d(w)` at rate `h(w)` ([`Hazard`]). The upward flux
@@ -37,7 +40,8 @@ impl Stationary {
     /// The law at loss probability `loss` with largest window `w_max` packets, which may be infinite if `loss > 0`.
     ///
     /// # Errors
-    /// If `loss` is outside `[0, 1]`, `w_max` is not above the law's floor, or no decrease ever stops the growth of an unlimited window.
+    /// If `loss` is outside `[0, 1]`, `w_max` is not above the law's floor, no decrease ever stops the growth of an
+    /// unlimited window, or the windows crowd at the floor so closely that the density is not resolved.
     pub fn new(law: &dyn WindowLaw, loss: f64, w_max: f64, hazard: Hazard) -> Result<Self, Error> {
         check(
             (0.0..=1.0).contains(&loss),
@@ -67,7 +71,21 @@ impl Stationary {
         }
         let rate = |w: f64| hazard.rate(loss, w) / (w * law.increase(w));
         let top = effective_top(&rate, law, w_max)?;
-        Ok(solve(law, loss, top, hazard, &rate, top < w_max))
+        let found = solve(law, loss, top, hazard, &rate, top < w_max);
+        // as of any distribution between the floor and the top; near loss 1 the collocation leaves that range
+        let (mean, second) = (found.mean, found.second);
+        let low = law.floor() * (1.0 - ROUNDING);
+        let high = top * (1.0 + ROUNDING);
+        let resolved = mean >= low
+            && mean <= high
+            && second >= mean * mean * (1.0 - ROUNDING)
+            && second <= high * mean;
+        if !resolved {
+            return Err(Error::NoEquilibrium(format!(
+                "the stationary density at a loss of {loss} is too steep to be resolved"
+            )));
+        }
+        Ok(found)
     }
 
     /// Probability of the window `w_max`.
@@ -260,6 +278,37 @@ mod tests {
             for part in 1..40 {
                 let w = exact.mean() * f64::from(part) / 15.0;
                 close(numeric.density(w), exact.density(w), "density");
+            }
+        }
+    }
+
+    #[test]
+    fn near_loss_one_it_has_possible_moments_or_none() {
+        let text = r#"
+            [scenario]
+            duration = "1 s"
+            [[link]]
+            name = "l"
+            rate = "3000 bit/s"
+            queue = { aqm = "avq", capacity = "337 packets" }
+            [[flows]]
+            path = ["l"]
+            congestion = "illinois"
+            rtt = "0.623 s"
+        "#;
+        let scenario = ackclock_scenario::parse(text, "test").unwrap();
+        let law = scenario.flows[0].tcp.congestion.fluid().unwrap();
+        let law = crate::RegisteredTcp::new(law, ackclock_algorithms::fluid::Path::fixed(0.623));
+        for loss in [0.3, 0.9, 0.99, 0.9999, 0.999_999, 1.0] {
+            for w_max in [20.0, 64.0, 337.0, 1000.0] {
+                if let Ok(found) = Stationary::new(&law, loss, w_max, Hazard::PerPacket) {
+                    assert!(
+                        found.mean() > 0.0 && found.second_moment() > 0.0,
+                        "at {loss}, {w_max}: {} and {}",
+                        found.mean(),
+                        found.second_moment()
+                    );
+                }
             }
         }
     }

@@ -3,7 +3,8 @@
 //! The parameters of AQMs and congestion controls are not here: they come from the registry of algorithms.
 
 use crate::options::{
-    LossDetection, Named as _, Pacing, PacketSizes, Recovery, Style, TraceFormat, WindowReduction,
+    LossDetection, Named as _, Pacing, PacketSizes, Recovery, RttSamples, Style, TraceFormat,
+    WindowReduction,
 };
 use crate::units::Dimension;
 
@@ -479,6 +480,9 @@ pub const FLOWS: Section = Section {
         Key::new("min_rto", Kind::Span, Text("200 ms"), "Smallest retransmission timeout (RFC 6298, rule 2.4 says 1 s; Linux and most other stacks use about 200 ms)."),
         Key::new("max_rto", Kind::Span, Text("60 s"), "Largest retransmission timeout (RFC 6298, rule 2.5: at least 60 s)."),
         Key::new("initial_rto", Kind::Span, Text("1 s"), "Retransmission timeout before the first sample (RFC 6298, rule 2.1)."),
+        Key::new("rtt_samples", Kind::Choice(RttSamples::CHOICES), Text(RttSamples::DEFAULT), "Which ACKs give samples of the round trip to the retransmission timer; style \"linux\" has its own way."),
+        Key::new("clock_granularity", Kind::Span, Text("none"), "Tick in which the retransmission timer's samples are taken, the G of RFC 6298 (ns-2: 10 ms); with one sample a window the averages are in whole eighths and quarters of it, as in 4.4BSD. Style \"linux\" has its own ticks.")
+            .or("none", "an exact clock"),
         Key::new(
             "dup_threshold",
             Kind::Integer(1, 1000),
@@ -510,6 +514,8 @@ pub const TCP_KEYS: &[&str] = &[
     "min_rto",
     "max_rto",
     "initial_rto",
+    "rtt_samples",
+    "clock_granularity",
     "dup_threshold",
 ];
 

@@ -9,7 +9,7 @@ use ackclock_algorithms::impairment::{LossSpec, PolicerParams, ShaperParams};
 use ackclock_algorithms::registry::{AqmSpec, CongestionSpec};
 use ackclock_algorithms::scheduler::SchedulerSpec;
 
-use crate::options::{LossDetection, Pacing, Recovery, Style, WindowReduction};
+use crate::options::{LossDetection, Pacing, Recovery, RttSamples, Style, WindowReduction};
 use crate::sizes::Sizes;
 use crate::trace::RateTrace;
 
@@ -296,6 +296,10 @@ pub struct Tcp {
     pub initial_rto: Time,
     /// Duplicate ACKs, or segments selectively acknowledged above, that mean a loss (3).
     pub dup_threshold: u32,
+    /// Which ACKs give samples of the round trip to the retransmission timer.
+    pub rtt_samples: RttSamples,
+    /// Tick of the retransmission timer's samples (the G of RFC 6298, section 4); zero: an exact clock.
+    pub clock_granularity: Time,
 }
 
 /// Something that changes during the run.

@@ -96,6 +96,12 @@ options! {
         Prr = "prr": "proportional rate reduction (RFC 6937)",
     }
 
+    /// Which ACKs give samples of the round trip to the retransmission timer.
+    pub enum RttSamples {
+        EveryAck = "every-ack": "each ACK of new data, from the time stamp that it echoes (RFC 7323, appendix G)",
+        OnceAWindow = "once-a-window": "one segment is timed at a time, and none that was sent before a loss was answered (RFC 6298, section 3; ns-2)",
+    }
+
     /// How the file of a rate trace is written.
     pub enum TraceFormat {
         Csv = "csv": "lines of a time and a rate, with units in the cells or in a header such as `time_s,rate_mbps`",

@@ -416,6 +416,15 @@ fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
             ("min_rto", Node::text(format_time(tcp.min_rto))),
             ("max_rto", Node::text(format_time(tcp.max_rto))),
             ("initial_rto", Node::text(format_time(tcp.initial_rto))),
+            ("rtt_samples", Node::text(tcp.rtt_samples.name())),
+            (
+                "clock_granularity",
+                if tcp.clock_granularity.0 == 0 {
+                    Node::text("none")
+                } else {
+                    Node::text(format_time(tcp.clock_granularity))
+                },
+            ),
             ("dup_threshold", integer(u64::from(tcp.dup_threshold))),
         ]);
     }

@@ -186,7 +186,8 @@ impl Engine {
         if sender.state != State::Closed {
             return; // the answer to a SYN that was sent twice
         }
-        sender.open(rtt, state.connect_retries > 0, &class.sender);
+        let now = self.now - state.clock_offset;
+        sender.open(now, rtt, state.connect_retries > 0, &class.sender);
         state.watch.since = self.now - state.clock_offset;
         if state.server_delay == 0 {
             sender.written = state.total;

@@ -3,13 +3,15 @@
 //! A scenario's style and options become policies here, each with one question. The sender asks a
 //! policy and never the style, so that a policy can be chosen by itself.
 
-use ackclock_scenario::{LossDetection, Pacing, Recovery, Style, Tcp, WindowReduction};
+use ackclock_scenario::{LossDetection, Pacing, Recovery, RttSamples, Style, Tcp, WindowReduction};
 
 /// How samples of the round-trip time become a retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RtoPolicy {
     /// RFC 6298, from the time stamp echoes of ACKs of new data.
     Rfc6298,
+    /// RFC 6298 with a clock granularity or one sample a window.
+    Clocked,
     /// Linux 6.1 (`tcp_rtt_estimator`), from the newest segment that an ACK delivers.
     Linux,
 }
@@ -82,6 +84,9 @@ pub(crate) struct Config {
     pub(crate) reduction: WindowReduction,
     pub(crate) reduction_base: ReductionBase,
     pub(crate) rto: RtoPolicy,
+    pub(crate) rtt_samples: RttSamples,
+    /// Zero: none.
+    pub(crate) clock_granularity: u64,
     pub(crate) timers: TimerPolicy,
     pub(crate) timeout: TimeoutPolicy,
     pub(crate) pacing: PacingPolicy,
@@ -132,9 +137,13 @@ impl Config {
             },
             rto: if linux {
                 RtoPolicy::Linux
+            } else if tcp.clock_granularity.0 > 0 || tcp.rtt_samples == RttSamples::OnceAWindow {
+                RtoPolicy::Clocked
             } else {
                 RtoPolicy::Rfc6298
             },
+            rtt_samples: tcp.rtt_samples,
+            clock_granularity: tcp.clock_granularity.0,
             timers: if linux {
                 TimerPolicy::Shared
             } else {

@@ -220,6 +220,7 @@ impl Sender {
         self.window.cwnd = 1.0;
         self.in_cwr = false;
         self.rtt.back_off();
+        self.rtt.stop_timing(self.high);
         self.state = State::Loss;
         self.recover = self.high;
         self.cwr_end = self.high;

@@ -252,28 +252,39 @@ impl Sender {
     }
 
     /// The connection stands; `rtt` is the handshake's sample, 0 without a usable one.
-    pub(crate) fn open(&mut self, rtt: u64, syn_retransmitted: bool, config: &Config) {
+    pub(crate) fn open(&mut self, now: u64, rtt: u64, syn_retransmitted: bool, config: &Config) {
         self.state = State::Open;
         self.deadline = u64::MAX;
         self.update_no_loss_pending();
         self.rtt.open(rtt == 0 && syn_retransmitted, config);
         if rtt > 0 {
-            self.sample(rtt, 1, config);
+            self.sample(now, rtt, 1, config);
         }
     }
 
     /// A sample of the round-trip time, ps, with `in_flight` segments outstanding.
     #[inline]
-    fn sample(&mut self, rtt: u64, in_flight: u64, config: &Config) {
-        self.sample_as(rtt, in_flight, config.rto, config);
+    fn sample(&mut self, now: u64, rtt: u64, in_flight: u64, config: &Config) {
+        self.sample_as((now, rtt), in_flight, config.rto, config);
     }
 
     /// The same under a policy that the caller may know at compile time.
     #[inline(always)]
-    fn sample_as(&mut self, rtt: u64, in_flight: u64, policy: RtoPolicy, config: &Config) {
+    fn sample_as(
+        &mut self,
+        (now, rtt): (u64, u64),
+        in_flight: u64,
+        policy: RtoPolicy,
+        config: &Config,
+    ) {
         let rtt = rtt.max(1);
         match policy {
             RtoPolicy::Rfc6298 => self.rtt.sample(rtt, in_flight, config),
+            RtoPolicy::Clocked => {
+                let outstanding = (self.una, self.next);
+                self.rtt
+                    .sample_clocked((now, rtt), outstanding, in_flight, config);
+            }
             RtoPolicy::Linux => {
                 let outstanding = (self.una, self.next);
                 let min_apart = self.sent_packets.is_some();
@@ -369,7 +380,7 @@ impl Sender {
                 if summary.rtt > 0 {
                     if summary.acked == 0 {
                         // selective acknowledgements are samples too
-                        self.sample(summary.rtt, summary.before, config);
+                        self.sample(now, summary.rtt, summary.before, config);
                     }
                     self.rtt.min_rtt = self.rtt.min_rtt.min(summary.rtt);
                 }
@@ -469,7 +480,7 @@ impl Sender {
         let mut rtt = 0;
         if ack.echo != 0 {
             rtt = now - ack.echo;
-            self.sample_as(rtt, before, policy, config);
+            self.sample_as((now, rtt), before, policy, config);
         }
         // RFC 6298, rules 5.2 and 5.3
         self.deadline = if self.high > self.una {

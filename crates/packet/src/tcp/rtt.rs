@@ -4,6 +4,8 @@
 
 use ackclock_algorithms::Time;
 
+use ackclock_scenario::RttSamples;
+
 use super::config::Config;
 use super::timers::TICK;
 
@@ -20,6 +22,8 @@ pub(super) struct RttEstimator {
     pub(super) min_rtt: u64,
     rto: u64,
     backoff: u32,
+    /// Where one segment is timed at a time: that one.
+    timed: u64,
 }
 
 impl RttEstimator {
@@ -31,6 +35,7 @@ impl RttEstimator {
             min_rtt: u64::MAX,
             rto: initial_rto,
             backoff: 0,
+            timed: 0,
         }
     }
 
@@ -67,6 +72,68 @@ impl RttEstimator {
         let rto = self.srtt + 4 * self.rttvar;
         self.rto = rto.max(config.min_rto).min(config.max_rto);
         self.backoff = 0;
+    }
+
+    /// RFC 6298 with a clock that ticks, or by one segment timed at a time: `una` is the first
+    /// unacknowledged segment, `next` the next new one.
+    ///
+    /// A sample is the number of ticks that begin while the segment is away, one at least. One that
+    /// is taken once a window moves the averages by the whole gains of RFC 6298, and it alone ends
+    /// the back-off (section 3, and section 5, the last paragraph).
+    pub(super) fn sample_clocked(
+        &mut self,
+        (now, rtt): (u64, u64),
+        (una, next): (u64, u64),
+        in_flight: u64,
+        config: &Config,
+    ) {
+        self.min_rtt = self.min_rtt.min(rtt);
+        let once = config.rtt_samples == RttSamples::OnceAWindow;
+        if once && una <= self.timed && self.srtt > 0 {
+            return;
+        }
+        self.timed = next;
+        let tick = config.clock_granularity;
+        // no tick: an exact clock
+        let ticks = |time: u64| time.checked_div(tick);
+        let rtt = match (ticks(now - rtt), ticks(now)) {
+            (Some(sent), Some(received)) => (received - sent).max(1) * tick,
+            _ => rtt,
+        };
+        if self.srtt == 0 {
+            self.srtt = rtt;
+            self.rttvar = rtt / 2;
+        } else if once && tick > 0 {
+            self.average_in_ticks(rtt / tick, tick);
+        } else {
+            let samples = if once { 1 } else { in_flight / 2 };
+            let spread = samples.max(1).next_power_of_two().trailing_zeros();
+            let error = self.srtt.abs_diff(rtt);
+            let beta = 2 + spread;
+            self.rttvar = self.rttvar - (self.rttvar >> beta) + (error >> beta);
+            self.srtt = self.srtt - (self.srtt >> beta >> 1) + (rtt >> beta >> 1);
+        }
+        let rto = self.srtt + (4 * self.rttvar).max(tick);
+        self.rto = rto.max(config.min_rto).min(config.max_rto);
+        self.backoff = 0;
+    }
+
+    /// The averages in whole eighths and quarters of a tick, each sample compared with their whole
+    /// ticks (Jacobson 1988, appendix A; 4.4BSD and ns-2). So the variation stops falling at three
+    /// quarters of a tick: the timeout exceeds the smoothed round trip by three ticks at least.
+    fn average_in_ticks(&mut self, rtt: u64, tick: u64) {
+        // rounded: they were cut to picoseconds
+        let eighths = (8 * self.srtt + tick / 2) / tick;
+        let quarters = (4 * self.rttvar + tick / 2) / tick;
+        let (smoothed, variation) = (eighths / 8, quarters / 4);
+        let error = rtt.abs_diff(smoothed);
+        self.srtt = (eighths + rtt - smoothed).max(1) * tick / 8;
+        self.rttvar = (quarters + error - variation).max(1) * tick / 4;
+    }
+
+    /// A loss is answered: what was sent below `high` is not timed any more (Karn's rule).
+    pub(super) fn stop_timing(&mut self, high: u64) {
+        self.timed = high;
     }
 
     /// The estimator of Linux: `una` is the first unacknowledged segment, `next` the next new one.
@@ -235,5 +302,68 @@ mod tests {
         variation.deviation = 0;
         variation.sample(1200 * MS, srtt, 1, 2, MIN);
         assert_eq!(variation.deviation, 400 * MS);
+    }
+
+    /// Options of a class with these keys.
+    fn config(keys: &str) -> Config {
+        let text = format!(
+            "[scenario]\nduration = \"1 s\"\n[[link]]\nname = \"l\"\nrate = \"1 Mbit/s\"\n\
+             [[flows]]\npath = [\"l\"]\nrtt = \"0.1 s\"\nmin_rto = \"1 ms\"\n{keys}"
+        );
+        let scenario = ackclock_scenario::parse(&text, "test").expect("the scenario is right");
+        Config::new(&scenario.flows[0].tcp)
+    }
+
+    /// RFC 6298, section 2: RTO = SRTT + max(G, 4 RTTVAR), samples in whole ticks.
+    #[test]
+    fn the_clock_ticks() {
+        let config = config("clock_granularity = \"10 ms\"\n");
+        let mut rtt = RttEstimator::new(false, 1000 * MS);
+        rtt.sample_clocked((1000 * MS, 94 * MS), (0, 2), 2, &config);
+        assert_eq!((rtt.srtt, rtt.rttvar), (100 * MS, 50 * MS));
+        assert_eq!(rtt.min_rtt, 94 * MS, "what is measured is exact");
+        for una in 1..200 {
+            rtt.sample_clocked((1009 * MS, 94 * MS), (una, una + 2), 2, &config);
+        }
+        assert!(rtt.srtt.abs_diff(90 * MS) < MS / 1000 && rtt.rttvar < MS / 1000);
+        assert!(rtt.timeout(&config).abs_diff(100 * MS) < MS / 100);
+    }
+
+    /// Whole eighths and quarters of a tick: a steady round trip leaves three quarters of a tick of
+    /// variation.
+    #[test]
+    fn variation_in_ticks_has_a_floor() {
+        let config = config("rtt_samples = \"once-a-window\"\nclock_granularity = \"10 ms\"\n");
+        let mut rtt = RttEstimator::new(false, 1000 * MS);
+        for una in 1..100 {
+            rtt.sample_clocked((1000 * MS, 500 * MS), (una, una), 1, &config);
+        }
+        assert_eq!((rtt.srtt, rtt.rttvar), (500 * MS, 15 * MS / 2));
+        assert_eq!(rtt.timeout(&config), 530 * MS);
+    }
+
+    /// One segment is timed at a time: of the ACKs of a window one gives a sample, with the whole
+    /// gains; after a loss only what is sent then is timed, and until then the back-off stays.
+    #[test]
+    fn one_sample_a_window() {
+        let config = config("rtt_samples = \"once-a-window\"\n");
+        let mut rtt = RttEstimator::new(false, 1000 * MS);
+        let sample = |rtt: &mut RttEstimator, ms: u64, una: u64, next: u64| {
+            rtt.sample_clocked((1000 * MS, ms * MS), (una, next), 10, &config);
+        };
+        sample(&mut rtt, 100, 1, 10);
+        for una in 2..=10 {
+            sample(&mut rtt, 180, una, una + 10);
+            assert_eq!(rtt.srtt, 100 * MS, "segment 10 is timed");
+        }
+        sample(&mut rtt, 180, 11, 21);
+        assert_eq!(rtt.srtt, 110 * MS);
+        assert_eq!(rtt.rttvar, (3 * 50 + 80) * MS / 4);
+        rtt.back_off();
+        rtt.stop_timing(30);
+        sample(&mut rtt, 100, 30, 40);
+        assert!(rtt.is_backed_off());
+        sample(&mut rtt, 100, 31, 40);
+        assert!(!rtt.is_backed_off());
     }
 }

@@ -35,7 +35,7 @@ impl Bench {
         let config = Config::new(&options(recovery, initial_window));
         let reno = CongestionSpec::from_values("reno", &[]).expect("reno is registered");
         let mut sender = Sender::new(reno.build(0), &config, f64::INFINITY);
-        sender.open(0, false, &config);
+        sender.open(1000 * MS, 0, false, &config);
         sender.written = u64::MAX;
         Self {
             sender,
@@ -332,7 +332,7 @@ fn rack_bench() -> (Bench, u64) {
     bench.config.rack = true;
     let reno = CongestionSpec::from_values("reno", &[]).expect("reno is registered");
     bench.sender = Sender::new(reno.build(0), &bench.config, f64::INFINITY);
-    bench.sender.open(0, false, &bench.config);
+    bench.sender.open(1000 * MS, 0, false, &bench.config);
     bench.sender.written = u64::MAX;
     bench.now = 1000 * MS;
     bench.sent();
@@ -481,7 +481,7 @@ fn linux_bench() -> Bench {
     });
     let reno = CongestionSpec::from_values("reno", &[]).expect("reno is registered");
     bench.sender = Sender::new(reno.build(0), &bench.config, f64::INFINITY);
-    bench.sender.open(100 * MS, false, &bench.config);
+    bench.sender.open(1000 * MS, 100 * MS, false, &bench.config);
     bench.sender.written = u64::MAX;
     bench.now = 1000 * MS;
     bench.sent();

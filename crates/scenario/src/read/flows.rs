@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use ackclock_algorithms::registry::{CongestionSpec, Meta, congestion};
-use ackclock_algorithms::{DefaultValue, Value as Setpoint};
+use ackclock_algorithms::{DefaultValue, Time, Value as Setpoint};
 
 use super::network::Net;
 use super::routes::{earliest, own};
@@ -12,7 +12,9 @@ use super::{Item, Place, Reader, Seen, Table, join};
 use crate::diagnostic::quoted_list;
 use crate::keys;
 use crate::model::{Distribution, End, FlowClass, Tcp, Traffic};
-use crate::options::{LossDetection, Pacing, PacketSizes, Recovery, Style, WindowReduction};
+use crate::options::{
+    LossDetection, Pacing, PacketSizes, Recovery, RttSamples, Style, WindowReduction,
+};
 use crate::tree::{Node, Value};
 use crate::units::{format_time, seconds, shorten};
 
@@ -358,6 +360,33 @@ impl Reader<'_> {
             });
             return None;
         }
+        let rtt_samples: Option<RttSamples> =
+            get("rtt_samples").and_then(|item| self.option(&item));
+        let clock_granularity = get("clock_granularity").and_then(|item| {
+            if item.is_word() {
+                Some(Time::ZERO)
+            } else {
+                self.time(&item)
+            }
+        });
+        if style == Style::Linux {
+            for (key, set) in [
+                ("rtt_samples", rtt_samples != Some(RttSamples::EveryAck)),
+                ("clock_granularity", clock_granularity != Some(Time::ZERO)),
+            ] {
+                if set && let Some(item) = table.given(key) {
+                    self.push(
+                        &item.place,
+                        "contradicts style \"linux\", whose timer has samples and ticks of its own",
+                        |diagnostic| {
+                            diagnostic.found = Some(item.node.describe());
+                            diagnostic.allowed = Some("in style \"rfc\" only".to_owned());
+                        },
+                    );
+                    return None;
+                }
+            }
+        }
         let dup_threshold = get("dup_threshold")
             .and_then(|item| self.integer(&item))
             .and_then(|number| u32::try_from(number).ok());
@@ -382,6 +411,8 @@ impl Reader<'_> {
             min_rto: min_rto?,
             max_rto: max_rto?,
             initial_rto: initial_rto?,
+            rtt_samples: rtt_samples?,
+            clock_granularity: clock_granularity?,
             dup_threshold: dup_threshold?,
         })
     }

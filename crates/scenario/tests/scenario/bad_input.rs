@@ -732,6 +732,14 @@ fn contradictions_of_a_class() {
         &["min_rto is above max_rto", "at most max_rto 60 s"],
     );
     one(
+        &with(
+            "count = 60",
+            "style = \"linux\"\nclock_granularity = \"10 ms\"",
+        ),
+        "19:21",
+        &["contradicts style \"linux\"", "in style \"rfc\" only"],
+    );
+    one(
         &with("count = 60", "initial_window = \"0 packets\""),
         "18:18",
         &["less than one packet"],

@@ -80,6 +80,10 @@ fn defaults() {
         (tcp.min_rto, tcp.max_rto, tcp.initial_rto),
         (Time(200 * MS), Time(60_000 * MS), Time(1000 * MS))
     );
+    assert_eq!(
+        (tcp.rtt_samples, tcp.clock_granularity),
+        (ackclock_scenario::RttSamples::EveryAck, Time(0))
+    );
 }
 
 /// The keys of the first object after `section` in canonical JSON.

@@ -224,6 +224,13 @@ fn tcp() -> impl Strategy<Value = String> {
         some("limited_transmit", flag()),
         some("initial_rto", text(time().boxed())),
         some(
+            "rtt_samples",
+            select(vec!["\"every-ack\"", "\"once-a-window\""])
+                .prop_map(str::to_owned)
+                .boxed(),
+        ),
+        some("clock_granularity", text(time().boxed())),
+        some(
             "dup_threshold",
             (1..1000).prop_map(|number: i32| number.to_string()).boxed(),
         ),

@@ -29,6 +29,7 @@ impl Sender {
                 self.prr.begin(self.prior_cwnd as u64);
             }
         }
+        self.rtt.stop_timing(self.high);
         self.cwr_end = self.next;
         self.send_cwr = config.ecn;
         self.state = State::Recovery;

@@ -152,3 +152,21 @@ def test_it_runs_and_python_gives_the_same(workspace: Path) -> None:
 def test_unchanged_sources_know_neither() -> None:
     with pytest.raises(ac.ScenarioError, match="sqrt"):
         ac.loads(blocks("toml")[0])
+
+
+def test_engines_of_averages_name_no_algorithm() -> None:
+    groups = ac.list_algorithms()
+    kinds = [entry["kind"] for group in ("congestion", "aqm") for entry in groups[group]]
+    named = re.compile(
+        r"\b(?:AqmSpec|CongestionSpec|AqmLaw|TcpLaw)::[A-Z][a-z]\w*\(|"
+        + "|".join(f'"{re.escape(kind)}"' for kind in kinds)
+    )
+    found = []
+    for crate in ("averages", "fluid", "meanfield"):
+        for file in sorted((ROOT / "crates" / crate / "src").rglob("*.rs")):
+            code = file.read_text(encoding="utf-8").split("#[cfg(test)]")[0]
+            lines = enumerate(code.splitlines(), 1)
+            found += [
+                f"{file}:{number}" for number, line in lines if not line.strip().startswith("//") and named.search(line)
+            ]
+    assert not found

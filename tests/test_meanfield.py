@@ -149,7 +149,7 @@ def test_command(ackclock: Command, many: Path, result: ac.MeanFieldResult) -> N
     assert tree["flows"] == result.json()["flows"]
     few = ackclock("meanfield", many, "--set", "flows.count=4", "--hazard", "event", "--steps", "100")
     assert few.returncode == 0
-    assert "note: 4 flows: the mean-field limit is accurate from about 10 flows on with drop-tail" in few.stdout
+    assert "note: 4 flows: the mean-field limit is accurate from about 10 flows on without an AQM" in few.stdout
     assert re.search(r"router +\d+\.\d+%", few.stdout)
 
 

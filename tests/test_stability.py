@@ -194,9 +194,23 @@ def test_no_equilibrium_has_a_cause() -> None:
         flows=ac.flows(2, "reno", rtt="40 ms"),
         duration="10 s",
     )
+    # twice 1 Mbit/s never fills the link
     with pytest.raises(ac.AnalysisError) as failed:
-        ac.stability(scenario).equilibria()
+        ac.stability(scenario.with_({"flows.access_rate": "1 Mbit/s"})).equilibria()
     assert failed.value.kind == "no equilibrium"
+
+
+def test_drop_tail_rests_full() -> None:
+    scenario = ac.dumbbell(
+        rate="10 Mbit/s",
+        queue={"aqm": "drop-tail", "capacity": "50 packets"},
+        flows=ac.flows(2, "reno", rtt="40 ms"),
+        duration="10 s",
+    )
+    found = ac.stability(scenario)
+    assert found.equilibrium.pieces == {"bottleneck": "overflow"}
+    assert found.equilibrium.state["bottleneck.queue"] == 50
+    assert not found.stable  # windows of 42 packets
 
 
 def test_values_that_do_not_exist_are_null() -> None:
@@ -216,8 +230,9 @@ def test_command_answers_in_a_sentence(capsys: pytest.CaptureFixture[str], tmp_p
     )
     out = capsys.readouterr().out
     assert out.startswith("Compound over RED, 10 ms: Stable; ")
-    assert "may grow from 10 ms to 53.82" in out
-    assert "onset gradual; at 56.51 ms the queue oscillates between 0 and" in out
+    # 53.82 ms without the access links' 12.32 ms of transmission
+    assert "may grow from 10 ms to 41.5" in out
+    assert "onset gradual; at 43.5" in out
     assert "equations: growth with acknowledgements" in out
     page = report.read_text(encoding="utf-8")
     assert page.count("<svg") >= 8
@@ -253,7 +268,8 @@ def test_wrong_input_of_the_command(arguments: list[str], message: str, capsys: 
 
 def test_no_answer_of_the_command_has_a_cause(capsys: pytest.CaptureFixture[str]) -> None:
     queue = 'link.queue={aqm = "drop-tail", capacity = "50 packets"}'
-    assert main(["stability", str(SCENARIOS / "compound-red.toml"), "--set", queue]) == 1
+    slow = ["--set", queue, "--set", "flows.access_rate=1 Mbit/s"]  # sixty times that never fills the link
+    assert main(["stability", str(SCENARIOS / "compound-red.toml"), *slow]) == 1
     error = capsys.readouterr().err
     assert error.startswith("ackclock: ")
     assert "equilibrium" in error

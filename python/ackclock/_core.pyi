@@ -43,6 +43,7 @@ __all__ = [
     "run",
     "run_meanfield",
     "schema",
+    "sender_laws",
     "set_deadline",
     "stationary",
     "tcp_friendly_alpha",
@@ -100,6 +101,7 @@ def red_stability(
     max_probability: float,
     averaging: float | None,
 ) -> dict[str, Any]: ...
+def sender_laws(scenario: str) -> list[tuple[str, bool, tuple[float, float] | None]]: ...
 def coverage() -> list[tuple[str, str, str, list[str]]]: ...
 def tcp_friendly_alpha(beta: float) -> float: ...
 def ap_red(

@@ -112,8 +112,8 @@ def choices_for(
     has it its Reno-friendly region, and a verdict (its states have a root at zero whatever the parameters).
     """
     if memory is None:
-        senders = {entry["congestion"]["kind"] for entry in scenario.canonical["flows"] if "congestion" in entry}
-        memory = "rest" if "cubic" in senders else "states"
+        laws = _core.sender_laws(scenario._checked)
+        memory = "rest" if any(at_rest for _, at_rest, _ in laws) else "states"
     return Choices(form, decrease, rtt, small_windows or "own", memory, averaging, effective_spacing, clamped)
 
 

@@ -68,6 +68,9 @@ pub trait FluidTcp: Parameters {
         (S::from_f64(1.0) / window, window * 0.5)
     }
 
+    /// Whether i(w) and d(w) stand for the sender better than its states do: a law that is followed by default.
+    const AT_REST: bool = false;
+
     /// What its state variables are, with their units. More than the window alone for senders with a memory; then [`FluidTcp::derivative`] is the better
     /// law, and i(w) and d(w) are its quasi-static approximation.
     fn state_names<S: Scalar>(_params: &Self::Over<S>) -> &'static [&'static str] {
@@ -136,6 +139,17 @@ pub struct AqmInput<S = f64> {
     pub rtt: S,
 }
 
+/// What an AQM's states start from: each takes the value of the quantity that it is.
+#[derive(Clone, Copy, Debug)]
+pub struct AqmStart<S = f64> {
+    /// For averages of the queue, packets.
+    pub queue: S,
+    /// For averages of a rate, packets/s.
+    pub rate: S,
+    /// For integrals that are probabilities, and everything else.
+    pub probability: S,
+}
+
 /// Fraction of arrivals that a full queue drops, so that what enters is what leaves: (B - C) / B, zero while B < C
 /// (Baccelli, McDonald and Reynier, "A mean-field model for multiple TCP connections through a buffer", 2002).
 ///
@@ -201,6 +215,11 @@ pub trait FluidAqm: Parameters {
         false
     }
 
+    /// Whether it never drops or marks by itself: only a full queue does.
+    fn overflow_only<S: Scalar>(_params: &Self::Over<S>) -> bool {
+        false
+    }
+
     /// How drops at its probability are spaced. An engine counts them at the mean rate of that spacing, [`Spacing::rate`].
     fn spacing<S: Scalar>(_params: &Self::Over<S>) -> Spacing {
         Spacing::Bernoulli
@@ -219,6 +238,11 @@ pub trait FluidAqm: Parameters {
     /// What its state variables are, with their units.
     fn state_names<S: Scalar>(_params: &Self::Over<S>) -> &'static [&'static str] {
         &[]
+    }
+
+    /// A state from which an engine can start or search an equilibrium, written to `state`.
+    fn start<S: Scalar>(_params: &Self::Over<S>, from: &AqmStart<S>, state: &mut [S]) {
+        state.fill(from.probability);
     }
 
     /// Writes the time derivative of each state variable (per second) to `rate`.

@@ -10,7 +10,7 @@ use crate::congestion::{
     Ack, CaState, CongestionAlgorithm, CongestionControl, Delivery, Lost, Needs, Reduction, Window,
     forward_congestion_control,
 };
-use crate::fluid::{AqmInput, FluidAqm, FluidTcp, Path, QueueModel, TcpInput};
+use crate::fluid::{AqmInput, AqmStart, FluidAqm, FluidTcp, Path, QueueModel, TcpInput};
 use crate::params::Fault;
 use crate::{DefaultValue, ParameterSpec, Parameters, Scalar, Stream, Time, Value, ValueError};
 
@@ -253,6 +253,14 @@ macro_rules! registry {
                 }
             }
 
+            /// See [`FluidTcp::AT_REST`].
+            #[must_use]
+            pub fn at_rest(&self) -> bool {
+                match self {
+                    $(Self::$fluid_tcp(_) => <crate::congestion::$fluid_tcp_params as FluidTcp>::AT_REST,)*
+                }
+            }
+
             /// See [`FluidTcp::window`].
             #[must_use]
             #[inline]
@@ -374,6 +382,21 @@ macro_rules! registry {
             pub fn local(&self) -> bool {
                 match self {
                     $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::local(params),)*
+                }
+            }
+
+            /// See [`FluidAqm::start`].
+            pub fn start(&self, from: &AqmStart<S>, state: &mut [S]) {
+                match self {
+                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::start(params, from, state),)*
+                }
+            }
+
+            /// See [`FluidAqm::overflow_only`].
+            #[must_use]
+            pub fn overflow_only(&self) -> bool {
+                match self {
+                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::overflow_only(params),)*
                 }
             }
 

@@ -35,7 +35,7 @@ impl Model {
     /// Newton's method runs with the pieces following the state, and (up to 256 combinations of pieces) with each combination held.
     ///
     /// # Errors
-    /// [`Error::NoEquilibrium`] when there is none in any piece (a drop-tail queue, say, has none: it oscillates at its limit).
+    /// [`Error::NoEquilibrium`] when there is none in any piece.
     pub fn equilibria(&self) -> Result<Vec<Equilibrium>> {
         let p = self.parameters();
         let counts = self.piece_counts();
@@ -87,7 +87,13 @@ impl Model {
                 }
             }
         };
-        let fills = [0.5, 5.0, 30.0, 100.0, 300.0, 1000.0, 5000.0, 20000.0];
+        let overflows = pieces.is_some_and(|k| self.overflows(k));
+        // a queue that overflows is full: one start will do
+        let fills: &[f64] = if overflows {
+            &[f64::MAX]
+        } else {
+            &[0.5, 5.0, 30.0, 100.0, 300.0, 1000.0, 5000.0, 20000.0]
+        };
         let levels = [1.0, 100.0, 10_000.0, 0.01];
         for (level, fill) in levels
             .iter()
@@ -98,7 +104,7 @@ impl Model {
             }
             for stretch in [1.02, 0.9, 1.5] {
                 let x = match solve(fill, stretch, level) {
-                    Ok(x) => x,
+                    Ok(x) => self.filled(pieces, x),
                     Err(ackclock_delay::Error::OnClamp { switch }) => {
                         *near = Some(self.border(switch));
                         continue;
@@ -122,7 +128,9 @@ impl Model {
                         continue;
                     }
                     // held laws know of no border: ask those that do
-                    if let Err(ackclock_delay::Error::OnClamp { switch }) = equilibrium(self, &x, p)
+                    if !overflows
+                        && let Err(ackclock_delay::Error::OnClamp { switch }) =
+                            equilibrium(self, &x, p)
                     {
                         *near = Some(self.border(switch));
                         continue;

@@ -776,20 +776,6 @@ fn refusals() {
         one.parameter("nobody.rtt"),
         Err(Error::Parameter { .. })
     ));
-    // a drop-tail queue alone has no equilibrium: it fills until it overflows
-    let tail = model(
-        &compound(
-            "{ aqm = 'drop-tail', capacity = '100 packets' }",
-            100.0,
-            "'reno'",
-        ),
-        Choices::default(),
-    );
-    assert!(
-        matches!(tail.equilibrium(), Err(Error::NoEquilibrium { .. })),
-        "{:?}",
-        tail.equilibrium()
-    );
     // RED without its gentle slope and with a demand beyond its maximum
     let strict = "{ aqm = 'red', capacity = 'unlimited', min_threshold = '50 packets', max_threshold = '550 packets', max_probability = 0.1, weight = 'off', gentle = false }";
     let small = model(&compound(strict, 10.0, "'compound'"), Choices::default());

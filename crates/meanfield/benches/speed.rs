@@ -61,6 +61,7 @@ fn model(flows: f64, red: bool, law: Arc<dyn WindowLaw>) -> Model {
             name: "users".to_owned(),
             law,
             rtt: 0.01,
+            access: None,
             w_max: 64.0,
             open_ended: false,
             ecn: false,

@@ -35,6 +35,9 @@ pub(crate) struct Step {
     pub(crate) rounds: f64,
     /// The integral of kappa A.
     pub(crate) losses: f64,
+    /// Packets that a flow can have in the network, whatever its window: an access link's rate times the round trip. Windows beyond it grow and lose as this
+    /// many packets do. Infinite without such a link.
+    pub(crate) limit: f64,
 }
 
 /// The distribution of the windows of one class. Masses are numbers of flows, in whatever unit the caller adds them.
@@ -45,11 +48,13 @@ pub(crate) enum Grid {
 }
 
 impl Grid {
+    /// An empty grid; `limited` where steps have a limit.
     pub(crate) fn new(
         law: &Arc<dyn WindowLaw>,
         w_max: f64,
         cells_per_packet: f64,
         hazard: Hazard,
+        limited: bool,
     ) -> Result<Self, Error> {
         check(
             w_max.is_finite() && w_max > law.floor(),
@@ -64,7 +69,7 @@ impl Grid {
             "above 0",
         )?;
         match law.halving_increase() {
-            Some(increase) if law.floor() == 0.0 => {
+            Some(increase) if law.floor() == 0.0 && !limited => {
                 let cells = (w_max * cells_per_packet).max(8.0);
                 check(
                     cells <= MOST_CELLS,
@@ -116,6 +121,14 @@ impl Grid {
         match self {
             Self::Halving(grid) => grid.packets(),
             Self::General(grid) => grid.packets(),
+        }
+    }
+
+    /// Sum of all windows, each counted up to `limit` packets.
+    pub(crate) fn packets_within(&self, limit: f64) -> f64 {
+        match self {
+            Self::General(grid) if limit.is_finite() => grid.packets_within(limit),
+            _ => self.packets(),
         }
     }
 
@@ -188,13 +201,14 @@ mod tests {
         rounds: f64,
         step: f64,
     ) -> Grid {
-        let mut grid = Grid::new(law, 64.0, cells, hazard).unwrap();
+        let mut grid = Grid::new(law, 64.0, cells, hazard, false).unwrap();
         // spread out: a decrease of Scalable TCP is always the same number of rounds of growth, so that phases never mix below the top
         (0..600).for_each(|i| grid.add(3.0 + 0.1 * f64::from(i), 1.0 / 600.0));
         for _ in 0..(rounds / step) as u32 {
             grid.advance(Step {
                 rounds: step,
                 losses: kappa * step,
+                limit: f64::INFINITY,
             });
         }
         grid
@@ -292,7 +306,7 @@ mod tests {
             Arc::new(Aimd::RENO) as Arc<dyn WindowLaw>,
             Arc::new(Slow(Aimd::RENO)),
         ] {
-            let mut grid = Grid::new(&law, 64.0, 4.0, Hazard::PerPacket).unwrap();
+            let mut grid = Grid::new(&law, 64.0, 4.0, Hazard::PerPacket, false).unwrap();
             grid.add(10.1, 0.7);
             grid.add(30.0, 0.3);
             assert!((grid.packets() - 16.07).abs() < 1e-9, "{}", grid.packets());
@@ -300,6 +314,7 @@ mod tests {
                 grid.advance(Step {
                     rounds: 0.01,
                     losses: 0.0,
+                    limit: f64::INFINITY,
                 });
             }
             assert!((grid.packets() - 46.07).abs() < 1e-9, "{}", grid.packets());
@@ -307,9 +322,66 @@ mod tests {
                 grid.advance(Step {
                     rounds: 0.01,
                     losses: 0.0,
+                    limit: f64::INFINITY,
                 });
             }
             assert!((grid.packets() - 64.0).abs() < 1e-12 && (grid.atom() - 1.0).abs() < 1e-14);
         }
+    }
+
+    /// Windows that an access link limits: dw/dn = i(w) e and kappa e decreases a round trip, with e = min(w, limit). In a clock that runs with the packets
+    /// sent such a law is the one of its own with growth i(w) e and hazard kappa e; its stationary mean is found by a walk over a fine fixed grid.
+    #[test]
+    fn a_limit_slows_what_is_beyond_it() {
+        let (kappa, limit, top) = (0.02, 8.0, 64.0);
+        let cells = 4096_usize;
+        let width = top / cells as f64;
+        let centre = |j: usize| (j as f64 + 0.5) * width;
+        // f' speed = source - rate f, marched down from the top by the balance of what crosses each edge: up-flow = down-jumps from (w, 2 w)
+        let speed = |w: f64| w.min(limit) / w;
+        let hazard = |w: f64| kappa * w.min(limit);
+        let mut density = vec![0.0; 2 * cells + 2];
+        density[cells - 1] = 1.0;
+        let mut jumps_over = 0.0;
+        for j in (0..cells - 1).rev() {
+            // edge between cells j and j + 1 at w: mass that jumps over it sits between w and 2 w
+            let w = (j + 1) as f64 * width;
+            jumps_over += hazard(centre(j + 1)) * density[j + 1] * width;
+            let gone = 2 * (j + 1);
+            for k in [gone, gone + 1] {
+                if k < cells && k > j + 1 {
+                    jumps_over -= hazard(centre(k)) * density[k] * width;
+                }
+            }
+            density[j] = jumps_over / speed(w);
+        }
+        let mass: f64 = density[..cells].iter().sum();
+        let mean = (0..cells).map(|j| density[j] * centre(j)).sum::<f64>() / mass;
+        let grid = |per_packet: f64| {
+            let law: Arc<dyn WindowLaw> = Arc::new(Aimd::RENO);
+            let mut grid = Grid::new(&law, top, per_packet, Hazard::PerPacket, true).unwrap();
+            grid.add(10.0, 1.0);
+            for _ in 0..20_000 {
+                grid.advance(Step {
+                    rounds: 0.02,
+                    losses: kappa * 0.02,
+                    limit,
+                });
+            }
+            assert!((grid.mass() - 1.0).abs() < 1e-12);
+            let within: f64 = grid
+                .contents()
+                .iter()
+                .map(|(low, high, mass)| mass * (0.5 * (low + high)).min(limit))
+                .sum();
+            assert!((grid.packets_within(limit) - within).abs() < 1e-9);
+            grid.packets()
+        };
+        let (coarse, fine) = (grid(4.0), grid(8.0));
+        assert!((fine - mean).abs() < 5e-3 * mean, "{fine} {mean}");
+        assert!(
+            (fine - mean).abs() < (coarse - mean).abs(),
+            "{coarse} {fine} {mean}"
+        );
     }
 }

@@ -110,6 +110,12 @@ impl DelayLine {
         self.lag = lag;
     }
 
+    /// How many steps ago the last that came back was sent, in step `now`.
+    #[inline]
+    pub(crate) fn age(&self, now: u64) -> f64 {
+        (now + 1 - self.input.0) as f64 - self.input.1
+    }
+
     /// The oldest step that is still needed.
     pub(crate) fn oldest(&self) -> u64 {
         self.input.0.min(self.output.0)

@@ -20,6 +20,10 @@ pub trait QueueLaw: Debug + Send + Sync {
     fn derivative(&self, _input: &AqmInput, _state: &[f64], _rate: &mut [f64]) {}
     /// Fraction of arriving packets that are dropped or marked; the overflow of a full queue comes on top.
     fn probability(&self, input: &AqmInput, state: &[f64]) -> f64;
+    /// Whether it never drops or marks by itself: only a full queue does.
+    fn overflow_only(&self) -> bool {
+        false
+    }
     /// The same law with another value of the parameter `name` (as registered; SI units).
     ///
     /// # Errors
@@ -36,6 +40,9 @@ pub trait QueueLaw: Debug + Send + Sync {
 pub struct DropTail;
 
 impl QueueLaw for DropTail {
+    fn overflow_only(&self) -> bool {
+        true
+    }
     fn probability(&self, _: &AqmInput, _: &[f64]) -> f64 {
         0.0
     }
@@ -63,6 +70,9 @@ impl RegisteredAqm {
 }
 
 impl QueueLaw for RegisteredAqm {
+    fn overflow_only(&self) -> bool {
+        self.law.overflow_only()
+    }
     fn states(&self) -> usize {
         self.law.states()
     }
@@ -70,10 +80,6 @@ impl QueueLaw for RegisteredAqm {
         self.law.derivative(&self.input(input), state, rate);
     }
     fn probability(&self, input: &AqmInput, state: &[f64]) -> f64 {
-        // the engine itself drops what a full queue cannot take
-        if let AqmLaw::DropTail(_) = self.law {
-            return 0.0;
-        }
         let input = self.input(input);
         let piece = self.law.piece(&input, state);
         let nominal = self.law.probability(&input, state, piece) * self.relative_size;
@@ -111,8 +117,10 @@ pub struct Class {
     pub name: String,
     /// How the window moves.
     pub law: Arc<dyn WindowLaw>,
-    /// Base round-trip time without queueing, s.
+    /// Base round-trip time without queueing, s; transmission on access links is part of it.
     pub rtt: f64,
+    /// Packets/s that the access link of a flow lets out, whatever its window; what the window has beyond that rate times the round trip waits there.
+    pub access: Option<f64>,
     /// Largest window, packets; finite.
     pub w_max: f64,
     /// Whether `w_max` only bounds the grid and should never be reached. If it is, the result says so.
@@ -184,6 +192,13 @@ pub enum Action {
         class: usize,
         /// New value, s.
         rtt: f64,
+    },
+    /// The rate of a class's access links, packets/s; without effect on a class that has none.
+    Access {
+        /// Index of the class.
+        class: usize,
+        /// New value, packets/s.
+        rate: f64,
     },
     /// A class's largest window, packets.
     MaxWindow {

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use ackclock_algorithms::aqm::{LinkView, Spacing};
+use ackclock_algorithms::Time;
 use ackclock_algorithms::fluid::{Averaging, Path};
-use ackclock_algorithms::registry::{AqmSpec, TcpLaw};
-use ackclock_algorithms::{Time, Value};
-use ackclock_scenario::{
-    Capacity, Distribution, End, FlowClass, LinkId, Scenario, Setting, Traffic,
-};
+use ackclock_algorithms::registry::TcpLaw;
+use ackclock_averages::{self as averages, Access, Flows, Refusal};
+use ackclock_scenario::{Distribution, End, FlowClass, LinkId, Scenario, Setting};
 
 use crate::engine::MeanField;
 use crate::error::Error;
@@ -125,11 +123,18 @@ struct Group {
 struct Reader<'a> {
     scenario: &'a Scenario,
     link: LinkId,
-    packet_size: f64,
+    /// Bytes.
+    packet_size: u32,
     groups: Vec<Group>,
     /// For each unresponsive traffic its class in the scenario.
     traffic: Vec<usize>,
     notes: Vec<String>,
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Self::Unsupported(refusal.to_string())
+    }
 }
 
 fn unsupported<T>(what: impl Into<String>) -> Result<T, Error> {
@@ -177,18 +182,11 @@ impl<'a> Reader<'a> {
                 ));
             }
         }
-        let mut tcp = scenario.flows.iter().filter(|class| class.traffic.is_tcp());
-        let packet_size = tcp.next().unwrap_or(&scenario.flows[0]).packet_size;
-        if let Some(other) = tcp.find(|class| class.packet_size != packet_size) {
-            return unsupported(format!(
-                "flows `{}`: packets of {} B beside packets of {packet_size} B; all TCP packets must have one size",
-                other.name, other.packet_size
-            ));
-        }
+        let packet_size = averages::packet_size(scenario)?;
         let mut reader = Self {
             scenario,
             link,
-            packet_size: f64::from(packet_size),
+            packet_size,
             groups: Vec::new(),
             traffic: Vec::new(),
             notes,
@@ -261,12 +259,12 @@ impl<'a> Reader<'a> {
             .iter()
             .map(|group| self.size(group, self.scenario.max_count(group.class)))
             .sum();
-        let drop_tail = matches!(scenario.links[self.link].aqm, AqmSpec::DropTail(_));
-        let enough = if drop_tail { ENOUGH.0 } else { ENOUGH.1 };
+        let overflow_only = bottleneck.aqm.overflow_only();
+        let enough = if overflow_only { ENOUGH.0 } else { ENOUGH.1 };
         if flows < enough {
             self.notes.push(format!(
-                "{flows} flows: the mean-field limit is accurate from about {enough} flows on with {}",
-                if drop_tail { "drop-tail" } else { "an AQM" }
+                "{flows} flows: the mean-field limit is accurate from about {enough} flows on {} an AQM",
+                if overflow_only { "without" } else { "with" }
             ));
         }
         let classes = self
@@ -305,74 +303,24 @@ impl<'a> Reader<'a> {
         (group.part.1 - group.part.0) * f64::from(count)
     }
 
-    fn packets(&self, capacity: Capacity) -> f64 {
-        match capacity {
-            Capacity::Packets(packets) => f64::from(packets),
-            Capacity::Bytes(bytes) => bytes as f64 / self.packet_size,
-            Capacity::Unlimited => f64::INFINITY,
-        }
+    /// Bits of a packet.
+    fn bits(&self) -> f64 {
+        8.0 * f64::from(self.packet_size)
     }
 
     fn bottleneck(&mut self, options: &Options) -> Result<Bottleneck, Error> {
         let link = &self.scenario.links[self.link];
-        let buffer = self.packets(link.capacity);
-        let view = LinkView {
-            rate: link.rate,
-            delay: link.delay.seconds(),
-            capacity_packets: buffer,
-        };
-        if let Some(more) = link.packet_only() {
-            return unsupported(format!(
-                "`{}`: {more}; only the packet engine follows single packets",
-                link.name
-            ));
-        }
-        let Some(law) = link.aqm.fluid(&view) else {
-            return unsupported(format!(
-                "the queue of `{}`: `{}` has no fluid law",
-                link.name,
-                link.aqm.kind()
-            ));
-        };
-        if let Some(approximation) = link.aqm.meta().and_then(|meta| meta.approximation) {
-            self.notes
-                .push(format!("{}: {approximation}", link.aqm.kind()));
-        }
-        let values = link.aqm.values();
-        let value = |name: &str| {
-            values
-                .iter()
-                .find(|(key, _)| *key == name)
-                .map(|(_, value)| value)
-        };
-        let spacing = if options.effective_spacing {
-            law.spacing()
-        } else {
-            Spacing::Bernoulli
-        };
-        if spacing != Spacing::Bernoulli {
-            self.notes.push(format!(
-                "{}: drops at p are counted at the mean rate of their spacing, about {:.2} p",
-                link.aqm.kind(),
-                spacing.rate_factor()
-            ));
-        }
-        let marks = matches!(value("ecn"), Some(Value::Flag(true)));
-        if marks && value("mark_ceiling").is_some() {
-            self.notes.push(format!(
-                "{}: ECN packets are marked at any probability, without a ceiling",
-                link.aqm.kind()
-            ));
-        }
+        let link = averages::Link::new(link, self.packet_size, options.effective_spacing)?;
+        self.notes.extend(link.notes);
         Ok(Bottleneck {
-            rate: link.rate / (8.0 * self.packet_size),
-            buffer,
+            rate: link.rate,
+            buffer: link.limit,
             aqm: Arc::new(RegisteredAqm {
-                relative_size: law.packet_weight(self.packet_size as u32),
-                law,
-                spacing,
+                law: link.law,
+                spacing: link.spacing,
+                relative_size: link.packet_weight,
             }),
-            marks,
+            marks: link.marks,
             averaging: Averaging::Exponential,
         })
     }
@@ -383,50 +331,21 @@ impl<'a> Reader<'a> {
         bottleneck: &Bottleneck,
         flows: f64,
     ) -> Result<Class, Error> {
-        let FlowClass {
-            name,
-            tcp,
-            access_rate,
-            traffic,
-            ..
-        } = &self.scenario.flows[group.class];
-        match traffic {
-            Traffic::Bulk => {}
-            Traffic::Transfer { .. } => {
-                return unsupported(format!("flows `{name}`: finite transfers"));
-            }
-            Traffic::Http { .. } | Traffic::Arrivals { .. } | Traffic::PackMime { .. } => {
-                return unsupported(format!(
-                    "flows `{name}`: sessions and arrivals of short transfers"
-                ));
-            }
-            Traffic::AppLimited { .. } => {
-                return unsupported(format!(
-                    "flows `{name}`: senders limited by their application"
-                ));
-            }
-            _ => return unsupported(format!("flows `{name}`: this kind of traffic")),
-        }
-        let congestion = &tcp.congestion;
-        let Some(law) = congestion.fluid() else {
-            return unsupported(format!(
-                "flows `{name}`: `{}` has no law i(w), d(w) of its window",
-                congestion.kind()
-            ));
+        let FlowClass { name, tcp, .. } = &self.scenario.flows[group.class];
+        let Flows::Sender(sender) = Flows::new(self.scenario, group.class, self.packet_size)?
+        else {
+            return unsupported(format!("flows `{name}`: this kind of traffic"));
         };
-        let law = RegisteredTcp::new(law, Path::fixed(group.rtt));
+        self.notes.extend(sender.notes);
+        let congestion = &tcp.congestion;
+        let rtt = group.rtt + sender.access.map_or(0.0, |access| access.transmission);
+        let law = RegisteredTcp::new(sender.law, Path::fixed(rtt));
         let mut note = |text: String| self.notes.push(format!("flows `{name}`: {text}"));
-        if let Some(approximation) = congestion.meta().and_then(|meta| meta.approximation) {
-            note(format!("{}: {approximation}", congestion.kind()));
-        }
         if law.depends_on_path() {
             note(format!(
                 "the growth of {} is taken at the base round-trip time",
                 congestion.kind()
             ));
-        }
-        if tcp.delayed_ack {
-            note("delayed ACKs are taken as one per packet".to_owned());
         }
         if tcp.initial_ssthresh > tcp.initial_window {
             note(format!(
@@ -438,19 +357,11 @@ impl<'a> Reader<'a> {
         let buffer = if bottleneck.buffer.is_finite() {
             bottleneck.buffer
         } else {
-            bottleneck.rate * group.rtt
+            bottleneck.rate * rtt
         };
-        let all = bottleneck.rate * group.rtt + buffer;
+        let all = bottleneck.rate * rtt + buffer;
         let reach = all.min((16.0 * all / flows.max(1.0)).max(64.0)).max(8.0);
         let w_max = tcp.max_window.map_or(reach, f64::from).max(law.floor + 1.0);
-        if let Some(rate) = access_rate {
-            let packets = rate / (8.0 * self.packet_size);
-            if w_max / group.rtt > packets {
-                note(format!(
-                    "access links of {packets:.0} packets/s do not limit it here"
-                ));
-            }
-        }
         let single = group.part == (0.0, 1.0);
         Ok(Class {
             name: if single {
@@ -459,7 +370,8 @@ impl<'a> Reader<'a> {
                 format!("{name} ({:.3} ms)", group.rtt * 1e3)
             },
             law: Arc::new(law),
-            rtt: group.rtt,
+            rtt,
+            access: sender.access.map(|access| access.rate),
             w_max,
             open_ended: tcp.max_window.is_none(),
             ecn: tcp.ecn,
@@ -468,27 +380,18 @@ impl<'a> Reader<'a> {
     }
 
     fn unresponsive(&mut self, class: usize) -> Result<Unresponsive, Error> {
-        let FlowClass { name, traffic, .. } = &self.scenario.flows[class];
-        let rate = match *traffic {
-            Traffic::Cbr { rate } => rate,
-            Traffic::OnOff { rate, on, off } => {
-                self.notes.push(format!(
-                    "flows `{name}`: on-off sources are represented by their mean rate"
-                ));
-                rate * on / (on + off)
+        match Flows::new(self.scenario, class, self.packet_size)? {
+            Flows::Source(source) => {
+                self.notes.extend(source.notes);
+                Ok(Unresponsive {
+                    name: source.name,
+                    rate: source.rate,
+                })
             }
-            Traffic::Poisson { rate, .. } => {
-                self.notes.push(format!(
-                    "flows `{name}`: Poisson arrivals are represented by their mean rate"
-                ));
-                rate
+            Flows::Sender(sender) => {
+                unsupported(format!("flows `{}`: this kind of traffic", sender.name))
             }
-            _ => return unsupported(format!("flows `{name}`: this kind of traffic")),
-        };
-        Ok(Unresponsive {
-            name: name.clone(),
-            rate: rate / (8.0 * self.packet_size),
-        })
+        }
     }
 
     fn events(&mut self) -> Result<Vec<Event>, Error> {
@@ -562,15 +465,26 @@ impl<'a> Reader<'a> {
             .map(|link| link.delay.seconds())
             .collect();
         let mut round_trips: Vec<f64> = self.groups.iter().map(|group| group.rtt).collect();
+        let mut transmissions: Vec<f64> = scenario
+            .flows
+            .iter()
+            .map(|class| {
+                let access = class.access_rate.map(|rate| Access::new(rate, class));
+                access.map_or(0.0, |access| access.transmission)
+            })
+            .collect();
         for change in &scenario.changes {
             let at = change.at.seconds();
             let mut push = |what: Action| events.push(Event { at, what });
             match &change.set {
                 Setting::LinkRate(link, rate) if *link == self.link => {
-                    push(Action::Rate(rate / (8.0 * self.packet_size)));
+                    push(Action::Rate(rate / self.bits()));
                 }
                 Setting::LinkCapacity(link, capacity) if *link == self.link => {
-                    push(Action::Buffer(self.packets(*capacity)));
+                    push(Action::Buffer(averages::packets(
+                        *capacity,
+                        self.packet_size,
+                    )));
                 }
                 Setting::AqmParameter(link, name, value) if *link == self.link => {
                     push(Action::Aqm {
@@ -596,7 +510,7 @@ impl<'a> Reader<'a> {
                             round_trips[index] += difference * crossings as f64;
                             push(Action::Rtt {
                                 class: index,
-                                rtt: round_trips[index],
+                                rtt: round_trips[index] + transmissions[group.class],
                             });
                         }
                     }
@@ -614,7 +528,7 @@ impl<'a> Reader<'a> {
                         round_trips[index] = values[(middle as usize).min(values.len() - 1)];
                         push(Action::Rtt {
                             class: index,
-                            rtt: round_trips[index],
+                            rtt: round_trips[index] + transmissions[group.class],
                         });
                     }
                 }
@@ -653,7 +567,7 @@ impl<'a> Reader<'a> {
                     if let Some(traffic) = self.traffic.iter().position(|other| other == class) {
                         push(Action::SourceRate {
                             traffic,
-                            rate: rate / (8.0 * self.packet_size),
+                            rate: rate / self.bits(),
                         });
                     }
                 }
@@ -670,11 +584,20 @@ impl<'a> Reader<'a> {
                         });
                     }
                 }
-                Setting::AccessRate(class, _) => {
-                    self.notes.push(format!(
-                        "flows `{}`: a change of access rate has no effect here",
-                        scenario.flows[*class].name
-                    ));
+                Setting::AccessRate(class, rate) => {
+                    let access = Access::new(*rate, &scenario.flows[*class]);
+                    transmissions[*class] = access.transmission;
+                    let groups = self.groups.iter().enumerate();
+                    for (index, _) in groups.filter(|(_, group)| group.class == *class) {
+                        push(Action::Access {
+                            class: index,
+                            rate: access.rate,
+                        });
+                        push(Action::Rtt {
+                            class: index,
+                            rtt: round_trips[index] + access.transmission,
+                        });
+                    }
                 }
             }
         }

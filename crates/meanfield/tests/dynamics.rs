@@ -48,6 +48,7 @@ fn figure_7(flows: f64, aqm: Arc<dyn QueueLaw>, duration: f64) -> Model {
             name: "users".to_owned(),
             law: Arc::new(Aimd::RENO),
             rtt: 0.01,
+            access: None,
             w_max: 64.0,
             open_ended: false,
             ecn: false,

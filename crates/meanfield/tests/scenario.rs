@@ -104,6 +104,31 @@ fn spacing_of_drops() {
     }
 }
 
+/// Access links: transmission of a data packet and of an ACK at both ends is part of the base round trip, and no flow sends faster.
+#[test]
+fn access_links_delay_and_limit() {
+    let text = figure_7(40, r#"aqm = "drop-tail""#)
+        .replace("max_window", "access_rate = \"10 Mbit/s\"\nmax_window");
+    let out = run(&text, Options::default());
+    // 2 x (1064 + 40) x 8 / 10 Mbit/s
+    assert!(
+        (out.classes[0].rtt - 0.01 - 0.001_766_4).abs() < 1e-12,
+        "{:?}",
+        out.classes
+    );
+    // 40 x 10 Mbit/s on a link of 1 Gbit/s, which windows of 64 packets would fill
+    assert!((out.link.utilization - 0.4).abs() < 1e-3, "{:?}", out.link);
+    assert!(out.link.queue_max < 1e-6 && out.link.loss == 0.0);
+    // and the change of an access rate in the middle of a run
+    let changed =
+        text + "[[change]]\nat = \"8 s\"\nflows = \"users\"\naccess_rate = \"5 Mbit/s\"\n";
+    let out = run(
+        &changed.replace("5 s .. 20 s", "15 s .. 20 s"),
+        Options::default(),
+    );
+    assert!((out.link.utilization - 0.2).abs() < 1e-3, "{:?}", out.link);
+}
+
 /// AP-RED with RED's own parameters and nothing to scale is RED, its spacing included.
 #[test]
 fn ap_red_spaces_its_drops_as_red_does() {

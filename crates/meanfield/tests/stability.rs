@@ -242,6 +242,7 @@ fn dynamics_confirm_the_threshold() {
                     name: "users".to_owned(),
                     law: Arc::new(Aimd::RENO),
                     rtt: 0.01,
+                    access: None,
                     w_max: 64.0,
                     open_ended: false,
                     ecn: false,

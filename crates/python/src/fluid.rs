@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use ackclock_algorithms::fluid::Averaging;
+use ackclock_averages::{Flows, reno_region};
 use ackclock_delay::{Args, Dual64, DynSystem, HyperDual64, HyperHyperDual64, Tolerance, c64};
 use ackclock_fluid::{
     Change, Choices, Coverage, Decrease, Equilibrium, Error, Form, Loop, Memory, Model, Outside,
@@ -570,6 +571,21 @@ pub(crate) fn coverage(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
             Coverage::Refused(which) => ("refused", which),
         };
         list.append((pair.congestion, pair.aqm, verdict, why))?;
+    }
+    Ok(list)
+}
+
+/// What the averages need to know of the law of each class with an endless sender: its name, whether it is followed at rest by default, and growth a and what
+/// remains after a decrease of its region of Reno growth, i(w) = a / w, if it has one. Classes without a law are left out.
+#[pyfunction]
+pub(crate) fn sender_laws<'py>(py: Python<'py>, scenario: &str) -> PyResult<Bound<'py, PyList>> {
+    let scenario = crate::parse(py, scenario)?;
+    let list = PyList::empty(py);
+    for (class, flows) in scenario.flows.iter().enumerate() {
+        if let Ok(Flows::Sender(sender)) = Flows::new(&scenario, class, flows.packet_size) {
+            let region = reno_region(&sender.law).map(|(a, b)| (a, 1.0 - b));
+            list.append((sender.name, sender.law.at_rest(), region))?;
+        }
     }
     Ok(list)
 }

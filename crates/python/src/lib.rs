@@ -38,7 +38,7 @@ mod _core {
     #[pymodule_export]
     use super::dual::PyDual;
     #[pymodule_export]
-    use super::fluid::{PyEquilibrium, PyFluidModel, coverage, quantity};
+    use super::fluid::{PyEquilibrium, PyFluidModel, coverage, quantity, sender_laws};
     #[pymodule_export]
     use super::meanfield::{red_stability, run_meanfield, stationary};
     #[pymodule_export]

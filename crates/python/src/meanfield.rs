@@ -13,7 +13,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
-const STEPS_BETWEEN_LOOKS_AT_THE_CLOCK: u32 = 256;
+/// The largest grids take some milliseconds a step.
+const STEPS_BETWEEN_LOOKS_AT_THE_CLOCK: u32 = 16;
 /// Values of traces and densities that a run may keep: 800 MB.
 const MOST_VALUES: f64 = 1e8;
 
@@ -238,7 +239,13 @@ fn stationaries<'py>(
     let list = PyList::empty(py);
     let loss = outcome.link.loss + outcome.link.marks;
     for (class, state) in outcome.classes.iter().zip(last) {
-        let law = scenario.flows[class.origin].tcp.congestion.fluid();
+        let flows = &scenario.flows[class.origin];
+        // behind access links windows are slower beyond what those let out: there is no such law of them
+        let law = flows
+            .tcp
+            .congestion
+            .fluid()
+            .filter(|_| flows.access_rate.is_none());
         let found = law.and_then(|law| {
             let law = RegisteredTcp::new(law, Path::fixed(class.rtt));
             Stationary::new(&law, loss, state.w_max, hazard).ok()

@@ -398,7 +398,9 @@ class Stability:
         if passage.point is not None:
             system = self.equations.model.system(passage.regime)
             point = _lengthened(passage.point, self.equations.parameters(passage.regime.parameters))
-            onset = delay.criticality(system, self.equations, point, free.name, self._watched)
+            # the cycles of a queue that overflows leave its limit, which the equations of that regime do not know
+            if "overflow" not in passage.regime.pieces:
+                onset = delay.criticality(system, self.equations, point, free.name, self._watched)
         if tipping:
             if passage.point is not None and unstable == 0:
                 try:

@@ -101,10 +101,7 @@ class Theory:
 
     def __init__(self, problem: Problem, queue: Mapping[str, Any], lag: float = 0.0) -> None:
         self.problem, self.queue, self.lag = problem, dict(queue), lag
-        cubic = any(
-            one.entry["congestion"]["kind"] == "cubic" and one.entry["congestion"].get("reno_friendly", True)
-            for one in problem.classes
-        )
+        cubic = any(at_rest and region for _, at_rest, region in _core.sender_laws(reduced(problem, queue)._checked))
         self.laws = ("CUBIC at rest", "Reno-friendly CUBIC") if cubic else ("",)
         self._equations = [
             Equations(reduced(problem, queue, reno=law.startswith("Reno")), Choices(memory="rest")) for law in self.laws
@@ -208,8 +205,6 @@ def reduced(problem: Problem, queue: Mapping[str, Any], point: Point | None = No
             for key in ("name", "congestion", "rtt", "packet_size", "ecn", "delayed_ack")
             if key in one.entry
         }
-        if reno and kept["congestion"]["kind"] == "cubic" and kept["congestion"].get("reno_friendly", True):
-            kept["congestion"] = _as_reno(kept["congestion"])
         if "rtt" in point:
             kept["rtt"] = f"{point['rtt']:.12g} s"
         count = max(round(one.share * point.get("flows", total)), 1)
@@ -220,13 +215,14 @@ def reduced(problem: Problem, queue: Mapping[str, Any], point: Point | None = No
         "link": [{"name": LINK, "rate": f"{rate:.12g} bit/s", "delay": "0 s", "queue": dict(queue)}],
         "flows": flows,
     }
+    made = Scenario(tree, origin=problem.scenario.origin)
+    if not reno:
+        return made
+    regions = {name: region for name, at_rest, region in _core.sender_laws(made._checked) if at_rest}
+    for entry in flows:
+        if region := regions.get(entry["name"]):
+            entry["congestion"] = {"kind": "aimd", "alpha": region[0], "beta": region[1]}
     return Scenario(tree, origin=problem.scenario.origin)
-
-
-def _as_reno(cubic: Mapping[str, Any]) -> dict[str, Any]:
-    """CUBIC in its Reno-friendly region (RFC 9438, section 4.3), with the decrease that the scenario gives it."""
-    beta = float(cubic["beta"])
-    return {"kind": "aimd", "alpha": _core.tcp_friendly_alpha(beta), "beta": beta}
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 use super::red::{Red, RedParams, Spacing};
 use super::{Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed};
-use crate::fluid::{AqmInput, FluidAqm};
+use crate::fluid::{AqmInput, AqmStart, FluidAqm};
 use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
 use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, parameters};
@@ -161,6 +161,10 @@ impl FluidAqm for ApRedParams {
         rate: &mut [S],
     ) {
         RedParams::derivative(&in_fluid(params, input), input, state, rate);
+    }
+
+    fn start<S: Scalar>(params: &ApRedParams<S>, from: &AqmStart<S>, state: &mut [S]) {
+        RedParams::start(&params.red, from, state);
     }
 
     fn spacing<S: Scalar>(params: &ApRedParams<S>) -> Spacing {

@@ -14,7 +14,7 @@ use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, signal,
     weight,
 };
-use crate::fluid::{AqmInput, FluidAqm, QueueModel};
+use crate::fluid::{AqmInput, AqmStart, FluidAqm, QueueModel};
 use crate::registry::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
 
@@ -110,6 +110,10 @@ impl FluidAqm for AvqParams {
         let clipped = (capacity.re() <= 0.0 && change.re() < 0.0)
             || (capacity.re() >= input.service.re() && change.re() > 0.0);
         rate[0] = if clipped { S::from_f64(0.0) } else { change };
+    }
+
+    fn start<S: Scalar>(_params: &AvqParams<S>, from: &AqmStart<S>, state: &mut [S]) {
+        state.fill(from.rate);
     }
 
     fn pieces<S: Scalar>(_params: &AvqParams<S>) -> &'static [&'static str] {

@@ -3,7 +3,7 @@
 //! An arriving packet is dropped if with it the queue would exceed its capacity, in packets or in bytes; the packet in service does not count.
 
 use super::{Aqm, AqmAlgorithm, LinkView, PacketView, QueueView, Verdict};
-use crate::fluid::{AqmInput, FluidAqm, overflow};
+use crate::fluid::{AqmInput, FluidAqm};
 use crate::registry::{About, Algorithm};
 use crate::{Scalar, Stream, Time, parameters};
 
@@ -41,26 +41,26 @@ impl FluidAqm for DropTailParams {
         true
     }
 
+    fn overflow_only<S: Scalar>(_params: &DropTailParams<S>) -> bool {
+        true
+    }
+
     fn pieces<S: Scalar>(_params: &DropTailParams<S>) -> &'static [&'static str] {
-        &["not full", "full"]
+        &["not full"]
     }
 
-    fn piece<S: Scalar>(_params: &DropTailParams<S>, input: &AqmInput<S>, _state: &[S]) -> usize {
-        usize::from(input.queue.re() >= input.limit && input.arrivals.re() > input.service.re())
+    fn piece<S: Scalar>(_params: &DropTailParams<S>, _input: &AqmInput<S>, _state: &[S]) -> usize {
+        0
     }
 
-    /// Zero below the limit; at it (B - C) / B, which holds the queue there.
+    /// Zero: what a full queue drops is the engine's to count, as for every queue ([`crate::fluid::overflow`]).
     fn probability<S: Scalar>(
         _params: &DropTailParams<S>,
-        input: &AqmInput<S>,
+        _input: &AqmInput<S>,
         _state: &[S],
-        piece: usize,
+        _piece: usize,
     ) -> S {
-        if piece == 0 {
-            S::from_f64(0.0)
-        } else {
-            overflow(input.arrivals, input.service)
-        }
+        S::from_f64(0.0)
     }
 }
 
@@ -102,31 +102,6 @@ mod tests {
         assert_eq!(
             aqm.enqueue(Time::ZERO, &packet(), &full, &mut random()),
             Verdict::Drop
-        );
-    }
-
-    #[test]
-    fn fluid_queue_at_its_limit_stays_there() {
-        let params = DropTailParams::default();
-        let input = AqmInput {
-            limit: 100.0,
-            ..AqmInput::new(100.0, 1250.0, 1000.0)
-        };
-        let piece = DropTailParams::piece(&params, &input, &[]);
-        let p = DropTailParams::probability(&params, &input, &[], piece);
-        assert_eq!(input.arrivals * (1.0 - p), input.service);
-        let below = AqmInput {
-            queue: 99.0,
-            ..input
-        };
-        assert_eq!(
-            DropTailParams::probability(
-                &params,
-                &below,
-                &[],
-                DropTailParams::piece(&params, &below, &[])
-            ),
-            0.0
         );
     }
 }

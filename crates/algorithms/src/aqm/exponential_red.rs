@@ -9,7 +9,7 @@ use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, happens,
     signal, weight,
 };
-use crate::fluid::{AqmInput, FluidAqm, QueueModel};
+use crate::fluid::{AqmInput, AqmStart, FluidAqm, QueueModel};
 use crate::registry::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
 
@@ -99,6 +99,10 @@ impl FluidAqm for ExponentialRedParams {
         } else {
             change
         };
+    }
+
+    fn start<S: Scalar>(_params: &ExponentialRedParams<S>, from: &AqmStart<S>, state: &mut [S]) {
+        state.fill(from.queue);
     }
 
     fn pieces<S: Scalar>(_params: &ExponentialRedParams<S>) -> &'static [&'static str] {

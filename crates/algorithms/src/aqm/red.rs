@@ -19,7 +19,7 @@
 use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, weight,
 };
-use crate::fluid::{AqmInput, Averaging, FluidAqm};
+use crate::fluid::{AqmInput, AqmStart, Averaging, FluidAqm};
 use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
 use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, choices, parameters};
@@ -271,6 +271,10 @@ impl FluidAqm for RedParams {
 
     fn local<S: Scalar>(_params: &RedParams<S>) -> bool {
         true
+    }
+
+    fn start<S: Scalar>(_params: &RedParams<S>, from: &AqmStart<S>, state: &mut [S]) {
+        state.fill(from.queue);
     }
 
     fn spacing<S: Scalar>(params: &RedParams<S>) -> Spacing {

@@ -15,7 +15,7 @@ use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, happens,
     length, period, signal, weight,
 };
-use crate::fluid::{AqmInput, FluidAqm};
+use crate::fluid::{AqmInput, AqmStart, FluidAqm};
 use crate::registry::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
 
@@ -112,6 +112,11 @@ impl FluidAqm for RemParams {
         } else {
             params.gamma * params.phi.ln() * mismatch
         };
+    }
+
+    fn start<S: Scalar>(_params: &RemParams<S>, from: &AqmStart<S>, state: &mut [S]) {
+        state[0] = from.probability;
+        state[1..].fill(from.rate);
     }
 
     fn pieces<S: Scalar>(_params: &RemParams<S>) -> &'static [&'static str] {

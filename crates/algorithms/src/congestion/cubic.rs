@@ -142,6 +142,9 @@ impl FluidTcp for CubicParams {
         )
     }
 
+    /// Only i(w) has the Reno-friendly region; and the states have a characteristic root at zero whatever the parameters, which decides nothing.
+    const AT_REST: bool = true;
+
     fn state_names<S: Scalar>(_params: &CubicParams<S>) -> &'static [&'static str] {
         &["W_max (packets)", "time since the last loss (s)"]
     }

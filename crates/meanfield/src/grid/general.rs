@@ -162,9 +162,11 @@ impl General {
     pub(super) fn advance(&mut self, step: Step) {
         if step.losses == 0.0 {
             self.drift(step.rounds);
+            self.hold_back(step);
             return;
         }
         self.drift(0.5 * step.rounds);
+        self.hold_back(step);
         let largest = match self.hazard {
             Hazard::PerPacket => step.losses * self.w_max,
             Hazard::PerLossEvent => step.rounds,
@@ -173,9 +175,10 @@ impl General {
         let phase = &self.phases[self.phase];
         for (rate, &window) in self.rate.iter_mut().zip(&phase.window) {
             *rate = match self.hazard {
-                Hazard::PerPacket => step.losses * window,
+                Hazard::PerPacket => step.losses * window.min(step.limit),
                 Hazard::PerLossEvent => {
-                    step.rounds * self.hazard.rate(step.losses / step.rounds, window)
+                    let sent = window.min(step.limit);
+                    step.rounds * self.hazard.rate(step.losses / step.rounds, sent)
                 }
             } / stages;
         }
@@ -195,6 +198,27 @@ impl General {
             self.phase = phase;
             self.sum();
         }
+    }
+
+    /// Windows beyond the limit have grown by a whole round trip's growth, but so many packets were not acknowledged: takes back the part 1 - limit / w of
+    /// it, by moving mass to the cell below. First order in the width of cells.
+    fn hold_back(&mut self, step: Step) {
+        if step.limit >= self.w_max {
+            return;
+        }
+        let phase = &self.phases[self.phase];
+        let count = self.cells.count;
+        let first = phase.window[..=count].partition_point(|w| *w <= step.limit);
+        for j in first.max(1)..=count {
+            let w = phase.window[j];
+            // the top cell's speed is halved in the table
+            let speed = phase.speed[j] * if j == count { 2.0 } else { 1.0 };
+            let excess = step.rounds * speed * (1.0 - step.limit / w);
+            let out = self.cells.mass[j] * (excess / (w - phase.window[j - 1])).min(1.0);
+            self.cells.mass[j] -= out;
+            self.cells.mass[j - 1] += out;
+        }
+        self.sum();
     }
 
     fn jump(&mut self) {
@@ -260,6 +284,20 @@ impl General {
     pub(super) fn packets(&self) -> f64 {
         let x = self.excess();
         self.sums[0] + x * (self.sums[1] + x * self.sums[2]) + self.cells.atom * self.w_max
+    }
+
+    pub(super) fn packets_within(&self, limit: f64) -> f64 {
+        let phase = &self.phases[self.phase];
+        let x = self.excess();
+        let cells: f64 = self.cells.mass[..=self.cells.count]
+            .iter()
+            .enumerate()
+            .map(|(j, mass)| {
+                let window = phase.window[j] + x * (phase.speed[j] + x * phase.bend[j]);
+                mass * window.min(limit)
+            })
+            .sum();
+        cells + self.cells.atom * self.w_max.min(limit)
     }
 
     pub(super) fn scale(&mut self, factor: f64) {

@@ -1,0 +1,107 @@
+//! A link and its queue on average.
+
+use ackclock_algorithms::Value;
+use ackclock_algorithms::aqm::{LinkView, Spacing};
+use ackclock_algorithms::registry::AqmLaw;
+use ackclock_scenario as scenario;
+
+use crate::{Refusal, refuse};
+
+/// A link and its queue.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Its name.
+    pub name: String,
+    /// Packets/s.
+    pub rate: f64,
+    /// Largest queue, packets; infinite without a limit.
+    pub limit: f64,
+    /// How its AQM drops or marks.
+    pub law: AqmLaw,
+    /// The parameters of its AQM.
+    pub values: Vec<(&'static str, Value)>,
+    /// How drops at the law's probability are spaced.
+    pub spacing: Spacing,
+    /// What a packet counts for in queue, thresholds and probability of the law: its size in mean packets where the AQM counts bytes.
+    pub packet_weight: f64,
+    /// Whether the AQM marks packets that can carry a mark.
+    pub marks: bool,
+    /// What the averages leave out.
+    pub notes: Vec<String>,
+}
+
+impl Link {
+    /// The averages of `link` with packets of `packet_size` bytes. Drops are counted at the mean rate of the AQM's spacing, or at its initial probability
+    /// (`effective_spacing` false: the papers' choice).
+    ///
+    /// # Errors
+    /// When the link has something that only the packet engine follows, or its AQM has no fluid law.
+    pub fn new(
+        link: &scenario::Link,
+        packet_size: u32,
+        effective_spacing: bool,
+    ) -> Result<Self, Refusal> {
+        let what = || format!("link `{}`", link.name);
+        if let Some(more) = link.packet_only() {
+            return refuse(
+                format!("{}: {more}", what()),
+                "only the packet engine follows single packets",
+            );
+        }
+        let limit = packets(link.capacity, packet_size);
+        let view = LinkView {
+            rate: link.rate,
+            delay: link.delay.seconds(),
+            capacity_packets: limit,
+        };
+        let Some(law) = link.aqm.fluid(&view) else {
+            return refuse(
+                format!("AQM `{}` of {}", link.aqm.kind(), what()),
+                "it has no fluid law",
+            );
+        };
+        let mut notes = Vec::new();
+        let mut note = |text: &str| notes.push(format!("{}: {text}", what()));
+        if let Some(text) = link.aqm.meta().and_then(|meta| meta.approximation) {
+            note(text);
+        }
+        let spacing = if effective_spacing {
+            law.spacing()
+        } else {
+            Spacing::Bernoulli
+        };
+        if spacing != Spacing::Bernoulli {
+            note(&format!(
+                "drops at p are counted at the mean rate of their spacing, about {:.2} p",
+                spacing.rate_factor()
+            ));
+        }
+        let values = link.aqm.values();
+        let value = |name: &str| values.iter().find(|(key, _)| *key == name);
+        let marks = value("ecn").is_some_and(|(_, value)| *value == Value::Flag(true));
+        if marks && value("mark_ceiling").is_some() {
+            note("ECN packets are marked at any probability, without a ceiling");
+        }
+        Ok(Self {
+            name: link.name.clone(),
+            rate: link.rate / (8.0 * f64::from(packet_size)),
+            limit,
+            packet_weight: law.packet_weight(packet_size),
+            law,
+            spacing,
+            marks,
+            values,
+            notes,
+        })
+    }
+}
+
+/// A limit in packets of `packet_size` bytes.
+#[must_use]
+pub fn packets(capacity: scenario::Capacity, packet_size: u32) -> f64 {
+    match capacity {
+        scenario::Capacity::Packets(packets) => f64::from(packets),
+        scenario::Capacity::Bytes(bytes) => bytes as f64 / f64::from(packet_size),
+        scenario::Capacity::Unlimited => f64::INFINITY,
+    }
+}

@@ -1,0 +1,511 @@
+//! The right-hand side: what the network does in a state, and how windows and AQMs move.
+
+use ackclock_algorithms::fluid::{AqmInput, Path, TcpInput, overflow, round_average};
+use ackclock_algorithms::registry::{AqmLaw, TcpLaw};
+use ackclock_delay::{Args, Bound, Scalar, Settled, System};
+
+use super::{Class, Decrease, Form, LARGEST, Model, Rtt};
+use crate::user;
+
+/// How fast a queue that is held at its limit returns to it, in times that the link needs to send a full queue.
+const RETURN: f64 = 10.0;
+
+/// What follows from the parameters alone: the laws of every class and link, with the enrolled parameters in them, and sums over flows.
+pub(super) struct Prepared<S> {
+    pub(super) tcp: Vec<TcpLaw<S>>,
+    pub(super) aqm: Vec<AqmLaw<S>>,
+    /// Flows that cross each link.
+    pub(super) flows: Vec<S>,
+    /// All flows.
+    pub(super) total: S,
+    /// 1 / rate of each link.
+    pub(super) per_packet: Vec<S>,
+    /// 1 / RTT of each class and the mean RTT, where queueing does not change them.
+    pub(super) per_rtt: Vec<S>,
+    pub(super) mean_rtt: S,
+    /// Whether a class's losses follow from queues and AQM states alone, without arrivals.
+    pub(super) local: bool,
+}
+
+/// What the network does in one state.
+pub(super) struct Network<S> {
+    pub(super) probability: [S; LARGEST],
+    pub(super) arrivals: [S; LARGEST],
+    /// What enters a queue, a full queue's overflow not taken off.
+    pub(super) entering: [S; LARGEST],
+    pub(super) rtt: [S; LARGEST],
+    /// Packets/s of one flow of each class.
+    pub(super) rate: [S; LARGEST],
+    /// Fraction of a class's packets that are on their way still, and that have met no signal.
+    pub(super) left: [S; LARGEST],
+    pub(super) unsignalled: [S; LARGEST],
+    pub(super) mean_rtt: S,
+}
+
+impl<S: Scalar> Network<S> {
+    pub(super) fn new() -> Self {
+        let zero = [S::from(0.0); LARGEST];
+        Self {
+            probability: zero,
+            arrivals: zero,
+            entering: zero,
+            rtt: zero,
+            rate: zero,
+            left: zero,
+            unsignalled: zero,
+            mean_rtt: S::from(0.0),
+        }
+    }
+}
+
+impl Model {
+    pub(super) fn count_at(&self, class: usize) -> usize {
+        1 + self.links.len() + 2 * class
+    }
+
+    /// The laws over a scalar, with the enrolled parameters in them; `None` when one does not take its value.
+    pub(super) fn prepare<S: Scalar>(&self, p: &[S]) -> Option<Prepared<S>> {
+        let mut tcp: Vec<TcpLaw<S>> = self.classes.iter().map(|c| c.law.lift()).collect();
+        let mut aqm: Vec<AqmLaw<S>> = self.links.iter().map(|l| l.law.lift()).collect();
+        let base = 1 + self.links.len() + 2 * self.classes.len();
+        for (v, value) in self.varied.iter().zip(&p[base..]) {
+            let done = if v.of_link {
+                aqm[v.owner].set(&v.name, *value)
+            } else {
+                tcp[v.owner].set(&v.name, *value)
+            };
+            if done.is_err() {
+                return None;
+            }
+        }
+        let sum = |classes: &mut dyn Iterator<Item = usize>| {
+            classes.fold(S::from(0.0), |sum, c| sum + p[self.count_at(c)])
+        };
+        let total = sum(&mut (0..self.classes.len()));
+        let one = S::from(1.0);
+        let mut mean_rtt = S::from(0.0);
+        for c in 0..self.classes.len() {
+            mean_rtt += p[self.count_at(c)] * self.base_rtt(c, p);
+        }
+        Some(Prepared {
+            per_packet: (0..self.links.len()).map(|l| one / p[1 + l]).collect(),
+            per_rtt: (0..self.classes.len())
+                .map(|c| one / self.base_rtt(c, p))
+                .collect(),
+            mean_rtt: mean_rtt / total,
+            flows: self
+                .links
+                .iter()
+                .map(|l| sum(&mut l.crossed_by.iter().copied()))
+                .collect(),
+            total,
+            local: self.links.iter().all(|l| l.law.local()),
+            tcp,
+            aqm,
+        })
+    }
+
+    pub(super) fn aqm_state<'a, S>(&self, l: usize, x: &'a [S]) -> &'a [S] {
+        &x[self.links[l].at..self.links[l].at + self.links[l].states]
+    }
+
+    /// Round-trip time of a class without queueing: propagation, and transmission on access links.
+    #[inline]
+    pub(super) fn base_rtt<S: Scalar>(&self, c: usize, p: &[S]) -> S {
+        let rtt = p[self.count_at(c) + 1];
+        match self.classes[c].access {
+            Some(access) => rtt + access.transmission,
+            None => rtt,
+        }
+    }
+
+    /// Round-trip time of a class.
+    #[inline]
+    pub(super) fn rtt<S: Scalar>(&self, c: usize, x: &[S], p: &[S]) -> S {
+        let mut rtt = self.base_rtt(c, p);
+        if self.choices.rtt == Rtt::Queueing {
+            for l in &self.classes[c].path {
+                if let Some(q) = self.links[*l].queue {
+                    rtt += x[q] / p[1 + l];
+                }
+            }
+            if self.classes[c].access.is_some()
+                && let Some(prepared) = self.prepare(p)
+            {
+                rtt = behind_access(&self.classes[c], self.window(&prepared, c, x), rtt).1;
+            }
+        }
+        rtt
+    }
+
+    /// Packets/s that one flow of a class sends, and its round-trip time.
+    #[inline]
+    fn sends<S: Scalar>(&self, prepared: &Prepared<S>, c: usize, x: &[S], p: &[S]) -> (S, S) {
+        let class = &self.classes[c];
+        let window = self.window(prepared, c, x);
+        if self.choices.rtt == Rtt::Fixed {
+            let rate = window * prepared.per_rtt[c];
+            let rate = match class.access {
+                Some(access) if rate.real() > access.rate => S::from(access.rate),
+                _ => rate,
+            };
+            return (rate, self.base_rtt(c, p));
+        }
+        let mut rtt = self.base_rtt(c, p);
+        for l in &class.path {
+            if let Some(q) = self.links[*l].queue {
+                rtt += x[q] * prepared.per_packet[*l];
+            }
+        }
+        behind_access(class, window, rtt)
+    }
+
+    #[inline]
+    pub(super) fn window<S: Scalar>(&self, prepared: &Prepared<S>, c: usize, x: &[S]) -> S {
+        let class = &self.classes[c];
+        if class.plain {
+            x[class.at]
+        } else {
+            prepared.tcp[c].window(&x[class.at..class.at + class.states])
+        }
+    }
+
+    #[inline]
+    pub(super) fn input<S: Scalar>(
+        &self,
+        prepared: &Prepared<S>,
+        net: &Network<S>,
+        l: usize,
+        x: &[S],
+        p: &[S],
+    ) -> AqmInput<S> {
+        let weight = self.links[l].packet_weight;
+        AqmInput {
+            queue: self.links[l].queue.map_or(S::from(0.0), |q| x[q] * weight),
+            arrivals: net.arrivals[l],
+            service: p[1 + l],
+            limit: self.links[l].limit * weight,
+            sampling: p[1 + l],
+            averaging: self.choices.averaging,
+            flows: prepared.flows[l],
+            rtt: net.mean_rtt,
+        }
+    }
+
+    /// What the AQM of a link drops or marks, before a full queue's overflow.
+    #[inline]
+    fn managed<S: Scalar>(
+        &self,
+        prepared: &Prepared<S>,
+        input: &AqmInput<S>,
+        l: usize,
+        x: &[S],
+    ) -> S {
+        let law = &prepared.aqm[l];
+        let state = self.aqm_state(l, x);
+        let piece = match &self.pieces {
+            Some(pieces) => pieces[l] % self.links[l].law.pieces().len(),
+            None => law.piece(input, state),
+        };
+        let link = &self.links[l];
+        let nominal = law.probability(input, state, piece) * link.packet_weight;
+        link.spacing.rate(nominal)
+    }
+
+    /// Whether a queue overflows where arrivals exceed service: it is at its limit, or held there.
+    #[inline]
+    pub(super) fn full<S: Scalar>(&self, l: usize, x: &[S]) -> bool {
+        match &self.pieces {
+            None => self.at_limit(l, x),
+            Some(_) => self.held_full(l),
+        }
+    }
+
+    /// Whether a queue is at its limit.
+    #[inline]
+    pub(super) fn at_limit<S: Scalar>(&self, l: usize, x: &[S]) -> bool {
+        let link = &self.links[l];
+        link.queue
+            .is_some_and(|q| x[q].real() >= link.limit * (1.0 - 1e-9))
+    }
+
+    /// Whether a link is held in the regime in which its queue overflows.
+    #[inline]
+    pub(super) fn held_full(&self, l: usize) -> bool {
+        let link = &self.links[l];
+        let held = self.pieces.as_ref().map(|pieces| pieces[l]);
+        link.overflows() && held.is_some_and(|regime| regime >= link.law.pieces().len())
+    }
+
+    pub(super) fn network<S: Scalar>(
+        &self,
+        prepared: &Prepared<S>,
+        x: &[S],
+        p: &[S],
+        net: &mut Network<S>,
+    ) {
+        let zero = S::from(0.0);
+        let one = S::from(1.0);
+        let fixed = self.choices.rtt == Rtt::Fixed;
+        net.mean_rtt = if fixed { prepared.mean_rtt } else { zero };
+        for c in 0..self.classes.len() {
+            let (rate, rtt) = self.sends(prepared, c, x, p);
+            (net.rate[c], net.rtt[c]) = (rate, rtt);
+            if !fixed {
+                net.mean_rtt += p[self.count_at(c)] * rtt;
+            }
+            net.left[c] = one;
+            net.unsignalled[c] = one;
+        }
+        if !fixed {
+            net.mean_rtt /= prepared.total;
+        }
+        for &l in &self.order {
+            let link = &self.links[l];
+            let mut arrivals = S::from(link.background);
+            for &c in &link.crossed_by {
+                arrivals += p[self.count_at(c)] * net.rate[c] * net.left[c];
+            }
+            net.arrivals[l] = arrivals;
+            let input = self.input(prepared, net, l, x, p);
+            let managed = self.managed(prepared, &input, l, x);
+            let extra = if self.held_full(l) {
+                // the smooth law of the regime, also where arrivals fall below service
+                one - p[1 + l] / (arrivals * (one - managed))
+            } else if self.full(l, x) {
+                overflow(arrivals * (one - managed), p[1 + l])
+            } else {
+                zero
+            };
+            let lost = managed + (one - managed) * extra;
+            net.probability[l] = lost;
+            let mut entering = S::from(link.background) * (one - managed);
+            for &c in &link.crossed_by {
+                let kept = if self.classes[c].marked {
+                    one
+                } else {
+                    one - managed
+                };
+                entering += p[self.count_at(c)] * net.rate[c] * net.left[c] * kept;
+                net.left[c] *= kept * (one - extra);
+                net.unsignalled[c] *= one - lost;
+            }
+            net.entering[l] = entering;
+        }
+    }
+
+    /// What a sender hears of a past state: its own rate then, packets/s, and the fraction of it lost or marked.
+    #[inline]
+    fn heard<S: Scalar>(
+        &self,
+        prepared: &Prepared<S>,
+        c: usize,
+        past: &[S],
+        p: &[S],
+        work: &mut Network<S>,
+    ) -> (S, S) {
+        let one = S::from(1.0);
+        let path = &self.classes[c].path;
+        if !prepared.local || path.iter().any(|l| self.full(*l, past)) {
+            self.network(prepared, past, p, work);
+            return (work.rate[c], one - work.unsignalled[c]);
+        }
+        let mut unsignalled = one;
+        for &l in path {
+            let input = self.input(prepared, work, l, past, p);
+            unsignalled *= one - self.managed(prepared, &input, l, past);
+        }
+        let rate = self.sends(prepared, c, past, p).0;
+        (rate, one - unsignalled)
+    }
+
+    /// The right-hand side.
+    #[inline]
+    fn field<S: Scalar>(
+        &self,
+        prepared: &Prepared<S>,
+        at: Args<'_, S>,
+        now: &mut Network<S>,
+        work: &mut Network<S>,
+        out: &mut [S],
+    ) {
+        let n = self.dimension;
+        let one = S::from(1.0);
+        self.network(prepared, at.x, at.p, now);
+        for (c, class) in self.classes.iter().enumerate() {
+            let past = &at.past[c * n..(c + 1) * n];
+            let (rate, lost) = self.heard(prepared, c, past, at.p, work);
+            let lost = self.opened[c].map_or(lost, S::from);
+            let state = &at.x[class.at..class.at + class.states];
+            let rates = &mut out[class.at..class.at + class.states];
+            let path = Path {
+                rtt: now.rtt[c],
+                base_rtt: self.base_rtt(c, at.p),
+            };
+            let acks = match self.choices.form {
+                Form::PerAck if !class.timed => (one - lost) * rate,
+                _ => now.rate[c],
+            };
+            let signals = lost * rate;
+            let tcp = &prepared.tcp[c];
+            if class.plain {
+                let window = state[0];
+                let small =
+                    self.choices.small_windows && window.real() < tcp.small_below(&path).real();
+                let (grow, fall) = if let Some(user) = &class.user {
+                    user::law(&**user, window, path.rtt)
+                } else if small {
+                    tcp.small_window(window)
+                } else {
+                    (tcp.increase(window, &path), tcp.decrease(window))
+                };
+                let fall = match self.choices.decrease {
+                    Decrease::PerSignal => fall,
+                    Decrease::RoundAverage => round_average(window, fall),
+                };
+                rates[0] = grow * acks - fall * signals;
+            } else {
+                let input = TcpInput {
+                    acks,
+                    signals,
+                    path,
+                };
+                tcp.derivative(&input, state, rates);
+            }
+        }
+        for (l, link) in self.links.iter().enumerate() {
+            if let Some(q) = link.queue {
+                out[q] = if self.held_full(l) {
+                    // the queue stands at its limit: a fast return to it in place of the equation that has no meaning there
+                    (-at.x[q] + link.limit) * at.p[1 + l] * (RETURN / link.limit)
+                } else {
+                    now.entering[l] - at.p[1 + l]
+                };
+            }
+            if link.states > 0 {
+                let input = self.input(prepared, now, l, at.x, at.p);
+                prepared.aqm[l].derivative(
+                    &input,
+                    self.aqm_state(l, at.x),
+                    &mut out[link.at..link.at + link.states],
+                );
+            }
+        }
+        let gain = at.p[0];
+        for v in out.iter_mut() {
+            *v *= gain;
+        }
+    }
+}
+
+/// Rate and round-trip time of a flow with a window of `window` on a path of round-trip time `rtt` behind its access link: what the window has beyond
+/// the link's rate times the round trip waits there.
+#[inline]
+fn behind_access<S: Scalar>(class: &Class, window: S, rtt: S) -> (S, S) {
+    match class.access {
+        Some(access) if window.real() > access.rate * rtt.real() => {
+            (S::from(access.rate), window / access.rate)
+        }
+        _ => (window / rtt, rtt),
+    }
+}
+
+/// The model with its parameters settled.
+struct Fixed<'a> {
+    model: &'a Model,
+    p: Vec<f64>,
+    prepared: Prepared<f64>,
+    now: Network<f64>,
+    work: Network<f64>,
+}
+
+impl Settled for Fixed<'_> {
+    fn rhs(&mut self, x: &[f64], past: &[f64], out: &mut [f64]) {
+        let p = &self.p;
+        let (now, work) = (&mut self.now, &mut self.work);
+        self.model
+            .field(&self.prepared, Args { x, past, p }, now, work, out);
+    }
+
+    fn delay(&self, j: usize, x: &[f64], _: &[f64]) -> f64 {
+        if self.model.undelayed {
+            0.0
+        } else {
+            self.model.sends(&self.prepared, j, x, &self.p).1
+        }
+    }
+}
+
+impl System for Model {
+    fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn delays(&self) -> usize {
+        self.classes.len()
+    }
+
+    fn state_dependent(&self) -> bool {
+        self.choices.rtt == Rtt::Queueing && self.links.iter().any(|l| l.queue.is_some())
+    }
+
+    fn rhs<S: Scalar>(&self, at: Args<'_, S>, out: &mut [S]) {
+        match self.prepare(at.p) {
+            Some(prepared) => {
+                let (mut now, mut work) = (Network::new(), Network::new());
+                self.field(&prepared, at, &mut now, &mut work, out);
+            }
+            None => out.fill(S::from(f64::NAN)),
+        }
+    }
+
+    fn delay<S: Scalar>(&self, j: usize, at: Args<'_, S>) -> S {
+        if self.undelayed {
+            S::from(0.0)
+        } else {
+            self.rtt(j, at.x, at.p)
+        }
+    }
+
+    fn settle<'a>(&'a self, p: &[f64]) -> Option<Box<dyn Settled + 'a>> {
+        Some(Box::new(Fixed {
+            model: self,
+            p: p.to_vec(),
+            prepared: self.prepare(p)?,
+            now: Network::new(),
+            work: Network::new(),
+        }))
+    }
+
+    /// One for each border between two pieces of an AQM's law.
+    fn switches(&self) -> usize {
+        if self.pieces.is_some() {
+            0
+        } else {
+            self.links.iter().map(|l| l.law.pieces().len() - 1).sum()
+        }
+    }
+
+    fn switch(&self, at: Args<'_, f64>, out: &mut [f64]) {
+        if out.is_empty() {
+            return;
+        }
+        let pieces = self.pieces_at(at.x, at.p);
+        let mut slot = 0;
+        for (link, piece) in self.links.iter().zip(pieces) {
+            for border in 0..link.law.pieces().len() - 1 {
+                let piece = piece % link.law.pieces().len();
+                out[slot] = piece as f64 - border as f64 - 0.5;
+                slot += 1;
+            }
+        }
+    }
+
+    fn bounds(&self, _: &[f64]) -> Vec<Bound> {
+        if self.pieces.is_some() {
+            Vec::new()
+        } else {
+            self.clamps()
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! What the model says of a state, and states to start from.
+
+use ackclock_algorithms::fluid::{AqmStart, Path, round_average};
+use ackclock_averages::aimd;
+use ackclock_delay::{Args, Bound, Dual64, System};
+
+use super::equations::Network;
+use super::{Decrease, LARGEST, Model, Rtt};
+
+impl Model {
+    /// The same model with windows alone, at rest, in place of the states of senders with a memory, if there are any. Equilibria are sought in it: at rest W
+    /// meets W_max to third order in CUBIC's states, so that Newton's method would find them to a few digits only.
+    pub(crate) fn at_rest(&self) -> Option<Self> {
+        if self.classes.iter().all(|c| c.plain) {
+            return None;
+        }
+        let mut model = self.clone();
+        let mut next = 0;
+        for class in &mut model.classes {
+            class.timed = !class.plain;
+            (class.at, class.states, class.plain) = (next, 1, true);
+            next += 1;
+        }
+        for link in &mut model.links {
+            if let Some(queue) = &mut link.queue {
+                *queue = next;
+                next += 1;
+            }
+            link.at = next;
+            next += link.states;
+        }
+        model.dimension = next;
+        Some(model)
+    }
+
+    /// The state of this model that stands for the state `y` of its [`Model::at_rest`].
+    pub(crate) fn with_memory(&self, rest: &Self, y: &[f64], p: &[f64]) -> Option<Vec<f64>> {
+        let prepared = self.prepare::<f64>(p)?;
+        let mut x = vec![0.0; self.dimension];
+        for (c, (class, plain)) in self.classes.iter().zip(&rest.classes).enumerate() {
+            let path = Path {
+                rtt: rest.rtt(c, y, p),
+                base_rtt: self.base_rtt(c, p),
+            };
+            let state = &mut x[class.at..class.at + class.states];
+            if class.plain {
+                state[0] = y[plain.at];
+            } else {
+                prepared.tcp[c].start(y[plain.at], &path, state);
+            }
+        }
+        for (link, plain) in self.links.iter().zip(&rest.links) {
+            if let (Some(to), Some(from)) = (link.queue, plain.queue) {
+                x[to] = y[from];
+            }
+            x[link.at..link.at + link.states]
+                .copy_from_slice(&y[plain.at..plain.at + plain.states]);
+        }
+        Some(x)
+    }
+
+    /// Whether every state moves by less than a billionth of itself in a round trip, all delayed states being the same.
+    pub(crate) fn rests(&self, x: &[f64], p: &[f64]) -> bool {
+        let mut slope = vec![0.0; self.dimension];
+        let past = x.repeat(self.classes.len());
+        System::rhs(self, Args { x, past: &past, p }, &mut slope);
+        let rtt = (0..self.classes.len()).map(|c| self.rtt(c, x, p));
+        let rtt = rtt.fold(0.0, f64::max);
+        slope
+            .iter()
+            .zip(x)
+            .all(|(f, x)| (f * rtt).abs() <= 1e-9 * x.abs())
+    }
+
+    /// The queue of a link, if it is a state, and its limit.
+    pub(crate) fn queue_of(&self, link: usize) -> Option<(usize, f64)> {
+        let link = &self.links[link];
+        link.queue.map(|q| (q, link.limit))
+    }
+
+    /// Name and window of each class, and the window below which its sender follows another law.
+    pub(crate) fn windows(&self, x: &[f64], p: &[f64]) -> Vec<(&str, f64, f64)> {
+        let Some(prepared) = self.prepare::<f64>(p) else {
+            return Vec::new();
+        };
+        self.classes
+            .iter()
+            .enumerate()
+            .map(|(c, class)| {
+                let path = Path {
+                    rtt: self.rtt(c, x, p),
+                    base_rtt: self.base_rtt(c, p),
+                };
+                let below = prepared.tcp[c].small_below(&path);
+                (class.name.as_str(), self.window(&prepared, c, x), below)
+            })
+            .collect()
+    }
+
+    /// State, number of flows and b of the decrease b w of each class; `None` if one is not AIMD.
+    pub(crate) fn aimd_decreases(&self, p: &[f64]) -> Option<Vec<(usize, f64, f64)>> {
+        let prepared = self.prepare::<f64>(p)?;
+        self.classes
+            .iter()
+            .zip(&prepared.tcp)
+            .enumerate()
+            .map(|(c, (class, law))| {
+                let aimd = class.user.is_none() && aimd(law).is_some();
+                let fall = match self.choices.decrease {
+                    Decrease::PerSignal => law.decrease(1.0),
+                    Decrease::RoundAverage => round_average(1.0, law.decrease(1.0)),
+                };
+                aimd.then_some((class.at, p[self.count_at(c)], fall))
+            })
+            .collect()
+    }
+
+    /// The queue's state and the slope of the probability in it, if the model has a single link with no further states, held in a piece that is linear.
+    pub(crate) fn only_queue(
+        &self,
+        pieces: &[usize],
+        x: &[f64],
+        p: &[f64],
+    ) -> Option<(usize, f64)> {
+        let [link] = self.links.as_slice() else {
+            return None;
+        };
+        let queue = link.queue.filter(|_| link.states == 0)?;
+        let held = self.held(pieces);
+        let p: Vec<Dual64> = p.iter().map(|v| (*v).into()).collect();
+        let prepared = held.prepare(&p)?;
+        let slope = |q: f64| {
+            let mut x: Vec<Dual64> = x.iter().map(|v| (*v).into()).collect();
+            x[queue] = Dual64::new(q, 1.0);
+            let mut net = Network::new();
+            held.network(&prepared, &x, &p, &mut net);
+            net.probability[0].eps
+        };
+        let here = slope(x[queue]);
+        (here > 0.0 && slope(1.5 * x[queue]) == here).then_some((queue, here))
+    }
+
+    /// Window (packets), round-trip time (s) and sending rate of one flow (packets/s) of each class, and arrivals (packets/s) of each link, at a state.
+    #[must_use]
+    pub fn rates(&self, x: &[f64], p: &[f64]) -> [Vec<f64>; 4] {
+        let mut net = Network::new();
+        match self.prepare::<f64>(p) {
+            Some(prepared) => self.network(&prepared, x, p, &mut net),
+            None => net.rate = [f64::NAN; LARGEST],
+        }
+        let (classes, links) = (self.classes.len(), self.links.len());
+        let windows = (0..classes).map(|c| net.rate[c] * net.rtt[c]).collect();
+        [
+            windows,
+            net.rtt[..classes].to_vec(),
+            net.rate[..classes].to_vec(),
+            net.arrivals[..links].to_vec(),
+        ]
+    }
+
+    /// The pieces of the AQMs' laws at a state, by name.
+    #[must_use]
+    pub fn pieces_named(&self, x: &[f64], p: &[f64]) -> Vec<&'static str> {
+        self.piece_names(&self.pieces_at(x, p))
+    }
+
+    /// The state of senders with a window of `window` packets over empty queues, averages at zero, rates at the links'.
+    #[must_use]
+    pub fn empty(&self, window: f64) -> Vec<f64> {
+        let mut x = vec![0.0; self.dimension];
+        for link in &self.links {
+            let empty = AqmStart {
+                queue: 0.0,
+                rate: link.rate,
+                probability: 0.0,
+            };
+            link.law
+                .start(&empty, &mut x[link.at..link.at + link.states]);
+        }
+        for class in &self.classes {
+            let state = &mut x[class.at..class.at + class.states];
+            if class.plain {
+                state[0] = window;
+            } else {
+                let base = class.rtt + class.access.map_or(0.0, |access| access.transmission);
+                class.law.start(window, &Path::fixed(base), state);
+            }
+        }
+        x
+    }
+
+    /// Queues between empty and full, windows of at least one packet.
+    pub(crate) fn clamps(&self) -> Vec<Bound> {
+        let queues = self.links.iter().filter_map(|l| {
+            l.queue.map(|q| Bound {
+                state: q,
+                lower: 0.0,
+                upper: l.limit,
+            })
+        });
+        // a sender keeps at least one packet in flight
+        let windows = self.classes.iter().filter(|c| c.plain).map(|c| Bound {
+            state: c.at,
+            lower: 1.0,
+            upper: f64::INFINITY,
+        });
+        queues.chain(windows).collect()
+    }
+
+    /// Piece of each link's law at a state.
+    pub(crate) fn pieces_at(&self, x: &[f64], p: &[f64]) -> Vec<usize> {
+        let Some(prepared) = self.prepare::<f64>(p) else {
+            return vec![0; self.links.len()];
+        };
+        let mut net = Network::new();
+        self.network(&prepared, x, p, &mut net);
+        (0..self.links.len())
+            .map(|l| {
+                let input = self.input(&prepared, &net, l, x, p);
+                let piece = prepared.aqm[l].piece(&input, self.aqm_state(l, x));
+                // a full queue overflows where what enters would make it grow
+                let overflows = self.links[l].overflows()
+                    && self.at_limit(l, x)
+                    && net.entering[l] > p[1 + l] * (1.0 + 1e-12);
+                if overflows {
+                    piece + self.links[l].law.pieces().len()
+                } else {
+                    piece
+                }
+            })
+            .collect()
+    }
+
+    /// Loss or marking probability of each link, and of each class's path, at a state.
+    #[must_use]
+    pub fn probabilities(&self, x: &[f64], p: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let mut net = Network::new();
+        match self.prepare::<f64>(p) {
+            Some(prepared) => self.network(&prepared, x, p, &mut net),
+            None => (net.probability, net.unsignalled) = ([f64::NAN; LARGEST], [f64::NAN; LARGEST]),
+        }
+        (
+            net.probability[..self.links.len()].to_vec(),
+            net.unsignalled[..self.classes.len()]
+                .iter()
+                .map(|u| 1.0 - u)
+                .collect(),
+        )
+    }
+
+    /// Whether what a state says can be: nobody without a window (an idle class rests, in equations that grow with acknowledgements), queues not negative,
+    /// probabilities between zero and one.
+    #[must_use]
+    pub fn sensible(&self, x: &[f64], p: &[f64]) -> bool {
+        let (links, _) = self.probabilities(x, p);
+        self.classes.iter().all(|c| x[c.at] > 1e-6)
+            && self.links.iter().all(|l| {
+                l.queue
+                    .is_none_or(|q| x[q] >= 0.0 && x[q] <= l.limit * (1.0 + 1e-12))
+            })
+            && links.iter().all(|v| (0.0..=1.0).contains(v))
+    }
+
+    /// A state to search from: every link shared fairly, with `fill` packets in every queue.
+    pub(crate) fn start(&self, fill: f64, stretch: f64, p: &[f64]) -> Vec<f64> {
+        let mut x = vec![0.0; self.dimension];
+        let Some(prepared) = self.prepare::<f64>(p) else {
+            return x;
+        };
+        let flows = &prepared.flows;
+        for (l, link) in self.links.iter().enumerate() {
+            let fill = fill.min(0.9 * link.limit);
+            if let Some(q) = link.queue {
+                x[q] = fill;
+            }
+            let from = AqmStart {
+                queue: fill * link.packet_weight,
+                rate: p[1 + l],
+                probability: 0.01,
+            };
+            link.law
+                .start(&from, &mut x[link.at..link.at + link.states]);
+        }
+        for (c, class) in self.classes.iter().enumerate() {
+            let share = class
+                .path
+                .iter()
+                .map(|l| (p[1 + l] - self.links[*l].background).max(0.01 * p[1 + l]) / flows[*l])
+                .fold(f64::INFINITY, f64::min);
+            let base = self.base_rtt(c, p);
+            let queueing: f64 = if self.choices.rtt == Rtt::Queueing {
+                class
+                    .path
+                    .iter()
+                    .map(|l| self.links[*l].queue.map_or(0.0, |q| x[q] / p[1 + l]))
+                    .sum()
+            } else {
+                0.0
+            };
+            let rtt = base + queueing;
+            let window = stretch * share * rtt;
+            let path = Path {
+                rtt,
+                base_rtt: base,
+            };
+            let state = &mut x[class.at..class.at + class.states];
+            if class.plain {
+                state[0] = window;
+            } else {
+                prepared.tcp[c].start(window, &path, state);
+            }
+        }
+        x
+    }
+}

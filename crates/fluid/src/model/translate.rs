@@ -1,0 +1,193 @@
+//! From a scenario to the model's classes and links.
+
+use ackclock_algorithms::fluid::QueueModel;
+use ackclock_averages::{self as averages, Flows, Refusal, Sender};
+use ackclock_scenario::{Distribution, FlowClass, Scenario};
+
+use super::{Choices, Class, LARGEST, Link, Memory, Model, unsupported};
+use crate::error::{Error, Result};
+
+impl From<Refusal> for Error {
+    fn from(Refusal { what, why }: Refusal) -> Self {
+        Self::Unsupported { what, why }
+    }
+}
+
+fn mean_rtt(d: &Distribution) -> f64 {
+    match d {
+        Distribution::Fixed(v) | Distribution::Normal(v, _) | Distribution::Exponential(v) => *v,
+        Distribution::List(list) => list.iter().sum::<f64>() / list.len() as f64,
+        Distribution::Range(a, b) | Distribution::Uniform(a, b) => 0.5 * (a + b),
+    }
+}
+
+impl Model {
+    /// The equations of `scenario` with the given choices.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] names what has no equations: finite transfers, shared reverse paths, algorithms without a fluid law, unequal packets.
+    pub fn from_scenario(scenario: &Scenario, choices: Choices) -> Result<Self> {
+        if scenario.links.len() > LARGEST || scenario.flows.len() > LARGEST {
+            return unsupported(
+                format!(
+                    "{} links and {} classes",
+                    scenario.links.len(),
+                    scenario.flows.len()
+                ),
+                format!("at most {LARGEST} of each"),
+            );
+        }
+        let size = averages::packet_size(scenario)?;
+        let mut model = Self::without_anything(choices);
+        if !scenario.changes.is_empty() {
+            model.notes.push(
+                "changes during the run are not applied: the equations are those of its start"
+                    .to_owned(),
+            );
+        }
+        let mut background = vec![0.0; scenario.links.len()];
+        for (index, flows) in scenario.flows.iter().enumerate() {
+            match Flows::new(scenario, index, size)? {
+                Flows::Sender(sender) => model.add_class(*sender, flows)?,
+                Flows::Source(source) => {
+                    for l in &source.path {
+                        background[*l] += source.count * source.rate;
+                    }
+                    model.notes.extend(source.notes);
+                }
+            }
+        }
+        if model.classes.is_empty() {
+            return unsupported("a scenario without TCP", "nothing in it reacts");
+        }
+        let mut marks = Vec::new();
+        for (link, background) in scenario.links.iter().zip(background) {
+            let link = averages::Link::new(link, size, choices.effective_spacing)?;
+            marks.push(link.marks);
+            model.add_link(link, background);
+        }
+        // an AQM marks what can be marked only if it is told to
+        for class in &mut model.classes {
+            class.marked &= class.path.iter().all(|l| marks[*l]);
+        }
+        model.order = order(&model.classes, model.links.len())?;
+        model.dimension = model.names.len();
+        model.opened = vec![None; model.classes.len()];
+        Ok(model)
+    }
+
+    fn without_anything(choices: Choices) -> Self {
+        Self {
+            choices,
+            classes: Vec::new(),
+            links: Vec::new(),
+            order: Vec::new(),
+            varied: Vec::new(),
+            dimension: 0,
+            names: Vec::new(),
+            notes: Vec::new(),
+            pieces: None,
+            opened: Vec::new(),
+            undelayed: false,
+        }
+    }
+
+    fn add_class(&mut self, sender: Sender, flows: &FlowClass) -> Result<()> {
+        let what = format!("flows `{}`", flows.name);
+        if flows.reverse_path.is_some() {
+            return unsupported(what, "acknowledgements that share queues");
+        }
+        self.notes.extend(sender.notes);
+        if !matches!(flows.rtt, Distribution::Fixed(_)) {
+            self.notes
+                .push(format!("{what}: its round-trip times enter by their mean"));
+        }
+        if flows.tcp.max_window.is_some() {
+            self.notes.push(format!(
+                "{what}: the receiver's window is taken as no limit"
+            ));
+        }
+        let all = sender.law.state_names();
+        let state_names = match self.choices.memory {
+            Memory::AtRest if all.len() > 1 => &["window (packets)"],
+            _ => all,
+        };
+        let at = self.names.len();
+        self.names.extend(
+            state_names
+                .iter()
+                .map(|state| format!("{}.{state}", sender.name)),
+        );
+        self.classes.push(Class {
+            name: sender.name,
+            count: sender.count,
+            rtt: mean_rtt(&flows.rtt),
+            access: sender.access,
+            law: sender.law,
+            values: sender.values,
+            path: sender.path,
+            marked: sender.ecn,
+            at,
+            states: state_names.len(),
+            plain: state_names.len() == 1,
+            timed: false,
+            user: None,
+        });
+        Ok(())
+    }
+
+    fn add_link(&mut self, link: averages::Link, background: f64) {
+        let index = self.links.len();
+        self.notes.extend(link.notes);
+        let queue = (link.law.queue_model() == QueueModel::Integrated).then(|| {
+            self.names.push(format!("{}.queue (packets)", link.name));
+            self.names.len() - 1
+        });
+        let at = self.names.len();
+        let states = link.law.state_names();
+        self.names
+            .extend(states.iter().map(|s| format!("{}.{s}", link.name)));
+        self.links.push(Link {
+            name: link.name,
+            rate: link.rate,
+            law: link.law,
+            values: link.values,
+            limit: link.limit,
+            spacing: link.spacing,
+            packet_weight: link.packet_weight,
+            background,
+            crossed_by: (0..self.classes.len())
+                .filter(|c| self.classes[*c].path.contains(&index))
+                .collect(),
+            queue,
+            at,
+            states: states.len(),
+        });
+    }
+}
+
+/// The links in an order that every path follows.
+fn order(classes: &[Class], links: usize) -> Result<Vec<usize>> {
+    let mut order = Vec::with_capacity(links);
+    while order.len() < links {
+        let next = (0..links).find(|l| {
+            !order.contains(l)
+                && classes
+                    .iter()
+                    .all(|c| match c.path.iter().position(|k| k == l) {
+                        Some(at) => c.path[..at].iter().all(|k| order.contains(k)),
+                        None => true,
+                    })
+        });
+        match next {
+            Some(l) => order.push(l),
+            None => {
+                return unsupported(
+                    "paths that cross the same links in opposite orders",
+                    "arrivals would depend on each other without delay",
+                );
+            }
+        }
+    }
+    Ok(order)
+}

@@ -78,9 +78,9 @@ impl Model {
         let held = pieces.map_or_else(|| self.clone(), |k| self.held(k));
         let rest = held.at_rest();
         let solve = |fill: f64, stretch: f64, level: f64| match &rest {
-            None => equilibrium(&held, &held.start_at(fill, stretch, level, p), p),
+            None => equilibrium(&held, &held.start(fill, stretch, level, p), p),
             Some(rest) => {
-                let y = equilibrium(rest, &rest.start_at(fill, stretch, level, p), p)?;
+                let y = equilibrium(rest, &rest.start(fill, stretch, level, p), p)?;
                 match held.with_memory(rest, &y, p) {
                     Some(x) if held.rests(&x, p) => Ok(x),
                     start => equilibrium(&held, &start.unwrap_or_default(), p),
@@ -155,21 +155,6 @@ impl Model {
                 }
             }
         }
-    }
-
-    /// As [`Model::start`], with states of AQMs that are no queues (a price, an integral of a probability) so many times as large.
-    fn start_at(&self, fill: f64, stretch: f64, level: f64, p: &[f64]) -> Vec<f64> {
-        let mut x = self.start(fill, stretch, p);
-        for (name, value) in self.state_names().iter().zip(&mut x) {
-            let of_link = (0..self.link_count()).any(|l| {
-                let rest = name.strip_prefix(self.link_name(l));
-                rest.is_some_and(|rest| rest.starts_with('.'))
-            });
-            if of_link && !name.contains("(packets") {
-                *value *= level;
-            }
-        }
-        x
     }
 
     /// The only equilibrium.

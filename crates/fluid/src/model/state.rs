@@ -261,8 +261,8 @@ impl Model {
             && links.iter().all(|v| (0.0..=1.0).contains(v))
     }
 
-    /// A state to search from: every link shared fairly, with `fill` packets in every queue.
-    pub(crate) fn start(&self, fill: f64, stretch: f64, p: &[f64]) -> Vec<f64> {
+    /// A state to search from: every link shared fairly, with `fill` packets in every queue; integrals of the AQMs at `level` times what is usual.
+    pub(crate) fn start(&self, fill: f64, stretch: f64, level: f64, p: &[f64]) -> Vec<f64> {
         let mut x = vec![0.0; self.dimension];
         let Some(prepared) = self.prepare::<f64>(p) else {
             return x;
@@ -276,7 +276,7 @@ impl Model {
             let from = AqmStart {
                 queue: fill * link.packet_weight,
                 rate: p[1 + l],
-                probability: 0.01,
+                probability: 0.01 * level,
             };
             link.law
                 .start(&from, &mut x[link.at..link.at + link.states]);

@@ -206,10 +206,10 @@ def test_a_coexisting_cycle_is_found() -> None:
     scenario = ac.dumbbell(
         rate="1.2 Mbit/s", queue=queue, flows=ac.flows(1, "compound", rtt="84.7 ms"), duration="10 s"
     )
-    of = ac.stability(scenario, rtt="constant", averaging="linear")
+    of = ac.stability(scenario, rtt="constant", averaging="linear", small_windows="law")
     assert of.stable
     assert of.margins().gain > 1
-    found = coexisting(scenario, rtt="constant", averaging="linear")
+    found = coexisting(scenario, rtt="constant", averaging="linear", small_windows="law")
     assert found.tipped
     assert found.size == pytest.approx(97.9, abs=0.1)
     # a queue that is calm through and through

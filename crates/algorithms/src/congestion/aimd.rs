@@ -24,6 +24,8 @@ parameters! {
         /// Smallest window that a reduction leaves in use, packets; ssthresh is two at least whatever this is. With one (ns-2) many flows with small
         /// windows still give way to marks, with two they no longer do.
         min_window: number = 2.0, in Interval::between(1.0, 2.0), "RFC 5681, equation 4; ns-2 2.35: 1";
+        /// Whether a reduction in slow start leaves half of the window, whatever beta is.
+        halve_in_slow_start: flag = false, "Wang, Cai, Liu and Shen, section II-A";
     }
 }
 
@@ -47,6 +49,7 @@ impl CongestionAlgorithm for AimdParams {
             beta: self.beta,
             whole: self.whole_packets,
             min_window: self.min_window,
+            halve_in_slow_start: self.halve_in_slow_start,
             count: SegmentCount::default(),
         }
     }
@@ -73,6 +76,7 @@ pub struct Aimd {
     beta: f64,
     whole: bool,
     min_window: f64,
+    halve_in_slow_start: bool,
     count: SegmentCount,
 }
 
@@ -91,7 +95,9 @@ impl CongestionControl for Aimd {
     }
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
-        let mut left = self.beta * reduction.window_used;
+        let halves = self.halve_in_slow_start && window.in_slow_start();
+        let beta = if halves { 0.5 } else { self.beta };
+        let mut left = beta * reduction.window_used;
         if self.whole {
             left = left.floor();
             self.count.clear();
@@ -111,6 +117,7 @@ mod tests {
         beta: 0.875,
         whole_packets: false,
         min_window: 2.0,
+        halve_in_slow_start: false,
     };
 
     #[test]
@@ -134,6 +141,7 @@ mod tests {
             beta: 0.5,
             whole_packets: true,
             min_window: 2.0,
+            halve_in_slow_start: false,
         };
         let mut control = params.build(0);
         let mut window = Window {
@@ -194,6 +202,7 @@ mod tests {
             beta: 0.5,
             whole_packets: false,
             min_window: 2.0,
+            halve_in_slow_start: false,
         }
         .build(0);
         let mut window = Window {
@@ -252,6 +261,7 @@ mod tests {
             beta: 0.5,
             whole_packets: false,
             min_window: 2.0,
+            halve_in_slow_start: false,
         }
         .build(0);
         let mut window = Window {
@@ -269,5 +279,25 @@ mod tests {
         let p = TFRC_LIKE.alpha * (1.0 + TFRC_LIKE.beta) / (2.0 * (1.0 - TFRC_LIKE.beta) * w * w);
         let fall = crate::fluid::round_average(w, AimdParams::decrease(&TFRC_LIKE, w));
         assert!((fall * p / AimdParams::increase(&TFRC_LIKE, w, &PATH) - 1.0).abs() < 1e-14);
+    }
+
+    #[test]
+    fn slow_start_can_end_at_half_the_window() {
+        for (halve_in_slow_start, left) in [(false, 87.5), (true, 50.0)] {
+            let params = AimdParams {
+                halve_in_slow_start,
+                ..TFRC_LIKE
+            };
+            let mut control = params.build(0);
+            let mut window = Window {
+                cwnd: 100.0,
+                ssthresh: f64::INFINITY,
+            };
+            control.on_congestion(&loss(100.0), &mut window);
+            assert_eq!((window.cwnd, window.ssthresh), (left, left));
+            // in congestion avoidance always the fraction beta
+            control.on_congestion(&loss(left), &mut window);
+            assert_eq!(window.cwnd, 0.875 * left);
+        }
     }
 }

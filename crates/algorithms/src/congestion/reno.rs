@@ -25,6 +25,7 @@ fn aimd<S: Scalar>(whole_packets: bool) -> AimdParams<S> {
         beta: S::from_f64(0.5),
         whole_packets,
         min_window: S::from_f64(2.0),
+        halve_in_slow_start: false,
     }
 }
 

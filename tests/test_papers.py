@@ -33,12 +33,34 @@ def test_quick_mode_gives_the_robust_verdicts_of_the_readme(key: str, name: str,
     assert page.count("<svg") == len(outcome.drawings)
 
 
-def verdicts(key: str) -> dict[tuple[str, str], str]:
-    """The table in a paper's README."""
+def table(key: str, head: str) -> list[list[str]]:
+    """The rows of a table in a paper's README whose first heading is `head`."""
     text = (PAPERS / key / "README.md").read_text()
-    rows = text.partition(paper.BEGIN)[2].partition(paper.END)[0].splitlines()
-    cells = [[cell.strip() for cell in row.strip("|").split(" | ")] for row in rows if row.startswith("|")]
-    return {(row[0], row[1]): row[-1] for row in cells[2:]}
+    lines = text.partition(paper.BEGIN)[2].partition(paper.END)[0].splitlines()
+    begin = next(index for index, line in enumerate(lines) if line.startswith(f"| {head} |"))
+    rows = lines[begin + 2 :]
+    end = next((index for index, row in enumerate(rows) if not row.startswith("|")), len(rows))
+    return [[cell.strip() for cell in row.strip("|").split(" | ")] for row in rows[:end]]
+
+
+def verdicts(key: str) -> dict[tuple[str, str], str]:
+    """The table of claims in a paper's README."""
+    return {(row[0], row[1].removesuffix(" (threshold ours)")): row[-1] for row in table(key, "item")}
+
+
+@pytest.mark.parametrize("key", paper.keys(PAPERS))
+def test_what_does_not_hold_has_a_cause_and_evidence_and_none_is_ours(key: str) -> None:
+    of = paper.paper(PAPERS, key)
+    causes = {row[0]: row for row in table(key, "cause")}
+    assert set(causes) <= set(of.causes)
+    for item, text, *_, cause, verdict in table(key, "item"):
+        assert verdict != Verdict.OURS, (item, text)
+        if verdict != Verdict.HOLDS:
+            assert all(name in causes for name in cause.split(", ") if name) or "," in cause, (item, text)
+            assert cause or verdict == Verdict.OPEN, (item, text)
+    for cause in of.causes.values():
+        assert cause.text.endswith(".")
+        assert cause.evidence.startswith(("ackclock paper ", "validation/"))
 
 
 @pytest.mark.parametrize("key", paper.keys(PAPERS))
@@ -83,15 +105,66 @@ def test_numbers_are_compared_by_their_digits(tmp_path: Path) -> None:
     lab = Lab(of, of.items["thing"], paper.Store(tmp_path / "store"))
     assert lab.number("window", "17", 17.22) is Verdict.HOLDS
     assert lab.number("round trip", "0.0848", 0.084834105) is Verdict.HOLDS
-    assert lab.number("round trip", "0.273", 0.27175129) is Verdict.FAILS
+    assert lab.number("round trip", "0.273", 0.27175129) is Verdict.OURS
     assert lab.number("round trip", "0.273", 0.27175129, within=0.01) is Verdict.HOLDS
     assert lab.claim("not printed", None, ours="", printed="79 %") is Verdict.OPEN
     lab.claim("a reason of ours", True, ours="")
-    assert paper.summary([lab.outcome]) == (
-        "5 printed numbers and claims: 3 hold, 1 does not hold, 1 cannot be decided"
-    )
+    assert paper.summary([lab.outcome]) == ("5 printed numbers and claims: 3 hold, 1 is ours, 1 cannot be decided")
 
 
+def test_a_cause_decides_what_does_not_hold_and_cells_count_each(tmp_path: Path) -> None:
+    of = made(tmp_path)
+    (of.folder / "verdicts.toml").write_text(CAUSES)
+    lab = Lab(of, of.items["thing"], paper.Store(tmp_path / "store"))
+    assert lab.claim("a root is 2", False, ours="3", printed="2") is Verdict.PAPER
+    assert lab.claim("a root is 2, nearly", True, ours="2", printed="2") is Verdict.HOLDS
+    assert lab.claim("a survey sentence", True, ours="so", printed="so") is Verdict.OPEN
+    assert lab.claim("unknown", False, ours="1", printed="2") is Verdict.OURS
+    cells = [("A", "1", "1", True), ("B", "2", "3", False), ("C", "3", "9", False)]
+    lab.cells("every cell", cells, printed="table 1")
+    row = lab.outcome.claims[-1]
+    assert [cell.verdict for cell in row.cells] == [Verdict.HOLDS, Verdict.UNSAID, Verdict.OURS]
+    assert (row.ours, row.chosen) == ("1 of 3", True)
+    assert paper.counts([lab.outcome]) == {
+        Verdict.HOLDS: 2,
+        Verdict.PAPER: 1,
+        Verdict.UNSAID: 1,
+        Verdict.OURS: 2,
+        Verdict.OPEN: 1,
+    }
+    assert paper.chosen([lab.outcome]) == (3, 1)
+    assert [(cause.name, count) for cause, _, count in paper.causes_of(of, [lab.outcome])] == [
+        ("misprint", 1),
+        ("survey", 1),
+        ("setting", 1),
+    ]
+    quick = Lab(of, of.items["thing"], paper.Store(tmp_path / "store"), quick=True)
+    assert quick.claim("unknown", False, ours="1", printed="2") is Verdict.OPEN
+
+
+CAUSES = """
+[threshold_of_ours]
+claims = ["thing: every*"]
+[[cause]]
+name = "misprint"
+claims = ["thing: a root*"]
+verdict = "does not hold: the paper's"
+text = "It is 3."
+evidence = "ackclock paper small thing"
+[[cause]]
+name = "survey"
+always = true
+claims = ["thing: a survey*"]
+verdict = "cannot be decided"
+text = "No network is named."
+evidence = "ackclock paper small thing"
+[[cause]]
+name = "setting"
+claims = ["thing: every cell: B"]
+verdict = "depends on what the paper does not say"
+text = "With 2 it holds."
+evidence = "ackclock paper small thing"
+"""
 SOURCE = """
 from ackclock.paper import Lab, Paper
 paper = Paper("A title", "An author, 2000.")
@@ -139,7 +212,7 @@ def test_a_paper_is_written_into_its_readme(tmp_path: Path, capsys: pytest.Captu
     assert cli.main(options) == cli.DONE
     assert "holds: one is 1" in capsys.readouterr().out
     text = (of.folder / "README.md").read_text()
-    assert "| thing | one is 1 | 1 \\| one | 1 | holds |" in text
+    assert "| thing | one is 1 | 1 \\| one | 1 |  | holds |" in text
     assert text.endswith("\nThe rest.\n")
     assert (of.folder / "figures" / "thing-line.png").read_bytes().startswith(b"\x89PNG")
     assert cli.main(options) == cli.DONE
@@ -191,7 +264,8 @@ def test_counts_of_all_papers_and_what_their_runs_took(tmp_path: Path, capsys: p
     assert cli.main(options) == cli.DONE
     assert "the 6 runs behind it took" in capsys.readouterr().out
     text = index.read_text()
-    assert "| [small](small/README.md) | 2 | 2 | 0 | 0 |\n| all | 2 | 2 | 0 | 0 |\n" in text
+    assert "| [small](small/README.md) | 2 | 2 | 0 | 0 | 0 | 0 | 0, 0 |\n" in text
+    assert "| all | 2 | 2 | 0 | 0 | 0 | 0 | 0, 0 |\n" in text
     assert text.endswith("\nThe rest.\n")
     cost = paper.cost(of, [paper.Outcome(name, "", "") for name in of.items], out)
     assert cost.runs == 6

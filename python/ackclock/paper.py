@@ -34,6 +34,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -62,11 +63,49 @@ class PaperError(AckclockError, ValueError):
 
 
 class Verdict(StrEnum):
-    """Whether a printed number or claim holds."""
+    """Whether a printed number or claim holds, and whose it is if it does not."""
 
     HOLDS = "holds"
-    FAILS = "does not hold"
+    PAPER = "does not hold: the paper's"
+    """A misprint, a contradiction, or an error, shown by derivation or by another simulator."""
+    UNSAID = "depends on what the paper does not say"
+    """It holds with a setting that the paper does not print and that its cause names."""
+    OURS = "ours"
+    """No cause is known. No claim of a full run may stay here."""
     OPEN = "cannot be decided"
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why claims do not hold: an entry ``[[cause]]`` of a paper's ``verdicts.toml``."""
+
+    name: str
+    """In a word or two."""
+    claims: tuple[str, ...]
+    """Patterns (as of file names) of ``ITEM: claim``."""
+    verdict: Verdict
+    text: str
+    """One sentence."""
+    evidence: str
+    """A command that shows it."""
+    always: bool = False
+    """Whether claims have the verdict whatever ours is: nothing that we can run decides them."""
+
+    def covers(self, name: str) -> bool:
+        """Whether it is the cause of the claim `name`, written ``ITEM: claim``."""
+        return any(fnmatchcase(name, pattern) for pattern in self.claims)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of a table, beside ours."""
+
+    name: str
+    printed: str
+    ours: str
+    verdict: Verdict
+    cause: str = ""
+    """Name of the cause, if it does not hold."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +119,19 @@ class Claim:
     verdict: Verdict
     robust: bool
     """Whether it must come out the same in quick mode."""
+    cause: str = ""
+    """Name of the cause, if it does not hold."""
+    chosen: bool = False
+    """Whether the threshold is one that we chose: the paper prints words, or a curve."""
+    cells: tuple[Cell, ...] = ()
+    """The numbers of a table that it is about; each counts."""
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """What it counts as: its own verdict, or those of its cells; nothing if nothing of it is printed."""
+        if not self.printed:
+            return []
+        return [cell.verdict for cell in self.cells] or [self.verdict]
 
 
 @dataclass(frozen=True)
@@ -120,7 +172,15 @@ class Outcome:
             "title": self.title,
             "source": self.source,
             "claims": [
-                {"claim": one.text, "printed": one.printed, "ours": one.ours, "verdict": str(one.verdict)}
+                {
+                    "claim": one.text,
+                    "printed": one.printed,
+                    "ours": one.ours,
+                    "verdict": str(one.verdict),
+                    "cause": one.cause,
+                    "threshold_of_ours": one.chosen,
+                    "cells": [asdict(cell) for cell in one.cells],
+                }
                 for one in self.claims
             ],
             "figures": [one.name for one in self.drawings],
@@ -172,6 +232,37 @@ class Paper:
             return make
 
         return register
+
+    @cached_property
+    def causes(self) -> dict[str, Cause]:
+        """Why claims do not hold, by name: ``verdicts.toml``."""
+        entries = self._verdicts.get("cause", [])
+        causes = [
+            Cause(
+                one["name"],
+                tuple(one["claims"]),
+                Verdict(one["verdict"]),
+                one["text"],
+                one["evidence"],
+                one.get("always", False),
+            )
+            for one in entries
+        ]
+        return {cause.name: cause for cause in causes}
+
+    @cached_property
+    def chosen(self) -> tuple[str, ...]:
+        """Patterns of the claims whose threshold is ours."""
+        return tuple(self._verdicts.get("threshold_of_ours", {}).get("claims", []))
+
+    @cached_property
+    def _verdicts(self) -> dict[str, Any]:
+        path = self.folder / "verdicts.toml"
+        return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+    def cause_of(self, claim: str) -> Cause | None:
+        """Return why the claim, written ``ITEM: claim``, does not hold."""
+        return next((cause for cause in self.causes.values() if cause.covers(claim)), None)
 
     def find(self, name: str) -> Item:
         """Return the item called `name`; ``fig-6a`` is a part of ``fig-6``."""
@@ -388,9 +479,42 @@ class Lab:
         robust
             Whether quick mode must give the same verdict; tests assert it.
         """
-        verdict = Verdict.OPEN if holds is None else Verdict.HOLDS if holds else Verdict.FAILS
-        self.outcome.claims.append(Claim(text, printed, ours, verdict, robust))
+        name = f"{self.outcome.id}: {text}"
+        verdict, cause = self._judge(name, holds)
+        chosen = any(fnmatchcase(name, pattern) for pattern in self.paper.chosen)
+        self.outcome.claims.append(Claim(text, printed, ours, verdict, robust, cause, chosen))
         return verdict
+
+    def cells(self, text: str, found: Iterable[tuple[str, str, str, bool]], *, printed: str) -> None:
+        """
+        Put down the numbers of a table: each is a claim of its own, and its cause is looked up as ``ITEM: text: name``.
+
+        Parameters
+        ----------
+        found
+            Name, printed and our number of each, and whether they agree.
+        """
+        cells = []
+        for name, theirs, ours, holds in found:
+            verdict, cause = self._judge(f"{self.outcome.id}: {text}: {name}", holds)
+            cells.append(Cell(name, theirs, ours, verdict, cause))
+        good = sum(cell.verdict is Verdict.HOLDS for cell in cells)
+        worst = next((v for v in _BY_WEIGHT if any(cell.verdict is v for cell in cells)), Verdict.HOLDS)
+        cause = ", ".join(dict.fromkeys(cell.cause for cell in cells if cell.cause))
+        chosen = any(fnmatchcase(f"{self.outcome.id}: {text}", pattern) for pattern in self.paper.chosen)
+        ours = f"{good} of {len(cells)}"
+        self.outcome.claims.append(Claim(text, printed, ours, worst, False, cause, chosen, tuple(cells)))
+
+    def _judge(self, name: str, holds: object) -> tuple[Verdict, str]:
+        """Return the verdict, and the cause's name if the claim does not hold."""
+        cause = self.paper.cause_of(name)
+        if holds is not None and holds and not (cause and cause.always):
+            return Verdict.HOLDS, ""
+        if cause:
+            return cause.verdict, cause.name
+        if holds is None or self.quick:
+            return Verdict.OPEN, ""
+        return Verdict.OURS, ""
 
     def number(
         self, what: str, printed: str | float, ours: float, *, within: float | None = None, robust: bool = True
@@ -442,6 +566,10 @@ class Lab:
             drawn.savefig(png, metadata={"Software": None})
             text = svg(drawn, f"{self.outcome.id}-{name}-", f"{self.outcome.title}: {caption}")
             self.outcome.drawings.append(Drawing(name, caption, text, png.getvalue()))
+
+
+_BY_WEIGHT = (Verdict.OURS, Verdict.PAPER, Verdict.UNSAID, Verdict.OPEN)
+"""What a row of cells is called by, if not all of them hold."""
 
 
 def _cell(value: object) -> str:
@@ -558,35 +686,83 @@ def _json(tree: object) -> str:
 
 
 def counts(outcomes: Iterable[Outcome]) -> dict[Verdict, int]:
-    """How many printed numbers and claims hold, do not, and cannot be decided; statements of ours do not count."""
-    verdicts = [claim.verdict for outcome in outcomes for claim in outcome.claims if claim.printed]
+    """How many printed numbers and claims have each verdict; statements of ours do not count, cells count each."""
+    verdicts = [verdict for outcome in outcomes for claim in outcome.claims for verdict in claim.verdicts]
     return {verdict: verdicts.count(verdict) for verdict in Verdict}
+
+
+def chosen(outcomes: Iterable[Outcome]) -> tuple[int, int]:
+    """How many claims are judged by a threshold of ours, and how many of these hold."""
+    verdicts = [
+        verdict for outcome in outcomes for claim in outcome.claims if claim.chosen for verdict in claim.verdicts
+    ]
+    return len(verdicts), verdicts.count(Verdict.HOLDS)
+
+
+PLURAL = {
+    Verdict.HOLDS: "hold",
+    Verdict.PAPER: "do not hold and are the paper's",
+    Verdict.UNSAID: "depend on what the paper does not say",
+    Verdict.OURS: "are ours",
+}
+SINGULAR = {Verdict.PAPER: "does not hold and is the paper's", Verdict.OURS: "is ours"}
 
 
 def words(verdict: Verdict, count: int) -> str:
     """Return a count with its verb: "1 holds", "65 hold"."""
-    plural = {Verdict.HOLDS: "hold", Verdict.FAILS: "do not hold"}
-    return f"{count} {verdict if count == 1 else plural.get(verdict, verdict)}"
+    return f"{count} {(SINGULAR if count == 1 else PLURAL).get(verdict, verdict)}"
 
 
 def summary(outcomes: Iterable[Outcome]) -> str:
     """Return the counts in a sentence."""
+    outcomes = list(outcomes)
     found = counts(outcomes)
     parts = [words(verdict, count) for verdict, count in found.items() if count]
-    return f"{sum(found.values())} printed numbers and claims: {', '.join(parts)}"
+    of_ours, good = chosen(outcomes)
+    text = f"{sum(found.values())} printed numbers and claims: {', '.join(parts)}"
+    return f"{text} ({of_ours} are judged by a threshold of ours; {good} of these hold)" if of_ours else text
+
+
+def _markdown(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def verdict_table(outcomes: Sequence[Outcome]) -> str:
     """Return all claims as a table in Markdown."""
-
-    def cell(text: str) -> str:
-        return text.replace("|", "\\|")
-
-    lines = ["| item | number or claim | printed | ours | verdict |", "|---|---|---|---|---|"]
+    lines = ["| item | number or claim | printed | ours | cause | verdict |", "|---|---|---|---|---|---|"]
     for outcome in outcomes:
         for claim in outcome.claims:
-            cells = (outcome.id, claim.text, claim.printed, claim.ours, str(claim.verdict))
-            lines.append(f"| {' | '.join(map(cell, cells))} |")
+            text = f"{claim.text} (threshold ours)" if claim.chosen else claim.text
+            cells = (outcome.id, text, claim.printed, claim.ours, claim.cause, str(claim.verdict))
+            lines.append(f"| {' | '.join(map(_markdown, cells))} |")
+    return "\n".join(lines)
+
+
+def causes_of(of: Paper, outcomes: Sequence[Outcome]) -> list[tuple[Cause, list[str], int]]:
+    """Return the causes that claims have, the items they are in, and how many claims and cells each covers."""
+    found = []
+    for cause in of.causes.values():
+        items: list[str] = []
+        count = 0
+        for outcome in outcomes:
+            here = 0
+            for claim in outcome.claims:
+                names = [cell.cause for cell in claim.cells] or [claim.cause]
+                here += names.count(cause.name)
+            if here:
+                items.append(outcome.id)
+                count += here
+        if count:
+            found.append((cause, items, count))
+    return found
+
+
+def cause_table(of: Paper, outcomes: Sequence[Outcome]) -> str:
+    """Return why claims do not hold as a table in Markdown, with a command for each cause."""
+    lines = ["| cause | claims | items | why | shown by | verdict |", "|---|---|---|---|---|---|"]
+    for cause, items, count in causes_of(of, outcomes):
+        cells = (cause.name, str(count), ", ".join(items), cause.text, f"`{cause.evidence}`", str(cause.verdict))
+        lines.append(f"| {' | '.join(map(_markdown, cells))} |")
     return "\n".join(lines)
 
 
@@ -599,12 +775,18 @@ def write_counts(folder: Path, outcomes: Mapping[str, Sequence[Outcome]]) -> Non
     _, end, tail = rest.partition(END_OF_COUNTS)
     if not (begin and end):
         raise PaperError(f"{readme} has no place for the counts: two lines {COUNTS.strip()} and {END_OF_COUNTS}")
-    lines = ["| paper | figures and tables | hold | do not hold | cannot be decided |", "|---|---|---|---|---|"]
+    lines = [
+        "| paper | figures and tables | hold | do not hold: the paper's | depend on what is not said | ours | "
+        "cannot be decided | by a threshold of ours: hold, of |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     every = [outcome for made in outcomes.values() for outcome in made]
     rows = [(f"[{key}]({key}/README.md)", made) for key, made in outcomes.items()]
     for name, made in [*rows, ("all", every)]:
         found = counts(made)
-        lines.append(f"| {name} | {len(made)} | {' | '.join(str(count) for count in found.values())} |")
+        of_ours, good = chosen(made)
+        numbers = " | ".join(str(count) for count in found.values())
+        lines.append(f"| {name} | {len(made)} | {numbers} | {good}, {of_ours} |")
     with whole_file(readme) as beside:
         beside.write_text(f"{head}{begin}\n" + "\n".join(lines) + f"\n\n{end}{tail}", encoding="utf-8")
 
@@ -616,7 +798,8 @@ def write_readme(of: Paper, outcomes: Sequence[Outcome]) -> None:
     _, end, tail = rest.partition(END)
     if not (begin and end):
         raise PaperError(f"{readme} has no place for the verdicts: two lines {BEGIN.strip()} and {END}")
-    made = f"{summary(outcomes)}.\n\n{verdict_table(outcomes)}"
+    causes = f"\n\n{cause_table(of, outcomes)}" if of.causes else ""
+    made = f"{summary(outcomes)}.{causes}\n\n{verdict_table(outcomes)}"
     with whole_file(readme) as beside:
         beside.write_text(f"{head}{begin}\n{made}\n\n{end}{tail}", encoding="utf-8")
     figures = of.folder / "figures"

@@ -21,14 +21,41 @@ def svg(figure: Figure, prefix: str, label: str) -> str:
 
 
 def page(paper: Paper, outcomes: Sequence[Outcome], *, quick: bool) -> str:
-    """Return the page; the same outcomes give the same bytes."""
-    from ..paper import counts, words
+    """Return the page: summary, figures with their verdicts, all claims. The same outcomes give the same bytes."""
+    from ..paper import Verdict, causes_of, chosen, counts, words
 
+    kinds = {
+        Verdict.HOLDS: "holds",
+        Verdict.PAPER: "paper",
+        Verdict.UNSAID: "unsaid",
+        Verdict.OURS: "ours",
+        Verdict.OPEN: "open",
+    }
+    heads = {
+        Verdict.HOLDS: "hold",
+        Verdict.PAPER: "the paper's",
+        Verdict.UNSAID: "not said",
+        Verdict.OURS: "ours",
+        Verdict.OPEN: "open",
+    }
+    rows = [
+        {
+            "outcome": outcome,
+            "counts": {str(verdict): count for verdict, count in counts([outcome]).items()},
+            "causes": [cause for cause, _, _ in causes_of(paper, [outcome])],
+        }
+        for outcome in outcomes
+    ]
     return render(
         "paper.html",
         paper=paper,
         outcomes=outcomes,
+        rows=rows,
+        causes=causes_of(paper, outcomes),
+        kinds={str(verdict): kind for verdict, kind in kinds.items()},
+        heads={str(verdict): head for verdict, head in heads.items()},
         counts={str(verdict): (count, words(verdict, count)) for verdict, count in counts(outcomes).items()},
+        chosen=chosen(outcomes),
         quick=quick,
         version=_core.VERSION,
     )

@@ -5,6 +5,7 @@
     ./run.py --variants          the one-option changes, seeds 1..3 -> ns2_variants.csv
     ./run.py --senders           the Linux-derived agent's congestion controls on S5 and S1 -> ns2_senders.csv
     ./run.py --queues            REM, Vq (AVQ) and PI under SACK flows on S5 and S1 -> ns2_queues.csv
+    ./run.py --papers            chapter 6 of st-red, figures 8, 15, 18, 19 of compound-red -> ns2_papers.csv
     ./run.py --check             seed 1 of the S5 rows of the last two once more: do the committed numbers come out?
     ./run.py --only S1 --seeds 1..2
     ./run.py --summary           the table of means and deviations from the CSV
@@ -136,6 +137,31 @@ QUEUES: list[tuple[str, str, str, Options]] = [
     ("S5", f"{queue}_N10", "s5.tcl", {"n": 10, "queue": queue}) for queue in ("REM", "Vq", "PI")
 ]
 QUEUES += [("S1", f"{queue}_rtt10", "s1.tcl", {**_SACK, "queue": queue}) for queue in ("REM", "Vq", "PI")]
+
+# What decides claims of the papers: chapter 6 of st-red (PI's threshold is counted in bytes / 500), and Compound over
+# RED and over a drop-tail queue of 15 packets (limit 16), access buffers of ns-2's default, delays spread by 30 %.
+_SPREAD: Options = {"accbuf": 50, "jitter": 0.3}
+PAPERS: list[tuple[str, str, str, Options]] = [
+    (scenario, f"{queue}_{label}", "ch6.tcl", {"queue": queue, **options})
+    for queue in ("ARED", "PI")
+    for scenario, label, options in (
+        ("table-6-3", "15Mbps", {"stop": 200, "warm": 100}),
+        ("table-6-3", "5Mbps", {"rates": "200 5e6", "stop": 400, "warm": 300}),
+        ("table-6-4", "1000_flows", {"n": 100, "sessions": 20, "loads": "300 900 180", "stop": 600, "warm": 500}),
+    )
+]
+PAPERS += [
+    ("fig-18", f"{policy}_rtt{rtt}", "s1.tcl", {"rtt": rtt / 1000, **_SPREAD, **options})
+    for rtt in (10, 70, 200)
+    for policy, options in (
+        ("RED", {"minth": 8, "maxth": 15}),
+        ("threshold", {"queue": "DropTail", "limit": 16}),
+    )
+]
+PAPERS += [
+    ("fig-8", "no_averaging_rtt25", "s1.tcl", _set("Queue/RED q_weight_ 1.0", {"rtt": 0.025, "accbuf": 50})),
+    ("fig-6", "rtt200", "s1.tcl", {"rtt": 0.2}),
+]
 
 FIGURES = [
     "util",
@@ -269,6 +295,7 @@ def main() -> None:
     parser.add_argument("--variants", action="store_true", help="the one-option changes")
     parser.add_argument("--senders", action="store_true", help="the Linux-derived congestion controls")
     parser.add_argument("--queues", action="store_true", help="REM, Vq and PI")
+    parser.add_argument("--papers", action="store_true", help="what decides claims of the papers")
     parser.add_argument("--only", default="", help="scenario, or scenario/label")
     parser.add_argument("--seeds", default="", help="FIRST..LAST")
     parser.add_argument("--check", action="store_true", help="run seed 1 of S5 again and compare with the CSV")
@@ -285,6 +312,8 @@ def main() -> None:
         name, setups, seeds = ("senders", SENDERS, "1..5")
     elif args.queues:
         name, setups, seeds = ("queues", QUEUES, "1..5")
+    elif args.papers:
+        name, setups, seeds = ("papers", PAPERS, "1..2")
     path = HERE / f"ns2_{name}.csv"
     if args.summary:
         sys.stdout.write(summary(path))

@@ -100,9 +100,15 @@ def ends(found: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def draw(lab: Lab, found: Mapping[Any, Sequence[Result]], titles: Sequence[str], end: float) -> None:
+def draw(
+    lab: Lab, found: Mapping[Any, Sequence[Result]], titles: Sequence[str], end: float, peak: float | None = None
+) -> None:
     """Draw queue and mean window over time, a column a setting, as the paper's figures have them."""
     caption = "Queue (above) and mean window (below) over time; one seed, and in grey the range over seeds."
+    if peak:
+        caption += (
+            " Inset: the first five seconds; dotted: the printed peak, and the printed ends of the steady swings."
+        )
     with lab.figure("traces", caption, 2, len(found), size=(3.7 * len(found) + 0.8, 4.8), sharex="col") as axes:
         for column, (runs, title) in enumerate(zip(found.values(), titles, strict=True)):
             for ax, series in ((axes[0][column], queue), (axes[1][column], window)):
@@ -115,6 +121,17 @@ def draw(lab: Lab, found: Mapping[Any, Sequence[Result]], titles: Sequence[str],
             axes[1][column].set_xlabel("time (s)")
         axes[0][0].set_ylabel("queue (packets)")
         axes[1][0].set_ylabel("window (packets)")
+        if peak:
+            first = next(iter(found.values()))[0]
+            inset = axes[0][0].inset_axes((0.42, 0.42, 0.55, 0.52))
+            inset.plot(*queue(first), color=style.BLUE, linewidth=0.8)
+            inset.axhline(peak, color=style.BLACK, linewidth=0.8, linestyle=style.DOTTED)
+            inset.set(xlim=(0, 5), ylim=(0, 1.15 * peak))
+            inset.tick_params(labelsize=7)
+            levels = {axes[0][0]: ("queue_high",), axes[1][0]: ("window_low", "window_high")}
+            for ax, names in levels.items():
+                for name in names:
+                    ax.axhline(lab.printed["fig-6"][name], color=style.BLACK, linewidth=0.8, linestyle=style.DOTTED)
 
 
 for name, title, source, make in (
@@ -128,9 +145,10 @@ for name, title, source, make in (
 @paper.item("fig-6", "TCP at round trips of 100, 200 and 400 ms", "section IV-A, figures 6, 8 and 9")
 def figure_6(lab: Lab) -> None:
     """K_p 1e-4."""
-    found = runs_of(lab, {rtt: at(lab, rtt=rtt) for rtt in lab.pick((100, 200, 400), (100, 200))})
-    draw(lab, found, [f"figure {n}: {rtt} ms" for n, rtt in zip((6, 8, 9), found, strict=False)], 250.0)
     printed = lab.printed["fig-6"]
+    peak = float(printed["peak"])
+    found = runs_of(lab, {rtt: at(lab, rtt=rtt) for rtt in lab.pick((100, 200, 400), (100, 200))})
+    draw(lab, found, [f"figure {n}: {rtt} ms" for n, rtt in zip((6, 8, 9), found, strict=False)], 250.0, peak)
     first = found[100]
     peaks = [float(queue(run)[1].max()) for run in first]
     lab.claim(

@@ -92,6 +92,14 @@ def figure_2(lab: Lab) -> None:
             three, fixed, ("queue.min_threshold", "congestion.alpha"), ((50, 150), (0.1, 0.16)), stable="above"
         )
         three.set(xlabel="lower threshold (packets)", ylabel="alpha", title="c")
+        marks = (
+            (one, C, printed["tau_hopf_at_C_100"]),
+            (two, 0.03, printed["tau_hopf_at_gamma_003"]),
+            (three, 50, 0.125),
+        )
+        for ax, at_x, at_y in marks:
+            ax.plot([at_x], [float(at_y)], color=style.VERMILION, marker="x", label="printed", clip_on=False)
+        one.legend(frameon=False, loc="upper right")
     tau = float(np.interp(C, x, y))
     lab.number("a: round trip at C = 100 (s)", printed["tau_hopf_at_C_100"], tau)
     lab.claim(
@@ -196,6 +204,9 @@ def figure_4(lab: Lab) -> None:
         fixed = model(lab, "fluid-red", {**OFF, "flows.rtt": "273 ms"})
         m, a = curve(three, fixed, ("queue.min_threshold", "congestion.alpha"), ((50, 150), (0.1, 0.2)), stable="above")
         three.set(xlabel="lower threshold (packets)", ylabel="alpha", title="c")
+        for ax, at_x, at_y in ((one, C, printed), (two, 50, printed), (three, 50, 0.125)):
+            ax.plot([at_x], [float(at_y)], color=style.VERMILION, marker="x", label="printed", clip_on=False)
+        one.legend(frameon=False, loc="upper right")
     lab.number("round trip at C = 100 (s)", printed, float(np.interp(C, x, y)))
     lab.claim(
         "a: at every C the critical round trip is longer than with averaging (figure 2a)",
@@ -255,7 +266,10 @@ def figure_14(lab: Lab) -> None:
     cycles = [one for one in branch.cycles if not one.left]
     with lab.figure(
         "threshold",
-        "Hopf and sufficient curve; extremes of the window (pale: by the normal form), equilibrium (grey).",
+        "a: Hopf and sufficient condition. b: largest and smallest window of the cycle, and the equilibrium (grey, "
+        "dashed where it is unstable). The branch begins at the Hopf point, 38.8 packets, with the vertical tangent of "
+        "a square root; up to the first cycle that the continuation computes it is drawn by the normal form (dotted). "
+        "Cross: the printed Hopf point.",
         1,
         2,
         size=(9, 3),
@@ -275,11 +289,13 @@ def figure_14(lab: Lab) -> None:
         for end, sign in ((0, -1), (1, 1)):
             right.plot(values, [one.range("compound.window")[end] for one in cycles], color=style.BLUE)
             reach = np.array([normal.amplitude(threshold - first) for threshold in small])
-            right.plot(small, middle + sign * reach, color=style.SKY)
+            right.plot(small, middle + sign * reach, color=style.BLUE, linestyle=style.DOTTED)
         rest = np.linspace(10, 100, 91)
         windows = [equilibrium_window(ALPHA, K, BETA, float(threshold), 100.0) for threshold in rest]
         for part, look in ((rest <= first, "-"), (rest >= first, style.DASHED)):
             right.plot(rest[part], np.array(windows)[part], color=style.GREY, linestyle=look)
+        printed_at = float(lab.printed["fig-14"]["threshold_hopf"])
+        right.plot([printed_at], [float(np.interp(printed_at, rest, windows))], color=style.VERMILION, marker="x")
         right.set(xlabel="threshold (packets)", ylabel="window (packets)", xlim=(10, 100), title="b")
     lab.claim(
         "Hopf point at a threshold of 39 packets, the first whole number beyond it",

@@ -864,8 +864,8 @@ def highspeed_windows(lab: Lab) -> None:
     )
     for pair, runs in mixes.items():
         lab.claim(
-            f"{pair}: mean throughput of delay-based over loss-based flows lies in [0.75, 1]",
-            0.75 <= np.mean(ratios(runs)) <= 1,
+            f"{pair}: throughput of delay-based over loss-based flows is below a quarter (p_max suits small windows)",
+            np.mean(ratios(runs)) < 0.25,
             ours=spread(ratios(runs), "{:.3f}"),
         )
     lost = [float(np.mean([loss(run) for run in runs])) for runs in (mixes[MIXES[0]], only)]

@@ -187,6 +187,10 @@ def figure_7(lab: Lab) -> None:
                 ax.set(ylim=(0.94, 1.003) if row == 0 else (0, 1), xlim=(0, 145))
                 if column == 0:
                     ax.set_ylabel(text)
+            if queue == "drop-tail":
+                axes[0][0].plot([40], [0.96], color=style.BLACK, marker="x", linestyle="none", label="printed")
+            else:
+                axes[0][1].axhline(0.995, color=style.BLACK, linewidth=0.8, linestyle=style.DOTTED, label="printed")
             axes[0][column].set_title(queue)
             axes[1][column].set_xlabel("users")
         axes[0][1].legend(frameon=False, loc="lower right")

@@ -477,6 +477,12 @@ pub const FLOWS: Section = Section {
         Key::new("delayed_ack", Kind::Flag, Flag(true), "Whether the receiver acknowledges every second segment (RFC 5681, section 4.2)."),
         Key::new("delayed_ack_timeout", Kind::Span, Text("40 ms"), "Longest wait of a delayed ACK (RFC 5681: below 500 ms; Linux: 40 ms)."),
         Key::new("limited_transmit", Kind::Flag, Flag(true), "Whether each of the first two duplicate ACKs lets one new segment out (RFC 3042)."),
+        Key::new(
+            "ecn_pause",
+            Kind::Flag,
+            Flag(true),
+            "Whether a sender whose window is one segment waits for the retransmission timer when that is marked, since one cannot be halved (RFC 3168, section 6.1.2; Linux sends on). Not where the congestion control counts marks.",
+        ),
         Key::new("min_rto", Kind::Span, Text("200 ms"), "Smallest retransmission timeout (RFC 6298, rule 2.4 says 1 s; Linux and most other stacks use about 200 ms)."),
         Key::new("max_rto", Kind::Span, Text("60 s"), "Largest retransmission timeout (RFC 6298, rule 2.5: at least 60 s)."),
         Key::new("initial_rto", Kind::Span, Text("1 s"), "Retransmission timeout before the first sample (RFC 6298, rule 2.1)."),
@@ -511,6 +517,7 @@ pub const TCP_KEYS: &[&str] = &[
     "delayed_ack",
     "delayed_ack_timeout",
     "limited_transmit",
+    "ecn_pause",
     "min_rto",
     "max_rto",
     "initial_rto",
@@ -538,6 +545,7 @@ pub(crate) const RENAMED: &[Renamed] = &[Renamed {
 pub const LINUX: &[(&str, Fallback)] = &[
     ("reduction", Text("prr")),
     ("loss_detection", Text("rack")),
+    ("ecn_pause", Flag(false)),
     ("max_rto", Text("120 s")),
 ];
 

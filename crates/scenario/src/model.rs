@@ -288,6 +288,8 @@ pub struct Tcp {
     pub delayed_ack_timeout: Time,
     /// Whether one new segment is sent for each of the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
+    /// Whether a marked sender whose window is one segment waits for the retransmission timer (RFC 3168, section 6.1.2).
+    pub ecn_pause: bool,
     /// Smallest retransmission timeout (RFC 6298, rule 2.4: 1 s; Linux 200 ms).
     pub min_rto: Time,
     /// Largest retransmission timeout (RFC 6298, rule 2.5: at least 60 s).

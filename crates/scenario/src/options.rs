@@ -66,7 +66,7 @@ options! {
     /// Where the defaults of a TCP come from.
     pub enum Style {
         Rfc = "rfc": "those of this table, and of `ackclock list`, most of them an RFC's",
-        Linux = "linux": "Linux 6.1's: reduction \"prr\" where the congestion control does not steer the window itself, loss_detection \"rack\", max_rto 120 s; and the values that `ackclock list NAME` gives for it",
+        Linux = "linux": "Linux 6.1's: reduction \"prr\" where the congestion control does not steer the window itself, loss_detection \"rack\", ecn_pause false, max_rto 120 s; and the values that `ackclock list NAME` gives for it",
     }
 
     /// How the segments of a window are spread over time.

@@ -413,6 +413,7 @@ fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
                 Node::text(format_time(tcp.delayed_ack_timeout)),
             ),
             ("limited_transmit", flag(tcp.limited_transmit)),
+            ("ecn_pause", flag(tcp.ecn_pause)),
             ("min_rto", Node::text(format_time(tcp.min_rto))),
             ("max_rto", Node::text(format_time(tcp.max_rto))),
             ("initial_rto", Node::text(format_time(tcp.initial_rto))),

@@ -110,6 +110,8 @@ pub(crate) struct Config {
     pub(crate) limited_transmit: bool,
     pub(crate) hystart: bool,
     pub(crate) dup_threshold: u32,
+    /// A marked sender whose window is one segment waits for the retransmission timer.
+    pub(crate) ecn_pause: bool,
     pub(crate) min_rto: u64,
     pub(crate) max_rto: u64,
     pub(crate) initial_rto: u64,
@@ -173,6 +175,7 @@ impl Config {
             limited_transmit: tcp.limited_transmit,
             hystart: tcp.hystart,
             dup_threshold: tcp.dup_threshold,
+            ecn_pause: tcp.ecn_pause && !tcp.accurate_ecn,
             min_rto: tcp.min_rto.0,
             max_rto: tcp.max_rto.0,
             initial_rto: tcp.initial_rto.0,

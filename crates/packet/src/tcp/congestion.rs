@@ -231,12 +231,24 @@ impl Sender {
     #[inline]
     pub(super) fn on_echo(&mut self, summary: &AckSummary, config: &Config) -> bool {
         if summary.ece && self.state == State::Open && self.una >= self.cwr_end && self.next > 0 {
+            let single = self.window.cwnd < 2.0;
             self.reduce(summary.now, Signal::Ecn, summary.before, config);
             self.counters.ecn_reductions += 1;
             self.cwr_end = self.next;
             self.send_cwr = true;
+            if single && config.ecn_pause {
+                self.pause(summary.now, config);
+            }
         }
         summary.ece
+    }
+
+    /// A window of one segment cannot be halved: the sender waits for the retransmission timer
+    /// before it sends again (RFC 3168, section 6.1.2).
+    #[cold]
+    fn pause(&mut self, now: u64, config: &Config) {
+        self.pausing = true;
+        self.deadline = now + self.timeout(config);
     }
 
     /// A marked ACK goes to an algorithm that counts marks, and then leads to its reaction; true if

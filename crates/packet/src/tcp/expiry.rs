@@ -206,6 +206,12 @@ impl Sender {
 
     /// The retransmission timer has expired (RFC 6298, rules 5.4 to 5.6; RFC 5681, section 3.1).
     pub(crate) fn on_timeout(&mut self, now: u64, config: &Config) {
+        if std::mem::take(&mut self.pausing) && self.una == self.high {
+            // the pause after a mark is over: nothing is lost, and nothing backs off
+            self.deadline = u64::MAX;
+            self.update_no_loss_pending();
+            return;
+        }
         self.counters.timeouts += 1;
         self.no_loss_pending = false;
         // in Linux not twice for the losses of one window

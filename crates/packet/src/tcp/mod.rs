@@ -133,6 +133,9 @@ pub(crate) struct Sender {
     /// ECN reacts again once segments from here on are acknowledged.
     cwr_end: u64,
     send_cwr: bool,
+    /// The window was one segment when a mark came: nothing leaves before the retransmission timer
+    /// expires.
+    pausing: bool,
     /// The window comes down for a mark (style "linux").
     in_cwr: bool,
     /// What the congestion control knows of the state.
@@ -196,6 +199,7 @@ impl Sender {
             round_end: 0,
             cwr_end: 0,
             send_cwr: false,
+            pausing: false,
             in_cwr: false,
             ca_state: CaState::Open,
             needs,
@@ -228,7 +232,8 @@ impl Sender {
             && self.scoreboard.is_clear()
             && self.forced == NONE
             && self.next == self.high
-            && !self.send_cwr;
+            && !self.send_cwr
+            && !self.pausing;
     }
 
     /// No timer that an ACK starts is shorter than this; zero where an ACK starts others than that
@@ -399,6 +404,9 @@ impl Sender {
             self.report_ack(&summary, config);
             self.on_ack_cumulative(&summary, config, random);
             self.report_ca_state(now, config);
+        }
+        if self.pausing && self.deadline == u64::MAX {
+            self.deadline = now + self.timeout(config);
         }
         self.update_no_loss_pending();
     }

@@ -128,6 +128,9 @@ impl Sender {
             }
             return Some((seq, true));
         }
+        if self.pausing {
+            return None;
+        }
         if self.probe {
             self.probe = false;
             if let Some(segment) = self.choose_new(config) {

@@ -1,9 +1,9 @@
 //! Tests of the sender as a whole.
 
 use super::*;
-use ackclock_algorithms::Owner;
 use ackclock_algorithms::congestion::{DctcpParams, Form};
 use ackclock_algorithms::registry::CongestionSpec;
+use ackclock_algorithms::{Owner, Value};
 use ackclock_scenario::{LossDetection, Recovery, Style, Tcp, WindowReduction};
 
 const MS: u64 = 1_000_000_000;
@@ -659,4 +659,29 @@ fn linux_has_one_timer_in_ticks() {
         timers::expiry(bench.now, timeout)
     );
     assert_eq!(bench.sender.next_timer(), bench.sender.deadline);
+}
+
+/// RFC 3168, section 6.1.2: a window of one segment that is marked waits for the retransmission
+/// timer; nothing counts as lost.
+#[test]
+fn a_marked_window_of_one_segment_pauses() {
+    let mut bench = Bench::new(Recovery::Sack, 1.0);
+    bench.now = 200 * MS;
+    assert_eq!(bench.sent(), [0]);
+    bench.sender.window.ssthresh = 1.0;
+    let alone =
+        CongestionSpec::from_values("aimd", &[("min_window".to_owned(), Value::Number(1.0))])
+            .expect("aimd is there");
+    bench.sender.controller = alone.build(0);
+    assert_eq!(bench.ack(1, NONE, Flags::ECE), Vec::<i64>::new());
+    let deadline = bench.sender.next_timer();
+    assert_eq!(deadline, bench.now + bench.sender.timeout(&bench.config));
+    bench.now = deadline;
+    bench.sender.on_timer(deadline, &bench.config);
+    assert_eq!(bench.sender.counters.timeouts, 0);
+    assert_eq!(bench.sent(), [1]);
+    assert_eq!(bench.sender.window.cwnd as u64, 1);
+    // as Linux does it
+    bench.config.ecn_pause = false;
+    assert_eq!(bench.ack(2, NONE, Flags::ECE), [2]);
 }

@@ -344,6 +344,17 @@ impl Reader<'_> {
             flag("limited_transmit"),
         );
         let delayed_ack_timeout = time("delayed_ack_timeout");
+        let ecn_pause = flag("ecn_pause");
+        if style == Style::Linux
+            && ecn_pause == Some(true)
+            && let Some(item) = table.given("ecn_pause")
+        {
+            self.push(&item.place, "Linux sends on", |diagnostic| {
+                diagnostic.found = Some(item.node.describe());
+                diagnostic.allowed = Some("true with style = \"rfc\" only".to_owned());
+            });
+            return None;
+        }
         let (min_rto, max_rto, initial_rto) =
             (time("min_rto"), time("max_rto"), time("initial_rto"));
         if let (Some(least), Some(most)) = (min_rto, max_rto)
@@ -408,6 +419,7 @@ impl Reader<'_> {
             delayed_ack: delayed_ack?,
             delayed_ack_timeout: delayed_ack_timeout?,
             limited_transmit: limited_transmit?,
+            ecn_pause: ecn_pause?,
             min_rto: min_rto?,
             max_rto: max_rto?,
             initial_rto: initial_rto?,

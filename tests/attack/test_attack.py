@@ -37,12 +37,13 @@ def test_scenarios_reach_far() -> None:
         for inner in tree if isinstance(tree, list) else ():
             keys(inner, f"{path}[]")
 
-    for seed in range(CASES):
+    for seed in range(6 * CASES):
         tree = scenario(seed)
         assert read(tree) is not None
         keys(tree, "")
     assert scenario(3) == scenario(3)
-    assert len(found) > 100
+    # of so many scenarios: of forty the number of keys moves by a tenth when a key joins the language
+    assert len(found) > 150
 
 
 @pytest.mark.parametrize("seed", range(CASES))

@@ -13,9 +13,8 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from ..analysis import Interval
 from ..errors import ScenarioError
 from ..scenario import Scenario
 from ..simulate import run
@@ -23,6 +22,9 @@ from .interventions import GENERAL, SPECIFIC, Change, Intervention, Tree, sized
 from .measures import Numbers, numbers
 from .scales import Length, bits, bulk, capacity, needed, timed
 from .sentences import Evidence, Sentence, interval, listed, share, time
+
+if TYPE_CHECKING:
+    from ..analysis import Interval
 
 SEEDS: Final = (3, 8)
 """Seeds of each run; more where three decide nothing."""

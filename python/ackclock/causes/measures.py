@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ..analysis import jain_index
 from .scales import bits
 
 if TYPE_CHECKING:
@@ -49,6 +48,8 @@ class Numbers:
 def numbers(result: Result, name: str) -> Numbers:
     """Return what `result`, which traced its links, says of the link `name`."""
     import numpy as np
+
+    from ..analysis import jain_index
 
     raw: dict[str, Any] = result._raw  # type: ignore[assignment]
     tree = result._scenario

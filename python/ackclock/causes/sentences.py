@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..analysis import Interval
+if TYPE_CHECKING:
+    from ..analysis import Interval
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def interval(values: Sequence[float], spread: float = math.nan) -> Interval:
 
     Of a single run the interval is `spread`, how far its two halves lie from the whole.
     """
-    from ..analysis import mean_interval
+    from ..analysis import Interval, mean_interval
 
     found = mean_interval(list(values))
     if found.count == 1:

@@ -714,7 +714,7 @@ def table(lab: Lab, name: str) -> None:
     )
     agreement(lab, runs)
     TABLES[name][2](lab, runs)
-    if runs.chapter == "6" or name in ("5-1", "5-2"):
+    if "ST-RED" in runs.schemes and (runs.chapter == "6" or name in ("5-1", "5-2")):
         larger(lab, runs)
     if name == "6-3":
         causes(lab, runs.windows[0])

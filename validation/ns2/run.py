@@ -141,22 +141,24 @@ QUEUES += [("S1", f"{queue}_rtt10", "s1.tcl", {**_SACK, "queue": queue}) for que
 # What decides claims of the papers: chapter 6 of st-red (PI's threshold is counted in bytes / 500), and Compound over
 # RED and over a drop-tail queue of 15 packets (limit 16), access buffers of ns-2's default, delays spread by 30 %.
 _SPREAD: Options = {"accbuf": 50, "jitter": 0.3}
+_CHAPTER_6: list[tuple[str, str, Options]] = [
+    ("table-6-3", "15Mbps", {"stop": 200, "warm": 100}),
+    ("table-6-3", "5Mbps", {"rates": "200 5e6", "stop": 400, "warm": 300}),
+    ("table-6-4", "1000_flows", {"n": 100, "sessions": 20, "loads": "300 900 180", "stop": 600, "warm": 500}),
+]
+_POLICIES: list[tuple[str, Options]] = [
+    ("RED", {"minth": 8, "maxth": 15}),
+    ("threshold", {"queue": "DropTail", "limit": 16}),
+]
 PAPERS: list[tuple[str, str, str, Options]] = [
     (scenario, f"{queue}_{label}", "ch6.tcl", {"queue": queue, **options})
     for queue in ("ARED", "PI")
-    for scenario, label, options in (
-        ("table-6-3", "15Mbps", {"stop": 200, "warm": 100}),
-        ("table-6-3", "5Mbps", {"rates": "200 5e6", "stop": 400, "warm": 300}),
-        ("table-6-4", "1000_flows", {"n": 100, "sessions": 20, "loads": "300 900 180", "stop": 600, "warm": 500}),
-    )
+    for scenario, label, options in _CHAPTER_6
 ]
 PAPERS += [
     ("fig-18", f"{policy}_rtt{rtt}", "s1.tcl", {"rtt": rtt / 1000, **_SPREAD, **options})
     for rtt in (10, 70, 200)
-    for policy, options in (
-        ("RED", {"minth": 8, "maxth": 15}),
-        ("threshold", {"queue": "DropTail", "limit": 16}),
-    )
+    for policy, options in _POLICIES
 ]
 PAPERS += [
     ("fig-8", "no_averaging_rtt25", "s1.tcl", _set("Queue/RED q_weight_ 1.0", {"rtt": 0.025, "accbuf": 50})),

@@ -714,7 +714,10 @@ mod tests {
             (error.name.as_str(), error.fault),
             ("gamma", Fault::Unknown)
         );
-        assert_eq!(error.allowed, "alpha, beta, whole_packets, min_window");
+        assert_eq!(
+            error.allowed,
+            "alpha, beta, whole_packets, min_window, halve_in_slow_start"
+        );
         let error = CongestionSpec::from_values("renno", &[]).unwrap_err();
         assert_eq!(
             (error.name.as_str(), error.fault, error.found.as_str()),

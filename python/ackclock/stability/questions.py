@@ -109,7 +109,7 @@ def stability(
     ...     flows=ac.flows(1, "compound", rtt="50 ms"),
     ...     duration="10 s",
     ... )
-    >>> s = ac.stability(scenario, rtt="constant", averaging="linear")
+    >>> s = ac.stability(scenario, rtt="constant", averaging="linear", small_windows="law")
     >>> [point] = s.crossings("rtt", ("50 ms", "100 ms"))
     >>> round(point.parameters["rtt"], 7)  # s: figure 2 of Manjunath and Raina
     0.0848341

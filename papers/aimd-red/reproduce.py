@@ -285,7 +285,6 @@ def figure_10(lab: Lab) -> None:
             bool(np.all(np.diff([np.mean(one) for one in values.values()]) > 0)),
             ours="; ".join(f"{named(pair)} {spread(one)}" for pair, one in values.items()) + " packets",
             printed="smaller amplitudes",
-            robust=True,
         )
     share = {pair: used(runs) for pair, runs in found.items()}
     lab.claim(

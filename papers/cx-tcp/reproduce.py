@@ -375,7 +375,6 @@ def coexistence(lab: Lab, *, highspeed: bool) -> dict[tuple[int, int], list[Resu
             min(rates(run, "delay-based", "loss-based").min() for run in runs)
             > np.mean([rates(run, "delay-based", "loss-based").mean() for run in runs]) / 3,
             ours=f"least {min(rates(run, 'delay-based', 'loss-based').min() for run in runs):.3g} Mbit/s",
-            robust=True,
         )
     return found
 
@@ -443,7 +442,6 @@ def figure_6(lab: Lab) -> None:
         0.5 < np.mean(share) < 1,
         ours=spread(share, "{:.3f}"),
         printed="bias in favour of the loss-based flows",
-        robust=True,
     )
 
 
@@ -808,7 +806,6 @@ def figure_12(lab: Lab) -> None:
         all(mean_delay(run) < THRESHOLD for run in runs),
         ours=f"{spread([mean_delay(run) for run in runs])} ms",
         printed="low queueing delay",
-        robust=True,
     )
     largest = [float(run.flows["cwnd_mean"].max()) for run in runs]
     lab.claim(

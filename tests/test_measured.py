@@ -120,3 +120,9 @@ def test_the_command(tmp_path: Path) -> None:
     wrong = subprocess.run([*command, "--vary", "rtt"], capture_output=True, text=True, check=False)
     assert wrong.returncode == 2
     assert "KEY=FROM..TO" in wrong.stderr
+
+
+def test_a_mode_of_unknown_decay_gives_no_verdict() -> None:
+    home = ac.load(Path(__file__).parent.parent / "scenarios" / "home.toml")
+    found = ac.measured_stability(home, packets=3_000_000)
+    assert found.mode is None or found.verdict == "cannot tell" or found.mode.decay.high <= 10 * found.mode.decay.low

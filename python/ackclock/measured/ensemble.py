@@ -48,6 +48,8 @@ SAMPLES: Final = 8
 """Samples in the shortest base round trip."""
 MOST_SAMPLES: Final = 60_000
 """Of one run."""
+WIDEST: Final = 10.0
+"""Ratio of the ends of the decay rate's interval beyond which nothing is known of the mode."""
 EMPTY: Final = 0.5
 """A queue of fewer packets on average has no level that could oscillate."""
 
@@ -265,6 +267,11 @@ class Ensemble:
         if mode.is_cycle:
             return "oscillates", (
                 f"a limit cycle of period {period:.3g} s and amplitude {mode.amplitude:.3g} packets, {spread}."
+            )
+        if mode.is_cycle is False and mode.decay.high > WIDEST * mode.decay.low:
+            return "cannot tell", (
+                f"the decay rate of its mode of period {period:.3g} s is known to no better than "
+                f"{mode.decay.low:.2g} to {mode.decay.high:.2g} per second. Longer runs would tell."
             )
         if mode.is_cycle is False:
             return "does not oscillate", (

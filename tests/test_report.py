@@ -148,7 +148,7 @@ def test_the_whole_scenario_is_printed_with_version_and_seed() -> None:
     text = Checker(report.page(run, "Title")).text
     assert "ackclock 0.1.0" in text
     assert "seed 5" in text
-    for value in ("2084 packets", "max_probability", "reverse_path", "gamma"):
+    for value in ("2084 packets", "max_probability", "reverse_path", '"gamma": 30'):
         assert value in text
 
 

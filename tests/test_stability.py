@@ -14,7 +14,7 @@ import pytest
 import ackclock as ac
 from ackclock import design
 from ackclock.cli import main
-from stability_checker import check_answer, random_scenario
+from stability_checker import check_answer, place, random_scenario
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 
@@ -391,6 +391,37 @@ def test_checker_finds_a_false_limit() -> None:
         replace(down, holds_to=1.2 * down.now),
     ):
         assert check_answer(replace(answer, limits=[false]), random.Random(1), runs=False)
+
+
+def test_limits_end_where_nothing_balances() -> None:
+    # Scalable's growth falls from 1/16 to 1/100 at 16 packets: its windows stay there from 68.2 to 68.4 ms. Newton's
+    # method took that for an equilibrium, and some ways passed over it to a limit at 156 ms
+    scenario = random_scenario(1042)
+    s = ac.stability(scenario)
+    _, up = s.limits("rtt", tipping=False)
+    assert (up.kind, up.value) == ("end", pytest.approx(0.0682473, rel=1e-5))
+    assert "passes 16 packets, where its sender's law changes, and nothing balances beyond" in up.reason
+    for value in (0.0683, 0.0759, 0.1553):
+        end, state, _ = s.course("rtt", value).looks[-1]
+        place(scenario, s.choices, "rtt", end, state)  # asserts that it balances
+    with pytest.raises(ac.AnalysisError, match="a window stays where its sender's law jumps"):
+        _ = ac.stability(scenario.with_({"flows.rtt": "68.3 ms"})).equilibrium
+    assert ac.stability(scenario.with_({"flows.rtt": "69 ms"})).equilibrium.window["flows-1"] > 16
+
+
+def test_ranges_end_at_what_a_scenario_can_be() -> None:
+    link = {"aqm": "red", "min_threshold": "20 packets", "max_threshold": "100 packets", "capacity": "500 packets"}
+    s = ac.stability(
+        ac.dumbbell(
+            rate="30 Mbit/s", delay="5 ms", queue=link, flows=ac.flows(12, "reno", rtt="50 ms"), duration="60 s"
+        )
+    )
+    for span in (None, ("1 ms", "60 ms")):
+        down, _ = s.limits("rtt", span, tipping=False)
+        assert (down.kind, down.value, down.reason) == ("none", 0.005, "the propagation of its path")
+    assert "the RTT may fall to 5 ms, the propagation of its path;" in s.answer().sentence
+    with pytest.raises(ValueError, match="the range ends below the propagation of its path, 5 ms"):
+        s.limits("rtt", ("1 ms", "4 ms"))
 
 
 def test_points_outside_the_laws_say_so() -> None:

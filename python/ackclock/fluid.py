@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -170,6 +171,19 @@ class Equations:
             example = {"time": "10 ms", "rate": "100 Mbit/s", "size": "1500 B", "frequency": "170 Hz"}
             raise ValueError(f"{name}: {given} is not a {expected} such as {example.get(expected, '0.5')}")
         return value
+
+    def least(self, name: str) -> tuple[float, str]:
+        """Return below which value a parameter makes no scenario, in SI units, and what stands there."""
+        owner, _, key = self._resolve(name)[0].rpartition(".")
+        if owner not in self.classes or key not in ("rtt", "count"):
+            return -math.inf, ""
+        if key == "count":
+            return 1.0, "one flow"
+        flows = next(entry for entry in self._scenario["flows"] if entry["name"] == owner)
+        delays = {str(link["name"]): _core.quantity(str(link["delay"]))[0] for link in self._scenario["link"]}
+        back = flows["reverse_path"]
+        crossed = [*flows["path"], *(back if isinstance(back, list) else [])]
+        return sum(delays[str(link)] for link in crossed), "the propagation of its path"
 
     def shown(self, parameters: Sequence[float]) -> dict[str, float]:
         """Return parameters by name: those of links and classes, and all that were asked for."""

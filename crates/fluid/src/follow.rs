@@ -21,6 +21,8 @@ const COUNTING: u64 = 5_000_000;
 /// Why the way ends where roots cannot be counted.
 const UNCOUNTED: &str =
     "its characteristic roots cannot be counted (one on the axis, or too stiff)";
+/// Why a window comes to a switching boundary.
+const LAW_CHANGES: &str = "where its sender's law changes";
 /// How near to a switching boundary its other side is looked at, relative to the way.
 const ASTRIDE: f64 = 1e-6;
 
@@ -180,8 +182,14 @@ impl Follower<'_> {
                     self.course.looks.push(next.clone());
                     last = next;
                 }
-                _ => {
-                    self.course.ended = Some(why);
+                beyond => {
+                    let nothing = beyond.is_none() && why.ends_with(LAW_CHANGES);
+                    let more = if nothing {
+                        ", and nothing balances beyond"
+                    } else {
+                        ""
+                    };
+                    self.course.ended = Some(format!("{why}{more}"));
                     break;
                 }
             }
@@ -198,9 +206,16 @@ impl Follower<'_> {
     /// The equilibrium at a value, in the regime of the look before; its roots are not counted.
     fn place(&self, near: &Look, value: f64) -> Looked {
         let p = self.parameters(value);
-        let frozen = self.model.held(&near.pieces);
+        let frozen = self.model.held(&near.pieces).held_small(&near.small);
         let x = equilibrium(&frozen, &near.x, &p)
             .map_err(|_| "no equilibrium is found beyond".to_owned())?;
+        let small = self.model.small_at(&x, &p);
+        if let Some(class) = (0..small.len()).find(|c| small[*c] != near.small[*c]) {
+            return Err(self.law_changes(class, &x, &p));
+        }
+        if !frozen.balances(&x, &p) {
+            return Err("a window stays where its sender's law jumps: nothing balances".to_owned());
+        }
         let here = self.model.pieces_at(&x, &p);
         if let Some(link) = (0..here.len()).find(|l| here[*l] != near.pieces[*l]) {
             let name = self.model.piece_names(&here)[link];
@@ -216,7 +231,6 @@ impl Follower<'_> {
                 ToString::to_string,
             ));
         }
-        let small = self.small(&x, &p);
         Ok(Look {
             value,
             x,
@@ -241,7 +255,7 @@ impl Follower<'_> {
     /// The look with its roots counted; a root on the axis is stepped aside from.
     fn counted(&self, x: Vec<f64>, pieces: Vec<usize>, value: f64) -> Look {
         let p = self.parameters(value);
-        let small = self.small(&x, &p);
+        let small = self.model.small_at(&x, &p);
         let linear = Linear::of(&self.model.held(&pieces), &x, &p);
         Look {
             value,
@@ -252,14 +266,6 @@ impl Follower<'_> {
             pieces,
             small,
         }
-    }
-
-    fn small(&self, x: &[f64], p: &[f64]) -> Vec<bool> {
-        if !self.model.choices().small_windows {
-            return Vec::new();
-        }
-        let windows = self.model.windows(x, p);
-        windows.iter().map(|(_, w, below)| w < below).collect()
     }
 
     /// Looks on the way to a value, more of them where the state moves far; and why they end before it, if they do.
@@ -324,7 +330,22 @@ impl Follower<'_> {
                 }
             }
         }
-        None
+        self.other_law(edge, beyond)
+    }
+
+    /// The equilibrium in the other laws of the senders whose windows stand where their laws change. Where a law jumps, so does the state.
+    fn other_law(&self, edge: &Look, beyond: f64) -> Option<Look> {
+        let p = self.parameters(edge.value);
+        let windows = self.model.windows(&edge.x, &p);
+        let mut other = edge.clone();
+        for (small, (_, window, below)) in other.small.iter_mut().zip(windows) {
+            if (window - below).abs() <= 1e-6 * below {
+                *small = !*small;
+            }
+        }
+        (other.small != edge.small)
+            .then(|| self.look(&other, beyond).ok())
+            .flatten()
     }
 
     fn pass(&mut self, at: &Look, value: f64, change: Change, after: Option<usize>) {
@@ -363,7 +384,6 @@ impl Follower<'_> {
         let size = a.value.abs().max(b.value.abs());
         if width < NARROW * size
             && first.abs_diff(second) == 2
-            && a.small == b.small
             && let Some(point) = self.hopf(a, b)
         {
             let value = point.p[self.free];
@@ -371,10 +391,7 @@ impl Follower<'_> {
             return;
         }
         if width < 1e-11 * size || depth > 60 {
-            let change = self
-                .law_changed(a, b)
-                .map_or(Change::Steady, Change::Switch);
-            self.pass(a, b.value, change, b.unstable);
+            self.pass(a, b.value, Change::Steady, b.unstable);
             return;
         }
         match self.look(a, 0.5 * (a.value + b.value)) {
@@ -391,23 +408,21 @@ impl Follower<'_> {
         }
     }
 
-    /// The class whose window passes from one law to another between two looks, in words.
-    fn law_changed(&self, a: &Look, b: &Look) -> Option<String> {
-        let p = self.parameters(b.value);
-        let windows = self.model.windows(&b.x, &p);
-        let class = (0..a.small.len()).find(|c| a.small[*c] != b.small[*c])?;
-        let (name, _, below) = windows.get(class)?;
-        Some(format!(
-            "the window of {name} passes {} packets, where its sender's law changes",
+    /// The window of a class passes from one law to another, in words.
+    fn law_changes(&self, class: usize, x: &[f64], p: &[f64]) -> String {
+        let windows = self.model.windows(x, p);
+        let (name, _, below) = windows[class];
+        format!(
+            "the window of {name} passes {} packets, {LAW_CHANGES}",
             (below * 1e4).round() / 1e4
-        ))
+        )
     }
 
     /// The Hopf point between two looks of one regime.
     fn hopf(&self, a: &Look, b: &Look) -> Option<HopfPoint> {
         let more = if a.unstable > b.unstable { a } else { b };
         let p = self.parameters(more.value);
-        let frozen = self.model.held(&more.pieces);
+        let frozen = self.model.held(&more.pieces).held_small(&more.small);
         let linear = Linear::of(&frozen, &more.x, &p);
         let roots = rightmost_roots(&linear, more.unstable?).ok()?.roots;
         let nearest = roots

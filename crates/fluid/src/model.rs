@@ -182,6 +182,8 @@ pub struct Model {
     /// Regime of each link, when held: a piece of its AQM's law, and with the number of pieces added, that piece and a queue that overflows. `None` where it
     /// follows the state.
     pieces: Option<Vec<usize>>,
+    /// Whether each class follows its law of small windows, when held. `None` where that follows the window.
+    small: Option<Vec<bool>>,
     /// Loss probabilities that a class's senders are given instead of the queues' own: its loop is open.
     opened: Vec<Option<f64>>,
     /// Whether senders hear of losses at once.
@@ -364,6 +366,15 @@ impl Model {
         }
     }
 
+    /// The same model with every class held in its law of small windows, or above it: smooth where the window passes from one to the other.
+    #[must_use]
+    pub(crate) fn held_small(&self, small: &[bool]) -> Self {
+        Self {
+            small: (!small.is_empty()).then(|| small.to_vec()),
+            ..self.clone()
+        }
+    }
+
     /// The same model with the senders of some classes given constant loss probabilities: their loops are cut.
     pub(crate) fn opened(&self, signals: Vec<Option<f64>>) -> Self {
         Self {
@@ -450,5 +461,9 @@ impl Model {
 
     pub(crate) fn link_count(&self) -> usize {
         self.links.len()
+    }
+
+    pub(crate) fn class_count(&self) -> usize {
+        self.classes.len()
     }
 }

@@ -32,16 +32,35 @@ pub struct Equilibrium {
 impl Model {
     /// All equilibria that a search over queues from empty to full finds, each in the piece of the AQMs' laws that holds there.
     ///
-    /// Newton's method runs with the pieces following the state, and (up to 256 combinations of pieces) with each combination held.
+    /// Newton's method runs with the pieces following the state, and (up to 256 combinations of pieces) with each combination held. Where that finds none, it
+    /// runs with the senders held above and below the windows at which their laws change.
     ///
     /// # Errors
     /// [`Error::NoEquilibrium`] when there is none in any piece.
     pub fn equilibria(&self) -> Result<Vec<Equilibrium>> {
+        let mut near: Option<Error> = None;
+        let mut found = self.in_all_pieces(&mut near);
+        if found.is_empty() && self.choices().small_windows {
+            for small in [false, true] {
+                let held = self.held_small(&vec![small; self.class_count()]);
+                found.extend(held.in_all_pieces(&mut near));
+            }
+        }
+        if found.is_empty() {
+            return Err(near.unwrap_or_else(|| Error::NoEquilibrium {
+                why: "no piece of the AQMs' laws balances arrivals and service at a probability between 0 and 1"
+                    .to_owned(),
+            }));
+        }
+        Ok(found)
+    }
+
+    /// What Newton's method finds in all pieces of the AQMs' laws.
+    fn in_all_pieces(&self, near: &mut Option<Error>) -> Vec<Equilibrium> {
         let p = self.parameters();
         let counts = self.piece_counts();
         let mut found: Vec<Equilibrium> = Vec::new();
-        let mut near: Option<Error> = None;
-        self.search(None, &p, &mut found, &mut near);
+        self.search(None, &p, &mut found, near);
         let combinations = counts
             .iter()
             .try_fold(1_usize, |n, c| n.checked_mul(*c))
@@ -56,15 +75,9 @@ impl Model {
                     piece
                 })
                 .collect();
-            self.search(Some(&pieces), &p, &mut found, &mut near);
+            self.search(Some(&pieces), &p, &mut found, near);
         }
-        if found.is_empty() {
-            return Err(near.unwrap_or_else(|| Error::NoEquilibrium {
-                why: "no piece of the AQMs' laws balances arrivals and service at a probability between 0 and 1"
-                    .to_owned(),
-            }));
-        }
-        Ok(found)
+        found
     }
 
     /// Adds what Newton's method finds from many starts, with the given pieces held or following the state.
@@ -112,6 +125,13 @@ impl Model {
                     Err(_) => continue,
                 };
                 if !self.sensible(&x, p) {
+                    continue;
+                }
+                if self.leaves_small(&x, p) || !held.balances(&x, p) {
+                    near.get_or_insert_with(|| Error::NoEquilibrium {
+                        why: "a window stays where its sender's law jumps: nothing balances"
+                            .to_owned(),
+                    });
                     continue;
                 }
                 let here = self.pieces_at(&x, p);

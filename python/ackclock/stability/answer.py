@@ -89,7 +89,7 @@ class Answer:
         if limit.changes:
             return self._stable(limit, name, now, there) if stable else self._unstable(limit, name, now, there)
         if limit.kind == "none" and stable:
-            return f"{name} may {_verb(limit)} to {there}, the end of the range"
+            return f"{name} may {_verb(limit)} to {there}, {limit.reason}"
         way = "up" if limit.upwards else "down"
         text = f"{way} to {name} = {there} {'nothing changes' if stable else 'the queue does not settle'}"
         return text if limit.kind == "none" else f"{text}; there {limit.reason.partition(';')[0]}"

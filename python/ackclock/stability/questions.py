@@ -219,12 +219,22 @@ class Stability:
 
     def _span(self, name: str, span: Span | None) -> tuple[float, float]:
         now = self._now(self.equations.parameter(name))
+        least, _ = self.equations.least(name)
         if span is None:
-            return now / REACH, now * REACH
+            return max(now / REACH, min(least, now)), now * REACH
         low, high = (self.equations.value(name, value) for value in span)
         if not low < high:
             raise ValueError(f"{name}: {span[0]} .. {span[1]} is not a range from small to large")
         return low, high
+
+    def _possible(self, name: str, span: Span | None) -> tuple[float, float]:
+        """The part of a range in which there is such a scenario: no RTT below its path's propagation."""
+        low, high = self._span(name, span)
+        least, what = self.equations.least(name)
+        if high <= least:
+            free = self.equations.parameter(name)
+            raise ValueError(f"{name}: the range ends below {what}, {show(least, free.unit)}")
+        return max(low, least), high
 
     def _regime(self, point: HopfPoint) -> tuple[_core.DelaySystem, _core.FluidEquilibrium]:
         """The system in the laws' regime in which a Hopf point was found (by default that of the equilibrium)."""
@@ -370,11 +380,12 @@ class Stability:
 
         The equilibrium is followed across the switching boundaries of the AQMs' laws. From an unstable one the limit is
         the place beyond which no unstable root is left; crossings on the way that only change their number are not
-        limits (`crossings` lists them). With `tipping`, sudden onsets are followed backwards to the cycle that tips the
-        queue at the present value, and the clamped equations are run beyond the limit, with at most so many `steps`.
+        limits (`crossings` lists them). The range ends where there is no such scenario any more: an RTT at its path's
+        propagation, a count at one flow. With `tipping`, sudden onsets are followed backwards to the cycle that tips
+        the queue at the present value, and the clamped equations are run beyond the limit, with at most `steps` steps.
         """
         free = self.equations.parameter(parameter)
-        low, high = self._span(parameter, span)
+        low, high = self._possible(parameter, span)
         now = self._now(free)
         ends = [end for end in (low, high) if (end - now) * (1 if end == high else -1) > 0]
         return [self._limit(free, end, tipping, steps) for end in ends]
@@ -389,7 +400,8 @@ class Stability:
             return Limit(free.name, free.unit, now, course.end, "end", reason)
         if passage is None:
             kind: Kind = "none" if course.ended is None else "end"
-            reason = course.ended or "end of the range"
+            least, what = self.equations.least(free.name)
+            reason = course.ended or (what if end == least else "the end of the range")
             return Limit(free.name, free.unit, now, course.end, kind, reason, unstable)
         kinds: dict[str, Kind] = {"hopf": "oscillation", "steady": "real root", "switch": "boundary"}
         reason = passage.why if passage.kind == "switch" else ""
@@ -824,7 +836,7 @@ class Stability:
         spans: dict[str, Span | None] = dict(vary) if isinstance(vary, Mapping) else dict.fromkeys(vary)
         with within(budget):
             for name, span in spans.items():
-                self._span(name, span)  # what is wrong is wrong before the work
+                self._possible(name, span)  # what is wrong is wrong before the work
             caveats = self.equations.model.outside(self.equilibrium._raw)
 
         def asked(what: str, question: Callable[[], _Found]) -> _Found | None:
@@ -842,7 +854,7 @@ class Stability:
         for name, span in spans.items():
             free = self.equations.parameter(name)
             now = self._now(free)
-            for end, way in zip(self._span(name, span), ("downwards", "upwards"), strict=True):
+            for end, way in zip(self._possible(name, span), ("downwards", "upwards"), strict=True):
                 if (end - now) * (1 if way == "upwards" else -1) > 0:
                     found = asked(f"{name} {way}", partial(self._limit, free, end, True))
                     limits += [] if found is None else [found]

@@ -350,8 +350,10 @@ impl Model {
             let tcp = &prepared.tcp[c];
             if class.plain {
                 let window = state[0];
-                let small =
-                    self.choices.small_windows && window.real() < tcp.small_below(&path).real();
+                let small = self.small.as_ref().map_or_else(
+                    || self.choices.small_windows && window.real() < tcp.small_below(&path).real(),
+                    |held| held[c],
+                );
                 let (grow, fall) = if let Some(user) = &class.user {
                     user::law(&**user, window, path.rtt)
                 } else if small {

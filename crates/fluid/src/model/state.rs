@@ -72,6 +72,43 @@ impl Model {
             .all(|(f, x)| (f * rtt).abs() <= 1e-9 * x.abs())
     }
 
+    /// Whether the rates of change vanish at a state, delayed states being the same: beside those a thousandth further out, or beside the state itself over
+    /// a round trip. Where a law jumps they change their sign without vanishing, and Newton's method may come to rest there.
+    pub(crate) fn balances(&self, x: &[f64], p: &[f64]) -> bool {
+        let slope = |x: &[f64]| {
+            let mut slope = vec![0.0; self.dimension];
+            let past = x.repeat(self.classes.len());
+            System::rhs(self, Args { x, past: &past, p }, &mut slope);
+            slope
+        };
+        let rtt = (0..self.classes.len()).map(|c| self.rtt(c, x, p));
+        let rtt = rtt.fold(0.0, f64::max);
+        let moved: Vec<f64> = x.iter().map(|v| 1.001 * v).collect();
+        slope(x)
+            .iter()
+            .zip(slope(&moved))
+            .zip(x)
+            .all(|((f, moved), x)| {
+                f.abs() <= 1e-4 * moved.abs() || (f * rtt).abs() <= 1e-9 * x.abs()
+            })
+    }
+
+    /// Which classes' windows are so small that another law holds for them; empty where the choices know of none.
+    pub(crate) fn small_at(&self, x: &[f64], p: &[f64]) -> Vec<bool> {
+        if !self.choices.small_windows {
+            return Vec::new();
+        }
+        let windows = self.windows(x, p);
+        windows.iter().map(|(_, w, below)| w < below).collect()
+    }
+
+    /// Whether a window is in another law than the one that is held.
+    pub(crate) fn leaves_small(&self, x: &[f64], p: &[f64]) -> bool {
+        self.small
+            .as_ref()
+            .is_some_and(|held| *held != self.small_at(x, p))
+    }
+
     /// The queue of a link, if it is a state, and its limit.
     pub(crate) fn queue_of(&self, link: usize) -> Option<(usize, f64)> {
         let link = &self.links[link];

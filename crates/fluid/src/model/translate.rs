@@ -87,6 +87,7 @@ impl Model {
             names: Vec::new(),
             notes: Vec::new(),
             pieces: None,
+            small: None,
             opened: Vec::new(),
             undelayed: false,
         }

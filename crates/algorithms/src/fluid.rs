@@ -23,12 +23,31 @@ pub struct Path<S = f64> {
     pub rtt: S,
     /// Round-trip time without queueing, s.
     pub base_rtt: S,
+    /// Round-trip time that the sender measures now, s: that of the packets whose ACKs arrive, which were sent one round trip ago.
+    pub measured: S,
+    /// Round-trip time with every queue of the path full, s; infinite where one has no limit.
+    pub full: S,
 }
 
-impl<S: Copy> Path<S> {
+impl<S: Scalar> Path<S> {
     /// A path of round-trip time `rtt` whose queueing is neglected.
     pub fn fixed(rtt: S) -> Self {
-        Self { rtt, base_rtt: rtt }
+        Self::steady(rtt, rtt)
+    }
+
+    /// A path at rest: what the sender measures is the round-trip time of now. Its queues have no limit.
+    pub fn steady(rtt: S, base_rtt: S) -> Self {
+        Self {
+            rtt,
+            base_rtt,
+            measured: rtt,
+            full: S::from_f64(f64::INFINITY),
+        }
+    }
+
+    /// Queueing delay that the sender measures now, s.
+    pub fn delay(&self) -> S {
+        self.measured - self.base_rtt
     }
 }
 
@@ -39,6 +58,8 @@ pub struct TcpInput<S = f64> {
     pub acks: S,
     /// Congestion signals, 1/s: p x.
     pub signals: S,
+    /// Whether `acks` are those of packets without a signal, so that growth counts them; otherwise all that is sent: growth with time, as in some papers.
+    pub per_ack: bool,
     /// The path.
     pub path: Path<S>,
 }
@@ -55,7 +76,10 @@ pub trait FluidTcp: Parameters {
     fn increase<S: Scalar>(params: &Self::Over<S>, window: S, path: &Path<S>) -> S;
 
     /// d(w): what one congestion signal takes from the window `window`, packets.
-    fn decrease<S: Scalar>(params: &Self::Over<S>, window: S) -> S;
+    fn decrease<S: Scalar>(params: &Self::Over<S>, window: S, path: &Path<S>) -> S;
+
+    /// Whether windows follow the queueing delay, so that the law has no meaning where round-trip times are without it.
+    const BY_DELAY: bool = false;
 
     /// Window (packets) below which the sender really grows and shrinks by another law, that of [`FluidTcp::small_window`]; zero if it never does.
     /// The papers' smooth models leave this out: whether to follow it is the engine's choice.
@@ -96,7 +120,7 @@ pub trait FluidTcp: Parameters {
     ) {
         let window = state[0];
         let gain = Self::increase(params, window, &input.path) * input.acks;
-        rate[0] = gain - Self::decrease(params, window) * input.signals;
+        rate[0] = gain - Self::decrease(params, window, &input.path) * input.signals;
     }
 }
 

@@ -220,9 +220,9 @@ macro_rules! registry {
             /// d(w): see [`FluidTcp::decrease`].
             #[must_use]
             #[inline]
-            pub fn decrease(&self, window: S) -> S {
+            pub fn decrease(&self, window: S, path: &Path<S>) -> S {
                 match self {
-                    $(Self::$fluid_tcp(params) => <crate::congestion::$fluid_tcp_params as FluidTcp>::decrease(params, window),)*
+                    $(Self::$fluid_tcp(params) => <crate::congestion::$fluid_tcp_params as FluidTcp>::decrease(params, window, path),)*
                 }
             }
 
@@ -258,6 +258,14 @@ macro_rules! registry {
             pub fn at_rest(&self) -> bool {
                 match self {
                     $(Self::$fluid_tcp(_) => <crate::congestion::$fluid_tcp_params as FluidTcp>::AT_REST,)*
+                }
+            }
+
+            /// See [`FluidTcp::BY_DELAY`].
+            #[must_use]
+            pub fn by_delay(&self) -> bool {
+                match self {
+                    $(Self::$fluid_tcp(_) => <crate::congestion::$fluid_tcp_params as FluidTcp>::BY_DELAY,)*
                 }
             }
 

@@ -272,14 +272,11 @@ mod tests {
                 delay: 0.01,
                 capacity_packets: 100.0,
             };
-            let path = Path {
-                rtt: 0.1,
-                base_rtt: 0.08,
-            };
-            let lifted = Path {
-                rtt: HyperHyperDual64::from_re(0.1),
-                base_rtt: HyperHyperDual64::from_re(0.08),
-            };
+            let path = Path::steady(0.1, 0.08);
+            let lifted = Path::steady(
+                HyperHyperDual64::from_re(0.1),
+                HyperHyperDual64::from_re(0.08),
+            );
             for meta in crate::registry::congestion()
                 .iter()
                 .filter(|meta| meta.has_fluid)
@@ -294,7 +291,10 @@ mod tests {
                     (law.increase(30.0, &path) / Scalar::re(dual.increase(w, &lifted)) - 1.0).abs()
                         < 1e-14
                 );
-                assert!((law.decrease(30.0) / Scalar::re(dual.decrease(w)) - 1.0).abs() < 1e-14);
+                assert!(
+                    (law.decrease(30.0, &path) / Scalar::re(dual.decrease(w, &lifted)) - 1.0).abs()
+                        < 1e-14
+                );
             }
             for meta in crate::registry::aqms().iter().filter(|meta| meta.has_fluid) {
                 let law = AqmSpec::from_values(meta.kind, &[])

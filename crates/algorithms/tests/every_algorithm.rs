@@ -16,6 +16,8 @@ const LINK: LinkView = LinkView {
 const PATH: Path = Path {
     rtt: 0.12,
     base_rtt: 0.1,
+    measured: 0.12,
+    full: 0.36,
 };
 
 fn random(index: u64) -> Stream {
@@ -427,7 +429,7 @@ fn packet_and_fluid_face_agree_on_a_round_and_a_loss() {
         };
         control.on_congestion(&loss, &mut window);
         assert!(
-            (peak - window.cwnd - law.decrease(peak)).abs() < 1e-9,
+            (peak - window.cwnd - law.decrease(peak, &PATH)).abs() < 1e-9,
             "{kind}"
         );
         let start = window.cwnd;
@@ -469,7 +471,7 @@ fn fluid_tcp_laws_make_sense() {
         let mut state = vec![0.0; law.state_names().len()];
         for window in [2.0, 10.0, 100.0, 10_000.0] {
             assert!(law.increase(window, &PATH) > 0.0);
-            let decrease = law.decrease(window);
+            let decrease = law.decrease(window, &PATH);
             assert!(decrease > 0.0 && decrease < window);
             law.start(window, &PATH, &mut state);
             assert!(
@@ -482,6 +484,7 @@ fn fluid_tcp_laws_make_sense() {
                 &TcpInput {
                     acks: window / PATH.rtt,
                     signals: 0.1,
+                    per_ack: true,
                     path: PATH,
                 },
                 &state,

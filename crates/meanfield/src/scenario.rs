@@ -77,7 +77,7 @@ impl WindowLaw for RegisteredTcp {
         if window < self.small_below {
             self.law.small_window(window).1
         } else {
-            self.law.decrease(window)
+            self.law.decrease(window, &self.path)
         }
     }
     fn halving_increase(&self) -> Option<f64> {
@@ -338,6 +338,12 @@ impl<'a> Reader<'a> {
         };
         self.notes.extend(sender.notes);
         let congestion = &tcp.congestion;
+        if sender.law.by_delay() {
+            return unsupported(format!(
+                "congestion control `{}` of flows `{name}`: its windows follow the queueing delay, and this engine moves windows by their size alone",
+                congestion.kind()
+            ));
+        }
         let rtt = group.rtt + sender.access.map_or(0.0, |access| access.transmission);
         let law = RegisteredTcp::new(sender.law, Path::fixed(rtt));
         let mut note = |text: String| self.notes.push(format!("flows `{name}`: {text}"));

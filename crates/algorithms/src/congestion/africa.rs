@@ -59,7 +59,7 @@ impl FluidTcp for AfricaParams {
     }
 
     /// b(w) w.
-    fn decrease<S: Scalar>(params: &AfricaParams<S>, window: S) -> S {
+    fn decrease<S: Scalar>(params: &AfricaParams<S>, window: S, _path: &Path<S>) -> S {
         params.highspeed.at(window).1 * window
     }
 
@@ -169,7 +169,7 @@ mod tests {
             ssthresh: 2.0,
         };
         control.on_congestion(&loss(1000.0), &mut window);
-        let left = 1000.0 - AfricaParams::decrease(&params(), 1000.0);
+        let left = 1000.0 - AfricaParams::decrease(&params(), 1000.0, &PATH);
         assert!((window.cwnd - left).abs() < 1e-9);
         control.on_congestion(&loss(38.0), &mut window);
         assert_eq!(window.cwnd, 19.0);

@@ -64,7 +64,7 @@ impl FluidTcp for AimdParams {
     }
 
     /// (1 - beta) w.
-    fn decrease<S: Scalar>(params: &AimdParams<S>, window: S) -> S {
+    fn decrease<S: Scalar>(params: &AimdParams<S>, window: S, _path: &Path<S>) -> S {
         (S::from_f64(1.0) - params.beta) * window
     }
 }
@@ -277,7 +277,7 @@ mod tests {
         // with the average decrease, equation (3): alpha / R = 2 (1 - beta) / (1 + beta) W^2 p / R, W = 100
         let w: f64 = 100.0;
         let p = TFRC_LIKE.alpha * (1.0 + TFRC_LIKE.beta) / (2.0 * (1.0 - TFRC_LIKE.beta) * w * w);
-        let fall = crate::fluid::round_average(w, AimdParams::decrease(&TFRC_LIKE, w));
+        let fall = crate::fluid::round_average(w, AimdParams::decrease(&TFRC_LIKE, w, &PATH));
         assert!((fall * p / AimdParams::increase(&TFRC_LIKE, w, &PATH) - 1.0).abs() < 1e-14);
     }
 

@@ -90,7 +90,7 @@ impl FluidTcp for CompoundParams {
     }
 
     /// beta w.
-    fn decrease<S: Scalar>(params: &CompoundParams<S>, window: S) -> S {
+    fn decrease<S: Scalar>(params: &CompoundParams<S>, window: S, _path: &Path<S>) -> S {
         params.beta * window
     }
 
@@ -468,7 +468,7 @@ mod tests {
         // Manjunath and Raina, figure 2 at tau = 0.084834105 s, C = 100: w* = 8.6268585, p* = 0.016628075
         let (w, p) = (8.6268585, 0.016628075);
         let balance = CompoundParams::increase(&params(), w, &PATH) * (1.0 - p)
-            / (CompoundParams::decrease(&params(), w) * p);
+            / (CompoundParams::decrease(&params(), w, &PATH) * p);
         assert!((balance - 1.0_f64).abs() < 1e-7, "{balance}");
     }
 }

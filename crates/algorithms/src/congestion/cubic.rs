@@ -121,7 +121,7 @@ impl FluidTcp for CubicParams {
     }
 
     /// (1 - beta) w.
-    fn decrease<S: Scalar>(params: &CubicParams<S>, window: S) -> S {
+    fn decrease<S: Scalar>(params: &CubicParams<S>, window: S, _path: &Path<S>) -> S {
         (S::from_f64(1.0) - params.beta) * window
     }
 
@@ -703,6 +703,7 @@ mod tests {
         assert!((CubicParams::window(&params, &state) - w).abs() < 1e-12);
         let signals = 1.0 / state[1];
         let input = TcpInput {
+            per_ack: true,
             acks: w / PATH.rtt - signals,
             signals,
             path: PATH,
@@ -713,7 +714,7 @@ mod tests {
         // i(w) x = d(w) signals, with all packets counted as acknowledged
         let (i, d) = (
             CubicParams::increase(&params, w, &PATH),
-            CubicParams::decrease(&params, w),
+            CubicParams::decrease(&params, w, &PATH),
         );
         assert!((i * w / PATH.rtt - d * signals).abs() < 1e-9);
     }
@@ -724,8 +725,8 @@ mod tests {
         let (params, p) = (params(), 1e-4_f64);
         let standard = (0.4 * 3.7 / (4.0 * 0.3)).powf(0.25) * (PATH.rtt / p).powf(0.75);
         let w = standard / (3.7_f64 / 4.0).powf(0.25);
-        let balance =
-            CubicParams::increase(&params, w, &PATH) / (CubicParams::decrease(&params, w) * p);
+        let balance = CubicParams::increase(&params, w, &PATH)
+            / (CubicParams::decrease(&params, w, &PATH) * p);
         assert!((balance - 1.0).abs() < 1e-12, "{balance}");
         assert!((w / standard - 1.0).abs() < 0.02);
     }

@@ -74,7 +74,7 @@ impl FluidTcp for DctcpParams {
     }
 
     /// alpha / 2 a marked packet, w alpha / 2 a fully marked window, with alpha = sqrt(2 / w).
-    fn decrease<S: Scalar>(_params: &DctcpParams<S>, window: S) -> S {
+    fn decrease<S: Scalar>(_params: &DctcpParams<S>, window: S, _path: &Path<S>) -> S {
         (window * 2.0).sqrt() / (window * 2.0)
     }
 
@@ -391,6 +391,7 @@ mod tests {
         let mut state = [0.0; 2];
         DctcpParams::start(&params(), w, &PATH, &mut state);
         let input = TcpInput {
+            per_ack: true,
             acks: (1.0 - p) * w / r,
             signals: p * w / r,
             path: PATH,
@@ -399,7 +400,7 @@ mod tests {
         DctcpParams::derivative(&params(), &input, &state, &mut rate);
         assert!(rate[0].abs() < 1e-12 && rate[1].abs() < 1e-14, "{rate:?}");
         // and d(w) of the model at rest balances one packet a round trip
-        let fall = DctcpParams::decrease(&params(), w) * input.signals;
+        let fall = DctcpParams::decrease(&params(), w, &PATH) * input.signals;
         assert!((fall * r - 1.0).abs() < 1e-12);
     }
 }

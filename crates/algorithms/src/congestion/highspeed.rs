@@ -143,7 +143,7 @@ impl FluidTcp for HighspeedParams {
     }
 
     /// b(w) w.
-    fn decrease<S: Scalar>(params: &HighspeedParams<S>, window: S) -> S {
+    fn decrease<S: Scalar>(params: &HighspeedParams<S>, window: S, _path: &Path<S>) -> S {
         params.response.at(window).1 * window
     }
 
@@ -318,7 +318,7 @@ mod tests {
         let b = 0.5 - 0.4 * (w.ln() - 38_f64.ln()) / (83_000_f64.ln() - 38_f64.ln());
         let a = 0.156 * w * w * b / ((2.0 - b) * w.powf(1.2));
         assert!((HighspeedParams::increase(&params(), w, &PATH) / (a / w) - 1.0).abs() < 1e-14);
-        assert!((HighspeedParams::decrease(&params(), w) / (b * w) - 1.0).abs() < 1e-14);
+        assert!((HighspeedParams::decrease(&params(), w, &PATH) / (b * w) - 1.0).abs() < 1e-14);
     }
 
     #[test]

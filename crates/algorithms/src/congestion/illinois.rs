@@ -142,7 +142,7 @@ impl FluidTcp for IllinoisParams {
     }
 
     /// beta_min w.
-    fn decrease<S: Scalar>(params: &IllinoisParams<S>, window: S) -> S {
+    fn decrease<S: Scalar>(params: &IllinoisParams<S>, window: S, _path: &Path<S>) -> S {
         params.beta_min * window
     }
 
@@ -454,7 +454,7 @@ mod tests {
         let p: f64 = 1e-3;
         let w = (80.0 / p).sqrt();
         let balance = IllinoisParams::increase(&params(), w, &PATH)
-            - IllinoisParams::decrease(&params(), w) * p;
+            - IllinoisParams::decrease(&params(), w, &PATH) * p;
         assert!(balance.abs() < 1e-14);
     }
 

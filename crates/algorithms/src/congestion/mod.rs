@@ -478,6 +478,8 @@ pub(crate) mod test {
     pub(crate) const PATH: Path = Path {
         rtt: 0.1,
         base_rtt: 0.1,
+        measured: 0.1,
+        full: f64::INFINITY,
     };
 
     /// An ACK of `acked` segments, 10 ms after nothing happened.

@@ -60,8 +60,8 @@ impl FluidTcp for RenoParams {
     }
 
     /// w / 2.
-    fn decrease<S: Scalar>(_params: &RenoParams<S>, window: S) -> S {
-        AimdParams::decrease(&aimd(false), window)
+    fn decrease<S: Scalar>(_params: &RenoParams<S>, window: S, path: &Path<S>) -> S {
+        AimdParams::decrease(&aimd(false), window, path)
     }
 }
 
@@ -102,7 +102,7 @@ mod tests {
         let w = (2.0 * (1.0 - p) / p).sqrt();
         let params = params();
         let balance = RenoParams::increase(&params, w, &PATH) * (1.0 - p)
-            - RenoParams::decrease(&params, w) * p;
+            - RenoParams::decrease(&params, w, &PATH) * p;
         assert!(balance.abs() < 1e-15);
     }
 }

@@ -64,7 +64,7 @@ impl FluidTcp for ScalableParams {
     }
 
     /// b w.
-    fn decrease<S: Scalar>(params: &ScalableParams<S>, window: S) -> S {
+    fn decrease<S: Scalar>(params: &ScalableParams<S>, window: S, _path: &Path<S>) -> S {
         params.b * window
     }
 
@@ -178,7 +178,7 @@ mod tests {
         // Kelly 2003: w = a / (b p) for small p
         let (w, p): (f64, f64) = (800.0, 1e-4);
         let balance = ScalableParams::increase(&params(), w, &PATH)
-            - ScalableParams::decrease(&params(), w) * p;
+            - ScalableParams::decrease(&params(), w, &PATH) * p;
         assert!(balance.abs() < 1e-15);
     }
 

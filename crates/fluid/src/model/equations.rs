@@ -23,6 +23,8 @@ pub(super) struct Prepared<S> {
     /// 1 / RTT of each class and the mean RTT, where queueing does not change them.
     pub(super) per_rtt: Vec<S>,
     pub(super) mean_rtt: S,
+    /// RTT of each class with every queue of its path full.
+    pub(super) full_rtt: Vec<S>,
     /// Whether a class's losses follow from queues and AQM states alone, without arrivals.
     pub(super) local: bool,
 }
@@ -93,6 +95,9 @@ impl Model {
                 .map(|c| one / self.base_rtt(c, p))
                 .collect(),
             mean_rtt: mean_rtt / total,
+            full_rtt: (0..self.classes.len())
+                .map(|c| self.full_rtt(c, p))
+                .collect(),
             flows: self
                 .links
                 .iter()
@@ -116,6 +121,32 @@ impl Model {
         match self.classes[c].access {
             Some(access) => rtt + access.transmission,
             None => rtt,
+        }
+    }
+
+    /// Round-trip time of a class with every queue of its path full; infinite where one has no limit.
+    fn full_rtt<S: Scalar>(&self, c: usize, p: &[S]) -> S {
+        let path = &self.classes[c].path;
+        let queued = |l: &&usize| self.links[**l].queue.is_some();
+        if path
+            .iter()
+            .filter(queued)
+            .any(|l| self.links[*l].limit.is_infinite())
+        {
+            return S::from(f64::INFINITY);
+        }
+        path.iter()
+            .filter(queued)
+            .fold(self.base_rtt(c, p), |rtt, l| {
+                rtt + S::from(self.links[*l].limit) / p[1 + l]
+            })
+    }
+
+    /// What a class's sender knows of its path where nothing has moved for a round trip.
+    pub(super) fn path_at_rest<S: Scalar>(&self, c: usize, rtt: S, p: &[S]) -> Path<S> {
+        Path {
+            full: self.full_rtt(c, p),
+            ..Path::steady(rtt, self.base_rtt(c, p))
         }
     }
 
@@ -294,7 +325,7 @@ impl Model {
         }
     }
 
-    /// What a sender hears of a past state: its own rate then, packets/s, and the fraction of it lost or marked.
+    /// What a sender hears of a past state: its own rate then, packets/s, the fraction of it lost or marked, and its round-trip time.
     #[inline]
     fn heard<S: Scalar>(
         &self,
@@ -303,20 +334,20 @@ impl Model {
         past: &[S],
         p: &[S],
         work: &mut Network<S>,
-    ) -> (S, S) {
+    ) -> (S, S, S) {
         let one = S::from(1.0);
         let path = &self.classes[c].path;
         if !prepared.local || path.iter().any(|l| self.full(*l, past)) {
             self.network(prepared, past, p, work);
-            return (work.rate[c], one - work.unsignalled[c]);
+            return (work.rate[c], one - work.unsignalled[c], work.rtt[c]);
         }
         let mut unsignalled = one;
         for &l in path {
             let input = self.input(prepared, work, l, past, p);
             unsignalled *= one - self.managed(prepared, &input, l, past);
         }
-        let rate = self.sends(prepared, c, past, p).0;
-        (rate, one - unsignalled)
+        let (rate, rtt) = self.sends(prepared, c, past, p);
+        (rate, one - unsignalled, rtt)
     }
 
     /// The right-hand side.
@@ -334,17 +365,21 @@ impl Model {
         self.network(prepared, at.x, at.p, now);
         for (c, class) in self.classes.iter().enumerate() {
             let past = &at.past[c * n..(c + 1) * n];
-            let (rate, lost) = self.heard(prepared, c, past, at.p, work);
+            let (rate, lost, measured) = self.heard(prepared, c, past, at.p, work);
             let lost = self.opened[c].map_or(lost, S::from);
             let state = &at.x[class.at..class.at + class.states];
             let rates = &mut out[class.at..class.at + class.states];
             let path = Path {
                 rtt: now.rtt[c],
                 base_rtt: self.base_rtt(c, at.p),
+                measured,
+                full: prepared.full_rtt[c],
             };
-            let acks = match self.choices.form {
-                Form::PerAck if !class.timed => (one - lost) * rate,
-                _ => now.rate[c],
+            let per_ack = self.choices.form == Form::PerAck && !class.timed;
+            let acks = if per_ack {
+                (one - lost) * rate
+            } else {
+                now.rate[c]
             };
             let signals = lost * rate;
             let tcp = &prepared.tcp[c];
@@ -359,7 +394,7 @@ impl Model {
                 } else if small {
                     tcp.small_window(window)
                 } else {
-                    (tcp.increase(window, &path), tcp.decrease(window))
+                    (tcp.increase(window, &path), tcp.decrease(window, &path))
                 };
                 let fall = match self.choices.decrease {
                     Decrease::PerSignal => fall,
@@ -370,6 +405,7 @@ impl Model {
                 let input = TcpInput {
                     acks,
                     signals,
+                    per_ack,
                     path,
                 };
                 tcp.derivative(&input, state, rates);

@@ -38,10 +38,7 @@ impl Model {
         let prepared = self.prepare::<f64>(p)?;
         let mut x = vec![0.0; self.dimension];
         for (c, (class, plain)) in self.classes.iter().zip(&rest.classes).enumerate() {
-            let path = Path {
-                rtt: rest.rtt(c, y, p),
-                base_rtt: self.base_rtt(c, p),
-            };
+            let path = self.path_at_rest(c, rest.rtt(c, y, p), p);
             let state = &mut x[class.at..class.at + class.states];
             if class.plain {
                 state[0] = y[plain.at];
@@ -124,10 +121,7 @@ impl Model {
             .iter()
             .enumerate()
             .map(|(c, class)| {
-                let path = Path {
-                    rtt: self.rtt(c, x, p),
-                    base_rtt: self.base_rtt(c, p),
-                };
+                let path = self.path_at_rest(c, self.rtt(c, x, p), p);
                 let below = prepared.tcp[c].small_below(&path);
                 (class.name.as_str(), self.window(&prepared, c, x), below)
             })
@@ -143,9 +137,10 @@ impl Model {
             .enumerate()
             .map(|(c, (class, law))| {
                 let aimd = class.user.is_none() && aimd(law).is_some();
+                let path = Path::fixed(self.base_rtt(c, p));
                 let fall = match self.choices.decrease {
-                    Decrease::PerSignal => law.decrease(1.0),
-                    Decrease::RoundAverage => round_average(1.0, law.decrease(1.0)),
+                    Decrease::PerSignal => law.decrease(1.0, &path),
+                    Decrease::RoundAverage => round_average(1.0, law.decrease(1.0, &path)),
                 };
                 aimd.then_some((class.at, p[self.count_at(c)], fall))
             })
@@ -336,10 +331,7 @@ impl Model {
             };
             let rtt = base + queueing;
             let window = stretch * share * rtt;
-            let path = Path {
-                rtt,
-                base_rtt: base,
-            };
+            let path = self.path_at_rest(c, rtt, p);
             let state = &mut x[class.at..class.at + class.states];
             if class.plain {
                 state[0] = window;

@@ -4,7 +4,7 @@ use ackclock_algorithms::fluid::QueueModel;
 use ackclock_averages::{self as averages, Flows, Refusal, Sender};
 use ackclock_scenario::{Distribution, FlowClass, Scenario};
 
-use super::{Choices, Class, LARGEST, Link, Memory, Model, unsupported};
+use super::{Choices, Class, LARGEST, Link, Memory, Model, Rtt, unsupported};
 use crate::error::{Error, Result};
 
 impl From<Refusal> for Error {
@@ -97,6 +97,15 @@ impl Model {
         let what = format!("flows `{}`", flows.name);
         if flows.reverse_path.is_some() {
             return unsupported(what, "acknowledgements that share queues");
+        }
+        if sender.law.by_delay() && self.choices.rtt == Rtt::Fixed {
+            return unsupported(
+                format!(
+                    "constant round trips for congestion control `{}` of {what}",
+                    flows.tcp.congestion.kind()
+                ),
+                "its windows follow the queueing delay",
+            );
         }
         self.notes.extend(sender.notes);
         if !matches!(flows.rtt, Distribution::Fixed(_)) {

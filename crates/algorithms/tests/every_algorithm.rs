@@ -260,7 +260,7 @@ fn drive_sender(
             ca_state = [CaState::Recovery, ca_state, CaState::Loss][signal as usize];
         } else if dice < 0.012 {
             now += Time::from_seconds(5.0);
-            control.on_restart(now);
+            control.on_restart(now, &mut window);
         } else {
             let ack = Ack {
                 now,
@@ -292,6 +292,7 @@ fn drive_sender(
                 if lost > 0 {
                     control.on_lost(&Lost {
                         now,
+                        seq: delivered,
                         sent_in_flight: window.cwnd as u32,
                         lost_since_sent: lost,
                         delivered,

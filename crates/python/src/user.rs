@@ -549,7 +549,7 @@ impl CongestionControl for UserController {
             });
     }
 
-    fn on_restart(&mut self, now: Time) {
+    fn on_restart(&mut self, now: Time, _window: &mut Window) {
         self.now = now;
         if self.has_restart {
             self.failure.guard(now, "on_restart", (), |py| {

@@ -130,7 +130,12 @@ impl Rounds {
 
     /// A round begins now.
     pub(super) fn restart(&mut self, delivery: &Delivery) {
-        self.next = delivery.delivered;
+        self.restart_at(delivery.delivered);
+    }
+
+    /// A round begins now that so many segments are delivered.
+    pub(super) fn restart_at(&mut self, delivered: u64) {
+        self.next = delivered;
     }
 }
 
@@ -160,6 +165,11 @@ impl Conservation {
         } else {
             self.prior_cwnd.max(cwnd)
         };
+    }
+
+    /// Whether nothing is being repaired.
+    pub(super) fn is_open(&self) -> bool {
+        !matches!(self.ca_state, CaState::Recovery | CaState::Loss)
     }
 
     pub(super) fn restore(&self, window: &mut Window) {
@@ -523,7 +533,8 @@ impl Model {
             self.min_rtt_at = delivery.now;
         }
         if self.mode != Mode::ProbeRtt && expired && !self.idle_restart {
-            self.recovery.save(window.cwnd, false);
+            // as in ProbeRTT already: a larger window of before a recovery stays
+            self.recovery.save(window.cwnd, true);
             self.mode = Mode::ProbeRtt;
             (self.pacing_gain, self.cwnd_gain) = (1.0, 1.0);
             self.probe_rtt_end = Time::NEVER;
@@ -556,6 +567,11 @@ impl Model {
         if delivery.acked > 0 {
             self.idle_restart = false;
         }
+    }
+
+    /// Before a rate has been measured: `rate` is the initial window a round trip.
+    fn pace_initially(&mut self, rate: f64) {
+        self.pacing_rate = self.params.startup_gain * (1.0 - self.params.pacing_margin) * rate;
     }
 
     fn set_pacing_rate(&mut self, gain: f64) {
@@ -605,7 +621,17 @@ impl CongestionControl for Bbr {
         }
     }
 
-    fn on_restart(&mut self, _now: Time) {
+    fn on_open(&mut self, now: Time, srtt: f64, window: &mut Window) {
+        let model = &mut *self.0;
+        model.initial_cwnd = window.cwnd;
+        model.min_rtt_at = now;
+        if srtt > 0.0 {
+            model.min_rtt = srtt;
+            model.pace_initially(window.cwnd / srtt);
+        }
+    }
+
+    fn on_restart(&mut self, _now: Time, _window: &mut Window) {
         self.0.idle_restart = true;
         if self.0.mode == Mode::ProbeBw {
             self.0.set_pacing_rate(1.0);
@@ -626,13 +652,9 @@ impl CongestionControl for Bbr {
 
     fn on_delivery(&mut self, delivery: &Delivery, window: &mut Window, random: &mut Stream) {
         let model = &mut *self.0;
-        if model.initial_cwnd == 0.0 {
-            model.initial_cwnd = window.cwnd;
-            model.min_rtt_at = delivery.now;
-            if delivery.srtt > 0.0 {
-                let paced = model.params.startup_gain * (1.0 - model.params.pacing_margin);
-                model.pacing_rate = paced * window.cwnd / delivery.srtt;
-            }
+        if model.pacing_rate == 0.0 && delivery.srtt > 0.0 {
+            // the first round trip
+            model.pace_initially(model.initial_cwnd / delivery.srtt);
         }
         model.update_bandwidth(delivery, random);
         if model.params.ack_aggregation {
@@ -717,7 +739,7 @@ pub(super) mod tests {
     }
 
     fn started() -> (Bbr, Window, Pipe) {
-        let window = Window {
+        let mut window = Window {
             cwnd: 10.0,
             ssthresh: f64::INFINITY,
         };
@@ -727,13 +749,11 @@ pub(super) mod tests {
             delivered: 0,
             now: 0.0,
         };
-        (
-            BbrParams::from_values(&[])
-                .expect("the defaults are allowed")
-                .build(0),
-            window,
-            pipe,
-        )
+        let mut bbr = BbrParams::from_values(&[])
+            .expect("the defaults are allowed")
+            .build(0);
+        bbr.on_open(Time::ZERO, 0.1, &mut window);
+        (bbr, window, pipe)
     }
 
     #[test]

@@ -70,16 +70,25 @@ const EXTRA_ACKED_ROUNDS: u64 = 10;
 const STARTUP_LOSS_EVENTS: u32 = 6;
 const RENO_ROUNDS: f64 = 63.0;
 
+/// Where BBR stands in its state machine (draft-ietf-ccwg-bbr, section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+pub enum BbrMode {
+    /// Looks for the bandwidth, doubling the rate.
     Startup,
+    /// Lets the queue of Startup go.
     Drain,
+    /// ProbeBW_DOWN.
     Down,
+    /// ProbeBW_CRUISE.
     Cruise,
+    /// ProbeBW_REFILL.
     Refill,
+    /// ProbeBW_UP.
     Up,
+    /// Looks for the propagation time.
     ProbeRtt,
 }
+use BbrMode as Mode;
 
 impl Mode {
     fn probes_bandwidth(self) -> bool {
@@ -101,6 +110,81 @@ enum Phase {
 #[derive(Clone, Debug)]
 pub struct Bbr3(Box<Model>);
 
+/// The variables of the draft that say what a sender thinks of its path, under the draft's names;
+/// volumes in segments, rates in segments/s, times in s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the draft says what they are")]
+pub struct Bbr3State {
+    pub mode: BbrMode,
+    pub round_count: u64,
+    pub round_start: bool,
+    pub pacing_gain: f64,
+    pub cwnd_gain: f64,
+    pub pacing_rate: f64,
+    pub bw: f64,
+    pub max_bw: f64,
+    pub min_rtt: f64,
+    pub bw_shortterm: f64,
+    pub inflight_shortterm: f64,
+    pub inflight_longterm: f64,
+    pub extra_acked: f64,
+    pub full_bw_now: bool,
+    pub full_bw_reached: bool,
+    pub full_bw_count: u32,
+    pub drain_start_round: u64,
+    pub bw_probe_wait: f64,
+    pub idle_restart: bool,
+    pub undo_mode: Option<BbrMode>,
+    /// `Inflight(1.0)`.
+    pub inflight_at_1: f64,
+    /// `InflightWithHeadroom()`.
+    pub inflight_with_headroom: f64,
+}
+
+impl Bbr3 {
+    /// What it thinks of its path.
+    #[must_use]
+    pub fn state(&self) -> Bbr3State {
+        let model = &*self.0;
+        Bbr3State {
+            mode: model.mode,
+            round_count: model.rounds.count,
+            round_start: model.rounds.start,
+            pacing_gain: model.pacing_gain,
+            cwnd_gain: model.cwnd_gain,
+            pacing_rate: model.pacing_rate,
+            bw: model.bw,
+            max_bw: model.max_bw.value,
+            min_rtt: model.min_rtt,
+            bw_shortterm: model.bw_shortterm,
+            inflight_shortterm: model.inflight_shortterm,
+            inflight_longterm: model.inflight_longterm,
+            extra_acked: model.extra_acked.value,
+            full_bw_now: model.full_bw_now,
+            full_bw_reached: model.full_bw_reached,
+            full_bw_count: model.full_bw_rounds,
+            drain_start_round: model.drain_start,
+            bw_probe_wait: model.probe_wait,
+            idle_restart: model.idle_restart,
+            undo_mode: model.undo.mode,
+            inflight_at_1: model.inflight(model.bw, 1.0),
+            inflight_with_headroom: model.inflight_with_headroom(),
+        }
+    }
+}
+
+/// What is restored when a recovery turns out to have been spurious.
+#[derive(Clone, Copy, Debug)]
+struct Undo {
+    /// The present loss episode has saved it.
+    saved: bool,
+    /// What the losses have ended: Startup or a probe.
+    mode: Option<Mode>,
+    bw_shortterm: f64,
+    inflight_shortterm: f64,
+    inflight_longterm: f64,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Model {
     mode: Mode,
@@ -120,7 +204,8 @@ struct Model {
     loss_round_end: u64,
     loss_round_start: bool,
     loss_events: u32,
-    recovery_rounds: u32,
+    /// The segment found lost last: one that does not follow it begins another range.
+    last_lost: u64,
     full_bw: f64,
     full_bw_rounds: u32,
     full_bw_now: bool,
@@ -140,13 +225,18 @@ struct Model {
     cycle_at: Time,
     probe_wait: f64,
     rounds_since_probe: f64,
-    /// Whether losses now tell of a probe, and the volume at which one that came with a lost segment was too much.
+    /// The next such wait in rounds and seconds, drawn ahead: an end of ProbeRTT without an ACK draws nothing.
+    next_wait: Option<(f64, f64)>,
+    /// Whether losses now tell of a probe.
     probe_samples: bool,
     /// Whether the last probe lost too much, and whether the present one was cut short for that reason (section "Precautionary Bandwidth Probing").
     prev_probe_too_high: bool,
     prev_probe_precautionary: bool,
     drain_start: u64,
-    too_much: Option<(f64, bool)>,
+    undo: Undo,
+    /// Segments delivered, and the window, after the last ACK.
+    delivered: u64,
+    cwnd: f64,
     up_rounds: u32,
     up_acks: f64,
     up_count: f64,
@@ -177,7 +267,7 @@ impl Model {
             loss_round_end: 0,
             loss_round_start: false,
             loss_events: 0,
-            recovery_rounds: 0,
+            last_lost: u64::MAX,
             full_bw: 0.0,
             full_bw_rounds: 0,
             full_bw_now: false,
@@ -196,11 +286,20 @@ impl Model {
             cycle_at: Time::ZERO,
             probe_wait: 0.0,
             rounds_since_probe: 0.0,
+            next_wait: None,
             probe_samples: false,
             prev_probe_too_high: false,
             prev_probe_precautionary: false,
             drain_start: 0,
-            too_much: None,
+            undo: Undo {
+                saved: false,
+                mode: None,
+                bw_shortterm: f64::INFINITY,
+                inflight_shortterm: f64::INFINITY,
+                inflight_longterm: f64::INFINITY,
+            },
+            delivered: 0,
+            cwnd: 0.0,
             up_rounds: 0,
             up_acks: 0.0,
             up_count: f64::INFINITY,
@@ -283,10 +382,6 @@ impl Model {
         if rate > 0.0 && (rate >= self.max_bw.value || !limited) {
             self.max_bw.update(rate, self.cycles, 2);
         }
-        if delivery.lost > 0 {
-            self.loss_in_round = true;
-            self.loss_events += 1;
-        }
         if !self.loss_round_start {
             return;
         }
@@ -351,18 +446,15 @@ impl Model {
     }
 
     fn check_startup_loss(&mut self, delivery: &Delivery) {
-        if delivery.ca_state == CaState::Recovery {
-            self.recovery_rounds += u32::from(self.loss_round_start);
-        } else {
-            self.recovery_rounds = 0;
-        }
+        // a round that ends in recovery began with its first loss
         if !self.full_bw_reached
             && self.loss_round_start
-            && self.recovery_rounds > 0
+            && delivery.ca_state == CaState::Recovery
             && self.loss_events >= STARTUP_LOSS_EVENTS
             && self.is_too_much(delivery.lost_since_sent, delivery.sent_in_flight)
         {
-            self.full_bw_reached = true;
+            self.undo.mode = Some(Mode::Startup);
+            (self.full_bw_now, self.full_bw_reached) = (true, true);
             self.inflight_longterm = self.bdp(self.max_bw.value, 1.0).max(self.inflight_latest);
         }
         if self.loss_round_start {
@@ -393,33 +485,40 @@ impl Model {
         };
     }
 
-    fn start_down(&mut self, delivery: &Delivery, random: &mut Stream) {
+    /// Draws the wait of the next cycle, if the last one is in use.
+    fn draw_wait(&mut self, random: &mut Stream) {
+        if self.next_wait.is_none() {
+            self.next_wait = Some(((2.0 * random.uniform()).floor(), 2.0 + random.uniform()));
+        }
+    }
+
+    fn start_down(&mut self, now: Time) {
         self.loss_in_round = false;
         (self.bw_latest, self.inflight_latest) = (0.0, 0.0);
         self.up_count = f64::INFINITY;
-        self.rounds_since_probe = (2.0 * random.uniform()).floor();
-        self.probe_wait = 2.0 + random.uniform();
-        self.cycle_at = delivery.now;
+        if let Some(wait) = self.next_wait.take() {
+            (self.rounds_since_probe, self.probe_wait) = wait;
+        }
+        self.cycle_at = now;
         self.phase = Phase::Stopping;
-        self.rounds.restart(delivery);
+        self.rounds.restart_at(self.delivered);
         self.set_mode(Mode::Down);
     }
 
-    fn start_refill(&mut self, delivery: &Delivery) {
+    fn start_refill(&mut self) {
         self.reset_short_term();
         (self.up_rounds, self.up_acks) = (0, 0.0);
         self.prev_probe_precautionary = false;
         self.phase = Phase::Refilling;
-        self.rounds.restart(delivery);
+        self.rounds.restart_at(self.delivered);
         self.set_mode(Mode::Refill);
     }
 
     fn start_up(&mut self, delivery: &Delivery, cwnd: f64) {
         self.phase = Phase::Starting;
-        self.rounds.restart(delivery);
+        self.rounds.restart_at(self.delivered);
         let (rate, _) = self.sample(delivery);
         self.reset_full_bw(rate);
-        self.cycle_at = delivery.now;
         self.set_mode(Mode::Up);
         self.raise_slope(cwnd);
     }
@@ -431,21 +530,17 @@ impl Model {
         self.up_count = (cwnd / growth).max(1.0);
     }
 
-    fn handle_too_much(
-        &mut self,
-        inflight: f64,
-        limited: bool,
-        delivery: &Delivery,
-        cwnd: f64,
-        random: &mut Stream,
-    ) {
+    /// A probe has lost too much: `inflight` was in the network as losses passed the threshold.
+    fn handle_too_much(&mut self, inflight: f64, lost: &Lost) {
         self.prev_probe_too_high = true;
         self.probe_samples = false;
-        if !limited {
-            self.inflight_longterm = inflight.max(self.params.beta * self.target_inflight(cwnd));
+        if !lost.app_limited {
+            let target = self.target_inflight(self.cwnd);
+            self.inflight_longterm = inflight.max(self.params.beta * target);
         }
         if self.mode == Mode::Up {
-            self.start_down(delivery, random);
+            self.undo.mode = Some(Mode::Up);
+            self.start_down(lost.now);
         }
     }
 
@@ -467,7 +562,7 @@ impl Model {
                         && self.prev_probe_precautionary
                         && !self.prev_probe_too_high
                     {
-                        self.start_refill(delivery);
+                        self.start_refill();
                         return true;
                     }
                 }
@@ -504,7 +599,7 @@ impl Model {
         waited > self.probe_wait || self.rounds_since_probe >= reno_rounds
     }
 
-    fn update_cycle(&mut self, delivery: &Delivery, cwnd: f64, random: &mut Stream) {
+    fn update_cycle(&mut self, delivery: &Delivery, cwnd: f64) {
         if !self.full_bw_reached {
             return;
         }
@@ -514,7 +609,7 @@ impl Model {
         let in_flight = f64::from(delivery.in_flight);
         match self.mode {
             Mode::Down | Mode::Cruise if self.is_time_to_probe(delivery, cwnd) => {
-                self.start_refill(delivery);
+                self.start_refill();
             }
             Mode::Down
                 if in_flight <= self.inflight_with_headroom()
@@ -530,7 +625,7 @@ impl Model {
             Mode::Up if self.prev_probe_too_high && in_flight >= self.inflight_longterm => {
                 self.prev_probe_precautionary = true;
                 self.prev_probe_too_high = false;
-                self.start_down(delivery, random);
+                self.start_down(delivery.now);
             }
             Mode::Up => {
                 if delivery.cwnd_limited && cwnd >= self.inflight_longterm {
@@ -539,7 +634,7 @@ impl Model {
                     self.reset_full_bw(rate);
                 } else if self.full_bw_now {
                     self.prev_probe_too_high = false;
-                    self.start_down(delivery, random);
+                    self.start_down(delivery.now);
                 }
             }
             _ => {}
@@ -561,13 +656,14 @@ impl Model {
         }
     }
 
-    fn check_probe_rtt(&mut self, delivery: &Delivery, window: &mut Window, random: &mut Stream) {
+    fn check_probe_rtt(&mut self, delivery: &Delivery, window: &mut Window) {
         if self.mode != Mode::ProbeRtt && self.probe_rtt_expired && !self.idle_restart {
-            self.recovery.save(window.cwnd, false);
             self.set_mode(Mode::ProbeRtt);
+            // the draft's order: in ProbeRTT already, so that a larger window of before stays
+            self.recovery.save(window.cwnd, true);
             self.probe_rtt_end = Time::NEVER;
             self.phase = Phase::Stopping;
-            self.rounds.restart(delivery);
+            self.rounds.restart_at(self.delivered);
             self.limited.0 = delivery.delivered;
         }
         if self.mode == Mode::ProbeRtt {
@@ -577,25 +673,33 @@ impl Model {
                     let duration = Time::from_seconds(self.params.probe_rtt_duration);
                     self.probe_rtt_end = delivery.now + duration;
                     self.probe_rtt_round_done = false;
-                    self.rounds.restart(delivery);
+                    self.rounds.restart_at(self.delivered);
                 }
             } else {
                 self.probe_rtt_round_done |= self.rounds.start;
-                if self.probe_rtt_round_done && delivery.now > self.probe_rtt_end {
-                    self.probe_rtt_min_at = delivery.now;
-                    self.recovery.restore(window);
-                    self.reset_short_term();
-                    if self.full_bw_reached {
-                        self.start_down(delivery, random);
-                        self.set_mode(Mode::Cruise);
-                    } else {
-                        self.set_mode(Mode::Startup);
-                    }
+                if self.probe_rtt_round_done {
+                    self.check_probe_rtt_done(delivery.now, window);
                 }
             }
         }
         if delivery.acked > 0 {
             self.idle_restart = false;
+        }
+    }
+
+    fn check_probe_rtt_done(&mut self, now: Time, window: &mut Window) {
+        // NEVER until the volume is down
+        if now <= self.probe_rtt_end {
+            return;
+        }
+        self.probe_rtt_min_at = now;
+        self.recovery.restore(window);
+        self.reset_short_term();
+        if self.full_bw_reached {
+            self.start_down(now);
+            self.set_mode(Mode::Cruise);
+        } else {
+            self.set_mode(Mode::Startup);
         }
     }
 
@@ -611,6 +715,7 @@ impl Model {
     fn set_cwnd(&mut self, delivery: &Delivery, window: &mut Window) {
         let most = self.budget(self.bdp(self.bw, self.cwnd_gain) + self.extra_acked.value);
         self.recovery.track(delivery.ca_state, window);
+        self.undo.saved &= !self.recovery.is_open();
         let acked = f64::from(delivery.acked);
         if self.full_bw_reached {
             window.cwnd = (window.cwnd + acked).min(most);
@@ -632,6 +737,26 @@ impl Model {
     }
 }
 
+impl Model {
+    /// Keeps what losses may change, as they begin.
+    ///
+    /// Deviation from draft-ietf-ccwg-bbr, sections 5.5.10 and 5.6.4.4: once in a loss episode, at its first
+    /// loss. The draft's `NoteLoss` keeps the state anew in each round of the episode, and its
+    /// `OnEnterFastRecovery` after the losses have been answered, which would leave nothing to undo.
+    fn save_undo(&mut self) {
+        if self.undo.saved {
+            return;
+        }
+        self.undo = Undo {
+            saved: true,
+            mode: None,
+            bw_shortterm: self.bw_shortterm,
+            inflight_shortterm: self.inflight_shortterm,
+            inflight_longterm: self.inflight_longterm,
+        };
+    }
+}
+
 impl CongestionControl for Bbr3 {
     /// Everything happens in [`CongestionControl::on_delivery`].
     fn on_ack(&mut self, _ack: &Ack, _window: &mut Window, _random: &mut Stream) {}
@@ -642,16 +767,56 @@ impl CongestionControl for Bbr3 {
             model
                 .recovery
                 .save(window.cwnd, model.mode == Mode::ProbeRtt);
+            model.save_undo();
         }
     }
 
-    fn on_restart(&mut self, now: Time) {
+    fn on_open(&mut self, now: Time, srtt: f64, window: &mut Window) {
+        let model = &mut *self.0;
+        model.initial_cwnd = window.cwnd;
+        model.cwnd = window.cwnd;
+        (model.probe_rtt_min_at, model.min_rtt_at) = (now, now);
+        model.aggregation_at = now;
+        if srtt > 0.0 {
+            model.min_rtt = srtt;
+            model.pacing_rate = model.params.startup_gain * window.cwnd / srtt;
+        }
+    }
+
+    /// The draft's `HandleSpuriousLossDetection`.
+    fn on_spurious_recovery(&mut self, _now: Time, window: &mut Window) {
+        let model = &mut *self.0;
+        let undo = model.undo;
+        model.recovery.restore(window);
+        model.loss_in_round = false;
+        model.reset_full_bw(0.0);
+        model.bw_shortterm = model.bw_shortterm.max(undo.bw_shortterm);
+        model.inflight_shortterm = model.inflight_shortterm.max(undo.inflight_shortterm);
+        model.inflight_longterm = model.inflight_longterm.max(undo.inflight_longterm);
+        match undo.mode {
+            Some(Mode::Startup) if model.mode != Mode::Startup => {
+                model.full_bw_reached = false;
+                if model.mode != Mode::ProbeRtt {
+                    model.set_mode(Mode::Startup);
+                }
+            }
+            Some(Mode::Up) if !matches!(model.mode, Mode::Up | Mode::ProbeRtt) => {
+                model.start_refill();
+            }
+            _ => {}
+        }
+        model.undo.mode = None;
+    }
+
+    fn on_restart(&mut self, now: Time, window: &mut Window) {
         let model = &mut *self.0;
         model.idle_restart = true;
         model.aggregation_at = now;
         model.aggregation_acked = 0.0;
         if model.mode.probes_bandwidth() {
             model.set_pacing_rate(1.0);
+        } else if model.mode == Mode::ProbeRtt {
+            model.check_probe_rtt_done(now, window);
         }
     }
 
@@ -670,38 +835,33 @@ impl CongestionControl for Bbr3 {
     /// A segment lost in a probe: the volume at which the losses passed the threshold lies between what was in the network before it and with it.
     fn on_lost(&mut self, lost: &Lost) {
         let model = &mut *self.0;
+        model.save_undo();
         if !model.loss_in_round {
             model.loss_round_end = lost.delivered;
             model.loss_in_round = true;
         }
-        if !model.probe_samples
-            || model.too_much.is_some()
-            || !model.is_too_much(lost.lost_since_sent, lost.sent_in_flight)
-        {
+        model.loss_events += u32::from(lost.seq != model.last_lost.wrapping_add(1));
+        model.last_lost = lost.seq;
+        if !model.probe_samples || !model.is_too_much(lost.lost_since_sent, lost.sent_in_flight) {
             return;
         }
         let threshold = model.params.loss_threshold;
         let before = f64::from(lost.sent_in_flight) - 1.0;
         let lost_before = f64::from(lost.lost_since_sent) - 1.0;
+        // not below zero: what was lost before it has passed the threshold already
         let prefix = ((threshold * before - lost_before) / (1.0 - threshold)).max(0.0);
-        model.too_much = Some((before + prefix, lost.app_limited));
+        model.delivered = lost.delivered;
+        model.handle_too_much(before + prefix, lost);
     }
 
     fn on_delivery(&mut self, delivery: &Delivery, window: &mut Window, random: &mut Stream) {
         let model = &mut *self.0;
-        if model.initial_cwnd == 0.0 {
-            model.initial_cwnd = window.cwnd;
-            (model.probe_rtt_min_at, model.min_rtt_at) = (delivery.now, delivery.now);
-            model.aggregation_at = delivery.now;
-            if delivery.srtt > 0.0 {
-                model.pacing_rate = model.params.startup_gain * window.cwnd / delivery.srtt;
-            }
+        if model.pacing_rate == 0.0 && delivery.srtt > 0.0 {
+            // the first round trip
+            model.pacing_rate = model.params.startup_gain * model.initial_cwnd / delivery.srtt;
         }
-        if let Some((inflight, limited)) = model.too_much.take()
-            && model.probe_samples
-        {
-            model.handle_too_much(inflight, limited, delivery, window.cwnd, random);
-        }
+        model.draw_wait(random);
+        model.delivered = delivery.delivered;
         model.update_signals(delivery, window);
         model.update_aggregation(delivery, window.cwnd);
         model.check_full_bw(delivery);
@@ -714,11 +874,11 @@ impl CongestionControl for Bbr3 {
             && (f64::from(delivery.in_flight) <= model.inflight(model.bw, 1.0)
                 || model.rounds.count > model.drain_start + DRAIN_ROUNDS)
         {
-            model.start_down(delivery, random);
+            model.start_down(delivery.now);
         }
-        model.update_cycle(delivery, window.cwnd, random);
+        model.update_cycle(delivery, window.cwnd);
         model.update_min_rtt(delivery);
-        model.check_probe_rtt(delivery, window, random);
+        model.check_probe_rtt(delivery, window);
         if model.loss_round_start {
             // the next round's signals begin with this sample
             let (rate, _) = model.sample(delivery);
@@ -728,6 +888,8 @@ impl CongestionControl for Bbr3 {
         model.bw = model.max_bw.value.min(model.bw_shortterm);
         model.set_pacing_rate(model.pacing_gain);
         model.set_cwnd(delivery, window);
+        model.cwnd = window.cwnd;
+        model.draw_wait(random);
     }
 }
 
@@ -748,12 +910,15 @@ mod tests {
     impl Bench {
         fn new() -> Self {
             let params = Bbr3Params::from_values(&[]).expect("the defaults are allowed");
+            let mut bbr = params.build(0);
+            let mut window = Window {
+                cwnd: 10.0,
+                ssthresh: f64::INFINITY,
+            };
+            bbr.on_open(Time::ZERO, 0.1, &mut window);
             Self {
-                bbr: params.build(0),
-                window: Window {
-                    cwnd: 10.0,
-                    ssthresh: f64::INFINITY,
-                },
+                bbr,
+                window,
                 pipe: Pipe {
                     rate: 1000.0,
                     rtt: 0.1,
@@ -773,6 +938,19 @@ mod tests {
             change(&mut delivery);
             self.bbr
                 .on_delivery(&delivery, &mut self.window, &mut self.random);
+        }
+
+        /// Segment `seq` is found lost, sent as the last of `in_flight`, the last of `lost` since.
+        fn lose(&mut self, seq: u64, in_flight: u32, lost: u32) {
+            self.bbr.on_lost(&Lost {
+                now: Time::from_seconds(self.pipe.now),
+                seq,
+                sent_in_flight: in_flight,
+                lost_since_sent: lost,
+                delivered: self.pipe.delivered,
+                prior_delivered: self.pipe.delivered - 100,
+                app_limited: false,
+            });
         }
 
         /// Rounds until it first comes into `mode`.
@@ -814,15 +992,7 @@ mod tests {
         let mut bench = Bench::new();
         bench.until(Mode::Up);
         assert!(bench.bbr.0.inflight_longterm.is_infinite());
-        let lost = Lost {
-            now: Time::from_seconds(bench.pipe.now),
-            sent_in_flight: 120,
-            lost_since_sent: 3,
-            delivered: bench.pipe.delivered,
-            prior_delivered: bench.pipe.delivered - 100,
-            app_limited: false,
-        };
-        bench.bbr.on_lost(&lost);
+        bench.lose(7, 120, 3);
         bench.round(|delivery| {
             delivery.lost = 3;
             delivery.lost_since_sent = 3;
@@ -859,15 +1029,7 @@ mod tests {
     fn a_probe_after_losses_is_cautious() {
         let mut bench = Bench::new();
         bench.until(Mode::Up);
-        let lost = Lost {
-            now: Time::from_seconds(bench.pipe.now),
-            sent_in_flight: 120,
-            lost_since_sent: 12,
-            delivered: bench.pipe.delivered,
-            prior_delivered: bench.pipe.delivered - 100,
-            app_limited: false,
-        };
-        bench.bbr.on_lost(&lost);
+        bench.lose(7, 120, 12);
         bench.round(|delivery| delivery.lost = 12);
         assert_eq!(bench.bbr.0.mode, Mode::Down);
         assert!(bench.bbr.0.prev_probe_too_high);
@@ -896,6 +1058,7 @@ mod tests {
         for _ in 0..3 {
             // seven reports of losses in a round, 7 % of it
             for report in 0..7 {
+                bench.lose(10 * u64::from(report), 100, report + 1);
                 bench.round(|delivery| {
                     delivery.app_limited = true;
                     delivery.ca_state = CaState::Recovery;
@@ -927,10 +1090,8 @@ mod tests {
         let mut bench = Bench::new();
         bench.until(Mode::Cruise);
         let cwnd = bench.window.cwnd;
-        bench.round(|delivery| {
-            delivery.lost = 1;
-            delivery.rate = 500.0;
-        });
+        bench.lose(7, 100, 1);
+        bench.round(|delivery| delivery.rate = 500.0);
         bench.round(|delivery| delivery.rate = 500.0);
         let model = &bench.bbr.0;
         assert!(
@@ -942,6 +1103,78 @@ mod tests {
         assert_eq!(model.bw, model.bw_shortterm);
         bench.until(Mode::Refill);
         assert!(bench.bbr.0.bw_shortterm.is_infinite());
+    }
+
+    /// Draft, "Handling a Spurious Loss Recovery": limits come back, and the probe that the losses ended begins anew.
+    #[test]
+    fn a_spurious_recovery_is_undone() {
+        let mut bench = Bench::new();
+        bench.until(Mode::Up);
+        let before = bench.bbr.state();
+        bench.lose(7, 120, 3);
+        let reduction = Reduction {
+            now: Time::from_seconds(bench.pipe.now),
+            signal: Signal::Loss,
+            window_used: bench.window.cwnd,
+            min_rtt: 0.1,
+            srtt: 0.1,
+        };
+        bench.bbr.on_congestion(&reduction, &mut bench.window);
+        for _ in 0..2 {
+            // the second round loses more: what counts is the state before the first
+            bench.lose(20, 120, 3);
+            bench.round(|delivery| {
+                (delivery.ca_state, delivery.rate) = (CaState::Recovery, 400.0);
+            });
+        }
+        let lowered = bench.bbr.state();
+        assert_ne!(lowered.mode, Mode::Up);
+        assert!(lowered.inflight_longterm.is_finite() && lowered.bw_shortterm < 1000.0);
+        let now = Time::from_seconds(bench.pipe.now);
+        bench.bbr.on_spurious_recovery(now, &mut bench.window);
+        let after = bench.bbr.state();
+        assert_eq!(after.mode, Mode::Refill);
+        assert_eq!(after.inflight_longterm, before.inflight_longterm);
+        assert!(after.bw_shortterm.is_infinite() && after.inflight_shortterm.is_infinite());
+        bench.round(|_| {});
+        assert_eq!(bench.bbr.0.mode, Mode::Up);
+    }
+
+    /// Losses that end Startup and turn out spurious let it go on.
+    #[test]
+    fn startup_goes_on_after_a_spurious_recovery() {
+        let mut bench = Bench::new();
+        bench.round(|_| {});
+        for report in 0..7 {
+            bench.lose(10 * u64::from(report), 20, report + 1);
+        }
+        for _ in 0..2 {
+            bench.round(|delivery| {
+                delivery.ca_state = CaState::Recovery;
+                (delivery.lost_since_sent, delivery.sent_in_flight) = (7, 20);
+            });
+        }
+        assert!(bench.bbr.0.full_bw_reached && bench.bbr.0.mode != Mode::Startup);
+        let now = Time::from_seconds(bench.pipe.now);
+        bench.bbr.on_spurious_recovery(now, &mut bench.window);
+        let state = bench.bbr.state();
+        assert_eq!((state.mode, state.full_bw_reached), (Mode::Startup, false));
+        assert!(state.inflight_longterm.is_infinite());
+    }
+
+    /// Draft, "Restarting From Idle": ProbeRTT whose time is over ends before the first segment leaves.
+    #[test]
+    fn idle_time_ends_probe_rtt() {
+        let mut bench = Bench::new();
+        bench.until(Mode::ProbeRtt);
+        while bench.bbr.0.probe_rtt_end == Time::NEVER {
+            bench.round(|_| {});
+        }
+        let small = bench.window.cwnd;
+        let later = Time::from_seconds(bench.pipe.now + 3.0);
+        bench.bbr.on_restart(later, &mut bench.window);
+        assert_eq!(bench.bbr.0.mode, Mode::Cruise);
+        assert!(bench.window.cwnd > 1.5 * small, "{}", bench.window.cwnd);
     }
 
     #[test]

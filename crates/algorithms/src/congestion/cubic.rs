@@ -380,7 +380,7 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn on_restart(&mut self, now: Time) {
+    fn on_restart(&mut self, now: Time, _window: &mut Window) {
         if self.start != Time::NEVER {
             self.start += now.since(self.last);
             self.last = now;
@@ -691,7 +691,7 @@ mod tests {
             (window.cwnd, control.last.since(control.start)),
             (before, t)
         );
-        control.on_restart(Time::from_seconds(100.0));
+        control.on_restart(Time::from_seconds(100.0), &mut window);
         assert_eq!(control.last.since(control.start), t);
     }
 

@@ -219,7 +219,7 @@ impl CongestionControl for PaperHtcp {
         }
     }
 
-    fn on_restart(&mut self, now: Time) {
+    fn on_restart(&mut self, now: Time, _window: &mut Window) {
         if self.last != Time::NEVER {
             self.last += now.since(self.seen);
             self.seen = now;
@@ -458,7 +458,7 @@ mod tests {
             };
             control.on_ack(&sample, &mut window, &mut random());
         }
-        control.on_restart(Time::from_seconds(20.0));
+        control.on_restart(Time::from_seconds(20.0), &mut window);
         let sample = Ack {
             now: Time::from_seconds(20.0),
             min_rtt: 0.1,

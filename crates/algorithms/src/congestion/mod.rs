@@ -26,7 +26,7 @@ mod yeah;
 pub use africa::{Africa, AfricaParams};
 pub use aimd::{Aimd, AimdParams};
 pub use bbr::{Bbr, BbrParams};
-pub use bbr3::{Bbr3, Bbr3Params};
+pub use bbr3::{Bbr3, Bbr3Params, Bbr3State, BbrMode};
 pub use compound::{Compound, CompoundParams};
 pub use cubic::{Cubic, CubicParams};
 pub use cx::{Cx, CxBase, CxParams};
@@ -314,7 +314,7 @@ pub struct Delivery {
     pub sent_in_flight: u32,
     /// Segments found lost since then.
     pub lost_since_sent: u32,
-    /// Whether the window was full.
+    /// Whether the window was full at any time since the newest segment delivered was sent.
     pub cwnd_limited: bool,
     /// What the endpoint is doing about losses, after this ACK: [`CaState::Open`] where no loss is
     /// known, [`CaState::Recovery`] or [`CaState::Loss`].
@@ -326,6 +326,8 @@ pub struct Delivery {
 pub struct Lost {
     /// When it was found.
     pub now: Time,
+    /// Its number.
+    pub seq: u64,
     /// Segments in the network just after it was sent.
     pub sent_in_flight: u32,
     /// Segments found lost since it was sent, itself included.
@@ -388,7 +390,16 @@ forwarded! { $ forward_congestion_control;
         /// (RFC 5681, section 4.1); with [`Needs::delivery`] after any time with nothing in the
         /// network because the application had nothing to send; in style "linux" and with
         /// [`Needs::ca_state`] whenever nothing is in the network (`CA_EVENT_TX_START`).
-        fn on_restart(&mut self, _now: Time) {}
+        fn on_restart(&mut self, _now: Time, _window: &mut Window) {}
+
+        /// The connection stands (`init`); `srtt` is the round trip of its handshake, s, zero where it
+        /// has none. Only with [`Needs::delivery`].
+        fn on_open(&mut self, _now: Time, _srtt: f64, _window: &mut Window) {}
+
+        /// The last recovery turns out to have been spurious: nothing of what counted as lost was
+        /// (`undo_cwnd`). The endpoint restores `cwnd` and `ssthresh` itself, except with
+        /// [`Needs::delivery`].
+        fn on_spurious_recovery(&mut self, _now: Time, _window: &mut Window) {}
 
         /// An ACK arrived, whatever it says and whatever is made of it afterwards (`pkts_acked`): for
         /// algorithms that measure in loss recovery too. Only with [`Needs::every_ack`].

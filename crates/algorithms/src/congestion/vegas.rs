@@ -211,7 +211,7 @@ impl CongestionControl for LinuxVegas {
         self.samples.take(ack.rtt);
     }
 
-    fn on_restart(&mut self, _now: Time) {
+    fn on_restart(&mut self, _now: Time, _window: &mut Window) {
         // nothing is in the network, in a recovery too
         self.samples = RttSamples::NONE;
         self.measuring = true;
@@ -294,7 +294,11 @@ mod tests {
         // twelve packets in twice the time: six of them wait
         assert_eq!(round(&mut control, 0.2), 11.0);
         // nothing was in the network: the round trip of now is the base
-        control.on_restart(Time(0));
+        let mut unused = Window {
+            cwnd: 1.0,
+            ssthresh: 1.0,
+        };
+        control.on_restart(Time(0), &mut unused);
         assert_eq!(round(&mut control, 0.2), 12.0);
     }
 

@@ -163,7 +163,7 @@ impl CongestionControl for LinuxVeno {
         self.samples.take(ack.rtt);
     }
 
-    fn on_restart(&mut self, _now: Time) {
+    fn on_restart(&mut self, _now: Time, _window: &mut Window) {
         // nothing is in the network, in a recovery too
         self.samples.base = f64::INFINITY;
         self.samples.least = f64::INFINITY;

@@ -213,7 +213,7 @@ impl CongestionControl for LinuxYeah {
         self.samples.take(ack.rtt);
     }
 
-    fn on_restart(&mut self, _now: Time) {
+    fn on_restart(&mut self, _now: Time, _window: &mut Window) {
         // nothing is in the network, in a recovery too
         self.samples = RttSamples::NONE;
     }

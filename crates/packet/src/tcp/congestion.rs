@@ -216,7 +216,7 @@ impl Sender {
             app_limited: sample.app_limited,
             sent_in_flight: sample.sent_in_flight,
             lost_since_sent: sample.lost_since_sent,
-            cwnd_limited: summary.cwnd_limited,
+            cwnd_limited: sample.cwnd_limited,
             ca_state: match self.state {
                 State::Closed | State::Open => CaState::Open,
                 State::Recovery => CaState::Recovery,

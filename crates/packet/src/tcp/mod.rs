@@ -21,9 +21,9 @@ mod sent_packets;
 mod tests;
 mod timers;
 
-use ackclock_algorithms::Stream;
 use ackclock_algorithms::congestion::{CaState, CongestionControl as _, Needs, Window};
 use ackclock_algorithms::registry::Controller;
+use ackclock_algorithms::{Stream, Time};
 
 use crate::packet::{Ack, Flags, NONE};
 pub(crate) use config::Config;
@@ -264,6 +264,10 @@ impl Sender {
         self.rtt.open(rtt == 0 && syn_retransmitted, config);
         if rtt > 0 {
             self.sample(now, rtt, 1, config);
+        }
+        if self.delivery {
+            let srtt = Time(self.rtt.srtt).seconds();
+            self.controller.on_open(Time(now), srtt, &mut self.window);
         }
     }
 

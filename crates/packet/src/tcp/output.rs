@@ -55,7 +55,7 @@ impl Sender {
         let segment = self.choose(config)?;
         if empty {
             self.round_end = before;
-            self.controller.on_restart(Time(now));
+            self.controller.on_restart(Time(now), &mut self.window);
         }
         if self.in_cwr || matches!(self.state, State::Recovery | State::Loss) {
             self.record_sent_in_recovery(segment, config);
@@ -84,8 +84,11 @@ impl Sender {
     fn note_sent(&mut self, now: u64, segment: (u64, bool), config: &Config) {
         if let Some(sent_packets) = &mut self.sent_packets {
             let in_flight = self.scoreboard.pipe(self.una, self.next);
+            if in_flight >= whole(self.window.cwnd) {
+                sent_packets.note_full();
+            }
             if sent_packets.send(now, segment.0, in_flight) && self.delivery {
-                self.controller.on_restart(Time(now));
+                self.controller.on_restart(Time(now), &mut self.window);
             }
         }
         if self.paced {
@@ -240,7 +243,7 @@ impl Sender {
             && now - self.last_sent > self.rtt.base_timeout()
         {
             self.window.cwnd = self.window.cwnd.min(config.initial_window);
-            self.controller.on_restart(Time(now));
+            self.controller.on_restart(Time(now), &mut self.window);
         }
     }
 }

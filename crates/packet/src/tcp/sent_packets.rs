@@ -38,6 +38,8 @@ pub(crate) struct Sample {
     pub(crate) app_limited: bool,
     pub(crate) sent_in_flight: u32,
     pub(crate) lost_since_sent: u32,
+    /// The window was full at some time since the newest segment delivered was sent.
+    pub(crate) cwnd_limited: bool,
 }
 
 /// Records of the segments from the first unacknowledged one to the next new one, and the
@@ -51,6 +53,8 @@ pub(crate) struct SentPackets {
     delivered_at: u64,
     first_sent: u64,
     pub(crate) lost: u64,
+    /// One more than what had been delivered when the window was full last; 0: it never was.
+    full_until: u64,
     /// The application left the window unused until so many segments are delivered; 0: it does not.
     app_limited: u64,
     /// What the ACK in hand delivers and loses, and the newest segment that it delivers.
@@ -169,12 +173,18 @@ impl SentPackets {
             .unwrap_or_default();
         Lost {
             now: Time(now),
+            seq,
             sent_in_flight: record.in_flight,
             lost_since_sent: (self.lost - record.lost) as u32,
             delivered: self.delivered,
             prior_delivered: record.delivered,
             app_limited: record.app_limited,
         }
+    }
+
+    /// The window is full.
+    pub(crate) fn note_full(&mut self) {
+        self.full_until = self.delivered + 1;
     }
 
     /// The application has nothing to send though the window is open, with `in_flight` segments in
@@ -204,6 +214,7 @@ impl SentPackets {
                 app_limited: self.app_limited > 0,
                 sent_in_flight: 0,
                 lost_since_sent: 0,
+                cwnd_limited: false,
             };
         };
         // neither a burst of ACKs nor a burst of segments may raise the rate: the longer of the two
@@ -222,6 +233,7 @@ impl SentPackets {
             app_limited: newest.app_limited,
             sent_in_flight: newest.in_flight,
             lost_since_sent: (self.lost - newest.lost) as u32,
+            cwnd_limited: self.full_until > newest.delivered,
         }
     }
 }

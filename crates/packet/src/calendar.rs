@@ -44,16 +44,16 @@ pub(crate) enum Kind {
     AqmTimer,
     /// The head of a link's wire reaches the next queue.
     Wire,
-    /// A packet from a flow's access link reaches the first queue.
-    Access,
-    /// A flow is sampled.
-    SampleFlow,
     /// The head of a flow's inbound packets reaches its receiver.
     Receive,
     /// A receiver's delayed ACK is due.
     DelayedAck,
     /// The head of a flow's outbound ACKs reaches the first reverse queue.
     AckAccess,
+    /// A packet from a flow's access link reaches the first queue.
+    Access,
+    /// A flow is sampled.
+    SampleFlow,
     /// A flow starts.
     Start,
     /// The head of a flow's ACKs reaches its sender.
@@ -75,11 +75,11 @@ impl Kind {
         Self::SampleLinks,
         Self::AqmTimer,
         Self::Wire,
-        Self::Access,
-        Self::SampleFlow,
         Self::Receive,
         Self::DelayedAck,
         Self::AckAccess,
+        Self::Access,
+        Self::SampleFlow,
         Self::Start,
         Self::Ack,
         Self::Application,

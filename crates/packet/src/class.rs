@@ -106,8 +106,9 @@ pub(crate) fn lags(class: &Class, delays: &Delays) -> [u64; 3] {
     } else {
         transmit(class.packet_size)
     };
+    // never more than that of an established sender, whose samples and ACKs would come too early
     let connecting = if class.handshake {
-        transmit(class.ack_size)
+        own.min(transmit(class.ack_size))
     } else {
         own
     };

@@ -1,5 +1,6 @@
 //! A flow: its ends, its private path, its counters.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use ackclock_algorithms::Stream;
@@ -7,7 +8,7 @@ use ackclock_scenario::Traffic;
 
 use crate::access::Access;
 use crate::calendar::{Calendar, Class as Order, Kind, Place, Tag};
-use crate::class::{Class, Delays, delays_of, lags_if_fused};
+use crate::class::{Class, Delays, delays_of, lags, lags_if_fused};
 use crate::draw::entity;
 use crate::packet::{Ack, Flags, Outbound, Packet};
 use crate::ring::Ring;
@@ -206,6 +207,8 @@ pub(crate) struct Flow {
     pub(crate) written_from: u64,
     pub(crate) connect_sent: u64,
     pub(crate) connect_retries: u32,
+    /// SYNs on their way to the receiver, and ACKs on a way back that others use.
+    pub(crate) controls: u32,
     pub(crate) watch: Watch,
     pub(crate) completion: u64,
     /// Segments that the application will ever write, and payload of the last of them, bytes.
@@ -278,6 +281,7 @@ impl Flow {
             written_from: 0,
             connect_sent: 0,
             connect_retries: 0,
+            controls: 0,
             watch: Watch::default(),
             completion: u64::MAX,
             total: u64::MAX,
@@ -590,13 +594,43 @@ impl Flow {
         self.opened = at;
     }
 
-    /// Nothing of its last connection is on its way any more. Its counters must be flushed.
-    pub(crate) fn is_quiet(&self) -> bool {
-        let rare = self.rare.as_deref();
-        self.whole.sent == self.delivered + self.whole.drops
+    /// Of a source: the flow of a connection that has been over for some time at `now`.
+    pub(crate) fn next_at_rest(&mut self, now: u64) -> Option<u32> {
+        let at_rest = &mut self.application.as_mut()?.at_rest;
+        let &Reverse((from, _, slot)) = at_rest.peek()?;
+        if from >= now {
+            return None;
+        }
+        at_rest.pop();
+        Some(slot)
+    }
+
+    /// Of a source: a flow may be used again after `from`.
+    pub(crate) fn add_at_rest(&mut self, from: u64, number: u32, slot: u32) {
+        if let Some(application) = &mut self.application {
+            application.at_rest.push(Reverse((from, number, slot)));
+        }
+    }
+
+    /// Nothing of its last connection is on its way any more at `now`. Its counters must be
+    /// flushed.
+    ///
+    /// The answer is the same on both paths of the engine: a fused flow hears of its packets
+    /// earlier, and takes its ACKs later, by their lag.
+    pub(crate) fn is_quiet(&self, now: u64, class: &Class) -> bool {
+        let Ends::Tcp { receiver, .. } = &self.ends else {
+            return false;
+        };
+        let [lag, ..] = lags(class, &self.delays);
+        let taken = self.whole.drops + self.whole.losses;
+        self.whole.sent == self.delivered + taken
+            && self.controls == 0
+            && receiver.due == 0
             && self.acks.is_empty()
             && self.outbound.is_empty()
-            && rare.is_none_or(Rare::is_empty)
+            && self.rare.as_deref().is_none_or(Rare::is_empty)
+            && self.last_arrival < now
+            && self.last_ack.saturating_sub(self.clock_offset) + lag < now
     }
 
     /// Forgets the private path of the last connection.

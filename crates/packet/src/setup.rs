@@ -17,7 +17,7 @@ use crate::link::scheduled::Scheduled;
 use crate::link::{Extras, Link, in_packets};
 use crate::outcome::{FlowTrace, LinkTrace};
 use crate::tcp::{self, receiver};
-use crate::traffic::transfers::{Pool, Transfers};
+use crate::traffic::transfers::Transfers;
 use crate::{Error, FlowSelection, Options};
 
 /// Whether something on the private paths of the class changes during the run.
@@ -399,7 +399,6 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
         vacant: Vec::new(),
         seed,
         transfers: vec![Transfers::default(); population.classes.len()],
-        pools: population.classes.iter().map(|_| Pool::default()).collect(),
         classes: population.classes,
         class_flows: population.class_flows,
         changes: changes.collect(),

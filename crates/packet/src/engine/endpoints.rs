@@ -160,6 +160,7 @@ impl Engine {
         let state = &mut self.flows[flow];
         let sent = self.now - state.connect_clock_offset;
         state.connect_sent = sent;
+        state.controls += 1;
         let class = &self.classes[state.class as usize];
         let ect = if class.sender.ecn_always {
             Flags::ECT
@@ -205,6 +206,7 @@ impl Engine {
         let flow = packet.slot as usize;
         let state = &mut self.flows[flow];
         let mut arrival = at;
+        state.controls -= u32::from(packet.flags.has(Flags::SYN));
         if let Some(downlink) = &mut state.downlink {
             let finish = downlink.offer(at, packet.size);
             state.flush_drops(self.now, self.window);
@@ -379,6 +381,7 @@ impl Engine {
             return;
         }
         let size = class.ack_size;
+        state.controls += 1;
         let mut number = 0;
         if let Ends::Tcp { receiver, .. } = &mut state.ends {
             let blocks = receiver.blocks(reply.sack);
@@ -395,7 +398,7 @@ impl Engine {
             ..Packet::new(state.place, reply.cum, reply.echo, size, flags)
         };
         let event = at + state.delays.back;
-        if event == self.now && event <= self.end {
+        if class.fused && event == self.now && event <= self.end {
             self.arrive_reverse(flow, packet);
             return;
         }
@@ -412,7 +415,8 @@ impl Engine {
     /// An ACK comes out of the last reverse link at `at`.
     pub(super) fn return_ack(&mut self, packet: Packet, at: u64) {
         let flow = packet.slot as usize;
-        let state = &self.flows[flow];
+        let state = &mut self.flows[flow];
+        state.controls -= 1;
         let ack = Ack {
             at: at + state.delays.home + state.clock_offset,
             cum: packet.seq,

@@ -35,6 +35,7 @@ impl Engine {
                 self.schedule_start(entry);
             }
             if time > self.end && !self.concerns_time_before_end(time, entry.tag) {
+                self.pass_over(time, entry.tag);
                 continue;
             }
             self.now = time;
@@ -62,6 +63,18 @@ impl Engine {
                     <= self.end
             }
             _ => false,
+        }
+    }
+
+    /// An event after the end is not taken. A connection may yet be established before the end, by
+    /// an ACK whose event comes later, and needs a timer then.
+    #[cold]
+    fn pass_over(&mut self, time: u64, tag: Tag) {
+        if tag.is(Kind::Timer) && !self.is_of_another(tag) {
+            let state = &mut self.flows[tag.slot()];
+            if state.timer_at == time {
+                state.timer_at = u64::MAX;
+            }
         }
     }
 

@@ -18,7 +18,7 @@ use crate::class::{self, Class};
 use crate::flow::{Flow, Row};
 use crate::link::Link;
 use crate::packet::Flags;
-use crate::traffic::transfers::{Pool, Transfers};
+use crate::traffic::transfers::Transfers;
 pub(crate) use recorder::Recorder;
 
 /// A scheduled change, in engine terms.
@@ -58,9 +58,8 @@ pub(crate) struct Engine {
     /// Finite transfers not yet complete, when the run lasts until they are.
     pub(crate) remaining: Option<u64>,
     pub(crate) last_completion: u64,
-    /// Of each class: how its transfers fared, and flows for its connections.
+    /// Of each class: how its transfers fared.
     pub(crate) transfers: Vec<Transfers>,
-    pub(crate) pools: Vec<Pool>,
     pub(crate) window: (u64, u64),
     pub(crate) events: u64,
     pub(crate) abort: Option<Abort>,

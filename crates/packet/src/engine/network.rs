@@ -72,22 +72,24 @@ impl Engine {
     }
 
     fn record_drop(&mut self, packet: &Packet) {
-        if packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SYN) {
-            return;
-        }
         let inside = self.in_window(self.now);
         let flow = &mut self.flows[packet.slot as usize];
+        if packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SYN) {
+            flow.controls -= 1;
+            return;
+        }
         flow.whole.drops += 1;
         flow.window.drops += u64::from(inside);
     }
 
     /// A policer or a wire has taken a packet away.
     fn record_loss(&mut self, packet: &Packet) {
-        if packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SYN) {
-            return;
-        }
         let inside = self.in_window(self.now);
         let flow = &mut self.flows[packet.slot as usize];
+        if packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SYN) {
+            flow.controls -= 1;
+            return;
+        }
         flow.whole.losses += 1;
         flow.window.losses += u64::from(inside);
     }
@@ -191,7 +193,9 @@ impl Engine {
         let mut at = sent + state.delays.up;
         if let Some(uplink) = &mut state.uplink {
             let Some(finish) = uplink.offer(sent, packet.size) else {
-                if !packet.flags.has(Flags::SYN) {
+                if packet.flags.has(Flags::SYN) {
+                    state.controls -= 1;
+                } else {
                     state.whole.drops += 1;
                     if sent >= self.window.0 && sent < self.window.1 {
                         state.window.drops += 1;
@@ -201,9 +205,11 @@ impl Engine {
             };
             at = finish + state.delays.up;
         }
-        if at == self.now && at <= self.end {
-            let first = self.classes[state.class as usize].path[0];
-            self.arrive(first, packet);
+        // a fused flow's event is the arrival itself; others wait for their turn among what arrives
+        // now
+        let class = &self.classes[state.class as usize];
+        if class.fused && at == self.now && at <= self.end {
+            self.arrive(class.path[0], packet);
             return;
         }
         let packet = Outbound {

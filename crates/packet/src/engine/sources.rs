@@ -3,11 +3,9 @@
 //!
 //! A session is one flow whose connection is made anew for each transfer. A source of connections
 //! is a flow without ends of its own; its connections live in further flows behind those of the
-//! scenario, which are used again once nothing of the old connection is left. Segments that outlive
+//! scenario, which it uses again once nothing of the old connection is left. Segments that outlive
 //! their connection are known by their time stamps and ignored, as RFC 9293's TIME-WAIT would have
 //! it.
-
-use std::cmp::Reverse;
 
 use ackclock_algorithms::{Owner, Stream, Time};
 use ackclock_scenario::Traffic;
@@ -268,21 +266,17 @@ impl Engine {
     /// A flow for a new connection of the class: one that is at rest, or another one.
     fn take_flow(&mut self, class: usize, source: usize) -> usize {
         let owner = self.flows[source].owner;
-        while let Some(&Reverse((from, number, slot))) = self.pools[class].waiting.peek()
-            && from < self.now
-        {
-            self.pools[class].waiting.pop();
+        while let Some(slot) = self.flows[source].next_at_rest(self.now) {
+            let built = &self.classes[class];
             let state = &mut self.flows[slot as usize];
             state.flush(self.now, self.window);
             state.flush_drops(self.now, self.window);
-            if state.is_quiet() {
+            if state.is_quiet(self.now, built) {
                 state.rest();
-                state.owner = owner;
                 return slot as usize;
             }
-            self.pools[class]
-                .waiting
-                .push(Reverse((self.now + REST, number, slot)));
+            let number = state.place.number() as u32;
+            self.flows[source].add_at_rest(self.now + REST, number, slot);
         }
         let built = &self.classes[class];
         let sender = Sender::new(
@@ -387,9 +381,10 @@ impl Engine {
         let lag = class::lags(class, &state.delays);
         let Some(application) = &mut state.application else {
             let from = now + lag.into_iter().max().unwrap_or(0) + REST;
-            let number = state.place.number() as u32;
-            let entry = Reverse((from, number, flow as u32));
-            self.pools[id].waiting.push(entry);
+            let (number, owner) = (state.place.number() as u32, state.owner);
+            if let Some(source) = self.rows[owner as usize].slot() {
+                self.flows[source].add_at_rest(from, number, flow as u32);
+            }
             return;
         };
         // the next start's event must not lie before this one, which the last segment's way to the

@@ -1,6 +1,9 @@
 //! What applications ask of their connections: sizes of transfers, think times, gaps between
 //! connections.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use ackclock_algorithms::{Owner, Stream, Time};
 use ackclock_scenario::Traffic;
 
@@ -22,6 +25,9 @@ pub(crate) struct Application {
     pub(crate) round_trips: u128,
     /// When the next transfer starts; entries of the calendar for other times are void.
     pub(crate) next_at: u64,
+    /// Flows whose connections of this source are over, to be used again from a time on: time,
+    /// number and slot. No other source uses them: what they count is in this one's row.
+    pub(crate) at_rest: BinaryHeap<Reverse<(u64, u32, u32)>>,
 }
 
 impl Application {
@@ -42,6 +48,7 @@ impl Application {
             opened: 0,
             round_trips: 0,
             next_at: u64::MAX,
+            at_rest: BinaryHeap::new(),
         }
     }
 

@@ -1,17 +1,7 @@
-//! How transfers fared, by size; and flows ready for further connections.
-
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+//! How transfers fared, by size.
 
 use crate::outcome::TransferOutcome;
 use crate::probe::DelayHistogram;
-
-/// Flows that carry the connections of a class, ready to be used again from a time on.
-#[derive(Default)]
-pub(crate) struct Pool {
-    /// Time, number and slot.
-    pub(crate) waiting: BinaryHeap<Reverse<(u64, u32, u32)>>,
-}
 
 /// Transfers of one class, all sizes and by size.
 #[derive(Clone, Debug, Default)]

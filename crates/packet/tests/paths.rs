@@ -1,0 +1,106 @@
+//! The fast path gives the bits of the general path where their clocks differ most: answers late by
+//! seconds, segments shorter than a SYN, events after the end, packets that arrive together.
+
+mod common;
+
+use ackclock_packet::{FlowSelection, Options, Outcome, TraceSelection, run};
+use common::{difference, scenario};
+
+fn on_path(text: &str, general: bool) -> Outcome {
+    let options = Options {
+        general,
+        traces: TraceSelection {
+            links: true,
+            flows: FlowSelection::All,
+            ..TraceSelection::default()
+        },
+        ..Options::default()
+    };
+    run(&scenario(text), &options).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn same(text: &str) -> Outcome {
+    let fast = on_path(text, false);
+    assert_eq!(difference(&fast, &on_path(text, true)), None, "{text}");
+    fast
+}
+
+/// Connections of a source that is far away: segments are sent again before the first answer comes,
+/// and what is left of a connection outlives it.
+#[test]
+fn connections_with_round_trips_of_seconds() {
+    for handshake in [false, true] {
+        for seed in 1..=10 {
+            same(&format!(
+                "[scenario]\nduration = \"20 s\"\nseed = {seed}\n\
+                 [[link]]\nname = \"link\"\nrate = \"20 Mbit/s\"\n\
+                 [[flows]]\ncount = 3\npath = [\"link\"]\nrtt = \"3 s\"\nhandshake = {handshake}\n\
+                 traffic = {{ kind = \"poisson-arrivals\", rate = \"0.2 /s\", size = \"4 kB\" }}\n"
+            ));
+        }
+    }
+}
+
+/// What a source's connections deliver counts in its own row.
+#[test]
+fn connections_count_for_their_source() {
+    let outcome = same(
+        "[scenario]\nduration = \"400 s\"\nmeasure = \"0 s .. 400 s\"\n\
+         [[link]]\nname = \"link\"\nrate = \"20 Mbit/s\"\n\
+         [[flows]]\ncount = 4\npath = [\"link\"]\nrtt = \"20 ms\"\n\
+         traffic = { kind = \"poisson-arrivals\", rate = \"1 /s\", size = \"4 kB\" }\n",
+    );
+    for flow in &outcome.flows {
+        // 400 connections of 4 kB, with a standard deviation of 20 of them
+        let opened = flow.goodput * 400.0 / 8.0 / 4000.0;
+        assert!((opened - 400.0).abs() < 100.0, "{opened} connections");
+    }
+}
+
+/// A SYN takes longer over the access link than a segment, so that a connecting sender's events lag
+/// more than an established one's: the answer comes after the timer has expired, its event before.
+#[test]
+fn segments_shorter_than_a_syn() {
+    let mut timeouts = 0;
+    for count in 3..=5 {
+        for seed in 1..=8 {
+            let outcome = same(&format!(
+                "[scenario]\nduration = \"20 s\"\nseed = {seed}\n\
+                 [[link]]\nname = \"link\"\nrate = \"2500 bit/s\"\nqueue = {{ capacity = \"1 packets\" }}\n\
+                 [[flows]]\ncount = {count}\npath = [\"link\"]\nrtt = \"300 ms\"\nstart = \"uniform 0 s .. 1 s\"\n\
+                 access_rate = \"2700 bit/s\"\npacket_size = \"2 B\"\nheader_size = \"1 B\"\n"
+            ));
+            timeouts += outcome.flows.iter().map(|flow| flow.timeouts).sum::<u64>();
+        }
+    }
+    assert!(timeouts > 0);
+}
+
+/// A segment takes 30 s over the access link: the connection is established before the end by an
+/// ACK whose event comes after it, and its probe leaves before the end, too.
+#[test]
+fn a_connection_whose_events_come_after_the_end() {
+    for count in [1, 3] {
+        let outcome = same(&format!(
+            "[scenario]\nduration = \"6 s\"\n\
+             [[link]]\nname = \"link\"\nrate = \"600 bit/s\"\nqueue = {{ capacity = \"5 packets\" }}\n\
+             [[flows]]\ncount = {count}\npath = [\"link\"]\nrtt = \"500 ms\"\n\
+             access_rate = \"400 bit/s\"\nloss_detection = \"rack\"\n"
+        ));
+        // ten of the initial window, and the probe
+        assert_eq!(outcome.flows[0].sent, 11);
+    }
+}
+
+/// A link carries data and its ACKs, and what has overtaken waits, so that many packets come out
+/// together: they queue again in the same order.
+#[test]
+fn packets_that_arrive_together() {
+    for rtt in ["", "rtt = \"20 ms\"\n", "access_rate = \"50 Mbit/s\"\n"] {
+        same(&format!(
+            "[scenario]\nduration = \"0.3 s\"\n\
+             [[link]]\nname = \"link\"\nrate = \"100 Mbit/s\"\ndelay = \"0.2 ms\"\njitter = \"uniform 0.1 ms .. 14 ms\"\n\
+             [[flows]]\ncount = 3\npath = [\"link\"]\nreverse_path = [\"link\"]\n{rtt}"
+        ));
+    }
+}

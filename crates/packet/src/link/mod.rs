@@ -473,14 +473,15 @@ impl Link {
 
     /// A packet arrives at a link with a scheduler.
     fn offer_scheduled(&mut self, now: u64, packet: &mut Packet) -> Offer {
-        let rate = self.transmitter.rate_at(now);
+        let transmitter = &self.transmitter;
+        let rate_at = |time| transmitter.rate_at(time);
         let sending = self.serving.is_some();
         let view = Self::packet_view(packet);
         let Some(scheduled) = scheduled_in(&mut self.extras) else {
             return Offer::Dropped;
         };
         let queue = scheduled.classify(now, &view, self.label);
-        match scheduled.judge_arrival(queue, now, &view, rate, sending, &mut self.random) {
+        match scheduled.judge_arrival(queue, now, &view, rate_at, sending, &mut self.random) {
             Verdict::Accept => {}
             Verdict::Mark => {
                 self.mark(packet);
@@ -692,15 +693,19 @@ impl Link {
     pub(crate) fn on_rate_change(&mut self, now: u64, rate: f64) {
         self.advance(now);
         self.aqm.on_link_change(Time(now), rate);
-        if let Some(scheduled) = self.scheduled_mut() {
-            scheduled.on_link_change(now, rate);
+        let transmitter = &self.transmitter;
+        if let Some(scheduled) = scheduled_in(&mut self.extras) {
+            scheduled.on_link_change(now, rate, |time| transmitter.rate_at(time));
         }
     }
 
     /// Another value of one of the AQM's parameters.
-    pub(crate) fn set_parameter(&mut self, name: &str, value: f64) -> Result<(), String> {
-        match self.scheduled_mut() {
-            Some(scheduled) => scheduled.set_parameter(name, value),
+    pub(crate) fn set_parameter(&mut self, now: u64, name: &str, value: f64) -> Result<(), String> {
+        let transmitter = &self.transmitter;
+        match scheduled_in(&mut self.extras) {
+            Some(scheduled) => {
+                scheduled.set_parameter(now, |time| transmitter.rate_at(time), name, value)
+            }
             None => self.aqm.set_parameter(name, value),
         }
         .map_err(|error| error.to_string())

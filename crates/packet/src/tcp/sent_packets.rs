@@ -71,8 +71,10 @@ pub(crate) struct SentPackets {
     pub(crate) prior_ssthresh: f64,
     pub(crate) frto: bool,
     pub(crate) new_first: bool,
-    /// Loss detection by time.
+    /// Loss detection by time; and for it the transmissions in order, each with its segment. One
+    /// that counts no more may still be there.
     pub(crate) rack: Option<Rack>,
+    transmissions: VecDeque<(u64, u64)>,
     min_rtt: u64,
 }
 
@@ -103,6 +105,9 @@ impl SentPackets {
             app_limited: self.app_limited > 0,
             again: false,
         };
+        if self.rack.is_some() {
+            self.transmissions.push_back((now, seq));
+        }
         let place = (seq - self.base) as usize;
         if let Some(old) = self.records.get_mut(place) {
             *old = Record {
@@ -160,6 +165,74 @@ impl SentPackets {
         let gone = ((to - self.base) as usize).min(self.records.len());
         self.records.drain(..gone);
         self.base = to;
+        while let Some(&(_, seq)) = self.transmissions.front()
+            && seq < to
+        {
+            self.transmissions.pop_front();
+        }
+    }
+
+    /// Nothing counts as lost any more: all transmissions count again.
+    pub(crate) fn forgive(&mut self) {
+        if self.rack.is_some() {
+            let sent = self.records.iter().map(|record| record.sent);
+            self.transmissions = sent.zip(self.base..).collect();
+            self.transmissions.make_contiguous().sort_unstable();
+        }
+    }
+
+    /// What RACK says of the segments `in_network` with this reordering window: those that are late
+    /// now, ascending, and how long the last of the others may still come (0: none may).
+    ///
+    /// Only transmissions are looked at that count, or will not be looked at again: among those
+    /// sent before the last one delivered the late ones come first.
+    pub(crate) fn late(
+        &mut self,
+        now: u64,
+        window: u64,
+        in_network: impl Fn(u64) -> bool,
+    ) -> (Vec<u64>, u64) {
+        let Some(rack) = self.rack.clone() else {
+            return (Vec::new(), 0);
+        };
+        let (base, records) = (self.base, &self.records);
+        let counts = |sent: u64, seq: u64| {
+            let place = seq.checked_sub(base);
+            let record = place.and_then(|place| records.get(place as usize));
+            record.is_some_and(|record| record.sent == sent) && in_network(seq)
+        };
+        let left = |sent, seq| rack.time_left(now, seq, sent, window);
+        let mut late = Vec::new();
+        while let Some(&(sent, seq)) = self.transmissions.front() {
+            if counts(sent, seq) {
+                match left(sent, seq) {
+                    Some(0) => late.push(seq),
+                    _ => break,
+                }
+            }
+            self.transmissions.pop_front();
+        }
+        // those sent together with the last one delivered may come in any order
+        let passed = |&(sent, _): &(u64, u64)| sent <= rack.last_sent();
+        let end = self.transmissions.partition_point(passed);
+        let (mut longest, mut skipped) = (0, 0);
+        for &(sent, seq) in self.transmissions.range(..end).rev() {
+            if sent < rack.last_sent() && longest > 0 {
+                break;
+            }
+            match left(sent, seq).filter(|_| counts(sent, seq)) {
+                Some(0) => late.push(seq),
+                Some(rest) => longest = longest.max(rest),
+                None => skipped += 1,
+            }
+        }
+        if skipped > 64 && 2 * skipped > end {
+            self.transmissions
+                .retain(|&(sent, seq)| counts(sent, seq) || sent > rack.last_sent());
+        }
+        late.sort_unstable();
+        late.dedup();
+        (late, longest)
     }
 
     /// Segment `seq` is found lost.

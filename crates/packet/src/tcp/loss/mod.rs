@@ -100,22 +100,15 @@ impl Sender {
             self.rtt.min_rtt,
             self.rtt.srtt,
         );
-        let rack = rack.clone();
-        let mut longest = 0;
-        for seq in self.una..self.next {
-            if !self.scoreboard.is_in_network(self.una, seq) {
-                continue;
-            }
-            match rack.time_left(now, seq, sent_packets.sent(seq), window) {
-                None => {}
-                Some(0) => {
-                    self.scoreboard.lose(self.una, seq);
-                    let lost = sent_packets.lose(now, seq);
-                    if self.delivery {
-                        self.controller.on_lost(&lost);
-                    }
-                }
-                Some(rest) => longest = longest.max(rest),
+        let (una, next, scoreboard) = (self.una, self.next, &self.scoreboard);
+        let (late, longest) = sent_packets.late(now, window, |seq| {
+            (una..next).contains(&seq) && scoreboard.is_in_network(una, seq)
+        });
+        for seq in late {
+            self.scoreboard.lose(self.una, seq);
+            let lost = sent_packets.lose(now, seq);
+            if self.delivery {
+                self.controller.on_lost(&lost);
             }
         }
         let Some(rack) = &mut sent_packets.rack else {

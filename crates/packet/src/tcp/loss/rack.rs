@@ -101,6 +101,11 @@ impl Rack {
             .then(|| (sent + self.rtt + window).saturating_sub(now))
     }
 
+    /// When the segment sent last of those delivered was sent: no other sent later is lost yet.
+    pub(crate) fn last_sent(&self) -> u64 {
+        self.sent
+    }
+
     /// Whether a segment sent at `sent` is lost when the retransmission timer has expired (section
     /// 6.3).
     pub(crate) fn is_late(&self, now: u64, sent: u64, window: u64) -> bool {

@@ -111,6 +111,7 @@ impl Sender {
                 self.window.cwnd = self.window.cwnd.max(self.prior_cwnd);
                 self.window.ssthresh = self.window.ssthresh.max(sent_packets.prior_ssthresh);
                 self.scoreboard.forgive();
+                sent_packets.forgive();
                 sent_packets.timed_out = NONE;
                 self.state = State::Open;
                 return;

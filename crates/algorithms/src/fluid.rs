@@ -133,6 +133,18 @@ pub fn round_average<S: Scalar>(window: S, decrease: S) -> S {
     decrease * window * 2.0 / (window * 2.0 - decrease)
 }
 
+/// A smooth step from -1 to 1 with slope one at zero, where an algorithm has a sharp one or a dead zone: its flows do not all stand at the same place of it.
+#[must_use]
+pub fn smooth_sign<S: Scalar>(x: S) -> S {
+    x / (x * x + 1.0).sqrt()
+}
+
+/// [`smooth_sign`] from 0 to 1: the share of flows on the upper side, with slope 1/2 at zero.
+#[must_use]
+pub fn smooth_share<S: Scalar>(x: S) -> S {
+    (smooth_sign(x) + 1.0) * 0.5
+}
+
 /// How the weight w of one sample in an average r of the queue q becomes a rate k in dr/dt = k (q - r).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Averaging {

@@ -13,9 +13,10 @@
 
 use super::highspeed::RFC_3649;
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window, chance};
+use crate::fluid::{FluidTcp, Path, TcpInput};
 use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
-use crate::{Interval, NumberOr, Stream, ValueError, choices, parameters};
+use crate::{Interval, NumberOr, Scalar, Stream, ValueError, choices, parameters};
 
 choices! {
     /// The AIMD under Cx-TCP.
@@ -47,20 +48,41 @@ parameters! {
     }
 }
 
-impl CxParams {
+impl<S: Scalar> CxParams<S> {
     /// p(delta) where the largest queueing delay is `largest`, s.
     #[must_use]
-    pub fn probability(&self, delay: f64, largest: f64) -> f64 {
-        if delay <= self.delta_min {
-            0.0
-        } else if delay <= self.delta_th {
+    pub fn probability(&self, delay: S, largest: S) -> S {
+        let zero = S::from_f64(0.0);
+        if delay.re() <= self.delta_min.re() {
+            zero
+        } else if delay.re() <= self.delta_th.re() {
             self.p_max * (delay - self.delta_min) / (self.delta_th - self.delta_min)
-        } else if delay < largest {
+        } else if largest.re().is_infinite() {
+            self.p_max
+        } else if delay.re() < largest.re() {
             let rest = (largest - delay) / (largest - self.delta_th);
-            self.p_max * libm::pow(rest, self.power)
+            self.p_max * rest.pow(self.power)
         } else {
-            0.0
+            zero
         }
+    }
+
+    /// a(w) and b(w).
+    fn aimd(&self, window: S) -> (S, S) {
+        match self.base {
+            CxBase::Reno => (S::from_f64(1.0), S::from_f64(0.5)),
+            CxBase::Highspeed => RFC_3649.lift().aimd(window),
+        }
+    }
+
+    /// What one acknowledgement adds at a mean queueing delay, back-offs included.
+    fn step(&self, window: S, delay: S, path: &Path<S>, per_ack: bool) -> S {
+        let one = S::from_f64(1.0);
+        let largest = self.delta_max.or_else(|_| path.full - path.base_rtt);
+        let p = self.probability(delay, largest);
+        let (a, b) = self.aimd(window);
+        let grows = if per_ack { one - p } else { one };
+        grows * a / window - p * b * window
     }
 }
 
@@ -107,6 +129,54 @@ impl CongestionAlgorithm for CxParams {
     }
 }
 
+impl FluidTcp for CxParams {
+    type Over<S: Scalar> = CxParams<S>;
+
+    const APPROXIMATION: Option<&'static str> = Some(
+        "with back-offs at their mean rate for the mean delay (Budzisz et al. 2011, equation (2)); a measured delta_max is that of full queues",
+    );
+
+    const BY_DELAY: bool = true;
+
+    /// (1 - p) a(w) / w - p b(w) w with the p of the delay of now: equation (2), whose growth does not count the back-offs (growth with time).
+    fn increase<S: Scalar>(params: &CxParams<S>, window: S, path: &Path<S>) -> S {
+        params.step(window, path.delay(), path, true)
+    }
+
+    /// b(w) w: half the window where the base is Reno.
+    fn decrease<S: Scalar>(params: &CxParams<S>, window: S, _path: &Path<S>) -> S {
+        params.aimd(window).1 * window
+    }
+
+    fn state_names<S: Scalar>(_params: &CxParams<S>) -> &'static [&'static str] {
+        &["window (packets)", "mean queueing delay (s)"]
+    }
+
+    fn start<S: Scalar>(_params: &CxParams<S>, window: S, path: &Path<S>, state: &mut [S]) {
+        state[0] = window;
+        state[1] = path.delay();
+    }
+
+    /// The mean delay follows in `averaging_time`.
+    fn derivative<S: Scalar>(
+        params: &CxParams<S>,
+        input: &TcpInput<S>,
+        state: &[S],
+        rate: &mut [S],
+    ) {
+        let TcpInput {
+            acks,
+            signals,
+            per_ack,
+            path,
+        } = input;
+        let (window, delay) = (state[0], state[1]);
+        let fall = Self::decrease(params, window, path);
+        rate[0] = params.step(window, delay, path, *per_ack) * *acks - fall * *signals;
+        rate[1] = (path.delay() - delay) / params.averaging_time;
+    }
+}
+
 /// Cx-TCP at work.
 #[derive(Clone, Copy, Debug)]
 pub struct Cx {
@@ -118,16 +188,8 @@ pub struct Cx {
 }
 
 impl Cx {
-    /// a(w) and b(w).
-    fn aimd(&self, window: f64) -> (f64, f64) {
-        match self.params.base {
-            CxBase::Reno => (1.0, 0.5),
-            CxBase::Highspeed => RFC_3649.aimd(window),
-        }
-    }
-
     fn back_off(&self, used: f64, window: &mut Window) {
-        window.ssthresh = (used * (1.0 - self.aimd(used).1)).max(MIN_SSTHRESH);
+        window.ssthresh = (used * (1.0 - self.params.aimd(used).1)).max(MIN_SSTHRESH);
         window.cwnd = window.ssthresh.min(window.cwnd);
     }
 }
@@ -152,7 +214,7 @@ impl CongestionControl for Cx {
         } else if ack.cwnd_limited {
             let acked = window.slow_start(f64::from(ack.acked));
             if acked > 0.0 {
-                window.cwnd += self.aimd(window.cwnd).0 * acked / window.cwnd;
+                window.cwnd += self.params.aimd(window.cwnd).0 * acked / window.cwnd;
             }
         }
     }

@@ -5,8 +5,9 @@
 //! alpha packets wait. Losses and marks halve the window. Pacing of bursts is not part of it.
 
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window};
+use crate::fluid::{FluidTcp, Path, TcpInput};
 use crate::registry::{About, Algorithm};
-use crate::{Interval, Stream, parameters};
+use crate::{Interval, Scalar, Stream, parameters};
 
 parameters! {
     /// Parameters of FAST TCP.
@@ -37,6 +38,63 @@ impl CongestionAlgorithm for FastParams {
             limited: false,
             params: *self,
         }
+    }
+}
+
+impl<S: Scalar> FastParams<S> {
+    /// What one acknowledgement adds at a mean RTT of `average`, s.
+    fn step(&self, window: S, average: S, base_rtt: S) -> S {
+        let backlog = window * (average - base_rtt) / average;
+        (self.gamma * (self.alpha - backlog)).min(window) / window
+    }
+}
+
+impl FluidTcp for FastParams {
+    type Over<S: Scalar> = FastParams<S>;
+
+    const APPROXIMATION: Option<&'static str> = Some(
+        "the step of each round trip as a rate (Jin, Wei and Low 2004, equation (3)), with the mean RTT as a state; bursts and pacing are left out",
+    );
+
+    const BY_DELAY: bool = true;
+
+    /// gamma (alpha - w (1 - base RTT / RTT)) / w: C. Jin, D. X. Wei and S. H. Low, "FAST TCP: motivation, architecture, algorithms, performance", INFOCOM 2004,
+    /// with the round trip as the unit of time. Not more than doubles the window in a round trip.
+    fn increase<S: Scalar>(params: &FastParams<S>, window: S, path: &Path<S>) -> S {
+        params.step(window, path.measured, path.base_rtt)
+    }
+
+    /// w / 2.
+    fn decrease<S: Scalar>(_params: &FastParams<S>, window: S, _path: &Path<S>) -> S {
+        window * 0.5
+    }
+
+    fn state_names<S: Scalar>(_params: &FastParams<S>) -> &'static [&'static str] {
+        &["window (packets)", "mean RTT (s)"]
+    }
+
+    fn start<S: Scalar>(_params: &FastParams<S>, window: S, path: &Path<S>, state: &mut [S]) {
+        state[0] = window;
+        state[1] = path.measured;
+    }
+
+    /// The mean RTT follows with a weight of min(3 / w, 1/4) a sample.
+    fn derivative<S: Scalar>(
+        params: &FastParams<S>,
+        input: &TcpInput<S>,
+        state: &[S],
+        rate: &mut [S],
+    ) {
+        let TcpInput {
+            acks,
+            signals,
+            path,
+            ..
+        } = input;
+        let (window, average) = (state[0], state[1]);
+        let weight = (S::from_f64(3.0) / window).min(S::from_f64(0.25));
+        rate[0] = params.step(window, average, path.base_rtt) * *acks - window * 0.5 * *signals;
+        rate[1] = weight * *acks * (path.measured - average);
     }
 }
 

@@ -77,20 +77,21 @@ impl<S: Scalar> ResponseParams<S> {
         let p = self.response_scale * window.pow(-self.response_exponent);
         (window * window * p * b * 2.0 / (-b + 2.0), b)
     }
+
+    /// What the sender does: [`ResponseParams::at`] above `low_window`, Reno up to it.
+    #[inline]
+    pub(super) fn aimd(&self, window: S) -> (S, S) {
+        let one = S::from_f64(1.0);
+        if window.re() <= self.low_window.re() {
+            (one, S::from_f64(0.5))
+        } else {
+            let (a, b) = self.at(window);
+            (a.max(one), b)
+        }
+    }
 }
 
 impl ResponseParams {
-    /// What the sender does: [`ResponseParams::at`] above `low_window`, Reno up to it.
-    #[inline]
-    pub(super) fn aimd(&self, window: f64) -> (f64, f64) {
-        if window <= self.low_window {
-            (1.0, 0.5)
-        } else {
-            let (a, b) = self.at(window);
-            (a.max(1.0), b)
-        }
-    }
-
     /// See [`Algorithm::check`].
     pub(super) fn check(&self) -> Result<(), ValueError> {
         if self.high_window > self.low_window {

@@ -20,9 +20,10 @@ use super::{
     Ack, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH, Needs,
     Reduction, Signal, Window,
 };
+use crate::fluid::{FluidTcp, Path, TcpInput};
 use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
-use crate::{DefaultValue, Interval, Stream, Time, ValueError, parameters};
+use crate::{DefaultValue, Interval, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {
     /// Parameters of H-TCP.
@@ -107,6 +108,112 @@ impl CongestionAlgorithm for HtcpParams {
                 params,
             }),
         }
+    }
+}
+
+impl<S: Scalar> HtcpParams<S> {
+    /// Mean increase, segments a round trip, where losses come at random and the last one is `age` seconds ago on average; without the factor 2 (1 - beta).
+    ///
+    /// With the scale k of the round trip the increase is 1 up to a time t and k (1 + 10 x + x^2 / 4), x seconds after delta_low, from there on. The time since
+    /// the last of random losses is distributed exponentially: the mean of (s - t)^n beyond t is n! age^n e^(-t / age).
+    fn mean_increase(&self, age: S, base_rtt: S) -> S {
+        let one = S::from_f64(1.0);
+        let scale = if self.rtt_scaling {
+            (base_rtt / 0.1).max(S::from_f64(0.1)).min(S::from_f64(2.0))
+        } else {
+            one
+        };
+        // where k (1 + 10 x + x^2 / 4) reaches one; a larger scale counts at once
+        let (least, x) = if scale.re() < 1.0 {
+            (one, (one / scale + 99.0).sqrt() * 2.0 - 20.0)
+        } else {
+            (scale, S::from_f64(0.0))
+        };
+        let later = (-(self.delta_low + x) / age).exp();
+        least + scale * later * ((x * 0.5 + 10.0) * age + age * age * 0.5)
+    }
+
+    /// The fraction that remains where the largest round trip is that of now.
+    fn remains(&self, path: &Path<S>) -> S {
+        (path.base_rtt / path.measured)
+            .max(self.beta_min)
+            .min(self.beta_max)
+    }
+
+    /// Mean time since the last loss at which a window rests, s: where growth and decrease, both in proportion to 1 - beta, are equal.
+    fn age_at_rest(&self, window: S, path: &Path<S>) -> S {
+        let goal = window * path.rtt * 0.5;
+        let excess = |age: S| age * self.mean_increase(age, path.base_rtt) - goal;
+        let (mut low, mut high) = (1e-6, 1e6);
+        for _ in 0..60 {
+            let middle = libm::sqrt(low * high);
+            if excess(S::from_f64(middle)).re() > 0.0 {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        // Newton's method carries the derivatives
+        let mut age = S::from_f64(libm::sqrt(low * high));
+        for _ in 0..3 {
+            let step = age.re() * 1e-4;
+            let slope = (excess(S::from_f64(age.re() + step)).re()
+                - excess(S::from_f64(age.re() - step)).re())
+                / (2.0 * step);
+            age = age - excess(age) / slope;
+        }
+        age
+    }
+}
+
+impl FluidTcp for HtcpParams {
+    type Over<S: Scalar> = HtcpParams<S>;
+
+    const APPROXIMATION: Option<&'static str> = Some(
+        "with the mean time since the last loss as a state, losses being random (as Vardoyan, Hollot and Towsley 2018 for CUBIC); beta from the round trip of now \
+         and the smallest, whatever the throughput did",
+    );
+
+    const BY_DELAY: bool = true;
+
+    /// What its states have at rest: 2 (1 - beta) alpha / w where the time since the last loss is that of a window at rest.
+    fn increase<S: Scalar>(params: &HtcpParams<S>, window: S, path: &Path<S>) -> S {
+        let alpha = params.mean_increase(params.age_at_rest(window, path), path.base_rtt);
+        (-params.remains(path) + 1.0) * 2.0 * alpha / window
+    }
+
+    /// (1 - beta) w, beta being base RTT / RTT within its bounds.
+    fn decrease<S: Scalar>(params: &HtcpParams<S>, window: S, path: &Path<S>) -> S {
+        (-params.remains(path) + 1.0) * window
+    }
+
+    fn state_names<S: Scalar>(_params: &HtcpParams<S>) -> &'static [&'static str] {
+        &["window (packets)", "time since the last loss (s)"]
+    }
+
+    fn start<S: Scalar>(params: &HtcpParams<S>, window: S, path: &Path<S>, state: &mut [S]) {
+        state[0] = window;
+        state[1] = params.age_at_rest(window, path);
+    }
+
+    /// dw/dt = (1 - beta) (2 alpha / w acks - w signals), ds/dt = 1 - s signals.
+    fn derivative<S: Scalar>(
+        params: &HtcpParams<S>,
+        input: &TcpInput<S>,
+        state: &[S],
+        rate: &mut [S],
+    ) {
+        let TcpInput {
+            acks,
+            signals,
+            path,
+            ..
+        } = input;
+        let (window, age) = (state[0], state[1]);
+        let alpha = params.mean_increase(age, path.base_rtt);
+        let taken = -params.remains(path) + 1.0;
+        rate[0] = taken * (alpha * 2.0 / window * *acks - window * *signals);
+        rate[1] = -age * *signals + 1.0;
     }
 }
 

@@ -9,8 +9,9 @@
 //!   delayed ACKs the filter of four samples keeps the receiver's waiting out.
 
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window};
+use crate::fluid::{FluidTcp, Path};
 use crate::registry::{About, Algorithm};
-use crate::{Interval, Stream, Time, parameters};
+use crate::{Interval, Scalar, Stream, Time, parameters};
 
 parameters! {
     /// Parameters of LEDBAT.
@@ -34,6 +35,26 @@ impl Algorithm for LedbatParams {
         citation: "S. Shalunov, G. Hazel, J. Iyengar and M. Kuehlewind, Low extra delay background transport, RFC 6817 (2012)",
         ecn: true,
     };
+}
+
+impl FluidTcp for LedbatParams {
+    type Over<S: Scalar> = LedbatParams<S>;
+
+    const APPROXIMATION: Option<&'static str> = Some(
+        "with the true base delay (a sender that starts over a queue takes that for it, and keeps more packets there), without the filter of four samples",
+    );
+
+    const BY_DELAY: bool = true;
+
+    /// gain (1 - delay / target) / w: RFC 6817, section 2.4.2.
+    fn increase<S: Scalar>(params: &LedbatParams<S>, window: S, path: &Path<S>) -> S {
+        params.gain * (params.target - path.delay()) / (params.target * window)
+    }
+
+    /// w / 2.
+    fn decrease<S: Scalar>(_params: &LedbatParams<S>, window: S, _path: &Path<S>) -> S {
+        window * 0.5
+    }
 }
 
 /// Parts of the base delay's history.

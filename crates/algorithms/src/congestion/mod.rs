@@ -59,19 +59,19 @@ macro_rules! every_congestion_control {
                     Africa(AfricaParams),
                     Scalable(ScalableParams),
                     Dctcp(DctcpParams),
+                    Vegas(VegasParams),
+                    Fast(FastParams),
+                    Cx(CxParams),
+                    Pert(PertParams),
+                    Ledbat(LedbatParams),
+                    Veno(VenoParams),
+                    Yeah(YeahParams),
+                    Htcp(HtcpParams),
+                    Westwood(WestwoodParams),
                 }
                 packets only {
                     Bbr(BbrParams),
                     Bbr3(Bbr3Params),
-                    Cx(CxParams),
-                    Pert(PertParams),
-                    Vegas(VegasParams),
-                    Fast(FastParams),
-                    Htcp(HtcpParams),
-                    Ledbat(LedbatParams),
-                    Westwood(WestwoodParams),
-                    Veno(VenoParams),
-                    Yeah(YeahParams),
                 }
             }
         }

@@ -9,9 +9,10 @@
 //! two or three segments every sample may still be late.
 
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window, chance};
+use crate::fluid::{FluidTcp, Path, TcpInput};
 use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
-use crate::{Interval, Stream, Time, ValueError, parameters};
+use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {
     /// Parameters of PERT.
@@ -31,22 +32,33 @@ parameters! {
     }
 }
 
-impl PertParams {
+impl<S: Scalar> PertParams<S> {
     /// Probability of an early response at a queueing delay, s; zero where it is not known.
-    fn probability(&self, delay: f64) -> f64 {
+    fn probability(&self, delay: S) -> S {
         let Self {
             min_threshold,
             max_threshold,
             p_max,
             ..
         } = *self;
-        if delay.is_nan() || delay <= min_threshold {
-            0.0
-        } else if delay <= max_threshold {
+        let one = S::from_f64(1.0);
+        if delay.re().is_nan() || delay.re() <= min_threshold.re() {
+            S::from_f64(0.0)
+        } else if delay.re() <= max_threshold.re() {
             p_max * (delay - min_threshold) / (max_threshold - min_threshold)
         } else {
-            (p_max + (1.0 - p_max) * (delay - max_threshold) / max_threshold).min(1.0)
+            (p_max + (one - p_max) * (delay - max_threshold) / max_threshold).min(one)
         }
+    }
+
+    /// What one acknowledgement adds at a mean queueing delay, early responses included: they come with probability p / (1 + p w), as
+    /// none comes in the round trip after one.
+    fn step(&self, window: S, delay: S, per_ack: bool) -> S {
+        let one = S::from_f64(1.0);
+        let p = self.probability(delay);
+        let early = p / (p * window + 1.0);
+        let grows = if per_ack { one - early } else { one };
+        grows / window - early * self.early_decrease * window
     }
 }
 
@@ -81,6 +93,55 @@ impl CongestionAlgorithm for PertParams {
             last: None,
             params: *self,
         }
+    }
+}
+
+impl FluidTcp for PertParams {
+    type Over<S: Scalar> = PertParams<S>;
+
+    const APPROXIMATION: Option<&'static str> = Some(
+        "with early responses at their mean rate for the smoothed delay, one a round trip at most",
+    );
+
+    const BY_DELAY: bool = true;
+
+    /// (1 - e) / w - e `early_decrease` w, where e is the probability of an early response at the delay of now: the emulated RED of Bhandarkar et al. as a rate
+    /// (as Budzisz et al., IEEE/ACM Transactions on Networking 19(6), 2011, equation (2), has the back-offs of Cx-TCP).
+    fn increase<S: Scalar>(params: &PertParams<S>, window: S, path: &Path<S>) -> S {
+        params.step(window, path.delay(), true)
+    }
+
+    /// w / 2.
+    fn decrease<S: Scalar>(_params: &PertParams<S>, window: S, _path: &Path<S>) -> S {
+        window * 0.5
+    }
+
+    fn state_names<S: Scalar>(_params: &PertParams<S>) -> &'static [&'static str] {
+        &["window (packets)", "mean RTT (s)"]
+    }
+
+    fn start<S: Scalar>(_params: &PertParams<S>, window: S, path: &Path<S>, state: &mut [S]) {
+        state[0] = window;
+        state[1] = path.measured;
+    }
+
+    /// The mean RTT follows with `weight` a sample.
+    fn derivative<S: Scalar>(
+        params: &PertParams<S>,
+        input: &TcpInput<S>,
+        state: &[S],
+        rate: &mut [S],
+    ) {
+        let TcpInput {
+            acks,
+            signals,
+            per_ack,
+            path,
+        } = input;
+        let (window, average) = (state[0], state[1]);
+        let step = params.step(window, average - path.base_rtt, *per_ack);
+        rate[0] = step * *acks - window * 0.5 * *signals;
+        rate[1] = params.weight * *acks * (path.measured - average);
     }
 }
 

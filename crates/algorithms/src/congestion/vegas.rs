@@ -17,9 +17,10 @@ use super::{
     Ack, CaState, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH,
     Needs, Reduction, RttSamples, SegmentCount, Window,
 };
+use crate::fluid::{FluidTcp, Path, smooth_sign};
 use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
-use crate::{DefaultValue, Interval, Stream, Time, ValueError, parameters};
+use crate::{DefaultValue, Interval, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {
     /// Parameters of TCP Vegas.
@@ -79,6 +80,32 @@ impl CongestionAlgorithm for VegasParams {
                 params: *self,
             }),
         }
+    }
+}
+
+impl FluidTcp for VegasParams {
+    type Over<S: Scalar> = VegasParams<S>;
+
+    const APPROXIMATION: Option<&'static str> = Some(
+        "one packet a round trip by the sign of the backlog's distance from the middle of alpha and beta (Low, Peterson and Wang 2002, with a smooth step \
+         across the dead zone and half a packet on either side): packets rest anywhere between alpha and beta, the equations in the middle",
+    );
+
+    const BY_DELAY: bool = true;
+
+    /// s((m - diff) / h) / w with diff = w (1 - base RTT / RTT), m = (alpha + beta) / 2, h = (beta - alpha + 1) / 2 and s a smooth sign: the law of S. H. Low,
+    /// L. L. Peterson and L. Wang, "Understanding TCP Vegas: a duality model", Journal of the ACM 49(2), 2002, section 2, whose step is sharp and whose alpha
+    /// and beta are equal. Within the dead zone packets do not move; in the equations flows are spread over it, and over the packet that a window moves by.
+    fn increase<S: Scalar>(params: &VegasParams<S>, window: S, path: &Path<S>) -> S {
+        let backlog = window * path.delay() / path.measured;
+        let middle = (params.alpha + params.beta) * 0.5;
+        let half = (params.beta - params.alpha + 1.0) * 0.5;
+        smooth_sign((middle - backlog) / half) / window
+    }
+
+    /// `loss_decrease` w.
+    fn decrease<S: Scalar>(params: &VegasParams<S>, window: S, _path: &Path<S>) -> S {
+        params.loss_decrease * window
     }
 }
 

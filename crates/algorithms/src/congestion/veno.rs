@@ -13,8 +13,9 @@ use super::{
     Ack, CaState, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH,
     Needs, Reduction, RttSamples, SegmentCount, Signal, Window,
 };
+use crate::fluid::{FluidTcp, Path, smooth_share};
 use crate::registry::{About, Algorithm};
-use crate::{DefaultValue, Interval, Stream, Time, parameters};
+use crate::{DefaultValue, Interval, Scalar, Stream, Time, parameters};
 
 parameters! {
     /// Parameters of TCP Veno.
@@ -59,6 +60,36 @@ impl CongestionAlgorithm for VenoParams {
                 params: *self,
             }),
         }
+    }
+}
+
+impl<S: Scalar> VenoParams<S> {
+    /// Share of the flows whose backlog is beta or more where the mean window is `window`. Windows are spread evenly from 2/3 to 4/3 of their mean, as in a sawtooth
+    /// that halves; the smooth share has that spread's value and slope at beta.
+    fn congested(&self, window: S, path: &Path<S>) -> S {
+        let backlog = window * path.delay() / path.measured;
+        smooth_share((backlog / self.beta - 1.0) * 3.0)
+    }
+}
+
+impl FluidTcp for VenoParams {
+    type Over<S: Scalar> = VenoParams<S>;
+
+    const APPROXIMATION: Option<&'static str> = Some(
+        "growth and decrease of the share of flows whose backlog is beta or more (Fu and Liew 2003), which rises smoothly about beta; marks are taken as losses",
+    );
+
+    const BY_DELAY: bool = true;
+
+    /// (1 - c / 2) / w, where c is the share of congested flows.
+    fn increase<S: Scalar>(params: &VenoParams<S>, window: S, path: &Path<S>) -> S {
+        (-params.congested(window, path) * 0.5 + 1.0) / window
+    }
+
+    /// (`random_decrease` (1 - c) + c / 2) w.
+    fn decrease<S: Scalar>(params: &VenoParams<S>, window: S, path: &Path<S>) -> S {
+        let more = -params.random_decrease + 0.5;
+        (params.random_decrease + more * params.congested(window, path)) * window
     }
 }
 

@@ -11,8 +11,9 @@ use super::{
     Ack, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH, Needs,
     Reduction, SegmentCount, Signal, Window,
 };
+use crate::fluid::{FluidTcp, Path, TcpInput};
 use crate::registry::{About, Algorithm};
-use crate::{DefaultValue, Interval, Stream, Time, parameters};
+use crate::{DefaultValue, Interval, Scalar, Stream, Time, parameters};
 
 parameters! {
     /// Parameters of TCP Westwood+.
@@ -59,6 +60,54 @@ impl CongestionAlgorithm for WestwoodParams {
                 count: SegmentCount::default(),
             }),
         }
+    }
+}
+
+impl FluidTcp for WestwoodParams {
+    type Over<S: Scalar> = WestwoodParams<S>;
+
+    const APPROXIMATION: Option<&'static str> = Some(
+        "with the rate estimate as a state (Grieco and Mascolo 2004, sections 2.1 and 2.2), sampled in repairs too; without bounds of the window from below",
+    );
+
+    const BY_DELAY: bool = true;
+
+    /// 1 / w.
+    fn increase<S: Scalar>(_params: &WestwoodParams<S>, window: S, _path: &Path<S>) -> S {
+        S::from_f64(1.0) / window
+    }
+
+    /// w (1 - base RTT / RTT): a window less what its rate fills without a queue.
+    fn decrease<S: Scalar>(_params: &WestwoodParams<S>, window: S, path: &Path<S>) -> S {
+        window * path.delay() / path.measured
+    }
+
+    fn state_names<S: Scalar>(_params: &WestwoodParams<S>) -> &'static [&'static str] {
+        &["window (packets)", "measured rate (packets/s)"]
+    }
+
+    fn start<S: Scalar>(_params: &WestwoodParams<S>, window: S, path: &Path<S>, state: &mut [S]) {
+        state[0] = window;
+        state[1] = window / path.measured;
+    }
+
+    /// A signal takes w - r base RTT; the rate r follows that of the ACKs by `weight` a round trip.
+    fn derivative<S: Scalar>(
+        params: &WestwoodParams<S>,
+        input: &TcpInput<S>,
+        state: &[S],
+        rate: &mut [S],
+    ) {
+        let TcpInput {
+            acks,
+            signals,
+            path,
+            ..
+        } = input;
+        let (window, measured) = (state[0], state[1]);
+        let fall = (window - measured * path.base_rtt).max(S::from_f64(0.0));
+        rate[0] = *acks / window - fall * *signals;
+        rate[1] = params.weight / path.measured * (*acks - measured);
     }
 }
 

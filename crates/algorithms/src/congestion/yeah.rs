@@ -16,8 +16,9 @@ use super::{
     Ack, CaState, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH,
     Needs, Reduction, RttSamples, SegmentCount, Signal, Window,
 };
+use crate::fluid::{FluidTcp, Path, smooth_share};
 use crate::registry::{About, Algorithm};
-use crate::{DefaultValue, Interval, Stream, Time, parameters};
+use crate::{DefaultValue, Interval, Scalar, Stream, Time, parameters};
 
 parameters! {
     /// Parameters of YeAH-TCP.
@@ -69,6 +70,47 @@ impl CongestionAlgorithm for YeahParams {
                 modes,
             }),
         }
+    }
+}
+
+/// Part of a threshold over which the share of flows above it rises in the equations.
+const SPREAD: f64 = 0.1;
+
+impl<S: Scalar> YeahParams<S> {
+    /// Backlog, the share of flows that drain it, and the share of slow flows.
+    fn modes(&self, window: S, path: &Path<S>) -> (S, S, S) {
+        let backlog = window * path.delay() / path.measured;
+        let above = |value: S, threshold: S| smooth_share((value / threshold - 1.0) / SPREAD);
+        let crowded = above(backlog, self.max_backlog);
+        let late = above(path.delay(), path.base_rtt / self.delay_share);
+        (backlog, crowded, crowded + late - crowded * late)
+    }
+}
+
+impl FluidTcp for YeahParams {
+    type Over<S: Scalar> = YeahParams<S>;
+
+    const APPROXIMATION: Option<&'static str> = Some(
+        "fast and slow mode by the shares of flows beyond the thresholds of backlog and delay (Baiocchi, Castellani and Vacirca 2007), which rise smoothly over a \
+         tenth of them, slow mode for more rounds than `slow_rounds`; without the floor of a Reno flow beside it under the drain",
+    );
+
+    const BY_DELAY: bool = true;
+
+    /// (1 - s) / min(w, 100) + s / w - c min(Q, w / 2) / w, where s is the share of slow flows, c that of those that drain their backlog Q each round trip.
+    fn increase<S: Scalar>(params: &YeahParams<S>, window: S, path: &Path<S>) -> S {
+        let (backlog, crowded, slow) = params.modes(window, path);
+        let one = S::from_f64(1.0);
+        let drained = crowded * backlog.min(window * 0.5);
+        (one - slow) / window.min(S::from_f64(100.0)) + (slow - drained) / window
+    }
+
+    /// Q, an eighth of the window at least and half at most, of fast flows; half of slow ones.
+    fn decrease<S: Scalar>(params: &YeahParams<S>, window: S, path: &Path<S>) -> S {
+        let (backlog, _, slow) = params.modes(window, path);
+        let one = S::from_f64(1.0);
+        let fast = backlog.min(window * 0.5).max(window * 0.125);
+        (one - slow) * fast + slow * window * 0.5
     }
 }
 

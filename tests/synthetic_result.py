@@ -100,6 +100,7 @@ def result(
                 "path": ["bottleneck"],
                 "reverse_path": ["back"],
                 "rtt": "200 ms",
+                "packet_size": "1500 B",
                 "traffic": {"kind": "bulk"},
                 "congestion": {"kind": "compound", "gamma": 30.0},
             }

@@ -9,6 +9,7 @@ import ackclock as ac
 from ackclock import analysis, report
 from ackclock.report._facts import flow_facts, queue_facts
 from ackclock.result import Result
+from verdict_variants import VARIANTS, answers, contradictions, random_link
 
 SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
 
@@ -103,3 +104,27 @@ def test_every_scenario_gives_a_report(name: str, tmp_path: Path) -> None:
     run = ac.run(ac.load(SCENARIOS / f"{name}.toml"), trace_links=True, trace_flows=3)
     report.write(tmp_path / "out.html", run, name)
     assert "Link " in (tmp_path / "out.html").read_text()
+
+
+@pytest.mark.parametrize("seed", [12, 16, 27])
+def test_a_verdict_does_not_depend_on_how_it_was_asked(seed: int) -> None:
+    # one that was decided in 60 s was another in 300 s, or with another interval of the traces
+    link = random_link(seed)
+    found = [answers(link, one) for one in VARIANTS if one.longer < 4]
+    assert contradictions([one[0] for one in found]) == 0
+    assert contradictions([one[1] for one in found]) == 0
+    assert {one[0] for one in found} != {"cannot tell"}
+
+
+def test_a_coarse_or_a_short_trace_says_what_would_tell() -> None:
+    t = np.arange(0, 40, 0.05)
+    swing = 50 + 40 * np.sin(2 * np.pi * t / 3)
+    coarse = analysis.is_oscillating(swing[::4], 0.2, rtt=0.1)
+    assert coarse.sentence.endswith("it is sampled every 200 ms, needs at most 50 ms.")
+    short = analysis.is_oscillating(50 + 0.1 * swing, 0.05, rtt=0.1, needed=90.0, reason="3 sawtooth cycles")
+    assert short.sentence.endswith("it is short beside 3 sawtooth cycles; needs about 90 s.")
+    few = analysis.is_oscillating(swing[:240], 0.05, rtt=0.1)
+    assert not few.decided
+    assert 20 < few.needs < 60
+    assert not analysis.is_stable(50.0, 28.0, few).decided
+    assert analysis.is_oscillating(swing, 0.05, rtt=0.1)

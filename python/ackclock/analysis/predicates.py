@@ -7,7 +7,9 @@ from numpy.typing import ArrayLike
 
 from ._arrays import series
 from .fairness import starved_flows
-from .oscillation import find_oscillation
+from .oscillation import Oscillation
+from .regularity import BESIDE, Bounds, regularity
+from .regularity import deviation as spread_of
 from .synchronisation import window_correlation
 from .thresholds import (
     OSCILLATION_AMPLITUDE,
@@ -16,6 +18,11 @@ from .thresholds import (
     SYNCHRONISED_CORRELATION,
     UNDERUSED_UTILIZATION,
 )
+
+LONG_ENOUGH = 0.5
+"""A measurement of so much of what is needed shows the slowest swings, if not often."""
+FAR = 30
+"""What takes so many times the length is not worth a longer run."""
 
 
 @dataclass(frozen=True)
@@ -28,44 +35,79 @@ class Verdict:
     threshold: float
     sentence: str
     """The answer in words, with its number."""
+    decided: bool = True
+    """False where the data do not tell; then the predicate is not said to hold."""
+    needs: float = float("nan")
+    """Measured time that would tell, s; infinite where none of sensible length does, NaN where it is not known."""
+    oscillation: Oscillation | None = None
+    """The most regular period of a queue, if there is one: of :func:`is_oscillating` only."""
 
     def __bool__(self) -> bool:
         return self.holds
 
 
-def is_oscillating(queue: ArrayLike, interval: float) -> Verdict:
-    """Tell whether a queue oscillates: a significant period, an amplitude of ``OSCILLATION_AMPLITUDE`` of the mean.
+def is_oscillating(
+    queue: ArrayLike, interval: float, rtt: float | None = None, needed: float = 0.0, reason: str = ""
+) -> Verdict:
+    """Tell whether a queue oscillates: a regular period, and an amplitude of ``OSCILLATION_AMPLITUDE`` of the mean.
 
-    ``queue`` is its trace, sampled every ``interval`` seconds. For "significant" see
-    :func:`~ackclock.analysis.find_oscillation`. The value is amplitude over mean, 0 without a significant period.
+    ``queue`` is its trace, sampled every ``interval`` seconds. Regular is a period whose coherence (the autocorrelation
+    one period apart) is at least ``OSCILLATION_COHERENCE``; the amplitude is that of the sine with the power that comes
+    again one period later. Both numbers have intervals of 99 %; where one spans its
+    limit, the verdict is not decided. The value is amplitude over mean, 0 without a period.
+
+    With a round trip of ``rtt`` seconds the trace is averaged over it first: what moves within one is no oscillation. A
+    trace sampled more seldom than twice in one decides nothing. That there is none takes a trace at least half as long
+    as ``needed``, the length of what is slowest (in words the ``reason``, such as "three sawtooth cycles").
 
     >>> import numpy as np
     >>> t = np.arange(0, 60, 0.05)
     >>> is_oscillating(80 + 60 * np.sin(2 * np.pi * t / 3), 0.05).sentence
     'The queue oscillates with a period of 3 s and an amplitude of 75% of its mean.'
+    >>> is_oscillating(80 + 60 * np.sin(2 * np.pi * t[:120] / 3), 0.05).sentence
+    'Cannot tell from this run whether the queue oscillates: it shows too few of its slowest swings; needs about 33 s.'
     """
     x = series(queue, "queue")
-    found = find_oscillation(x, interval)
-    if found is None or x.mean() <= 0:
-        return Verdict(False, 0.0, OSCILLATION_AMPLITUDE, "The queue has no significant period.")
-    value = found.amplitude / float(x.mean())
-    if value >= OSCILLATION_AMPLITUDE:
-        sentence = (
-            f"The queue oscillates with a period of {found.period:.3g} s and an amplitude of {value:.0%} of its mean."
-        )
-        return Verdict(True, value, OSCILLATION_AMPLITUDE, sentence)
+    if not interval > 0:
+        raise ValueError(f"interval must be above 0 s, got {interval}")
+    limit = OSCILLATION_AMPLITUDE
+    if x.size == 0 or x.mean() <= 0:
+        return Verdict(False, 0.0, limit, "The queue is always empty.")
+    found = regularity(x, interval, rtt)
+    value, period = found.amplitude, found.oscillation
+    length = x.size * interval
+    short = not found.oscillates and length < LONG_ENOUGH * needed
+    if found.why or short:
+        why = found.why or f"it is short beside {reason or 'what is slowest in it'}"
+        longer = 0.0 if math.isnan(found.longer) else found.longer * length
+        needs = max(longer, needed if short else 0.0)
+        text = f"Cannot tell from this run whether the queue oscillates: {why}"
+        if needs > FAR * max(length, needed):
+            text += ", and no run of sensible length would tell"
+            needs = math.inf
+        elif needs > 0:
+            text += f"; needs about {round_up(needs)}"
+        return Verdict(False, value, limit, f"{text}.", False, needs, period)
+    if found.oscillates and period is not None:
+        sentence = f"The queue oscillates with a period of {period.period:.3g} s and an amplitude of {value:.0%} of its"
+        return Verdict(True, value, limit, f"{sentence} mean.", oscillation=period)
+    if period is None:
+        return Verdict(False, value, limit, "The queue has no regular period.", oscillation=period)
     sentence = (
-        f"The queue has a period of {found.period:.3g} s, but its amplitude is only {value:.0%} of the mean "
-        f"(oscillating: at least {OSCILLATION_AMPLITUDE:.0%})."
+        f"The queue has a period of {period.period:.3g} s, but its amplitude is only {value:.0%} of the mean "
+        f"(oscillating: at least {limit:.0%})."
     )
-    return Verdict(False, value, OSCILLATION_AMPLITUDE, sentence)
+    return Verdict(False, value, limit, sentence, oscillation=period)
 
 
-def is_stable(mean: float, deviation: float, oscillating: Verdict | None = None) -> Verdict:
+def is_stable(
+    mean: float, deviation: float, oscillating: Verdict | None = None, queue: ArrayLike | None = None
+) -> Verdict:
     """Tell whether a queue is stable: it does not oscillate, and deviates by at most ``STABLE_DEVIATION`` of its mean.
 
     ``mean`` and ``deviation`` are the time average and standard deviation of the queue, in one unit; ``oscillating`` is
-    what :func:`is_oscillating` says of its trace, if there is one. The value is deviation over mean.
+    what :func:`is_oscillating` says of its trace, if there is one. With the trace itself (``queue``) the value has an
+    interval, and a value whose interval spans the limit decides nothing. The value is deviation over mean.
 
     >>> bool(is_stable(75.0, 37.0)), bool(is_stable(59.0, 72.0))
     (True, False)
@@ -76,10 +118,27 @@ def is_stable(mean: float, deviation: float, oscillating: Verdict | None = None)
         return Verdict(False, value, STABLE_DEVIATION, "The queue is always empty.")
     if oscillating:
         return Verdict(False, value, STABLE_DEVIATION, f"The queue is not stable: it oscillates, and {spread}.")
-    if value > STABLE_DEVIATION:
+    wide: bool | None = value > STABLE_DEVIATION
+    if queue is not None:
+        half = spread_of(series(queue, "queue")).half
+        wide = Bounds(value, half).beyond(STABLE_DEVIATION, BESIDE / 2)
+    if wide:
         sentence = f"The queue is not stable: it {spread} (stable: at most {STABLE_DEVIATION:.0%})."
         return Verdict(False, value, STABLE_DEVIATION, sentence)
+    unknown = "Cannot tell from this run whether the queue is stable: it"
+    if wide is None:
+        sentence = f"{unknown} {spread}, too near to the limit of {STABLE_DEVIATION:.0%} for a run of this length."
+        return Verdict(False, value, STABLE_DEVIATION, sentence, False)
+    if oscillating is not None and not oscillating.decided:
+        sentence = f"{unknown} {spread}, and may oscillate."
+        return Verdict(False, value, STABLE_DEVIATION, sentence, False, oscillating.needs)
     return Verdict(True, value, STABLE_DEVIATION, f"The queue is stable: it {spread}.")
+
+
+def round_up(seconds: float) -> str:
+    """Return a time for people, rounded up to two digits."""
+    scale = 10 ** (math.floor(math.log10(seconds)) - 1)
+    return f"{math.ceil(seconds / scale - 1e-9) * scale:.10g} s"
 
 
 def is_synchronised(cwnd: ArrayLike) -> Verdict:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .. import analysis
 from ..analysis import Oscillation, Sawtooth, Verdict
+from ..causes.scales import ROUND_TRIPS, Length, needed
 from ..plot._data import competing, link_trace, sample_times
 
 if TYPE_CHECKING:
@@ -35,9 +36,20 @@ class QueueFacts:
             return "is always empty"
         if self.oscillating:
             return "oscillates"
+        if self.oscillating is None:
+            return "deviates little" if self.stable else "is not stable"
         if self.stable:
             return "is stable"
-        return "fluctuates irregularly" if self.oscillating is not None else "is not stable"
+        if self.stable.decided:
+            return "fluctuates irregularly" if self.oscillating.decided else "is not stable"
+        return "is stable or not, which the run does not tell"
+
+    @property
+    def unknown(self) -> str:
+        """What the run does not tell, in a sentence; empty where it tells all."""
+        if self.oscillating is not None and not self.oscillating.decided:
+            return self.oscillating.sentence
+        return "" if self.stable.decided else self.stable.sentence
 
 
 @dataclass(frozen=True)
@@ -69,22 +81,35 @@ def links_worth_showing(results: Sequence[Result]) -> list[str]:
 
 def queue_facts(result: Result, link: str) -> QueueFacts:
     """Judge the queue of ``link``."""
-    oscillating = oscillation = None
+    oscillating = oscillation = waiting = None
     if link in list(result.traces["link"].to_numpy()) and (inside := _inside(result)).sum() > 1:
         waiting = link_trace(result, link, "queue_packets")[inside]
         interval = float(result.traces.attrs["interval"])
-        oscillating = analysis.is_oscillating(waiting, interval)
-        oscillation = analysis.find_oscillation(waiting, interval)
+        rtt, length = _scales(result, link)
+        oscillating = analysis.is_oscillating(waiting, interval, rtt, length.measured, length.reason)
+        oscillation = oscillating.oscillation if oscillating else None
     return QueueFacts(
         stable=analysis.is_stable(
             float(result.links["queue_packets_mean"][link]),
             float(result.links["queue_packets_std"][link]),
             oscillating,
+            waiting,
         ),
         underused=analysis.is_underused(result.utilization_1s[link]),
         oscillating=oscillating,
         oscillation=oscillation,
     )
+
+
+def _scales(result: Result, link: str) -> tuple[float, Length]:
+    """Round trip of the flows over a link, queueing included, and how long a run must be to say something of it."""
+    tree = result._scenario
+    wait = float(result.links["delay_p99"].fillna(0.0)[link])
+    classes = [str(one["name"]) for one in tree["flows"] if link in one["path"]]
+    flows = result.flows[result.flows["class"].isin(classes)]
+    times = flows["rtt_mean"].fillna(flows["rtt"] + wait)
+    length = needed(tree, link, wait)
+    return float(times.mean()) if len(times) else length.measured / ROUND_TRIPS, length
 
 
 def flow_facts(result: Result) -> FlowFacts:

@@ -100,8 +100,10 @@ def _verdict(verdicts: Sequence[Verdict | None]) -> str:
     known = [verdict for verdict in verdicts if verdict is not None and not math.isnan(verdict.value)]
     if not known:
         return ""
-    holds = sum(map(bool, known))
+    holds, open_ = sum(map(bool, known)), sum(not verdict.decided for verdict in known)
     answer = "yes" if holds == len(known) else "no" if holds == 0 else f"in {holds} of {len(known)} runs"
+    if open_:
+        answer = "not decided" if open_ == len(known) else f"{answer}, not decided in {open_} of {len(known)}"
     value = show(mean_interval([verdict.value for verdict in known]))
     return f"{answer}: {value}, limit {known[0].threshold:.3g}"
 

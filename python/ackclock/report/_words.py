@@ -11,7 +11,6 @@ from typing import Any
 from ..analysis import (
     OSCILLATION_AMPLITUDE,
     OSCILLATION_COHERENCE,
-    OSCILLATION_SIGNIFICANCE,
     STABLE_DEVIATION,
     STARVED_SHARE,
     SYNCHRONISED_CORRELATION,
@@ -33,8 +32,8 @@ WORDS = (
     ("goodput", "New payload delivered to the receivers' applications; duplicates are excluded."),
     (
         "oscillating",
-        f"The queue has a significant period (p at most {OSCILLATION_SIGNIFICANCE:g}, autocorrelation one period apart "
-        f"at least {OSCILLATION_COHERENCE:g}) and an amplitude of at least {OSCILLATION_AMPLITUDE:.0%} of its mean.",
+        f"The queue has a regular period (autocorrelation one period apart at least {OSCILLATION_COHERENCE:g}) and an "
+        f"amplitude of at least {OSCILLATION_AMPLITUDE:.0%} of its mean, both with their intervals of 99%.",
     ),
     (
         "stable",
@@ -132,7 +131,14 @@ def _queue(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, An
         sentence += f" ({deviation.mean / mean.mean:.0%} of the mean)"
     if all(queue.oscillating is None for queue in queues):
         sentence += ". Whether it oscillates is not known: it was not traced"
-    return sentence + "."
+    return f"{sentence}. {_unknown(queues)}".rstrip()
+
+
+def _unknown(queues: Sequence[QueueFacts]) -> str:
+    """What is not known of a queue, from the run that needs most."""
+    verdicts = [(queue.oscillating.needs if queue.oscillating else math.nan, queue.unknown) for queue in queues]
+    told = sorted((0.0 if math.isnan(needs) else needs, text) for needs, text in verdicts if text)
+    return told[-1][1] if told else ""
 
 
 def _delay(link: str, trees: Sequence[dict[str, Any]]) -> str:

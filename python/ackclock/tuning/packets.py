@@ -111,7 +111,6 @@ def measure(problem: Problem, jobs: Iterable[tuple[Mapping[str, Any], Point]], s
 def _one(problem: Problem, made: Scenario, seed: int) -> dict[str, float]:
     import numpy as np
 
-    from ..analysis.oscillation import find_oscillation
     from ..analysis.predicates import is_oscillating
 
     result = run(made, seed=seed, trace_links=True)
@@ -121,7 +120,7 @@ def _one(problem: Problem, made: Scenario, seed: int) -> dict[str, float]:
     inside = np.asarray(trace.to_numpy(), dtype=np.float64)[times >= result.window[0]]
     step = float(times[1] - times[0])
     verdict = is_oscillating(inside, step)
-    found = find_oscillation(inside, step) if verdict.value > 0 else None
+    found = verdict.oscillation if verdict.value > 0 else None
     return {
         "delay": float(link["delay_mean"]),
         "p50": float(link["delay_p50"]),

@@ -1,0 +1,189 @@
+"""Whether a queue oscillates and how far it deviates, each with its interval, so that "cannot tell" is an answer.
+
+What is estimated does not depend on how long or how finely a run was traced: the trace is averaged over a round trip,
+and a period is looked for within a fixed multiple of the trace's own memory. Length and sampling only decide how wide
+the intervals are.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._arrays import Floats
+from .intervals import student_quantile
+from .oscillation import Oscillation, _autocorrelation, _first_zero, _refine, _smooth
+from .thresholds import OSCILLATION_AMPLITUDE, OSCILLATION_COHERENCE, STABLE_DEVIATION
+
+CONFIDENCE = 0.99
+"""Of the intervals: two runs of one system contradict each other in less than one of a hundred."""
+REACH = 8
+"""A period is looked for up to so many times the first zero of the autocorrelation, a quarter of a sine's period."""
+RESOLVED = 40
+"""A trace must be so many times as long as that zero before it is said to have no period."""
+BLOCKS = (4, 20)
+"""Least and most pieces of a trace from whose differences an interval comes."""
+PERIODS = 1.5
+"""Periods in such a piece, at least."""
+BESIDE = 0.1
+"""An amplitude, or a deviation, this near to its limit (relative to it) decides nothing: seeds differ by as much."""
+COARSEST = 0.5
+"""A sample at least every so many round trips: a coarser trace shows a burst of each round trip as a slow swing."""
+SHORTEST = 64
+"""Averages over a round trip that a trace must have."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """A value with its interval, and on which side of a limit it lies."""
+
+    value: float
+    half: float
+    """Infinite where the trace is too short for one."""
+
+    def beyond(self, limit: float, beside: float = 0.0) -> bool | None:
+        """Whether the value is at least the limit; None where the interval spans it, or comes near to it."""
+        half = max(self.half, beside * limit)
+        if math.isinf(half):
+            return None
+        return True if self.value - half >= limit else False if self.value + half < limit else None
+
+    def longer(self, limit: float) -> float:
+        """So many times the length would decide, as intervals shrink with its root; infinite at the limit itself."""
+        away = abs(self.value - limit)
+        return (self.half / away) ** 2 if away > 0 else math.inf
+
+
+@dataclass(frozen=True)
+class Regularity:
+    """What a trace says of the period of a queue."""
+
+    oscillates: bool | None
+    """None where it does not tell."""
+    amplitude: float
+    """
+    That of the sine with the power that comes again one period later, relative to the mean: what noise adds is not in
+    it. 0 without a period that seems regular.
+    """
+    oscillation: Oscillation | None
+    """The most regular period, if it seems regular, whether or not it is large enough."""
+    why: str
+    """What is missing, where the trace does not tell."""
+    longer: float
+    """So many times the length would tell; NaN where length is not what is missing."""
+
+
+def regularity(x: Floats, interval: float, rtt: float | None = None) -> Regularity:
+    """Judge a trace sampled every `interval` seconds, of a system with a round trip of `rtt` seconds, if it has one."""
+    if rtt is not None and interval > COARSEST * rtt:
+        need = _short(COARSEST * rtt)
+        return Regularity(None, 0.0, None, f"it is sampled every {_short(interval)}, needs at most {need}", math.nan)
+    width = 1 if rtt is None else max(1, round(rtt / interval))
+    hop = max(1, width // 2)
+    y, step = _smooth(x, width)[::hop], interval * hop
+    if y.size < 3 or np.ptp(y) <= 1e-9 * max(1.0, float(np.abs(y).max())) or y.mean() <= 0:  # noqa: PLR2004
+        return Regularity(False, 0.0, None, "", math.nan)
+    if y.size < SHORTEST:
+        return Regularity(None, 0.0, None, "it is short", SHORTEST / y.size)
+    ramp = np.arange(y.size) - (y.size - 1) / 2
+    level = y - y.mean()
+    residual = level - ramp * (ramp @ level) / (ramp @ ramp)
+    if residual.std() <= 1e-9 * max(1.0, float(np.abs(y).max())):
+        return Regularity(None, 0.0, None, "it drifts", 2.0)
+    # averaged over a small part of a period (the first zero is near a quarter of it), so that noise hides no period
+    z = _smooth(residual, _first_zero(_autocorrelation(residual)) // 4)
+    r = _autocorrelation(z)
+    zero = _first_zero(r)
+    unresolved = RESOLVED * zero / z.size
+    lag = _peak(r, zero)
+    if lag is None:
+        if unresolved > 1:
+            return Regularity(None, 0.0, None, "it shows too few of its slowest swings", unresolved)
+        return Regularity(False, 0.0, None, "", math.nan)
+    coherence, swing = _period(z, lag)
+    amplitude = Bounds(swing.value / float(y.mean()), swing.half / float(y.mean()))
+    period = Oscillation(step * _refine(r, lag), swing.value, min(1.0, coherence.value), _chance(r, zero, lag))
+    more, found = (amplitude.value, period) if coherence.value >= OSCILLATION_COHERENCE else (0.0, None)
+    regular = coherence.beyond(OSCILLATION_COHERENCE)
+    large = amplitude.beyond(OSCILLATION_AMPLITUDE, BESIDE)
+    if regular and large:
+        return Regularity(True, amplitude.value, period, "", math.nan)
+    if large is False or (regular is False and unresolved <= 1):
+        return Regularity(False, more, found, "", math.nan)
+    if regular is False:
+        return Regularity(None, more, found, "it shows too few of its slowest swings", unresolved)
+    if math.isinf(coherence.half):
+        few = max(1.0, (PERIODS * BLOCKS[0] + 1) * lag / z.size)
+        return Regularity(None, more, found, "it shows too few periods", 1.5 * few)
+    if regular is None:
+        longer = coherence.longer(OSCILLATION_COHERENCE)
+        return Regularity(None, more, found, "its period is not regular enough to be sure", longer)
+    longer = math.inf
+    if abs(amplitude.value - OSCILLATION_AMPLITUDE) > BESIDE * OSCILLATION_AMPLITUDE:
+        longer = amplitude.longer(OSCILLATION_AMPLITUDE)
+    return Regularity(None, more, found, "its amplitude lies near the limit", longer)
+
+
+def deviation(x: Floats) -> Bounds:
+    """Return standard deviation over mean, with the interval from pieces much longer than the trace's memory."""
+    mean = float(x.mean()) if x.size else 0.0
+    if mean <= 0:
+        return Bounds(math.nan, math.inf)
+    if np.ptp(x) <= 1e-9 * mean:
+        return Bounds(0.0, 0.0)
+    value = float(x.std()) / mean
+    pieces = min(BLOCKS[1], x.size // (4 * _first_zero(_autocorrelation(x))))
+    if pieces < BLOCKS[0]:
+        return Bounds(value, math.inf)
+    size = x.size // pieces
+    blocks = x[: pieces * size].reshape(pieces, size)
+    sums = np.column_stack([np.full(pieces, float(size)), blocks.sum(1), np.square(blocks).sum(1)])
+
+    def ratio(total: Floats) -> float:
+        average = total[1] / total[0]
+        return math.sqrt(max(0.0, total[2] / total[0] - average**2)) / average if average > 0 else 10 * STABLE_DEVIATION
+
+    return Bounds(value, _jackknife(sums, ratio).half)
+
+
+def _peak(r: Floats, zero: int) -> int | None:
+    """Lag of the highest peak beyond the first zero, within a fixed multiple of it."""
+    lags = np.arange(max(zero, 4), min(r.size // 3, REACH * zero))
+    peaks = lags[(r[lags] > r[lags - 1]) & (r[lags] >= r[lags + 1]) & (r[lags] > 0)]
+    return int(peaks[np.argmax(r[peaks])]) if peaks.size else None
+
+
+def _period(z: Floats, lag: int) -> tuple[Bounds, Bounds]:
+    """Autocorrelation one period apart, and the amplitude of the sine with the power that comes again then."""
+    product = z[:-lag] * z[lag:]
+    power = 0.5 * (np.square(z[:-lag]) + np.square(z[lag:]))
+    pieces = min(BLOCKS[1], int(product.size / (PERIODS * lag)))
+    if pieces < BLOCKS[0]:
+        again = float(product.mean())
+        return Bounds(again / float(power.mean()), math.inf), Bounds(math.sqrt(max(0.0, 2 * again)), math.inf)
+    size = product.size // pieces
+    sums = np.column_stack([v[: pieces * size].reshape(pieces, size).sum(1) for v in (product, power)])
+    sums = np.column_stack([sums, np.full(pieces, float(size))])
+    return (
+        _jackknife(sums, lambda total: float(total[0] / total[1]) if total[1] > 0 else 0.0),
+        _jackknife(sums, lambda total: math.sqrt(max(0.0, 2 * total[0] / total[2]))),
+    )
+
+
+def _jackknife(sums: Floats, value: Callable[[Floats], float]) -> Bounds:
+    """A value of sums over pieces, with the interval from leaving out one piece after another."""
+    total, pieces = sums.sum(0), len(sums)
+    left_out = np.array([value(total - one) for one in sums])
+    error = math.sqrt((pieces - 1) / pieces * float(np.square(left_out - left_out.mean()).sum()))
+    return Bounds(value(total), student_quantile(pieces - 1, CONFIDENCE) * error)
+
+
+def _chance(r: Floats, zero: int, lag: int) -> float:
+    """Chance of a peak this high if nothing were periodic: see `find_oscillation`."""
+    error = math.sqrt((1 + 2 * float(np.square(r[1:zero]).sum())) / r.size)
+    return min(1.0, REACH * 0.5 * math.erfc(float(r[lag]) / error / math.sqrt(2)))
+
+
+def _short(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"

@@ -1,0 +1,143 @@
+"""
+Random links with what must not change a verdict on them: length, sampling, seeds, order and names of classes, units.
+
+Every variant of a scenario is the same system, so that a verdict on one may be "cannot tell" but never the contrary of
+another's.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import ackclock as ac
+from ackclock.report._facts import queue_facts
+
+CONTROLS = ("reno", "cubic", "compound", "highspeed", "illinois", "scalable", "htcp", "vegas", "bbr", "westwood")
+CONTROLS += ("dctcp", "yeah", "veno", "ledbat", "bbr3", "fast", "africa", "aimd")
+QUEUES = ("drop-tail", "drop-tail", "red", "red", "codel", "pie", "pi2", "pi", "rem", "adaptive-red")
+WARM, MEASURED = 20.0, 40.0
+"""Seconds of the plain run that are left out, and measured."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The same link, run otherwise."""
+
+    name: str
+    seed: int = 1
+    longer: float = 1.0
+    """So many times the measured time."""
+    sample: float = 0.2
+    """Interval of the traces, in base round trips."""
+    split: bool = False
+    """Every class is cut in two."""
+    reverse: bool = False
+    """The classes stand in the opposite order."""
+    faster: float = 1.0
+    """Rates are so many times as high, and all times so many times as short."""
+
+
+VARIANTS = (
+    *(Variant(f"seed {k}", seed=k) for k in range(1, 11)),
+    Variant("twice as long", longer=2),
+    Variant("twice as long, seed 2", seed=2, longer=2),
+    Variant("four times as long", longer=4),
+    Variant("sampled finely", sample=0.07),
+    Variant("sampled coarsely", sample=0.4),
+    Variant("split classes", split=True),
+    Variant("split classes in reverse", split=True, reverse=True),
+    Variant("doubled rate, halved times", faster=2),
+)
+
+
+def random_link(seed: int) -> dict[str, Any]:
+    """Numbers of a random link with one or two classes of endless flows, in SI units."""
+    draw = random.Random(f"verdict/{seed}")
+
+    def geometric(low: float, high: float) -> float:
+        return low * (high / low) ** draw.random()
+
+    while True:
+        rate, rtt, count = geometric(2e6, 1e8), geometric(8e-3, 0.25), round(geometric(1, 60))
+        product = rate * rtt / 12000
+        if product >= 8 and product / count >= 3:
+            break
+    capacity = max(20, round(product * geometric(0.3, 3)))
+    low = max(3.0, geometric(0.05, 0.25) * capacity)
+    queue: dict[str, Any] = {"aqm": draw.choice(QUEUES), "capacity": f"{capacity} packets"}
+    times = {}
+    if queue["aqm"] == "red":
+        queue["min_threshold"] = f"{low:.4g} packets"
+        queue["max_threshold"] = f"{min(low * geometric(2, 5), 0.95 * capacity):.4g} packets"
+        queue["max_probability"] = round(geometric(0.02, 0.3), 4)
+    elif queue["aqm"] in ("pi", "rem"):
+        queue["reference"] = f"{low:.4g} packets"
+    elif queue["aqm"] in ("pie", "pi2"):
+        times["target"] = geometric(3e-3, 0.03)
+    classes = [{"name": "a", "count": count, "congestion": draw.choice(CONTROLS), "rtt": rtt}]
+    if draw.random() < 0.3:
+        other = {"name": "b", "count": max(1, count // 2), "congestion": draw.choice(CONTROLS)}
+        classes.append(other | {"rtt": rtt * draw.uniform(0.5, 2)})
+    return {"rate": rate, "queue": queue, "times": times, "classes": classes}
+
+
+def made(link: dict[str, Any], variant: Variant) -> ac.Scenario:
+    """The scenario of a variant."""
+    by = variant.faster
+    classes = [dict(one) for one in link["classes"]]
+    if variant.split:
+        parts = [(one, n, k) for one in classes for k, n in enumerate((one["count"] // 2, (one["count"] + 1) // 2))]
+        classes = [one | {"name": f"{one['name']}{k}", "count": n} for one, n, k in parts if n]
+    if variant.reverse:
+        classes.reverse()
+    total = (WARM + variant.longer * MEASURED) / by
+    shortest = min(one["rtt"] for one in classes) / by
+    flows = [
+        one
+        | {
+            "path": ["link"],
+            "rtt": f"{one['rtt'] / by:.9g} s",
+            "congestion": {"kind": one["congestion"]},
+            "start": f"uniform 0 s .. {1 / by:g} s",
+        }
+        for one in classes
+    ]
+    queue = link["queue"] | {key: f"{value / by:.9g} s" for key, value in link["times"].items()}
+    head = {
+        "name": "variant",
+        "duration": f"{total:g} s",
+        "measure": f"{WARM / by:g} s .. {total:g} s",
+        "sample": f"{variant.sample * shortest:.6g} s",
+    }
+    return ac.Scenario(
+        {
+            "scenario": head,
+            "link": [{"name": "link", "rate": f"{by * link['rate']:.9g} bit/s", "queue": queue}],
+            "flows": flows,
+        }
+    )
+
+
+def answers(link: dict[str, Any], variant: Variant) -> tuple[str, str]:
+    """Whether the queue oscillates and whether it is stable: "yes", "no" or "cannot tell"."""
+    facts = queue_facts(ac.run(made(link, variant), seed=variant.seed, trace_links=True), "link")
+    assert facts.oscillating is not None
+    told = [("yes" if one else "no") if one.decided else "cannot tell" for one in (facts.oscillating, facts.stable)]
+    return told[0], told[1]
+
+
+def contradictions(found: list[str]) -> int:
+    """How many answers contradict those that most variants give."""
+    known = Counter(one for one in found if one != "cannot tell")
+    return sum(known.values()) - max(known.values(), default=0)
+
+
+def campaign(first: int, count: int) -> Iterator[dict[str, Any]]:
+    """The answers for many random links, one record each."""
+    for seed in range(first, first + count):
+        link = random_link(seed)
+        found = {one.name: answers(link, one) for one in VARIANTS}
+        controls = " and ".join(one["congestion"] for one in link["classes"])
+        yield {"seed": seed, "what": f"{controls} over {link['queue']['aqm']}", "answers": found}

@@ -205,6 +205,8 @@ pub(crate) struct Flow {
     pub(crate) start: u64,
     /// From when an application-limited flow has written at its present rate.
     pub(crate) written_from: u64,
+    /// What it had written until then, segments.
+    pub(crate) written_before: u64,
     pub(crate) connect_sent: u64,
     pub(crate) connect_retries: u32,
     /// SYNs on their way to the receiver, and ACKs on a way back that others use.
@@ -279,6 +281,7 @@ impl Flow {
             delivered: 0,
             start: u64::MAX,
             written_from: 0,
+            written_before: 0,
             connect_sent: 0,
             connect_retries: 0,
             controls: 0,

@@ -285,3 +285,26 @@ fn populations_change() {
     assert!((rate(1) - 100.0).abs() < 8.0, "{}", rate(1));
     assert_eq!(found.flows[6 + 35 - 1].class, 1);
 }
+
+/// An application that writes more slowly from now on has written what it has: nothing is taken back, and it does not
+/// fall silent until the slower rate has caught up. One that writes faster does so at once.
+#[test]
+fn the_rate_of_an_application_changes() {
+    let run = |seconds: u32, changes: &str| {
+        let run = outcome(&format!(
+            "[scenario]\nduration = \"{seconds} s\"\n[[link]]\nname = \"link\"\nrate = \"100 Mbit/s\"\n\
+             [[flows]]\nname = \"flow\"\npath = [\"link\"]\nrtt = \"20 ms\"\npacket_size = \"1500 B\"\nheader_size = \"40 B\"\n\
+             traffic = {{ kind = \"app-limited\", rate = \"10 Mbit/s\" }}\n{changes}"
+        ));
+        run.flows[0].goodput * f64::from(seconds)
+    };
+    let change = |at: u32, rate: &str| {
+        format!("[[change]]\nat = \"{at} s\"\nflows = \"flow\"\nrate = \"{rate}\"\n")
+    };
+    // bits: 2 s at 10 Mbit/s, 2 s at 1 Mbit/s
+    let slower = run(4, &change(2, "1 Mbit/s"));
+    assert!((slower / 22e6 - 1.0).abs() < 0.01, "{slower}");
+    // 2 s at 10 Mbit/s, 4 s of silence (the next segment would be written after 117 s), 2 s at 20 Mbit/s
+    let pause = run(8, &(change(2, "100 bit/s") + &change(6, "20 Mbit/s")));
+    assert!((pause / 60e6 - 1.0).abs() < 0.01, "{pause}");
+}

@@ -145,15 +145,26 @@ impl Engine {
             }
             Traffic::Bulk | Traffic::Transfer { .. } | Traffic::Http { .. } => return,
         };
+        let interval = f64::from(self.classes[class].payload) * 8e12;
         for flow in self.slots(class) {
+            let now = self.now;
             let state = &mut self.flows[flow];
             match &mut state.ends {
                 Ends::Udp(source) => source.rate = new,
-                // keep what has been written: move the start so that the new rate would have
-                // written the same
-                Ends::Tcp { .. } if state.start != u64::MAX && self.now > state.start => {
-                    let span = (self.now - state.written_from) as f64 * old / new;
-                    state.written_from = self.now.saturating_sub(span as u64);
+                // what has been written stays, the part of a segment too
+                Ends::Tcp { sender, .. }
+                    if state.start != u64::MAX && now > state.start + state.clock_offset =>
+                {
+                    let connected = sender.state != State::Closed;
+                    let now = now - state.clock_offset;
+                    let filled = (now - state.written_from) as f64 * old / interval;
+                    let part = (filled - filled.floor()) * interval / new;
+                    state.written_before += filled as u64;
+                    state.written_from = now.saturating_sub(part as u64);
+                    if connected {
+                        state.application_scheduled = false;
+                        self.send(flow);
+                    }
                 }
                 Ends::Tcp { .. } | Ends::Source => {}
             }

@@ -92,12 +92,13 @@ impl Engine {
         };
         let interval = f64::from(class.payload) * 8e12 / rate;
         // the first segment at once, the others as the rate fills them
-        sender.written = ((now - state.written_from) as f64 / interval) as u64 + 1;
+        let filled = ((now - state.written_from) as f64 / interval) as u64;
+        sender.written = state.written_before + filled + 1;
         sender.restart_if_idle(now, &class.sender);
         if !state.application_scheduled {
             state.application_scheduled = true;
-            let next = state.written_from + (sender.written as f64 * interval).ceil() as u64;
-            let at = next.max(now + 1) + state.clock_offset;
+            let next = state.written_from + ((filled + 1) as f64 * interval).ceil() as u64;
+            let at = next.max(now + 1).saturating_add(state.clock_offset);
             self.calendar
                 .push_far(at, self.flow_tag(flow, Kind::Application, Order::Sender));
         }
@@ -146,7 +147,14 @@ impl Engine {
                 self.on_arrive(flow);
                 return;
             }
-            if !matches!(class.traffic, Traffic::AppLimited { .. }) {
+            if let Traffic::AppLimited { rate } = class.traffic {
+                // nothing is due at an event of a rate that has changed since
+                let interval = f64::from(class.payload) * 8e12 / rate;
+                if ((sent - state.written_from) as f64) < interval && state.written_before > 0 {
+                    state.application_scheduled = true;
+                    return;
+                }
+            } else {
                 self.write_transfer(flow, sent);
             }
             self.send(flow);

@@ -138,7 +138,8 @@ fn slow_start_ends_before_losses() {
 /// A BBR alone on a link uses it, and its queue is that of its probes, a quarter of the
 /// bandwidth-delay product, however large the buffer. With a buffer of a tenth of that product
 /// version 1 does not mind the losses that it causes, version 3 keeps them below 2 % of what it
-/// sends.
+/// sends. Losses are found by time, retransmissions' too: with duplicate ACKs each of these costs a timeout, and
+/// version 3 then uses 89 %.
 #[test]
 fn bbr_alone() {
     for (kind, used) in [("bbr", 0.97), ("bbr3", 0.95)] {
@@ -146,7 +147,7 @@ fn bbr_alone() {
             let text = link(
                 &format!("capacity = \"{buffer} packets\""),
                 40,
-                &format!("congestion = \"{kind}\""),
+                &format!("congestion = \"{kind}\"\nloss_detection = \"rack\""),
             )
             .replace(
                 "duration = \"40 s\"",

@@ -143,6 +143,10 @@ impl SentPackets {
         self.newly_delivered += 1;
         if !record.again {
             self.lowest_original = self.lowest_original.min(seq);
+        } else if now - record.sent < self.min_rtt && self.min_rtt != u64::MAX {
+            // what was sent first has arrived, of which nothing is known any more (as RACK has it, RFC
+            // 8985, section 6.2, step 2): the record of what was sent just now tells no round trip
+            return;
         }
         if self
             .newest
@@ -387,6 +391,26 @@ mod tests {
         assert!(sample.app_limited);
         // the idle time before does not count
         assert_eq!(sample.rate, 20.0);
+    }
+
+    /// A segment that was sent again is acknowledged sooner than anything can return: that was the
+    /// first copy, and neither a rate nor a round trip begins or ends with the second.
+    #[test]
+    fn the_first_copy_gives_no_sample() {
+        let mut sent_packets = SentPackets::default();
+        for seq in 0..3 {
+            sent_packets.send(MS, seq, seq + 1);
+        }
+        sent_packets.send(200 * MS, 0, 3);
+        sent_packets.begin(3, 100 * MS);
+        sent_packets.deliver(210 * MS, 0);
+        let sample = sent_packets.sample(210 * MS, 100 * MS);
+        assert!(sample.rate.is_nan() && sample.prior_delivered == 0);
+        assert_eq!(sent_packets.newly_delivered, 1);
+        sent_packets.begin(2, 100 * MS);
+        sent_packets.deliver(211 * MS, 1);
+        let sample = sent_packets.sample(211 * MS, 100 * MS);
+        assert_eq!((sample.rtt, sample.prior_delivered), (210 * MS, 0));
     }
 
     #[test]

@@ -33,6 +33,7 @@ Row = dict[str, str]
 SETUPS: list[tuple[str, str, str, Options]] = [
     ("S1", "compound_rtt10", "s1.tcl", {"rtt": 0.01}),
     ("S1", "compound_rtt100", "s1.tcl", {"rtt": 0.1}),
+    ("S1", "compound_rtt200", "s1.tcl", {"rtt": 0.2}),
     ("S1", "sack_rtt10_acc100", "s1.tcl", {"rtt": 0.01, "tcp": "sack", "accbuf": 100}),
     ("S1", "sack_rtt100_acc100", "s1.tcl", {"rtt": 0.1, "tcp": "sack", "accbuf": 100}),
     ("S3", "ared_newreno", "s3.tcl", {}),
@@ -42,6 +43,19 @@ SETUPS: list[tuple[str, str, str, Options]] = [
     ("S6", "compound", "s6.tcl", {"cc": "compound"}),
     ("S6", "reno", "s6.tcl", {"cc": "reno"}),
     ("S6", "sack", "s6.tcl", {"tcp": "sack"}),
+]
+
+# S1 with small queues, over round trips: RED 8/15 and a drop-tail queue of 15 packets (limit 16), access buffers of
+# ns-2's default and access delays spread by 30 %: the policies of compound-red's figures 15 to 19.
+_SPREAD: Options = {"accbuf": 50, "jitter": 0.3}
+_POLICIES: list[tuple[str, Options]] = [
+    ("RED", {"minth": 8, "maxth": 15}),
+    ("threshold", {"queue": "DropTail", "limit": 16}),
+]
+SETUPS += [
+    ("S7", f"{policy}_rtt{rtt}", "s1.tcl", {"rtt": rtt / 1000, **_SPREAD, **options})
+    for rtt in (50, 150, 200, 250)
+    for policy, options in _POLICIES
 ]
 
 _LINUX: Options = {"rtt": 0.01}
@@ -139,16 +153,11 @@ QUEUES: list[tuple[str, str, str, Options]] = [
 QUEUES += [("S1", f"{queue}_rtt10", "s1.tcl", {**_SACK, "queue": queue}) for queue in ("REM", "Vq", "PI")]
 
 # What decides claims of the papers: chapter 6 of st-red (PI's threshold is counted in bytes / 500), and Compound over
-# RED and over a drop-tail queue of 15 packets (limit 16), access buffers of ns-2's default, delays spread by 30 %.
-_SPREAD: Options = {"accbuf": 50, "jitter": 0.3}
+# RED and over a drop-tail queue of 15 packets, as S7.
 _CHAPTER_6: list[tuple[str, str, Options]] = [
     ("table-6-3", "15Mbps", {"stop": 200, "warm": 100}),
     ("table-6-3", "5Mbps", {"rates": "200 5e6", "stop": 400, "warm": 300}),
     ("table-6-4", "1000_flows", {"n": 100, "sessions": 20, "loads": "300 900 180", "stop": 600, "warm": 500}),
-]
-_POLICIES: list[tuple[str, Options]] = [
-    ("RED", {"minth": 8, "maxth": 15}),
-    ("threshold", {"queue": "DropTail", "limit": 16}),
 ]
 PAPERS: list[tuple[str, str, str, Options]] = [
     (scenario, f"{queue}_{label}", "ch6.tcl", {"queue": queue, **options})

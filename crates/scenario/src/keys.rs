@@ -490,6 +490,12 @@ pub const FLOWS: Section = Section {
         Key::new("clock_granularity", Kind::Span, Text("none"), "Tick in which the retransmission timer's samples are taken, the G of RFC 6298 (ns-2: 10 ms); with one sample a window the averages are in whole eighths and quarters of it, as in 4.4BSD. Style \"linux\" has its own ticks.")
             .or("none", "an exact clock"),
         Key::new(
+            "restart_rto_on_every_ack",
+            Kind::Flag,
+            Flag(false),
+            "Whether every ACK restarts the retransmission timer, duplicates too, as in ns-2's Linux-derived agent; RFC 6298 (rule 5.3): those that acknowledge new data. Style \"linux\" has its own rules.",
+        ),
+        Key::new(
             "dup_threshold",
             Kind::Integer(1, 1000),
             Integer(3),
@@ -523,6 +529,7 @@ pub const TCP_KEYS: &[&str] = &[
     "initial_rto",
     "rtt_samples",
     "clock_granularity",
+    "restart_rto_on_every_ack",
     "dup_threshold",
 ];
 

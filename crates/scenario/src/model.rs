@@ -302,6 +302,8 @@ pub struct Tcp {
     pub rtt_samples: RttSamples,
     /// Tick of the retransmission timer's samples (the G of RFC 6298, section 4); zero: an exact clock.
     pub clock_granularity: Time,
+    /// Whether every ACK restarts the retransmission timer, duplicates too.
+    pub restart_rto_on_every_ack: bool,
 }
 
 /// Something that changes during the run.

@@ -426,6 +426,10 @@ fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
                     Node::text(format_time(tcp.clock_granularity))
                 },
             ),
+            (
+                "restart_rto_on_every_ack",
+                flag(tcp.restart_rto_on_every_ack),
+            ),
             ("dup_threshold", integer(u64::from(tcp.dup_threshold))),
         ]);
     }

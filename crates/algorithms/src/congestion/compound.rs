@@ -10,6 +10,10 @@
 //! - **Loss or ECN mark**: c is halved and d becomes w (1 - beta) - c / 2 (c before the loss) where that is positive, else zero; so w falls to (1 - beta) w.
 //! - **Timeout**: d becomes zero and slow start up to (1 - beta) w begins.
 //!
+//! With `whole_segments` both windows are integers, as in ns-2's Linux-derived agent, and differ in more than rounding: c grows by a segment an ACK up to ssthresh
+//! itself, then by one after as many ACKs as the window has segments; the delay law sees the segments of a round and its smallest RTT, so that d opens at 41
+//! segments; a reduction is the loss window's as far as that goes, so that d outlives it if c is half of the window or less.
+//!
 //! A window that is not used does not grow. Gamma is fixed, as in the papers that analyse Compound, unless `adaptive_gamma` is on (section 5 of the draft): each
 //! loss then shows the backlog diff_reno = c (1 - base RTT / RTT) that Reno alone would have had in the last round, and gamma becomes
 //! (1 - lambda) gamma + lambda 3/4 diff_reno, between `gamma_low` and `gamma`. A timeout makes it `gamma` again.
@@ -38,8 +42,8 @@ parameters! {
         gamma_weight: number = 0.8, in Interval::between(0.0, 1.0), "draft-sridharan-tcpm-ctcp-02, section 5";
         /// Share of the backlog by which the delay window retreats a round trip.
         zeta: number = 0.5, in Interval::at_least(0.0), "Manjunath and Raina, section II-A";
-        /// Whether w^k and alpha w^k are rounded down to whole segments, as the integers of ns-2's Linux-derived agent do. The delay window then opens at 41
-        /// segments instead of 16.
+        /// Whether both windows are integers, as in ns-2's Linux-derived agent. The delay window then opens at 41 segments instead of 16, and slow start goes
+        /// one segment beyond ssthresh.
         whole_segments: flag = false, "ns-2 2.35: TCP/Linux with compound";
     }
 }
@@ -64,6 +68,7 @@ impl CongestionAlgorithm for CompoundParams {
             rtt_sum: 0.0,
             rtt_samples: 0,
             limited: false,
+            whole: Whole::default(),
             gamma: self.gamma,
             reno_backlog: None,
             // (1 / alpha)^(1/k), and a hair less, so that rounding decides nothing
@@ -122,6 +127,8 @@ pub struct Compound {
     rtt_samples: u32,
     /// Whether the window was full at some time in the round.
     limited: bool,
+    /// What integers need.
+    whole: Whole,
     /// Gamma at present.
     gamma: f64,
     /// diff_reno of the last round; `None` if a loss has used it.
@@ -131,30 +138,86 @@ pub struct Compound {
     params: CompoundParams,
 }
 
+/// State of windows in whole segments.
+#[derive(Clone, Copy, Debug, Default)]
+struct Whole {
+    /// The loss window; what a reduction left of the sum shows at the next ACK.
+    loss_window: f64,
+    /// ACKs since the loss window has grown.
+    acks: f64,
+    /// The next new segment when the last round and this one began.
+    rounds: (u64, u64),
+    /// Smallest round-trip time of the round, s.
+    rtt: f64,
+    /// Whether a reduction has broken the round off: another begins at the next ACK, and the last one then lasts from before the reduction to here.
+    broken_off: bool,
+}
+
 impl Compound {
+    /// An ACK where both windows are integers.
+    fn on_ack_whole(&mut self, ack: &Ack, window: &mut Window) {
+        let cwnd = window.cwnd.floor();
+        let whole = &mut self.whole;
+        if self.delay_window > cwnd || whole.loss_window > cwnd {
+            self.delay_window = 0.0;
+        }
+        whole.loss_window = cwnd - self.delay_window;
+        if ack.rtt > 0.0 {
+            let before = if self.rtt_samples == 0 {
+                ack.rtt
+            } else {
+                whole.rtt
+            };
+            whole.rtt = before.min(ack.rtt);
+            self.rtt_samples += 1;
+        }
+        if !ack.cwnd_limited {
+            return;
+        }
+        whole.acks += 1.0;
+        if whole.loss_window <= window.ssthresh || whole.acks >= cwnd {
+            (whole.loss_window, whole.acks) = (whole.loss_window + 1.0, 0.0);
+        }
+        if ack.round_start {
+            self.end_whole_round(ack.min_rtt, ack.next);
+        }
+        window.cwnd = self.whole.loss_window + self.delay_window;
+    }
+
+    /// The delay window moves at the end of a round of three samples or more.
+    fn end_whole_round(&mut self, base_rtt: f64, next: u64) {
+        let Whole { rounds, rtt, .. } = self.whole;
+        let samples = std::mem::take(&mut self.rtt_samples);
+        if std::mem::take(&mut self.whole.broken_off) {
+            self.whole.rounds.1 = next;
+            return;
+        }
+        self.whole.rounds = (rounds.1, next);
+        if samples <= 2 {
+            return;
+        }
+        let (sent, waiting) = ((rounds.1 - rounds.0) as f64, 1.0 - base_rtt / rtt);
+        self.reno_backlog = Some(self.whole.loss_window * waiting);
+        self.delay_window = if sent * waiting >= self.gamma {
+            let left = self.delay_window - self.params.zeta * sent * waiting;
+            left.floor().max(0.0)
+        } else {
+            let power = libm::pow(sent, self.params.k).floor();
+            self.delay_window + ((self.params.alpha * power).floor() - 1.0).max(0.0)
+        };
+    }
+
     /// The delay window moves at the end of a round.
     fn end_round(&mut self, base_rtt: f64, window: &mut Window) {
         let rtt = self.rtt_sum / f64::from(self.rtt_samples);
-        let CompoundParams {
-            alpha,
-            k,
-            zeta,
-            whole_segments,
-            ..
-        } = self.params;
+        let CompoundParams { alpha, k, zeta, .. } = self.params;
         let waiting = 1.0 - base_rtt / rtt;
         self.reno_backlog = Some((window.cwnd - self.delay_window) * waiting);
         let backlog = window.cwnd * waiting;
         let step = if backlog >= self.gamma {
             -(zeta * backlog).min(self.delay_window)
         } else if self.limited && window.cwnd >= self.opens {
-            let power = libm::pow(window.cwnd, k);
-            let gain = if whole_segments {
-                (alpha * power.floor()).floor()
-            } else {
-                alpha * power
-            };
-            (gain - 1.0).max(0.0)
+            (alpha * libm::pow(window.cwnd, k) - 1.0).max(0.0)
         } else {
             0.0
         };
@@ -166,6 +229,10 @@ impl Compound {
 impl CongestionControl for Compound {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
+        if self.params.whole_segments {
+            self.on_ack_whole(ack, window);
+            return;
+        }
         let avoiding = !window.in_slow_start();
         if ack.cwnd_limited {
             let acked = window.slow_start(f64::from(ack.acked));
@@ -193,7 +260,12 @@ impl CongestionControl for Compound {
             self.delay_window = 0.0;
             self.gamma = self.params.gamma;
             self.reno_backlog = None;
-            window.ssthresh = remaining.max(MIN_SSTHRESH);
+            (self.whole.broken_off, self.whole.acks) = (true, 0.0);
+            window.ssthresh = if self.params.whole_segments {
+                remaining.floor().max(MIN_SSTHRESH)
+            } else {
+                remaining.max(MIN_SSTHRESH)
+            };
             return;
         }
         if self.params.adaptive_gamma
@@ -203,6 +275,13 @@ impl CongestionControl for Compound {
             self.gamma = ((1.0 - weight) * self.gamma + weight * 0.75 * backlog)
                 .max(self.params.gamma_low)
                 .min(self.params.gamma);
+        }
+        if self.params.whole_segments {
+            // which window it was taken from shows at the next ACK
+            window.ssthresh = remaining.floor().max(MIN_SSTHRESH);
+            window.cwnd = window.ssthresh;
+            (self.whole.broken_off, self.whole.acks) = (true, 0.0);
+            return;
         }
         // of an unused window both parts count for what was used of them
         let delay_window = self.delay_window * (used / window.cwnd).min(1.0);
@@ -263,21 +342,103 @@ mod tests {
         // with the loss window's segment a round adds alpha w^k
     }
 
+    /// Windows in whole segments, and an ACK of one segment that leaves `next` to be sent.
+    fn whole() -> Compound {
+        CompoundParams {
+            whole_segments: true,
+            ..params()
+        }
+        .build(0)
+    }
+
+    fn at(next: u64, round_start: bool) -> Ack {
+        Ack {
+            acked: 1,
+            next,
+            round_start,
+            ..round(0.1)
+        }
+    }
+
+    /// Rounds of `sent` segments each in congestion avoidance.
+    fn rounds(control: &mut Compound, window: &mut Window, sent: u64, from: u64, count: u64) {
+        for n in 0..count {
+            for k in 0..3 {
+                control.on_ack(&at(from + n * sent, k == 2), window, &mut random());
+            }
+        }
+    }
+
     #[test]
     fn whole_segments_are_rounded_down() {
-        for (cwnd, step) in [(40.0, 0.0), (41.0, 1.0), (81.0, 2.0)] {
-            let mut control = CompoundParams {
-                whole_segments: true,
-                ..params()
-            }
-            .build(0);
-            let mut window = Window {
-                cwnd,
-                ssthresh: 2.0,
-            };
-            control.on_ack(&round(0.1), &mut window, &mut random());
-            assert_eq!(control.delay_window, step, "{cwnd}"); // floor(floor(w^0.75) / 8) - 1
+        // floor(floor(w^0.75) / 8) - 1, from the third round on, which knows the length of one
+        for (sent, step) in [(40, 0.0), (41, 1.0), (81, 2.0)] {
+            let (mut control, mut window) = (
+                whole(),
+                Window {
+                    cwnd: 200.0,
+                    ssthresh: 2.0,
+                },
+            );
+            rounds(&mut control, &mut window, sent, 0, 3);
+            assert_eq!(control.delay_window, step, "{sent}");
         }
+    }
+
+    #[test]
+    fn whole_segments_go_one_beyond_ssthresh_and_then_one_in_a_window_of_acks() {
+        let (mut control, mut window) = (
+            whole(),
+            Window {
+                cwnd: 9.0,
+                ssthresh: 10.0,
+            },
+        );
+        let mut seen = Vec::new();
+        for _ in 0..13 {
+            control.on_ack(&at(0, false), &mut window, &mut random());
+            seen.push(window.cwnd as u32);
+        }
+        assert_eq!(seen, [10, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 12]);
+    }
+
+    #[test]
+    fn whole_segments_take_a_reduction_from_the_loss_window() {
+        // loss windows of 65 (above what is left) and 30 (not)
+        for (delay_window, kept) in [(20.0, 0.0), (35.0, 35.0)] {
+            let (mut control, mut window) = (
+                Compound {
+                    delay_window,
+                    ..whole()
+                },
+                Window {
+                    cwnd: delay_window + if kept > 0.0 { 30.0 } else { 65.0 },
+                    ssthresh: 2.0,
+                },
+            );
+            control.on_ack(&at(0, false), &mut window, &mut random());
+            control.on_congestion(&loss(80.0), &mut window);
+            assert_eq!((window.cwnd, window.ssthresh), (40.0, 40.0));
+            control.on_ack(&at(0, false), &mut window, &mut random());
+            assert_eq!(control.delay_window, kept);
+        }
+    }
+
+    #[test]
+    fn whole_rounds_last_from_before_a_reduction_to_its_end() {
+        let (mut control, mut window) = (
+            whole(),
+            Window {
+                cwnd: 200.0,
+                ssthresh: 2.0,
+            },
+        );
+        rounds(&mut control, &mut window, 20, 20, 3);
+        assert_eq!(control.delay_window, 0.0); // 20 segments a round
+        control.on_congestion(&loss(200.0), &mut window);
+        // the recovery has sent 30 more, the round after it 20: 50 open the delay window by one
+        rounds(&mut control, &mut window, 20, 90, 2);
+        assert_eq!(control.delay_window, 1.0);
     }
 
     #[test]

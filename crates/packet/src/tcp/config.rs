@@ -96,6 +96,8 @@ pub(crate) struct Config {
     pub(crate) rack: bool,
     /// Lost retransmissions are found by what was sent after them.
     pub(crate) detect_lost: bool,
+    /// Every ACK restarts the retransmission timer.
+    pub(crate) restart_rto: bool,
     /// What is still missing as a recovery ends begins the next one at once.
     pub(crate) chained_recoveries: bool,
     /// A window counts as used while the application has data waiting for it.
@@ -165,6 +167,7 @@ impl Config {
             // RACK finds them by itself
             detect_lost: tcp.detect_lost_retransmissions
                 && tcp.loss_detection == LossDetection::DupAcks,
+            restart_rto: tcp.restart_rto_on_every_ack,
             chained_recoveries: linux,
             backlog_fills_window: linux,
             initial_window: tcp.initial_window,

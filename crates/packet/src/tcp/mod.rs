@@ -409,7 +409,8 @@ impl Sender {
             self.on_ack_cumulative(&summary, config, random);
             self.report_ca_state(now, config);
         }
-        if self.pausing && self.deadline == u64::MAX {
+        let restarts = config.restart_rto && self.high > self.una;
+        if restarts || (self.pausing && self.deadline == u64::MAX) {
             self.deadline = now + self.timeout(config);
         }
         self.update_no_loss_pending();

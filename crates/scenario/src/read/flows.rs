@@ -380,10 +380,15 @@ impl Reader<'_> {
                 self.time(&item)
             }
         });
+        let restart_rto_on_every_ack = flag("restart_rto_on_every_ack");
         if style == Style::Linux {
             for (key, set) in [
                 ("rtt_samples", rtt_samples != Some(RttSamples::EveryAck)),
                 ("clock_granularity", clock_granularity != Some(Time::ZERO)),
+                (
+                    "restart_rto_on_every_ack",
+                    restart_rto_on_every_ack == Some(true),
+                ),
             ] {
                 if set && let Some(item) = table.given(key) {
                     self.push(
@@ -425,6 +430,7 @@ impl Reader<'_> {
             initial_rto: initial_rto?,
             rtt_samples: rtt_samples?,
             clock_granularity: clock_granularity?,
+            restart_rto_on_every_ack: restart_rto_on_every_ack?,
             dup_threshold: dup_threshold?,
         })
     }

@@ -740,6 +740,14 @@ fn contradictions_of_a_class() {
         &["contradicts style \"linux\"", "in style \"rfc\" only"],
     );
     one(
+        &with(
+            "count = 60",
+            "style = \"linux\"\nrestart_rto_on_every_ack = true",
+        ),
+        "19:28",
+        &["contradicts style \"linux\"", "in style \"rfc\" only"],
+    );
+    one(
         &with("count = 60", "initial_window = \"0 packets\""),
         "18:18",
         &["less than one packet"],

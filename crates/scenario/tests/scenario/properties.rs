@@ -230,6 +230,7 @@ fn tcp() -> impl Strategy<Value = String> {
                 .boxed(),
         ),
         some("clock_granularity", text(time().boxed())),
+        some("restart_rto_on_every_ack", flag()),
         some(
             "dup_threshold",
             (1..1000).prop_map(|number: i32| number.to_string()).boxed(),

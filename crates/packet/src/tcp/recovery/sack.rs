@@ -19,6 +19,7 @@ impl Sender {
             && ack.flags.0 & (Flags::ECE | Flags::SYN) == 0
             && config.reduction == WindowReduction::AtOnce
             && !config.detect_lost
+            && !config.restart_rto
     }
 
     /// What [`Sender::on_ack`] comes to then.

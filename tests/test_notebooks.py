@@ -40,7 +40,7 @@ def test_committed_without_outputs() -> None:
 @pytest.mark.filterwarnings("default")  # those of Jupyter are not ours
 def test_why_does_the_queue_oscillate() -> None:
     said = executed("why-does-the-queue-oscillate.ipynb")
-    assert "The queue has no significant period." in said
+    assert "The queue has no regular period." in said
     assert re.search(r"The queue oscillates with a period of \d", said)
     assert "oscillations set in at 40.9 ms" in said
     assert "limit 90.0 ms, onset: sudden" in said

@@ -49,6 +49,8 @@ def campaign(first: int, count: int, *, runs: bool) -> None:
             print(label, "CHECKER:", error, flush=True)
             tally["not checked"] += 1
             continue
+        except AssertionError as error:
+            wrong = [str(error)]
         tally["with a false sentence"] += bool(wrong)
         for text in wrong:
             print(label, "FALSE:", text, flush=True)

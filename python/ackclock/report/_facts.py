@@ -27,7 +27,7 @@ class QueueFacts:
     oscillating: Verdict | None
     """``None`` without a trace."""
     oscillation: Oscillation | None
-    """The significant period, if there is one."""
+    """The regular period, if it oscillates."""
 
     @property
     def behaviour(self) -> str:

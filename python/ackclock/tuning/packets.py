@@ -40,7 +40,7 @@ class Run:
     utilization: float
     loss: float
     swings: float
-    """Amplitude of the queue's oscillation over its mean; 0 without a significant period."""
+    """Amplitude of the queue's oscillation over its mean; 0 without a regular period."""
     period: float
     """Of that oscillation, s; 0 without one."""
     packets: int

@@ -1,7 +1,12 @@
 """A bounded attack: as `make attack`, for a minute and with the same seeds each time."""
 
 import json
+import os
 import random
+import subprocess
+import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +17,7 @@ from attack_shrink import shrunk
 
 import ackclock as ac
 import attack as whole
+from ackclock._parallel import Watch, parallel
 
 CASES = 40
 
@@ -58,6 +64,66 @@ def test_nothing_is_found(seed: int) -> None:
 
 def test_a_damaged_store() -> None:
     assert whole.damaged_store(1) is None
+
+
+INTERRUPTED_IMPORT = """
+import sys
+import ackclock as ac
+
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numpy":
+            raise KeyboardInterrupt
+        return None
+
+scenario = ac.loads('''SCENARIO''')
+sys.meta_path.insert(0, Interrupts())
+try:
+    ACTION
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("action", ["ac.run(scenario)", "ac.stability(scenario).equilibrium", "ac.meanfield(scenario)"])
+def test_ctrl_c_while_arrays_are_loaded(action: str) -> None:
+    """NumPy is imported late; an interrupt that comes just then is an interrupt, not a panic."""
+    text = """
+[scenario]
+duration = "1 s"
+[[link]]
+name = "a"
+rate = "10 Mbit/s"
+queue = { aqm = "red", capacity = "100 packets", min_threshold = "10 packets", max_threshold = "50 packets" }
+[[flows]]
+count = 5
+path = ["a"]
+congestion = "reno"
+rtt = "40 ms"
+"""
+    script = INTERRUPTED_IMPORT.replace("SCENARIO", text).replace("ACTION", action)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.stdout == "interrupted\n", done.stderr[-2000:]
+
+
+def test_what_runs_beside_an_interrupt_is_given_up() -> None:
+    begun: list[int] = []
+    beside = threading.Event()
+
+    def work(number: int, watch: Watch) -> int:
+        begun.append(number)
+        if number == 0:
+            beside.wait(1)
+            raise KeyboardInterrupt
+        beside.set()
+        for _ in range(10_000):
+            watch(None)
+            time.sleep(0.001)
+        return number
+
+    with pytest.raises(KeyboardInterrupt):
+        parallel(work, range(50))
+    assert len(begun) <= 1 + (os.cpu_count() or 1)
 
 
 def test_a_find_is_noticed_and_shrunk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

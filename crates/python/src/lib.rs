@@ -282,6 +282,7 @@ fn run_scenario<'py>(
         seed: Some(seed),
         abort: None,
     };
+    watch::load_arrays(py)?;
     refuse_beyond(py, &scenario, &options(0), threads.min(seeds.len()), memory)?;
 
     let job = Job {

@@ -82,6 +82,7 @@ pub(crate) fn run_meanfield<'py>(
         );
         return Err(crate::scenario_error(py, &[crate::whole(origin, problem)]));
     }
+    crate::watch::load_arrays(py)?;
     while engine.time() < end {
         py.detach(|| steps_for(&mut engine, PROGRESS_INTERVAL, end))
             .map_err(failed)?;

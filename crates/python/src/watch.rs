@@ -27,11 +27,21 @@ pub(crate) fn set_deadline(seconds: Option<f64>) -> Option<f64> {
         .map(|end| end.saturating_duration_since(now).as_secs_f64())
 }
 
+/// Loads NumPy, whose arrays carry results: interrupted here the import is an error like any other, when an array is made it would
+/// be a panic.
+///
+/// # Errors
+/// What the import raised, `KeyboardInterrupt` among it.
+pub(crate) fn load_arrays(py: Python<'_>) -> PyResult<()> {
+    py.import("numpy").map(drop)
+}
+
 /// Runs an analysis without the GIL.
 ///
 /// # Errors
 /// What a signal handler raised; `AnalysisError` "out of time" at the deadline.
 pub(crate) fn watched<T: Send>(py: Python<'_>, analysis: impl FnOnce() -> T + Send) -> PyResult<T> {
+    load_arrays(py)?;
     let raised: Arc<Mutex<Option<PyErr>>> = Arc::default();
     let slot = Arc::clone(&raised);
     let deadline = DEADLINE.get();

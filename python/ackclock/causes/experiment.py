@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from .._parallel import Watch, parallel
 from ..errors import ScenarioError
 from ..scenario import Scenario
 from ..simulate import run
@@ -201,11 +200,10 @@ class Lab:
     def _runs(self, tree: Tree, length: Length, seeds: int, first: int) -> list[Numbers]:
         scenario = Scenario(timed(tree, length))
 
-        def one(seed: int) -> Numbers:
-            return numbers(run(scenario, seed=seed, trace_links=True), self.link)
+        def one(seed: int, watch: Watch) -> Numbers:
+            return numbers(run(scenario, seed=seed, trace_links=True, progress=watch), self.link)
 
-        with ThreadPoolExecutor(max(os.cpu_count() or 1, 1)) as pool:
-            found = list(pool.map(one, range(first, first + seeds)))
+        found = parallel(one, range(first, first + seeds))
         self.computed += sum(one.computed for one in found)
         return found
 

@@ -70,6 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # whoever read our output has seen enough; keep Python from complaining when it closes the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
-    except (Exception, KeyboardInterrupt) as error:
+    except SystemExit:
+        raise
+    except BaseException as error:  # a panic of the core is one, and no traceback is for people
         return failure(error)
     return DONE

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-import os
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Final
 
+from .._parallel import Watch, parallel
 from ..scenario import Scenario
 from ..simulate import run
 from .problem import Point, Problem
@@ -103,17 +102,16 @@ def measure(problem: Problem, jobs: Iterable[tuple[Mapping[str, Any], Point]], s
     listed = list(jobs)
     made = [scenario(problem, queue, point) for queue, point in listed]
     tasks = [(one, seed) for one in made for seed in range(1, seeds + 1)]
-    with ThreadPoolExecutor(max(os.cpu_count() or 1, 1)) as pool:
-        rows = list(pool.map(lambda task: _one(problem, *task), tasks))
+    rows = parallel(lambda task, watch: _one(problem, *task, watch), tasks)
     return [_mean(problem, point, rows[k * seeds : (k + 1) * seeds]) for k, (_, point) in enumerate(listed)]
 
 
-def _one(problem: Problem, made: Scenario, seed: int) -> dict[str, float]:
+def _one(problem: Problem, made: Scenario, seed: int, watch: Watch) -> dict[str, float]:
     import numpy as np
 
     from ..analysis.predicates import is_oscillating
 
-    result = run(made, seed=seed, trace_links=True)
+    result = run(made, seed=seed, trace_links=True, progress=watch)
     link: dict[Any, Any] = result.links.loc[problem.link].to_dict()
     trace = result.traces["link_queue_bytes"].sel(link=problem.link)
     times = result.traces["time"].to_numpy()

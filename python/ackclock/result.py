@@ -315,7 +315,8 @@ class Result:
             "starved": len(starved) if len(competing) else None,
             "cwnd_mean": _mean(flows["cwnd_mean"]),
             "rtt_s_mean": _mean(flows["rtt_mean"]),
-            "loss": counts["drops"] / counts["sent"] if counts["sent"] else math.nan,
+            # a window may see drops of packets sent before it
+            "loss": counts["drops"] / max(counts["sent"], counts["drops"]) if counts["sent"] else math.nan,
             **counts,
             "fct_s_mean": total / completed if completed else math.nan,
             **{f"fct_s_p{percent}": _percentile(times, numbers, percent) for percent in (50, 95, 99)},

@@ -52,8 +52,15 @@ def round_trips(scenario: ac.Scenario) -> str | None:
 
 
 def fast_and_general(scenario: ac.Scenario) -> str | None:
-    """Both paths of the engine give the same bits."""
-    return difference(tree_of(scenario), tree_of(scenario, general=True))
+    """Both paths of the engine give the same bits, traces included."""
+    fast, general = (
+        ac.run(scenario, progress=patient(), general=general, trace_links=True, trace_flows="all")
+        for general in (False, True)
+    )
+    found = difference(fast.json(), general.json())
+    return found or next(
+        (f"trace of {name}" for name in fast.traces if not fast.traces[name].equals(general.traces[name])), None
+    )
 
 
 def threads(scenario: ac.Scenario) -> str | None:
@@ -77,9 +84,8 @@ def ranges(scenario: ac.Scenario) -> str | None:
                     continue
                 if not math.isfinite(number) or number < 0:
                     return f"{owner}.{key} is {number}"
-                # a class's loss counts what is dropped in the window, which may have been sent before it
-                fraction = key in ("loss_bytes", "jain", "utilization", "utilization_min_1s")
-                fraction |= group == "links" and key in ("loss", "marks")
+                fraction = key in ("loss", "loss_bytes", "jain", "utilization", "utilization_min_1s")
+                fraction |= group == "links" and key == "marks"
                 if fraction and number > 1 + 1e-9:
                     return f"{owner}.{key} is {number}"
     for owner, link in tree["links"].items():
@@ -123,6 +129,42 @@ def idle_flow(scenario: ac.Scenario) -> str | None:
     return f"links{found}" if found else None
 
 
+STEADY = ("reno", "aimd", "cubic", "compound", "scalable", "highspeed", "vegas", "htcp")
+"""Congestion controls without random numbers of their own."""
+
+
+def classes_split(scenario: ac.Scenario) -> str | None:
+    """A class in two halves of the same flows: the links see the same, where nothing is drawn or hashed by name."""
+    tree = scenario.canonical
+    first = tree["flows"][0]
+    drawn = any(entry["congestion"]["kind"] not in STEADY for entry in tree["flows"] if "congestion" in entry)
+    drawn |= any(link["queue"]["scheduler"] != "none" for link in tree["link"]) or "change" in tree
+    drawn |= not all(isinstance(first[key], str) and len(first[key].split()) == 2 for key in ("rtt", "start"))
+    if drawn or first["count"] < 2 or first["traffic"]["kind"] not in ("bulk", "transfer", "cbr", "app-limited"):
+        return None
+    halves = [{**first, "count": first["count"] - 1}, {**first, "name": "half", "count": 1}]
+    found = difference(
+        tree_of(scenario)["links"],
+        tree_of(ac.Scenario({**tree, "flows": [*halves, *tree["flows"][1:]]}))["links"],
+    )
+    return f"links{found}" if found else None
+
+
+def flows_reordered(scenario: ac.Scenario) -> str | None:
+    """The order of classes decides who is first among packets of the same picosecond: there are none."""
+    tree = scenario.canonical
+    apart = [{**entry, "start": "uniform 0 s .. 100 ms"} for entry in tree["flows"]]
+    fresh = all(link["queue"]["scheduler"] == "none" and link["jitter"] == "none" for link in tree["link"])
+    by_flow = any(link["queue"].get("aqm") in ("ap-red", "sred") for link in tree["link"])
+    if len(apart) == 1 or by_flow or not fresh or "change" in tree:
+        return None
+    found = difference(
+        tree_of(ac.Scenario({**tree, "flows": apart}))["links"],
+        tree_of(ac.Scenario({**tree, "flows": apart[::-1]}))["links"],
+    )
+    return f"links{found}" if found else None
+
+
 def interrupted(scenario: ac.Scenario) -> str | None:
     """A run that is given up leaves nothing behind: the next one is as if it had not been."""
     before = tree_of(scenario)
@@ -135,12 +177,52 @@ def interrupted(scenario: ac.Scenario) -> str | None:
     return difference(before, tree_of(scenario))
 
 
-def other_engines(scenario: ac.Scenario) -> str | None:
-    """Fluid, mean field and stability answer, or say in words why not."""
+def fluid_answers(scenario: ac.Scenario) -> str | None:
+    """The delay equations answer, or say in words why not."""
     with contextlib.suppress(ac.AckclockError, ValueError):
         ac.fluid(scenario, duration=1.0, samples=50, steps=2000)
+    return None
+
+
+def mean_field_answers(scenario: ac.Scenario) -> str | None:
+    """The distribution of windows, or in words why not."""
     with contextlib.suppress(ac.AckclockError):
         ac.meanfield(scenario, progress=patient())
+    return None
+
+
+LARGE = 1e30
+"""No quantity of a network is as large, in any unit."""
+
+
+def stability_answers(scenario: ac.Scenario) -> str | None:
+    """Each question is answered within its budget or left open in words; what is said are numbers of this world."""
+    budget = 0.25
+    begin = time.thread_time()
+    try:
+        answer = ac.stability(scenario).answer(budget=budget)
+    except ac.AckclockError:
+        return None
+    spent = time.thread_time() - begin
+    questions = 2 + 2 * len(scenario.canonical["flows"])
+    if spent > 2 + 2 * budget * questions:
+        return f"takes {spent:.1f} s where {questions} questions have {budget} s each"
+    return _beyond_this_world(answer.json(), "")
+
+
+def _beyond_this_world(tree: Any, path: str) -> str | None:
+    if isinstance(tree, dict):
+        return next((found for key in tree if (found := _beyond_this_world(tree[key], f"{path}.{key}"))), None)
+    if isinstance(tree, list):
+        return next((found for one in tree if (found := _beyond_this_world(one, f"{path}[]"))), None)
+    wrong = isinstance(tree, float) and (not math.isfinite(tree) or abs(tree) > LARGE)
+    return f"{path} is {tree}" if wrong else None
+
+
+def comparison_answers(scenario: ac.Scenario) -> str | None:
+    """The engines beside each other; what cannot be compared says why."""
+    with contextlib.suppress(ac.RunError, ac.AnalysisError):
+        ac.compare(scenario, progress=patient())
     return None
 
 
@@ -151,8 +233,16 @@ QUICK: dict[str, Check] = {
     "prefix": prefix,
     "idle flow": idle_flow,
     "threads": threads,
+    "classes split": classes_split,
+    "flows reordered": flows_reordered,
 }
-ALL: dict[str, Check] = {**QUICK, "interrupted": interrupted, "other engines": other_engines}
+ANALYSES: dict[str, Check] = {
+    "fluid": fluid_answers,
+    "mean field": mean_field_answers,
+    "stability": stability_answers,
+    "comparison": comparison_answers,
+}
+ALL: dict[str, Check] = {**QUICK, "interrupted": interrupted, **ANALYSES}
 
 
 def judged(tree: dict[str, Any], name: str) -> str | None:

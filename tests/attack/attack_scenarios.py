@@ -201,6 +201,71 @@ def scenario(seed: int) -> dict[str, Any]:
     return tree
 
 
+EQUATIONS = {
+    group: [str(one["kind"]) for one in entries if one.get("has_fluid")]
+    for group, entries in ac.list_algorithms().items()
+    if group in ("aqm", "congestion")
+}
+"""Algorithms that the engines of equations know."""
+
+
+def averaged(seed: int) -> dict[str, Any]:
+    """A scenario that the engines of equations can represent, with extreme rates, round trips and parameters."""
+    rng = random.Random(seed)
+    speed = ratio(rng, 1e4, 1e9)
+    round_trips = [ratio(rng, 1e-6, 5) for _ in range(rng.choice((1, 1, 2)))]
+    tree: dict[str, Any] = {
+        "scenario": {
+            "duration": f"{min(20.0, max(0.05, PACKETS * 12000 / speed)):.6f} s",
+            "seed": rng.randint(1, 1000),
+        },
+        "link": [
+            {
+                "name": "a",
+                "rate": f"{speed:.1f} bit/s",
+                "delay": f"{rng.choice((0, 0.3)) * min(round_trips):.9f} s",
+                "queue": {"aqm": "drop-tail", "capacity": f"{round(ratio(rng, 1, 3000))} packets"},
+            }
+        ],
+        "flows": [
+            {
+                "name": name,
+                "count": round(ratio(rng, 1, 300)),
+                "path": ["a"],
+                "congestion": {"kind": "reno"},
+                "rtt": f"{round_trip:.9f} s",
+            }
+            for name, round_trip in zip(CLASSES, round_trips, strict=False)
+        ],
+    }
+    for owner, key, group in (
+        (tree["link"][0]["queue"], "aqm", "aqm"),
+        *((flows["congestion"], "kind", "congestion") for flows in tree["flows"]),
+    ):
+        before, owner[key] = owner[key], rng.choice(EQUATIONS[group])
+        if read(tree) is None:
+            owner[key] = before  # its defaults do not fit to this link
+    for _ in range(rng.randint(0, 8)):
+        grown = json.loads(json.dumps(tree))
+        part, key = rng.choice((("link", "queue"), ("flows", "congestion")))
+        owner = rng.choice(grown[part])[key]
+        variant = variant_of(keys_of(part)[key], owner)
+        if variant is None:
+            continue
+        parameter = rng.choice(sorted(variant["properties"]))
+        owner[parameter] = value(variant["properties"][parameter], rng, parameter)
+        if read(grown) is not None:
+            tree = grown
+    return tree
+
+
+def keys_of(part: str) -> dict[str, Node]:
+    """What an entry of a part of a scenario may have."""
+    node = SCHEMA["properties"][part]
+    found: dict[str, Node] = node.get("properties") or resolved(node["items"])["properties"]
+    return found
+
+
 def variant_of(node: Node, tree: dict[str, Any]) -> Node | None:
     """The variant of an object in the schema whose constants are those of `tree`."""
     node = resolved(node)
@@ -215,9 +280,7 @@ def variant_of(node: Node, tree: dict[str, Any]) -> Node | None:
 def grow(tree: dict[str, Any], rng: random.Random, length: float) -> None:
     """Set one key, somewhere."""
     part = rng.choice(("link", "link", "flows", "flows", "flows", "scenario", "change"))
-    known: dict[str, Node] = (
-        SCHEMA["properties"][part].get("properties") or resolved(SCHEMA["properties"][part]["items"])["properties"]
-    )
+    known = keys_of(part)
     if part == "change":
         key = rng.choice([key for key in known if key not in ("at", "link", "flows", "over")])
         owner = {"link": tree["link"][0]["name"]} if rng.random() < 0.7 else {"flows": tree["flows"][0]["name"]}

@@ -114,7 +114,8 @@ reference: setup ## write the pages of the algorithms, docs/algorithms, from the
 	$(BIN)/python docs/algorithms/generate.py
 
 validate-ns2: setup ## compare senders and queues with those of ns-2 (its seed 1 runs again if ns is installed) and write validation/ns2/AGREEMENT.md
-	@if command -v ns >/dev/null; then $(BIN)/python validation/ns2/run.py --check --jobs 2; \
+	@if command -v ns >/dev/null; then \
+		$(BIN)/python validation/ns2/run.py --papers --seeds 1..1 --jobs 2 && $(BIN)/python validation/ns2/run.py --check --jobs 2; \
 	else echo "ns is not installed (apt-get install ns2): comparing with the committed results of ns-2 2.35"; fi
 	$(BIN)/python validation/ns2/compare_senders.py --write
 

@@ -6,7 +6,7 @@
     ./run.py --senders           the Linux-derived agent's congestion controls on S5 and S1 -> ns2_senders.csv
     ./run.py --queues            REM, Vq (AVQ) and PI under SACK flows on S5 and S1 -> ns2_queues.csv
     ./run.py --papers            chapter 6 of st-red, figures 8, 15, 18, 19 of compound-red -> ns2_papers.csv
-    ./run.py --check             seed 1 of the S5 rows of the last two once more: do the committed numbers come out?
+    ./run.py --check             seed 1 of S5 (senders, queues) and of figure 18 once more: do the committed numbers come out?
     ./run.py --only S1 --seeds 1..2
     ./run.py --summary           the table of means and deviations from the CSV
 
@@ -279,9 +279,12 @@ def summary(path: Path) -> str:
 
 
 def check(jobs: int) -> int:
-    """Run seed 1 of S5 again; return 1 if a committed number does not come out."""
+    """Run seed 1 of S5 and of figure 18 again; return 1 if a committed number does not come out."""
     wanted = [
-        (name, run) for name, setups in (("senders", SENDERS), ("queues", QUEUES)) for run in setups if run[0] == "S5"
+        (name, run)
+        for name, setups in (("senders", SENDERS), ("queues", QUEUES), ("papers", PAPERS))
+        for run in setups
+        if run[0] in ("S5", "fig-18")
     ]
     kept = {
         name: {(r["scenario"], r["label"]): r for r in read_rows(HERE / f"ns2_{name}.csv") if r["seed"] == "1"}
@@ -309,7 +312,9 @@ def main() -> None:
     parser.add_argument("--papers", action="store_true", help="what decides claims of the papers")
     parser.add_argument("--only", default="", help="scenario, or scenario/label")
     parser.add_argument("--seeds", default="", help="FIRST..LAST")
-    parser.add_argument("--check", action="store_true", help="run seed 1 of S5 again and compare with the CSV")
+    parser.add_argument(
+        "--check", action="store_true", help="run seed 1 of S5 and figure 18 again and compare with the CSV"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--again", action="store_true", help="run rows that exist")
     parser.add_argument("--summary", action="store_true", help="print the table and stop")

@@ -11,7 +11,7 @@ export CARGO_TARGET_DIR := $(abspath $(TARGET))
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml)
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(RUST)
 
-.PHONY: attack help setup run check lint types unit test ci coverage fuzz bench bench-instructions bench-peers growth papers agreement validate-ns2 validate-linux docs reference wheel clean rust-tools
+.PHONY: attack help setup run check lint types unit test ci coverage fuzz bench bench-instructions bench-peers growth papers agreement conform validate-ns2 validate-linux docs reference wheel clean rust-tools
 
 help: ## list these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' Makefile | expand -t 12
@@ -42,7 +42,7 @@ lint: setup rust-tools ## formatting, lints and types of Rust and Python
 	$(BIN)/ruff format --quiet --check .
 	$(MAKE) --no-print-directory types
 
-SCRIPTS := benches benches/peers docs/algorithms docs/extension validation/agreement validation/causes validation/cluster validation/linux validation/ns2 validation/page
+SCRIPTS := benches benches/peers docs/algorithms docs/extension validation/agreement validation/causes validation/cluster validation/linux validation/ns2 validation/packetdrill validation/page
 
 types: setup ## types of Python: the package against its core, and the scripts folder by folder
 	$(BIN)/mypy
@@ -73,6 +73,9 @@ papers: setup ## reproduce the published results: pages in out/papers, verdicts 
 
 agreement: setup ## compare the packet engine with ns-2 and Linux, ten seeds each, and write validation/agreement/README.md
 	$(BIN)/python validation/agreement/compare.py --write
+
+conform: setup ## play packetdrill's scripts to the sender in style "linux": PACKETDRILL=a clone, folder or script (without: our own)
+	$(BIN)/python validation/packetdrill/conform.py $(PACKETDRILL)
 
 bench-instructions: ## instructions per packet of the packet engine, against benches/instructions.json (needs valgrind)
 	$(PYTHON) benches/instructions.py

@@ -35,6 +35,7 @@ use engine::Engine;
 pub use outcome::{
     FlowOutcome, FlowTrace, Ledger, LinkOutcome, LinkTrace, Outcome, Traces, TransferOutcome,
 };
+pub use tcp::drive::{Arrival, Departure, Endpoint, Info};
 
 /// How a run is done and what it records. The default records nothing over time.
 #[derive(Clone, Debug, Default)]

@@ -3,6 +3,7 @@
 mod delay;
 mod design;
 mod dual;
+mod endpoint;
 mod fluid;
 mod meanfield;
 mod measured;
@@ -37,6 +38,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::dual::PyDual;
+    #[pymodule_export]
+    use super::endpoint::PyEndpoint;
     #[pymodule_export]
     use super::fluid::{PyEquilibrium, PyFluidModel, coverage, quantity, sender_laws};
     #[pymodule_export]

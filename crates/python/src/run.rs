@@ -261,7 +261,7 @@ impl Job<'_> {
 }
 
 /// The name of a class.
-fn named(class: &Bound<'_, PyAny>) -> Option<String> {
+pub(crate) fn named(class: &Bound<'_, PyAny>) -> Option<String> {
     class.getattr("__name__").ok()?.extract().ok()
 }
 

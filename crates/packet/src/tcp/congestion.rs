@@ -271,7 +271,12 @@ impl Sender {
 
     /// The congestion state becomes what the sender's state says; true if it is another.
     pub(super) fn update_ca_state(&mut self, config: &Config) -> bool {
-        self.set_ca_state(match self.state {
+        self.set_ca_state(self.ca_state_now(config))
+    }
+
+    /// The congestion state that the sender's state comes to.
+    pub(super) fn ca_state_now(&self, config: &Config) -> CaState {
+        match self.state {
             State::Recovery => CaState::Recovery,
             State::Loss => CaState::Loss,
             State::Closed | State::Open if self.answers_mark(config) => CaState::Cwr,
@@ -279,7 +284,7 @@ impl Sender {
                 CaState::Disorder
             }
             State::Closed | State::Open => CaState::Open,
-        })
+        }
     }
 
     /// The congestion state becomes `state`; true if it is another.

@@ -5,6 +5,7 @@
 
 pub(crate) mod config;
 mod congestion;
+pub(crate) mod drive;
 mod expiry;
 mod hystart;
 mod loss;
@@ -60,6 +61,15 @@ pub(crate) struct Segment {
 /// RACK's state, where there is one.
 fn rack_of(sent_packets: &mut Option<Box<SentPackets>>) -> Option<&mut Rack> {
     sent_packets.as_mut()?.rack.as_mut()
+}
+
+/// Whether the first SACK block reports a segment that has arrived twice (RFC 2883, section 4).
+fn is_duplicate_report(cum: u64, blocks: &[(u64, u64)]) -> bool {
+    match blocks {
+        [(from, to), ..] if *from < cum && *to <= cum => true,
+        [(from, to), (outer, end), ..] => outer <= from && to <= end,
+        _ => false,
+    }
 }
 
 /// The whole segments of a window: `as u64`, in fewer instructions.

@@ -189,6 +189,11 @@ impl RttEstimator {
         self.backoff > 0
     }
 
+    /// Timeouts since the last sample.
+    pub(super) fn backoff(&self) -> u32 {
+        self.backoff
+    }
+
     /// The connection stands; `syn_resent`: its SYN was sent more than once (RFC 6298, rule 5.7).
     pub(super) fn open(&mut self, syn_resent: bool, config: &Config) {
         self.backoff = 0;

@@ -76,6 +76,11 @@ impl Scoreboard {
         self.sacked.count()
     }
 
+    /// Number of segments that count as lost, sent again or not.
+    pub(crate) fn lost(&self) -> u32 {
+        self.lost
+    }
+
     /// Number of retransmissions on their way.
     pub(crate) fn resent(&self) -> u32 {
         self.retransmitted.count()

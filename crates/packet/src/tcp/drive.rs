@@ -1,0 +1,272 @@
+//! A sender without a network: whoever holds it hands in time and acknowledgements, and takes the
+//! segments. For scripted tests (`validation/packetdrill`) and for looking at one sender closely.
+
+use std::collections::VecDeque;
+
+use ackclock_algorithms::congestion::CaState;
+use ackclock_algorithms::{Owner, Stream, Time};
+use ackclock_scenario::Tcp;
+
+use super::{Config, Sender};
+use crate::packet::{Ack, Flags, NONE};
+
+/// The sending half of a connection, driven by hand. Sequence numbers count segments from 0.
+///
+/// Time must not go back, and begins after zero.
+pub struct Endpoint {
+    sender: Sender,
+    config: Config,
+    random: Stream,
+    /// Of the segments that are not acknowledged, from `base` on.
+    sent: VecDeque<Sent>,
+    base: u64,
+    retransmissions: u64,
+    /// A segment waits for its release time.
+    paced: bool,
+}
+
+/// When a segment was sent last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sent {
+    at: u64,
+    again: bool,
+    sacked: bool,
+}
+
+/// What an acknowledgement says.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arrival<'a> {
+    /// Everything below this has arrived.
+    pub cumulative: u64,
+    /// SACK blocks `[from, to)`; one that reports a duplicate (DSACK, RFC 2883) comes first.
+    pub blocks: &'a [(u64, u64)],
+    /// When the segment was sent that the time stamp echoes; `None` without time stamps.
+    pub echo: Option<Time>,
+    /// ECN-Echo.
+    pub ece: bool,
+}
+
+/// A segment that leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// Its number.
+    pub seq: u64,
+    /// It was sent before.
+    pub retransmission: bool,
+    /// It is ECN-capable (ECT).
+    pub ect: bool,
+    /// It carries CWR.
+    pub cwr: bool,
+}
+
+/// What a sender tells of itself, in the terms of Linux's `tcp_info`. Windows and counts are in
+/// segments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Info {
+    /// Congestion window.
+    pub cwnd: f64,
+    /// Slow-start threshold; infinite where there is none yet.
+    pub ssthresh: f64,
+    /// Segments outstanding; of those acknowledged selectively, lost, sent again and not
+    /// acknowledged since.
+    pub unacked: u64,
+    /// See `unacked`.
+    pub sacked: u64,
+    /// See `unacked`.
+    pub lost: u64,
+    /// See `unacked`.
+    pub retrans: u64,
+    /// Retransmissions so far.
+    pub total_retrans: u64,
+    /// Congestion state.
+    pub ca_state: CaState,
+    /// Timeouts in a row.
+    pub backoff: u32,
+    /// Present retransmission timeout, with its back-off.
+    pub rto: Time,
+    /// Smoothed round trip; zero before the first sample.
+    pub srtt: Time,
+    /// Smallest round trip; [`Time::NEVER`] before the first sample.
+    pub min_rtt: Time,
+    /// Segments above which a missing one counts as lost (`dup_threshold`, or what reordering has
+    /// made of it).
+    pub reordering: u32,
+    /// How often reordering was seen.
+    pub reordering_seen: u32,
+    /// Segments that arrived more than once, as the receiver said (DSACK).
+    pub duplicates: u64,
+}
+
+impl Endpoint {
+    /// A sender with a class's options (`[[flows]]`), not yet connected. Its congestion control
+    /// draws from `seed`.
+    #[must_use]
+    pub fn new(tcp: &Tcp, seed: u64) -> Self {
+        let config = Config::new(tcp);
+        Self {
+            sender: Sender::new(tcp.congestion.build(0), &config, tcp.initial_ssthresh),
+            config,
+            random: Stream::new(seed, Owner::Flow, 0),
+            sent: VecDeque::new(),
+            base: 0,
+            retransmissions: 0,
+            paced: false,
+        }
+    }
+
+    /// The connection stands. `rtt` is the handshake's round trip, zero without one.
+    pub fn open(&mut self, now: Time, rtt: Time) {
+        self.sender.open(now.0, rtt.0, false, &self.config);
+    }
+
+    /// The application writes `segments` more.
+    pub fn write(&mut self, now: Time, segments: u64) {
+        self.sender.written += segments;
+        self.sender.restart_if_idle(now.0, &self.config);
+    }
+
+    /// The receiver's window, in segments from the first unacknowledged one.
+    pub fn set_receiver_window(&mut self, segments: u64) {
+        self.config.max_window = segments;
+    }
+
+    /// An acknowledgement arrives.
+    pub fn acknowledge(&mut self, now: Time, arrival: &Arrival<'_>) {
+        let cum = arrival.cumulative.min(self.sender.high);
+        let high = self.sender.high;
+        let mut blocks: Vec<(u64, u64)> = arrival
+            .blocks
+            .iter()
+            .map(|&(from, to)| (from.min(high), to.min(high)))
+            .collect();
+        // as Linux does: by the segment where it was sent once, else by the time stamp
+        let echo = match self.send_time_of_first(cum) {
+            0 => arrival.echo.map_or(0, |time| time.0),
+            sent => sent,
+        };
+        // a duplicate's report comes first; the others in order, as Linux looks at them
+        let duplicate = super::is_duplicate_report(cum, &blocks).then(|| blocks.remove(0));
+        blocks.retain(|&(_, to)| to > cum);
+        blocks.sort_unstable();
+        if let Some(block) = duplicate {
+            blocks.insert(0, block);
+        }
+        let ack = Ack {
+            at: now.0,
+            cum,
+            echo,
+            sack: NONE,
+            blocks: 0,
+            flags: Flags(Flags::ACK | if arrival.ece { Flags::ECE } else { 0 }),
+        };
+        self.sender
+            .on_ack(now.0, &ack, &blocks, &self.config, &mut self.random);
+        let gone = (self.sender.una - self.base).min(self.sent.len() as u64);
+        self.sent.drain(..gone as usize);
+        self.base = self.sender.una;
+        for (from, to) in blocks {
+            for seq in from.max(self.base)..to {
+                if let Some(sent) = self.sent.get_mut((seq - self.base) as usize) {
+                    sent.sacked = true;
+                }
+            }
+        }
+    }
+
+    /// When the first segment was sent that an ACK of everything below `cum` tells to have
+    /// arrived; 0 where it says nothing of the round trip (Karn's rule).
+    fn send_time_of_first(&self, cum: u64) -> u64 {
+        let count = (cum.saturating_sub(self.base) as usize).min(self.sent.len());
+        let acked = self.sent.range(..count);
+        if acked.clone().any(|sent| sent.again) {
+            return 0;
+        }
+        let mut new = acked.filter(|sent| !sent.sacked);
+        new.next().map_or(0, |sent| sent.at)
+    }
+
+    /// The next segment that leaves now, if any. To be asked for after each of the other calls
+    /// until there is none.
+    pub fn next_segment(&mut self, now: Time) -> Option<Departure> {
+        self.paced = false;
+        if self.sender.next_send > now.0 {
+            self.paced = true;
+            return None;
+        }
+        let Some(segment) = self.sender.next_segment(now.0, &self.config) else {
+            self.sender.on_nothing_to_send();
+            return None;
+        };
+        let place = (segment.seq - self.base) as usize;
+        let sent = Sent {
+            at: now.0,
+            ..Sent::default()
+        };
+        match self.sent.get_mut(place) {
+            Some(old) => {
+                *old = Sent {
+                    again: true,
+                    ..sent
+                }
+            }
+            None => self.sent.push_back(sent),
+        }
+        self.retransmissions += u64::from(segment.retransmission);
+        let flags = segment.ecn_flags(&self.config);
+        Some(Departure {
+            seq: segment.seq,
+            retransmission: segment.retransmission,
+            ect: flags.has(Flags::ECT),
+            cwr: segment.cwr,
+        })
+    }
+
+    /// When [`Endpoint::advance`] is due next: a timer, or the release time of a paced segment.
+    /// `None` if nothing happens without an acknowledgement or a write.
+    #[must_use]
+    pub fn next_event(&self) -> Option<Time> {
+        let timer = self.sender.next_timer();
+        let at = if self.paced {
+            timer.min(self.sender.next_send)
+        } else {
+            timer
+        };
+        (at != u64::MAX).then_some(Time(at))
+    }
+
+    /// Time goes on to `now`: a timer that is due by then expires.
+    pub fn advance(&mut self, now: Time) {
+        if self.sender.next_timer() <= now.0 {
+            self.sender.on_timer(now.0, &self.config);
+        }
+    }
+
+    /// What the sender tells of itself.
+    #[must_use]
+    pub fn info(&self) -> Info {
+        let sender = &self.sender;
+        let unacked = sender.outstanding();
+        let selective = self.config.recovery.is_selective();
+        Info {
+            cwnd: sender.window.cwnd,
+            ssthresh: sender.window.ssthresh,
+            unacked,
+            sacked: if selective {
+                u64::from(sender.scoreboard.sacked())
+            } else {
+                u64::from(sender.dup_acks).min(unacked)
+            },
+            lost: u64::from(sender.scoreboard.lost()),
+            retrans: u64::from(sender.scoreboard.resent()),
+            total_retrans: self.retransmissions,
+            ca_state: sender.ca_state_now(&self.config),
+            backoff: sender.rtt.backoff(),
+            rto: Time(sender.timeout(&self.config)),
+            srtt: Time(sender.rtt.srtt),
+            min_rtt: Time(sender.rtt.min_rtt),
+            reordering: self.config.dup_threshold,
+            reordering_seen: 0,
+            duplicates: 0,
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! One sender without a network, driven from Python.
+
+use std::sync::Arc;
+
+use ackclock_algorithms::Time;
+use ackclock_algorithms::congestion::CaState;
+use ackclock_algorithms::registry::CongestionSpec;
+use ackclock_packet::{Arrival, Endpoint};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::run::named;
+use crate::user::{Factory, Failure};
+
+/// One sender without a network; times in seconds.
+#[pyclass(name = "Endpoint", module = "ackclock._core", unsendable)]
+pub(crate) struct PyEndpoint {
+    endpoint: Endpoint,
+    failure: Failure,
+    now: Time,
+}
+
+impl PyEndpoint {
+    /// Time goes on to `now`, s.
+    fn at(&mut self, now: f64) -> PyResult<Time> {
+        if !(now > 0.0 && now < 1e6) {
+            return Err(PyValueError::new_err(format!(
+                "a time must be above 0 s and below 1e6 s, not {now}"
+            )));
+        }
+        let time = Time::from_seconds(now);
+        if time < self.now {
+            return Err(PyValueError::new_err(format!(
+                "time went back from {} s to {now} s",
+                self.now.seconds()
+            )));
+        }
+        self.now = time;
+        Ok(time)
+    }
+
+    /// What a user's algorithm raised, if it did.
+    fn checked(&self) -> PyResult<()> {
+        match self.failure.take() {
+            Some((_, error)) => Err(error),
+            None => Ok(()),
+        }
+    }
+}
+
+#[pymethods]
+impl PyEndpoint {
+    /// A sender of class `index` of a checked scenario, with a Python class in place of its congestion control if there is one.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        scenario: &str,
+        index: usize,
+        controller: Option<Py<PyAny>>,
+        seed: u64,
+    ) -> PyResult<Self> {
+        let mut scenario = super::parse(py, scenario)?;
+        let count = scenario.flows.len();
+        let Some(class) = scenario.flows.get_mut(index) else {
+            return Err(PyValueError::new_err(format!(
+                "there is no class {index} of flows, but {count}"
+            )));
+        };
+        let failure = Failure::default();
+        if let Some(controller) = controller {
+            let kind = named(controller.bind(py)).unwrap_or_else(|| "congestion".to_owned());
+            class.tcp.congestion = CongestionSpec::Custom(Arc::new(Factory {
+                failure: failure.of(&kind),
+                kind,
+                class: controller,
+            }));
+        }
+        let made = Self {
+            endpoint: Endpoint::new(&class.tcp, seed),
+            failure,
+            now: Time::ZERO,
+        };
+        made.checked()?;
+        Ok(made)
+    }
+
+    #[pyo3(signature = (now, rtt = 0.0))]
+    fn open(&mut self, now: f64, rtt: f64) -> PyResult<()> {
+        let now = self.at(now)?;
+        self.endpoint.open(now, Time::from_seconds(rtt));
+        self.checked()
+    }
+
+    fn write(&mut self, now: f64, segments: u64) -> PyResult<()> {
+        let now = self.at(now)?;
+        self.endpoint.write(now, segments);
+        self.checked()
+    }
+
+    fn set_receiver_window(&mut self, segments: u64) {
+        self.endpoint.set_receiver_window(segments);
+    }
+
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a sequence of Python's becomes a vector"
+    )]
+    #[pyo3(signature = (now, cumulative, blocks = Vec::new(), echo = None, ece = false))]
+    fn acknowledge(
+        &mut self,
+        now: f64,
+        cumulative: u64,
+        blocks: Vec<(u64, u64)>,
+        echo: Option<f64>,
+        ece: bool,
+    ) -> PyResult<()> {
+        let now = self.at(now)?;
+        self.endpoint.acknowledge(
+            now,
+            &Arrival {
+                cumulative,
+                blocks: &blocks,
+                echo: echo.map(Time::from_seconds),
+                ece,
+            },
+        );
+        self.checked()
+    }
+
+    /// Number, whether it was sent before, whether it is ECN-capable, whether it carries CWR.
+    fn next_segment(&mut self, now: f64) -> PyResult<Option<(u64, bool, bool, bool)>> {
+        let now = self.at(now)?;
+        let segment = self.endpoint.next_segment(now);
+        self.checked()?;
+        Ok(segment.map(|segment| {
+            let again = segment.retransmission;
+            (segment.seq, again, segment.ect, segment.cwr)
+        }))
+    }
+
+    fn next_event(&self) -> Option<f64> {
+        self.endpoint.next_event().map(Time::seconds)
+    }
+
+    fn advance(&mut self, now: f64) -> PyResult<()> {
+        let now = self.at(now)?;
+        self.endpoint.advance(now);
+        self.checked()
+    }
+
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let info = self.endpoint.info();
+        let dict = PyDict::new(py);
+        dict.set_item("cwnd", info.cwnd)?;
+        dict.set_item("ssthresh", info.ssthresh)?;
+        dict.set_item("unacked", info.unacked)?;
+        dict.set_item("sacked", info.sacked)?;
+        dict.set_item("lost", info.lost)?;
+        dict.set_item("retrans", info.retrans)?;
+        dict.set_item("total_retrans", info.total_retrans)?;
+        let state = match info.ca_state {
+            CaState::Open => "open",
+            CaState::Disorder => "disorder",
+            CaState::Cwr => "cwr",
+            CaState::Recovery => "recovery",
+            CaState::Loss => "loss",
+        };
+        dict.set_item("ca_state", state)?;
+        dict.set_item("backoff", info.backoff)?;
+        dict.set_item("rto", info.rto.seconds())?;
+        dict.set_item("srtt", info.srtt.seconds())?;
+        let min_rtt = (info.min_rtt != Time::NEVER).then(|| info.min_rtt.seconds());
+        dict.set_item("min_rtt", min_rtt)?;
+        dict.set_item("reordering", info.reordering)?;
+        dict.set_item("reordering_seen", info.reordering_seen)?;
+        dict.set_item("duplicates", info.duplicates)?;
+        Ok(dict)
+    }
+}

@@ -100,8 +100,9 @@ pub(crate) struct Config {
     pub(crate) restart_rto: bool,
     /// What is still missing as a recovery ends begins the next one at once.
     pub(crate) chained_recoveries: bool,
-    /// A window counts as used while the application has data waiting for it.
-    pub(crate) backlog_fills_window: bool,
+    /// Whether the window is used is found as data leaves, and holds until it is sent anew (Linux
+    /// 6.1).
+    pub(crate) remembers_use: bool,
     pub(crate) initial_window: f64,
     pub(crate) max_window: u64,
     pub(crate) ecn: bool,
@@ -169,7 +170,7 @@ impl Config {
                 && tcp.loss_detection == LossDetection::DupAcks,
             restart_rto: tcp.restart_rto_on_every_ack,
             chained_recoveries: linux,
-            backlog_fills_window: linux,
+            remembers_use: linux && !steers,
             initial_window: tcp.initial_window,
             max_window: tcp.max_window.map_or(u64::MAX, u64::from),
             ecn: tcp.ecn,
@@ -195,6 +196,6 @@ impl Config {
             && self.reduction_base == ReductionBase::FlightSize
             && !self.rack
             && !self.chained_recoveries
-            && !self.backlog_fills_window
+            && !self.remembers_use
     }
 }

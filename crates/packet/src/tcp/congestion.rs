@@ -49,7 +49,7 @@ impl Sender {
         random: &mut Stream,
     ) {
         let round_start = self.starts_round();
-        let limited = summary.cwnd_limited || self.state == State::Loss;
+        let limited = summary.cwnd_limited || (self.state == State::Loss && !config.remembers_use);
         if !self.grow_additively(summary.now, acked, limited, random) {
             self.grow_otherwise(summary, acked, round_start, config, random);
         }
@@ -180,8 +180,7 @@ impl Sender {
             next: self.next,
             round_start,
             cwnd_limited: summary.cwnd_limited
-                || self.state == State::Loss
-                || (config.backlog_fills_window && self.next < self.written),
+                || (self.state == State::Loss && !config.remembers_use),
             ece: summary.ece,
             marked: if summary.ece && config.accurate_ecn {
                 acked

@@ -21,6 +21,7 @@ mod sent_packets;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod usage;
 
 use ackclock_algorithms::congestion::{CaState, CongestionControl as _, Needs, Window};
 use ackclock_algorithms::registry::Controller;
@@ -35,6 +36,7 @@ use prr::Prr;
 use rtt::RttEstimator;
 use scoreboard::Scoreboard;
 use sent_packets::SentPackets;
+use usage::WindowUsage;
 
 /// What the sender is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,6 +171,8 @@ pub(crate) struct Sender {
     no_loss_pending: bool,
     /// The next segment out is a new one, whatever the window says (a probe).
     probe: bool,
+    /// How much of the window is used, where that is remembered.
+    usage: Option<Box<WindowUsage>>,
     /// Until the initial slow start is over.
     hystart: Option<Box<HyStart>>,
     pub(crate) counters: Counters,
@@ -223,6 +227,7 @@ impl Sender {
                 && !(needs.delivery || needs.every_ack || needs.ca_state),
             no_loss_pending: false,
             probe: false,
+            usage: config.remembers_use.then(Box::default),
             hystart: config.hystart.then(|| Box::new(HyStart::new(ssthresh))),
             counters: Counters::default(),
             controller,
@@ -348,7 +353,10 @@ impl Sender {
         random: &mut Stream,
     ) {
         let before = self.next - self.una;
-        let cwnd_limited = self.is_limited(before);
+        let cwnd_limited = match &self.usage {
+            Some(usage) => usage.is_limited(&self.window),
+            None => self.is_limited(before),
+        };
         let mut summary = AckSummary {
             now,
             acked: 0,

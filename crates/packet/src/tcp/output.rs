@@ -67,6 +67,9 @@ impl Sender {
         if self.sent_packets.is_some() || self.paced {
             self.note_sent(now, segment, config);
         }
+        if let Some(usage) = &mut self.usage {
+            usage.sent |= !segment.1;
+        }
         let cwr = self.send_cwr && !segment.1;
         if cwr {
             self.send_cwr = false;
@@ -117,6 +120,13 @@ impl Sender {
             let in_flight = self.scoreboard.pipe(self.una, self.next);
             if (in_flight as f64) < self.window.cwnd {
                 sent_packets.mark_app_limited(in_flight);
+            }
+        }
+        if let Some(usage) = &mut self.usage {
+            let in_flight = self.scoreboard.pipe(self.una, self.next);
+            let full = in_flight >= whole(self.window.cwnd);
+            if std::mem::take(&mut usage.sent) || (full && self.next < self.written) {
+                usage.note(full, self.una, self.next);
             }
         }
     }

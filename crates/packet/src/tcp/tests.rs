@@ -55,6 +55,7 @@ impl Bench {
                 segment.seq as i64
             });
         }
+        self.sender.on_nothing_to_send();
         segments
     }
 

@@ -12,11 +12,14 @@
 //!   and K zero; after a timeout always so (section 4.8).
 //! - Time in which the window is not used, or the connection idle, does not count (sections 4.2, 5.8).
 //!
-//! RTT is the smoothed one. The repair of spurious reductions (section 4.9) is not part of it.
+//! RTT is the smoothed one.
+//!
+//! Deviation from RFC 9438, section 4.9: nothing of a reduction that proves spurious is restored but,
+//! in style "linux", the window and ssthresh.
 //!
 //! With `form = "linux"`, the curve is followed in whole packets: one is added once enough packets have been acknowledged, and what
 //! remains after a reduction is rounded down; it looks ahead by the smallest RTT instead of the smoothed one, and grows
-//! by a twentieth a round trip at least while no loss has shown a W_max.
+//! by a twentieth a round trip at least while no loss has shown a W_max. While the window stays as it is the curve is looked at every 32 ms.
 //!
 //! With `hystart`, slow start also ends by what it sees (section 4.10; Ha and Rhee 2011), from 16 segments on: in a round in which ACKs have come at most 2 ms
 //! apart for half the smallest RTT, or whose RTTs, eight at least, have all grown by an eighth of it (4 to 16 ms). Linux has it so; HyStart++ is the
@@ -100,7 +103,9 @@ impl CongestionAlgorithm for CubicParams {
             reno_pace: self.reno_pace,
             form: self.form,
             count: SegmentCount::default(),
-            estimate_count: SegmentCount::default(),
+            estimate_count: 0.0,
+            found: (Time::ZERO, 0.0),
+            per: 0.0,
             hystart: self.hystart.then(Box::default),
         }
     }
@@ -221,6 +226,10 @@ impl HyStart {
     }
 }
 
+/// A tick of Linux's clock, ps, and how many of them its curve is not looked at anew.
+const TICK: u64 = 1_000_000_000;
+const STILL: u64 = 31;
+
 /// CUBIC at work.
 #[derive(Clone, Debug)]
 pub struct Cubic {
@@ -247,7 +256,11 @@ pub struct Cubic {
     form: Form,
     /// Segments counted towards the next one of the window, and of the estimate, in Linux's form.
     count: SegmentCount,
-    estimate_count: SegmentCount,
+    estimate_count: f64,
+    /// When `per`, the segments that one of the window takes, was found last in Linux's form, and
+    /// with which window.
+    found: (Time, f64),
+    per: f64,
     /// Until it has ended slow start.
     hystart: Option<Box<HyStart>>,
 }
@@ -257,7 +270,7 @@ impl Cubic {
         self.start = now;
         self.last = now;
         self.estimate = cwnd;
-        self.estimate_count.clear();
+        self.estimate_count = 0.0;
         if cwnd < self.w_max {
             self.origin = self.w_max;
             self.k = libm::cbrt((self.w_max - cwnd) / self.c);
@@ -285,7 +298,7 @@ impl Cubic {
     /// The window after `acked` segments in congestion avoidance.
     fn avoid(&mut self, acked: f64, ack: &Ack, cwnd: f64) -> f64 {
         if self.form == Form::Linux {
-            return self.avoid_as_linux(acked, ack.min_rtt, cwnd);
+            return self.avoid_as_linux(acked, ack, cwnd);
         }
         let share = acked / cwnd;
         let t = self.last.since(self.start).seconds();
@@ -299,28 +312,62 @@ impl Cubic {
         cwnd + (target - cwnd) * share
     }
 
-    /// The same in whole segments.
-    fn avoid_as_linux(&mut self, acked: f64, ahead: f64, mut cwnd: f64) -> f64 {
-        let t = self.last.since(self.start).seconds();
+    /// The same in whole segments (`bictcp_update`). The curve is looked at once a tick, and while
+    /// the window stays as it is not within 31 of them.
+    fn avoid_as_linux(&mut self, acked: f64, ack: &Ack, mut cwnd: f64) -> f64 {
+        self.estimate_count += acked;
+        let ticks = |time: Time| time.0 / TICK;
+        let (now, (found, window)) = (ticks(ack.now), self.found);
+        let still = window == cwnd && now.saturating_sub(ticks(found)) <= STILL;
+        if !still {
+            let begins = self.start == Time::NEVER;
+            if begins || now != ticks(found) {
+                self.found = (ack.now, cwnd);
+                if begins {
+                    self.begin_stage(ack.now, cwnd);
+                    self.estimate_count = acked;
+                }
+                self.per = self.per_on_curve(ack, cwnd);
+            }
+            if self.reno_friendly {
+                self.keep_up_with_reno(cwnd);
+            }
+            self.per = self.per.max(2.0); // half more a round trip, as above
+        }
+        self.count.grow(acked, self.per, &mut cwnd);
+        cwnd
+    }
+
+    /// Segments to be acknowledged for one that the curve asks for.
+    fn per_on_curve(&self, ack: &Ack, cwnd: f64) -> f64 {
+        let t = ack.now.since(self.start).seconds();
         // the distance from the origin is rounded down, so that the curve is flat on both sides of it
-        let target = self.origin + (self.curve(t + ahead) - self.origin).trunc();
-        let mut per = if target > cwnd {
+        let ahead = self.curve(t + ack.min_rtt) - self.origin;
+        let target = self.origin + ahead.trunc();
+        let per = if target > cwnd {
             (cwnd / (target - cwnd)).floor()
         } else {
             100.0 * cwnd // hardly at all
         };
         if self.w_max == 0.0 {
-            per = per.min(20.0);
+            per.min(20.0)
+        } else {
+            per
         }
-        if self.reno_friendly {
-            let step = cwnd / self.pace();
-            self.estimate_count.grow(acked, step, &mut self.estimate);
-            if self.estimate > cwnd {
-                per = per.min((cwnd / (self.estimate - cwnd)).floor());
-            }
+    }
+
+    /// The Reno estimate grows by a segment for so many as its pace takes, in eighths of the
+    /// window; where it is ahead, the window follows.
+    fn keep_up_with_reno(&mut self, cwnd: f64) {
+        let eighths = (8.0 / self.pace()).floor();
+        let step = (cwnd * eighths / 8.0).floor();
+        while self.estimate_count > step {
+            self.estimate_count -= step;
+            self.estimate += 1.0;
         }
-        self.count.grow(acked, per.max(2.0), &mut cwnd); // two: half more a round trip, as above
-        cwnd
+        if self.estimate > cwnd {
+            self.per = self.per.min((cwnd / (self.estimate - cwnd)).floor());
+        }
     }
 }
 
@@ -339,10 +386,20 @@ impl CongestionControl for Cubic {
                 return;
             }
             let acked = window.slow_start(f64::from(ack.acked));
-            if !window.in_slow_start() {
-                self.begin_stage(ack.now, window.cwnd);
+            if !window.in_slow_start() && (acked > 0.0 || self.form == Form::Paper) {
+                if self.form == Form::Paper {
+                    self.begin_stage(ack.now, window.cwnd);
+                }
                 window.cwnd = self.avoid(acked, ack, window.cwnd);
+                self.last = ack.now;
             }
+            return;
+        }
+        if self.form == Form::Linux {
+            if ack.cwnd_limited {
+                window.cwnd = self.avoid(f64::from(ack.acked), ack, window.cwnd);
+            }
+            self.last = ack.now;
             return;
         }
         if self.start == Time::NEVER {
@@ -375,6 +432,7 @@ impl CongestionControl for Cubic {
         if reduction.signal == Signal::Timeout {
             // the next stage takes the window that slow start ends with as its W_max
             self.w_max = 0.0;
+            self.found = (Time::ZERO, 0.0);
         } else {
             window.cwnd = window.ssthresh;
         }
@@ -605,6 +663,31 @@ mod tests {
         assert!(window.cwnd == window.cwnd.floor());
         assert!(reached < control.k - 1.2, "{reached} {}", control.k);
         assert_eq!(window.cwnd, 67.0);
+    }
+
+    /// Linux looks at its curve, and at the Reno estimate, once in 32 ms while the window stays.
+    /// Fourteen ACKs in 26 ms bring the estimate above a window of seven (13 = 7 15/8 make one);
+    /// the window follows at the first ACK after 31 ms.
+    #[test]
+    fn in_linux_a_window_that_stays_is_looked_at_every_32_ms() {
+        let mut control = params().build(0);
+        (control.form, control.reno_pace) = (Form::Linux, false);
+        let mut window = Window {
+            cwnd: 7.0,
+            ssthresh: 7.0,
+        };
+        let mut grown = None;
+        for step in 0..20_u32 {
+            let ack = Ack {
+                now: Time::from_seconds(1.0 + 0.002 * f64::from(step)),
+                ..ack(1)
+            };
+            control.on_ack(&ack, &mut window, &mut random());
+            if window.cwnd > 7.0 && grown.is_none() {
+                grown = Some(step);
+            }
+        }
+        assert_eq!((grown, window.cwnd), (Some(16), 8.0));
     }
 
     #[test]

@@ -151,6 +151,9 @@ impl Endpoint {
         if let Some(block) = duplicate {
             blocks.insert(0, block);
         }
+        if let Some(packets) = &mut self.sender.sent_packets {
+            packets.undo.timestamps = arrival.echo.is_some();
+        }
         let ack = Ack {
             at: now.0,
             cum,
@@ -247,6 +250,8 @@ impl Endpoint {
         let sender = &self.sender;
         let unacked = sender.outstanding();
         let selective = self.config.recovery.is_selective();
+        let packets = sender.sent_packets.as_ref();
+        let rack = packets.and_then(|packets| packets.rack.as_ref());
         Info {
             cwnd: sender.window.cwnd,
             ssthresh: sender.window.ssthresh,
@@ -264,9 +269,11 @@ impl Endpoint {
             rto: Time(sender.timeout(&self.config)),
             srtt: Time(sender.rtt.srtt),
             min_rtt: Time(sender.rtt.min_rtt),
-            reordering: self.config.dup_threshold,
-            reordering_seen: 0,
-            duplicates: 0,
+            reordering: rack
+                .map_or(0, |rack| rack.extent)
+                .max(self.config.dup_threshold),
+            reordering_seen: rack.map_or(0, |rack| rack.reorderings),
+            duplicates: packets.map_or(0, |packets| packets.undo.duplicates),
         }
     }
 }

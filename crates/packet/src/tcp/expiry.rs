@@ -221,6 +221,7 @@ impl Sender {
         let again = self.note_timeout(config);
         self.set_ca_state(CaState::Loss);
         if !again && !answered {
+            self.remember_for_undo(self.current_ssthresh());
             self.reduce(now, Signal::Timeout, self.outstanding(), config);
         }
         self.window.cwnd = 1.0;

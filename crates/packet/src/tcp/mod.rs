@@ -2,6 +2,12 @@
 //!
 //! Sans I/O: the engine hands in acknowledgements and time, and asks for segments. Sequence numbers
 //! count segments; times are picoseconds on the sender's own clock.
+//!
+//! Deviation from RFC 9293, section 3.4: sequence numbers count segments from zero and never wrap,
+//! all segments but the last of a transfer are full, and nothing is said of the end of a connection.
+//!
+//! Deviation from RFC 7323, section 3: time stamps are exact and in every segment, though options
+//! take no bytes beyond `header_size`; there is no PAWS, as nothing wraps.
 
 pub(crate) mod config;
 mod congestion;
@@ -21,6 +27,7 @@ mod sent_packets;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod undo;
 mod usage;
 
 use ackclock_algorithms::congestion::{CaState, CongestionControl as _, Needs, Window};
@@ -97,6 +104,35 @@ struct AckSummary {
     ece: bool,
     /// The retransmission timer before it.
     deadline: u64,
+    /// The time that it echoes, 0 without one.
+    echo: u64,
+    /// The lowest segments sent once that it acknowledges selectively below others, and
+    /// cumulatively; [`NONE`] without one.
+    low_sacked: u64,
+    low_acked: u64,
+    /// Segments that it reports to have arrived twice.
+    duplicates: u32,
+}
+
+impl AckSummary {
+    /// Of an ACK that says nothing yet.
+    fn new(now: u64, before: u64, deadline: u64) -> Self {
+        Self {
+            now,
+            acked: 0,
+            sacked: 0,
+            known: 0,
+            before,
+            cwnd_limited: false,
+            rtt: 0,
+            ece: false,
+            deadline,
+            echo: 0,
+            low_sacked: NONE,
+            low_acked: NONE,
+            duplicates: 0,
+        }
+    }
 }
 
 /// Counts of one sender.
@@ -357,22 +393,30 @@ impl Sender {
             Some(usage) => usage.is_limited(&self.window),
             None => self.is_limited(before),
         };
+        let linux = config.recovery == RecoveryPolicy::Linux;
         let mut summary = AckSummary {
-            now,
-            acked: 0,
-            sacked: 0,
-            known: 0,
-            before,
             cwnd_limited,
-            rtt: 0,
             ece: ack.flags.has(Flags::ECE) && config.ecn,
-            deadline: self.deadline,
+            echo: ack.echo,
+            ..AckSummary::new(now, before, self.deadline)
         };
         if ack.cum < self.una {
-            return; // overtaken by a later one
+            // overtaken by a later one
+            if linux && !blocks.is_empty() {
+                self.on_old_ack(now, blocks, ack.cum, config);
+            }
+            return;
+        }
+        let top = self.sacked_edge();
+        if linux && is_duplicate_report(ack.cum, blocks) {
+            summary.duplicates = self.note_duplicates(blocks[0]);
         }
         if self.sent_packets.is_some() {
             self.note_delivered(now, ack.cum);
+        }
+        if linux {
+            let packets = self.sent_packets.as_ref();
+            summary.low_acked = packets.map_or(NONE, |packets| packets.lowest_original);
         }
         if ack.cum > self.una {
             summary.acked = ack.cum - self.una;
@@ -384,12 +428,24 @@ impl Sender {
         if config.recovery.is_selective() {
             let edge = self.scoreboard.lost_edge();
             if ack.sack != NONE && ack.sack >= self.una {
-                summary.sacked += self.sack(now, ack.sack, config);
+                if linux {
+                    self.sack_in_order(now, ack.sack, top, &mut summary, config);
+                } else {
+                    summary.sacked += self.sack(now, ack.sack, config);
+                }
             }
             for &(from, to) in blocks {
                 for seq in from.max(self.una)..to {
-                    summary.sacked += self.sack(now, seq, config);
+                    if linux {
+                        self.sack_in_order(now, seq, top, &mut summary, config);
+                    } else {
+                        summary.sacked += self.sack(now, seq, config);
+                    }
                 }
+            }
+            if linux {
+                self.note_reordering(&summary, top);
+                self.adapt_reordering_window();
             }
             if summary.sacked > 0 {
                 self.record_lost(now, edge);
@@ -444,6 +500,48 @@ impl Sender {
         u32::from(new)
     }
 
+    /// [`Sender::sack`] that also looks whether the segment comes after others above it; `edge` is
+    /// [`Sender::sacked_edge`] before the ACK.
+    fn sack_in_order(
+        &mut self,
+        now: u64,
+        seq: u64,
+        edge: u64,
+        summary: &mut AckSummary,
+        config: &Config,
+    ) {
+        let packets = self.sent_packets.as_ref();
+        let original = packets.is_some_and(|packets| !packets.was_resent(seq));
+        let new = self.sack(now, seq, config);
+        summary.sacked += new;
+        if new > 0 && original && seq < edge {
+            summary.low_sacked = summary.low_sacked.min(seq);
+        }
+    }
+
+    /// The first segment above all that are acknowledged selectively, or the first unacknowledged
+    /// one.
+    fn sacked_edge(&self) -> u64 {
+        let rack = self
+            .sent_packets
+            .as_ref()
+            .and_then(|packets| packets.rack.as_ref());
+        match rack {
+            Some(rack) if self.scoreboard.sacked() > 0 => rack.highest() + 1,
+            _ => self.una,
+        }
+    }
+
+    /// RACK's reordering window follows what the ACK says of duplicates.
+    fn adapt_reordering_window(&mut self) {
+        if let Some(packets) = &mut self.sent_packets {
+            let (prior, delivered) = (packets.prior_delivered(), packets.delivered);
+            if let Some(rack) = &mut packets.rack {
+                rack.adapt_window(prior, delivered);
+            }
+        }
+    }
+
     /// Whether the window limits a sender with `before` segments outstanding: they are not below
     /// its whole segments, or above its half in slow start.
     #[inline(always)]
@@ -481,15 +579,10 @@ impl Sender {
         let round_start = self.starts_round();
         if !additive {
             let summary = AckSummary {
-                now,
                 acked,
-                sacked: 0,
-                known: 0,
-                before,
                 cwnd_limited,
                 rtt,
-                ece: false,
-                deadline: self.deadline,
+                ..AckSummary::new(now, before, self.deadline)
             };
             self.grow_otherwise(&summary, acked as u32, round_start, config, random);
         }

@@ -86,6 +86,12 @@ impl Sender {
     #[inline(never)]
     fn note_sent(&mut self, now: u64, segment: (u64, bool), config: &Config) {
         if let Some(sent_packets) = &mut self.sent_packets {
+            if segment.1 {
+                sent_packets.undo.retransmissions += 1;
+                if matches!(self.state, State::Recovery | State::Loss) {
+                    sent_packets.undo.count_resent(now);
+                }
+            }
             let in_flight = self.scoreboard.pipe(self.una, self.next);
             if in_flight >= whole(self.window.cwnd) {
                 sent_packets.note_full();
@@ -103,8 +109,9 @@ impl Sender {
             if !segment.1 {
                 self.arm_probe(now);
             } else if segment.0 == self.una {
-                // sent again, it has its time again (as in Linux): else a lost retransmission could
-                // not be found before the timer expires
+                // Deviation from RFC 6298, section 5, rule 5.1 (RACK-TLP): the first segment sent
+                // again has its time again, as in Linux; else a lost retransmission could not be
+                // found before the timer expires.
                 self.deadline = now + self.timeout(config);
             }
         }

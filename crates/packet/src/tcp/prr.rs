@@ -1,5 +1,8 @@
 //! Proportional rate reduction: how many segments may be sent for those that are delivered.
 
+/// Deviation from RFC 9937: without style "linux" the slow-start bound holds for every ACK, as in
+/// RFC 6937, and not only for those that move on without a new loss (SafeACK).
+///
 /// Proportional rate reduction (RFC 6937): segments delivered and sent since it began, and in the
 /// network when it did.
 #[derive(Clone, Copy, Debug, Default)]

@@ -108,6 +108,9 @@ impl Default for Receiver {
 
 impl Receiver {
     /// Data segment `seq` arrives at `now`, sent at `stamp`.
+    ///
+    /// Deviation from RFC 2883, section 4: a segment that arrives twice is acknowledged, and not
+    /// reported (DSACK). Senders take such reports (`ackclock.endpoint`).
     #[inline(always)]
     pub(crate) fn on_data(
         &mut self,

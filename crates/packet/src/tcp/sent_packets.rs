@@ -8,6 +8,7 @@ use ackclock_algorithms::Time;
 use ackclock_algorithms::congestion::Lost;
 
 use super::loss::rack::Rack;
+use super::undo::Undo;
 use crate::packet::NONE;
 
 /// The connection as a segment was sent.
@@ -65,12 +66,13 @@ pub(crate) struct SentPackets {
     /// The lowest segment that the ACK in hand delivers and that was sent only once; [`NONE`]
     /// without one.
     pub(crate) lowest_original: u64,
-    /// The segment that the retransmission timer expired for last, ssthresh before it did, whether
-    /// F-RTO is being made (RFC 5682), and new data goes first.
+    /// The segment that the retransmission timer expired for last, whether F-RTO is being made (RFC
+    /// 5682), and new data goes first.
     pub(crate) timed_out: u64,
-    pub(crate) prior_ssthresh: f64,
     pub(crate) frto: bool,
     pub(crate) new_first: bool,
+    /// What the last reduction can be taken back to.
+    pub(super) undo: Undo,
     /// Loss detection by time; and for it the transmissions in order, each with its segment. One
     /// that counts no more may still be there.
     pub(crate) rack: Option<Rack>,
@@ -155,6 +157,19 @@ impl SentPackets {
             self.newest = Some(*record);
             self.first_sent = record.sent;
         }
+    }
+
+    /// Segments that had been delivered when the newest one left that the ACK in hand delivers; 0:
+    /// it delivers nothing.
+    pub(crate) fn prior_delivered(&self) -> u64 {
+        self.newest.map_or(0, |newest| newest.delivered)
+    }
+
+    /// Whether segment `seq` was sent more than once.
+    pub(crate) fn was_resent(&self, seq: u64) -> bool {
+        let place = seq.checked_sub(self.base).map(|place| place as usize);
+        let record = place.and_then(|place| self.records.get(place));
+        record.is_some_and(|record| record.again)
     }
 
     /// Round trip of the newest segment that the ACK in hand delivers, ps; 0: unknown.

@@ -96,7 +96,7 @@ impl Sender {
         let resent = self.scoreboard.resent();
         let window = rack.window(
             self.state != State::Open,
-            self.scoreboard.sacked() >= config.dup_threshold,
+            self.scoreboard.sacked() >= config.dup_threshold.max(rack.extent),
             self.rtt.min_rtt,
             self.rtt.srtt,
         );

@@ -2,12 +2,14 @@
 //! and its own round trip plus a reordering window is over; when nothing arrives any more a probe
 //! asks before the retransmission timer does.
 //!
-//! The receiver sends no DSACK, so the reordering window stays at a quarter of the smallest round
-//! trip (section 6.2, step 4).
+//! The reordering window is a quarter of the smallest round trip, and as many more as round trips
+//! have had retransmissions that the receiver reports as duplicates (DSACK; section 6.2, step 4).
 
 use crate::packet::NONE;
 
 const MS: u64 = 1_000_000_000;
+/// Recoveries for which a wider reordering window is kept (section 6.2, step 4).
+const PERSIST: u8 = 16;
 /// Budget for a delayed ACK when one segment is in flight (section 7.2).
 const MAX_ACK_DELAY: u64 = 200 * MS;
 /// Probe timeout before the first round-trip sample.
@@ -32,6 +34,16 @@ pub(crate) struct Rack {
     /// Highest segment delivered.
     highest: u64,
     reordering_seen: bool,
+    /// How often Linux has seen it, and its largest extent, segments (`tp->reordering`).
+    pub(crate) reorderings: u32,
+    pub(crate) extent: u32,
+    /// Quarters of the smallest round trip in the reordering window, how many recoveries they are
+    /// kept for, whether a duplicate asks for one more, and the segments delivered as the last was
+    /// added.
+    steps: u8,
+    persist: u8,
+    duplicate: bool,
+    widened_at: u64,
     /// When the timer runs; `u64::MAX` while it is off.
     pub(crate) timer: u64,
     pub(crate) purpose: Purpose,
@@ -51,6 +63,12 @@ impl Default for Rack {
             rtt: 0,
             highest: 0,
             reordering_seen: false,
+            reorderings: 0,
+            extent: 0,
+            steps: 1,
+            persist: 0,
+            duplicate: false,
+            widened_at: 0,
             timer: u64::MAX,
             purpose: Purpose::Probe,
             probe_end: NONE,
@@ -90,8 +108,54 @@ impl Rack {
         if !self.reordering_seen && (repairing || enough_sacked) {
             0
         } else {
-            (min_rtt / 4).min(srtt)
+            (min_rtt / 4).saturating_mul(self.steps.into()).min(srtt)
         }
+    }
+
+    /// Highest segment delivered.
+    pub(crate) fn highest(&self) -> u64 {
+        self.highest
+    }
+
+    /// A segment was overtaken by one `extent` segments above it, as Linux sees it
+    /// (`tcp_check_sack_reordering`); at most `MAX_EXTENT` of them count.
+    pub(crate) fn note_reordering(&mut self, extent: u64) {
+        const MAX_EXTENT: u64 = 300; // net.ipv4.tcp_max_reordering
+        self.extent = self.extent.max(extent.min(MAX_EXTENT) as u32);
+        self.reorderings += 1;
+        self.reordering_seen = true;
+    }
+
+    /// A retransmission has arrived twice.
+    pub(crate) fn note_duplicate(&mut self) {
+        self.duplicate |= self.reordering_seen;
+    }
+
+    /// An ACK has delivered something that was sent as `prior_delivered` segments were (0: nothing);
+    /// `delivered` are now: the window may become wider, or what it was.
+    pub(crate) fn adapt_window(&mut self, prior_delivered: u64, delivered: u64) {
+        if prior_delivered == 0 {
+            return;
+        }
+        if prior_delivered < self.widened_at {
+            self.duplicate = false; // within the round trip of the last time
+        }
+        if self.duplicate {
+            (self.steps, self.persist) = (self.steps.saturating_add(1), PERSIST);
+            (self.duplicate, self.widened_at) = (false, delivered);
+        } else if self.persist == 0 {
+            self.steps = 1;
+        }
+    }
+
+    /// A recovery is over that was needed.
+    pub(crate) fn end_recovery(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+    }
+
+    /// A recovery was needless: the window stays for one more.
+    pub(crate) fn keep_window(&mut self) {
+        self.persist = (self.persist + 1).min(PERSIST);
     }
 
     /// How long segment `seq`, sent at `sent`, may still come (step 5): zero, it is lost; `None`,

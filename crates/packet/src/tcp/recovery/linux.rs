@@ -5,7 +5,7 @@ use ackclock_algorithms::{Stream, Time};
 
 use crate::packet::NONE;
 use crate::tcp::config::TimeoutPolicy;
-use crate::tcp::{AckSummary, Config, Sender, State};
+use crate::tcp::{AckSummary, Config, Sender, State, is_duplicate_report, rack_of};
 
 impl Sender {
     /// What Linux 6.1 makes of an ACK: losses and marks alike bring the window down by proportional
@@ -17,8 +17,9 @@ impl Sender {
         config: &Config,
         random: &mut Stream,
     ) {
-        let delivered =
-            (summary.acked + u64::from(summary.sacked) - u64::from(summary.known)) as u32;
+        let delivered = (summary.acked + u64::from(summary.sacked) - u64::from(summary.known))
+            as u32
+            + summary.duplicates;
         let round_start = self.una > self.round_end;
         if round_start {
             self.round_end = self.next;
@@ -30,14 +31,22 @@ impl Sender {
         if let Some(sent_packets) = &mut self.sent_packets {
             sent_packets.new_first = false;
         }
+        if summary.ece
+            && let Some(sent_packets) = &mut self.sent_packets
+        {
+            sent_packets.undo.prior_ssthresh = 0.0; // congestion is certain
+        }
+        let mut undone = false;
         let over = match self.state {
-            State::Recovery => self.una >= self.recover,
+            State::Recovery => self.ends_recovery(summary, &mut undone),
             _ => self.in_cwr && self.una > self.recover,
         };
         if over {
+            if !undone {
+                self.window.cwnd = self.window.ssthresh;
+            }
             self.state = State::Open;
             self.in_cwr = false;
-            self.window.cwnd = self.window.ssthresh;
             self.round_end = self.next;
             if self.needs.ca_state {
                 self.controller
@@ -52,6 +61,9 @@ impl Sender {
                 .as_ref()
                 .and_then(|sent_packets| sent_packets.rack.as_ref())
                 .is_some_and(|rack| rack.lost_again);
+        if self.state == State::Open && !self.in_cwr {
+            self.undo_by_duplicates();
+        }
         if self.state == State::Open || lost_again {
             if summary.ece && !self.in_cwr && self.next > 0 {
                 self.reduce(summary.now, Signal::Ecn, summary.before, config);
@@ -59,6 +71,9 @@ impl Sender {
                 (self.in_cwr, self.send_cwr) = (true, true);
                 self.recover = self.next;
                 self.prr.begin(self.prior_cwnd as u64);
+                if let Some(sent_packets) = &mut self.sent_packets {
+                    (sent_packets.undo.prior_ssthresh, sent_packets.undo.marker) = (0.0, NONE);
+                }
             }
             // what was sent again in a recovery that is over is missing all the same
             if self.next > self.una && self.scoreboard.misses_any() {
@@ -71,9 +86,26 @@ impl Sender {
         }
         if self.state == State::Recovery || self.in_cwr {
             self.spread_reduction(summary.acked > 0, u64::from(delivered));
-        } else if summary.acked > 0 {
+        } else if summary.acked > 0 || (summary.sacked > 0 && self.bears_reordering(config)) {
             self.let_grow(event, summary.rtt, random);
         }
+        if self.state == State::Open
+            && self.scoreboard.resent() == 0
+            && let Some(sent_packets) = &mut self.sent_packets
+            && !sent_packets.was_resent(self.una)
+        {
+            sent_packets.undo.forget_resent();
+        }
+    }
+
+    /// Whether segments have come further out of order than the duplicate threshold: then selective
+    /// acknowledgements let the window grow too (`tcp_may_raise_cwnd`).
+    fn bears_reordering(&self, config: &Config) -> bool {
+        let rack = self
+            .sent_packets
+            .as_ref()
+            .and_then(|packets| packets.rack.as_ref());
+        rack.is_some_and(|rack| rack.extent > config.dup_threshold)
     }
 
     /// Whether the retransmission timer expires again for the segment that it expired for last; and
@@ -83,13 +115,6 @@ impl Sender {
             && let Some(sent_packets) = &mut self.sent_packets
         {
             let again = self.state == State::Loss && sent_packets.timed_out == self.una;
-            if !again {
-                sent_packets.prior_ssthresh = if self.in_cwr || self.state != State::Open {
-                    self.window.ssthresh
-                } else {
-                    self.window.ssthresh.max(0.75 * self.window.cwnd)
-                };
-            }
             sent_packets.timed_out = self.una;
             sent_packets.frto = self.state == State::Open || again;
             sent_packets.new_first = false;
@@ -103,17 +128,16 @@ impl Sender {
     fn on_ack_in_loss(&mut self, summary: &AckSummary, config: &Config) {
         let (next, recover) = (self.next, self.recover);
         let recovered = self.una >= recover;
+        if summary.acked > 0 && self.was_needless(summary.echo) {
+            self.undo_losses();
+            return;
+        }
         if let Some(sent_packets) = &mut self.sent_packets
             && sent_packets.frto
         {
             if sent_packets.lowest_original < recover {
                 // step 3.b: what was sent before the timeout has arrived; it was needless
-                self.window.cwnd = self.window.cwnd.max(self.prior_cwnd);
-                self.window.ssthresh = self.window.ssthresh.max(sent_packets.prior_ssthresh);
-                self.scoreboard.forgive();
-                sent_packets.forgive();
-                sent_packets.timed_out = NONE;
-                self.state = State::Open;
+                self.undo_losses();
                 return;
             }
             if next > recover {
@@ -131,5 +155,123 @@ impl Sender {
         if recovered {
             self.state = State::Open;
         }
+    }
+
+    /// The reduction was needless, and nothing is lost (`tcp_undo_cwnd_reduction`).
+    fn undo_losses(&mut self) {
+        self.undo_reduction();
+        self.scoreboard.forgive();
+        if let Some(sent_packets) = &mut self.sent_packets {
+            sent_packets.forgive();
+            sent_packets.timed_out = NONE;
+        }
+        self.state = State::Open;
+    }
+
+    /// An ACK arrives in a recovery: true if it acknowledges all of it. The window then becomes
+    /// ssthresh, or what it was before where the recovery was needless (`tcp_try_undo_recovery`,
+    /// `tcp_try_undo_partial`, `tcp_try_undo_dsack`).
+    fn ends_recovery(&mut self, summary: &AckSummary, undone: &mut bool) -> bool {
+        if self.una >= self.recover {
+            if self.was_needless(summary.echo) {
+                self.undo_reduction();
+                *undone = true;
+            } else if let Some(rack) = rack_of(&mut self.sent_packets) {
+                rack.end_recovery();
+            }
+            return true;
+        }
+        if summary.acked > 0 && self.was_early(summary.echo) && self.scoreboard.resent() == 0 {
+            self.undo_losses();
+        } else if self.undo_by_duplicates() {
+            self.state = State::Open;
+        }
+        false
+    }
+
+    /// What an ACK says of reordering (`tcp_check_sack_reordering`): segments that were sent once
+    /// have arrived after others above them. `edge` is the first segment above all that had been
+    /// acknowledged selectively before the ACK, or the first unacknowledged one.
+    pub(in crate::tcp) fn note_reordering(&mut self, summary: &AckSummary, edge: u64) {
+        let una = self.una;
+        let sacked = self.scoreboard.sacked() > 0;
+        let loss = self.state == State::Loss;
+        let Some(packets) = &mut self.sent_packets else {
+            return;
+        };
+        let (low_sacked, low_acked) = (summary.low_sacked, summary.low_acked);
+        let undoable = packets.undo.marker != NONE;
+        let Some(rack) = &mut packets.rack else {
+            return;
+        };
+        let top = rack.highest() + 1;
+        if low_sacked < edge && (!loss || undoable) {
+            rack.note_reordering(top - low_sacked);
+        }
+        if low_acked < edge {
+            let top = if sacked { top } else { una };
+            if low_acked < top {
+                rack.note_reordering(top - low_acked);
+            }
+        }
+    }
+
+    /// The receiver reports segments that have arrived twice (`tcp_check_dsack`): how many.
+    pub(in crate::tcp) fn note_duplicates(&mut self, (from, to): (u64, u64)) -> u32 {
+        let una = self.una;
+        let Some(packets) = &mut self.sent_packets else {
+            return 0;
+        };
+        let count = to.saturating_sub(from);
+        if count == 0 || !packets.undo.report(to, count, una) {
+            return 0;
+        }
+        // of segments that are still outstanding those were needless that were sent again
+        let resent = (from.max(una)..to)
+            .filter(|&seq| packets.was_resent(seq))
+            .count();
+        packets.undo.settle(resent as u64);
+        if let Some(rack) = &mut packets.rack {
+            let probe = rack.probe_end == to && rack.probe_again;
+            if !probe {
+                rack.note_duplicate();
+            }
+        }
+        count as u32
+    }
+
+    /// An ACK arrives that a later one has overtaken: what it acknowledges selectively counts, and
+    /// the window stays (`tcp_ack`, `old_ack`).
+    pub(in crate::tcp) fn on_old_ack(
+        &mut self,
+        now: u64,
+        blocks: &[(u64, u64)],
+        cum: u64,
+        config: &Config,
+    ) {
+        let mut summary = AckSummary::new(now, self.outstanding(), self.deadline);
+        let edge = self.sacked_edge();
+        if let Some(sent_packets) = &mut self.sent_packets {
+            let pipe = self.scoreboard.pipe(self.una, self.next);
+            sent_packets.begin(pipe, self.rtt.min_rtt);
+        }
+        if is_duplicate_report(cum, blocks) {
+            self.note_duplicates(blocks[0]);
+        }
+        for &(from, to) in blocks {
+            for seq in from.max(self.una)..to {
+                self.sack_in_order(now, seq, edge, &mut summary, config);
+            }
+        }
+        self.note_reordering(&summary, edge);
+        if matches!(self.state, State::Open | State::Recovery) && self.undo_by_duplicates() {
+            self.state = State::Open;
+        }
+        self.find_late(now, config);
+        if self.state == State::Open && self.next > self.una && self.scoreboard.misses_any() {
+            self.start_recovery(now, summary.before, config);
+        }
+        self.update_ca_state(config);
+        self.update_no_loss_pending();
     }
 }

@@ -13,6 +13,9 @@ pub(crate) enum RtoPolicy {
     /// RFC 6298 with a clock granularity or one sample a window.
     Clocked,
     /// Linux 6.1 (`tcp_rtt_estimator`), from the newest segment that an ACK delivers.
+    ///
+    /// Deviation from RFC 6298, section 2 (style "linux"): the timeout exceeds the smoothed round
+    /// trip by 200 ms at least, where the RFC bounds their sum.
     Linux,
 }
 
@@ -56,6 +59,9 @@ pub(crate) enum TimeoutPolicy {
     Rfc5681,
     /// Losses of one window reduce ssthresh once, one segment more than is in the network may be
     /// sent, and F-RTO looks for needless timeouts (Linux 6.1).
+    ///
+    /// Deviation from RFC 5681, section 3.1 (style "linux"): the window after a timeout is one
+    /// segment more than what is still in the network, not one segment.
     Linux,
 }
 
@@ -65,6 +71,9 @@ pub(crate) enum ReductionBase {
     /// What was in flight (RFC 5681, equation 4).
     FlightSize,
     /// The congestion window (Linux 6.1).
+    ///
+    /// Deviation from RFC 5681, section 3.1, equation 4 (style "linux"): the congestion window, and
+    /// not what is in flight, is what ssthresh is taken from.
     CongestionWindow,
 }
 
@@ -99,11 +108,19 @@ pub(crate) struct Config {
     /// Every ACK restarts the retransmission timer.
     pub(crate) restart_rto: bool,
     /// What is still missing as a recovery ends begins the next one at once.
+    ///
+    /// Deviation from RFC 6675, section 5 (style "linux"): a new recovery needs no new loss of data
+    /// sent after the last one began.
     pub(crate) chained_recoveries: bool,
+    /// Duplicate ACKs tell of arrived segments, so that the ACK after them lets the window grow by
+    /// the rest only (Linux 6.1, `tcp_remove_reno_sacks`).
+    pub(crate) duplicates_arrived: bool,
     /// Whether the window is used is found as data leaves, and holds until it is sent anew (Linux
     /// 6.1).
     pub(crate) remembers_use: bool,
     pub(crate) initial_window: f64,
+    /// Deviation from RFC 9293, section 3.8.6.1: a window that the receiver closes is not probed;
+    /// `max_window` never closes.
     pub(crate) max_window: u64,
     pub(crate) ecn: bool,
     /// The receiver echoes each mark as it came.
@@ -114,7 +131,11 @@ pub(crate) struct Config {
     pub(crate) hystart: bool,
     pub(crate) dup_threshold: u32,
     /// A marked sender whose window is one segment waits for the retransmission timer.
+    ///
+    /// Deviation from RFC 3168, section 6.1.2 (style "linux"): a marked window of one segment sends on.
     pub(crate) ecn_pause: bool,
+    /// Deviation from RFC 6298, section 2, rule 2.4: the smallest timeout is 200 ms by default and not 1 s, as in Linux and
+    /// most other stacks.
     pub(crate) min_rto: u64,
     pub(crate) max_rto: u64,
     pub(crate) initial_rto: u64,
@@ -170,6 +191,7 @@ impl Config {
                 && tcp.loss_detection == LossDetection::DupAcks,
             restart_rto: tcp.restart_rto_on_every_ack,
             chained_recoveries: linux,
+            duplicates_arrived: linux,
             remembers_use: linux && !steers,
             initial_window: tcp.initial_window,
             max_window: tcp.max_window.map_or(u64::MAX, u64::from),

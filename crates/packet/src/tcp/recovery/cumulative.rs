@@ -19,12 +19,15 @@ impl Sender {
                 let echo =
                     self.count_marks(summary, config, random) || self.on_echo(summary, config);
                 if summary.acked > 0 {
-                    self.dup_acks = 0;
+                    let duplicates = std::mem::take(&mut self.dup_acks);
                     if !echo {
+                        let acked = summary.acked as u32;
                         let counted = if self.state == State::Loss {
                             1
+                        } else if config.duplicates_arrived {
+                            acked.saturating_sub(duplicates).max(1)
                         } else {
-                            summary.acked as u32
+                            acked
                         };
                         self.grow(summary, counted, config, random);
                     }

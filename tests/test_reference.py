@@ -26,7 +26,9 @@ def test_committed_pages_are_current() -> None:
 
 def test_every_algorithm_has_a_page_with_equations_parameters_and_checks() -> None:
     pages = generate.pages()
-    assert set(pages) == {"README.md", "style-linux.md"} | {f"{group}/{kind}.md" for group, kind in KINDS}
+    assert set(pages) == {"README.md", "style-linux.md", "deviations.md"} | {
+        f"{group}/{kind}.md" for group, kind in KINDS
+    }
     for group, entries in ac.list_algorithms().items():
         for entry in entries:
             page, source = pages[f"{group}/{entry['kind']}.md"], generate.sources()[group, entry["kind"]]
@@ -54,6 +56,19 @@ def test_links_lead_somewhere() -> None:
     for name, page in generate.pages().items():
         for target in re.findall(r"\]\(([^)#]+)\)", page):
             assert ((PAGES / name).parent / target).exists(), f"{name}: {target}"
+
+
+def test_deviations_from_rfcs_are_declared_where_they_are_made() -> None:
+    found = generate.deviations()
+    assert {f"RFC {number}" for number in (3168, 5681, 6298, 6675, 9293, 9438)} <= {one.source for one in found}
+    page = generate.pages()["deviations.md"]
+    for one in found:
+        assert one.what.endswith("."), one
+        assert (ROOT / one.file).exists(), one
+        assert f"| {one.source} | {one.section} |" in page, one
+    # no comment declares one in a form that the page does not know
+    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "crates").glob("*/src/**/*.rs"))
+    assert len(re.findall(r"//[/!]? Deviation from", text)) == len(found)
 
 
 def test_a_page_says_what_style_linux_changes() -> None:

@@ -13,7 +13,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import ackclock as ac
 
@@ -103,7 +103,12 @@ def pages() -> dict[str, str]:
         for group in GROUPS
         for entry in algorithms[group]
     }
-    return {"README.md": _index(algorithms), "style-linux.md": _style_linux(algorithms["congestion"], files), **known}
+    return {
+        "README.md": _index(algorithms),
+        "style-linux.md": _style_linux(algorithms["congestion"], files),
+        "deviations.md": _deviations(),
+        **known,
+    }
 
 
 def _prose(text: str) -> str:
@@ -203,7 +208,8 @@ def _index(algorithms: Mapping[str, Sequence[Entry]]) -> str:
         "A page for each registered algorithm: what it does, its equations, parameters, source, and what it was",
         "checked against. `ackclock list` shows the same in a terminal, `ackclock list --fluid` which pairs the fluid",
         "engines know. To add one, see [extending.md](../extending.md). What Linux does otherwise is",
-        "gathered on [a page of its own](style-linux.md).",
+        "gathered on [a page of its own](style-linux.md), what is done otherwise than in an RFC on",
+        "[another](deviations.md).",
         "",
     ]
     for group, (title, _, what) in GROUPS.items():
@@ -255,6 +261,64 @@ def _style_linux(controls: Sequence[Entry], files: Mapping[tuple[str, str], Sour
         if form:
             lines.append(f"  {form}")
     return "\n".join([*lines, "", _FOOT, ""])
+
+
+class Deviation(NamedTuple):
+    """Something that is done otherwise than an RFC says, as a comment of the code declares it."""
+
+    source: str
+    """`RFC 6298`, or a draft."""
+    section: str
+    style: str
+    what: str
+    file: str
+
+
+_DEVIATION = re.compile(
+    r"Deviation from (RFC \d+|draft-[\w-]+)(?:, ((?:section|equation|rule)[^(:]*?))?(?: \(([^)]*)\))?: (.+)", re.DOTALL
+)
+
+
+def deviations() -> list[Deviation]:
+    """All deviations that the code declares, by RFC."""
+    found = []
+    for path in sorted((ROOT / "crates").glob("*/src/**/*.rs")):
+        lines = [re.match(r"\s*//[/!]?(.*)", line) for line in path.read_text(encoding="utf-8").splitlines()]
+        for number, line in enumerate(lines):
+            if not line or not line[1].strip().startswith("Deviation from"):
+                continue
+            paragraph = []
+            for follower in lines[number:]:
+                if not follower or not follower[1].strip():
+                    break
+                paragraph.append(follower[1].strip())
+            match = _DEVIATION.fullmatch(" ".join(paragraph))
+            file = str(path.relative_to(ROOT))
+            if not match:
+                raise LookupError(
+                    f'{file}:{number + 1}: a deviation is declared as "Deviation from RFC N, section S: what and why."'
+                )
+            source, section, style, what = match.groups()
+            found.append(Deviation(source, re.sub(r"^sections? ", "", section or ""), style or "", what, file))
+    return sorted(found)
+
+
+def _deviations() -> str:
+    lines = [
+        "# Deviations from RFCs",
+        "",
+        "What the endpoints and algorithms do otherwise than the RFC or draft that they follow says. Each line is a",
+        'comment that begins with "Deviation from" in the file named, where it is done. Options that a standard leaves',
+        "open, and what an algorithm's own paper says otherwise, are not listed; for the latter see its page.",
+        "",
+        "| of | section | where | what |",
+        "|---|---|---|---|",
+    ]
+    for source, section, style, what, file in deviations():
+        where = f"{style}; `{file}`" if style else f"`{file}`"
+        text = what[0].upper() + what[1:]
+        lines.append(f"| {source} | {section} | {where} | {_cell(_prose(text))} |")
+    return "\n".join([*lines, "", _FOOT.replace("the algorithm's file or `validation.toml`", "the comment"), ""])
 
 
 def _witnesses(check: Entry) -> list[str]:

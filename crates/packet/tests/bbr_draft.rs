@@ -285,7 +285,7 @@ fn link_at(at: f64, rate: &str) -> String {
 /// Every so manyth packet.
 fn one_in(count: &mut u64, period: u64) -> bool {
     *count += 1;
-    *count % period == 0
+    count.is_multiple_of(period)
 }
 
 /// "Exiting STARTUP on Bandwidth Plateau".

@@ -111,16 +111,16 @@ def test_engines_on_a_calm_queue() -> None:
 
 
 def test_refusals_are_said(tmp_path: Path, ackclock: Command) -> None:
-    file = tmp_path / "codel.toml"
+    file = tmp_path / "policed.toml"
     file.write_text(
-        MANY.split("[link.queue]", maxsplit=1)[0] + 'queue = "codel"\n[[flows]]\nname = "some"\ncount = 2\n'
+        MANY.split("[link.queue]", maxsplit=1)[0] + 'queue = "drop-tail"\npolicer = { rate = "3 Mbit/s", burst = "30 kB" }\n[[flows]]\nname = "some"\ncount = 2\n'
         'path = ["shared"]\nrtt = "30 ms"\n',
         encoding="utf-8",
     )
     done = ackclock("compare", file, "--json", "--plot", tmp_path / "out.svg", "--report", tmp_path / "out.html")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert "codel" in found["refused"]["fluid"]
+    assert "policer" in found["refused"]["fluid"]
     assert (tmp_path / "out.svg").read_text(encoding="utf-8").startswith("<?xml")
     report = (tmp_path / "out.html").read_text(encoding="utf-8")
     assert "Only the packet engine can represent this scenario." in report

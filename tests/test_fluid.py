@@ -100,8 +100,8 @@ def test_coverage_names_every_pair() -> None:
 
 
 def test_refusals_name_the_cause() -> None:
-    with pytest.raises(ac.ScenarioError, match="adaptive-red"):
-        ac.fluid(scenario().with_({"link.queue": {"aqm": "adaptive-red", "capacity": "300 packets"}}))
+    with pytest.raises(ac.ScenarioError, match="policer"):
+        ac.fluid(scenario().with_({"link.policer": {"rate": "10 Mbit/s", "burst": "30 kB"}}))
 
     class Mine:
         pass
@@ -142,7 +142,7 @@ def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 def test_wrong_input_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fluid", str(SCENARIOS / "compound-red.toml"), "--duration", "5 apples"]) == 2
     assert "unknown unit" in capsys.readouterr().err
-    assert main(["fluid", str(SCENARIOS / "compound-red.toml"), "--set", "link.queue.aqm=codel"]) == 2
+    assert main(["fluid", str(SCENARIOS / "compound-red.toml"), "--set", "flows.congestion=nobody"]) == 2
     assert "Traceback" not in capsys.readouterr().err
 
 

@@ -173,6 +173,8 @@ pub struct AqmInput<S = f64> {
     pub flows: S,
     /// Average round-trip time of the flows, s.
     pub rtt: S,
+    /// Priority of the packets whose probability is asked for; only of [`FluidAqm::by_priority`].
+    pub priority: u8,
 }
 
 /// What an AQM's states start from: each takes the value of the quantity that it is.
@@ -211,7 +213,27 @@ impl<S: Scalar> AqmInput<S> {
             averaging: Averaging::Linear,
             flows: one,
             rtt: one,
+            priority: 0,
         }
+    }
+
+    /// Standard deviation of the queue that windows in step with nobody leave, packets: that of the sum of the flows' windows, each uniform between two thirds
+    /// and four thirds of its mean (Appenzeller, Keslassy and McKeown, "Sizing router buffers", SIGCOMM 2004, section 3: the mean over 3 sqrt(3) sqrt(N)).
+    pub fn fluctuation(&self) -> S {
+        let flight = self.arrivals * self.rtt;
+        flight / (self.flows.sqrt() * (3.0 * 3.0_f64.sqrt()))
+    }
+}
+
+/// How often a quantity that fluctuates around zero with the standard deviation `deviation` is below `x`: the logistic distribution, near the normal one.
+pub fn below<S: Scalar>(x: S, deviation: S) -> S {
+    let one = S::from_f64(1.0);
+    let scaled = x * (std::f64::consts::PI / 3.0_f64.sqrt()) / deviation;
+    if scaled.re() > 0.0 {
+        one / ((-scaled).exp() + 1.0)
+    } else {
+        let e = scaled.exp();
+        e / (e + 1.0)
     }
 }
 
@@ -264,6 +286,11 @@ pub trait FluidAqm: Parameters {
     /// What a packet of `bytes` counts for in its queue, thresholds and probability: its size over the mean packet in byte mode, one otherwise.
     fn packet_weight<S: Scalar>(_params: &Self::Over<S>, _bytes: u32) -> f64 {
         1.0
+    }
+
+    /// Whether the probability depends on the packet's priority, [`AqmInput::priority`].
+    fn by_priority<S: Scalar>(_params: &Self::Over<S>) -> bool {
+        false
     }
 
     /// Number of state variables of its own (an average, an integral). The names of [`FluidAqm::state_names`].

@@ -408,6 +408,14 @@ macro_rules! registry {
                 }
             }
 
+            /// See [`FluidAqm::by_priority`].
+            #[must_use]
+            pub fn by_priority(&self) -> bool {
+                match self {
+                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::by_priority(params),)*
+                }
+            }
+
             /// See [`FluidAqm::spacing`].
             #[must_use]
             pub fn spacing(&self) -> Spacing {

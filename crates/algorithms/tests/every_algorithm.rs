@@ -548,6 +548,7 @@ fn fluid_aqm_laws_make_sense() {
                 .map(|name| match *name {
                     name if name.starts_with("average queue") => x,
                     name if name.starts_with("virtual capacity") => 0.98 * input.service,
+                    name if name.starts_with("maximum probability") => 0.1,
                     _ => 0.0,
                 })
                 .collect();

@@ -115,6 +115,7 @@ struct Class {
     law: TcpLaw,
     values: Vec<(&'static str, Value)>,
     path: Vec<usize>,
+    priority: u8,
     marked: bool,
     /// First of its states.
     at: usize,

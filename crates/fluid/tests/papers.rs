@@ -750,16 +750,12 @@ fn refusals() {
             .unwrap_err()
             .to_string()
     };
-    let adaptive = compound(
-        "{ aqm = 'adaptive-red', capacity = '100 packets' }",
+    let policed = compound(
+        "{ aqm = 'red', capacity = '100 packets' }\npolicer = { rate = '1 Mbit/s', burst = '30 kB' }",
         100.0,
         "'reno'",
     );
-    assert!(
-        refuse(&adaptive).contains("adaptive-red"),
-        "{}",
-        refuse(&adaptive)
-    );
+    assert!(refuse(&policed).contains("policer"), "{}", refuse(&policed));
     let mut one = model(
         &compound(&red("'off'"), 100.0, "'reno'"),
         Choices::default(),

@@ -234,9 +234,10 @@ fn refuses_by_name() {
         message.contains("`users`") && message.contains("transfers"),
         "{message}"
     );
-    let message = refusal(&base.replace("aqm = \"drop-tail\"", "aqm = \"adaptive-red\""));
+    let policed = "policer = { rate = \"1 Mbit/s\", burst = \"30 kB\" }\n[[flows]]";
+    let message = refusal(&base.replace("[[flows]]", policed));
     assert!(
-        message.contains("`router`") && message.contains("`adaptive-red`"),
+        message.contains("`router`") && message.contains("policer"),
         "{message}"
     );
 }

@@ -4,12 +4,16 @@
 //! `decrease`; while it is above max - 0.4 (max - min), the smaller of `increment` and a quarter of itself is added. It is left alone once it is at
 //! or beyond `lowest` or `highest`, so one step may pass a bound. The gentle part keeps the slope of the start, as in ns-2 2.35. Nothing else differs
 //! from RED.
+//!
+//! The fluid law has the maximum probability as a slow state that moves by the mean of those steps.
 
-use super::red::{Red, RedParams};
+use super::adapted::{self, Steps};
+use super::red::{Red, RedParams, Spacing};
 use super::{Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed};
+use crate::fluid::{AqmInput, AqmStart, FluidAqm};
 use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
-use crate::{Interval, NumberOr, Stream, Time, ValueError, parameters};
+use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, parameters};
 
 /// The target band leaves this part of the way from minimum to maximum threshold free at each end.
 const MARGIN: f64 = 0.4;
@@ -76,6 +80,85 @@ impl AqmAlgorithm for AdaptiveRedParams {
         }
     }
 }
+
+impl FluidAqm for AdaptiveRedParams {
+    type Over<S: Scalar> = AdaptiveRedParams<S>;
+
+    const APPROXIMATION: Option<&'static str> = Some(
+        "the maximum probability moves by the mean of its steps, over an average that fluctuates by half the width of the target band (derived here)",
+    );
+
+    fn on_link(&self, link: &LinkView) -> Self {
+        Self {
+            red: self.red.settled(link),
+            lowest: NumberOr::Number(self.floor(link)),
+            ..*self
+        }
+    }
+
+    fn local<S: Scalar>(_params: &AdaptiveRedParams<S>) -> bool {
+        true
+    }
+
+    fn spacing<S: Scalar>(params: &AdaptiveRedParams<S>) -> Spacing {
+        RedParams::spacing(&params.red)
+    }
+
+    fn packet_weight<S: Scalar>(params: &AdaptiveRedParams<S>, bytes: u32) -> f64 {
+        RedParams::packet_weight(&params.red, bytes)
+    }
+
+    fn state_names<S: Scalar>(params: &AdaptiveRedParams<S>) -> &'static [&'static str] {
+        adapted::state_names(&params.red)
+    }
+
+    fn start<S: Scalar>(params: &AdaptiveRedParams<S>, from: &AqmStart<S>, state: &mut [S]) {
+        adapted::start(&params.red, from, state);
+    }
+
+    /// The mean of the steps, within the bounds.
+    fn derivative<S: Scalar>(
+        params: &AdaptiveRedParams<S>,
+        input: &AqmInput<S>,
+        state: &[S],
+        rate: &mut [S],
+    ) {
+        let (average, min, max) = adapted::average_and_thresholds(&params.red, input, state);
+        let interval = params.interval.max(S::from_f64(SHORTEST));
+        let steps = Steps {
+            increment: params.increment,
+            decrease: params.decrease,
+            interval,
+        };
+        let top = state.last().copied().unwrap_or(params.red.max_probability);
+        let drift = steps.drift(average, min, max, MARGIN, top);
+        let lowest = params.lowest.or_else(|_| S::from_f64(0.01));
+        let bounds = (lowest, params.highest);
+        adapted::derivative(&params.red, input, state, drift, bounds, interval, rate);
+    }
+
+    fn pieces<S: Scalar>(params: &AdaptiveRedParams<S>) -> &'static [&'static str] {
+        RedParams::pieces(&params.red)
+    }
+
+    fn piece<S: Scalar>(params: &AdaptiveRedParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
+        let (red, averages) = adapted::now(&params.red, state, 1);
+        RedParams::piece(&red, input, averages)
+    }
+
+    /// RED's p_b with the maximum probability of the state; the gentle part has that of the start.
+    fn probability<S: Scalar>(
+        params: &AdaptiveRedParams<S>,
+        input: &AqmInput<S>,
+        state: &[S],
+        piece: usize,
+    ) -> S {
+        adapted::probability(&params.red, input, state, piece)
+    }
+}
+
+/// An interval of zero is a step a packet: the equations take no shorter one than this, s.
+const SHORTEST: f64 = 1e-3;
 
 /// Adaptive RED at work.
 #[derive(Clone, Debug)]

@@ -4,12 +4,16 @@
 //! 2 (r - q_ref) / (max - min) of itself. Every four round-trip times the fraction `acceleration` x `fraction` of that change is made, within
 //! `lowest` and `highest` (Sirisena, Haider and Pawlikowski 2002, as described by Chen 2010, section 3.3 and figure 3.2). The authors set thresholds at least
 //! 0.21 bandwidth-delay products apart and the weight to 1 - exp(-1 / (10 R C)).
+//!
+//! The fluid law makes that change continuously: the maximum probability is a slow state that integrates the distance, so that the average rests at q_ref.
 
-use super::red::{Red, RedParams};
+use super::adapted;
+use super::red::{Red, RedParams, Spacing};
 use super::{Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed};
+use crate::fluid::{AqmInput, AqmStart, FluidAqm};
 use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
-use crate::{Interval, Stream, Time, ValueError, parameters};
+use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {
     /// Parameters of Auto-Tuning RED: those of RED (`max_probability` is where it starts) and how it adapts.
@@ -59,6 +63,80 @@ impl AqmAlgorithm for AutoTuningRedParams {
             red,
             params: *self,
         }
+    }
+}
+
+impl FluidAqm for AutoTuningRedParams {
+    type Over<S: Scalar> = AutoTuningRedParams<S>;
+
+    const APPROXIMATION: Option<&'static str> = Some(
+        "the maximum probability moves continuously, not every four round trips (derived here)",
+    );
+
+    fn on_link(&self, link: &LinkView) -> Self {
+        Self {
+            red: self.red.settled(link),
+            ..*self
+        }
+    }
+
+    fn local<S: Scalar>(_params: &AutoTuningRedParams<S>) -> bool {
+        true
+    }
+
+    fn spacing<S: Scalar>(params: &AutoTuningRedParams<S>) -> Spacing {
+        RedParams::spacing(&params.red)
+    }
+
+    fn packet_weight<S: Scalar>(params: &AutoTuningRedParams<S>, bytes: u32) -> f64 {
+        RedParams::packet_weight(&params.red, bytes)
+    }
+
+    fn state_names<S: Scalar>(params: &AutoTuningRedParams<S>) -> &'static [&'static str] {
+        adapted::state_names(&params.red)
+    }
+
+    fn start<S: Scalar>(params: &AutoTuningRedParams<S>, from: &AqmStart<S>, state: &mut [S]) {
+        adapted::start(&params.red, from, state);
+    }
+
+    /// d p_max / dt = epsilon zeta 2 (r - q_ref) / (max - min) p_max / (4 R), within the bounds.
+    fn derivative<S: Scalar>(
+        params: &AutoTuningRedParams<S>,
+        input: &AqmInput<S>,
+        state: &[S],
+        rate: &mut [S],
+    ) {
+        let (average, min, max) = adapted::average_and_thresholds(&params.red, input, state);
+        let top = state.last().copied().unwrap_or(params.red.max_probability);
+        let interval = params.rtt * 4.0;
+        let change = (average - (min + max) * 0.5) / (max - min) * top * 2.0;
+        let drift = params.acceleration * params.fraction * change / interval;
+        let bounds = (params.lowest, params.highest);
+        adapted::derivative(&params.red, input, state, drift, bounds, interval, rate);
+    }
+
+    fn pieces<S: Scalar>(params: &AutoTuningRedParams<S>) -> &'static [&'static str] {
+        RedParams::pieces(&params.red)
+    }
+
+    fn piece<S: Scalar>(
+        params: &AutoTuningRedParams<S>,
+        input: &AqmInput<S>,
+        state: &[S],
+    ) -> usize {
+        let (red, averages) = adapted::now(&params.red, state, 1);
+        RedParams::piece(&red, input, averages)
+    }
+
+    /// RED's p_b with the maximum probability of the state; the gentle part has that of the start.
+    fn probability<S: Scalar>(
+        params: &AutoTuningRedParams<S>,
+        input: &AqmInput<S>,
+        state: &[S],
+        piece: usize,
+    ) -> S {
+        adapted::probability(&params.red, input, state, piece)
     }
 }
 

@@ -3,13 +3,16 @@
 //! When the queue overflows, or is longer than `threshold`, the probability rises by `increment`; when the link becomes idle it falls by `decrement`; neither
 //! before `freeze_time` has passed since the last change (Feng, Shin, Kandlur and Saha 2002, figure 3). Each arriving packet is dropped or marked
 //! with that probability on its own. The end of the last transmission is seen when the next packet arrives, but counts from when it was.
+//!
+//! The fluid law has the probability as a state that moves by the mean of those steps, one in a freeze time, over the fluctuations of the queue.
 
 use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, happens,
     signal,
 };
+use crate::fluid::{AqmInput, FluidAqm, below};
 use crate::registry::{About, Algorithm};
-use crate::{Interval, Stream, Time, ValueError, parameters};
+use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {
     /// Parameters of BLUE.
@@ -49,6 +52,76 @@ impl AqmAlgorithm for BlueParams {
         }
     }
 }
+
+impl FluidAqm for BlueParams {
+    type Over<S: Scalar> = BlueParams<S>;
+
+    const APPROXIMATION: Option<&'static str> = Some(
+        "the probability moves by the mean of its steps over a queue that fluctuates as independent windows let it (Appenzeller, Keslassy and McKeown 2004; derived here)",
+    );
+
+    fn on_link(&self, _link: &LinkView) -> Self {
+        *self
+    }
+
+    /// The probability.
+    fn state_names<S: Scalar>(_params: &BlueParams<S>) -> &'static [&'static str] {
+        &["probability"]
+    }
+
+    /// dp/dt = (d1 P(q > L) - d2 P(q < 0)) / freeze time, between 0 and 1.
+    fn derivative<S: Scalar>(
+        params: &BlueParams<S>,
+        input: &AqmInput<S>,
+        state: &[S],
+        rate: &mut [S],
+    ) {
+        if let ([p], [rate]) = (state, rate) {
+            let zero = S::from_f64(0.0);
+            let limit = S::from_f64(input.limit);
+            let long = params.threshold.or_else(|_| limit).min(limit);
+            let deviation = input.fluctuation().max(S::from_f64(1.0));
+            let lost = if long.re().is_finite() {
+                below(input.queue - long, deviation)
+            } else {
+                zero
+            };
+            let idle = below(-input.queue, deviation);
+            let freeze = params.freeze_time.max(S::from_f64(SHORTEST));
+            let drift = (params.increment * lost - params.decrement * idle) / freeze;
+            let outside =
+                (p.re() <= 0.0 && drift.re() < 0.0) || (p.re() >= 1.0 && drift.re() > 0.0);
+            *rate = if outside { zero } else { drift };
+        }
+    }
+
+    fn local<S: Scalar>(_params: &BlueParams<S>) -> bool {
+        true
+    }
+
+    fn pieces<S: Scalar>(_params: &BlueParams<S>) -> &'static [&'static str] {
+        &["its probability"]
+    }
+
+    fn piece<S: Scalar>(_params: &BlueParams<S>, _input: &AqmInput<S>, _state: &[S]) -> usize {
+        0
+    }
+
+    /// The state.
+    fn probability<S: Scalar>(
+        _params: &BlueParams<S>,
+        _input: &AqmInput<S>,
+        state: &[S],
+        _piece: usize,
+    ) -> S {
+        let zero = S::from_f64(0.0);
+        let p = state.first().copied().unwrap_or(zero);
+        p.max(zero).min(S::from_f64(1.0))
+    }
+}
+
+/// A freeze time of zero is a step a packet: the equations take no shorter one than this, s.
+const SHORTEST: f64 = 1e-3;
 
 /// BLUE at work.
 #[derive(Clone, Debug)]

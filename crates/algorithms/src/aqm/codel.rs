@@ -4,11 +4,15 @@
 //! follow at interval / sqrt(count) after each other until a sojourn is below the target (or at most one packet of maximal size is left). When dropping starts
 //! again within 16 intervals, it goes on at the rate that it had reached, less what it started with (RFC 8289, section 5.5; count and lastcount).
 //!
+//! The fluid law has the time above the target, the drops of the present row and the count at its start as states. It has no equilibrium: drops come ever
+//! faster until the queue is below the target, and none come there. Its answer is a cycle.
+//!
 //! An ECN-capable packet is marked instead and sent. [`CodelState`] is what a queue keeps, so that a scheduler can have one for each flow (RFC 8290).
 
 use super::{Aqm, AqmAlgorithm, LinkView, PacketView, QueueView, Verdict, changed, signal};
+use crate::fluid::{AqmInput, AqmStart, FluidAqm};
 use crate::registry::{About, Algorithm};
-use crate::{Interval, Stream, Time, ValueError, parameters};
+use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {
     /// Parameters of CoDel.
@@ -168,6 +172,98 @@ impl CodelState {
         let first = *self.first_above.get_or_insert(now + law.interval);
         now >= first
     }
+}
+
+/// States that are set at once in the algorithm follow within this part of the interval in the equations.
+const AT_ONCE: f64 = 0.02;
+
+impl FluidAqm for CodelParams {
+    type Over<S: Scalar> = CodelParams<S>;
+
+    const APPROXIMATION: Option<&'static str> = Some(
+        "drops are a rate, the sojourn time is that of the present queue without fluctuations, and what is set at once follows within a fiftieth of the interval; it has no equilibrium, only cycles (derived here)",
+    );
+
+    fn on_link(&self, _link: &LinkView) -> Self {
+        *self
+    }
+
+    fn state_names<S: Scalar>(_params: &CodelParams<S>) -> &'static [&'static str] {
+        &[
+            "time above target (s)",
+            "drops of this row",
+            "count at its start",
+        ]
+    }
+
+    fn start<S: Scalar>(_params: &CodelParams<S>, _from: &AqmStart<S>, state: &mut [S]) {
+        for (state, value) in state.iter_mut().zip([0.0, 0.0, 1.0]) {
+            *state = S::from_f64(value);
+        }
+    }
+
+    /// Below the target the time above it is forgotten, and the next row's count takes the drops of the last one (at least one). Above it and not yet dropping
+    /// the time grows and the row has no drops. While dropping, sqrt(count) / interval drops are made a second.
+    fn derivative<S: Scalar>(
+        params: &CodelParams<S>,
+        input: &AqmInput<S>,
+        state: &[S],
+        rate: &mut [S],
+    ) {
+        if let ([time, drops, first], [passes, dropped, moves]) = (state, rate) {
+            let (zero, one) = (S::from_f64(0.0), S::from_f64(1.0));
+            let at_once = params.interval * AT_ONCE;
+            (*passes, *dropped, *moves) = match Self::piece(params, input, state) {
+                0 => (-*time / at_once, zero, (drops.max(one) - *first) / at_once),
+                1 => (one, -*drops / at_once, zero),
+                _ => (zero, drop_rate(params, *drops, *first), zero),
+            };
+        }
+    }
+
+    fn pieces<S: Scalar>(_params: &CodelParams<S>) -> &'static [&'static str] {
+        &[
+            "below target",
+            "above target for less than an interval",
+            "dropping",
+        ]
+    }
+
+    fn piece<S: Scalar>(params: &CodelParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
+        let time = state.first().map_or(0.0, |time| time.re());
+        if input.queue.re() < params.target.re() * input.service.re() {
+            0
+        } else if time < params.interval.re() {
+            1
+        } else {
+            2
+        }
+    }
+
+    fn local<S: Scalar>(_params: &CodelParams<S>) -> bool {
+        true
+    }
+
+    /// sqrt(count) / (interval C) while dropping, C being what the link sends in a second; zero otherwise.
+    fn probability<S: Scalar>(
+        params: &CodelParams<S>,
+        input: &AqmInput<S>,
+        state: &[S],
+        piece: usize,
+    ) -> S {
+        match state {
+            [_, drops, first] if piece == 2 => {
+                (drop_rate(params, *drops, *first) / input.service).min(S::from_f64(1.0))
+            }
+            _ => S::from_f64(0.0),
+        }
+    }
+}
+
+/// Drops a second: the next one comes interval / sqrt(count) after the last.
+fn drop_rate<S: Scalar>(params: &CodelParams<S>, drops: S, first: S) -> S {
+    let count = (drops + first).max(S::from_f64(1.0));
+    count.sqrt() / params.interval
 }
 
 impl AqmAlgorithm for CodelParams {

@@ -7,6 +7,8 @@
 //!
 //! where q is the present queue (Wang, Li, Hou, Sohraby and Lin 2007): in equilibrium, where the loss ratio is p, the queue is q_ref. Losses of a full queue
 //! count, so that a ratio of zero is left when the queue first overflows.
+//!
+//! The fluid law has the averaged ratio as a state that follows p with the mean delay of the measurement.
 
 use std::collections::VecDeque;
 
@@ -15,8 +17,9 @@ use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, happens,
     length, signal,
 };
+use crate::fluid::{AqmInput, FluidAqm, overflow};
 use crate::registry::{About, Algorithm};
-use crate::{Interval, Stream, Time, ValueError, parameters};
+use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {
     /// Parameters of LRED.
@@ -66,6 +69,80 @@ impl AqmAlgorithm for LredParams {
 
 fn period(params: &LredParams) -> Time {
     Time(Time::from_seconds(params.period).0.max(1))
+}
+
+/// A ratio below this is none: its square root would have no slope.
+const NOTHING: f64 = 1e-12;
+
+impl FluidAqm for LredParams {
+    type Over<S: Scalar> = LredParams<S>;
+
+    const APPROXIMATION: Option<&'static str> = Some(
+        "the measured loss ratio follows p as a lag of first order with the measurement's mean delay; all packets have the mean size (derived here)",
+    );
+
+    fn on_link(&self, _link: &LinkView) -> Self {
+        *self
+    }
+
+    /// L, the averaged loss ratio.
+    fn state_names<S: Scalar>(_params: &LredParams<S>) -> &'static [&'static str] {
+        &["averaged loss ratio"]
+    }
+
+    /// dL/dt = (l - L) / T, l what is lost now (of a full queue too). A sample stands for the M periods before it, so its age is M/2 periods when it is taken,
+    /// half a period more on average until the next, and the average adds w / (1 - w) periods.
+    fn derivative<S: Scalar>(
+        params: &LredParams<S>,
+        input: &AqmInput<S>,
+        state: &[S],
+        rate: &mut [S],
+    ) {
+        if let ([ratio], [rate]) = (state, rate) {
+            let one = S::from_f64(1.0);
+            let age = (params.periods + 1.0) * 0.5 + params.past / (one - params.past);
+            let piece = Self::piece(params, input, state);
+            let p = Self::probability(params, input, state, piece);
+            let full = input.queue.re() >= input.limit * (1.0 - 1e-9);
+            let lost = if full {
+                p + (one - p) * overflow(input.arrivals * (one - p), input.service)
+            } else {
+                p
+            };
+            *rate = (lost - *ratio) / (params.period * age);
+        }
+    }
+
+    fn local<S: Scalar>(_params: &LredParams<S>) -> bool {
+        true
+    }
+
+    fn pieces<S: Scalar>(_params: &LredParams<S>) -> &'static [&'static str] {
+        &["zero", "between zero and one", "one"]
+    }
+
+    fn piece<S: Scalar>(params: &LredParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
+        let p = Self::probability(params, input, state, 1).re();
+        usize::from(p >= 0.0) + usize::from(p >= 1.0)
+    }
+
+    /// p = L + beta sqrt(L) (q - q_ref).
+    fn probability<S: Scalar>(
+        params: &LredParams<S>,
+        input: &AqmInput<S>,
+        state: &[S],
+        piece: usize,
+    ) -> S {
+        let ratio = state.first().copied().unwrap_or(S::from_f64(0.0));
+        match piece {
+            0 => S::from_f64(0.0),
+            1 => {
+                let distance = input.queue - params.reference;
+                ratio + params.beta * ratio.max(S::from_f64(NOTHING)).sqrt() * distance
+            }
+            _ => S::from_f64(1.0),
+        }
+    }
 }
 
 /// LRED at work.

@@ -2,6 +2,7 @@
 //!
 //! A new one is a file here, and in this file its `mod` and `pub use` and a line in `every_aqm`.
 
+mod adapted;
 mod adaptive_red;
 mod ap_red;
 mod auto_tuning_red;
@@ -59,8 +60,6 @@ macro_rules! every_aqm {
                     Pie(PieParams),
                     Pi2(Pi2Params),
                     ExponentialRed(ExponentialRedParams),
-                }
-                packets only {
                     AdaptiveRed(AdaptiveRedParams),
                     Codel(CodelParams),
                     StRed(StRedParams),
@@ -71,6 +70,7 @@ macro_rules! every_aqm {
                     Sred(SredParams),
                     Wred(WredParams),
                 }
+                packets only {}
             }
         }
     };

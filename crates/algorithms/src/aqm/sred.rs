@@ -7,13 +7,17 @@
 //! p_sred(q) min(1, 1 / (256 P)^2), times 1 + hit / P in full SRED,
 //!
 //! where p_sred is `max_probability` from B / 3 up, a quarter of it from B / 6 up, and zero below (section III).
+//!
+//! The fluid law takes P = 1 / N for N flows alike, so that a hit raises the mean probability twofold in full SRED, and rounds the two steps by the queue's
+//! fluctuations.
 
 use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, happens,
     signal,
 };
+use crate::fluid::{AqmInput, FluidAqm, below};
 use crate::registry::{About, Algorithm};
-use crate::{Interval, Stream, Time, ValueError, parameters};
+use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {
     /// Parameters of SRED.
@@ -66,6 +70,53 @@ impl AqmAlgorithm for SredParams {
             params: *self,
             capacity: link.capacity_packets,
         }
+    }
+}
+
+impl FluidAqm for SredParams {
+    type Over<S: Scalar> = SredParams<S>;
+
+    const APPROXIMATION: Option<&'static str> = Some(
+        "the flows are alike and counted without error, the queue fluctuates as independent windows let it (Appenzeller, Keslassy and McKeown 2004), all packets have the mean size (derived here)",
+    );
+
+    fn on_link(&self, link: &LinkView) -> Self {
+        let buffer = self.buffer.or_else(|_| link.capacity_packets);
+        Self {
+            buffer: NumberOr::Number(buffer),
+            ..*self
+        }
+    }
+
+    fn pieces<S: Scalar>(_params: &SredParams<S>) -> &'static [&'static str] {
+        &["its probability"]
+    }
+
+    fn piece<S: Scalar>(_params: &SredParams<S>, _input: &AqmInput<S>, _state: &[S]) -> usize {
+        0
+    }
+
+    /// p_max min(1, (N / 256)^2) (P(q > B / 6) + 3 P(q > B / 3)) / 4, twice that for full SRED: a fraction P of the packets hits, and has 1 + 1 / P times it.
+    fn probability<S: Scalar>(
+        params: &SredParams<S>,
+        input: &AqmInput<S>,
+        _state: &[S],
+        _piece: usize,
+    ) -> S {
+        let (zero, one) = (S::from_f64(0.0), S::from_f64(1.0));
+        let buffer = params.buffer.or_else(|_| S::from_f64(f64::INFINITY));
+        if !buffer.re().is_finite() {
+            return zero;
+        }
+        let deviation = input.fluctuation().max(one);
+        let reached = |part: f64| below(input.queue - buffer * part, deviation);
+        let steps = reached(1.0 / 6.0) * 0.25 + reached(1.0 / 3.0) * 0.75;
+        let few = (input.flows / params.flows).min(one);
+        let full = if params.full { 1.0 } else { 0.0 };
+        let hits = one / input.flows;
+        let p = params.max_probability * few * few * steps;
+        let hit = (p * (one + input.flows * full)).min(one);
+        (p * (one - hits) + hit * hits).min(one)
     }
 }
 
@@ -156,7 +207,6 @@ impl Aqm for Sred {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::NumberOr;
     use crate::Parameters as _;
     use crate::aqm::test::{LINK, packet, queue, random};
 

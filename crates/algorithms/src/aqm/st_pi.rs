@@ -9,15 +9,19 @@
 //!
 //! Then the controller computes its probability. Both its weights a and b are in proportion to the gain K_p, since the zero stays where it is. phi_1 is the
 //! reciprocal of the system's time constant (the figure calls it the time constant; section 6.4 sets it to 1/7).
+//!
+//! The fluid law is that of the PI controller with reference and gain where the variance of independent windows leaves them; the variance of oscillations is
+//! left out.
 
 use super::pi::{Pi, PiParams};
-use super::st_red::check_band;
+use super::st_red::{check_band, settled_scale};
 use super::variance::{Band, Variance};
 use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, length,
 };
+use crate::fluid::{AqmInput, FluidAqm};
 use crate::registry::{About, Algorithm};
-use crate::{Interval, Stream, Time, ValueError, parameters};
+use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {
     /// Parameters of ST-PI: those of the PI controller (a, b and reference are where it starts) and how it adapts.
@@ -83,6 +87,67 @@ impl AqmAlgorithm for StPiParams {
             current: self.pi,
             params: *self,
         }
+    }
+}
+
+impl<S: Scalar> StPiParams<S> {
+    /// The controller with reference and gain where the variance of independent windows leaves them.
+    fn scaled(&self, input: &AqmInput<S>) -> PiParams<S> {
+        let large = self.h_l.or_else(|_| self.gamma / 3.0_f64.sqrt());
+        let k = settled_scale(input.fluctuation(), self.pi.reference, (self.h_s, large));
+        PiParams {
+            a: self.pi.a / (k * k),
+            b: self.pi.b / (k * k),
+            reference: self.pi.reference * k,
+            ..self.pi
+        }
+    }
+}
+
+impl FluidAqm for StPiParams {
+    type Over<S: Scalar> = StPiParams<S>;
+
+    const APPROXIMATION: Option<&'static str> = Some(
+        "the PI controller in continuous time, reference and gain where the variance of independent windows (Appenzeller, Keslassy and McKeown 2004) leaves them; that of oscillations does not scale them (derived here)",
+    );
+
+    fn on_link(&self, _link: &LinkView) -> Self {
+        *self
+    }
+
+    fn packet_weight<S: Scalar>(params: &StPiParams<S>, bytes: u32) -> f64 {
+        PiParams::packet_weight(&params.pi, bytes)
+    }
+
+    fn state_names<S: Scalar>(params: &StPiParams<S>) -> &'static [&'static str] {
+        PiParams::state_names(&params.pi)
+    }
+
+    fn derivative<S: Scalar>(
+        params: &StPiParams<S>,
+        input: &AqmInput<S>,
+        state: &[S],
+        rate: &mut [S],
+    ) {
+        PiParams::derivative(&params.scaled(input), input, state, rate);
+    }
+
+    fn pieces<S: Scalar>(params: &StPiParams<S>) -> &'static [&'static str] {
+        PiParams::pieces(&params.pi)
+    }
+
+    fn piece<S: Scalar>(params: &StPiParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
+        PiParams::piece(&params.scaled(input), input, state)
+    }
+
+    /// That of the PI controller with scaled reference and gain: p = (a + b) / (2 k^2) (q - k q_ref) + I.
+    fn probability<S: Scalar>(
+        params: &StPiParams<S>,
+        input: &AqmInput<S>,
+        state: &[S],
+        piece: usize,
+    ) -> S {
+        PiParams::probability(&params.scaled(input), input, state, piece)
     }
 }
 

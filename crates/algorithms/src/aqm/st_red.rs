@@ -10,15 +10,20 @@
 //! The maximum probability is adapted as in Adaptive RED, but without bounds (other than one). The thesis runs it in byte mode.
 //! Choices that the figure leaves open: a variance of zero changes nothing; the weight stays at most 1; the gentle part takes the
 //! maximum probability of the last change of the thresholds.
+//!
+//! The fluid law has the maximum probability as a slow state, as Adaptive RED, and the thresholds where the variance of independent windows leaves them: their
+//! scale k is what brings that variance back between its bounds, and one where it is between them. The variance of oscillations is left out.
 
-use super::red::{Red, RedParams};
+use super::adapted::{self, Steps};
+use super::red::{Red, RedParams, Spacing};
 use super::variance::{Band, Variance};
 use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, length,
 };
+use crate::fluid::{AqmInput, AqmStart, FluidAqm};
 use crate::params::inconsistent;
 use crate::registry::{About, Algorithm};
-use crate::{Interval, NumberOr, Stream, Time, ValueError, parameters};
+use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {
     /// Parameters of ST-RED: those of RED (thresholds, weight and maximum probability are where it starts) and how it adapts.
@@ -112,6 +117,128 @@ fn number(value: NumberOr) -> f64 {
 fn reference(red: &RedParams) -> f64 {
     0.5 * (number(red.min_threshold) + number(red.max_threshold))
 }
+
+impl<S: Scalar> StRedParams<S> {
+    /// The band of deviations over q_ref that changes nothing.
+    fn deviations(&self) -> (S, S) {
+        let large = self.h_l.or_else(|_| self.gamma / 3.0_f64.sqrt());
+        (self.h_s, large)
+    }
+
+    /// The same with thresholds, weight and interval where the variance of independent windows leaves them.
+    fn scaled(&self, input: &AqmInput<S>) -> Self {
+        let number = |value: NumberOr<S>| value.or_else(|_| S::from_f64(f64::NAN)); // settled on the link
+        let (min, max) = (
+            number(self.red.min_threshold),
+            number(self.red.max_threshold),
+        );
+        let k = settled_scale(input.fluctuation(), (min + max) * 0.5, self.deviations());
+        Self {
+            red: RedParams {
+                min_threshold: NumberOr::Number(min * k),
+                max_threshold: NumberOr::Number(max * k),
+                weight: NumberOr::Number((number(self.red.weight) / k).min(S::from_f64(1.0))),
+                ..self.red
+            },
+            interval: self.interval * k,
+            ..*self
+        }
+    }
+}
+
+/// The factor on the reference at which a deviation lies between the two bounds (over the reference): one if it does already.
+pub(super) fn settled_scale<S: Scalar>(deviation: S, reference: S, (small, large): (S, S)) -> S {
+    let over = deviation / reference;
+    if over.re() > large.re() {
+        over / large
+    } else if over.re() > 0.0 && over.re() < small.re() {
+        over / small
+    } else {
+        S::from_f64(1.0)
+    }
+}
+
+impl FluidAqm for StRedParams {
+    type Over<S: Scalar> = StRedParams<S>;
+
+    const APPROXIMATION: Option<&'static str> = Some(
+        "thresholds are where the variance of independent windows (Appenzeller, Keslassy and McKeown 2004) leaves them; that of oscillations does not scale them (derived here)",
+    );
+
+    fn on_link(&self, link: &LinkView) -> Self {
+        Self {
+            red: self.red.settled(link),
+            ..*self
+        }
+    }
+
+    fn spacing<S: Scalar>(params: &StRedParams<S>) -> Spacing {
+        RedParams::spacing(&params.red)
+    }
+
+    fn packet_weight<S: Scalar>(params: &StRedParams<S>, bytes: u32) -> f64 {
+        RedParams::packet_weight(&params.red, bytes)
+    }
+
+    fn state_names<S: Scalar>(params: &StRedParams<S>) -> &'static [&'static str] {
+        adapted::state_names(&params.red)
+    }
+
+    fn start<S: Scalar>(params: &StRedParams<S>, from: &AqmStart<S>, state: &mut [S]) {
+        adapted::start(&params.red, from, state);
+    }
+
+    /// The mean of Adaptive RED's steps, bounded by zero and one only.
+    fn derivative<S: Scalar>(
+        params: &StRedParams<S>,
+        input: &AqmInput<S>,
+        state: &[S],
+        rate: &mut [S],
+    ) {
+        let scaled = params.scaled(input);
+        let (average, min, max) = adapted::average_and_thresholds(&scaled.red, input, state);
+        let steps = Steps {
+            increment: params.increment,
+            decrease: params.decrease,
+            interval: scaled.interval,
+        };
+        let top = state.last().copied().unwrap_or(params.red.max_probability);
+        let drift = steps.drift(average, min, max, MARGIN, top);
+        let bounds = (S::from_f64(0.0), S::from_f64(1.0));
+        adapted::derivative(
+            &scaled.red,
+            input,
+            state,
+            drift,
+            bounds,
+            scaled.interval,
+            rate,
+        );
+    }
+
+    fn pieces<S: Scalar>(params: &StRedParams<S>) -> &'static [&'static str] {
+        RedParams::pieces(&params.red)
+    }
+
+    fn piece<S: Scalar>(params: &StRedParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
+        let scaled = params.scaled(input);
+        let (red, averages) = adapted::now(&scaled.red, state, 1);
+        RedParams::piece(&red, input, averages)
+    }
+
+    /// RED's p_b with scaled thresholds and the maximum probability of the state.
+    fn probability<S: Scalar>(
+        params: &StRedParams<S>,
+        input: &AqmInput<S>,
+        state: &[S],
+        piece: usize,
+    ) -> S {
+        adapted::probability(&params.scaled(input).red, input, state, piece)
+    }
+}
+
+/// The target band of the average leaves this part of the way from minimum to maximum threshold free at each end.
+const MARGIN: f64 = 0.4;
 
 /// ST-RED at work.
 #[derive(Clone, Debug)]

@@ -3,11 +3,14 @@
 //! All packets share one average of the queue. Priority i has the minimum threshold min + i step (max - min), so that packets of low priority are dropped first
 //! when the queue grows; maximum threshold and maximum probability are common, and each priority counts its packets since the last drop on its own.
 //! With min = max / 2 and a step of 1/9 these are the defaults of Cisco's Distributed WRED, (9 + i) / 18 of the maximum for IP precedence i.
+//!
+//! The fluid law is RED's for each priority. Its pieces lie between the thresholds of all priorities, so that one holds for all of them.
 
-use super::red::{Red, RedParams};
+use super::red::{Red, RedParams, Spacing};
 use super::{Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed};
+use crate::fluid::{AqmInput, AqmStart, FluidAqm};
 use crate::registry::{About, Algorithm};
-use crate::{Interval, NumberOr, Stream, Time, ValueError, parameters};
+use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, parameters};
 
 /// Priorities that there are.
 const PRIORITIES: u8 = 8;
@@ -60,6 +63,115 @@ impl AqmAlgorithm for WredParams {
             params: *self,
             link: *link,
         }
+    }
+}
+
+impl<S: Scalar> WredParams<S> {
+    /// RED's parameters for packets of `priority`, of parameters that are settled on a link.
+    fn at(&self, priority: u8) -> RedParams<S> {
+        let number = |value: NumberOr<S>| value.or_else(|_| S::from_f64(f64::NAN)); // no words
+        let (min, max) = (
+            number(self.red.min_threshold),
+            number(self.red.max_threshold),
+        );
+        let raised = self.step * (max - min) * f64::from(priority.min(PRIORITIES - 1));
+        RedParams {
+            min_threshold: NumberOr::Number(min + raised),
+            ..self.red
+        }
+    }
+}
+
+impl FluidAqm for WredParams {
+    type Over<S: Scalar> = WredParams<S>;
+
+    fn on_link(&self, link: &LinkView) -> Self {
+        Self {
+            red: self.red.settled(link),
+            ..*self
+        }
+    }
+
+    fn by_priority<S: Scalar>(_params: &WredParams<S>) -> bool {
+        true
+    }
+
+    fn local<S: Scalar>(_params: &WredParams<S>) -> bool {
+        true
+    }
+
+    fn spacing<S: Scalar>(params: &WredParams<S>) -> Spacing {
+        RedParams::spacing(&params.red)
+    }
+
+    fn packet_weight<S: Scalar>(params: &WredParams<S>, bytes: u32) -> f64 {
+        RedParams::packet_weight(&params.red, bytes)
+    }
+
+    fn state_names<S: Scalar>(params: &WredParams<S>) -> &'static [&'static str] {
+        RedParams::state_names(&params.red)
+    }
+
+    fn start<S: Scalar>(params: &WredParams<S>, from: &AqmStart<S>, state: &mut [S]) {
+        RedParams::start(&params.red, from, state);
+    }
+
+    fn derivative<S: Scalar>(
+        params: &WredParams<S>,
+        input: &AqmInput<S>,
+        state: &[S],
+        rate: &mut [S],
+    ) {
+        RedParams::derivative(&params.red, input, state, rate);
+    }
+
+    fn pieces<S: Scalar>(params: &WredParams<S>) -> &'static [&'static str] {
+        const BELOW: [&str; 9] = [
+            "below minimum",
+            "minimum of priority 0 to that of 1",
+            "minimum of priority 1 to that of 2",
+            "minimum of priority 2 to that of 3",
+            "minimum of priority 3 to that of 4",
+            "minimum of priority 4 to that of 5",
+            "minimum of priority 5 to that of 6",
+            "minimum of priority 6 to that of 7",
+            "all minima to maximum",
+        ];
+        const GENTLE: [&str; 11] = {
+            let [a, b, c, d, e, f, g, h, i] = BELOW;
+            let (gentle, above) = ("maximum to twice maximum", "above twice maximum");
+            [a, b, c, d, e, f, g, h, i, gentle, above]
+        };
+        const PLAIN: [&str; 10] = {
+            let [a, b, c, d, e, f, g, h, i] = BELOW;
+            [a, b, c, d, e, f, g, h, i, "above maximum"]
+        };
+        if params.red.gentle { &GENTLE } else { &PLAIN }
+    }
+
+    fn piece<S: Scalar>(params: &WredParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
+        let of = |priority| RedParams::piece(&params.at(priority), input, state);
+        match of(PRIORITIES - 1) {
+            0 => (0..PRIORITIES).filter(|i| of(*i) > 0).count(),
+            beyond => usize::from(PRIORITIES) + beyond - 1,
+        }
+    }
+
+    /// RED's of the packet's priority.
+    fn probability<S: Scalar>(
+        params: &WredParams<S>,
+        input: &AqmInput<S>,
+        state: &[S],
+        piece: usize,
+    ) -> S {
+        let last = usize::from(PRIORITIES);
+        let priority = usize::from(input.priority.min(PRIORITIES - 1));
+        let of_red = if piece > last {
+            piece - last + 1
+        } else {
+            usize::from(piece > priority)
+        };
+        RedParams::probability(&params.at(input.priority), input, state, of_red)
     }
 }
 

@@ -220,6 +220,7 @@ impl Model {
             averaging: self.choices.averaging,
             flows: prepared.flows[l],
             rtt: net.mean_rtt,
+            priority: 0,
         }
     }
 
@@ -299,15 +300,12 @@ impl Model {
             }
             net.arrivals[l] = arrivals;
             let input = self.input(prepared, net, l, x, p);
+            if link.law.by_priority() {
+                self.pass_by_priority(prepared, input, l, x, p, net);
+                continue;
+            }
             let managed = self.managed(prepared, &input, l, x);
-            let extra = if self.held_full(l) {
-                // the smooth law of the regime, also where arrivals fall below service
-                one - p[1 + l] / (arrivals * (one - managed))
-            } else if self.full(l, x) {
-                overflow(arrivals * (one - managed), p[1 + l])
-            } else {
-                zero
-            };
+            let extra = self.extra(l, arrivals * (one - managed), x, p);
             let lost = managed + (one - managed) * extra;
             net.probability[l] = lost;
             let mut entering = S::from(link.background) * (one - managed);
@@ -323,6 +321,63 @@ impl Model {
             }
             net.entering[l] = entering;
         }
+    }
+
+    /// Part of `offered` (packets/s that the AQM let through) that a full queue drops.
+    #[inline]
+    fn extra<S: Scalar>(&self, l: usize, offered: S, x: &[S], p: &[S]) -> S {
+        if self.held_full(l) {
+            // the smooth law of the regime, also where arrivals fall below service
+            S::from(1.0) - p[1 + l] / offered
+        } else if self.full(l, x) {
+            overflow(offered, p[1 + l])
+        } else {
+            S::from(0.0)
+        }
+    }
+
+    /// What one link does to its classes, where its AQM looks at priorities. Traffic that does not react has priority 0.
+    fn pass_by_priority<S: Scalar>(
+        &self,
+        prepared: &Prepared<S>,
+        input: AqmInput<S>,
+        l: usize,
+        x: &[S],
+        p: &[S],
+        net: &mut Network<S>,
+    ) {
+        let one = S::from(1.0);
+        let link = &self.links[l];
+        let managed = |priority: u8| {
+            let input = AqmInput { priority, ..input };
+            self.managed(prepared, &input, l, x)
+        };
+        let unreacting = managed(0);
+        let mut offered = (one - unreacting) * link.background;
+        let mut entering = offered;
+        for &c in &link.crossed_by {
+            let arrive = p[self.count_at(c)] * net.rate[c] * net.left[c];
+            let kept = one - managed(self.classes[c].priority);
+            offered += arrive * kept;
+            entering += if self.classes[c].marked {
+                arrive
+            } else {
+                arrive * kept
+            };
+        }
+        let extra = self.extra(l, offered, x, p);
+        for &c in &link.crossed_by {
+            let managed = managed(self.classes[c].priority);
+            let kept = if self.classes[c].marked {
+                one
+            } else {
+                one - managed
+            };
+            net.left[c] *= kept * (one - extra);
+            net.unsignalled[c] *= (one - managed) * (one - extra);
+        }
+        net.entering[l] = entering;
+        net.probability[l] = one - offered * (one - extra) / input.arrivals;
     }
 
     /// What a sender hears of a past state: its own rate then, packets/s, the fraction of it lost or marked, and its round-trip time.
@@ -343,7 +398,8 @@ impl Model {
         }
         let mut unsignalled = one;
         for &l in path {
-            let input = self.input(prepared, work, l, past, p);
+            let mut input = self.input(prepared, work, l, past, p);
+            input.priority = self.classes[c].priority;
             unsignalled *= one - self.managed(prepared, &input, l, past);
         }
         let (rate, rtt) = self.sends(prepared, c, past, p);

@@ -136,6 +136,7 @@ impl Model {
             law: sender.law,
             values: sender.values,
             path: sender.path,
+            priority: flows.priority,
             marked: sender.ecn,
             at,
             states: state_names.len(),

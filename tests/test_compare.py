@@ -113,7 +113,8 @@ def test_engines_on_a_calm_queue() -> None:
 def test_refusals_are_said(tmp_path: Path, ackclock: Command) -> None:
     file = tmp_path / "policed.toml"
     file.write_text(
-        MANY.split("[link.queue]", maxsplit=1)[0] + 'queue = "drop-tail"\npolicer = { rate = "3 Mbit/s", burst = "30 kB" }\n[[flows]]\nname = "some"\ncount = 2\n'
+        MANY.split("[link.queue]", maxsplit=1)[0] + 'queue = "drop-tail"\n'
+        'policer = { rate = "3 Mbit/s", burst = "30 kB" }\n[[flows]]\nname = "some"\ncount = 2\n'
         'path = ["shared"]\nrtt = "30 ms"\n',
         encoding="utf-8",
     )

@@ -105,6 +105,7 @@ def pages() -> dict[str, str]:
     }
     return {
         "README.md": _index(algorithms),
+        "coverage.md": _coverage(algorithms),
         "style-linux.md": _style_linux(algorithms["congestion"], files),
         "deviations.md": _deviations(),
         **known,
@@ -225,6 +226,43 @@ def _index(algorithms: Mapping[str, Sequence[Entry]]) -> str:
             lines.append(row)
         lines.append("")
     return "\n".join([*lines, _FOOT.replace("this page", "these pages"), ""])
+
+
+def _coverage(algorithms: Mapping[str, Sequence[Entry]]) -> str:
+    """What an answer about stability rests on: one table of all pairs."""
+    senders, queues = algorithms["congestion"], algorithms["aqm"]
+    marks = {"exact": "=", "approximate": "≈", "packets only": "m"}
+    worst = list(marks)
+
+    def mark(*both: Entry) -> str:
+        return marks[max(map(_reach, both), key=worst.index)]
+
+    cells = [mark(sender, queue) for sender in senders for queue in queues]
+    lines = [
+        "# What stability rests on, for each pair",
+        "",
+        "`ackclock coverage` prints this table. `=`: both fluid laws are exact averages of the algorithms",
+        f"({cells.count('=')} of {len(cells)} pairs). `≈`: a law leaves something out, as listed below",
+        f"({cells.count('≈')}). `m`: there is no law, so that `ackclock stability` measures packet runs",
+        f"({cells.count('m')}).",
+        "",
+        f"| | {' | '.join(queue['kind'] for queue in queues)} |",
+        f"|---|{'---|' * len(queues)}",
+    ]
+    for sender in senders:
+        row = " | ".join(mark(sender, queue) for queue in queues)
+        lines.append(f"| [{sender['kind']}](congestion/{sender['kind']}.md) | {row} |")
+    kinds = ", ".join(f"`{entry['kind']}`" for entry in algorithms["scheduler"])
+    lines += ["", f"The schedulers ({kinds}) and links that lose, delay or police single packets are measured.", ""]
+    lines += ["## What the laws leave out", ""]
+    for group in ("congestion", "aqm"):
+        for entry in algorithms[group]:
+            if entry["approximation"]:
+                lines.append(f"- [{entry['kind']}]({group}/{entry['kind']}.md): {_cell(entry['approximation'])}.")
+    without = [entry["kind"] for entry in (*senders, *queues) if not entry["has_fluid"]]
+    if without:
+        lines.append(f"- No law yet: {', '.join(without)}.")
+    return "\n".join([*lines, "", _FOOT, ""])
 
 
 def _style_linux(controls: Sequence[Entry], files: Mapping[tuple[str, str], Source]) -> str:

@@ -1,8 +1,7 @@
 """
 The fluid laws of queues beside the packet engine, inside their assumptions: 100 flows or more, windows above 20 packets.
 
-Prints one line for each queue: equilibrium queue, window and loss of both engines and their distance; and for set-ups
-that oscillate, the period. ``python validation/laws/queues.py [NAME ...]`` (about a second for each queue);
+Prints one line for each queue: equilibrium queue, window and loss of both engines and their distance. ``python validation/laws/queues.py [NAME ...]`` (about a second for each queue);
 ``--csv FILE`` keeps the numbers.
 """
 
@@ -22,7 +21,6 @@ FLOWS = 100
 SEEDS = 4
 WITHIN = 0.1
 """What queue, window and loss may differ."""
-WITHIN_PERIOD = 0.15
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,6 @@ class SetUp:
     rtt: str = "100 ms"
     rate: str = "400 Mbit/s"
     seconds: int = 60
-    oscillates: bool = False
     sender: Any = "reno"
     start: str = "1 s"
     """The flows start at times spread from 0 to this: thresholds that adapt remember what a common start did."""
@@ -49,7 +46,9 @@ WIDE = {"min_threshold": "100 packets", "max_threshold": "500 packets", "weight"
 SETUPS = {
     "red": SetUp({"aqm": "red", "max_probability": 0.02, **WIDE}, sender=SMOOTH),
     "adaptive-red": SetUp({"aqm": "adaptive-red", "max_probability": 0.02, **WIDE}, seconds=150, sender=SMOOTH),
-    "auto-tuning-red": SetUp({"aqm": "auto-tuning-red", "max_probability": 0.02, "lowest": 0.001, **WIDE}, seconds=150, sender=SMOOTH),
+    "auto-tuning-red": SetUp(
+        {"aqm": "auto-tuning-red", "max_probability": 0.02, "lowest": 0.001, **WIDE}, seconds=150, sender=SMOOTH
+    ),
     "st-red": SetUp({"aqm": "st-red", "max_probability": 0.01, **WIDE, "interval": "2 s", "h_s": 0.26}, seconds=300),
     "st-pi": SetUp({"aqm": "st-pi", "reference": "300 packets", "a": 3.01e-6, "b": 3e-6}, seconds=200),
     "blue": SetUp({"aqm": "blue", "increment": 0.0002, "decrement": 0.00002, "capacity": "800 packets"}, seconds=300),
@@ -92,10 +91,10 @@ class Row:
         return abs(self.distance) <= self.allowed
 
 
-def compare(name: str, setup: SetUp) -> list[Row]:
+def compare(name: str, setup: SetUp, seeds: int = SEEDS) -> list[Row]:
     """Return what both engines say of a set-up."""
     s = scenario(setup)
-    runs = ac.replicate(s, SEEDS, trace_links=True)
+    runs = ac.replicate(s, seeds)
     link = [run.links.loc["bottleneck"] for run in runs]
     flows = [run.flows for run in runs]
     asked = ac.stability(s)
@@ -124,7 +123,9 @@ def main() -> int:
         for row in compare(name, SETUPS[name]):
             rows.append(row)
             mark = "" if row.holds else f"  more than {row.allowed:.0%}"
-            print(f"{row.queue:16} {row.quantity:18} {row.equations:10.5g} {row.packets:10.5g} {row.distance:+7.1%}{mark}")
+            print(
+                f"{row.queue:16} {row.quantity:18} {row.equations:10.5g} {row.packets:10.5g} {row.distance:+7.1%}{mark}"
+            )
             sys.stdout.flush()
     if options.csv:
         with options.csv.open("w", newline="") as file:

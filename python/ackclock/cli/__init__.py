@@ -12,6 +12,7 @@ from . import (
     check,
     compare,
     completion,
+    coverage,
     fair,
     fluid,
     list,  # noqa: A004  commands have their modules' names
@@ -39,6 +40,7 @@ COMMANDS = (
     stability.COMMAND,
     check.COMMAND,
     list.COMMAND,
+    coverage.COMMAND,
     compare.COMMAND,
     sweep.COMMAND,
     query.COMMAND,

@@ -1,8 +1,9 @@
-"""What `ackclock stability --from packets` does: stability measured from packet runs."""
+"""What `ackclock stability` does without equations: stability measured from packet runs."""
 
 from __future__ import annotations
 
 import argparse
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -19,36 +20,66 @@ def measured_arguments(parser: argparse.ArgumentParser) -> None:
     """Take what the measured way needs."""
     parser.add_argument(
         "--from",
-        choices=("equations", "packets"),
-        default="equations",
+        choices=("auto", "equations", "packets", "both"),
+        default="auto",
         dest="source",
-        help="judge the delay equations (default), or measure an ensemble of packet runs, which works for every "
-        "scenario; with one --vary KEY=FROM..TO the limit between the two ends is measured",
+        help="auto: judge the delay equations, or measure an ensemble of packet runs where there are none (default); "
+        "equations, packets: only these (packets with one --vary KEY=FROM..TO: the limit between the two ends is "
+        "measured); both: how far apart they are, and why",
+    )
+    parser.add_argument(
+        "--budget",
+        metavar="SECONDS",
+        type=_seconds,
+        default=10.0,
+        help="seconds for each question about the equations, such as a limit; what takes longer is a caveat "
+        '(default 10; "none": no limit)',
     )
     parser.add_argument(
         "--packets",
         metavar="N",
         type=float,
         default=2e7,
-        help="with --from packets: packets to simulate for a verdict (default 2e7, some seconds)",
+        help="packets to simulate for a measured verdict (default 2e7, some seconds)",
     )
 
 
-def run_measured(options: argparse.Namespace, title: str, scenario: Scenario) -> None:
-    """Measure and print."""
+def _seconds(text: str) -> float | None:
+    """Return seconds above zero, or None for "none"."""
+    if text == "none":
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f'"{text}" is no number of seconds above 0, nor "none"')
+    return value
+
+
+def budget_of_packets(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what a measurement takes from the command line."""
+    if not 1e4 <= options.packets <= 1e12:  # noqa: PLR2004
+        raise WrongInputError(f"ackclock stability: --packets {options.packets:g}: allowed are 1e4 to 1e12")
+    return {"packets": int(options.packets)}
+
+
+def run_measured(options: argparse.Namespace, title: str, scenario: Scenario, why: str | None = None) -> None:
+    """Measure and print; `why` says why the equations do not answer, where they were asked first."""
     from ..measured import measured_limit, measured_stability
 
     if options.report:
-        raise WrongInputError("ackclock stability: --report is not available with --from packets; use --json")
-    if not 1e4 <= options.packets <= 1e12:  # noqa: PLR2004
-        raise WrongInputError(f"ackclock stability: --packets {options.packets:g}: allowed are 1e4 to 1e12")
-    chosen: dict[str, Any] = {"packets": int(options.packets)}
+        reason = f" ({why})" if why else ""
+        raise WrongInputError(f"ackclock stability: --report needs equations{reason}; use --json for what is measured")
+    chosen = budget_of_packets(options)
+    if why and not options.json:
+        print(f"{why}\nMeasured from packet runs instead (--from equations: only equations).\n")
     try:
         if options.vary:
             key, span, unit = _span(options.vary)
             found = measured_limit(scenario, key, span, unit=unit, **chosen)
             if options.json:
-                print_json(found.json())
+                print_json(found.json() | ({"equations": why} if why else {}))
                 return
             print(f"{title}: {found}\n")
             for value, one in found.points:
@@ -56,7 +87,7 @@ def run_measured(options: argparse.Namespace, title: str, scenario: Scenario) ->
         else:
             judged = measured_stability(scenario, **chosen)
             if options.json:
-                print_json(judged.json())
+                print_json(judged.json() | ({"equations": why} if why else {}))
                 return
             print(f"{title}: {judged.sentence}\n")
             print(

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import math
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
-from ..errors import ScenarioError
+from ..errors import AnalysisError, ScenarioError
 from ._arguments import chosen_equations, equation_arguments, file_argument, one_variant
 from ._command import Command
-from ._measured import measured_arguments, run_measured
+from ._measured import budget_of_packets, measured_arguments, run_measured
 from ._output import WrongInputError, output_file, print_json, print_notes, print_table, print_written, writing_report
+
+if TYPE_CHECKING:
+    from ..measured import MeasuredStability
+    from ..scenario import Scenario
+    from ..stability import Apart, Cycle, Stability
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,29 +34,52 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from ..stability import facts, limits_table, stability
+    from ..stability import cycle, stability
 
     title, scenario = one_variant(options, "stability")
     if options.source == "packets":
         run_measured(options, title, scenario)
         return
+    chosen = chosen_equations(options)
+    try:
+        asked = stability(scenario, **chosen)
+        try:
+            _ = asked.equilibrium
+        except AnalysisError as error:
+            if error.kind != "no equilibrium" or options.report:
+                raise
+            _moving(options, title, scenario, cycle(scenario, str(error), **chosen))
+            return
+    except ScenarioError as error:
+        if options.source != "auto":
+            raise WrongInputError(f"{error}\nAdd --from packets to measure it from packet runs instead.") from None
+        run_measured(options, title, scenario, f"There are no equations: {error}")
+        return
+    except ValueError as error:
+        raise WrongInputError(f"ackclock stability: {error}") from None
+    _judged(options, title, asked)
+
+
+def _judged(options: argparse.Namespace, title: str, asked: Stability) -> None:
+    """Print what the equations say of their equilibrium, and how far packets are from it if that is asked."""
+    from ..stability import facts, limits_table
+
     with ExitStack() as outputs:
         report = output_file(outputs, options.report)
         try:
-            asked = stability(scenario, **chosen_equations(options))
             spans = dict(map(_vary, options.vary)) or None
-            answer = asked.answer(spans)
+            answer = asked.answer(spans, budget=options.budget)
             if report:
                 from ..report import stability as reports
 
                 with writing_report(options):
                     reports.write(report, answer, spans)
         except ValueError as error:
-            if isinstance(error, ScenarioError):
-                raise WrongInputError(f"{error}\nAdd --from packets to measure it from packet runs instead.") from None
             raise WrongInputError(f"ackclock stability: {error}") from None
+        beside = _beside(options, asked) if options.source == "both" else None
         if options.json:
-            print_json(answer.json())
+            told = {} if beside is None else {"measured": beside[0].json(), "apart": beside[1].json()}
+            print_json(answer.json() | told)
         else:
             print(f"{title}: {answer.sentence}\n")
             known = facts(answer)
@@ -59,8 +89,36 @@ def _run(options: argparse.Namespace) -> None:
             print()
             if answer.limits:
                 print_table(limits_table(answer))
+            if beside is not None:
+                print(f"From packets: {beside[0].sentence}")
+                print("\n".join([*beside[1].sentences, ""]))
             print_notes([*asked.notes, *answer.caveats, f"equations: {asked.choices.text()}"])
     print_written(options)
+
+
+def _beside(options: argparse.Namespace, asked: Stability) -> tuple[MeasuredStability, Apart]:
+    from ..measured import measured_stability
+    from ..stability import apart
+
+    measured = measured_stability(asked.scenario, **budget_of_packets(options))
+    return measured, apart(asked, measured)
+
+
+def _moving(options: argparse.Namespace, title: str, scenario: Scenario, moved: Cycle) -> None:
+    """Print where equations without an equilibrium lead, and what packets say."""
+    measured = None
+    if options.source != "equations":
+        from ..measured import measured_stability
+
+        measured = measured_stability(scenario, **budget_of_packets(options))
+    if options.json:
+        print_json({"cycle": moved.json()} | ({} if measured is None else {"measured": measured.json()}))
+        return
+    print(f"{title}: {moved.sentence}")
+    if measured is not None:
+        print(f"From packets: {measured.sentence}")
+        if measured.mode is not None and math.isfinite(moved.period):
+            print(f"period: {moved.period:.3g} s by the equations, {measured.period:.3g} s measured")
 
 
 def _vary(text: str) -> tuple[str, tuple[str, str] | None]:
@@ -80,6 +138,7 @@ COMMAND = Command(
     (
         ("home.toml --vary rtt=10ms..400ms", "is the queue stable, and in which range?"),
         ("home.toml --vary rtt --vary flows.count --report out.html", "with a chart of both"),
+        ("home.toml --from both", "equations and packets: how far apart are they, and why?"),
         ("home.toml --from packets", "measured from packet runs: for every algorithm and scheduler"),
     ),
     _arguments,

@@ -20,6 +20,7 @@ from __future__ import annotations
 from .ensemble import MeasuredStability, measured_stability
 from .hysteresis import Hysteresis, measured_hysteresis
 from .limit import MeasuredLimit, measured_limit
+from .pairs import measured_pairs
 from .response import Response, measured_response
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Response",
     "measured_hysteresis",
     "measured_limit",
+    "measured_pairs",
     "measured_response",
     "measured_stability",
 ]

@@ -54,9 +54,9 @@ def pair_scenario(congestion: str, aqm: str) -> Scenario:
     queue: dict[str, object] = {"aqm": aqm, "capacity": "700 packets"}
     marked = congestion in MARKED
     entry = next(entry for entry in list_algorithms()["aqm"] if entry["kind"] == aqm)
-    if marked and any(parameter["name"] == "ecn" for parameter in entry["parameters"]):
+    if marked and entry["ecn"]:
         queue["ecn"] = True
-    senders = flows(FLOWS, congestion, rtt="80 ms", **({"ecn": True} if marked else {}))
+    senders = flows(FLOWS, congestion, rtt="80 ms", ecn=marked)
     return dumbbell(rate="100 Mbit/s", delay="10 ms", queue=queue, flows=senders, duration="10 s")
 
 
@@ -65,8 +65,8 @@ def all_pairs() -> list[tuple[str, str]]:
     from ..simulate import list_algorithms
 
     known = list_algorithms()
-    kinds = ([str(entry["kind"]) for entry in known[group]] for group in ("congestion", "aqm"))
-    return list(itertools.product(*kinds))
+    senders, queues = ([str(entry["kind"]) for entry in known[group]] for group in ("congestion", "aqm"))
+    return list(itertools.product(senders, queues))
 
 
 def measured_pairs(

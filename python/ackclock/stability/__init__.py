@@ -7,19 +7,23 @@ factor on all rates of change (Manjunath and Raina's kappa).
 """
 
 from .answer import Answer
+from .beside import Apart, apart
 from .diagram import BifurcationDiagram, Chart, PhasePortrait
 from .disturbed import Disturbed
 from .equilibrium import FluidEquilibrium, Margins
 from .limits import Course, Limit, Passage
+from .moving import Cycle, cycle
 from .questions import BUDGET, Span, Stability, stability
 from .tables import facts, limits_table
 
 __all__ = [
     "BUDGET",
     "Answer",
+    "Apart",
     "BifurcationDiagram",
     "Chart",
     "Course",
+    "Cycle",
     "Disturbed",
     "FluidEquilibrium",
     "Limit",
@@ -28,6 +32,8 @@ __all__ = [
     "PhasePortrait",
     "Span",
     "Stability",
+    "apart",
+    "cycle",
     "facts",
     "limits_table",
     "stability",

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from ._arrays import series
 from .fairness import starved_flows
 from .oscillation import Oscillation
-from .regularity import BESIDE, Bounds, regularity
+from .regularity import BESIDE, QUIET, Bounds, regularity
 from .regularity import deviation as spread_of
 from .synchronisation import window_correlation
 from .thresholds import (
@@ -121,7 +121,7 @@ def is_stable(
     wide: bool | None = value > STABLE_DEVIATION
     if queue is not None:
         half = spread_of(series(queue, "queue")).half
-        wide = Bounds(value, half).beyond(STABLE_DEVIATION, BESIDE / 2)
+        wide = False if value <= QUIET * STABLE_DEVIATION else Bounds(value, half).beyond(STABLE_DEVIATION, BESIDE / 2)
     if wide:
         sentence = f"The queue is not stable: it {spread} (stable: at most {STABLE_DEVIATION:.0%})."
         return Verdict(False, value, STABLE_DEVIATION, sentence)

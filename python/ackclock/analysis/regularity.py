@@ -7,7 +7,7 @@ the intervals are.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +28,8 @@ PERIODS = 1.5
 """Periods in such a piece, at least."""
 BESIDE = 0.1
 """An amplitude, or a deviation, this near to its limit (relative to it) decides nothing: seeds differ by as much."""
+QUIET = 0.5
+"""A trace that moves by less than this part of a limit is below it, however few of its swings it shows."""
 COARSEST = 0.5
 """A sample at least every so many round trips: a coarser trace shows a burst of each round trip as a slow swing."""
 SHORTEST = 64
@@ -86,6 +88,15 @@ def regularity(x: Floats, interval: float, rtt: float | None = None) -> Regulari
         return Regularity(False, 0.0, None, "", math.nan)
     if y.size < SHORTEST:
         return Regularity(None, 0.0, None, "it is short", SHORTEST / y.size)
+    found = _judged(y, step)
+    # no sine in the trace is larger than the root of twice its variance: unseen swings would have to double that
+    if found.oscillates is None and math.sqrt(2) * float(y.std() / y.mean()) <= QUIET * OSCILLATION_AMPLITUDE:
+        return replace(found, oscillates=False, why="", longer=math.nan)
+    return found
+
+
+def _judged(y: Floats, step: float) -> Regularity:
+    """Judge averages over a round trip that move, `step` seconds apart."""
     ramp = np.arange(y.size) - (y.size - 1) / 2
     level = y - y.mean()
     residual = level - ramp * (ramp @ level) / (ramp @ ramp)

@@ -42,7 +42,7 @@ class QueueFacts:
             return "is stable"
         if self.stable.decided:
             return "fluctuates irregularly" if self.oscillating.decided else "is not stable"
-        return "is stable or not, which the run does not tell"
+        return "may oscillate" if not self.oscillating.decided else "does not oscillate"
 
     @property
     def unknown(self) -> str:

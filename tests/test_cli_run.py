@@ -232,3 +232,17 @@ def test_short_keys_and_another_aqm(ackclock: Command, tmp_path: Path) -> None:
     assert printed("queue.min_threshold=20 packets", "queue.max_threshold=30 packets")["links"]
     # RED's thresholds mean nothing to CoDel
     assert printed("queue.aqm=codel")["links"]
+
+
+def test_a_report_samples_with_the_round_trip(ackclock: Command, tmp_path: Path) -> None:
+    # a thousandth of the duration is more than a round trip here, and shows its bursts as slow swings
+    link = tmp_path / "link.toml"
+    link.write_text(
+        '[scenario]\nname = "x"\nduration = "40 s"\n[[link]]\nname = "l"\nrate = "2 Mbit/s"\ndelay = "5 ms"\n'
+        'queue = { aqm = "codel", capacity = "100 packets" }\n[[flows]]\nname = "f"\npath = ["l"]\nrtt = "20 ms"\n',
+        encoding="utf-8",
+    )
+    ackclock("run", str(link), "--report", str(tmp_path / "a.html"))
+    assert "sample = &quot;5 ms&quot;" in (tmp_path / "a.html").read_text(encoding="utf-8").replace("&#34;", "&quot;")
+    ackclock("run", str(link), "--set", "scenario.sample=80 ms", "--report", str(tmp_path / "b.html"))
+    assert "needs at most" in (tmp_path / "b.html").read_text(encoding="utf-8")

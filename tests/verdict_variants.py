@@ -76,6 +76,8 @@ def random_link(seed: int) -> dict[str, Any]:
         queue["reference"] = f"{low:.4g} packets"
     elif queue["aqm"] in ("pie", "pi2"):
         times["target"] = geometric(3e-3, 0.03)
+    elif queue["aqm"] == "codel":
+        times = {"target": 5e-3, "interval": 0.1}
     classes = [{"name": "a", "count": count, "congestion": draw.choice(CONTROLS), "rtt": rtt}]
     if draw.random() < 0.3:
         other = {"name": "b", "count": max(1, count // 2), "congestion": draw.choice(CONTROLS)}

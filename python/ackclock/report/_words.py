@@ -131,14 +131,17 @@ def _queue(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, An
         sentence += f" ({deviation.mean / mean.mean:.0%} of the mean)"
     if all(queue.oscillating is None for queue in queues):
         sentence += ". Whether it oscillates is not known: it was not traced"
-    return f"{sentence}. {_unknown(queues)}".rstrip()
+    return f"{sentence}. {_besides(queues)}".rstrip()
 
 
-def _unknown(queues: Sequence[QueueFacts]) -> str:
-    """What is not known of a queue, from the run that needs most."""
+def _besides(queues: Sequence[QueueFacts]) -> str:
+    """What is not known of a queue, from the run that needs most; or a period of one run that is no oscillation."""
     verdicts = [(queue.oscillating.needs if queue.oscillating else math.nan, queue.unknown) for queue in queues]
     told = sorted((0.0 if math.isnan(needs) else needs, text) for needs, text in verdicts if text)
-    return told[-1][1] if told else ""
+    if told:
+        return told[-1][1]
+    small = queues[0].oscillating if len(queues) == 1 else None
+    return small.sentence if small is not None and not small and small.oscillation is not None else ""
 
 
 def _delay(link: str, trees: Sequence[dict[str, Any]]) -> str:

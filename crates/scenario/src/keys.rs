@@ -481,7 +481,7 @@ pub const FLOWS: Section = Section {
             "ecn_pause",
             Kind::Flag,
             Flag(true),
-            "Whether a sender whose window is one segment waits for the retransmission timer when that is marked, since one cannot be halved (RFC 3168, section 6.1.2; Linux sends on). Not where the congestion control counts marks.",
+            "Whether a sender whose window is one segment waits for the retransmission timer when that is marked, since one cannot be halved (RFC 3168, section 6.1.2; Linux sends on), and twice as long after each further mark (ns-2). Not where the congestion control counts marks.",
         ),
         Key::new("min_rto", Kind::Span, Text("200 ms"), "Smallest retransmission timeout (RFC 6298, rule 2.4 says 1 s; Linux and most other stacks use about 200 ms)."),
         Key::new("max_rto", Kind::Span, Text("60 s"), "Largest retransmission timeout (RFC 6298, rule 2.5: at least 60 s)."),

@@ -237,17 +237,24 @@ impl Sender {
             self.send_cwr = true;
             if single && config.ecn_pause {
                 self.pause(summary.now, config);
+            } else {
+                self.pauses = 0;
             }
+        } else if !summary.ece && summary.acked > 0 {
+            self.pauses = 0;
         }
         summary.ece
     }
 
     /// A window of one segment cannot be halved: the sender waits for the retransmission timer
-    /// before it sends again (RFC 3168, section 6.1.2).
+    /// before it sends again (RFC 3168, section 6.1.2). The timer backs off while marks meet such a
+    /// window (ns-2; the RFC says nothing of it): one segment a timeout may still be too much.
     #[cold]
     fn pause(&mut self, now: u64, config: &Config) {
         self.pausing = true;
-        self.deadline = now + self.timeout(config);
+        let timeout = self.timeout(config).saturating_mul(1 << self.pauses);
+        self.deadline = now + timeout.min(config.max_rto);
+        self.pauses = (self.pauses + 1).min(16);
     }
 
     /// A marked ACK goes to an algorithm that counts marks, and then leads to its reaction; true if

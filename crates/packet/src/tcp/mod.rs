@@ -184,6 +184,8 @@ pub(crate) struct Sender {
     /// The window was one segment when a mark came: nothing leaves before the retransmission timer
     /// expires.
     pausing: bool,
+    /// Marks in a row that met a window of one segment: each after the first doubles the pause.
+    pauses: u8,
     /// The window comes down for a mark (style "linux").
     in_cwr: bool,
     /// What the congestion control knows of the state.
@@ -250,6 +252,7 @@ impl Sender {
             cwr_end: 0,
             send_cwr: false,
             pausing: false,
+            pauses: 0,
             in_cwr: false,
             ca_state: CaState::Open,
             needs,
@@ -284,7 +287,8 @@ impl Sender {
             && self.forced == NONE
             && self.next == self.high
             && !self.send_cwr
-            && !self.pausing;
+            && !self.pausing
+            && self.pauses == 0;
     }
 
     /// No timer that an ACK starts is shorter than this; zero where an ACK starts others than that

@@ -682,7 +682,17 @@ fn a_marked_window_of_one_segment_pauses() {
     assert_eq!(bench.sender.counters.timeouts, 0);
     assert_eq!(bench.sent(), [1]);
     assert_eq!(bench.sender.window.cwnd as u64, 1);
+    // the next mark doubles the pause, as in ns-2
+    assert_eq!(bench.ack(2, NONE, Flags::ECE), Vec::<i64>::new());
+    let deadline = bench.sender.next_timer();
+    assert_eq!(
+        deadline,
+        bench.now + 2 * bench.sender.timeout(&bench.config)
+    );
+    bench.now = deadline;
+    bench.sender.on_timer(deadline, &bench.config);
+    assert_eq!(bench.sent(), [2]);
     // as Linux does it
     bench.config.ecn_pause = false;
-    assert_eq!(bench.ack(2, NONE, Flags::ECE), [2]);
+    assert_eq!(bench.ack(3, NONE, Flags::ECE), [3]);
 }

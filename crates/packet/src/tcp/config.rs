@@ -134,8 +134,8 @@ pub(crate) struct Config {
     ///
     /// Deviation from RFC 3168, section 6.1.2 (style "linux"): a marked window of one segment sends on.
     pub(crate) ecn_pause: bool,
-    /// Deviation from RFC 6298, section 2, rule 2.4: the smallest timeout is 200 ms by default and not 1 s, as in Linux and
-    /// most other stacks.
+    /// Deviation from RFC 6298, section 2, rule 2.4: the smallest timeout is 200 ms by default and
+    /// not 1 s, as in Linux and most other stacks.
     pub(crate) min_rto: u64,
     pub(crate) max_rto: u64,
     pub(crate) initial_rto: u64,

@@ -144,13 +144,6 @@ impl Endpoint {
             0 => arrival.echo.map_or(0, |time| time.0),
             sent => sent,
         };
-        // a duplicate's report comes first; the others in order, as Linux looks at them
-        let duplicate = super::is_duplicate_report(cum, &blocks).then(|| blocks.remove(0));
-        blocks.retain(|&(_, to)| to > cum);
-        blocks.sort_unstable();
-        if let Some(block) = duplicate {
-            blocks.insert(0, block);
-        }
         if let Some(packets) = &mut self.sender.sent_packets {
             packets.undo.timestamps = arrival.echo.is_some();
         }
@@ -162,6 +155,13 @@ impl Endpoint {
             blocks: 0,
             flags: Flags(Flags::ACK | if arrival.ece { Flags::ECE } else { 0 }),
         };
+        // a duplicate's report comes first; the others in order, as Linux looks at them
+        let duplicate = super::reported_duplicate(&ack, &blocks).map(|_| blocks.remove(0));
+        blocks.retain(|&(_, to)| to > cum);
+        blocks.sort_unstable();
+        if let Some(block) = duplicate {
+            blocks.insert(0, block);
+        }
         self.sender
             .on_ack(now.0, &ack, &blocks, &self.config, &mut self.random);
         let gone = (self.sender.una - self.base).min(self.sent.len() as u64);

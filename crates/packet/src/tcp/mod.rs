@@ -72,12 +72,14 @@ fn rack_of(sent_packets: &mut Option<Box<SentPackets>>) -> Option<&mut Rack> {
     sent_packets.as_mut()?.rack.as_mut()
 }
 
-/// Whether the first SACK block reports a segment that has arrived twice (RFC 2883, section 4).
-fn is_duplicate_report(cum: u64, blocks: &[(u64, u64)]) -> bool {
+/// The segments that an ACK reports to have arrived twice, in its first SACK block (RFC 2883, section
+/// 4) or as the segment that it is for.
+fn reported_duplicate(ack: &Ack, blocks: &[(u64, u64)]) -> Option<(u64, u64)> {
     match blocks {
-        [(from, to), ..] if *from < cum && *to <= cum => true,
-        [(from, to), (outer, end), ..] => outer <= from && to <= end,
-        _ => false,
+        _ if ack.sack < ack.cum => Some((ack.sack, ack.sack + 1)),
+        [block, ..] if block.1 <= ack.cum => Some(*block),
+        [block, (from, to), ..] if *from <= block.0 && block.1 <= *to => Some(*block),
+        _ => None,
     }
 }
 
@@ -406,14 +408,14 @@ impl Sender {
         };
         if ack.cum < self.una {
             // overtaken by a later one
-            if linux && !blocks.is_empty() {
-                self.on_old_ack(now, blocks, ack.cum, config);
+            if linux && (ack.sack != NONE || !blocks.is_empty()) {
+                self.on_old_ack(now, ack, blocks, config);
             }
             return;
         }
         let top = self.sacked_edge();
-        if linux && is_duplicate_report(ack.cum, blocks) {
-            summary.duplicates = self.note_duplicates(blocks[0]);
+        if linux && let Some(block) = reported_duplicate(ack, blocks) {
+            summary.duplicates = self.note_duplicates(block);
         }
         if self.sent_packets.is_some() {
             self.note_delivered(now, ack.cum);
@@ -431,26 +433,7 @@ impl Sender {
         }
         if config.recovery.is_selective() {
             let edge = self.scoreboard.lost_edge();
-            if ack.sack != NONE && ack.sack >= self.una {
-                if linux {
-                    self.sack_in_order(now, ack.sack, top, &mut summary, config);
-                } else {
-                    summary.sacked += self.sack(now, ack.sack, config);
-                }
-            }
-            for &(from, to) in blocks {
-                for seq in from.max(self.una)..to {
-                    if linux {
-                        self.sack_in_order(now, seq, top, &mut summary, config);
-                    } else {
-                        summary.sacked += self.sack(now, seq, config);
-                    }
-                }
-            }
-            if linux {
-                self.note_reordering(&summary, top);
-                self.adapt_reordering_window();
-            }
+            self.take_sacks(now, ack, blocks, top, &mut summary, config);
             if summary.sacked > 0 {
                 self.record_lost(now, edge);
                 if config.detect_lost {
@@ -492,6 +475,40 @@ impl Sender {
             self.deadline = now + self.timeout(config);
         }
         self.update_no_loss_pending();
+    }
+
+    /// What the ACK acknowledges selectively; `top` is [`Sender::sacked_edge`] before it.
+    #[inline]
+    fn take_sacks(
+        &mut self,
+        now: u64,
+        ack: &Ack,
+        blocks: &[(u64, u64)],
+        top: u64,
+        summary: &mut AckSummary,
+        config: &Config,
+    ) {
+        let linux = config.recovery == RecoveryPolicy::Linux;
+        if ack.sack != NONE && ack.sack >= self.una {
+            if linux {
+                self.sack_in_order(now, ack.sack, top, summary, config);
+            } else {
+                summary.sacked += self.sack(now, ack.sack, config);
+            }
+        }
+        for &(from, to) in blocks {
+            for seq in from.max(self.una)..to {
+                if linux {
+                    self.sack_in_order(now, seq, top, summary, config);
+                } else {
+                    summary.sacked += self.sack(now, seq, config);
+                }
+            }
+        }
+        if linux {
+            self.note_reordering(summary, top);
+            self.adapt_reordering_window();
+        }
     }
 
     /// Segment `seq` is acknowledged selectively: 1 if for the first time.

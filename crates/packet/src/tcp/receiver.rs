@@ -11,7 +11,7 @@ pub(crate) struct Reply {
     pub(crate) cum: u64,
     /// Time stamp echoed (RFC 7323, section 4.3).
     pub(crate) echo: u64,
-    /// The segment just received out of order, or [`NONE`].
+    /// The segment just received out of order, or [`NONE`]. Below `cum`: it has arrived twice.
     pub(crate) sack: u64,
     /// ECN-Echo.
     pub(crate) ece: bool,
@@ -109,8 +109,8 @@ impl Default for Receiver {
 impl Receiver {
     /// Data segment `seq` arrives at `now`, sent at `stamp`.
     ///
-    /// Deviation from RFC 2883, section 4: a segment that arrives twice is acknowledged, and not
-    /// reported (DSACK). Senders take such reports (`ackclock.endpoint`).
+    /// Deviation from RFC 2883, section 4: a segment that arrives twice is acknowledged, and reported
+    /// (DSACK) in style "linux" only; and there only where it lies below what is acknowledged.
     #[inline(always)]
     pub(crate) fn on_data(
         &mut self,
@@ -205,7 +205,14 @@ impl Receiver {
             let new = seq > self.next && self.out_of_order.insert(self.next, seq);
             let sack = if new { seq } else { NONE };
             return if linux {
-                self.duplicate(now, sack, at_once)
+                let mut reply = self.duplicate(now, sack, at_once);
+                if let Some(reply) = &mut reply
+                    && seq < self.next
+                    && reply.sack == NONE
+                {
+                    reply.sack = seq; // below what is acknowledged: it has arrived twice (DSACK)
+                }
+                reply
             } else {
                 Some(self.reply(sack))
             };
@@ -387,7 +394,7 @@ impl Receiver {
         let bits = &self.out_of_order;
         let grown = |seq: u64| (seq - bits.run_below(floor, seq), seq + bits.run(floor, seq));
         let mut blocks = Vec::with_capacity(3);
-        if sack != NONE {
+        if sack != NONE && sack >= floor {
             blocks.push(grown(sack));
         }
         for &(_, to) in &self.recent {
@@ -468,6 +475,15 @@ mod tests {
         assert_eq!(receiver.blocks(5), [(4, 7), (8, 9)]);
         data(&mut receiver, 10, 3, &AT_ONCE);
         assert_eq!(receiver.blocks(3), [(2, 7), (8, 9)]);
+    }
+
+    /// Linux reports a segment that arrives twice (RFC 2883); it is no SACK block.
+    #[test]
+    fn linux_reports_duplicates() {
+        let mut receiver = linux_receiver();
+        let reply = data(&mut receiver, 1010 * MS, 3, &LINUX).unwrap();
+        assert_eq!((reply.cum, reply.sack), (17, 3));
+        assert!(receiver.blocks(reply.sack).is_empty());
     }
 
     #[test]

@@ -623,6 +623,27 @@ fn linux_asks_whether_a_timeout_was_needed() {
     }
 }
 
+/// A recovery whose only retransmission the receiver reports to have arrived twice (DSACK) is undone;
+/// one that it does not report stands.
+#[test]
+fn linux_undoes_a_recovery_that_the_receiver_calls_needless() {
+    for (sack, undone) in [(0, true), (NONE, false)] {
+        let mut bench = linux_bench();
+        let before = bench.sender.window;
+        for seq in 1..=3 {
+            bench.ack(0, seq, 0);
+        }
+        assert_eq!(bench.sender.state, State::Recovery);
+        assert!(bench.sender.window.ssthresh < before.ssthresh);
+        bench.now += 100 * MS;
+        let all = bench.sender.recover;
+        bench.ack(all, sack, 0);
+        assert_eq!(bench.sender.state, State::Open);
+        assert_eq!(bench.sender.window.ssthresh == before.ssthresh, undone);
+        assert_eq!(bench.sender.window.cwnd >= before.cwnd, undone);
+    }
+}
+
 /// One timer, in whole ticks: a probe two round trips and 2 ms after an ACK, or a timeout after the
 /// first unacknowledged segment was sent; then the retransmission timer.
 #[test]

@@ -3,9 +3,9 @@
 use ackclock_algorithms::congestion::{CaState, CongestionControl as _, Signal};
 use ackclock_algorithms::{Stream, Time};
 
-use crate::packet::NONE;
+use crate::packet::{Ack, NONE};
 use crate::tcp::config::TimeoutPolicy;
-use crate::tcp::{AckSummary, Config, Sender, State, is_duplicate_report, rack_of};
+use crate::tcp::{AckSummary, Config, Sender, State, rack_of, reported_duplicate};
 
 impl Sender {
     /// What Linux 6.1 makes of an ACK: losses and marks alike bring the window down by proportional
@@ -245,8 +245,8 @@ impl Sender {
     pub(in crate::tcp) fn on_old_ack(
         &mut self,
         now: u64,
+        ack: &Ack,
         blocks: &[(u64, u64)],
-        cum: u64,
         config: &Config,
     ) {
         let mut summary = AckSummary::new(now, self.outstanding(), self.deadline);
@@ -255,8 +255,11 @@ impl Sender {
             let pipe = self.scoreboard.pipe(self.una, self.next);
             sent_packets.begin(pipe, self.rtt.min_rtt);
         }
-        if is_duplicate_report(cum, blocks) {
-            self.note_duplicates(blocks[0]);
+        if let Some(block) = reported_duplicate(ack, blocks) {
+            self.note_duplicates(block);
+        }
+        if ack.sack != NONE && ack.sack >= self.una {
+            self.sack_in_order(now, ack.sack, edge, &mut summary, config);
         }
         for &(from, to) in blocks {
             for seq in from.max(self.una)..to {

@@ -187,6 +187,39 @@ def test_wrong_keys(name: Any, span: Any, message: Any) -> None:
         as_in_the_paper(0.03).limits(name, span)
 
 
+CX = """
+[scenario]
+duration = "20 s"
+[[link]]
+name = "bottleneck"
+rate = "100 Mbit/s"
+delay = "1 ms"
+queue = { aqm = "drop-tail", capacity = "unlimited" }
+[[flows]]
+name = "cx"
+count = 400
+path = ["bottleneck"]
+congestion = { kind = "cx", delta_max = "100 ms" }
+rtt = "200 ms"
+packet_size = "1000 B"
+"""
+
+
+def test_several_equilibria_are_all_judged(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Budzisz et al., lemma 4.1: 400 Cx-TCP flows rest at 17.936 and at 23.949 ms of queueing delay."""
+    file = tmp_path / "cx.toml"
+    file.write_text(CX, encoding="utf-8")
+    asked = ac.stability(ac.load(file), form="rate")
+    delays = [one.equilibrium.rtt["cx"] - 0.2 for one in asked.each()]
+    assert delays == pytest.approx([0.01793582, 0.023948898], rel=1e-6)
+    assert main(["stability", str(file), "--form", "rate", "--equilibrium", "1", "--json"]) == 0
+    tree = json.loads(capsys.readouterr().out)
+    assert tree["equilibrium"]["rtt_s"]["cx"] == pytest.approx(0.223948898, rel=1e-8)
+    assert [one["rtt_s"]["cx"] for one in tree["equilibria"]] == pytest.approx([0.21793582, 0.223948898], rel=1e-8)
+    assert tree["equilibria"][1]["stable"] is False
+    assert tree["equilibria"][1]["rightmost_root"]["im"] == 0
+
+
 def test_no_equilibrium_has_a_cause() -> None:
     scenario = ac.dumbbell(
         rate="10 Mbit/s",

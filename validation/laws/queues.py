@@ -106,9 +106,9 @@ def compare(name: str, setup: SetUp, seeds: int = SEEDS) -> list[Row]:
     (window,), (loss,) = at.window.values(), at.loss.values()
     (queue,) = (value for key, value in at.state.items() if key.endswith(".queue"))
     return [
-        Row(name, "queue (packets)", queue, mean([float(v["queue_packets_mean"]) for v in link]), WITHIN),
+        Row(name, "queue (packets)", queue, mean([float(str(v["queue_packets_mean"])) for v in link]), WITHIN),
         Row(name, "window (packets)", window, mean([float(v["cwnd_mean"].mean()) for v in flows]), WITHIN),
-        Row(name, "loss", loss, mean([float(v["loss"]) for v in link]), WITHIN),
+        Row(name, "loss", loss, mean([float(str(v["loss"])) for v in link]), WITHIN),
     ]
 
 

@@ -6,7 +6,7 @@ use ackclock_delay::{Linear, c64};
 
 use crate::{
     error::{Error, Result},
-    model::Model,
+    model::{Heard, Model},
     questions::Equilibrium,
 };
 
@@ -93,7 +93,7 @@ pub fn margins(open: &dyn Loop, low: f64, high: f64, samples: usize) -> Margins 
     found
 }
 
-/// A loop of a model, cut where senders hear of losses: L = det Delta_closed / det Delta_open - 1.
+/// A loop of a model, cut where senders hear of losses and delays: L = det Delta_closed / det Delta_open - 1.
 struct ModelLoop {
     closed: Linear,
     open: Linear,
@@ -106,7 +106,7 @@ impl Loop for ModelLoop {
 }
 
 impl Model {
-    /// The loop transfer function at an equilibrium, cut where the senders hear of losses or marks.
+    /// The loop transfer function at an equilibrium, cut where the senders hear of losses, marks and queueing delays.
     ///
     /// # Errors
     /// [`Error::SeveralLoops`] with more than one queue: then there is no single loop, but one for each class ([`Model::feedback_loop_of`]).
@@ -116,26 +116,34 @@ impl Model {
                 links: self.link_count(),
             });
         }
-        let every = at.signals.iter().map(|s| Some(*s)).collect();
-        Ok(self.cut(at, every))
+        let every = (0..at.signals.len()).map(|c| Some(self.heard_at(at, c)));
+        Ok(self.cut(at, every.collect()))
     }
 
-    /// The loop of one class with those of the others closed, cut where its senders hear of losses or marks.
+    /// The loop of one class with those of the others closed, cut where its senders hear of losses, marks and queueing delays.
     ///
     /// # Errors
     /// [`Error::Parameter`] for no class of that name.
     pub fn feedback_loop_of(&self, at: &Equilibrium, class: &str) -> Result<impl Loop + use<>> {
         let mut one = vec![None; at.signals.len()];
         let class = self.class(class)?;
-        one[class] = Some(at.signals[class]);
+        one[class] = Some(self.heard_at(at, class));
         Ok(self.cut(at, one))
     }
 
-    fn cut(&self, at: &Equilibrium, signals: Vec<Option<f64>>) -> ModelLoop {
+    /// What the senders of a class hear at an equilibrium.
+    fn heard_at(&self, at: &Equilibrium, class: usize) -> Heard {
+        Heard {
+            lost: at.signals[class],
+            rtt: self.rtt(class, &at.x, &at.p),
+        }
+    }
+
+    fn cut(&self, at: &Equilibrium, told: Vec<Option<Heard>>) -> ModelLoop {
         let held = self.held(&at.pieces);
         ModelLoop {
             closed: self.linearised(at),
-            open: Linear::of(&held.opened(signals), &at.x, &at.p),
+            open: Linear::of(&held.opened(told), &at.x, &at.p),
         }
     }
 

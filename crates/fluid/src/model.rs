@@ -156,6 +156,15 @@ impl Link {
     }
 }
 
+/// What a sender hears of its path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heard {
+    /// Fraction of its packets lost or marked.
+    pub lost: f64,
+    /// The round-trip time that it measures, s.
+    pub rtt: f64,
+}
+
 /// A parameter of an algorithm that an analysis varies.
 #[derive(Clone, Debug)]
 struct Varied {
@@ -185,8 +194,8 @@ pub struct Model {
     pieces: Option<Vec<usize>>,
     /// Whether each class follows its law of small windows, when held. `None` where that follows the window.
     small: Option<Vec<bool>>,
-    /// Loss probabilities that a class's senders are given instead of the queues' own: its loop is open.
-    opened: Vec<Option<f64>>,
+    /// What a class's senders are told instead of what the queues do: its loop is open.
+    opened: Vec<Option<Heard>>,
     /// Whether senders hear of losses at once.
     undelayed: bool,
 }
@@ -376,10 +385,10 @@ impl Model {
         }
     }
 
-    /// The same model with the senders of some classes given constant loss probabilities: their loops are cut.
-    pub(crate) fn opened(&self, signals: Vec<Option<f64>>) -> Self {
+    /// The same model with the senders of some classes told the same whatever the queues do: their loops are cut.
+    pub(crate) fn opened(&self, told: Vec<Option<Heard>>) -> Self {
         Self {
-            opened: signals,
+            opened: told,
             ..self.clone()
         }
     }

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import AnalysisError, ScenarioError
-from ._arguments import chosen_equations, equation_arguments, file_argument, one_variant
+from ._arguments import chosen_equations, count, equation_arguments, file_argument, one_variant
 from ._command import Command
 from ._measured import budget_of_packets, measured_arguments, run_measured
 from ._output import WrongInputError, output_file, print_json, print_notes, print_table, print_written, writing_report
@@ -29,6 +30,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="a parameter that moves, such as rtt=10ms..400ms or queue.max_threshold (default: the round-trip times); "
         "with a report, the first two make a chart",
     )
+    parser.add_argument(
+        "--equilibrium",
+        metavar="N",
+        type=count(0),
+        help="which equilibrium, where there are several (default: the first stable one; all are listed and judged)",
+    )
     measured_arguments(parser)
     equation_arguments(parser)
 
@@ -42,9 +49,9 @@ def _run(options: argparse.Namespace) -> None:
         return
     chosen = chosen_equations(options)
     try:
-        asked = stability(scenario, **chosen)
+        asked = stability(scenario, equilibrium=options.equilibrium, **chosen)
         try:
-            _ = asked.equilibrium
+            each = asked.each()
         except AnalysisError as error:
             if error.kind != "no equilibrium" or options.report:
                 raise
@@ -57,12 +64,14 @@ def _run(options: argparse.Namespace) -> None:
         return
     except ValueError as error:
         raise WrongInputError(f"ackclock stability: {error}") from None
-    _judged(options, title, asked)
+    if options.equilibrium is None:
+        asked = next((one for one in each if one.stable), each[0])
+    _judged(options, title, asked, each)
 
 
-def _judged(options: argparse.Namespace, title: str, asked: Stability) -> None:
-    """Print what the equations say of their equilibrium, and how far packets are from it if that is asked."""
-    from ..stability import facts, limits_table
+def _judged(options: argparse.Namespace, title: str, asked: Stability, each: Sequence[Stability]) -> None:
+    """Print what the equations say of one of their equilibria, and how far packets are from it if that is asked."""
+    from ..stability import equilibria_table, facts, limits_table
 
     with ExitStack() as outputs:
         report = output_file(outputs, options.report)
@@ -78,9 +87,15 @@ def _judged(options: argparse.Namespace, title: str, asked: Stability) -> None:
             raise WrongInputError(f"ackclock stability: {error}") from None
         beside = _beside(options, asked) if options.source == "both" else None
         if options.json:
-            told = {} if beside is None else {"measured": beside[0].json(), "apart": beside[1].json()}
-            print_json(answer.json() | told)
+            tree = answer.json()
+            if len(each) > 1:
+                tree["equilibria"] = [_plain(one) for one in each]
+            print_json(tree | ({} if beside is None else {"measured": beside[0].json(), "apart": beside[1].json()}))
         else:
+            if len(each) > 1:
+                print(f"{title}: {len(each)} equilibria; what follows is of number {_which(asked, each)}\n")
+                print_table(equilibria_table(each))
+                print()
             print(f"{title}: {answer.sentence}\n")
             known = facts(answer)
             width = max(map(len, known))
@@ -94,6 +109,23 @@ def _judged(options: argparse.Namespace, title: str, asked: Stability) -> None:
                 print("\n".join([*beside[1].sentences, ""]))
             print_notes([*asked.notes, *answer.caveats, f"equations: {asked.choices.text()}"])
     print_written(options)
+
+
+def _which(asked: Stability, each: Sequence[Stability]) -> int:
+    """Which of the equilibria a question is about."""
+    return next(n for n, one in enumerate(each) if one.equilibrium.state == asked.equilibrium.state)
+
+
+def _plain(one: Stability) -> dict[str, Any]:
+    """An equilibrium and its verdict, as plain values."""
+    from ..result import plain
+
+    root = one.rightmost
+    verdict = {"stable": one.stable, "unstable_roots": one.unstable_roots}
+    found: dict[str, Any] = plain(
+        {**one.equilibrium.tree(), **verdict, "rightmost_root": {"re": root.real, "im": abs(root.imag)}}
+    )
+    return found
 
 
 def _beside(options: argparse.Namespace, asked: Stability) -> tuple[MeasuredStability, Apart]:

@@ -14,7 +14,7 @@ from .equilibrium import FluidEquilibrium, Margins
 from .limits import Course, Limit, Passage
 from .moving import Cycle, cycle
 from .questions import BUDGET, Span, Stability, stability
-from .tables import facts, limits_table
+from .tables import equilibria_table, facts, limits_table
 
 __all__ = [
     "BUDGET",
@@ -34,6 +34,7 @@ __all__ = [
     "Stability",
     "apart",
     "cycle",
+    "equilibria_table",
     "facts",
     "limits_table",
     "stability",

@@ -142,8 +142,7 @@ class Answer:
         """Return everything as one tree of plain values."""
         from ..result import plain
 
-        at, run = self.of.equilibrium, self.disturbed
-        root = self.of.rightmost
+        run, root = self.disturbed, self.of.rightmost
         tree: dict[str, Any] = plain(
             {
                 "scenario": self.of.name,
@@ -155,14 +154,7 @@ class Answer:
                 "unstable_roots": self.of.unstable_roots,
                 "margins_alone_safe": not self.unsafe,
                 "unsafe": self.unsafe,
-                "equilibrium": {
-                    "windows_packets": at.window,
-                    "rtt_s": at.rtt,
-                    "loss": at.loss,
-                    "probability": at.probability,
-                    "states": at.state,
-                    "pieces": at.pieces,
-                },
+                "equilibrium": self.of.equilibrium.tree(),
                 "rightmost_root": {"re": root.real, "im": abs(root.imag)},
                 "margins": None if self.margins is None else asdict(self.margins),
                 "disturbed": None if run is None else run.json(),

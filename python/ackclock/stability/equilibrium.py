@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from .. import _core, delay
 
@@ -22,6 +23,17 @@ class FluidEquilibrium(delay.Equilibrium):
     pieces: dict[str, str] = field(default_factory=dict)
     """Piece of each AQM's law that holds."""
     _raw: _core.FluidEquilibrium = None  # type: ignore[assignment]  # always given
+
+    def tree(self) -> dict[str, Any]:
+        """Return what it is as plain values."""
+        return {
+            "windows_packets": self.window,
+            "rtt_s": self.rtt,
+            "loss": self.loss,
+            "probability": self.probability,
+            "states": self.state,
+            "pieces": self.pieces,
+        }
 
 
 @dataclass(frozen=True)

@@ -163,11 +163,12 @@ class Stability:
 
     @cached_property
     def _equilibria(self) -> list[FluidEquilibrium]:
-        return [self._named(raw) for raw in self.equations.model.equilibria()]
+        found = [self._named(raw) for raw in self.equations.model.equilibria()]
+        return sorted(found, key=lambda one: sum(one.state.get(f"{link}.queue", 0.0) for link in self.equations.links))
 
     def equilibria(self) -> list[FluidEquilibrium]:
         """
-        Return all equilibria, each in the piece of the AQMs' laws that holds there.
+        Return all equilibria by rising queue, each in the piece of the AQMs' laws that holds there.
 
         Raises
         ------
@@ -175,6 +176,10 @@ class Stability:
             "no equilibrium", with the reason.
         """
         return list(self._equilibria)
+
+    def each(self) -> list[Stability]:
+        """Return the same questions at each equilibrium, in the order of `equilibria`."""
+        return [Stability(self.scenario, self.choices, which) for which in range(len(self._equilibria))]
 
     @cached_property
     def equilibrium(self) -> FluidEquilibrium:
@@ -276,7 +281,7 @@ class Stability:
 
     def margins(self, of: str | None = None) -> Margins:
         """
-        Return gain, phase and delay margin of the loop, cut where the senders hear of losses.
+        Return gain, phase and delay margin of the loop, cut where the senders hear of losses and delays.
 
         With several links there is no single loop: `of` names the class that is cut off, the others left as they are.
         They say nothing of large disturbances: see `Limit.reaches_now` and `disturbed`.

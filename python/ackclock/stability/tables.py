@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..delay import digits, show
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .answer import Answer
+    from .questions import Stability
 
 
 def facts(answer: Answer) -> dict[str, str]:
@@ -44,6 +46,28 @@ def facts(answer: Answer) -> dict[str, str]:
             text = f"{verdict}, queue empty, {windows} at the end"
         rows["from empty queues"] = text
     return rows
+
+
+def equilibria_table(each: Sequence[Stability]) -> pd.DataFrame:
+    """Return several equilibria of one scenario as people read them, each with its verdict."""
+    import pandas as pd
+
+    lines = []
+    for one in each:
+        at, root = one.equilibrium, one.rightmost
+        queues = [at.state[name] for link in one.equations.links if (name := f"{link}.queue") in at.state]
+        pair = f" +- {abs(root.imag):.4g}i" if root.imag else ""
+        lines.append(
+            {
+                "queue": " ".join(map(digits, queues)),
+                "window": " ".join(map(digits, at.window.values())),
+                "RTT": " ".join(show(value, "s") for value in at.rtt.values()),
+                "loss": " ".join(map(_percent, at.loss.values())),
+                "verdict": "stable" if one.stable else "unstable" if one.unstable_roots else "cannot tell",
+                "rightmost root (1/s)": f"{root.real:.4g}{pair}",
+            }
+        )
+    return pd.DataFrame(lines, index=pd.RangeIndex(len(lines), name="equilibrium"))
 
 
 def limits_table(answer: Answer) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 use ackclock_algorithms::fluid::{AqmInput, Path, TcpInput, overflow, round_average};
 use ackclock_algorithms::registry::{AqmLaw, TcpLaw};
+use ackclock_averages::Access;
 use ackclock_delay::{Args, Bound, Scalar, Settled, System};
 
 use super::{Class, Decrease, Form, LARGEST, Model, Rtt};
@@ -152,7 +153,7 @@ impl Model {
 
     /// Round-trip time of a class.
     #[inline]
-    pub(super) fn rtt<S: Scalar>(&self, c: usize, x: &[S], p: &[S]) -> S {
+    pub(crate) fn rtt<S: Scalar>(&self, c: usize, x: &[S], p: &[S]) -> S {
         let mut rtt = self.base_rtt(c, p);
         if self.choices.rtt == Rtt::Queueing {
             for l in &self.classes[c].path {
@@ -406,6 +407,38 @@ impl Model {
         (rate, one - unsignalled, rtt)
     }
 
+    /// Adds what senders that follow the queueing delay send where ACKs clock them: a window that grows sends at once, x = w / R + w' (Jacobsson, Andrew, Tang,
+    /// Johansson, Hjalmarsson and Low, "ACK-clocking dynamics: modelling the interaction between windows and the network", INFOCOM 2008). Windows are known in `out`.
+    #[inline]
+    fn clock_by_acks<S: Scalar>(&self, at: Args<'_, S>, now: &mut Network<S>, out: &[S]) {
+        if self.choices.form != Form::PerAck {
+            return;
+        }
+        let one = S::from(1.0);
+        for (c, class) in self.classes.iter().enumerate() {
+            let rate = now.rate[c];
+            let waits = |access: Access| rate.real() >= access.rate;
+            if !class.law.by_delay() || class.user.is_some() || class.access.is_some_and(waits) {
+                continue;
+            }
+            let grown = out[class.at];
+            // nobody sends less than nothing
+            let grown = if grown.real() < -rate.real() {
+                -rate
+            } else {
+                grown
+            };
+            let mut more = at.p[self.count_at(c)] * grown;
+            for &l in &class.path {
+                now.arrivals[l] += more;
+                if !class.marked {
+                    more *= one - now.probability[l];
+                }
+                now.entering[l] += more;
+            }
+        }
+    }
+
     /// The right-hand side.
     #[inline]
     fn field<S: Scalar>(
@@ -422,7 +455,10 @@ impl Model {
         for (c, class) in self.classes.iter().enumerate() {
             let past = &at.past[c * n..(c + 1) * n];
             let (rate, lost, measured) = self.heard(prepared, c, past, at.p, work);
-            let lost = self.opened[c].map_or(lost, S::from);
+            let (lost, measured) = match &self.opened[c] {
+                Some(given) => (S::from(given.lost), S::from(given.rtt)),
+                None => (lost, measured),
+            };
             let state = &at.x[class.at..class.at + class.states];
             let rates = &mut out[class.at..class.at + class.states];
             let path = Path {
@@ -467,6 +503,7 @@ impl Model {
                 tcp.derivative(&input, state, rates);
             }
         }
+        self.clock_by_acks(at, now, out);
         for (l, link) in self.links.iter().enumerate() {
             if let Some(q) = link.queue {
                 out[q] = if self.held_full(l) {

@@ -295,11 +295,11 @@ fn run_scenario<'py>(
         managers: substitutes(py, managers)?,
         traces_to,
     };
-    let watch = |standings: &[Standing]| {
+    let watch = |standings: &[Standing], report: bool| {
         let shown = run::report(py, standings)?;
         let watched = py.check_signals().and_then(|()| match progress {
-            Some(progress) => progress.call1((&shown,)).map(drop),
-            None => Ok(()),
+            Some(progress) if report => progress.call1((&shown,)).map(drop),
+            _ => Ok(()),
         });
         watched.map_err(|error| {
             if error.is_instance_of::<PyKeyboardInterrupt>(py) {

@@ -59,21 +59,23 @@ pub(crate) struct Standing {
 const EVENTS_PER_STEP: u64 = 50_000;
 const FEWEST_EVENTS_PER_STEP: u64 = 50;
 const STEP_TIME: Duration = Duration::from_millis(50);
-/// How long a call of Python may take once the run is to end.
-const STUCK_INTERVAL: Duration = Duration::from_millis(50);
+/// Between two looks at signals, and at calls of Python once the run is to end.
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+/// Looks between two reports of how far it is.
+const LOOKS_PER_REPORT: u32 = 4;
 /// Traces are handed over in pieces of so many bytes.
 const PIECE: usize = 1 << 22;
-const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
 impl Job<'_> {
     /// Runs everything on up to `threads` threads. Results depend on the options alone, not on the threads.
     ///
-    /// `watch` is called from the calling thread a few times a second, attached to Python; its error cancels what still runs.
+    /// `watch` is called from the calling thread many times a second, attached to Python; its error cancels what still runs. A few
+    /// times a second it is told to report.
     pub(crate) fn run(
         &self,
         py: Python<'_>,
         threads: usize,
-        watch: impl Fn(&[Standing]) -> PyResult<()>,
+        watch: impl Fn(&[Standing], bool) -> PyResult<()>,
     ) -> PyResult<Vec<Result<Outcome, Stop>>> {
         let count = self.options.len();
         let standings: Vec<Standing> = (0..count)
@@ -92,7 +94,7 @@ impl Job<'_> {
         let failures: Vec<Failure> = (0..count).map(|_| Failure::default()).collect();
 
         let mut watched = Ok(());
-        let mut interval = PROGRESS_INTERVAL;
+        let mut looks = 0_u32;
         std::thread::scope(|scope| {
             for _ in 0..threads.clamp(1, count.max(1)) {
                 scope.spawn(|| {
@@ -116,15 +118,15 @@ impl Job<'_> {
                 });
             }
             // detached while waiting: the threads may need Python for a user's algorithm
-            while py.detach(|| working.wait(interval)) {
+            while py.detach(|| working.wait(LOOK_INTERVAL)) {
+                looks = looks.wrapping_add(1);
                 if watched.is_ok() {
-                    watched = watch(&standings);
+                    watched = watch(&standings, looks.is_multiple_of(LOOKS_PER_REPORT));
                     if watched.is_err() {
                         cancel.store(true, Ordering::Relaxed);
                     }
                 }
                 if cancel.load(Ordering::Relaxed) {
-                    interval = STUCK_INTERVAL;
                     for failure in &failures {
                         if let (Ok(Some(call)), Err(error)) =
                             (failure.interrupt_stuck(py), &watched)

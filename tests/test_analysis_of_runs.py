@@ -106,7 +106,7 @@ def test_every_scenario_gives_a_report(name: str, tmp_path: Path) -> None:
     assert "Link " in (tmp_path / "out.html").read_text()
 
 
-@pytest.mark.parametrize("seed", [12, 16, 27])
+@pytest.mark.parametrize("seed", [0, 8, 21])
 def test_a_verdict_does_not_depend_on_how_it_was_asked(seed: int) -> None:
     # one that was decided in 60 s was another in 300 s, or with another interval of the traces
     link = random_link(seed)

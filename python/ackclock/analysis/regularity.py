@@ -18,8 +18,13 @@ from .thresholds import OSCILLATION_AMPLITUDE, OSCILLATION_COHERENCE, STABLE_DEV
 
 CONFIDENCE = 0.99
 """Of the intervals: two runs of one system contradict each other in less than one of a hundred."""
-REACH = 8
-"""A period is looked for up to so many times the first zero of the autocorrelation, a quarter of a sine's period."""
+REACH = 16
+"""
+A period is looked for up to so many times the first zero of the autocorrelation, a quarter of a sine's period: short
+bursts of a queue that is empty between them have a longer one.
+"""
+PART = 8
+"""A period is judged after averaging over such a part of it, so that bursts need not come to the sample."""
 RESOLVED = 40
 """A trace must be so many times as long as that zero before it is said to have no period."""
 BLOCKS = (4, 20)
@@ -112,9 +117,18 @@ def _judged(y: Floats, step: float) -> Regularity:
         if unresolved > 1:
             return Regularity(None, 0.0, None, "it shows too few of its slowest swings", unresolved)
         return Regularity(False, 0.0, None, "", math.nan)
+    width = lag // PART
+    if width > 1:
+        z = _smooth(residual, width)
+        r = _autocorrelation(z)
+        near = np.arange(lag - width, min(lag + width + 1, r.size - 1))
+        lag = int(near[np.argmax(r[near])])
     coherence, swing = _period(z, lag)
-    amplitude = Bounds(swing.value / float(y.mean()), swing.half / float(y.mean()))
-    period = Oscillation(step * _refine(r, lag), swing.value, min(1.0, coherence.value), _chance(r, zero, lag))
+    scale = float(y.mean()) * float(np.sinc(width / lag))  # averaging makes a sine so much smaller
+    amplitude = Bounds(swing.value / scale, swing.half / scale)
+    period = Oscillation(
+        step * _refine(r, lag), amplitude.value * float(y.mean()), min(1.0, coherence.value), _chance(r, zero, lag)
+    )
     more, found = (amplitude.value, period) if coherence.value >= OSCILLATION_COHERENCE else (0.0, None)
     regular = coherence.beyond(OSCILLATION_COHERENCE)
     large = amplitude.beyond(OSCILLATION_AMPLITUDE, BESIDE)

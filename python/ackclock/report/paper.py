@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .. import _core
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 def svg(figure: Figure, prefix: str, label: str) -> str:
     """Return a figure as an element for HTML; `prefix` sets its identifiers apart from others' in a page."""
     return str(_svg(figure, prefix, label))
+
+
+def counted(outcome: Outcome) -> Outcome:
+    """Return an outcome without statements of ours, which do not count."""
+    return replace(outcome, claims=[claim for claim in outcome.claims if claim.printed])
 
 
 def page(paper: Paper, outcomes: Sequence[Outcome], *, quick: bool) -> str:
@@ -42,7 +48,7 @@ def page(paper: Paper, outcomes: Sequence[Outcome], *, quick: bool) -> str:
         {
             "outcome": outcome,
             "counts": {str(verdict): count for verdict, count in counts([outcome]).items()},
-            "causes": [cause for cause, _, _ in causes_of(paper, [outcome])],
+            "causes": [cause for cause, _, _ in causes_of(paper, [counted(outcome)])],
         }
         for outcome in outcomes
     ]

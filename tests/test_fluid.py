@@ -99,6 +99,57 @@ def test_coverage_names_every_pair() -> None:
             assert (table[entry["kind"]] == "refused").all()
 
 
+RED = (
+    "aqm = 'red', capacity = '8000 packets', weight = 5e-4, spacing = 'bernoulli', min_threshold = '400 packets', "
+    "max_threshold = '1600 packets', max_probability = 0.004"
+)
+
+
+@pytest.mark.parametrize(
+    ("congestion", "queue"),
+    [
+        ("fast", "aqm = 'drop-tail', capacity = '8000 packets'"),
+        ("ledbat", "aqm = 'drop-tail', capacity = '8000 packets'"),
+        ("veno", RED),
+        ("yeah", RED),
+        ("westwood", RED),
+    ],
+)
+def test_senders_by_delay_rest_where_packets_do(congestion: str, queue: str) -> None:
+    """Queue and window within a tenth (`validation/laws`); a fast half second shows all flows the empty path."""
+    asked = ac.loads(f"""
+        [scenario]
+        duration = "40 s"
+        measure = "20 s .. 40 s"
+        [[link]]
+        name = "link"
+        rate = "240 Mbit/s"
+        delay = "1 ms"
+        queue = {{ {queue} }}
+        [[flows]]
+        name = "senders"
+        count = 60
+        path = ["link"]
+        congestion = "{congestion}"
+        rtt = "100 ms"
+        start = "uniform 0 s .. 2 s"
+        delayed_ack = false
+        [[change]]
+        at = "5 s"
+        link = "link"
+        rate = "2.4 Gbit/s"
+        [[change]]
+        at = "5.5 s"
+        link = "link"
+        rate = "240 Mbit/s"
+        """)
+    at = ac.stability(asked).equilibrium
+    seen = ac.run(asked).json()
+    assert at.window["senders"] == pytest.approx(seen["flows"]["senders"]["cwnd_mean"], rel=0.1)
+    assert at.state["link.queue"] == pytest.approx(seen["links"]["link"]["queue_packets_mean"], rel=0.1)
+    assert at.window["senders"] > 20  # packets: what the laws assume
+
+
 def test_refusals_name_the_cause() -> None:
     with pytest.raises(ac.ScenarioError, match="policer"):
         ac.fluid(scenario().with_({"link.policer": {"rate": "10 Mbit/s", "burst": "30 kB"}}))

@@ -306,6 +306,7 @@ fn drive_sender(
                 let delivery = Delivery {
                     now,
                     acked: ack.acked,
+                    marked: if random.uniform() < 0.1 { ack.acked } else { 0 },
                     lost,
                     delivered,
                     total_lost,
@@ -323,6 +324,7 @@ fn drive_sender(
                     sent_in_flight: ack.in_flight,
                     lost_since_sent: lost,
                     cwnd_limited: ack.cwnd_limited,
+                    backlogged: ack.cwnd_limited,
                     ca_state,
                 };
                 control.on_delivery(&delivery, &mut window, &mut draws);

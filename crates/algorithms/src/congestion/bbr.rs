@@ -720,6 +720,7 @@ pub(super) mod tests {
             Delivery {
                 now: Time::from_seconds(self.now),
                 acked,
+                marked: 0,
                 lost: 0,
                 delivered: self.delivered,
                 total_lost: 0,
@@ -733,6 +734,7 @@ pub(super) mod tests {
                 sent_in_flight: cwnd as u32,
                 lost_since_sent: 0,
                 cwnd_limited: true,
+                backlogged: true,
                 ca_state: CaState::Open,
             }
         }
@@ -868,6 +870,7 @@ pub(super) mod tests {
         let mut delivery = Delivery {
             now: Time::from_seconds(1.0),
             acked: 10,
+            marked: 0,
             lost: 3,
             delivered: 0,
             total_lost: 0,
@@ -881,6 +884,7 @@ pub(super) mod tests {
             sent_in_flight: 10,
             lost_since_sent: 0,
             cwnd_limited: true,
+            backlogged: true,
             ca_state: CaState::Open,
         };
         let mut rounds = 0;

@@ -16,6 +16,7 @@ mod htcp;
 mod illinois;
 mod ledbat;
 mod pert;
+mod prague;
 mod reno;
 mod scalable;
 mod vegas;
@@ -37,6 +38,7 @@ pub use htcp::{HtcpParams, LinuxHtcp, PaperHtcp};
 pub use illinois::{IllinoisParams, LinuxIllinois, PaperIllinois};
 pub use ledbat::{Ledbat, LedbatParams};
 pub use pert::{Pert, PertParams};
+pub use prague::{Prague, PragueParams, RttControl};
 pub use reno::RenoParams;
 pub use scalable::{Scalable, ScalableParams};
 pub use vegas::{LinuxVegas, PaperVegas, VegasParams};
@@ -72,6 +74,7 @@ macro_rules! every_congestion_control {
                 packets only {
                     Bbr(BbrParams),
                     Bbr3(Bbr3Params),
+                    Prague(PragueParams),
                 }
             }
         }
@@ -290,6 +293,9 @@ pub struct Delivery {
     pub now: Time,
     /// Segments that this ACK newly says are delivered, cumulatively or selectively.
     pub acked: u32,
+    /// Those that it says were marked Congestion Experienced, where the receiver says which were
+    /// ([`Needs::marks`]); else zero.
+    pub marked: u32,
     /// Segments newly found lost.
     pub lost: u32,
     /// Segments delivered so far.
@@ -316,6 +322,8 @@ pub struct Delivery {
     pub lost_since_sent: u32,
     /// Whether the window was full at any time since the newest segment delivered was sent.
     pub cwnd_limited: bool,
+    /// Whether the application has data waiting to be sent.
+    pub backlogged: bool,
     /// What the endpoint is doing about losses, after this ACK: [`CaState::Open`] where no loss is
     /// known, [`CaState::Recovery`] or [`CaState::Loss`].
     pub ca_state: CaState,
@@ -423,6 +431,11 @@ forwarded! { $ forward_congestion_control;
         /// with [`Needs::pacing`].
         fn pacing_rate(&self) -> Option<f64> {
             None
+        }
+
+        /// Segments that leave together at that rate, as segmentation offload makes them.
+        fn pacing_burst(&self) -> u32 {
+            1
         }
 
         /// An ACK arrived, whatever it says (`cong_control`); after [`CongestionControl::on_ack`] and

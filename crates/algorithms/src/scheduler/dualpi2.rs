@@ -7,10 +7,17 @@
 //!
 //! Probabilities are added up and a packet is taken whenever the sum passes one (recur() of figure 5), so that marks come at regular distances.
 //!
+//! With `form = "linux"`, packets are marked and dropped independently of one another; the base probability does nothing while less than two packets of
+//! 1514 bytes wait in both queues together; and a packet of the low-latency queue is also marked where it has waited longer than `step` and found two or more
+//! waiting there as it came. `min_threshold`, `range` and `spare` are not for this form.
+//!
 //! The low-latency queue goes first except for a share that is kept for the classic one: a credit in bytes, as in Linux' sch_dualpi2 (`classic_share`).
+
+use std::collections::VecDeque;
 
 use super::{Backlog, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim};
 use crate::aqm::{Observation, PacketView, Verdict};
+use crate::congestion::Form;
 use crate::registry::{About, Algorithm};
 use crate::{Interval, Stream, Time, parameters};
 
@@ -33,6 +40,10 @@ parameters! {
         range: time = 0.0004, in Interval::at_least(0.0), "RFC 9332, appendix A.1: range";
         /// Packets left in the low-latency queue up to which its own delay marks nothing.
         spare: packets = 1.0, in Interval::at_least(0.0), "RFC 9332, appendix A.1: Th_len";
+        /// Queueing delay of the low-latency queue above which its packets are marked, in Linux's form.
+        step: time = 0.001, in Interval::at_least(0.0), "Linux: step_thresh";
+        /// Whose form is at work: the RFC's pseudocode, or Linux's sch_dualpi2 of 2020.
+        form: choice(Form) = Paper, "RFC 9332, appendix A; L4S team, sch_dualpi2.c for Linux (2020)";
         /// Share of the link that the classic queue keeps when both are backlogged.
         classic_share: number = 0.1, in Interval::inside(0.0, 1.0), "Linux, tc-dualpi2(8): classic_protection 10 %; RFC 9332, section 4.2.2";
     }
@@ -51,6 +62,9 @@ impl Algorithm for DualPi2Params {
 const CLASSIC: usize = 0;
 const LOW_LATENCY: usize = 1;
 
+/// A full packet to Linux (`psched_mtu` of Ethernet), bytes.
+const LINUX_MTU: f64 = 1514.0;
+
 impl SchedulerAlgorithm for DualPi2Params {
     type Scheduler = DualPi2;
 
@@ -62,9 +76,18 @@ impl SchedulerAlgorithm for DualPi2Params {
             delay: 0.0,
             next: interval(self),
             sums: [0.0; 2],
-            credit: 0.0,
+            credit: first_credit(self),
+            may_step: VecDeque::new(),
             params: *self,
         }
+    }
+}
+
+/// What the classic queue has to get when both begin to fill, bytes: in Linux the low-latency one goes first.
+fn first_credit(params: &DualPi2Params) -> f64 {
+    match params.form {
+        Form::Paper => 0.0,
+        Form::Linux => LINUX_MTU * (2.0 * params.classic_share - 1.0),
     }
 }
 
@@ -84,6 +107,8 @@ pub struct DualPi2 {
     sums: [f64; 2],
     /// What the classic queue has to get, bytes: it goes first while this is above zero.
     credit: f64,
+    /// Linux's form: of each packet in the low-latency queue, whether it found two waiting there.
+    may_step: VecDeque<bool>,
     params: DualPi2Params,
 }
 
@@ -107,6 +132,43 @@ impl DualPi2 {
     /// k p'.
     fn coupled(&self) -> f64 {
         self.params.coupling * self.base
+    }
+
+    /// The verdict on a packet in Linux's form.
+    fn judge_as_linux(
+        &mut self,
+        queue: usize,
+        sojourn: Time,
+        packet: &PacketView,
+        backlog: &[Backlog],
+        random: &mut Stream,
+    ) -> Verdict {
+        let (base, coupled) = (self.base, self.coupled());
+        let mut squared = || random.uniform() < base && random.uniform() < base;
+        let waiting: u64 = backlog.iter().map(|state| state.bytes).sum();
+        let judges = waiting as f64 >= 2.0 * LINUX_MTU;
+        if queue == CLASSIC {
+            return match judges && squared() {
+                true if packet.ecn_capable && coupled <= 1.0 => Verdict::Mark,
+                true => Verdict::Drop,
+                false => Verdict::Accept,
+            };
+        }
+        let may_step = self.may_step.pop_front().unwrap_or(false);
+        let mut marks = may_step && sojourn.seconds() > self.params.step;
+        if judges && coupled > 1.0 {
+            if squared() {
+                return Verdict::Drop;
+            }
+            marks = true;
+        } else if judges {
+            marks |= random.uniform() < coupled;
+        }
+        if marks {
+            Verdict::Mark
+        } else {
+            Verdict::Accept
+        }
     }
 
     /// The probability of a mark from the low-latency queue's own delay.
@@ -134,6 +196,14 @@ impl Scheduler for DualPi2 {
         }
     }
 
+    fn joined(&mut self, queue: usize, backlog: &[Backlog]) {
+        if queue == LOW_LATENCY && self.params.form == Form::Linux {
+            let before = backlog[LOW_LATENCY].packets - 1;
+            self.may_step.truncate(before as usize); // one that found no room has gone
+            self.may_step.push_back(before > 1);
+        }
+    }
+
     #[inline]
     fn next(&mut self, _now: Time, backlog: &[Backlog]) -> Option<usize> {
         match (
@@ -158,7 +228,7 @@ impl Scheduler for DualPi2 {
             self.credit -= (1.0 - share) * size;
         }
         if backlog.iter().all(|state| state.packets == 0) {
-            self.credit = 0.0;
+            self.credit = first_credit(&self.params);
         }
     }
 
@@ -180,8 +250,11 @@ impl Scheduler for DualPi2 {
         sojourn: Time,
         packet: &PacketView,
         backlog: &[Backlog],
-        _random: &mut Stream,
+        random: &mut Stream,
     ) -> Verdict {
+        if self.params.form == Form::Linux {
+            return self.judge_as_linux(queue, sojourn, packet, backlog, random);
+        }
         let (classic, coupled) = (self.classic(), self.coupled());
         if queue == LOW_LATENCY {
             if coupled >= 1.0 {
@@ -389,5 +462,90 @@ mod tests {
         queues.put(Time::ZERO, capable(0), Label::default());
         assert_eq!(queues.take(Time::ZERO).unwrap().0, CLASSIC);
         assert_eq!(queues.scheduler.credit, 0.0);
+    }
+
+    fn linux() -> DualPi2 {
+        DualPi2Params {
+            form: Form::Linux,
+            ..params()
+        }
+        .build(&VIEW)
+    }
+
+    /// Linux: only a packet that found two waiting is marked for its own delay, above 1 ms.
+    #[test]
+    fn linux_steps_where_two_waited() {
+        let mut queues = Queues::new(linux());
+        for _ in 0..4 {
+            queues.put(Time::ZERO, capable(0), SCALABLE);
+        }
+        let (early, late) = (Time::from_seconds(0.001), Time::from_seconds(0.0011));
+        for (now, verdict) in [
+            (late, Verdict::Accept),
+            (late, Verdict::Accept),
+            (early, Verdict::Accept),
+            (late, Verdict::Mark),
+        ] {
+            let (queue, since, packet) = queues.take(now).unwrap();
+            let (backlog, sojourn) = (queues.backlog.clone(), now.since(since));
+            let judged = queues
+                .scheduler
+                .judge(queue, sojourn, &packet, &backlog, &mut random());
+            assert_eq!(judged, verdict);
+        }
+        // a packet that found no room leaves no trace
+        let scheduler = &mut queues.scheduler;
+        scheduler.joined(LOW_LATENCY, &waiting(1));
+        scheduler.joined(LOW_LATENCY, &waiting(2));
+        scheduler.joined(LOW_LATENCY, &waiting(2));
+        assert_eq!(scheduler.may_step.len(), 2);
+    }
+
+    /// Linux draws for each packet: k p' and p'^2 on average, and nothing below two full packets.
+    #[test]
+    fn linux_draws_for_each_packet() {
+        let mut scheduler = linux();
+        scheduler.base = 0.125;
+        let mut draws = random();
+        let mut count = |queue: usize, packet: &PacketView, backlog: &[Backlog]| {
+            let verdicts = (0..40_000)
+                .map(|_| scheduler.judge(queue, Time::ZERO, packet, backlog, &mut draws));
+            verdicts
+                .filter(|&verdict| verdict != Verdict::Accept)
+                .count() as f64
+                / 40_000.0
+        };
+        // five standard deviations
+        let (scalable, classic) = (
+            count(LOW_LATENCY, &capable(0), &waiting(5)),
+            count(CLASSIC, &of_flow(0, 1500), &waiting(5)),
+        );
+        assert!((scalable - 0.25).abs() < 0.011, "{scalable}");
+        assert!((classic - 1.0 / 64.0).abs() < 0.0031, "{classic}");
+        let one = [
+            Backlog {
+                bytes: 3027,
+                ..Backlog::default()
+            },
+            Backlog::default(),
+        ];
+        assert_eq!(count(CLASSIC, &of_flow(0, 1500), &one), 0.0);
+        assert_eq!(count(LOW_LATENCY, &capable(0), &one), 0.0);
+    }
+
+    /// c_protection: credit begins at 1514 (10 - 90) / 100 bytes, so that the low-latency queue goes first.
+    #[test]
+    fn linux_lets_the_low_latency_queue_begin() {
+        let mut queues = Queues::new(linux());
+        for _ in 0..20 {
+            queues.put(Time::ZERO, capable(0), Label::default());
+            queues.put(Time::ZERO, capable(1), SCALABLE);
+        }
+        let first: Vec<usize> = (0..12)
+            .map(|_| queues.take(Time::ZERO).unwrap().0)
+            .collect();
+        // 1211.2 bytes at 150 a packet: the ninth pays the credit up
+        assert_eq!(first[..9], [LOW_LATENCY; 9]);
+        assert_eq!(first[9], CLASSIC);
     }
 }

@@ -191,7 +191,13 @@ impl Sender {
     }
 
     /// Tells the congestion control what this ACK says of the delivery of segments.
-    pub(super) fn report_delivery(&mut self, summary: &AckSummary, random: &mut Stream) {
+    pub(super) fn report_delivery(
+        &mut self,
+        summary: &AckSummary,
+        config: &Config,
+        random: &mut Stream,
+    ) {
+        let backlogged = self.next < self.written;
         let Some(sent_packets) = &mut self.sent_packets else {
             return;
         };
@@ -199,6 +205,11 @@ impl Sender {
         let delivery = Delivery {
             now: Time(summary.now),
             acked: sent_packets.newly_delivered,
+            marked: if summary.ece && config.accurate_ecn {
+                sent_packets.newly_delivered
+            } else {
+                0
+            },
             lost: sent_packets.newly_lost,
             delivered: sent_packets.delivered,
             total_lost: sent_packets.lost,
@@ -216,6 +227,7 @@ impl Sender {
             sent_in_flight: sample.sent_in_flight,
             lost_since_sent: sample.lost_since_sent,
             cwnd_limited: sample.cwnd_limited,
+            backlogged,
             ca_state: match self.state {
                 State::Closed | State::Open => CaState::Open,
                 State::Recovery => CaState::Recovery,

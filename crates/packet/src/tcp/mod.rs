@@ -197,6 +197,8 @@ pub(crate) struct Sender {
     /// Whether segments are paced, and when the next one may leave.
     paced: bool,
     pub(crate) next_send: u64,
+    /// The gap that the burst under way asks for, ps, and segments that it may still have.
+    burst: (u64, u32),
     last_sent: u64,
     /// Of each segment in the network, for congestion controls that want delivery-rate samples, and
     /// for RACK.
@@ -260,6 +262,7 @@ impl Sender {
             needs,
             paced: needs.pacing || config.pacing == PacingPolicy::Window,
             next_send: 0,
+            burst: (0, 0),
             last_sent: 0,
             sent_packets: (rack || (needs.delivery && selective))
                 .then(|| Box::new(SentPackets::new(rack))),
@@ -657,7 +660,7 @@ impl Sender {
             }
         }
         if self.delivery {
-            self.report_delivery(summary, random);
+            self.report_delivery(summary, config, random);
         }
     }
 }

@@ -120,6 +120,9 @@ impl Sender {
     /// Nothing more may be sent now. If that is for want of data and not of window, samples say so.
     #[inline]
     pub(crate) fn on_nothing_to_send(&mut self) {
+        if self.burst.0 > 0 {
+            self.end_burst();
+        }
         if self.delivery
             && self.next >= self.written
             && let Some(sent_packets) = &mut self.sent_packets

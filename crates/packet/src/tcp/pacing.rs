@@ -23,11 +23,35 @@ impl Sender {
         });
         if let Some(rate) = rate {
             let mut gap = Time::from_seconds(1.0 / rate).0;
+            let burst = self.controller.pacing_burst();
+            if burst > 1 {
+                self.pace_burst(now, gap, burst);
+                return;
+            }
             if config.pacing_credit {
                 // what leaves later than it may shortens the gap after it, by half at most
                 gap -= now.saturating_sub(self.next_send).min(gap / 2);
             }
             self.next_send = now.saturating_add(gap);
         }
+    }
+
+    /// The same where `burst` segments leave together: the gap after them is that of all.
+    fn pace_burst(&mut self, now: u64, gap: u64, burst: u32) {
+        if self.burst.1 == 0 || self.next_send != now {
+            self.burst = (0, burst);
+        }
+        self.burst.0 += gap;
+        self.burst.1 -= 1;
+        self.next_send = now;
+        if self.burst.1 == 0 {
+            self.end_burst();
+        }
+    }
+
+    /// A burst is over, full or not.
+    pub(super) fn end_burst(&mut self) {
+        self.next_send = self.next_send.saturating_add(self.burst.0);
+        self.burst = (0, 0);
     }
 }

@@ -256,7 +256,9 @@ def main() -> None:
     print("|---|---:|---:|---:|---:|")
     for row, ours in zip(chosen, found, strict=True):
         mean = statistics.mean(ours)
-        print(f"| {row.name} | {row.share:.3f} | {mean:.3f} | {min(ours):.3f} {max(ours):.3f} | {mean - row.share:+.3f} |")
+        print(
+            f"| {row.name} | {row.share:.3f} | {mean:.3f} | {min(ours):.3f} {max(ours):.3f} | {mean - row.share:+.3f} |"
+        )
     print(f"\n{count(chosen, found)}")
 
 

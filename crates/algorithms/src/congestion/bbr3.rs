@@ -11,6 +11,11 @@
 //! - **ProbeRTT** every five seconds without a smaller round trip: half a bandwidth-delay product in the network for 200 ms.
 //! - **Window**: twice the bandwidth-delay product (2.25 times while probing up) plus what ACKs bring in excess of the bandwidth, within the limits.
 //!
+//! It wants `loss_detection = "rack"`, as BBR is deployed: with duplicate ACKs a lost retransmission is found by the timer only, and two
+//! flows on 100 Mbit/s, 40 ms and 333 packets of buffer have 5 to 16 timeouts in 60 s, with RACK none.
+//!
+//! Where the draft contradicts itself, `crates/packet/tests/bbr_draft.rs` says so.
+//!
 //! Not part of it: the reaction to ECN marks of Google's own version, which the draft leaves out. Segments leave one by one, not in bursts.
 
 use super::bbr::{Conservation, MIN_PIPE_CWND, MaxFilter, Rounds, send_quantum};

@@ -253,7 +253,14 @@ def _coverage(algorithms: Mapping[str, Sequence[Entry]]) -> str:
         row = " | ".join(mark(sender, queue) for queue in queues)
         lines.append(f"| [{sender['kind']}](congestion/{sender['kind']}.md) | {row} |")
     kinds = ", ".join(f"`{entry['kind']}`" for entry in algorithms["scheduler"])
-    lines += ["", f"The schedulers ({kinds}) and links that lose, delay or police single packets are measured.", ""]
+    said = f"Schedulers ({kinds}): `fq`, `drr` and `fq_codel` with flows of one class on one link have the AQM's law,"
+    lines += [
+        "",
+        said,
+        "each flow with an equal share; `priority` has it with one priority. All else under one, and links that",
+        "lose, delay or police single packets, are measured.",
+        "",
+    ]
     lines += ["## What the laws leave out", ""]
     for group in ("congestion", "aqm"):
         for entry in algorithms[group]:

@@ -9,6 +9,7 @@
 //! Sources: Manjunath and Raina, "Compound TCP with RED", equations (1), (9), (26), (36); Misra, Gong and Towsley 2000; Wang, Cai, Liu and Shen,
 //! "AIMD congestion control", equations (1) and (2).
 
+mod alone;
 mod equations;
 mod state;
 mod translate;
@@ -198,6 +199,8 @@ pub struct Model {
     opened: Vec<Option<Heard>>,
     /// Whether senders hear of losses at once.
     undelayed: bool,
+    /// Whether its one flow stands for many, each with a queue and a share of the link: rate and number of flows are then a flow's.
+    one_of: bool,
 }
 
 fn unsupported<T>(what: impl Into<String>, why: impl Into<String>) -> Result<T> {
@@ -298,6 +301,12 @@ impl Model {
             return fault("expected `gain` or `<link or class>.<parameter>`".to_owned());
         };
         let base = 1 + self.links.len() + 2 * self.classes.len();
+        if self.one_of && matches!(key, "count" | "rate") {
+            return fault(
+                "each flow has a queue of its own: what it has is its share, the rate over the number of flows"
+                    .to_owned(),
+            );
+        }
         let link = self.links.iter().position(|l| l.name == owner);
         let class = self.classes.iter().position(|c| c.name == owner);
         match (link, class, key) {

@@ -5,7 +5,9 @@
 
 use std::collections::VecDeque;
 
-use super::{Backlog, Hash, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim, fattest};
+use super::{
+    Alike, Backlog, Hash, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim, fattest,
+};
 use crate::aqm::PacketView;
 use crate::registry::{About, Algorithm};
 use crate::{Interval, Time, parameters};
@@ -36,6 +38,8 @@ impl Algorithm for DrrParams {
 
 impl SchedulerAlgorithm for DrrParams {
     type Scheduler = Drr;
+
+    const ALIKE: Alike = Alike::Each;
 
     fn build(&self, view: &SchedulerView) -> Drr {
         let hash = Hash::new(self.buckets, view);

@@ -6,7 +6,9 @@
 
 use std::collections::VecDeque;
 
-use super::{Backlog, Hash, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim, fattest};
+use super::{
+    Alike, Backlog, Hash, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim, fattest,
+};
 use crate::aqm::PacketView;
 use crate::registry::{About, Algorithm};
 use crate::{Interval, Time, parameters};
@@ -35,6 +37,8 @@ impl Algorithm for FqParams {
 
 impl SchedulerAlgorithm for FqParams {
     type Scheduler = Fq;
+
+    const ALIKE: Alike = Alike::Each;
 
     fn build(&self, view: &SchedulerView) -> Fq {
         Fq {

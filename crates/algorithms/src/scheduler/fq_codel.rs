@@ -8,7 +8,9 @@
 
 use std::collections::VecDeque;
 
-use super::{Backlog, Hash, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim, fattest};
+use super::{
+    Alike, Backlog, Hash, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim, fattest,
+};
 use crate::aqm::PacketView;
 use crate::registry::{About, Algorithm};
 use crate::{Interval, Time, parameters};
@@ -44,6 +46,8 @@ impl Algorithm for FqCodelParams {
 
 impl SchedulerAlgorithm for FqCodelParams {
     type Scheduler = FqCodel;
+
+    const ALIKE: Alike = Alike::Each;
 
     /// ECN is on by default (RFC 8290, section 5.2.6).
     const AQM: Option<(&'static str, &'static [(&'static str, bool)])> =

@@ -157,8 +157,22 @@ pub trait SchedulerAlgorithm: Algorithm {
     /// The capacity when a scenario gives none, packets; `None`: that of any link.
     const CAPACITY: Option<u32> = None;
 
+    /// What its sub-queues are for flows that are alike.
+    const ALIKE: Alike = Alike::Own;
+
     /// The scheduler of a link. The parameters have been checked.
     fn build(&self, view: &SchedulerView) -> Self::Scheduler;
+}
+
+/// What a scheduler's sub-queues are for flows that are alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alike {
+    /// A queue for each flow, served with an equal share of the link.
+    Each,
+    /// One queue for all, as without a scheduler.
+    One,
+    /// Something of its own.
+    Own,
 }
 
 macro_rules! schedulers_of {
@@ -187,6 +201,14 @@ macro_rules! schedulers_of {
                     let flags = flags.iter().map(|(name, flag)| ((*name).to_owned(), Value::Flag(*flag)));
                     (kind, flags.collect())
                 })
+            }
+
+            /// See [`SchedulerAlgorithm::ALIKE`].
+            #[must_use]
+            pub fn alike(&self) -> Alike {
+                match self {
+                    $(Self::$name(_) => <$params as SchedulerAlgorithm>::ALIKE,)*
+                }
             }
 
             /// See [`SchedulerAlgorithm::CAPACITY`].

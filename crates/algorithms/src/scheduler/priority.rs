@@ -3,7 +3,7 @@
 //! Eight sub-queues, one a priority; the highest that has a packet sends, and a packet in service is not interrupted. Low priorities starve while higher ones fill
 //! the link. When the buffer is full the newest packet of the lowest priority that has one makes room.
 
-use super::{Backlog, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim};
+use super::{Alike, Backlog, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim};
 use crate::aqm::PacketView;
 use crate::registry::{About, Algorithm};
 use crate::{Time, parameters};
@@ -28,6 +28,8 @@ impl Algorithm for PriorityParams {
 
 impl SchedulerAlgorithm for PriorityParams {
     type Scheduler = Priority;
+
+    const ALIKE: Alike = Alike::One;
 
     fn build(&self, _view: &SchedulerView) -> Priority {
         Priority

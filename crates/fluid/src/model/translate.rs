@@ -4,6 +4,7 @@ use ackclock_algorithms::fluid::QueueModel;
 use ackclock_averages::{self as averages, Flows, Refusal, Sender};
 use ackclock_scenario::{Distribution, FlowClass, Scenario};
 
+use super::alone::alone;
 use super::{Choices, Class, LARGEST, Link, Memory, Model, Rtt, unsupported};
 use crate::error::{Error, Result};
 
@@ -36,6 +37,19 @@ impl Model {
                 ),
                 format!("at most {LARGEST} of each"),
             );
+        }
+        if let Some((alike, note)) = alone(scenario)? {
+            let mut model = Self::from_scenario(&alike, choices)?;
+            model.one_of = scenario.flows[0].count != alike.flows[0].count;
+            model.notes.push(note);
+            // automatic parameters are those of the whole link, as each sub-queue's AQM has them
+            let size = averages::packet_size(scenario)?;
+            for (link, whole) in model.links.iter_mut().zip(&scenario.links) {
+                let mut whole = whole.clone();
+                whole.scheduler = None;
+                link.law = averages::Link::new(&whole, size, choices.effective_spacing)?.law;
+            }
+            return Ok(model);
         }
         let size = averages::packet_size(scenario)?;
         let mut model = Self::without_anything(choices);
@@ -90,6 +104,7 @@ impl Model {
             small: None,
             opened: Vec::new(),
             undelayed: false,
+            one_of: false,
         }
     }
 

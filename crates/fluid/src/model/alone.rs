@@ -1,0 +1,65 @@
+//! A link whose scheduler has a queue for each flow, or one for all: as a link without a scheduler.
+
+use ackclock_algorithms::scheduler::Alike;
+use ackclock_scenario::{Capacity, Scenario};
+
+use super::unsupported;
+use crate::error::Result;
+
+/// The scenario without its scheduler, and what that leaves out; `None` where there is no scheduler.
+///
+/// Flows of one class that each have a queue are each alone with an equal share of rate and capacity: one flow stands for all (max-min shares of flows that
+/// are alike). Flows of one priority share a single queue.
+///
+/// # Errors
+/// Where flows are not alike, or meet other links.
+pub(super) fn alone(scenario: &Scenario) -> Result<Option<(Scenario, String)>> {
+    let Some((place, scheduler)) = scenario
+        .links
+        .iter()
+        .enumerate()
+        .find_map(|(place, link)| link.scheduler.map(|scheduler| (place, scheduler)))
+    else {
+        return Ok(None);
+    };
+    let what = format!(
+        "link `{}`: scheduler {}",
+        scenario.links[place].name,
+        scheduler.kind()
+    );
+    let mut scenario = scenario.clone();
+    let first = scenario.flows.first().map_or(0, |flows| flows.priority);
+    let note = match scheduler.alike() {
+        Alike::One if scenario.flows.iter().all(|flows| flows.priority == first) => {
+            format!("{what}: all flows have one priority, so that there is one queue")
+        }
+        Alike::One => {
+            return unsupported(what, "the laws know no priorities between queues");
+        }
+        Alike::Each if scenario.flows.len() == 1 && scenario.links.len() == 1 => {
+            let flows = scenario.flows[0].count;
+            let link = &mut scenario.links[place];
+            link.rate /= f64::from(flows);
+            link.capacity = match link.capacity {
+                Capacity::Packets(packets) => Capacity::Packets((packets / flows).max(1)),
+                Capacity::Bytes(bytes) => Capacity::Bytes((bytes / u64::from(flows)).max(1)),
+                Capacity::Unlimited => Capacity::Unlimited,
+            };
+            scenario.flows[0].count = 1;
+            format!(
+                "{what}: each flow has a queue and an equal share of the link, so that the equations are those of one flow of {flows}; windows and queues are a flow's"
+            )
+        }
+        Alike::Each => {
+            return unsupported(
+                what,
+                "the laws know the shares of flows of one class on one link only",
+            );
+        }
+        Alike::Own => {
+            return unsupported(what, "only the packet engine follows its coupled queues");
+        }
+    };
+    scenario.links[place].scheduler = None;
+    Ok(Some((scenario, note)))
+}

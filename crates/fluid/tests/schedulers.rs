@@ -1,0 +1,82 @@
+//! Equations under schedulers: flows that are alike.
+
+use ackclock_fluid::{Choices, Model, Rtt};
+
+fn model(
+    scheduler: &str,
+    rate: f64,
+    count: u32,
+    capacity: u32,
+    more: &str,
+) -> Result<Model, String> {
+    let text = format!(
+        "[scenario]\nduration = \"10 s\"\n[[link]]\nname = \"link\"\nrate = \"{rate} Mbit/s\"\ndelay = \"5 ms\"\n\
+         queue = {{ {scheduler}aqm = \"red\", min_threshold = \"5 packets\", max_threshold = \"50 packets\", capacity = \"{capacity} packets\" }}\n\
+         [[flows]]\nname = \"a\"\ncount = {count}\npath = [\"link\"]\ncongestion = \"reno\"\nrtt = \"50 ms\"\n{more}"
+    );
+    let scenario = ackclock_scenario::parse(&text, "test").unwrap_or_else(|e| panic!("{e:?}"));
+    let choices = Choices {
+        rtt: Rtt::Queueing,
+        ..Choices::default()
+    };
+    Model::from_scenario(&scenario, choices).map_err(|e| e.to_string())
+}
+
+/// Ten flows with a queue each rest where one flow does with a tenth of the link and its capacity.
+#[test]
+fn a_flow_with_a_queue_has_its_share() {
+    let share = model("", 10.0, 1, 100, "").unwrap();
+    for kind in ["fq", "drr", "fq_codel"] {
+        let scheduler = format!("scheduler = \"{kind}\", ");
+        let mut each = model(&scheduler, 100.0, 10, 1000, "").unwrap();
+        assert_eq!(
+            each.equilibrium().unwrap().x,
+            share.equilibrium().unwrap().x,
+            "{kind}"
+        );
+        assert!(each.notes().iter().any(|note| note.contains("equal share")));
+        let error = each.parameter("a.count").unwrap_err().to_string();
+        assert!(error.contains("share"), "{error}");
+        assert!(each.parameter("a.rtt").is_ok());
+    }
+}
+
+#[test]
+fn one_priority_is_one_queue() {
+    let plain = model("", 100.0, 10, 1000, "").unwrap();
+    let scheduler = "scheduler = \"priority\", ";
+    let same = model(scheduler, 100.0, 10, 1000, "").unwrap();
+    assert_eq!(
+        same.equilibrium().unwrap().x,
+        plain.equilibrium().unwrap().x
+    );
+    let high = "[[flows]]\nname = \"b\"\npath = [\"link\"]\nrtt = \"50 ms\"\npriority = 3\n";
+    let error = model(scheduler, 100.0, 10, 1000, high).unwrap_err();
+    assert!(error.contains("priorities"), "{error}");
+}
+
+#[test]
+fn what_is_not_alike_is_refused_by_name() {
+    let other = "[[flows]]\nname = \"b\"\npath = [\"link\"]\nrtt = \"90 ms\"\n";
+    let error = model("scheduler = \"fq\", ", 100.0, 10, 1000, other).unwrap_err();
+    assert!(
+        error.contains("scheduler fq") && error.contains("one class"),
+        "{error}"
+    );
+}
+
+/// RED's automatic thresholds are those of the whole link (20.8 packets at 100 Mbit/s), as in the packet engine; those of a tenth of it would be 5 packets.
+#[test]
+fn automatic_parameters_are_those_of_the_whole_link() {
+    let text = "[scenario]\nduration = \"10 s\"\n[[link]]\nname = \"link\"\nrate = \"100 Mbit/s\"\ndelay = \"5 ms\"\n\
+                queue = { aqm = \"red\", scheduler = \"fq\", capacity = \"1000 packets\" }\n\
+                [[flows]]\nname = \"a\"\ncount = 10\npath = [\"link\"]\nrtt = \"50 ms\"\ncongestion = \"reno\"\n";
+    let scenario = ackclock_scenario::parse(text, "test").unwrap_or_else(|e| panic!("{e:?}"));
+    let model = Model::from_scenario(&scenario, Choices::default()).unwrap();
+    let at = model.equilibrium().unwrap();
+    let names = model.state_names();
+    let queue = names
+        .iter()
+        .position(|name| name.contains("queue (packets)"));
+    assert!((20.8..62.5).contains(&at.x[queue.unwrap()]), "{:?}", at.x);
+}

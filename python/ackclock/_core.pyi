@@ -166,7 +166,7 @@ class Endpoint:
         self,
         now: float,
         cumulative: int,
-        blocks: Sequence[tuple[int, int]] = [],
+        blocks: Sequence[tuple[int, int]],
         echo: float | None = None,
         ece: bool = False,
     ) -> None: ...

@@ -94,7 +94,7 @@ def flow_of(name: str, sender: str, rtt: float, setup: Setup) -> dict[str, Any]:
     congestion: dict[str, Any] = {"kind": sender}
     if sender == "prague":
         congestion |= {"rtt_control": setup.rtt_control, "burst": f"{setup.burst} packets"}
-    flow = {
+    flow: dict[str, Any] = {
         "name": name,
         "path": ["bottleneck"],
         "style": "linux",

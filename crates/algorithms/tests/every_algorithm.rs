@@ -474,7 +474,8 @@ fn fluid_tcp_laws_make_sense() {
         let mut state = vec![0.0; law.state_names().len()];
         for window in [2.0, 10.0, 100.0, 10_000.0] {
             let path = if law.by_delay() {
-                Path::steady(0.1001, 0.1)
+                // a hundredth of a packet of the flow's own waits
+                Path::steady(0.1 * (1.0 + 0.01 / window), 0.1)
             } else {
                 PATH
             };

@@ -106,7 +106,7 @@ impl PyEndpoint {
         clippy::needless_pass_by_value,
         reason = "a sequence of Python's becomes a vector"
     )]
-    #[pyo3(signature = (now, cumulative, blocks = Vec::new(), echo = None, ece = false))]
+    #[pyo3(signature = (now, cumulative, blocks, echo = None, ece = false))]
     fn acknowledge(
         &mut self,
         now: f64,

@@ -68,7 +68,7 @@ impl CongestionAlgorithm for CompoundParams {
             rtt_sum: 0.0,
             rtt_samples: 0,
             limited: false,
-            whole: Whole::default(),
+            whole: self.whole_segments.then(Box::default),
             gamma: self.gamma,
             reno_backlog: None,
             // (1 / alpha)^(1/k), and a hair less, so that rounding decides nothing
@@ -119,7 +119,7 @@ impl FluidTcp for CompoundParams {
 }
 
 /// Compound TCP at work. The loss window is what `cwnd` exceeds the delay window by.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Compound {
     delay_window: f64,
     /// Round-trip samples of the round, s.
@@ -127,8 +127,8 @@ pub struct Compound {
     rtt_samples: u32,
     /// Whether the window was full at some time in the round.
     limited: bool,
-    /// What integers need.
-    whole: Whole,
+    /// What windows in whole segments need, where they are asked for.
+    whole: Option<Box<Whole>>,
     /// Gamma at present.
     gamma: f64,
     /// diff_reno of the last round; `None` if a loss has used it.
@@ -155,9 +155,8 @@ struct Whole {
 
 impl Compound {
     /// An ACK where both windows are integers.
-    fn on_ack_whole(&mut self, ack: &Ack, window: &mut Window) {
+    fn on_ack_whole(&mut self, whole: &mut Whole, ack: &Ack, window: &mut Window) {
         let cwnd = window.cwnd.floor();
-        let whole = &mut self.whole;
         if self.delay_window > cwnd || whole.loss_window > cwnd {
             self.delay_window = 0.0;
         }
@@ -179,25 +178,25 @@ impl Compound {
             (whole.loss_window, whole.acks) = (whole.loss_window + 1.0, 0.0);
         }
         if ack.round_start {
-            self.end_whole_round(ack.min_rtt, ack.next);
+            self.end_whole_round(whole, ack.min_rtt, ack.next);
         }
-        window.cwnd = self.whole.loss_window + self.delay_window;
+        window.cwnd = whole.loss_window + self.delay_window;
     }
 
     /// The delay window moves at the end of a round of three samples or more.
-    fn end_whole_round(&mut self, base_rtt: f64, next: u64) {
-        let Whole { rounds, rtt, .. } = self.whole;
+    fn end_whole_round(&mut self, whole: &mut Whole, base_rtt: f64, next: u64) {
+        let Whole { rounds, rtt, .. } = *whole;
         let samples = std::mem::take(&mut self.rtt_samples);
-        if std::mem::take(&mut self.whole.broken_off) {
-            self.whole.rounds.1 = next;
+        if std::mem::take(&mut whole.broken_off) {
+            whole.rounds.1 = next;
             return;
         }
-        self.whole.rounds = (rounds.1, next);
+        whole.rounds = (rounds.1, next);
         if samples <= 2 {
             return;
         }
         let (sent, waiting) = ((rounds.1 - rounds.0) as f64, 1.0 - base_rtt / rtt);
-        self.reno_backlog = Some(self.whole.loss_window * waiting);
+        self.reno_backlog = Some(whole.loss_window * waiting);
         self.delay_window = if sent * waiting >= self.gamma {
             let left = self.delay_window - self.params.zeta * sent * waiting;
             left.floor().max(0.0)
@@ -229,8 +228,9 @@ impl Compound {
 impl CongestionControl for Compound {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
-        if self.params.whole_segments {
-            self.on_ack_whole(ack, window);
+        if let Some(mut whole) = self.whole.take() {
+            self.on_ack_whole(&mut whole, ack, window);
+            self.whole = Some(whole);
             return;
         }
         let avoiding = !window.in_slow_start();
@@ -260,12 +260,11 @@ impl CongestionControl for Compound {
             self.delay_window = 0.0;
             self.gamma = self.params.gamma;
             self.reno_backlog = None;
-            (self.whole.broken_off, self.whole.acks) = (true, 0.0);
-            window.ssthresh = if self.params.whole_segments {
-                remaining.floor().max(MIN_SSTHRESH)
-            } else {
-                remaining.max(MIN_SSTHRESH)
-            };
+            let remaining = self.whole.as_mut().map_or(remaining, |whole| {
+                (whole.broken_off, whole.acks) = (true, 0.0);
+                remaining.floor()
+            });
+            window.ssthresh = remaining.max(MIN_SSTHRESH);
             return;
         }
         if self.params.adaptive_gamma
@@ -276,11 +275,11 @@ impl CongestionControl for Compound {
                 .max(self.params.gamma_low)
                 .min(self.params.gamma);
         }
-        if self.params.whole_segments {
+        if let Some(whole) = &mut self.whole {
             // which window it was taken from shows at the next ACK
             window.ssthresh = remaining.floor().max(MIN_SSTHRESH);
             window.cwnd = window.ssthresh;
-            (self.whole.broken_off, self.whole.acks) = (true, 0.0);
+            (whole.broken_off, whole.acks) = (true, 0.0);
             return;
         }
         // of an unused window both parts count for what was used of them

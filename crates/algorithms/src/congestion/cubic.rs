@@ -101,11 +101,7 @@ impl CongestionAlgorithm for CubicParams {
             fast_convergence: self.fast_convergence,
             reno_friendly: self.reno_friendly,
             reno_pace: self.reno_pace,
-            form: self.form,
-            count: SegmentCount::default(),
-            estimate_count: 0.0,
-            found: (Time::ZERO, 0.0),
-            per: 0.0,
+            segments: (self.form == Form::Linux).then(Box::default),
             hystart: self.hystart.then(Box::default),
         }
     }
@@ -253,16 +249,22 @@ pub struct Cubic {
     fast_convergence: bool,
     reno_friendly: bool,
     reno_pace: bool,
-    form: Form,
-    /// Segments counted towards the next one of the window, and of the estimate, in Linux's form.
-    count: SegmentCount,
-    estimate_count: f64,
-    /// When `per`, the segments that one of the window takes, was found last in Linux's form, and
-    /// with which window.
-    found: (Time, f64),
-    per: f64,
+    /// What is counted in Linux's form.
+    segments: Option<Box<WholeSegments>>,
     /// Until it has ended slow start.
     hystart: Option<Box<HyStart>>,
+}
+
+/// What Linux's form counts in whole segments.
+#[derive(Clone, Debug, Default)]
+struct WholeSegments {
+    /// Towards the next one of the window, and of the estimate.
+    count: SegmentCount,
+    estimate_count: f64,
+    /// When `per`, the segments that one of the window takes, was found last, and with which
+    /// window.
+    found: (Time, f64),
+    per: f64,
 }
 
 impl Cubic {
@@ -270,7 +272,6 @@ impl Cubic {
         self.start = now;
         self.last = now;
         self.estimate = cwnd;
-        self.estimate_count = 0.0;
         if cwnd < self.w_max {
             self.origin = self.w_max;
             self.k = libm::cbrt((self.w_max - cwnd) / self.c);
@@ -297,8 +298,10 @@ impl Cubic {
 
     /// The window after `acked` segments in congestion avoidance.
     fn avoid(&mut self, acked: f64, ack: &Ack, cwnd: f64) -> f64 {
-        if self.form == Form::Linux {
-            return self.avoid_as_linux(acked, ack, cwnd);
+        if let Some(mut segments) = self.segments.take() {
+            let cwnd = self.avoid_as_linux(&mut segments, acked, ack, cwnd);
+            self.segments = Some(segments);
+            return cwnd;
         }
         let share = acked / cwnd;
         let t = self.last.since(self.start).seconds();
@@ -314,27 +317,33 @@ impl Cubic {
 
     /// The same in whole segments (`bictcp_update`). The curve is looked at once a tick, and while
     /// the window stays as it is not within 31 of them.
-    fn avoid_as_linux(&mut self, acked: f64, ack: &Ack, mut cwnd: f64) -> f64 {
-        self.estimate_count += acked;
+    fn avoid_as_linux(
+        &mut self,
+        segments: &mut WholeSegments,
+        acked: f64,
+        ack: &Ack,
+        mut cwnd: f64,
+    ) -> f64 {
+        segments.estimate_count += acked;
         let ticks = |time: Time| time.0 / TICK;
-        let (now, (found, window)) = (ticks(ack.now), self.found);
+        let (now, (found, window)) = (ticks(ack.now), segments.found);
         let still = window == cwnd && now.saturating_sub(ticks(found)) <= STILL;
         if !still {
             let begins = self.start == Time::NEVER;
             if begins || now != ticks(found) {
-                self.found = (ack.now, cwnd);
+                segments.found = (ack.now, cwnd);
                 if begins {
                     self.begin_stage(ack.now, cwnd);
-                    self.estimate_count = acked;
+                    segments.estimate_count = acked;
                 }
-                self.per = self.per_on_curve(ack, cwnd);
+                segments.per = self.per_on_curve(ack, cwnd);
             }
             if self.reno_friendly {
-                self.keep_up_with_reno(cwnd);
+                self.keep_up_with_reno(segments, cwnd);
             }
-            self.per = self.per.max(2.0); // half more a round trip, as above
+            segments.per = segments.per.max(2.0); // half more a round trip, as above
         }
-        self.count.grow(acked, self.per, &mut cwnd);
+        segments.count.grow(acked, segments.per, &mut cwnd);
         cwnd
     }
 
@@ -358,15 +367,15 @@ impl Cubic {
 
     /// The Reno estimate grows by a segment for so many as its pace takes, in eighths of the
     /// window; where it is ahead, the window follows.
-    fn keep_up_with_reno(&mut self, cwnd: f64) {
+    fn keep_up_with_reno(&mut self, segments: &mut WholeSegments, cwnd: f64) {
         let eighths = (8.0 / self.pace()).floor();
-        let step = (cwnd * eighths / 8.0).floor();
-        while self.estimate_count > step {
-            self.estimate_count -= step;
+        let step = (cwnd * eighths / 8.0).floor().max(1.0);
+        while segments.estimate_count > step {
+            segments.estimate_count -= step;
             self.estimate += 1.0;
         }
         if self.estimate > cwnd {
-            self.per = self.per.min((cwnd / (self.estimate - cwnd)).floor());
+            segments.per = segments.per.min((cwnd / (self.estimate - cwnd)).floor());
         }
     }
 }
@@ -386,8 +395,8 @@ impl CongestionControl for Cubic {
                 return;
             }
             let acked = window.slow_start(f64::from(ack.acked));
-            if !window.in_slow_start() && (acked > 0.0 || self.form == Form::Paper) {
-                if self.form == Form::Paper {
+            if !window.in_slow_start() && (acked > 0.0 || self.segments.is_none()) {
+                if self.segments.is_none() {
                     self.begin_stage(ack.now, window.cwnd);
                 }
                 window.cwnd = self.avoid(acked, ack, window.cwnd);
@@ -395,7 +404,7 @@ impl CongestionControl for Cubic {
             }
             return;
         }
-        if self.form == Form::Linux {
+        if self.segments.is_some() {
             if ack.cwnd_limited {
                 window.cwnd = self.avoid(f64::from(ack.acked), ack, window.cwnd);
             }
@@ -424,15 +433,17 @@ impl CongestionControl for Cubic {
         self.prior = used;
         self.start = Time::NEVER;
         window.ssthresh = (self.beta * used).max(MIN_SSTHRESH);
-        if self.form == Form::Linux {
+        if let Some(segments) = &mut self.segments {
             self.w_max = self.w_max.floor();
             window.ssthresh = window.ssthresh.floor();
-            self.count.clear();
+            segments.count.clear();
         }
         if reduction.signal == Signal::Timeout {
             // the next stage takes the window that slow start ends with as its W_max
             self.w_max = 0.0;
-            self.found = (Time::ZERO, 0.0);
+            if let Some(segments) = &mut self.segments {
+                segments.found = (Time::ZERO, 0.0);
+            }
         } else {
             window.cwnd = window.ssthresh;
         }
@@ -642,7 +653,7 @@ mod tests {
     #[test]
     fn in_whole_packets_the_curve_is_flat_near_its_origin() {
         let (mut control, mut window) = after_loss(0.0, 67.0);
-        control.form = Form::Linux;
+        control.segments = Some(Box::default());
         control.reno_friendly = false;
         control.on_congestion(&loss(67.0), &mut window);
         assert_eq!((control.w_max, window.cwnd), (67.0, 46.0));
@@ -671,7 +682,7 @@ mod tests {
     #[test]
     fn in_linux_a_window_that_stays_is_looked_at_every_32_ms() {
         let mut control = params().build(0);
-        (control.form, control.reno_pace) = (Form::Linux, false);
+        (control.segments, control.reno_pace) = (Some(Box::default()), false);
         let mut window = Window {
             cwnd: 7.0,
             ssthresh: 7.0,

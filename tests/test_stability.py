@@ -117,7 +117,7 @@ def test_sudden_onset_makes_margins_unsafe() -> None:
     assert up.onset.onset == "sudden"
     assert up.value == pytest.approx(ORACLES[1e-4][0], rel=1e-6)
     assert answer.unsafe
-    # the unstable cycle is the border: small disturbances die out, the large one stays
+    # the unstable cycle is the boundary: small disturbances die out, the large one stays
     assert answer.of.stable
     assert answer.margins.gain > 1
     assert not up.reaches_now.stable
@@ -241,7 +241,7 @@ def test_drop_tail_rests_full() -> None:
         duration="10 s",
     )
     found = ac.stability(scenario)
-    assert found.equilibrium.pieces == {"bottleneck": "overflow"}
+    assert found.equilibrium.regimes == {"bottleneck": "overflow"}
     assert found.equilibrium.state["bottleneck.queue"] == 50
     assert not found.stable  # windows of 42 packets
 
@@ -299,13 +299,13 @@ def test_wrong_input_of_the_command(arguments: list[str], message: str, capsys: 
     assert "Traceback" not in error
 
 
-def test_no_answer_of_the_command_has_a_cause(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_an_equilibrium_the_command_says_why_and_what_happens(capsys: pytest.CaptureFixture[str]) -> None:
     queue = 'link.queue={aqm = "drop-tail", capacity = "50 packets"}'
     slow = ["--set", queue, "--set", "flows.access_rate=1 Mbit/s"]  # sixty times that never fills the link
-    assert main(["stability", str(SCENARIOS / "compound-red.toml"), *slow]) == 1
-    error = capsys.readouterr().err
-    assert error.startswith("ackclock: ")
-    assert "equilibrium" in error
+    assert main(["stability", str(SCENARIOS / "compound-red.toml"), *slow]) == 0
+    equations, packets = capsys.readouterr().out.splitlines()[:2]
+    assert "There is no equilibrium: no regime of the AQMs' laws balances arrivals" in equations
+    assert packets.startswith("From packets: The queue of bottleneck does not oscillate: it is empty nearly always")
 
 
 def test_figures() -> None:
@@ -315,7 +315,7 @@ def test_figures() -> None:
     assert chart.plot(curve=curve).get_xlabel() == "rtt (ms)"
     assert "max_threshold = " in " ".join(text.get_text() for text in curve.plot().texts)
     diagram = s.bifurcation_diagram("rtt", ("20 ms", "80 ms"), large=3)
-    assert [one.end.kind for one in diagram.branches] == ["border"]
+    assert [one.end.kind for one in diagram.branches] == ["boundary"]
     assert diagram.large["settles"].to_list()[0]
     assert diagram.plot().get_title(loc="left") == "Equilibria and oscillations"
     assert s.phase_portrait((0.1, -0.3), duration="5 s").plot().get_ylabel() == "bottleneck.queue (packets)"
@@ -482,7 +482,7 @@ def test_scenario_on_a_hopf_point() -> None:
     cycles = s.cycles("rtt", ("100 ms", "300 ms"), points=4).cycles
     assert all(cycle.stable for cycle in cycles)
     sentence = s.answer({"rtt": ("100 ms", "300 ms")}).sentence
-    assert sentence.startswith("On the border of stability")
+    assert sentence.startswith("On the boundary of stability")
     assert "with the RTT larger the queue oscillates" in sentence
 
 

@@ -271,7 +271,7 @@ class End:
     """Why a curve ends where it ends."""
 
     kind: str
-    """"range", "points", "closed", "zero frequency", "zero amplitude", "border" (of a law) or "failed"."""
+    """"range", "points", "closed", "zero frequency", "zero amplitude", "boundary" (of a law) or "failed"."""
     reason: str
     """In words."""
 
@@ -873,7 +873,7 @@ def branch_within(  # noqa: PLR0915  one walk
         if not reasons:
             members.append(found)
             continue
-        end = End("border", "; ".join(reasons))
+        end = End("boundary", "; ".join(reasons))
         good, bad = amplitude, factor * amplitude
         for _ in range(10):
             middle = 0.5 * (good + bad)

@@ -72,8 +72,8 @@ class Choices:
     """Whether RED drops at the mean rate of its `spacing`, or at the initial probability as the papers have it."""
     clamped: bool = True
     """
-    Whether trajectories keep queues between empty and full and follow every piece of an AQM's law; otherwise the piece
-    that holds at the equilibrium is continued everywhere. Analyses at an equilibrium do not depend on it.
+    Whether trajectories keep queues between empty and full and follow every regime of an AQM's law; otherwise the
+    regime that holds at the equilibrium is continued everywhere. Analyses at an equilibrium do not depend on it.
     """
 
     def text(self) -> str:

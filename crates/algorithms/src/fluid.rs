@@ -249,8 +249,8 @@ pub enum QueueModel {
 
 /// The fluid law of an AQM; implemented by its parameters.
 ///
-/// Probabilities are smooth inside *pieces* (below the minimum threshold, on the slope, ...). [`FluidAqm::piece`] tells which piece a point is in;
-/// [`FluidAqm::probability`] extends each piece smoothly beyond its own region, so that an analysis can hold the piece fixed.
+/// Probabilities are smooth inside *regimes* (below the minimum threshold, on the slope, ...). [`FluidAqm::regime`] tells which regime a point is in;
+/// [`FluidAqm::probability`] extends each regime smoothly beyond its own region, so that an analysis can freeze the regime.
 pub trait FluidAqm: Parameters {
     /// The parameters over a scalar.
     type Over<S: Scalar>;
@@ -267,7 +267,7 @@ pub trait FluidAqm: Parameters {
         QueueModel::Integrated
     }
 
-    /// Whether the probability (and its piece) follows only the queue, the queue's limit and its own states: neither arrivals nor round-trip times.
+    /// Whether the probability (and its regime) follows only the queue, the queue's limit and its own states: neither arrivals nor round-trip times.
     /// An engine may then leave those out of [`AqmInput`] (zeros) where it asks for the probability alone.
     fn local<S: Scalar>(_params: &Self::Over<S>) -> bool {
         false
@@ -317,17 +317,17 @@ pub trait FluidAqm: Parameters {
     ) {
     }
 
-    /// The names of the pieces of its probability, in the order of [`FluidAqm::piece`].
-    fn pieces<S: Scalar>(params: &Self::Over<S>) -> &'static [&'static str];
+    /// The names of the regimes of its probability, in the order of [`FluidAqm::regime`].
+    fn regimes<S: Scalar>(params: &Self::Over<S>) -> &'static [&'static str];
 
-    /// The piece that `input` and `state` are in.
-    fn piece<S: Scalar>(params: &Self::Over<S>, input: &AqmInput<S>, state: &[S]) -> usize;
+    /// The regime that `input` and `state` are in.
+    fn regime<S: Scalar>(params: &Self::Over<S>, input: &AqmInput<S>, state: &[S]) -> usize;
 
-    /// Fraction of arriving packets that are dropped or marked, by the formula of `piece`.
+    /// Fraction of arriving packets that are dropped or marked, by the formula of `regime`.
     fn probability<S: Scalar>(
         params: &Self::Over<S>,
         input: &AqmInput<S>,
         state: &[S],
-        piece: usize,
+        regime: usize,
     ) -> S;
 }

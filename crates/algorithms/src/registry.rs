@@ -440,27 +440,27 @@ macro_rules! registry {
                 }
             }
 
-            /// See [`FluidAqm::piece`].
+            /// See [`FluidAqm::regime`].
             #[inline]
-            pub fn piece(&self, input: &AqmInput<S>, state: &[S]) -> usize {
+            pub fn regime(&self, input: &AqmInput<S>, state: &[S]) -> usize {
                 match self {
-                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::piece(params, input, state),)*
+                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::regime(params, input, state),)*
                 }
             }
 
-            /// See [`FluidAqm::pieces`].
+            /// See [`FluidAqm::regimes`].
             #[must_use]
-            pub fn pieces(&self) -> &'static [&'static str] {
+            pub fn regimes(&self) -> &'static [&'static str] {
                 match self {
-                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::pieces(params),)*
+                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::regimes(params),)*
                 }
             }
 
             /// See [`FluidAqm::probability`].
             #[inline]
-            pub fn probability(&self, input: &AqmInput<S>, state: &[S], piece: usize) -> S {
+            pub fn probability(&self, input: &AqmInput<S>, state: &[S], regime: usize) -> S {
                 match self {
-                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::probability(params, input, state, piece),)*
+                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::probability(params, input, state, regime),)*
                 }
             }
 

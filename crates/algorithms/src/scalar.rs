@@ -309,13 +309,13 @@ mod tests {
                 );
                 let state = vec![20.0; law.states()];
                 let wide_state: Vec<_> = state.iter().map(|x| of(*x)).collect();
-                assert_eq!(law.piece(&plain, &state), dual.piece(&wide, &wide_state));
-                for piece in 0..law.pieces().len() {
+                assert_eq!(law.regime(&plain, &state), dual.regime(&wide, &wide_state));
+                for regime in 0..law.regimes().len() {
                     let (p, q) = (
-                        law.probability(&plain, &state, piece),
-                        dual.probability(&wide, &wide_state, piece),
+                        law.probability(&plain, &state, regime),
+                        dual.probability(&wide, &wide_state, regime),
                     );
-                    assert!((p - Scalar::re(q)).abs() < 1e-14, "{} {piece}", meta.kind);
+                    assert!((p - Scalar::re(q)).abs() < 1e-14, "{} {regime}", meta.kind);
                 }
             }
         }

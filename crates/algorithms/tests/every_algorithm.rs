@@ -555,9 +555,9 @@ fn fluid_aqm_laws_make_sense() {
                     _ => 0.0,
                 })
                 .collect();
-            let piece = law.piece(&input, &state);
-            assert!(piece < law.pieces().len());
-            let p = law.probability(&input, &state, piece);
+            let regime = law.regime(&input, &state);
+            assert!(regime < law.regimes().len());
+            let p = law.probability(&input, &state, regime);
             assert!((0.0..=1.0).contains(&p), "{} {x} {p}", meta.kind);
             // rising without jumps
             assert!(

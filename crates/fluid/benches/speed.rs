@@ -24,8 +24,8 @@ fn speed(c: &mut Criterion) {
             chart
         });
     });
-    let held = model.held(&at.pieces);
-    trajectory(c, "one class, smooth", &held, &at, 1);
+    let frozen = model.frozen(&at.regimes);
+    trajectory(c, "one class, smooth", &frozen, &at, 1);
     let clamped = Choices {
         clamped: true,
         rtt: Rtt::Queueing,
@@ -38,11 +38,11 @@ fn speed(c: &mut Criterion) {
         let scenario = ackclock_scenario::parse(ten_classes(), "bench").unwrap();
         let model = Model::from_scenario(&scenario, choices).unwrap();
         let at = model.equilibrium().unwrap();
-        let held = model.held(&at.pieces);
+        let frozen = model.frozen(&at.regimes);
         trajectory(
             c,
             name,
-            if choices.clamped { &model } else { &held },
+            if choices.clamped { &model } else { &frozen },
             &at,
             10,
         );

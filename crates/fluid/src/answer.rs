@@ -83,7 +83,7 @@ impl Model {
             caveats: self.notes().to_vec(),
         };
         let at = &answer.equilibrium;
-        let passed = self.outside(&at.pieces, &at.x, &at.p);
+        let passed = self.outside(&at.regimes, &at.x, &at.p);
         answer
             .caveats
             .extend(passed.iter().map(|o| format!("at the equilibrium {o}")));
@@ -107,7 +107,7 @@ impl Model {
         let end = if up { 30.0 * now } else { now / 30.0 };
         let at = answer.equilibrium.clone();
         let search = self.stability_limits(&at, name, now, end, 60)?;
-        // only as far as the laws hold in the pieces of the equilibrium
+        // only as far as the laws hold in the regimes of the equilibrium
         let Some(Crossing::Hopf(hopf)) = search.crossings.first() else {
             if let Some((value, e)) = search.stopped {
                 answer
@@ -116,10 +116,10 @@ impl Model {
             }
             return Ok(());
         };
-        if !self.sensible(&hopf.x, &hopf.p) || self.pieces_at(&hopf.x, &hopf.p) != at.pieces {
+        if !self.sensible(&hopf.x, &hopf.p) || self.regimes_at(&hopf.x, &hopf.p) != at.regimes {
             return Err(Error::OutsideValidity {
                 why: format!(
-                    "at {} an AQM has left the piece of its law, or a probability its range",
+                    "at {} an AQM has left the regime of its law, or a probability its range",
                     hopf.p[index]
                 ),
             });

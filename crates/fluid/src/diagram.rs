@@ -186,7 +186,7 @@ impl Model {
         resolution: &Resolution,
     ) -> Result<Diagram> {
         let free = self.parameter(name)?;
-        let held = self.held(&at.pieces);
+        let frozen = self.frozen(&at.regimes);
         let mut p = at.p.clone();
         p.extend(&self.parameters()[at.p.len()..]);
         let step = (range.1 / range.0).abs().ln().abs().clamp(0.01, 3.0) / 100.0;
@@ -195,7 +195,7 @@ impl Model {
             step,
             largest_step: step,
         };
-        let steady = branch(&held, &at.x, &p, free, range, &follow)?;
+        let steady = branch(&frozen, &at.x, &p, free, range, &follow)?;
         let mut diagram = Diagram {
             parameter: name.to_owned(),
             states: self.state_names().to_vec(),
@@ -209,7 +209,7 @@ impl Model {
                 parameter: point.p[free],
                 x: point.x.clone(),
                 unstable: point.unstable,
-                outside: self.outside(&at.pieces, &point.x, &point.p),
+                outside: self.outside(&at.regimes, &point.x, &point.p),
             });
         }
         let search = self.stability_limits(at, name, range.0, range.1, 60)?;
@@ -247,14 +247,14 @@ impl Model {
         resolution: &Resolution,
     ) -> Result<CycleBranch> {
         let free = self.parameter(name)?;
-        let held = self.held(&at.pieces);
+        let frozen = self.frozen(&at.regimes);
         let normal_form = self.criticality(at, hopf, name)?;
         let mut hopf = hopf.clone();
         hopf.p.extend(&self.parameters()[hopf.p.len()..]);
         let small = 0.02 * hopf.x[0].abs();
-        let first = cycle_from_hopf(&held, &hopf, free, 0, small, resolution)?;
+        let first = cycle_from_hopf(&frozen, &hopf, free, 0, small, resolution)?;
         let curve: Curve<CyclePoint> =
-            cycle_branch(&held, &first, free, range, options, resolution)?;
+            cycle_branch(&frozen, &first, free, range, options, resolution)?;
         // one way leads back to the Hopf point, the other away from it
         let backwards = matches!(curve.end, End::ZeroAmplitude);
         let end = self.explain(if backwards { &curve.start } else { &curve.end });
@@ -286,7 +286,7 @@ impl Model {
 
     fn summary(&self, at: &Equilibrium, cycle: &Cycle, free: usize) -> CycleSummary {
         let (smallest, largest) = (0..at.x.len()).map(|i| cycle.range(i)).unzip();
-        let set = floquet(&self.held(&at.pieces), cycle, 1e-3).ok();
+        let set = floquet(&self.frozen(&at.regimes), cycle, 1e-3).ok();
         CycleSummary {
             parameter: cycle.p[free],
             period: cycle.period,
@@ -316,7 +316,7 @@ impl Model {
         resolution: &Resolution,
     ) -> Result<CycleSummary> {
         let free = self.parameter(name)?;
-        let held = self.held(&at.pieces);
+        let frozen = self.frozen(&at.regimes);
         let past = branch
             .cycles
             .windows(2)
@@ -333,7 +333,7 @@ impl Model {
         };
         let mut p = near.cycle.p.clone();
         p[free] = value;
-        let cycle = cycle_at(&held, &near.cycle, &p, resolution)?;
+        let cycle = cycle_at(&frozen, &near.cycle, &p, resolution)?;
         Ok(self.summary(at, &cycle, free))
     }
 }

@@ -32,18 +32,18 @@ pub struct Response {
 }
 
 impl Response {
-    /// The piece that a delay is in: 0 below `smallest`, 1 rising, 2 falling, 3 above `largest`.
+    /// The regime that a delay is in: 0 below `smallest`, 1 rising, 2 falling, 3 above `largest`.
     #[must_use]
-    pub fn piece(&self, delay: f64) -> usize {
+    pub fn regime(&self, delay: f64) -> usize {
         [self.smallest, self.threshold, self.largest]
             .iter()
             .filter(|end| delay > **end)
             .count()
     }
 
-    /// The probability by the formula of `piece`.
-    pub fn probability<S: Scalar>(&self, delay: S, piece: usize) -> S {
-        match piece {
+    /// The probability by the formula of `regime`.
+    pub fn probability<S: Scalar>(&self, delay: S, regime: usize) -> S {
+        match regime {
             1 => (delay - self.smallest) * (self.peak / (self.threshold - self.smallest)),
             2 => {
                 let rest = (-delay + self.largest) / (self.largest - self.threshold);
@@ -76,8 +76,8 @@ pub struct EndHost {
     pub flows: Vec<Flows>,
     /// The probability.
     pub response: Response,
-    /// The piece of the probability that holds everywhere; `None`: the one the delay is in.
-    pub piece: Option<usize>,
+    /// The regime of the probability that holds everywhere; `None`: the one the delay is in.
+    pub regime: Option<usize>,
 }
 
 impl EndHost {
@@ -88,24 +88,24 @@ impl EndHost {
         [self.rate, 0.0].into_iter().chain(classes).collect()
     }
 
-    /// The system held in one piece of the probability.
+    /// The system frozen in one regime of the probability.
     #[must_use]
-    pub fn held(&self, piece: usize) -> Self {
+    pub fn frozen(&self, regime: usize) -> Self {
         Self {
-            piece: Some(piece),
+            regime: Some(regime),
             ..self.clone()
         }
     }
 
     /// The equilibria, by increasing queueing delay: one on the rising side (stable, if the flows are few enough) and one on the falling side, each with
-    /// its piece.
+    /// its regime.
     ///
     /// # Errors
     /// From the search, when neither side has one.
     pub fn equilibria(&self) -> Result<Vec<(usize, Vec<f64>)>> {
         let mut found = Vec::new();
         let mut failure = None;
-        for (piece, low, high) in [
+        for (regime, low, high) in [
             (1, self.response.smallest, self.response.threshold),
             (2, self.response.threshold, self.response.largest),
         ] {
@@ -114,8 +114,8 @@ impl EndHost {
             let (mut lower, mut upper) = (vec![0.1; n], vec![1e5; n]);
             lower.push(low + 1e-9 * width);
             upper.push(high - 1e-9 * width);
-            match equilibria(&self.held(piece), &lower, &upper, &self.parameters()) {
-                Ok(states) => found.extend(states.into_iter().map(|x| (piece, x))),
+            match equilibria(&self.frozen(regime), &lower, &upper, &self.parameters()) {
+                Ok(states) => found.extend(states.into_iter().map(|x| (regime, x))),
                 Err(e) => failure = Some(e),
             }
         }
@@ -146,10 +146,10 @@ impl System for EndHost {
         let n = self.flows.len();
         let delay = at.x[n];
         let heard = at.past[n];
-        let piece = self
-            .piece
-            .unwrap_or_else(|| self.response.piece(heard.real()));
-        let p = self.response.probability(heard, piece);
+        let regime = self
+            .regime
+            .unwrap_or_else(|| self.response.regime(heard.real()));
+        let p = self.response.probability(heard, regime);
         let mut arrivals = S::from(0.0);
         for (c, rate) in out[..n].iter_mut().enumerate() {
             let (count, rtt) = (at.p[2 + 2 * c], at.p[3 + 2 * c] + delay);
@@ -165,7 +165,7 @@ impl System for EndHost {
     }
 
     fn switches(&self) -> usize {
-        if self.piece.is_some() { 0 } else { 3 }
+        if self.regime.is_some() { 0 } else { 3 }
     }
 
     fn switch(&self, at: Args<'_, f64>, out: &mut [f64]) {
@@ -180,7 +180,7 @@ impl System for EndHost {
     }
 
     fn bounds(&self, _: &[f64]) -> Vec<Bound> {
-        if self.piece.is_some() {
+        if self.regime.is_some() {
             return Vec::new();
         }
         vec![Bound {

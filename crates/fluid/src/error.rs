@@ -31,16 +31,16 @@ pub enum Error {
         /// What the search met.
         why: String,
     },
-    /// The equilibrium lies where two pieces of an AQM's law meet.
+    /// The equilibrium lies where two regimes of an AQM's law meet.
     #[error(
         "the equilibrium lies where the AQM of {link} changes from \"{below}\" to \"{above}\": the law is not smooth there, and has no linearisation"
     )]
-    OnBorder {
+    OnBoundary {
         /// Name of the link.
         link: String,
-        /// The piece on one side.
+        /// The regime on one side.
         below: &'static str,
-        /// The piece on the other.
+        /// The regime on the other.
         above: &'static str,
     },
     /// The equilibrium lies where the law that was assumed does not hold.

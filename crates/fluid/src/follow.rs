@@ -34,7 +34,7 @@ pub struct Look {
     /// The equilibrium.
     pub x: Vec<f64>,
     /// The regime of each AQM's law.
-    pub pieces: Vec<usize>,
+    pub regimes: Vec<usize>,
     /// Unstable roots; `None` where one lies on the axis to rounding whatever the parameter (CUBIC's states).
     pub unstable: Option<usize>,
     /// Which classes' windows are so small that another law holds for them.
@@ -138,7 +138,7 @@ impl Follower<'_> {
 
     /// The first look. On a Hopf point it lies just before it, so that the point is met.
     fn start(&self, at: &Equilibrium, from: f64, to: f64) -> Look {
-        let first = self.counted(at.x.clone(), at.pieces.clone(), from);
+        let first = self.counted(at.x.clone(), at.regimes.clone(), from);
         if first.unstable.is_some() {
             return first;
         }
@@ -206,7 +206,7 @@ impl Follower<'_> {
     /// The equilibrium at a value, in the regime of the look before; its roots are not counted.
     fn place(&self, near: &Look, value: f64) -> Looked {
         let p = self.parameters(value);
-        let frozen = self.model.held(&near.pieces).held_small(&near.small);
+        let frozen = self.model.frozen(&near.regimes).frozen_small(&near.small);
         let x = equilibrium(&frozen, &near.x, &p)
             .map_err(|_| "no equilibrium is found beyond".to_owned())?;
         let small = self.model.small_at(&x, &p);
@@ -216,9 +216,9 @@ impl Follower<'_> {
         if !frozen.balances(&x, &p) {
             return Err("a window stays where its sender's law jumps: nothing balances".to_owned());
         }
-        let here = self.model.pieces_at(&x, &p);
-        if let Some(link) = (0..here.len()).find(|l| here[*l] != near.pieces[*l]) {
-            let name = self.model.piece_names(&here)[link];
+        let here = self.model.regimes_at(&x, &p);
+        if let Some(link) = (0..here.len()).find(|l| here[*l] != near.regimes[*l]) {
+            let name = self.model.regime_names(&here)[link];
             return Err(format!(
                 "the AQM of {} passes to \"{name}\"",
                 self.model.link_name(link)
@@ -234,7 +234,7 @@ impl Follower<'_> {
         Ok(Look {
             value,
             x,
-            pieces: here,
+            regimes: here,
             unstable: None,
             small,
         })
@@ -243,27 +243,27 @@ impl Follower<'_> {
     /// As [`Follower::place`], with the roots counted.
     fn look(&self, near: &Look, value: f64) -> Looked {
         let found = self.place(near, value)?;
-        let look = self.counted(found.x, found.pieces, value);
+        let look = self.counted(found.x, found.regimes, value);
         if look.unstable.is_some() || near.unstable.is_none() {
             return Ok(look);
         }
         // on a crossing, perhaps: a step back
         let back = self.place(near, value + 1e-7 * (near.value - value))?;
-        Ok(self.counted(back.x, back.pieces, back.value))
+        Ok(self.counted(back.x, back.regimes, back.value))
     }
 
     /// The look with its roots counted; a root on the axis is stepped aside from.
-    fn counted(&self, x: Vec<f64>, pieces: Vec<usize>, value: f64) -> Look {
+    fn counted(&self, x: Vec<f64>, regimes: Vec<usize>, value: f64) -> Look {
         let p = self.parameters(value);
         let small = self.model.small_at(&x, &p);
-        let linear = Linear::of(&self.model.held(&pieces), &x, &p);
+        let linear = Linear::of(&self.model.frozen(&regimes), &x, &p);
         Look {
             value,
             unstable: bounded(COUNTING, || count_right_of(&linear, 0.0).ok())
                 .ok()
                 .flatten(),
             x,
-            pieces,
+            regimes,
             small,
         }
     }
@@ -306,7 +306,7 @@ impl Follower<'_> {
                 }
             }
         }
-        (self.counted(good.x, good.pieces, good.value), why)
+        (self.counted(good.x, good.regimes, good.value), why)
     }
 
     /// The same equilibrium in the regime on the other side of a switching boundary.
@@ -315,10 +315,10 @@ impl Follower<'_> {
             .abs()
             .max(1e-3 * edge.value.abs().max(target.abs()));
         let beyond = edge.value + ASTRIDE * way * (target - edge.value).signum();
-        for (link, count) in self.model.piece_counts().into_iter().enumerate() {
-            for piece in (0..count).filter(|k| *k != edge.pieces[link]) {
+        for (link, count) in self.model.regime_counts().into_iter().enumerate() {
+            for regime in (0..count).filter(|k| *k != edge.regimes[link]) {
                 let mut other = edge.clone();
-                other.pieces[link] = piece;
+                other.regimes[link] = regime;
                 let near = |next: &Look| {
                     next.x
                         .iter()
@@ -350,7 +350,7 @@ impl Follower<'_> {
 
     fn pass(&mut self, at: &Look, value: f64, change: Change, after: Option<usize>) {
         let p = self.parameters(at.value);
-        let frozen = self.model.held(&at.pieces);
+        let frozen = self.model.frozen(&at.regimes);
         let (probability, signals) = frozen.probabilities(&at.x, &p);
         self.course.passages.push(Passage {
             value,
@@ -362,8 +362,8 @@ impl Follower<'_> {
                 p,
                 probability,
                 signals,
-                piece_names: self.model.piece_names(&at.pieces),
-                pieces: at.pieces.clone(),
+                regime_names: self.model.regime_names(&at.regimes),
+                regimes: at.regimes.clone(),
             },
         });
     }
@@ -422,7 +422,7 @@ impl Follower<'_> {
     fn hopf(&self, a: &Look, b: &Look) -> Option<HopfPoint> {
         let more = if a.unstable > b.unstable { a } else { b };
         let p = self.parameters(more.value);
-        let frozen = self.model.held(&more.pieces).held_small(&more.small);
+        let frozen = self.model.frozen(&more.regimes).frozen_small(&more.small);
         let linear = Linear::of(&frozen, &more.x, &p);
         let roots = rightmost_roots(&linear, more.unstable?).ok()?.roots;
         let nearest = roots

@@ -66,7 +66,7 @@ impl Model {
         let Some(decrease) = self.aimd_decreases(&at.p) else {
             return refuse("the theorems are about AIMD flows");
         };
-        let Some((queue, slope)) = self.only_queue(&at.pieces, &at.x, &at.p) else {
+        let Some((queue, slope)) = self.only_queue(&at.regimes, &at.x, &at.p) else {
             return refuse("the theorems have one queue whose probability is linear in it");
         };
         let mut weights = vec![0.0; at.x.len()];

@@ -140,10 +140,10 @@ impl Model {
     }
 
     fn cut(&self, at: &Equilibrium, told: Vec<Option<Heard>>) -> ModelLoop {
-        let held = self.held(&at.pieces);
+        let frozen = self.frozen(&at.regimes);
         ModelLoop {
             closed: self.linearised(at),
-            open: Linear::of(&held.opened(told), &at.x, &at.p),
+            open: Linear::of(&frozen.opened(told), &at.x, &at.p),
         }
     }
 

@@ -86,7 +86,7 @@ pub struct Choices {
     /// Whether RED's drop spacing counts: the mean rate that it gives ([`Spacing::rate`]) instead of the initial probability. The papers take the
     /// initial one, as for `spacing = "bernoulli"`.
     pub effective_spacing: bool,
-    /// Queues between empty and full, probabilities in their piecewise form (true); or every law in the smooth piece that holds at the equilibrium,
+    /// Queues between empty and full, probabilities in their piecewise form (true); or every law in the smooth regime that holds at the equilibrium,
     /// continued everywhere (false).
     pub clamped: bool,
 }
@@ -190,10 +190,10 @@ pub struct Model {
     dimension: usize,
     names: Vec<String>,
     notes: Vec<String>,
-    /// Regime of each link, when held: a piece of its AQM's law, and with the number of pieces added, that piece and a queue that overflows. `None` where it
+    /// Regime of each link, when frozen: a regime of its AQM's law, and with the number of regimes added, that regime and a queue that overflows. `None` where it
     /// follows the state.
-    pieces: Option<Vec<usize>>,
-    /// Whether each class follows its law of small windows, when held. `None` where that follows the window.
+    regimes: Option<Vec<usize>>,
+    /// Whether each class follows its law of small windows, when frozen. `None` where that follows the window.
     small: Option<Vec<bool>>,
     /// What a class's senders are told instead of what the queues do: its loop is open.
     opened: Vec<Option<Heard>>,
@@ -376,18 +376,18 @@ impl Model {
         }
     }
 
-    /// The same model with every AQM held in the given piece of its law, queues unbounded: smooth everywhere.
+    /// The same model with every AQM frozen in the given regime of its law, queues unbounded: smooth everywhere.
     #[must_use]
-    pub fn held(&self, pieces: &[usize]) -> Self {
+    pub fn frozen(&self, regimes: &[usize]) -> Self {
         Self {
-            pieces: Some(pieces.to_vec()),
+            regimes: Some(regimes.to_vec()),
             ..self.clone()
         }
     }
 
-    /// The same model with every class held in its law of small windows, or above it: smooth where the window passes from one to the other.
+    /// The same model with every class frozen in its law of small windows, or above it: smooth where the window passes from one to the other.
     #[must_use]
-    pub(crate) fn held_small(&self, small: &[bool]) -> Self {
+    pub(crate) fn frozen_small(&self, small: &[bool]) -> Self {
         Self {
             small: (!small.is_empty()).then(|| small.to_vec()),
             ..self.clone()
@@ -423,14 +423,14 @@ impl Model {
         }
     }
 
-    /// The border that a switch function of the system stands for.
-    pub(crate) fn border(&self, switch: usize) -> Error {
-        let mut borders = self
+    /// The switching boundary that a switch function of the system stands for.
+    pub(crate) fn boundary(&self, switch: usize) -> Error {
+        let mut boundaries = self
             .links
             .iter()
-            .flat_map(|l| l.law.pieces().windows(2).map(|ends| (&l.name, ends)));
-        match borders.nth(switch) {
-            Some((link, ends)) => Error::OnBorder {
+            .flat_map(|l| l.law.regimes().windows(2).map(|ends| (&l.name, ends)));
+        match boundaries.nth(switch) {
+            Some((link, ends)) => Error::OnBoundary {
                 link: link.clone(),
                 below: ends[0],
                 above: ends[1],
@@ -439,34 +439,34 @@ impl Model {
         }
     }
 
-    /// Number of regimes of each link: the pieces of its law, and where its queue can be full, as many again in which it overflows.
-    pub(crate) fn piece_counts(&self) -> Vec<usize> {
+    /// Number of regimes of each link: those of its law, and where its queue can be full, as many again in which it overflows.
+    pub(crate) fn regime_counts(&self) -> Vec<usize> {
         self.links
             .iter()
-            .map(|l| l.law.pieces().len() * if l.overflows() { 2 } else { 1 })
+            .map(|l| l.law.regimes().len() * if l.overflows() { 2 } else { 1 })
             .collect()
     }
 
     /// The names of the regimes that the links are in.
-    pub(crate) fn piece_names(&self, pieces: &[usize]) -> Vec<&'static str> {
+    pub(crate) fn regime_names(&self, regimes: &[usize]) -> Vec<&'static str> {
         self.links
             .iter()
-            .zip(pieces)
-            .map(|(l, k)| l.law.pieces().get(*k).copied().unwrap_or("overflow"))
+            .zip(regimes)
+            .map(|(l, k)| l.law.regimes().get(*k).copied().unwrap_or("overflow"))
             .collect()
     }
 
     /// Whether a queue overflows in these regimes.
-    pub(crate) fn overflows(&self, pieces: &[usize]) -> bool {
-        let mut links = self.links.iter().zip(pieces);
-        links.any(|(l, k)| *k >= l.law.pieces().len())
+    pub(crate) fn overflows(&self, regimes: &[usize]) -> bool {
+        let mut links = self.links.iter().zip(regimes);
+        links.any(|(l, k)| *k >= l.law.regimes().len())
     }
 
     /// A state with the queues that overflow in these regimes exactly at their limits.
-    pub(crate) fn filled(&self, pieces: Option<&[usize]>, mut x: Vec<f64>) -> Vec<f64> {
-        for (link, regime) in self.links.iter().zip(pieces.unwrap_or_default()) {
+    pub(crate) fn filled(&self, regimes: Option<&[usize]>, mut x: Vec<f64>) -> Vec<f64> {
+        for (link, regime) in self.links.iter().zip(regimes.unwrap_or_default()) {
             if let Some(queue) = link.queue
-                && *regime >= link.law.pieces().len()
+                && *regime >= link.law.regimes().len()
             {
                 x[queue] = link.limit;
             }

@@ -23,42 +23,42 @@ pub struct Equilibrium {
     pub probability: Vec<f64>,
     /// Loss or marking probability on each class's path.
     pub signals: Vec<f64>,
-    /// The piece of each AQM's law that holds there.
-    pub pieces: Vec<usize>,
+    /// The regime of each AQM's law that holds there.
+    pub regimes: Vec<usize>,
     /// Their names.
-    pub piece_names: Vec<&'static str>,
+    pub regime_names: Vec<&'static str>,
 }
 
 impl Model {
-    /// All equilibria that a search over queues from empty to full finds, each in the piece of the AQMs' laws that holds there.
+    /// All equilibria that a search over queues from empty to full finds, each in the regime of the AQMs' laws that holds there.
     ///
-    /// Newton's method runs with the pieces following the state, and (up to 256 combinations of pieces) with each combination held. Where that finds none, it
-    /// runs with the senders held above and below the windows at which their laws change.
+    /// Newton's method runs with the regimes following the state, and (up to 256 combinations of regimes) with each combination frozen. Where that finds none, it
+    /// runs with the senders frozen above and below the windows at which their laws change.
     ///
     /// # Errors
-    /// [`Error::NoEquilibrium`] when there is none in any piece.
+    /// [`Error::NoEquilibrium`] when there is none in any regime.
     pub fn equilibria(&self) -> Result<Vec<Equilibrium>> {
         let mut near: Option<Error> = None;
-        let mut found = self.in_all_pieces(&mut near);
+        let mut found = self.in_all_regimes(&mut near);
         if found.is_empty() && self.choices().small_windows {
             for small in [false, true] {
-                let held = self.held_small(&vec![small; self.class_count()]);
-                found.extend(held.in_all_pieces(&mut near));
+                let frozen = self.frozen_small(&vec![small; self.class_count()]);
+                found.extend(frozen.in_all_regimes(&mut near));
             }
         }
         if found.is_empty() {
             return Err(near.unwrap_or_else(|| Error::NoEquilibrium {
-                why: "no piece of the AQMs' laws balances arrivals and service at a probability between 0 and 1"
+                why: "no regime of the AQMs' laws balances arrivals and service at a probability between 0 and 1"
                     .to_owned(),
             }));
         }
         Ok(found)
     }
 
-    /// What Newton's method finds in all pieces of the AQMs' laws.
-    fn in_all_pieces(&self, near: &mut Option<Error>) -> Vec<Equilibrium> {
+    /// What Newton's method finds in all regimes of the AQMs' laws.
+    fn in_all_regimes(&self, near: &mut Option<Error>) -> Vec<Equilibrium> {
         let p = self.parameters();
-        let counts = self.piece_counts();
+        let counts = self.regime_counts();
         let mut found: Vec<Equilibrium> = Vec::new();
         self.search(None, &p, &mut found, near);
         let combinations = counts
@@ -67,40 +67,40 @@ impl Model {
             .filter(|n| *n <= 256);
         for index in 0..combinations.unwrap_or(0) {
             let mut rest = index;
-            let pieces: Vec<usize> = counts
+            let regimes: Vec<usize> = counts
                 .iter()
                 .map(|c| {
-                    let piece = rest % c;
+                    let regime = rest % c;
                     rest /= c;
-                    piece
+                    regime
                 })
                 .collect();
-            self.search(Some(&pieces), &p, &mut found, near);
+            self.search(Some(&regimes), &p, &mut found, near);
         }
         found
     }
 
-    /// Adds what Newton's method finds from many starts, with the given pieces held or following the state.
+    /// Adds what Newton's method finds from many starts, with the given regimes frozen or following the state.
     fn search(
         &self,
-        pieces: Option<&[usize]>,
+        regimes: Option<&[usize]>,
         p: &[f64],
         found: &mut Vec<Equilibrium>,
         near: &mut Option<Error>,
     ) {
-        let held = pieces.map_or_else(|| self.clone(), |k| self.held(k));
-        let rest = held.at_rest();
+        let frozen = regimes.map_or_else(|| self.clone(), |k| self.frozen(k));
+        let rest = frozen.at_rest();
         let solve = |fill: f64, stretch: f64, level: f64| match &rest {
-            None => equilibrium(&held, &held.start(fill, stretch, level, p), p),
+            None => equilibrium(&frozen, &frozen.start(fill, stretch, level, p), p),
             Some(rest) => {
                 let y = equilibrium(rest, &rest.start(fill, stretch, level, p), p)?;
-                match held.with_memory(rest, &y, p) {
-                    Some(x) if held.rests(&x, p) => Ok(x),
-                    start => equilibrium(&held, &start.unwrap_or_default(), p),
+                match frozen.with_memory(rest, &y, p) {
+                    Some(x) if frozen.rests(&x, p) => Ok(x),
+                    start => equilibrium(&frozen, &start.unwrap_or_default(), p),
                 }
             }
         };
-        let overflows = pieces.is_some_and(|k| self.overflows(k));
+        let overflows = regimes.is_some_and(|k| self.overflows(k));
         // a queue that overflows is full: one start will do
         let fills: &[f64] = if overflows {
             &[f64::MAX]
@@ -117,9 +117,9 @@ impl Model {
             }
             for stretch in [1.02, 0.9, 1.5] {
                 let x = match solve(fill, stretch, level) {
-                    Ok(x) => self.filled(pieces, x),
+                    Ok(x) => self.filled(regimes, x),
                     Err(ackclock_delay::Error::OnClamp { switch }) => {
-                        *near = Some(self.border(switch));
+                        *near = Some(self.boundary(switch));
                         continue;
                     }
                     Err(_) => continue,
@@ -127,32 +127,32 @@ impl Model {
                 if !self.sensible(&x, p) {
                     continue;
                 }
-                if self.leaves_small(&x, p) || !held.balances(&x, p) {
+                if self.leaves_small(&x, p) || !frozen.balances(&x, p) {
                     near.get_or_insert_with(|| Error::NoEquilibrium {
                         why: "a window stays where its sender's law jumps: nothing balances"
                             .to_owned(),
                     });
                     continue;
                 }
-                let here = self.pieces_at(&x, p);
-                if let Some(pieces) = pieces {
-                    let limits = self.outside(pieces, &x, p);
-                    if *pieces != here {
+                let here = self.regimes_at(&x, p);
+                if let Some(regimes) = regimes {
+                    let limits = self.outside(regimes, &x, p);
+                    if *regimes != here {
                         let texts: Vec<String> = limits.iter().map(ToString::to_string).collect();
                         let why = format!(
-                            "the piece \"{}\" of the law has one, but outside its own range: {}",
-                            self.piece_names(pieces).join(", "),
+                            "the regime \"{}\" of the law has one, but outside its own range: {}",
+                            self.regime_names(regimes).join(", "),
                             texts.join("; ")
                         );
                         near.get_or_insert(Error::NoEquilibrium { why });
                         continue;
                     }
-                    // held laws know of no border: ask those that do
+                    // frozen laws have no switching boundaries: ask those that do
                     if !overflows
                         && let Err(ackclock_delay::Error::OnClamp { switch }) =
                             equilibrium(self, &x, p)
                     {
-                        *near = Some(self.border(switch));
+                        *near = Some(self.boundary(switch));
                         continue;
                     }
                 }
@@ -162,15 +162,15 @@ impl Model {
                         .all(|(a, b)| (a - b).abs() <= 1e-7 * (a.abs() + b.abs()).max(1e-9))
                 };
                 if !found.iter().any(same) {
-                    let (probability, signals) = held.probabilities(&x, p);
-                    let piece_names = self.piece_names(&here);
+                    let (probability, signals) = frozen.probabilities(&x, p);
+                    let regime_names = self.regime_names(&here);
                     found.push(Equilibrium {
                         x,
                         p: p.to_vec(),
                         probability,
                         signals,
-                        pieces: here,
-                        piece_names,
+                        regimes: here,
+                        regime_names,
                     });
                 }
             }
@@ -194,7 +194,7 @@ impl Model {
     /// The linearisation at an equilibrium.
     #[must_use]
     pub fn linearised(&self, at: &Equilibrium) -> Linear {
-        Linear::of(&self.held(&at.pieces), &at.x, &at.p)
+        Linear::of(&self.frozen(&at.regimes), &at.x, &at.p)
     }
 
     /// The rightmost characteristic roots, at least `count`, certified.
@@ -230,9 +230,9 @@ impl Model {
         model.set(free, from);
         // the equilibrium near the one given, at the start of the range
         let p = model.parameters();
-        let held = self.held(&at.pieces);
-        let start = walk(&held, &at.x, &extended(at, &self.parameters()), &p)?;
-        Ok(crossings(&held, &start, &p, free, from, to, samples)?)
+        let frozen = self.frozen(&at.regimes);
+        let start = walk(&frozen, &at.x, &extended(at, &self.parameters()), &p)?;
+        Ok(crossings(&frozen, &start, &p, free, from, to, samples)?)
     }
 
     /// The Hopf curve through `start` in two parameters.
@@ -253,7 +253,7 @@ impl Model {
             ..start.clone()
         };
         Ok(hopf_curve(
-            &self.held(&at.pieces),
+            &self.frozen(&at.regimes),
             &start,
             free,
             ranges,
@@ -272,7 +272,7 @@ impl Model {
         names: (&str, &str),
     ) -> Result<Vec<HopfPoint>> {
         let free = (self.parameter(names.0)?, self.parameter(names.1)?);
-        Ok(bautin_points(&self.held(&at.pieces), curve, free)?)
+        Ok(bautin_points(&self.frozen(&at.regimes), curve, free)?)
     }
 
     /// Whether oscillations set in gradually or suddenly at a Hopf point: the normal form, for amplitudes of the first state (a window).
@@ -291,7 +291,7 @@ impl Model {
             ..hopf.clone()
         };
         Ok(criticality(
-            &self.held(&at.pieces),
+            &self.frozen(&at.regimes),
             &hopf,
             free,
             Normalisation::Component(0),
@@ -315,12 +315,12 @@ impl Model {
             p: lengthened(&hopf.p, &self.parameters()),
             ..hopf.clone()
         };
-        let held = self.held(&at.pieces);
+        let frozen = self.frozen(&at.regimes);
         let mut cycles: Vec<Cycle> = Vec::with_capacity(amplitudes.len());
         for amplitude in amplitudes {
             let next = match cycles.last() {
-                None => cycle_from_hopf(&held, &hopf, free, 0, *amplitude, resolution)?,
-                Some(last) => cycle_with_amplitude(&held, last, free, 0, *amplitude, resolution)?,
+                None => cycle_from_hopf(&frozen, &hopf, free, 0, *amplitude, resolution)?,
+                Some(last) => cycle_with_amplitude(&frozen, last, free, 0, *amplitude, resolution)?,
             };
             cycles.push(next);
         }
@@ -339,7 +339,7 @@ impl Model {
         values: (&[f64], &[f64]),
     ) -> Result<Vec<Option<usize>>> {
         let free = (self.parameter(names.0)?, self.parameter(names.1)?);
-        let held = self.held(&at.pieces);
+        let frozen = self.frozen(&at.regimes);
         let mut p = extended(at, &self.parameters());
         let mut row_start = at.x.clone();
         let mut out = Vec::with_capacity(values.0.len() * values.1.len());
@@ -349,17 +349,17 @@ impl Model {
             for (column, b) in values.1.iter().enumerate() {
                 p[free.0] = *a;
                 p[free.1] = *b;
-                let found = walk(&held, &x, &last, &p);
+                let found = walk(&frozen, &x, &last, &p);
                 let verdict = found
                     .ok()
-                    .filter(|x| self.sensible(x, &p) && self.pieces_at(x, &p) == at.pieces)
+                    .filter(|x| self.sensible(x, &p) && self.regimes_at(x, &p) == at.regimes)
                     .map(|here| {
                         x = here;
                         last.clone_from(&p);
                         if column == 0 {
                             row_start.clone_from(&x);
                         }
-                        count_right_of(&Linear::of(&held, &x, &p), 0.0).ok()
+                        count_right_of(&Linear::of(&frozen, &x, &p), 0.0).ok()
                     });
                 out.push(verdict.flatten());
             }
@@ -368,7 +368,7 @@ impl Model {
     }
 
     /// The trajectory from a constant history `start` over `duration` seconds. A clamped model keeps queues between empty and full; a smooth one is
-    /// held in the pieces of `at`.
+    /// frozen in the regimes of `at`.
     ///
     /// # Errors
     /// [`Error::Analysis`].
@@ -385,7 +385,7 @@ impl Model {
             Ok(integrate(self, &p, &history, 0.0, duration, tolerance)?)
         } else {
             Ok(integrate(
-                &self.held(&at.pieces),
+                &self.frozen(&at.regimes),
                 &p,
                 &history,
                 0.0,

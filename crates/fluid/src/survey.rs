@@ -29,7 +29,7 @@ pub struct Place {
 
 impl Model {
     /// Equilibrium, verdict and margins where parameters `names` have the values of each row of `places`; `None` where there is no equilibrium. Neighbouring
-    /// rows should be near each other: an equilibrium is carried on from the row before, in whatever piece of an AQM's law it comes to, and searched anew
+    /// rows should be near each other: an equilibrium is carried on from the row before, in whatever regime of an AQM's law it comes to, and searched anew
     /// where that fails.
     ///
     /// `lag` (s) is a delay in the loop that the equations do not have, such as half the period of a sampled controller: it counts in the margins.
@@ -72,18 +72,18 @@ impl Model {
     fn carried(&self, from: &[f64]) -> Option<Equilibrium> {
         let p = self.parameters();
         let x = equilibrium(self, from, &p).ok()?;
-        let pieces = self.pieces_at(&x, &p);
+        let regimes = self.regimes_at(&x, &p);
         if !self.sensible(&x, &p) || !self.rests(&x, &p) {
             return None;
         }
-        let (probability, signals) = self.held(&pieces).probabilities(&x, &p);
+        let (probability, signals) = self.frozen(&regimes).probabilities(&x, &p);
         Some(Equilibrium {
-            piece_names: self.piece_names(&pieces),
+            regime_names: self.regime_names(&regimes),
             x,
             p,
             probability,
             signals,
-            pieces,
+            regimes,
         })
     }
 

@@ -10,12 +10,12 @@ use crate::{model::Model, questions::Equilibrium};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Outside {
-    /// An AQM is in another piece of its law than the one that was held.
-    Piece {
+    /// An AQM is in another regime of its law than the one that was frozen.
+    Regime {
         /// Name of the link.
         link: String,
-        /// The piece that the state is in.
-        piece: &'static str,
+        /// The regime that the state is in.
+        regime: &'static str,
     },
     /// The law gives a probability below zero or above one.
     Probability {
@@ -46,7 +46,7 @@ pub enum Outside {
 impl fmt::Display for Outside {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Piece { link, piece } => write!(f, "the AQM of {link} reaches \"{piece}\""),
+            Self::Regime { link, regime } => write!(f, "the AQM of {link} reaches \"{regime}\""),
             Self::Probability { link } => {
                 write!(f, "the probability of {link} is not between 0 and 1")
             }
@@ -64,19 +64,19 @@ impl fmt::Display for Outside {
 }
 
 impl Model {
-    /// What a state has passed of the limits of the smooth model that holds `pieces`. Empty if the clamped model would have the same derivative there.
+    /// What a state has passed of the limits of the smooth model frozen in `regimes`. Empty if the clamped model would have the same derivative there.
     #[must_use]
-    pub fn outside(&self, pieces: &[usize], x: &[f64], p: &[f64]) -> Vec<Outside> {
+    pub fn outside(&self, regimes: &[usize], x: &[f64], p: &[f64]) -> Vec<Outside> {
         let mut found = Vec::new();
-        let here = self.pieces_at(x, p);
-        let names = self.piece_names(&here);
-        let (probability, _) = self.held(pieces).probabilities(x, p);
+        let here = self.regimes_at(x, p);
+        let names = self.regime_names(&here);
+        let (probability, _) = self.frozen(regimes).probabilities(x, p);
         for (l, name) in names.iter().enumerate() {
             let link = || self.link_name(l).to_owned();
-            if here[l] != pieces[l] {
-                found.push(Outside::Piece {
+            if here[l] != regimes[l] {
+                found.push(Outside::Regime {
                     link: link(),
-                    piece: name,
+                    regime: name,
                 });
             } else if !(0.0..=1.0).contains(&probability[l]) {
                 found.push(Outside::Probability { link: link() });
@@ -113,7 +113,7 @@ impl Model {
         let mut left: Vec<Outside> = Vec::new();
         for k in 0..400 {
             let x = cycle.state(cycle.period * f64::from(k) / 400.0);
-            for passed in self.outside(&at.pieces, &x, &cycle.p) {
+            for passed in self.outside(&at.regimes, &x, &cycle.p) {
                 if !left.contains(&passed) {
                     left.push(passed);
                 }

@@ -29,26 +29,26 @@ fn an_equilibrium_on_a_clamp() {
         Choices::default(),
     );
     let found = kinked.equilibrium();
-    let Err(Error::OnBorder { link, below, above }) = found else {
+    let Err(Error::OnBoundary { link, below, above }) = found else {
         panic!("{found:?}")
     };
     assert_eq!(
         (link.as_str(), below, above),
         ("link", "minimum to maximum", "maximum to twice maximum")
     );
-    // a thousandth to either side there is one, in either piece
-    for (factor, piece) in [(1.001, below), (0.999, above)] {
+    // a thousandth to either side there is one, in either regime
+    for (factor, regime) in [(1.001, below), (0.999, above)] {
         let at = model(
             &RED.replace("GENTLE", "true"),
             "compound",
             factor * rtt,
             Choices::default(),
         );
-        assert_eq!(at.equilibrium().unwrap().piece_names, [piece]);
+        assert_eq!(at.equilibrium().unwrap().regime_names, [regime]);
     }
 }
 
-/// Without the gentle slope nothing balances beyond p_max, and the message says which piece would and where it ends.
+/// Without the gentle slope nothing balances beyond p_max, and the message says which regime would and where it ends.
 #[test]
 fn no_equilibrium() {
     let strict = model(
@@ -66,12 +66,12 @@ fn no_equilibrium() {
     let queue = "{ aqm = 'threshold', threshold = '20 packets', capacity = 'unlimited' }";
     let policy = model(queue, "compound", 1000.0, Choices::default());
     let at = policy.equilibrium().unwrap();
-    assert_eq!(policy.outside(&at.pieces, &at.x, &at.p), []);
-    let overload = policy.outside(&at.pieces, &[150.0], &at.p);
+    assert_eq!(policy.outside(&at.regimes, &at.x, &at.p), []);
+    let overload = policy.outside(&at.regimes, &[150.0], &at.p);
     assert!(
         matches!(
             overload.as_slice(),
-            [Outside::Piece { .. } | Outside::Probability { .. }]
+            [Outside::Regime { .. } | Outside::Probability { .. }]
         ),
         "{overload:?}"
     );
@@ -88,7 +88,7 @@ fn a_law_outside_its_range() {
             Choices::default(),
         );
         let at = africa.equilibrium().unwrap();
-        let outside = africa.outside(&at.pieces, &at.x, &at.p);
+        let outside = africa.outside(&at.regimes, &at.x, &at.p);
         let small = outside
             .iter()
             .any(|o| matches!(o, Outside::SmallWindow { class, below } if class == "tcp" && *below == 38.0));
@@ -102,7 +102,7 @@ fn a_law_outside_its_range() {
     }
 }
 
-/// A Hopf curve ends at the border of its range and says so; where an AQM leaves the piece of its law on the way, the points say that.
+/// A Hopf curve ends at the boundary of its range and says so; where an AQM leaves the regime of its law on the way, the points say that.
 #[test]
 fn a_curve_and_its_ends() {
     let queue = "{ aqm = 'red', capacity = 'unlimited', min_threshold = '50 packets', max_threshold = '75 packets', slope = 2e-4, weight = 'off', \
@@ -138,9 +138,9 @@ fn a_curve_and_its_ends() {
     assert_eq!(ends, [5e-5, 1e-3]);
     let (mut inside, mut beyond) = (0, 0);
     for point in &curve.points {
-        let left = one.outside(&at.pieces, &point.x, &point.p);
+        let left = one.outside(&at.regimes, &point.x, &point.p);
         let passed = left.iter().any(
-            |o| matches!(o, Outside::Piece { piece, .. } if *piece == "maximum to twice maximum"),
+            |o| matches!(o, Outside::Regime { regime, .. } if *regime == "maximum to twice maximum"),
         );
         assert_eq!(passed, point.x[1] >= 75.0, "{left:?}");
         *(if passed { &mut beyond } else { &mut inside }) += 1;

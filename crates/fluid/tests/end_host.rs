@@ -27,7 +27,7 @@ fn homogeneous(rate: f64, rtt: f64, count: f64, falling: Falling) -> EndHost {
         rate,
         flows: vec![Flows { count, rtt }],
         response: response(falling),
-        piece: None,
+        regime: None,
     }
 }
 
@@ -42,18 +42,22 @@ fn illustration() {
         let found = system.equilibria().unwrap();
         assert_eq!(found.len(), 2, "{found:?}");
         let p = system.parameters();
-        let (piece, x) = &found[0];
+        let (regime, x) = &found[0];
         close(x[1], 0.01793582, 3e-8);
         close(x[0], 6.8104944, 1e-8);
-        close(system.response.probability(x[1], *piece), 0.043119401, 1e-8);
-        let roots = rightmost_roots(&Linear::of(&system.held(*piece), x, &p), 2)
+        close(
+            system.response.probability(x[1], *regime),
+            0.043119401,
+            1e-8,
+        );
+        let roots = rightmost_roots(&Linear::of(&system.frozen(*regime), x, &p), 2)
             .unwrap()
             .roots;
         close(roots[0].re, -2.967994, 1e-6);
         close(roots[0].im, 7.032586, 1e-6);
-        let (piece, x) = &found[1];
+        let (regime, x) = &found[1];
         close(x[1], saddle, 1e-7);
-        let roots = rightmost_roots(&Linear::of(&system.held(*piece), x, &p), 2)
+        let roots = rightmost_roots(&Linear::of(&system.frozen(*regime), x, &p), 2)
             .unwrap()
             .roots;
         close(roots[0].re, eigenvalues.0, 1e-4);
@@ -73,9 +77,9 @@ fn difference_of_windows_decays() {
         2
     ];
     let found = system.equilibria().unwrap();
-    let (piece, x) = &found[0];
+    let (regime, x) = &found[0];
     let roots = rightmost_roots(
-        &Linear::of(&system.held(*piece), x, &system.parameters()),
+        &Linear::of(&system.frozen(*regime), x, &system.parameters()),
         3,
     )
     .unwrap()

@@ -137,12 +137,12 @@ fn end_host_marking() {
                 peak: 0.05,
                 falling: Falling::FourthPower,
             },
-            piece: None,
+            regime: None,
         };
         let found = system.equilibria().unwrap();
-        let (piece, at) = &found[0];
-        assert_eq!(*piece, 1);
-        let held = system.held(1);
+        let (regime, at) = &found[0];
+        assert_eq!(*regime, 1);
+        let frozen = system.frozen(1);
         let p = system.parameters();
         let v = system.lyapunov(at);
         let slope = 0.05 / 0.015;
@@ -160,12 +160,12 @@ fn end_host_marking() {
                 let own = d * d / (at[c] * at[c]) * above * (d + 2.0 * at[c]) / rtt;
                 printed -= 0.5 * slope * count * (own + off * off * at[c] / (rtt * rtt_at));
             }
-            let rate = v.rate(&held, &x, &p);
+            let rate = v.rate(&frozen, &x, &p);
             assert!((rate / printed - 2.0).abs() < 1e-11, "{rate} {printed}");
             assert!(rate <= 0.0);
         }
         let mut start = at.clone();
         start[0] *= 1.05;
-        falls(&v, &held, &p, &start, 10.0);
+        falls(&v, &frozen, &p, &start, 10.0);
     }
 }

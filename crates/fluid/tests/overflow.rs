@@ -25,7 +25,7 @@ fn drop_tail(flows: u32, capacity: u32, more: &str) -> Model {
 fn the_overflow_regime_is_the_equilibrium() {
     let model = drop_tail(200, 100, "");
     let at = model.equilibrium().unwrap();
-    assert_eq!(at.piece_names, ["overflow"]);
+    assert_eq!(at.regime_names, ["overflow"]);
     let (w, q) = (at.x[0], at.x[1]);
     assert_eq!(q, 100.0);
     let p = at.probability[0];
@@ -35,7 +35,7 @@ fn the_overflow_regime_is_the_equilibrium() {
         (w * w * p / (2.0 * (1.0 - p)) - 1.0).abs() < 1e-9,
         "{w} {p}"
     );
-    assert!(model.outside(&at.pieces, &at.x, &at.p).is_empty());
+    assert!(model.outside(&at.regimes, &at.x, &at.p).is_empty());
     assert!(!model.is_stable(&at).unwrap(), "windows of {w} packets");
 }
 

@@ -72,7 +72,7 @@ fn compound_over_red() {
             Choices::default(),
         );
         let at = model.equilibrium().unwrap();
-        assert_eq!(at.piece_names, ["minimum to maximum"]);
+        assert_eq!(at.regime_names, ["minimum to maximum"]);
         let hopf = first_hopf(&mut model, &at, "tcp.rtt", 0.05, 0.6);
         let index = model.parameter("tcp.rtt").unwrap();
         close(
@@ -982,8 +982,8 @@ fn a_full_buffer() {
         p: one.parameters(),
         probability: vec![0.0],
         signals: vec![0.0],
-        pieces: vec![0],
-        piece_names: vec![""],
+        regimes: vec![0],
+        regime_names: vec![""],
     };
     let path = one
         .trajectory(&somewhere, &[20.0, 0.0], 300.0, &Tolerance::default())

@@ -81,8 +81,8 @@ impl QueueLaw for RegisteredAqm {
     }
     fn probability(&self, input: &AqmInput, state: &[f64]) -> f64 {
         let input = self.input(input);
-        let piece = self.law.piece(&input, state);
-        let nominal = self.law.probability(&input, state, piece) * self.relative_size;
+        let regime = self.law.regime(&input, state);
+        let nominal = self.law.probability(&input, state, regime) * self.relative_size;
         self.spacing.rate(nominal.clamp(0.0, 1.0))
     }
     fn with(&self, name: &str, value: f64) -> Result<Arc<dyn QueueLaw>, Error> {

@@ -48,10 +48,10 @@ impl PyEquilibrium {
     fn signals(&self) -> Vec<f64> {
         self.0.signals.clone()
     }
-    /// Names of the pieces of the AQMs' laws that hold.
+    /// Names of the regimes of the AQMs' laws that hold.
     #[getter]
-    fn pieces(&self) -> Vec<&'static str> {
-        self.0.piece_names.clone()
+    fn regimes(&self) -> Vec<&'static str> {
+        self.0.regime_names.clone()
     }
 }
 
@@ -134,7 +134,7 @@ fn place_dict<'py>(py: Python<'py>, place: &Place) -> PyResult<Bound<'py, PyDict
     dict.set_item("window", place.window)?;
     dict.set_item("queue", place.queue)?;
     dict.set_item("probability", place.equilibrium.probability[0])?;
-    dict.set_item("piece", place.equilibrium.piece_names[0])?;
+    dict.set_item("regime", place.equilibrium.regime_names[0])?;
     Ok(dict)
 }
 
@@ -279,9 +279,9 @@ impl PyFluidModel {
         Ok(found.into_iter().map(PyEquilibrium).collect())
     }
 
-    /// The equations held in the pieces of the AQMs' laws that hold at an equilibrium.
+    /// The equations frozen in the regimes of the AQMs' laws that hold at an equilibrium.
     fn system(&self, at: &PyEquilibrium) -> PyDelaySystem {
-        PyDelaySystem::of(self.model.held(&at.0.pieces), self.raised.clone())
+        PyDelaySystem::of(self.model.frozen(&at.0.regimes), self.raised.clone())
     }
 
     /// The way of an equilibrium as the parameter of an index moves to a value: see [`Model::follow`]. Looks are (value, state, unstable roots or -1).
@@ -329,7 +329,7 @@ impl PyFluidModel {
 
     /// What a Hopf point in the laws of an equilibrium has passed of their limits.
     fn left(&self, at: &PyEquilibrium, point: &PyHopfPoint) -> Vec<String> {
-        let passed = self.model.outside(&at.0.pieces, &point.0.x, &point.0.p);
+        let passed = self.model.outside(&at.0.regimes, &point.0.x, &point.0.p);
         passed.iter().map(ToString::to_string).collect()
     }
 
@@ -418,10 +418,10 @@ impl PyFluidModel {
             .collect()
     }
 
-    /// Where a cycle leaves what the equations held in one piece hold for, beyond what its equilibrium does already; and whether that is by choice (one law
+    /// Where a cycle leaves what the equations frozen in one regime hold for, beyond what its equilibrium does already; and whether that is by choice (one law
     /// for all windows).
     fn leaves_validity(&self, at: &PyEquilibrium, cycle: &PyCycle) -> Vec<(String, bool)> {
-        let known = self.model.outside(&at.0.pieces, &at.0.x, &at.0.p);
+        let known = self.model.outside(&at.0.regimes, &at.0.x, &at.0.p);
         let left = self.model.leaves_validity(&at.0, &cycle.0);
         left.iter()
             .filter(|passed| !known.contains(passed))
@@ -434,14 +434,14 @@ impl PyFluidModel {
 
     /// What an equilibrium has passed of the limits of the equations.
     fn outside(&self, at: &PyEquilibrium) -> Vec<String> {
-        let passed = self.model.outside(&at.0.pieces, &at.0.x, &at.0.p);
+        let passed = self.model.outside(&at.0.regimes, &at.0.x, &at.0.p);
         passed.iter().map(ToString::to_string).collect()
     }
 
-    /// The piece of each AQM's law at a state, by name, and whether probabilities and queues can be at all.
+    /// The regime of each AQM's law at a state, by name, and whether probabilities and queues can be at all.
     fn validity(&self, state: Vec<f64>, parameters: Vec<f64>) -> (Vec<&'static str>, bool) {
         (
-            self.model.pieces_named(&state, &parameters),
+            self.model.regimes_named(&state, &parameters),
             self.model.sensible(&state, &parameters),
         )
     }
@@ -478,7 +478,7 @@ impl PyFluidModel {
         self.model.empty(window)
     }
 
-    /// The solution from a constant history; with `at`, held in the pieces of that equilibrium.
+    /// The solution from a constant history; with `at`, frozen in the regimes of that equilibrium.
     #[expect(clippy::too_many_arguments, reason = "a private function")]
     fn trajectory(
         &self,
@@ -508,7 +508,7 @@ impl PyFluidModel {
             let history = |_: f64, x: &mut [f64]| x.copy_from_slice(&start);
             match at {
                 Some(at) => ackclock_delay::integrate(
-                    &self.model.held(&at.0.pieces),
+                    &self.model.frozen(&at.0.regimes),
                     &p,
                     &history,
                     0.0,
@@ -535,8 +535,8 @@ impl PyFluidModel {
         states: Vec<Vec<f64>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let p = self.model.parameters();
-        let held = at.map(|at| self.model.held(&at.0.pieces));
-        let model = held.as_ref().unwrap_or(&self.model);
+        let frozen = at.map(|at| self.model.frozen(&at.0.regimes));
+        let model = frozen.as_ref().unwrap_or(&self.model);
         let mut columns: [Vec<Vec<f64>>; 5] = Default::default();
         for state in &states {
             let [windows, rtts, rates, arrivals] = model.rates(state, &p);

@@ -93,7 +93,7 @@ def trace_of(values: Any, dimension: str, name: str) -> Any:
     return values.isel({dimension: names.index(name) if name in names else 0}).to_numpy()
 
 
-def borders(x: Any, y: Any, cells: Any) -> dict[str, list[Any]]:
+def boundaries(x: Any, y: Any, cells: Any) -> dict[str, list[Any]]:
     """Lines between stable and not."""
     from contourpy import contour_generator
 

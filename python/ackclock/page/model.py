@@ -63,7 +63,7 @@ congestion = "reno"
 rtt = "60 ms"
 start = "uniform 0 s .. 1 s"
 """
-"""What the page shows without a file: near the border of stability."""
+"""What the page shows without a file: near the boundary of stability."""
 
 MOST_FLOWS: Final = 5000
 """Flows of a scenario on the page."""
@@ -86,7 +86,7 @@ SAMPLES: Final = 900
 PATIENCE: Final = 30.0
 """Wall-clock time of a packet or mean-field run, s."""
 OPEN: Final = 1.5
-"""Wall-clock time after which no further piece of the AQM's law is looked for in the chart, s."""
+"""Wall-clock time after which no further regime of the AQM's law is looked for in the chart, s."""
 GRID: Final = 32
 """Points of the stability chart in each direction."""
 TRACED: Final = 60
@@ -596,7 +596,7 @@ def chart_keys(scenario: Scenario) -> list[str]:
 
 def chart(world: World, second: str, span: tuple[float, float], watch: Watch) -> Chart:
     """
-    Return the verdict over round-trip time and a second parameter (SI units), in the piece of the AQM's law that holds.
+    Return the verdict over round-trip time and a second parameter (SI units), in the regime of the AQM's law there.
 
     The present point need not have an equilibrium.
     """

@@ -27,7 +27,7 @@ from ..result import Result
 from ..scenario import Scenario
 from ..stability import Chart
 from . import model
-from .figures import Pair, borders, empty_figure, legend, line, names, scale, trace_of
+from .figures import Pair, boundaries, empty_figure, legend, line, names, scale, trace_of
 from .jobs import HEAVY, QUICK, SLOW, Latest
 from .kept import Kept
 from .model import Control, Packets, Quick, Stale, Windows, World
@@ -526,8 +526,8 @@ class Page:
             "image", "x", "y", "dw", "dh", source=self._cells,
             color_mapper=LinearColorMapper([NONE, STABLE, SWINGING], low=-1.5, high=1.5),
         )  # fmt: skip
-        self._border = ColumnDataSource({"xs": [], "ys": []}, name="border")
-        self._chart_figure.multi_line("xs", "ys", source=self._border, color=style.BLACK, line_width=1.5)
+        self._boundary = ColumnDataSource({"xs": [], "ys": []}, name="boundary")
+        self._chart_figure.multi_line("xs", "ys", source=self._boundary, color=style.BLACK, line_width=1.5)
         self._regions = ColumnDataSource({"x": [], "y": [], "text": []}, name="regions")
         self._chart_figure.text(
             "x", "y", "text", source=self._regions, text_align="center", text_baseline="middle",
@@ -610,7 +610,7 @@ class Page:
         empty: dict[str, list[Any]] = {"image": [], "x": [], "y": [], "dw": [], "dh": []}
         self._present("chart", f"No chart: {reason}" if chart is None else "")
         if chart is None:
-            self._cells.data, self._border.data = empty, {"xs": [], "ys": []}
+            self._cells.data, self._boundary.data = empty, {"xs": [], "ys": []}
             self._regions.data = {"x": [], "y": [], "text": []}
             return
         control, _ = self._sliders[second]
@@ -626,7 +626,7 @@ class Page:
             "dw": [ends[2] - ends[0]],
             "dh": [ends[3] - ends[1]],
         }
-        self._border.data = borders(x, y, cells)
+        self._boundary.data = boundaries(x, y, cells)
         self._regions.data = names(x, y, cells)
 
     def _show_windows(self, found: Windows) -> None:

@@ -257,7 +257,7 @@ def bifurcation_diagram(result: BifurcationDiagram, *, ax: Axes | None = None) -
     y = _column(table[result.component])
     stable = _column(table["unstable"]) == 0
     with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes
-        _pieces(ax, x, y, stable, style.BLACK)
+        _stretches(ax, x, y, stable, style.BLACK)
         for one in result.branches:
             _cycles(ax, one)
         moving = result.large[[one is not True for one in result.large["settles"]]]
@@ -343,8 +343,8 @@ def _hopf_line(ax: Axes, curve: Curve) -> tuple[Floats, Floats]:
     return x, y
 
 
-def _pieces(ax: Axes, x: Floats, y: Floats, stable: Any, color: str, faint: Any = None) -> None:
-    """A line that is solid where stable and dashed elsewhere; pieces share their ends."""
+def _stretches(ax: Axes, x: Floats, y: Floats, stable: Any, color: str, faint: Any = None) -> None:
+    """A line that is solid where stable and dashed elsewhere; stretches share their ends."""
     kinds = [
         (bool(one), bool(other))
         for one, other in zip(stable, np.zeros(len(x)) if faint is None else faint, strict=True)
@@ -374,7 +374,7 @@ def _cycles(ax: Axes, result: Branch) -> None:
     stable = np.array([one is True for one in table["stable"]])
     left = np.array([bool(text) for text in table["left"]])
     for name in ("smallest", "largest"):
-        _pieces(ax, x, _column(table[name]), stable, style.VERMILION, left)
+        _stretches(ax, x, _column(table[name]), stable, style.VERMILION, left)
 
 
 def _branch_key() -> list[Line2D]:

@@ -72,7 +72,7 @@ class Answer:
             pair = self.of.rightmost
             if abs(pair.imag) > 1e3 * abs(pair.real):
                 period = show(math.tau / abs(pair.imag), "s")
-                return f"On the border of stability: a pair of roots lies on the imaginary axis (period {period})"
+                return f"On the boundary of stability: a pair of roots lies on the imaginary axis (period {period})"
             return "Cannot tell: a characteristic root lies at zero whatever the parameters"
         text = "Stable" if roots == 0 else "Unstable"
         if roots and run is not None and run.settles is False:
@@ -84,7 +84,7 @@ class Answer:
     def _part(self, limit: Limit) -> str:
         name, now, there = _words(limit.parameter), show(limit.now, limit.unit), show(limit.value, limit.unit)
         if limit.unstable_now is None:
-            return self._from_the_border(limit, name) if limit.changes else ""
+            return self._from_the_boundary(limit, name) if limit.changes else ""
         stable = limit.unstable_now == 0
         if limit.changes:
             return self._stable(limit, name, now, there) if stable else self._unstable(limit, name, now, there)
@@ -95,7 +95,7 @@ class Answer:
         return text if limit.kind == "none" else f"{text}; there {limit.reason.partition(';')[0]}"
 
     @staticmethod
-    def _from_the_border(limit: Limit, name: str) -> str:
+    def _from_the_boundary(limit: Limit, name: str) -> str:
         """From a scenario that lies on a Hopf point."""
         more = "larger" if limit.upwards else "smaller"
         if limit.unstable_beyond == 0:

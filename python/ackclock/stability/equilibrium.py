@@ -20,8 +20,8 @@ class FluidEquilibrium(delay.Equilibrium):
     """Of one flow of each class, packets."""
     rtt: dict[str, float] = field(default_factory=dict)
     """Of each class, s."""
-    pieces: dict[str, str] = field(default_factory=dict)
-    """Piece of each AQM's law that holds."""
+    regimes: dict[str, str] = field(default_factory=dict)
+    """Regime of each AQM's law that holds."""
     _raw: _core.FluidEquilibrium = None  # type: ignore[assignment]  # always given
 
     def tree(self) -> dict[str, Any]:
@@ -32,7 +32,7 @@ class FluidEquilibrium(delay.Equilibrium):
             "loss": self.loss,
             "probability": self.probability,
             "states": self.state,
-            "pieces": self.pieces,
+            "regimes": self.regimes,
         }
 
 

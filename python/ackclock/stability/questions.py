@@ -168,7 +168,7 @@ class Stability:
 
     def equilibria(self) -> list[FluidEquilibrium]:
         """
-        Return all equilibria by rising queue, each in the piece of the AQMs' laws that holds there.
+        Return all equilibria by rising queue, each in the regime of the AQMs' laws that holds there.
 
         Raises
         ------
@@ -210,12 +210,12 @@ class Stability:
             loss=dict(zip(eq.classes, raw.signals, strict=True)),
             window=dict(zip(eq.classes, map(float, seen["window"][0]), strict=True)),
             rtt=dict(zip(eq.classes, map(float, seen["rtt"][0]), strict=True)),
-            pieces=dict(zip(eq.links, raw.pieces, strict=True)),
+            regimes=dict(zip(eq.links, raw.regimes, strict=True)),
             _raw=raw,
         )
 
     def _at(self) -> tuple[_core.DelaySystem, list[float], list[float]]:
-        """The system held in the pieces of the equilibrium, its state and parameters: after names were resolved."""
+        """The system frozen in the regimes of the equilibrium, its state and parameters: after names were resolved."""
         at = self.equilibrium
         return self.equations.model.system(at._raw), list(at._x), self.equations.parameters(at._p)
 
@@ -416,7 +416,7 @@ class Stability:
             system = self.equations.model.system(passage.regime)
             point = _lengthened(passage.point, self.equations.parameters(passage.regime.parameters))
             # the cycles of a queue that overflows leave its limit, which the equations of that regime do not know
-            if "overflow" not in passage.regime.pieces:
+            if "overflow" not in passage.regime.regimes:
                 onset = delay.criticality(system, self.equations, point, free.name, self._watched)
         if tipping:
             if passage.point is not None and unstable == 0:
@@ -521,7 +521,7 @@ class Stability:
         Return the oscillations that grow from a Hopf point: amplitude, period and stability.
 
         The branch is followed through folds, in the laws that hold at the equilibrium. It ends where a cycle leaves
-        them (an empty queue, another piece of an AQM's law); without `within_laws` it goes on in the laws continued,
+        them (an empty queue, another regime of an AQM's law); without `within_laws` it goes on in the laws continued,
         and `Cycle.left` tells what was left.
         """
         point = point or self.hopf(parameter, span)
@@ -766,8 +766,8 @@ class Stability:
         else:
             end = _core.quantity(duration)[0] if isinstance(duration, str) else float(duration)
         free = self.choices.clamped if clamped is None else clamped
-        held = None if free else at._raw
-        return integrate(self.scenario, self.equations, held, state, end, samples, relative, steps)
+        frozen = None if free else at._raw
+        return integrate(self.scenario, self.equations, frozen, state, end, samples, relative, steps)
 
     def phase_portrait(
         self,

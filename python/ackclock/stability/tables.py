@@ -27,7 +27,7 @@ def facts(answer: Answer) -> dict[str, str]:
     for name, value in at.probability.items():
         queue = at.state.get(f"{name}.queue")
         text = "" if queue is None else f"queue {digits(queue)} packets, "
-        rows[f"link {name}"] = f'{text}loss or marks {_percent(value)}, AQM at "{at.pieces[name]}"'
+        rows[f"link {name}"] = f'{text}loss or marks {_percent(value)}, AQM at "{at.regimes[name]}"'
     root = answer.of.rightmost
     pair = f" +- {abs(root.imag):.5g}i" if root.imag else ""
     rows["rightmost root"] = f"{root.real:.5g}{pair} 1/s"

@@ -34,10 +34,10 @@ pub(super) fn start<S: Scalar>(red: &RedParams<S>, from: &AqmStart<S>, state: &m
 pub(super) fn now<'a, S: Scalar>(
     red: &RedParams<S>,
     state: &'a [S],
-    piece: usize,
+    regime: usize,
 ) -> (RedParams<S>, &'a [S]) {
     match state {
-        [averages @ .., top] if piece == 1 => (
+        [averages @ .., top] if regime == 1 => (
             RedParams {
                 max_probability: *top,
                 ..*red
@@ -54,10 +54,10 @@ pub(super) fn probability<S: Scalar>(
     red: &RedParams<S>,
     input: &AqmInput<S>,
     state: &[S],
-    piece: usize,
+    regime: usize,
 ) -> S {
-    let (red, averages) = now(red, state, piece);
-    RedParams::probability(&red, input, averages, piece)
+    let (red, averages) = now(red, state, regime);
+    RedParams::probability(&red, input, averages, regime)
 }
 
 /// The average (the queue, without averaging) and the thresholds, packets.

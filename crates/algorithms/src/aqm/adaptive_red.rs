@@ -137,13 +137,13 @@ impl FluidAqm for AdaptiveRedParams {
         adapted::derivative(&params.red, input, state, drift, bounds, interval, rate);
     }
 
-    fn pieces<S: Scalar>(params: &AdaptiveRedParams<S>) -> &'static [&'static str] {
-        RedParams::pieces(&params.red)
+    fn regimes<S: Scalar>(params: &AdaptiveRedParams<S>) -> &'static [&'static str] {
+        RedParams::regimes(&params.red)
     }
 
-    fn piece<S: Scalar>(params: &AdaptiveRedParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
+    fn regime<S: Scalar>(params: &AdaptiveRedParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
         let (red, averages) = adapted::now(&params.red, state, 1);
-        RedParams::piece(&red, input, averages)
+        RedParams::regime(&red, input, averages)
     }
 
     /// RED's p_b with the maximum probability of the state; the gentle part has that of the start.
@@ -151,9 +151,9 @@ impl FluidAqm for AdaptiveRedParams {
         params: &AdaptiveRedParams<S>,
         input: &AqmInput<S>,
         state: &[S],
-        piece: usize,
+        regime: usize,
     ) -> S {
-        adapted::probability(&params.red, input, state, piece)
+        adapted::probability(&params.red, input, state, regime)
     }
 }
 

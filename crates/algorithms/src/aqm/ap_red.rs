@@ -175,12 +175,12 @@ impl FluidAqm for ApRedParams {
         RedParams::packet_weight(&params.red, bytes)
     }
 
-    fn pieces<S: Scalar>(params: &ApRedParams<S>) -> &'static [&'static str] {
-        RedParams::pieces(&params.red)
+    fn regimes<S: Scalar>(params: &ApRedParams<S>) -> &'static [&'static str] {
+        RedParams::regimes(&params.red)
     }
 
-    fn piece<S: Scalar>(params: &ApRedParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
-        RedParams::piece(&in_fluid(params, input), input, state)
+    fn regime<S: Scalar>(params: &ApRedParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
+        RedParams::regime(&in_fluid(params, input), input, state)
     }
 
     /// That of RED with the scaled parameters.
@@ -188,9 +188,9 @@ impl FluidAqm for ApRedParams {
         params: &ApRedParams<S>,
         input: &AqmInput<S>,
         state: &[S],
-        piece: usize,
+        regime: usize,
     ) -> S {
-        RedParams::probability(&in_fluid(params, input), input, state, piece)
+        RedParams::probability(&in_fluid(params, input), input, state, regime)
     }
 }
 
@@ -470,7 +470,7 @@ mod tests {
             &law,
             &input,
             &[40.0],
-            ApRedParams::piece(&law, &input, &[40.0]),
+            ApRedParams::regime(&law, &input, &[40.0]),
         );
         assert!((p - 0.10368 * (40.0 - 125.0 / 6.0) / (125.0 / 3.0)).abs() < 1e-12);
         let mut rate = [0.0];

@@ -116,17 +116,17 @@ impl FluidAqm for AutoTuningRedParams {
         adapted::derivative(&params.red, input, state, drift, bounds, interval, rate);
     }
 
-    fn pieces<S: Scalar>(params: &AutoTuningRedParams<S>) -> &'static [&'static str] {
-        RedParams::pieces(&params.red)
+    fn regimes<S: Scalar>(params: &AutoTuningRedParams<S>) -> &'static [&'static str] {
+        RedParams::regimes(&params.red)
     }
 
-    fn piece<S: Scalar>(
+    fn regime<S: Scalar>(
         params: &AutoTuningRedParams<S>,
         input: &AqmInput<S>,
         state: &[S],
     ) -> usize {
         let (red, averages) = adapted::now(&params.red, state, 1);
-        RedParams::piece(&red, input, averages)
+        RedParams::regime(&red, input, averages)
     }
 
     /// RED's p_b with the maximum probability of the state; the gentle part has that of the start.
@@ -134,9 +134,9 @@ impl FluidAqm for AutoTuningRedParams {
         params: &AutoTuningRedParams<S>,
         input: &AqmInput<S>,
         state: &[S],
-        piece: usize,
+        regime: usize,
     ) -> S {
-        adapted::probability(&params.red, input, state, piece)
+        adapted::probability(&params.red, input, state, regime)
     }
 }
 

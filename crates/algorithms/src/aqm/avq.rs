@@ -116,11 +116,11 @@ impl FluidAqm for AvqParams {
         state.fill(from.rate);
     }
 
-    fn pieces<S: Scalar>(_params: &AvqParams<S>) -> &'static [&'static str] {
+    fn regimes<S: Scalar>(_params: &AvqParams<S>) -> &'static [&'static str] {
         &["below the virtual capacity", "above the virtual capacity"]
     }
 
-    fn piece<S: Scalar>(_params: &AvqParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
+    fn regime<S: Scalar>(_params: &AvqParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
         usize::from(input.arrivals.re() > state[0].re())
     }
 
@@ -129,9 +129,9 @@ impl FluidAqm for AvqParams {
         _params: &AvqParams<S>,
         input: &AqmInput<S>,
         state: &[S],
-        piece: usize,
+        regime: usize,
     ) -> S {
-        match piece {
+        match regime {
             0 => S::from_f64(0.0),
             _ => (input.arrivals - state[0]) / input.arrivals,
         }
@@ -332,7 +332,7 @@ mod tests {
         let mut rate = [f64::NAN];
         AvqParams::derivative(&law, &input, &[9300.0], &mut rate);
         assert!(rate[0].abs() < 1e-9);
-        assert_eq!(AvqParams::piece(&law, &input, &[9300.0]), 1);
+        assert_eq!(AvqParams::regime(&law, &input, &[9300.0]), 1);
         let p = AvqParams::probability(&law, &input, &[9300.0], 1);
         assert!((p - 500.0 / 9800.0).abs() < 1e-15);
         let over = AqmInput::new(0.0, 20_000.0, 10_000.0);

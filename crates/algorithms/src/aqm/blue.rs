@@ -99,11 +99,11 @@ impl FluidAqm for BlueParams {
         true
     }
 
-    fn pieces<S: Scalar>(_params: &BlueParams<S>) -> &'static [&'static str] {
+    fn regimes<S: Scalar>(_params: &BlueParams<S>) -> &'static [&'static str] {
         &["its probability"]
     }
 
-    fn piece<S: Scalar>(_params: &BlueParams<S>, _input: &AqmInput<S>, _state: &[S]) -> usize {
+    fn regime<S: Scalar>(_params: &BlueParams<S>, _input: &AqmInput<S>, _state: &[S]) -> usize {
         0
     }
 
@@ -112,7 +112,7 @@ impl FluidAqm for BlueParams {
         _params: &BlueParams<S>,
         _input: &AqmInput<S>,
         state: &[S],
-        _piece: usize,
+        _regime: usize,
     ) -> S {
         let zero = S::from_f64(0.0);
         let p = state.first().copied().unwrap_or(zero);

@@ -213,7 +213,7 @@ impl FluidAqm for CodelParams {
         if let ([time, drops, first], [passes, dropped, moves]) = (state, rate) {
             let (zero, one) = (S::from_f64(0.0), S::from_f64(1.0));
             let at_once = params.interval * AT_ONCE;
-            (*passes, *dropped, *moves) = match Self::piece(params, input, state) {
+            (*passes, *dropped, *moves) = match Self::regime(params, input, state) {
                 0 => (-*time / at_once, zero, (drops.max(one) - *first) / at_once),
                 1 => (one, -*drops / at_once, zero),
                 _ => (zero, drop_rate(params, *drops, *first), zero),
@@ -221,7 +221,7 @@ impl FluidAqm for CodelParams {
         }
     }
 
-    fn pieces<S: Scalar>(_params: &CodelParams<S>) -> &'static [&'static str] {
+    fn regimes<S: Scalar>(_params: &CodelParams<S>) -> &'static [&'static str] {
         &[
             "below target",
             "above target for less than an interval",
@@ -229,7 +229,7 @@ impl FluidAqm for CodelParams {
         ]
     }
 
-    fn piece<S: Scalar>(params: &CodelParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
+    fn regime<S: Scalar>(params: &CodelParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
         let time = state.first().map_or(0.0, |time| time.re());
         if input.queue.re() < params.target.re() * input.service.re() {
             0
@@ -249,10 +249,10 @@ impl FluidAqm for CodelParams {
         params: &CodelParams<S>,
         input: &AqmInput<S>,
         state: &[S],
-        piece: usize,
+        regime: usize,
     ) -> S {
         match state {
-            [_, drops, first] if piece == 2 => {
+            [_, drops, first] if regime == 2 => {
                 (drop_rate(params, *drops, *first) / input.service).min(S::from_f64(1.0))
             }
             _ => S::from_f64(0.0),

@@ -45,11 +45,11 @@ impl FluidAqm for DropTailParams {
         true
     }
 
-    fn pieces<S: Scalar>(_params: &DropTailParams<S>) -> &'static [&'static str] {
+    fn regimes<S: Scalar>(_params: &DropTailParams<S>) -> &'static [&'static str] {
         &["not full"]
     }
 
-    fn piece<S: Scalar>(_params: &DropTailParams<S>, _input: &AqmInput<S>, _state: &[S]) -> usize {
+    fn regime<S: Scalar>(_params: &DropTailParams<S>, _input: &AqmInput<S>, _state: &[S]) -> usize {
         0
     }
 
@@ -58,7 +58,7 @@ impl FluidAqm for DropTailParams {
         _params: &DropTailParams<S>,
         _input: &AqmInput<S>,
         _state: &[S],
-        _piece: usize,
+        _regime: usize,
     ) -> S {
         S::from_f64(0.0)
     }

@@ -87,11 +87,11 @@ impl FluidAqm for ExponentialRedParams {
         rate: &mut [S],
     ) {
         let one = S::from_f64(1.0);
-        let piece = Self::piece(params, input, state);
+        let regime = Self::regime(params, input, state);
         let kept = if params.ecn {
             one
         } else {
-            one - Self::probability(params, input, state, piece)
+            one - Self::probability(params, input, state, regime)
         };
         let change = input.arrivals * kept - params.gamma * input.service;
         rate[0] = if state[0].re() <= 0.0 && change.re() < 0.0 {
@@ -105,11 +105,11 @@ impl FluidAqm for ExponentialRedParams {
         state.fill(from.queue);
     }
 
-    fn pieces<S: Scalar>(_params: &ExponentialRedParams<S>) -> &'static [&'static str] {
+    fn regimes<S: Scalar>(_params: &ExponentialRedParams<S>) -> &'static [&'static str] {
         &["below minimum", "above minimum", "one"]
     }
 
-    fn piece<S: Scalar>(
+    fn regime<S: Scalar>(
         params: &ExponentialRedParams<S>,
         _input: &AqmInput<S>,
         state: &[S],
@@ -125,9 +125,9 @@ impl FluidAqm for ExponentialRedParams {
         params: &ExponentialRedParams<S>,
         _input: &AqmInput<S>,
         state: &[S],
-        piece: usize,
+        regime: usize,
     ) -> S {
-        match piece {
+        match regime {
             0 => S::from_f64(0.0),
             1 => params.min_probability * (params.beta * (state[0] - params.min_threshold)).exp(),
             _ => S::from_f64(1.0),
@@ -252,7 +252,7 @@ mod tests {
                 &law,
                 &input,
                 &[v],
-                ExponentialRedParams::piece(&law, &input, &[v]),
+                ExponentialRedParams::regime(&law, &input, &[v]),
             )
         };
         assert_eq!((p(19.0), p(210.0)), (0.0, 1.0));

@@ -101,8 +101,8 @@ impl FluidAqm for LredParams {
         if let ([ratio], [rate]) = (state, rate) {
             let one = S::from_f64(1.0);
             let age = (params.periods + 1.0) * 0.5 + params.past / (one - params.past);
-            let piece = Self::piece(params, input, state);
-            let p = Self::probability(params, input, state, piece);
+            let regime = Self::regime(params, input, state);
+            let p = Self::probability(params, input, state, regime);
             let full = input.queue.re() >= input.limit * (1.0 - 1e-9);
             let lost = if full {
                 p + (one - p) * overflow(input.arrivals * (one - p), input.service)
@@ -117,11 +117,11 @@ impl FluidAqm for LredParams {
         true
     }
 
-    fn pieces<S: Scalar>(_params: &LredParams<S>) -> &'static [&'static str] {
+    fn regimes<S: Scalar>(_params: &LredParams<S>) -> &'static [&'static str] {
         &["zero", "between zero and one", "one"]
     }
 
-    fn piece<S: Scalar>(params: &LredParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
+    fn regime<S: Scalar>(params: &LredParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
         let p = Self::probability(params, input, state, 1).re();
         usize::from(p >= 0.0) + usize::from(p >= 1.0)
     }
@@ -131,10 +131,10 @@ impl FluidAqm for LredParams {
         params: &LredParams<S>,
         input: &AqmInput<S>,
         state: &[S],
-        piece: usize,
+        regime: usize,
     ) -> S {
         let ratio = state.first().copied().unwrap_or(S::from_f64(0.0));
-        match piece {
+        match regime {
             0 => S::from_f64(0.0),
             1 => {
                 let distance = input.queue - params.reference;

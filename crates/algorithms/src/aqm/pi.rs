@@ -111,11 +111,11 @@ impl FluidAqm for PiParams {
         weight(params.mode, params.mean_packet.re(), bytes)
     }
 
-    fn pieces<S: Scalar>(_params: &PiParams<S>) -> &'static [&'static str] {
+    fn regimes<S: Scalar>(_params: &PiParams<S>) -> &'static [&'static str] {
         &["zero", "between zero and one", "one"]
     }
 
-    fn piece<S: Scalar>(params: &PiParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
+    fn regime<S: Scalar>(params: &PiParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
         let p = Self::probability(params, input, state, 1).re();
         usize::from(p >= 0.0) + usize::from(p >= 1.0)
     }
@@ -125,9 +125,9 @@ impl FluidAqm for PiParams {
         params: &PiParams<S>,
         input: &AqmInput<S>,
         state: &[S],
-        piece: usize,
+        regime: usize,
     ) -> S {
-        match piece {
+        match regime {
             0 => S::from_f64(0.0),
             1 => state.iter().fold(
                 proportional(params, input.queue - params.reference),

@@ -108,11 +108,11 @@ impl FluidAqm for Pi2Params {
         };
     }
 
-    fn pieces<S: Scalar>(_params: &Pi2Params<S>) -> &'static [&'static str] {
+    fn regimes<S: Scalar>(_params: &Pi2Params<S>) -> &'static [&'static str] {
         &["zero", "below the highest", "highest"]
     }
 
-    fn piece<S: Scalar>(params: &Pi2Params<S>, input: &AqmInput<S>, state: &[S]) -> usize {
+    fn regime<S: Scalar>(params: &Pi2Params<S>, input: &AqmInput<S>, state: &[S]) -> usize {
         let p = base(params, input, state).re();
         usize::from(p > 0.0) + usize::from(p > 0.0 && p * p >= params.highest.re())
     }
@@ -122,9 +122,9 @@ impl FluidAqm for Pi2Params {
         params: &Pi2Params<S>,
         input: &AqmInput<S>,
         state: &[S],
-        piece: usize,
+        regime: usize,
     ) -> S {
-        match piece {
+        match regime {
             0 => S::from_f64(0.0),
             1 => {
                 let p = base(params, input, state);
@@ -284,8 +284,8 @@ mod tests {
             Pi2Params::derivative(&law, &input, &[integral], &mut rate);
             integral += rate[0] * 0.016;
             let input = AqmInput::new(f64::from(16 + n), 0.0, 1000.0);
-            let piece = Pi2Params::piece(&law, &input, &[integral]);
-            p = Pi2Params::probability(&law, &input, &[integral], piece);
+            let regime = Pi2Params::regime(&law, &input, &[integral]);
+            p = Pi2Params::probability(&law, &input, &[integral], regime);
             assert!(
                 (p / aqm.probability() - 1.0).abs() < 0.06,
                 "{p} {}",

@@ -160,7 +160,7 @@ impl FluidAqm for PieParams {
         };
     }
 
-    fn pieces<S: Scalar>(_params: &PieParams<S>) -> &'static [&'static str] {
+    fn regimes<S: Scalar>(_params: &PieParams<S>) -> &'static [&'static str] {
         &[
             "zero",
             "up to 1e-6",
@@ -174,9 +174,9 @@ impl FluidAqm for PieParams {
         ]
     }
 
-    fn piece<S: Scalar>(params: &PieParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
+    fn regime<S: Scalar>(params: &PieParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
         let sum = unscaled(params, input, state).re();
-        (0..8).filter(|piece| sum > corner(*piece).0).count()
+        (0..8).filter(|regime| sum > corner(*regime).0).count()
     }
 
     /// p of the sum beta (d - d_ref) + I of unscaled steps, which the table of section 4.2 scales: below 1e-6 it rises by 1/2048 of the sum, and in each of the
@@ -185,15 +185,15 @@ impl FluidAqm for PieParams {
         params: &PieParams<S>,
         input: &AqmInput<S>,
         state: &[S],
-        piece: usize,
+        regime: usize,
     ) -> S {
-        match piece {
+        match regime {
             0 => S::from_f64(0.0),
             8 => S::from_f64(1.0),
             _ => {
-                let (from, p) = corner(piece - 1);
+                let (from, p) = corner(regime - 1);
                 let slope = TUNING
-                    .get(piece - 1)
+                    .get(regime - 1)
                     .map_or(1.0, |(_, divisor)| 1.0 / divisor);
                 (unscaled(params, input, state) - from) * slope + p
             }
@@ -206,10 +206,10 @@ fn unscaled<S: Scalar>(params: &PieParams<S>, input: &AqmInput<S>, state: &[S]) 
     params.beta * (input.queue / input.service - params.target) + state[0]
 }
 
-/// The corner where piece `piece` of the curve from sums of unscaled steps to probabilities ends: the sum, and the probability.
-fn corner(piece: usize) -> (f64, f64) {
+/// The corner where regime `regime` of the curve from sums of unscaled steps to probabilities ends: the sum, and the probability.
+fn corner(regime: usize) -> (f64, f64) {
     let (mut sum, mut p) = (0.0, 0.0);
-    for (below, divisor) in TUNING.into_iter().chain([(1.0, 1.0)]).take(piece) {
+    for (below, divisor) in TUNING.into_iter().chain([(1.0, 1.0)]).take(regime) {
         sum += (below - p) * divisor;
         p = below;
     }
@@ -695,8 +695,8 @@ mod tests {
             PieParams::derivative(&law, &input, &[integral], &mut rate);
             integral += rate[0] * 1e-4;
             if n % 100 == 99 {
-                let piece = PieParams::piece(&law, &input, &[integral]);
-                let p = PieParams::probability(&law, &input, &[integral], piece);
+                let regime = PieParams::regime(&law, &input, &[integral]);
+                let p = PieParams::probability(&law, &input, &[integral], regime);
                 assert!(
                     p >= 1.0 || (p - aqm.probability).abs() < 0.01 * p + 1e-6,
                     "{n} {p} {}",
@@ -708,13 +708,13 @@ mod tests {
     }
 
     #[test]
-    fn pieces_meet() {
+    fn regimes_meet() {
         let law = params().on_link(&LINK);
         let input = AqmInput::new(15.0, 0.0, 1000.0); // at the target
-        for piece in 0..8 {
-            let at = [corner(piece).0];
-            let p = |piece| PieParams::probability(&law, &input, &at, piece);
-            assert!((p(piece) - p(piece + 1)).abs() < 1e-15, "{piece}");
+        for regime in 0..8 {
+            let at = [corner(regime).0];
+            let p = |regime| PieParams::probability(&law, &input, &at, regime);
+            assert!((p(regime) - p(regime + 1)).abs() < 1e-15, "{regime}");
         }
         assert!((top() - 1.198_976).abs() < 1e-12);
     }

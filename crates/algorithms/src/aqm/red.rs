@@ -285,7 +285,7 @@ impl FluidAqm for RedParams {
         weight(params.mode, params.mean_packet.re(), bytes)
     }
 
-    fn pieces<S: Scalar>(params: &RedParams<S>) -> &'static [&'static str] {
+    fn regimes<S: Scalar>(params: &RedParams<S>) -> &'static [&'static str] {
         if params.gentle {
             &[
                 "below minimum",
@@ -298,7 +298,7 @@ impl FluidAqm for RedParams {
         }
     }
 
-    fn piece<S: Scalar>(params: &RedParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
+    fn regime<S: Scalar>(params: &RedParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
         let (min, max, _) = params.curve(S::from_f64(0.0));
         let average = state.first().unwrap_or(&input.queue).re();
         let ends = [
@@ -318,12 +318,12 @@ impl FluidAqm for RedParams {
         params: &RedParams<S>,
         input: &AqmInput<S>,
         state: &[S],
-        piece: usize,
+        regime: usize,
     ) -> S {
         let average = *state.first().unwrap_or(&input.queue);
         let (min, max, top) = params.curve(S::from_f64(0.0));
         let one = S::from_f64(1.0);
-        match (piece, params.gentle) {
+        match (regime, params.gentle) {
             (0, _) => S::from_f64(0.0),
             (1, _) => top * (average - min) / (max - min),
             (2, true) => top + (one - top) * (average - max) / max,
@@ -1025,8 +1025,8 @@ mod tests {
             ..params()
         };
         let input = AqmInput::new(133.14037, 100.0, 100.0);
-        let p = |average: f64, piece| RedParams::probability(&params, &input, &[average], piece);
-        assert_eq!(RedParams::piece(&params, &input, &[133.14037]), 1);
+        let p = |average: f64, regime| RedParams::probability(&params, &input, &[average], regime);
+        assert_eq!(RedParams::regime(&params, &input, &[133.14037]), 1);
         assert!((p(133.14037, 1) - 0.016628075).abs() < 1e-9); // their equilibrium at tau = 0.0848 s
         assert!((p(550.0, 1) - p(550.0, 2)).abs() < 1e-15 && (p(1100.0, 2) - 1.0).abs() < 1e-15);
         assert!((p(700.0, 2) - p(600.0, 2) - 100.0 * 1.636_363_636e-3).abs() < 1e-9);
@@ -1048,7 +1048,7 @@ mod tests {
         let input = AqmInput::new(69.965755, 100.0, 100.0);
         let law = params().on_link(&LINK);
         assert!(RedParams::state_names(&law).is_empty());
-        let p = RedParams::probability(&law, &input, &[], RedParams::piece(&law, &input, &[]));
+        let p = RedParams::probability(&law, &input, &[], RedParams::regime(&law, &input, &[]));
         assert!((p - 0.1 * 19.965755 / 50.0).abs() < 1e-12);
     }
 }

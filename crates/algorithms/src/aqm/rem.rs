@@ -119,11 +119,11 @@ impl FluidAqm for RemParams {
         state[1..].fill(from.rate);
     }
 
-    fn pieces<S: Scalar>(_params: &RemParams<S>) -> &'static [&'static str] {
+    fn regimes<S: Scalar>(_params: &RemParams<S>) -> &'static [&'static str] {
         &["no price", "positive price"]
     }
 
-    fn piece<S: Scalar>(_params: &RemParams<S>, _input: &AqmInput<S>, state: &[S]) -> usize {
+    fn regime<S: Scalar>(_params: &RemParams<S>, _input: &AqmInput<S>, state: &[S]) -> usize {
         usize::from(state[0].re() > 0.0)
     }
 
@@ -132,9 +132,9 @@ impl FluidAqm for RemParams {
         _params: &RemParams<S>,
         _input: &AqmInput<S>,
         state: &[S],
-        piece: usize,
+        regime: usize,
     ) -> S {
-        match piece {
+        match regime {
             0 => S::from_f64(0.0),
             _ => S::from_f64(1.0) - (-state[0]).exp(),
         }

@@ -88,11 +88,11 @@ impl FluidAqm for SredParams {
         }
     }
 
-    fn pieces<S: Scalar>(_params: &SredParams<S>) -> &'static [&'static str] {
+    fn regimes<S: Scalar>(_params: &SredParams<S>) -> &'static [&'static str] {
         &["its probability"]
     }
 
-    fn piece<S: Scalar>(_params: &SredParams<S>, _input: &AqmInput<S>, _state: &[S]) -> usize {
+    fn regime<S: Scalar>(_params: &SredParams<S>, _input: &AqmInput<S>, _state: &[S]) -> usize {
         0
     }
 
@@ -101,7 +101,7 @@ impl FluidAqm for SredParams {
         params: &SredParams<S>,
         input: &AqmInput<S>,
         _state: &[S],
-        _piece: usize,
+        _regime: usize,
     ) -> S {
         let (zero, one) = (S::from_f64(0.0), S::from_f64(1.0));
         let buffer = params.buffer.or_else(|_| S::from_f64(f64::INFINITY));

@@ -132,12 +132,12 @@ impl FluidAqm for StPiParams {
         PiParams::derivative(&params.scaled(input), input, state, rate);
     }
 
-    fn pieces<S: Scalar>(params: &StPiParams<S>) -> &'static [&'static str] {
-        PiParams::pieces(&params.pi)
+    fn regimes<S: Scalar>(params: &StPiParams<S>) -> &'static [&'static str] {
+        PiParams::regimes(&params.pi)
     }
 
-    fn piece<S: Scalar>(params: &StPiParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
-        PiParams::piece(&params.scaled(input), input, state)
+    fn regime<S: Scalar>(params: &StPiParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
+        PiParams::regime(&params.scaled(input), input, state)
     }
 
     /// That of the PI controller with scaled reference and gain: p = (a + b) / (2 k^2) (q - k q_ref) + I.
@@ -145,9 +145,9 @@ impl FluidAqm for StPiParams {
         params: &StPiParams<S>,
         input: &AqmInput<S>,
         state: &[S],
-        piece: usize,
+        regime: usize,
     ) -> S {
-        PiParams::probability(&params.scaled(input), input, state, piece)
+        PiParams::probability(&params.scaled(input), input, state, regime)
     }
 }
 

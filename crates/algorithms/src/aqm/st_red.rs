@@ -216,14 +216,14 @@ impl FluidAqm for StRedParams {
         );
     }
 
-    fn pieces<S: Scalar>(params: &StRedParams<S>) -> &'static [&'static str] {
-        RedParams::pieces(&params.red)
+    fn regimes<S: Scalar>(params: &StRedParams<S>) -> &'static [&'static str] {
+        RedParams::regimes(&params.red)
     }
 
-    fn piece<S: Scalar>(params: &StRedParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
+    fn regime<S: Scalar>(params: &StRedParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
         let scaled = params.scaled(input);
         let (red, averages) = adapted::now(&scaled.red, state, 1);
-        RedParams::piece(&red, input, averages)
+        RedParams::regime(&red, input, averages)
     }
 
     /// RED's p_b with scaled thresholds and the maximum probability of the state.
@@ -231,9 +231,9 @@ impl FluidAqm for StRedParams {
         params: &StRedParams<S>,
         input: &AqmInput<S>,
         state: &[S],
-        piece: usize,
+        regime: usize,
     ) -> S {
-        adapted::probability(&params.scaled(input).red, input, state, piece)
+        adapted::probability(&params.scaled(input).red, input, state, regime)
     }
 }
 

@@ -48,11 +48,11 @@ impl FluidAqm for ThresholdParams {
         QueueModel::Stationary
     }
 
-    fn pieces<S: Scalar>(_params: &ThresholdParams<S>) -> &'static [&'static str] {
+    fn regimes<S: Scalar>(_params: &ThresholdParams<S>) -> &'static [&'static str] {
         &["below capacity", "at capacity"]
     }
 
-    fn piece<S: Scalar>(_params: &ThresholdParams<S>, input: &AqmInput<S>, _state: &[S]) -> usize {
+    fn regime<S: Scalar>(_params: &ThresholdParams<S>, input: &AqmInput<S>, _state: &[S]) -> usize {
         usize::from(input.arrivals.re() >= input.service.re())
     }
 
@@ -62,9 +62,9 @@ impl FluidAqm for ThresholdParams {
         params: &ThresholdParams<S>,
         input: &AqmInput<S>,
         _state: &[S],
-        piece: usize,
+        regime: usize,
     ) -> S {
-        if piece == 0 {
+        if regime == 0 {
             (input.arrivals / input.service).pow(params.threshold)
         } else {
             S::from_f64(1.0)

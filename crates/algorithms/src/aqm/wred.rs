@@ -4,7 +4,7 @@
 //! when the queue grows; maximum threshold and maximum probability are common, and each priority counts its packets since the last drop on its own.
 //! With min = max / 2 and a step of 1/9 these are the defaults of Cisco's Distributed WRED, (9 + i) / 18 of the maximum for IP precedence i.
 //!
-//! The fluid law is RED's for each priority. Its pieces lie between the thresholds of all priorities, so that one holds for all of them.
+//! The fluid law is RED's for each priority. Its regimes lie between the thresholds of all priorities, so that one holds for all of them.
 
 use super::red::{Red, RedParams, Spacing};
 use super::{Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed};
@@ -125,7 +125,7 @@ impl FluidAqm for WredParams {
         RedParams::derivative(&params.red, input, state, rate);
     }
 
-    fn pieces<S: Scalar>(params: &WredParams<S>) -> &'static [&'static str] {
+    fn regimes<S: Scalar>(params: &WredParams<S>) -> &'static [&'static str] {
         const BELOW: [&str; 9] = [
             "below minimum",
             "minimum of priority 0 to that of 1",
@@ -149,8 +149,8 @@ impl FluidAqm for WredParams {
         if params.red.gentle { &GENTLE } else { &PLAIN }
     }
 
-    fn piece<S: Scalar>(params: &WredParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
-        let of = |priority| RedParams::piece(&params.at(priority), input, state);
+    fn regime<S: Scalar>(params: &WredParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
+        let of = |priority| RedParams::regime(&params.at(priority), input, state);
         match of(PRIORITIES - 1) {
             0 => (0..PRIORITIES).filter(|i| of(*i) > 0).count(),
             beyond => usize::from(PRIORITIES) + beyond - 1,
@@ -162,14 +162,14 @@ impl FluidAqm for WredParams {
         params: &WredParams<S>,
         input: &AqmInput<S>,
         state: &[S],
-        piece: usize,
+        regime: usize,
     ) -> S {
         let last = usize::from(PRIORITIES);
         let priority = usize::from(input.priority.min(PRIORITIES - 1));
-        let of_red = if piece > last {
-            piece - last + 1
+        let of_red = if regime > last {
+            regime - last + 1
         } else {
-            usize::from(piece > priority)
+            usize::from(regime > priority)
         };
         RedParams::probability(&params.at(input.priority), input, state, of_red)
     }

@@ -236,21 +236,21 @@ impl Model {
     ) -> S {
         let law = &prepared.aqm[l];
         let state = self.aqm_state(l, x);
-        let piece = match &self.pieces {
-            Some(pieces) => pieces[l] % self.links[l].law.pieces().len(),
-            None => law.piece(input, state),
+        let regime = match &self.regimes {
+            Some(regimes) => regimes[l] % self.links[l].law.regimes().len(),
+            None => law.regime(input, state),
         };
         let link = &self.links[l];
-        let nominal = law.probability(input, state, piece) * link.packet_weight;
+        let nominal = law.probability(input, state, regime) * link.packet_weight;
         link.spacing.rate(nominal)
     }
 
-    /// Whether a queue overflows where arrivals exceed service: it is at its limit, or held there.
+    /// Whether a queue overflows where arrivals exceed service: it is at its limit, or frozen there.
     #[inline]
     pub(super) fn full<S: Scalar>(&self, l: usize, x: &[S]) -> bool {
-        match &self.pieces {
+        match &self.regimes {
             None => self.at_limit(l, x),
-            Some(_) => self.held_full(l),
+            Some(_) => self.frozen_full(l),
         }
     }
 
@@ -262,12 +262,12 @@ impl Model {
             .is_some_and(|q| x[q].real() >= link.limit * (1.0 - 1e-9))
     }
 
-    /// Whether a link is held in the regime in which its queue overflows.
+    /// Whether a link is frozen in the regime in which its queue overflows.
     #[inline]
-    pub(super) fn held_full(&self, l: usize) -> bool {
+    pub(super) fn frozen_full(&self, l: usize) -> bool {
         let link = &self.links[l];
-        let held = self.pieces.as_ref().map(|pieces| pieces[l]);
-        link.overflows() && held.is_some_and(|regime| regime >= link.law.pieces().len())
+        let frozen = self.regimes.as_ref().map(|regimes| regimes[l]);
+        link.overflows() && frozen.is_some_and(|regime| regime >= link.law.regimes().len())
     }
 
     pub(super) fn network<S: Scalar>(
@@ -327,7 +327,7 @@ impl Model {
     /// Part of `offered` (packets/s that the AQM let through) that a full queue drops.
     #[inline]
     fn extra<S: Scalar>(&self, l: usize, offered: S, x: &[S], p: &[S]) -> S {
-        if self.held_full(l) {
+        if self.frozen_full(l) {
             // the smooth law of the regime, also where arrivals fall below service
             S::from(1.0) - p[1 + l] / offered
         } else if self.full(l, x) {
@@ -479,7 +479,7 @@ impl Model {
                 let window = state[0];
                 let small = self.small.as_ref().map_or_else(
                     || self.choices.small_windows && window.real() < tcp.small_below(&path).real(),
-                    |held| held[c],
+                    |frozen| frozen[c],
                 );
                 let (grow, fall) = if let Some(user) = &class.user {
                     user::law(&**user, window, path.rtt)
@@ -506,7 +506,7 @@ impl Model {
         self.clock_by_acks(at, now, out);
         for (l, link) in self.links.iter().enumerate() {
             if let Some(q) = link.queue {
-                out[q] = if self.held_full(l) {
+                out[q] = if self.frozen_full(l) {
                     // the queue stands at its limit: a fast return to it in place of the equation that has no meaning there
                     (-at.x[q] + link.limit) * at.p[1 + l] * (RETURN / link.limit)
                 } else {
@@ -608,12 +608,12 @@ impl System for Model {
         }))
     }
 
-    /// One for each border between two pieces of an AQM's law.
+    /// One for each switching boundary between two regimes of an AQM's law.
     fn switches(&self) -> usize {
-        if self.pieces.is_some() {
+        if self.regimes.is_some() {
             0
         } else {
-            self.links.iter().map(|l| l.law.pieces().len() - 1).sum()
+            self.links.iter().map(|l| l.law.regimes().len() - 1).sum()
         }
     }
 
@@ -621,19 +621,19 @@ impl System for Model {
         if out.is_empty() {
             return;
         }
-        let pieces = self.pieces_at(at.x, at.p);
+        let regimes = self.regimes_at(at.x, at.p);
         let mut slot = 0;
-        for (link, piece) in self.links.iter().zip(pieces) {
-            for border in 0..link.law.pieces().len() - 1 {
-                let piece = piece % link.law.pieces().len();
-                out[slot] = piece as f64 - border as f64 - 0.5;
+        for (link, regime) in self.links.iter().zip(regimes) {
+            for boundary in 0..link.law.regimes().len() - 1 {
+                let regime = regime % link.law.regimes().len();
+                out[slot] = regime as f64 - boundary as f64 - 0.5;
                 slot += 1;
             }
         }
     }
 
     fn bounds(&self, _: &[f64]) -> Vec<Bound> {
-        if self.pieces.is_some() {
+        if self.regimes.is_some() {
             Vec::new()
         } else {
             self.clamps()

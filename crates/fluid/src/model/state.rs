@@ -99,11 +99,11 @@ impl Model {
         windows.iter().map(|(_, w, below)| w < below).collect()
     }
 
-    /// Whether a window is in another law than the one that is held.
+    /// Whether a window is in another law than the one that is frozen.
     pub(crate) fn leaves_small(&self, x: &[f64], p: &[f64]) -> bool {
         self.small
             .as_ref()
-            .is_some_and(|held| *held != self.small_at(x, p))
+            .is_some_and(|frozen| *frozen != self.small_at(x, p))
     }
 
     /// The queue of a link, if it is a state, and its limit.
@@ -147,10 +147,10 @@ impl Model {
             .collect()
     }
 
-    /// The queue's state and the slope of the probability in it, if the model has a single link with no further states, held in a piece that is linear.
+    /// The queue's state and the slope of the probability in it, if the model has a single link with no further states, frozen in a regime that is linear.
     pub(crate) fn only_queue(
         &self,
-        pieces: &[usize],
+        regimes: &[usize],
         x: &[f64],
         p: &[f64],
     ) -> Option<(usize, f64)> {
@@ -158,14 +158,14 @@ impl Model {
             return None;
         };
         let queue = link.queue.filter(|_| link.states == 0)?;
-        let held = self.held(pieces);
+        let frozen = self.frozen(regimes);
         let p: Vec<Dual64> = p.iter().map(|v| (*v).into()).collect();
-        let prepared = held.prepare(&p)?;
+        let prepared = frozen.prepare(&p)?;
         let slope = |q: f64| {
             let mut x: Vec<Dual64> = x.iter().map(|v| (*v).into()).collect();
             x[queue] = Dual64::new(q, 1.0);
             let mut net = Network::new();
-            held.network(&prepared, &x, &p, &mut net);
+            frozen.network(&prepared, &x, &p, &mut net);
             net.probability[0].eps
         };
         let here = slope(x[queue]);
@@ -190,10 +190,10 @@ impl Model {
         ]
     }
 
-    /// The pieces of the AQMs' laws at a state, by name.
+    /// The regimes of the AQMs' laws at a state, by name.
     #[must_use]
-    pub fn pieces_named(&self, x: &[f64], p: &[f64]) -> Vec<&'static str> {
-        self.piece_names(&self.pieces_at(x, p))
+    pub fn regimes_named(&self, x: &[f64], p: &[f64]) -> Vec<&'static str> {
+        self.regime_names(&self.regimes_at(x, p))
     }
 
     /// The state of senders with a window of `window` packets over empty queues, averages at zero, rates at the links'.
@@ -239,8 +239,8 @@ impl Model {
         queues.chain(windows).collect()
     }
 
-    /// Piece of each link's law at a state.
-    pub(crate) fn pieces_at(&self, x: &[f64], p: &[f64]) -> Vec<usize> {
+    /// Regime of each link's law at a state.
+    pub(crate) fn regimes_at(&self, x: &[f64], p: &[f64]) -> Vec<usize> {
         let Some(prepared) = self.prepare::<f64>(p) else {
             return vec![0; self.links.len()];
         };
@@ -249,15 +249,15 @@ impl Model {
         (0..self.links.len())
             .map(|l| {
                 let input = self.input(&prepared, &net, l, x, p);
-                let piece = prepared.aqm[l].piece(&input, self.aqm_state(l, x));
+                let regime = prepared.aqm[l].regime(&input, self.aqm_state(l, x));
                 // a full queue overflows where what enters would make it grow
                 let overflows = self.links[l].overflows()
                     && self.at_limit(l, x)
                     && net.entering[l] > p[1 + l] * (1.0 + 1e-12);
                 if overflows {
-                    piece + self.links[l].law.pieces().len()
+                    regime + self.links[l].law.regimes().len()
                 } else {
-                    piece
+                    regime
                 }
             })
             .collect()

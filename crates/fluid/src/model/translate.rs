@@ -100,7 +100,7 @@ impl Model {
             dimension: 0,
             names: Vec::new(),
             notes: Vec::new(),
-            pieces: None,
+            regimes: None,
             small: None,
             opened: Vec::new(),
             undelayed: false,

@@ -22,6 +22,8 @@ impl Flags {
     pub(crate) const ECE: u8 = 16;
     /// Congestion window reduced, on data.
     pub(crate) const CWR: u8 = 32;
+    /// The segment that an ACK names has arrived twice (DSACK).
+    pub(crate) const TWICE: u8 = 64;
 
     #[inline]
     pub(crate) fn has(self, bit: u8) -> bool {

@@ -37,9 +37,9 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
     let reuses_flow_state = carries_transfers(&class.traffic);
     let payload = class.packet_size.saturating_sub(class.header_size).max(1);
     let delay = |path: &[usize]| path.iter().map(|&link| scenario.links[link].delay.0).sum();
+    let sender = tcp::Config::new(&class.tcp);
     Class {
         name: class.name.clone(),
-        sender: tcp::Config::new(&class.tcp),
         receiver: receiver::Config {
             delayed: class.tcp.delayed_ack,
             timeout: class.tcp.delayed_ack_timeout.0,
@@ -50,8 +50,10 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
             opening: ((receiver::LAST_WINDOW - receiver::FIRST_WINDOW) / (2 * payload))
                 .min(u32::from(u16::MAX)) as u16,
             accurate_ecn: class.tcp.accurate_ecn,
+            dsack: sender.undo.duplicates,
             ecn_quick: class.tcp.style == Style::Linux,
         },
+        sender,
         traffic: class.traffic.clone(),
         path: class.path.clone(),
         reverse: class.reverse_path.clone(),

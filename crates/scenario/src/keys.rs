@@ -3,7 +3,7 @@
 //! The parameters of AQMs and congestion controls are not here: they come from the registry of algorithms.
 
 use crate::options::{
-    LossDetection, Named as _, Pacing, PacketSizes, Recovery, RttSamples, Style, TraceFormat,
+    LossDetection, Named as _, Pacing, PacketSizes, Recovery, RttSamples, Style, TraceFormat, Undo,
     WindowReduction,
 };
 use crate::units::Dimension;
@@ -495,6 +495,7 @@ pub const FLOWS: Section = Section {
             Flag(false),
             "Whether every ACK restarts the retransmission timer, duplicates too, as in ns-2's Linux-derived agent; RFC 6298 (rule 5.3): those that acknowledge new data. Style \"linux\" has its own rules.",
         ),
+        Key::new("undo", Kind::Choice(Undo::CHOICES), Text(Undo::DEFAULT), "What tells that a reduction of the window was needless, so that it is taken back: by the response of RFC 4015 after a timeout, else at once (RFC 9438, section 4.9)."),
         Key::new(
             "dup_threshold",
             Kind::Integer(1, 1000),
@@ -530,6 +531,7 @@ pub const TCP_KEYS: &[&str] = &[
     "rtt_samples",
     "clock_granularity",
     "restart_rto_on_every_ack",
+    "undo",
     "dup_threshold",
 ];
 

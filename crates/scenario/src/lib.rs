@@ -25,7 +25,8 @@ pub use model::{
     Setting, Tcp, Traffic,
 };
 pub use options::{
-    LossDetection, Pacing, PacketSizes, Recovery, RttSamples, Style, TraceFormat, WindowReduction,
+    LossDetection, Pacing, PacketSizes, Recovery, RttSamples, Style, TraceFormat, Undo,
+    WindowReduction,
 };
 pub use reference::reference;
 pub use schema::json_schema;

@@ -9,7 +9,7 @@ use ackclock_algorithms::impairment::{LossSpec, PolicerParams, ShaperParams};
 use ackclock_algorithms::registry::{AqmSpec, CongestionSpec};
 use ackclock_algorithms::scheduler::SchedulerSpec;
 
-use crate::options::{LossDetection, Pacing, Recovery, RttSamples, Style, WindowReduction};
+use crate::options::{LossDetection, Pacing, Recovery, RttSamples, Style, Undo, WindowReduction};
 use crate::sizes::Sizes;
 use crate::trace::RateTrace;
 
@@ -304,6 +304,8 @@ pub struct Tcp {
     pub clock_granularity: Time,
     /// Whether every ACK restarts the retransmission timer, duplicates too.
     pub restart_rto_on_every_ack: bool,
+    /// What tells that a reduction was needless, so that it is taken back.
+    pub undo: Undo,
 }
 
 /// Something that changes during the run.

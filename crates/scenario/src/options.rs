@@ -96,6 +96,16 @@ options! {
         Prr = "prr": "proportional rate reduction (RFC 6937)",
     }
 
+    /// What tells a sender that a reduction of its window was needless, so that it is taken back.
+    pub enum Undo {
+        Auto = "auto": "as the style has it: nothing in style \"rfc\"; in style \"linux\" all of them, with RACK and a congestion control that does not steer the window itself",
+        None = "none": "nothing: reductions stand",
+        Eifel = "eifel": "ACKs that echo a time stamp from before the first retransmission (RFC 3522)",
+        Dsack = "dsack": "the receiver, which reports every retransmission as a duplicate (RFC 2883, RFC 3708); needs recovery \"sack\"",
+        Frto = "f-rto": "after a timeout, ACKs of segments that were sent before it and never again (RFC 5682)",
+        All = "all": "whichever of the three tells first",
+    }
+
     /// Which ACKs give samples of the round trip to the retransmission timer.
     pub enum RttSamples {
         EveryAck = "every-ack": "each ACK of new data, from the time stamp that it echoes (RFC 7323, appendix G)",

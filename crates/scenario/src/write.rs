@@ -430,6 +430,7 @@ fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
                 "restart_rto_on_every_ack",
                 flag(tcp.restart_rto_on_every_ack),
             ),
+            ("undo", Node::text(tcp.undo.name())),
             ("dup_threshold", integer(u64::from(tcp.dup_threshold))),
         ]);
     }

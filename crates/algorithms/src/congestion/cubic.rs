@@ -103,6 +103,7 @@ impl CongestionAlgorithm for CubicParams {
             reno_pace: self.reno_pace,
             segments: (self.form == Form::Linux).then(Box::default),
             hystart: self.hystart.then(Box::default),
+            before: None,
         }
     }
 }
@@ -253,6 +254,19 @@ pub struct Cubic {
     segments: Option<Box<WholeSegments>>,
     /// Until it has ended slow start.
     hystart: Option<Box<HyStart>>,
+    /// What stood before the last loss, in the paper's form.
+    before: Option<Box<Before>>,
+}
+
+/// What a needless answer to a loss is taken back to (RFC 9438, section 4.9).
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    w_max: f64,
+    prior: f64,
+    estimate: f64,
+    origin: f64,
+    k: f64,
+    start: Time,
 }
 
 /// What Linux's form counts in whole segments.
@@ -380,6 +394,24 @@ impl Cubic {
     }
 }
 
+impl Cubic {
+    /// Remembers what a loss changes.
+    fn keep(&mut self) {
+        let before = Before {
+            w_max: self.w_max,
+            prior: self.prior,
+            estimate: self.estimate,
+            origin: self.origin,
+            k: self.k,
+            start: self.start,
+        };
+        match &mut self.before {
+            Some(kept) => **kept = before,
+            None => self.before = Some(Box::new(before)),
+        }
+    }
+}
+
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
         if window.in_slow_start()
@@ -424,6 +456,9 @@ impl CongestionControl for Cubic {
     }
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        if self.segments.is_none() && reduction.signal != Signal::Ecn {
+            self.keep();
+        }
         let used = reduction.window_used;
         self.w_max = if self.fast_convergence && used < self.w_max {
             used * (1.0 + self.beta) / 2.0
@@ -446,6 +481,18 @@ impl CongestionControl for Cubic {
             }
         } else {
             window.cwnd = window.ssthresh;
+        }
+    }
+
+    /// RFC 9438, section 4.9. Linux's form goes on from where it is, as Linux does.
+    fn on_spurious_recovery(&mut self, _now: Time, _window: &mut Window) {
+        if let Some(before) = &self.before {
+            self.w_max = before.w_max;
+            self.prior = before.prior;
+            self.estimate = before.estimate;
+            self.origin = before.origin;
+            self.k = before.k;
+            self.start = before.start;
         }
     }
 
@@ -521,6 +568,31 @@ mod tests {
         assert!((control.curve(0.0) - 700.0).abs() < 1e-9);
         assert!((control.curve(control.k) - 1000.0).abs() < 1e-12);
         assert!((control.curve(control.k + 5.0) - 1050.0).abs() < 1e-9);
+    }
+
+    /// What a needless answer has changed comes back, and the curve goes on.
+    #[test]
+    fn section_4_9_what_was_before_comes_back() {
+        for signal in [Signal::Loss, Signal::Timeout] {
+            let (mut control, mut window) = after_loss(0.0, 1000.0);
+            let now = acks(&mut control, &mut window, 0.0, 3.0);
+            let (w_max, k, start) = (control.w_max, control.k, control.start);
+            let cwnd = window.cwnd;
+            control.on_congestion(
+                &Reduction {
+                    signal,
+                    ..loss(cwnd)
+                },
+                &mut window,
+            );
+            assert_eq!(control.start, Time::NEVER);
+            (window.cwnd, window.ssthresh) = (cwnd, 700.0);
+            control.on_spurious_recovery(Time::from_seconds(now), &mut window);
+            assert_eq!((control.w_max, control.k, control.start), (w_max, k, start));
+            let later = acks(&mut control, &mut window, now, 2.0);
+            let gap = window.cwnd - control.curve(later);
+            assert!(gap.abs() < 15.0, "{signal:?}: {gap}");
+        }
     }
 
     #[test]

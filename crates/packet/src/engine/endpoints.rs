@@ -276,7 +276,7 @@ impl Engine {
                 cum: 0,
                 echo: packet.stamp,
                 sack: NONE,
-                ece: false,
+                flags: 0,
             };
             self.reply(flow, reply, at, Flags::SYN | Flags::ACK);
             return;
@@ -370,7 +370,7 @@ impl Engine {
     fn reply(&mut self, flow: usize, reply: Reply, at: u64, flags: u8) {
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
-        let flags = Flags(if reply.ece { flags | Flags::ECE } else { flags });
+        let flags = Flags(flags | reply.flags);
         if class.reverse.is_none() {
             let ack = Ack {
                 at: at + state.delays.back + state.clock_offset,

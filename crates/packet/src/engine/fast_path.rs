@@ -502,14 +502,13 @@ impl FastPath<'_> {
             let tag = Tag::of_flow(Order::Arrival, state.place, Kind::Ack);
             self.calendar.push_near(at, tag);
         }
-        let echo = if reply.ece { Flags::ECE } else { 0 };
         state.acks.push_back(Ack {
             at,
             cum: reply.cum,
             echo: reply.echo,
             sack: reply.sack,
             blocks: 0,
-            flags: Flags(Flags::ACK | echo),
+            flags: Flags(Flags::ACK | reply.flags),
         });
     }
 }

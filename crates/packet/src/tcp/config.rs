@@ -3,7 +3,9 @@
 //! A scenario's style and options become policies here, each with one question. The sender asks a
 //! policy and never the style, so that a policy can be chosen by itself.
 
-use ackclock_scenario::{LossDetection, Pacing, Recovery, RttSamples, Style, Tcp, WindowReduction};
+use ackclock_scenario::{
+    LossDetection, Pacing, Recovery, RttSamples, Style, Tcp, Undo, WindowReduction,
+};
 
 /// How samples of the round-trip time become a retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +88,58 @@ pub(crate) enum PacingPolicy {
     Window,
 }
 
+/// What tells that a reduction was needless, so that it is taken back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct UndoPolicy {
+    /// Time stamps that ACKs echo (Eifel).
+    pub(crate) stamps: bool,
+    /// The receiver's reports of segments that arrived twice (DSACK).
+    pub(crate) duplicates: bool,
+    /// ACKs of data sent before a timeout (F-RTO).
+    pub(crate) frto: bool,
+}
+
+impl UndoPolicy {
+    fn new(tcp: &Tcp, steers: bool) -> Self {
+        const ALL: UndoPolicy = UndoPolicy {
+            stamps: true,
+            duplicates: true,
+            frto: true,
+        };
+        let selective = tcp.recovery == Recovery::Sack;
+        let none = Self::default();
+        match tcp.undo {
+            Undo::Auto
+                if tcp.style == Style::Linux
+                    && selective
+                    && !steers
+                    && tcp.loss_detection == LossDetection::Rack =>
+            {
+                ALL
+            }
+            Undo::Auto | Undo::None => none,
+            Undo::Eifel => Self {
+                stamps: true,
+                ..none
+            },
+            Undo::Dsack => Self {
+                duplicates: true,
+                ..none
+            },
+            Undo::Frto => Self { frto: true, ..none },
+            Undo::All => Self {
+                duplicates: selective,
+                ..ALL
+            },
+        }
+    }
+
+    /// Whether anything is ever taken back.
+    pub(crate) fn is_on(self) -> bool {
+        self != Self::default()
+    }
+}
+
 /// Options that the flows of a class share.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
@@ -118,6 +172,7 @@ pub(crate) struct Config {
     /// Whether the window is used is found as data leaves, and holds until it is sent anew (Linux
     /// 6.1).
     pub(crate) remembers_use: bool,
+    pub(crate) undo: UndoPolicy,
     pub(crate) initial_window: f64,
     /// Deviation from RFC 9293, section 3.8.6.1: a window that the receiver closes is not probed;
     /// `max_window` never closes.
@@ -193,6 +248,7 @@ impl Config {
             chained_recoveries: linux,
             duplicates_arrived: linux,
             remembers_use: linux && !steers,
+            undo: UndoPolicy::new(tcp, steers),
             initial_window: tcp.initial_window,
             max_window: tcp.max_window.map_or(u64::MAX, u64::from),
             ecn: tcp.ecn,
@@ -219,5 +275,6 @@ impl Config {
             && !self.rack
             && !self.chained_recoveries
             && !self.remembers_use
+            && !self.undo.is_on()
     }
 }

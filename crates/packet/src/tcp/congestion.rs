@@ -243,6 +243,7 @@ impl Sender {
     pub(super) fn on_echo(&mut self, summary: &AckSummary, config: &Config) -> bool {
         if summary.ece && self.state == State::Open && self.una >= self.cwr_end && self.next > 0 {
             let single = self.window.cwnd < 2.0;
+            self.forget_undo();
             self.reduce(summary.now, Signal::Ecn, summary.before, config);
             self.counters.ecn_reductions += 1;
             self.cwr_end = self.next;

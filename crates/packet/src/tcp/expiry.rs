@@ -113,6 +113,7 @@ impl Sender {
         let repaired = rack.probe_again && una > rack.probe_end;
         rack.probe_end = NONE;
         if repaired && self.state == State::Open {
+            self.forget_undo();
             self.reduce(summary.now, Signal::Loss, summary.before, config);
             self.cwr_end = self.next;
         }
@@ -221,7 +222,7 @@ impl Sender {
         let again = self.note_timeout(config);
         self.set_ca_state(CaState::Loss);
         if !again && !answered {
-            self.remember_for_undo(self.current_ssthresh());
+            self.remember_for_undo(true, config);
             self.reduce(now, Signal::Timeout, self.outstanding(), config);
         }
         self.window.cwnd = 1.0;

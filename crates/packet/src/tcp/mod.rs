@@ -76,7 +76,7 @@ fn rack_of(sent_packets: &mut Option<Box<SentPackets>>) -> Option<&mut Rack> {
 /// 4) or as the segment that it is for.
 fn reported_duplicate(ack: &Ack, blocks: &[(u64, u64)]) -> Option<(u64, u64)> {
     match blocks {
-        _ if ack.sack < ack.cum => Some((ack.sack, ack.sack + 1)),
+        _ if ack.sack < ack.cum || ack.flags.has(Flags::TWICE) => Some((ack.sack, ack.sack + 1)),
         [block, ..] if block.1 <= ack.cum => Some(*block),
         [block, (from, to), ..] if *from <= block.0 && block.1 <= *to => Some(*block),
         _ => None,
@@ -264,8 +264,15 @@ impl Sender {
             next_send: 0,
             burst: (0, 0),
             last_sent: 0,
-            sent_packets: (rack || (needs.delivery && selective))
-                .then(|| Box::new(SentPackets::new(rack))),
+            sent_packets: (rack || (needs.delivery && selective) || config.undo.is_on()).then(
+                || {
+                    let tick = match config.timers {
+                        TimerPolicy::Separate => 1,
+                        TimerPolicy::Shared => timers::TICK,
+                    };
+                    Box::new(SentPackets::new(rack, tick))
+                },
+            ),
             delivery: needs.delivery && selective,
             fast_path_eligible: config.has_short_path()
                 && !(needs.delivery || needs.every_ack || needs.ca_state),
@@ -417,7 +424,9 @@ impl Sender {
             return;
         }
         let top = self.sacked_edge();
-        if linux && let Some(block) = reported_duplicate(ack, blocks) {
+        if (linux || config.undo.duplicates)
+            && let Some(block) = reported_duplicate(ack, blocks)
+        {
             summary.duplicates = self.note_duplicates(block);
         }
         if self.sent_packets.is_some() {
@@ -462,7 +471,9 @@ impl Sender {
                 self.on_ack_linux(&summary, config, random);
             } else {
                 self.report_ack(&summary, config);
-                self.on_ack_sack(&summary, config, random);
+                if !(config.undo.is_on() && self.undo_if_needless(&summary, config)) {
+                    self.on_ack_sack(&summary, config, random);
+                }
                 self.report_ca_state(now, config);
             }
             if self.sent_packets.is_some() {
@@ -470,7 +481,9 @@ impl Sender {
             }
         } else {
             self.report_ack(&summary, config);
-            self.on_ack_cumulative(&summary, config, random);
+            if !(config.undo.is_on() && self.undo_if_needless(&summary, config)) {
+                self.on_ack_cumulative(&summary, config, random);
+            }
             self.report_ca_state(now, config);
         }
         let restarts = config.restart_rto && self.high > self.una;
@@ -510,6 +523,8 @@ impl Sender {
         }
         if linux {
             self.note_reordering(summary, top);
+        }
+        if linux || config.undo.duplicates {
             self.adapt_reordering_window();
         }
     }

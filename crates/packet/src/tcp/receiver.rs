@@ -13,8 +13,8 @@ pub(crate) struct Reply {
     pub(crate) echo: u64,
     /// The segment just received out of order, or [`NONE`]. Below `cum`: it has arrived twice.
     pub(crate) sack: u64,
-    /// ECN-Echo.
-    pub(crate) ece: bool,
+    /// Header bits: [`Flags::ECE`], [`Flags::TWICE`].
+    pub(crate) flags: u8,
 }
 
 /// Options that the flows of a class share.
@@ -32,6 +32,8 @@ pub(crate) struct Config {
     /// Then: the first segments of a connection, which open the window that the receiver offers;
     /// while it opens ACKs are not delayed.
     pub(crate) opening: u16,
+    /// Whether segments that arrive twice are reported (DSACK). Linux always does.
+    pub(crate) dsack: bool,
     /// Whether marks are echoed as they come (RFC 8257, section 3.2) instead of until CWR.
     pub(crate) accurate_ecn: bool,
     /// Whether segments with CWR are acknowledged at once, those whose mark differs from the last
@@ -110,7 +112,8 @@ impl Receiver {
     /// Data segment `seq` arrives at `now`, sent at `stamp`.
     ///
     /// Deviation from RFC 2883, section 4: a segment that arrives twice is acknowledged, and reported
-    /// (DSACK) in style "linux" only; and there only where it lies below what is acknowledged.
+    /// (DSACK) where `undo` says so and in style "linux" only; and there only where it lies below what
+    /// is acknowledged.
     #[inline(always)]
     pub(crate) fn on_data(
         &mut self,
@@ -163,6 +166,7 @@ impl Receiver {
         if seq <= self.next
             || config.min_rto > 0
             || config.accurate_ecn
+            || config.dsack
             || flags.0 & (Flags::CE | Flags::CWR) != 0
         {
             return None;
@@ -214,7 +218,11 @@ impl Receiver {
                 }
                 reply
             } else {
-                Some(self.reply(sack))
+                let mut reply = self.reply(sack);
+                if config.dsack && !new {
+                    (reply.sack, reply.flags) = (seq, reply.flags | Flags::TWICE);
+                }
+                Some(reply)
             };
         }
         let held = self.due != 0;
@@ -383,7 +391,7 @@ impl Receiver {
             cum: self.next,
             echo,
             sack,
-            ece: self.echo,
+            flags: if self.echo { Flags::ECE } else { 0 },
         }
     }
 
@@ -419,6 +427,7 @@ mod tests {
         timeout: 0,
         min_rto: 0,
         opening: 0,
+        dsack: false,
         accurate_ecn: false,
         ecn_quick: false,
     };
@@ -427,6 +436,7 @@ mod tests {
         timeout: 40,
         min_rto: 0,
         opening: 0,
+        dsack: false,
         accurate_ecn: false,
         ecn_quick: false,
     };
@@ -494,12 +504,35 @@ mod tests {
         assert_eq!((reply.cum, reply.sack), (1, NONE));
     }
 
+    /// RFC 2883, section 4: also one above what is acknowledged, whose block holds it.
+    #[test]
+    fn a_duplicate_is_reported() {
+        let config = Config {
+            dsack: true,
+            ..AT_ONCE
+        };
+        let mut receiver = Receiver::default();
+        for (seq, sack, twice) in [
+            (0, NONE, false),
+            (0, 0, true),
+            (2, 2, false),
+            (2, 2, true),
+            (1, NONE, false),
+            (2, 2, true),
+        ] {
+            let reply = data(&mut receiver, 1, seq, &config).unwrap();
+            assert_eq!((reply.sack, reply.flags & Flags::TWICE != 0), (sack, twice));
+        }
+        assert_eq!(receiver.next, 3);
+    }
+
     const MS: u64 = wheel::TICK;
     const LINUX: Config = Config {
         delayed: true,
         timeout: 40 * MS,
         min_rto: 200 * MS,
         opening: 0,
+        dsack: true,
         accurate_ecn: false,
         ecn_quick: true,
     };
@@ -596,7 +629,7 @@ mod tests {
         let mut receiver = Receiver::default();
         let (mut told, mut acknowledged, mut replies) = (0, 0, 0);
         let mut count = |reply: Reply| {
-            told += if reply.ece {
+            told += if reply.flags & Flags::ECE != 0 {
                 reply.cum - acknowledged
             } else {
                 0
@@ -657,10 +690,8 @@ mod tests {
     fn congestion_is_echoed_until_the_window_is_reduced() {
         let mut receiver = Receiver::default();
         let mut send = |seq, flags| {
-            receiver
-                .on_data(1, seq, 1, Flags(flags), &AT_ONCE)
-                .unwrap()
-                .ece
+            let reply = receiver.on_data(1, seq, 1, Flags(flags), &AT_ONCE);
+            reply.unwrap().flags & Flags::ECE != 0
         };
         assert!(!send(0, Flags::ECT));
         assert!(send(1, Flags::ECT | Flags::CE));

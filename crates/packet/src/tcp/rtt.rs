@@ -157,6 +157,21 @@ impl RttEstimator {
         self.backoff = 0;
     }
 
+    /// SRTT and RTTVAR.
+    pub(super) fn smoothed(&self) -> (u64, u64) {
+        (self.srtt, self.rttvar)
+    }
+
+    /// A timeout was needless whose segment took `rtt`: the timer follows (RFC 4015, section 3.2,
+    /// step 7), from SRTT and RTTVAR before it.
+    pub(super) fn adapt(&mut self, (srtt, rttvar): (u64, u64), rtt: u64, config: &Config) {
+        self.srtt = srtt.max(rtt);
+        self.rttvar = rttvar.max(rtt / 2);
+        self.rto = (self.srtt + 4 * self.rttvar)
+            .max(config.min_rto)
+            .min(config.max_rto);
+    }
+
     /// Present retransmission timeout with its back-off (RFC 6298, rule 5.5).
     #[inline]
     pub(super) fn timeout(&self, config: &Config) -> u64 {

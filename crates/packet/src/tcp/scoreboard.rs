@@ -86,11 +86,17 @@ impl Scoreboard {
         self.retransmitted.count()
     }
 
-    /// Nothing counts as lost any more.
-    pub(crate) fn forgive(&mut self) {
+    /// Nothing counts as lost any more; where losses are counted from above, nothing but what the
+    /// segments above tell.
+    pub(crate) fn forgive(&mut self, una: u64, dup_threshold: u32) {
+        self.lost = 0;
         if let Some(late) = &mut self.late {
             late.clear();
-            self.lost = 0;
+            return;
+        }
+        self.lost_edge = una;
+        if let Some(&edge) = self.highest.get(dup_threshold as usize - 1) {
+            self.raise_lost_edge(una, edge);
         }
     }
 

@@ -66,6 +66,8 @@ pub(crate) struct SentPackets {
     /// The lowest segment that the ACK in hand delivers and that was sent only once; [`NONE`]
     /// without one.
     pub(crate) lowest_original: u64,
+    /// It delivers one that was sent more than once.
+    pub(crate) delivers_resent: bool,
     /// The segment that the retransmission timer expired for last, whether F-RTO is being made (RFC
     /// 5682), and new data goes first.
     pub(crate) timed_out: u64,
@@ -81,11 +83,12 @@ pub(crate) struct SentPackets {
 }
 
 impl SentPackets {
-    /// An empty one, for loss detection by time if `rack`.
-    pub(crate) fn new(rack: bool) -> Self {
+    /// An empty one, for loss detection by time if `rack`; time stamps count ticks of `tick` ps.
+    pub(crate) fn new(rack: bool, tick: u64) -> Self {
         Self {
             rack: rack.then(Rack::default),
             timed_out: NONE,
+            undo: Undo::new(tick),
             ..Self::default()
         }
     }
@@ -128,7 +131,7 @@ impl SentPackets {
     pub(crate) fn begin(&mut self, in_flight: u64, min_rtt: u64) {
         self.min_rtt = min_rtt;
         (self.newly_delivered, self.newly_lost, self.newest) = (0, 0, None);
-        self.lowest_original = NONE;
+        (self.lowest_original, self.delivers_resent) = (NONE, false);
         self.in_flight_before = in_flight as u32;
     }
 
@@ -143,6 +146,7 @@ impl SentPackets {
         self.delivered += 1;
         self.delivered_at = now;
         self.newly_delivered += 1;
+        self.delivers_resent |= record.again;
         if !record.again {
             self.lowest_original = self.lowest_original.min(seq);
         } else if now - record.sent < self.min_rtt && self.min_rtt != u64::MAX {

@@ -13,7 +13,7 @@ use crate::diagnostic::quoted_list;
 use crate::keys;
 use crate::model::{Distribution, End, FlowClass, Tcp, Traffic};
 use crate::options::{
-    LossDetection, Pacing, PacketSizes, Recovery, RttSamples, Style, WindowReduction,
+    LossDetection, Pacing, PacketSizes, Recovery, RttSamples, Style, Undo, WindowReduction,
 };
 use crate::tree::{Node, Value};
 use crate::units::{format_time, seconds, shorten};
@@ -260,11 +260,13 @@ impl Reader<'_> {
         let loss_detection: Option<LossDetection> =
             get("loss_detection").and_then(|item| self.option(&item));
         let rack = loss_detection == Some(LossDetection::Rack);
+        let undo: Option<Undo> = get("undo").and_then(|item| self.option(&item));
         let detect_lost_retransmissions = flag("detect_lost_retransmissions");
         if recovery.is_some_and(|recovery| recovery != Recovery::Sack) {
             for (key, set) in [
                 ("reduction", reduction != Some(WindowReduction::AtOnce)),
                 ("loss_detection", rack),
+                ("undo", undo == Some(Undo::Dsack)),
                 (
                     "detect_lost_retransmissions",
                     detect_lost_retransmissions == Some(true),
@@ -431,6 +433,7 @@ impl Reader<'_> {
             rtt_samples: rtt_samples?,
             clock_granularity: clock_granularity?,
             restart_rto_on_every_ack: restart_rto_on_every_ack?,
+            undo: undo?,
             dup_threshold: dup_threshold?,
         })
     }

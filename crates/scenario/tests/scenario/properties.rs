@@ -232,6 +232,18 @@ fn tcp() -> impl Strategy<Value = String> {
         some("clock_granularity", text(time().boxed())),
         some("restart_rto_on_every_ack", flag()),
         some(
+            "undo",
+            select(vec![
+                "\"auto\"",
+                "\"none\"",
+                "\"eifel\"",
+                "\"f-rto\"",
+                "\"all\"",
+            ])
+            .prop_map(str::to_owned)
+            .boxed(),
+        ),
+        some(
             "dup_threshold",
             (1..1000).prop_map(|number: i32| number.to_string()).boxed(),
         ),

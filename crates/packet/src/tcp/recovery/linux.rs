@@ -38,7 +38,7 @@ impl Sender {
         }
         let mut undone = false;
         let over = match self.state {
-            State::Recovery => self.ends_recovery(summary, &mut undone),
+            State::Recovery => self.ends_recovery(summary, &mut undone, config),
             _ => self.in_cwr && self.una > self.recover,
         };
         if over {
@@ -62,7 +62,7 @@ impl Sender {
                 .and_then(|sent_packets| sent_packets.rack.as_ref())
                 .is_some_and(|rack| rack.lost_again);
         if self.state == State::Open && !self.in_cwr {
-            self.undo_by_duplicates();
+            self.undo_by_duplicates(config);
         }
         if self.state == State::Open || lost_again {
             if summary.ece && !self.in_cwr && self.next > 0 {
@@ -116,9 +116,14 @@ impl Sender {
         {
             let again = self.state == State::Loss && sent_packets.timed_out == self.una;
             sent_packets.timed_out = self.una;
-            sent_packets.frto = self.state == State::Open || again;
+            sent_packets.frto = config.undo.frto && (self.state == State::Open || again);
             sent_packets.new_first = false;
             return again;
+        }
+        if let Some(sent_packets) = &mut self.sent_packets {
+            // RFC 5682, section 2.1, step 1: not in a recovery
+            sent_packets.frto = config.undo.frto && self.state == State::Open;
+            sent_packets.new_first = false;
         }
         self.rtt.is_backed_off()
     }
@@ -128,8 +133,8 @@ impl Sender {
     fn on_ack_in_loss(&mut self, summary: &AckSummary, config: &Config) {
         let (next, recover) = (self.next, self.recover);
         let recovered = self.una >= recover;
-        if summary.acked > 0 && self.was_needless(summary.echo) {
-            self.undo_losses();
+        if summary.acked > 0 && self.was_needless(summary.echo, config) {
+            self.undo_losses(config);
             return;
         }
         if let Some(sent_packets) = &mut self.sent_packets
@@ -137,7 +142,7 @@ impl Sender {
         {
             if sent_packets.lowest_original < recover {
                 // step 3.b: what was sent before the timeout has arrived; it was needless
-                self.undo_losses();
+                self.undo_losses(config);
                 return;
             }
             if next > recover {
@@ -158,9 +163,9 @@ impl Sender {
     }
 
     /// The reduction was needless, and nothing is lost (`tcp_undo_cwnd_reduction`).
-    fn undo_losses(&mut self) {
+    fn undo_losses(&mut self, config: &Config) {
         self.undo_reduction();
-        self.scoreboard.forgive();
+        self.scoreboard.forgive(self.una, config.dup_threshold);
         if let Some(sent_packets) = &mut self.sent_packets {
             sent_packets.forgive();
             sent_packets.timed_out = NONE;
@@ -171,9 +176,9 @@ impl Sender {
     /// An ACK arrives in a recovery: true if it acknowledges all of it. The window then becomes
     /// ssthresh, or what it was before where the recovery was needless (`tcp_try_undo_recovery`,
     /// `tcp_try_undo_partial`, `tcp_try_undo_dsack`).
-    fn ends_recovery(&mut self, summary: &AckSummary, undone: &mut bool) -> bool {
+    fn ends_recovery(&mut self, summary: &AckSummary, undone: &mut bool, config: &Config) -> bool {
         if self.una >= self.recover {
-            if self.was_needless(summary.echo) {
+            if self.was_needless(summary.echo, config) {
                 self.undo_reduction();
                 *undone = true;
             } else if let Some(rack) = rack_of(&mut self.sent_packets) {
@@ -181,9 +186,12 @@ impl Sender {
             }
             return true;
         }
-        if summary.acked > 0 && self.was_early(summary.echo) && self.scoreboard.resent() == 0 {
-            self.undo_losses();
-        } else if self.undo_by_duplicates() {
+        if summary.acked > 0
+            && self.was_early(summary.echo, config)
+            && self.scoreboard.resent() == 0
+        {
+            self.undo_losses(config);
+        } else if self.undo_by_duplicates(config) {
             self.state = State::Open;
         }
         false
@@ -267,7 +275,7 @@ impl Sender {
             }
         }
         self.note_reordering(&summary, edge);
-        if matches!(self.state, State::Open | State::Recovery) && self.undo_by_duplicates() {
+        if matches!(self.state, State::Open | State::Recovery) && self.undo_by_duplicates(config) {
             self.state = State::Open;
         }
         self.find_late(now, config);

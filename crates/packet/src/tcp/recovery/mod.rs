@@ -13,11 +13,7 @@ use super::{Config, Sender, State};
 impl Sender {
     pub(in crate::tcp) fn enter_recovery(&mut self, now: u64, outstanding: u64, config: &Config) {
         self.counters.fast_recoveries += 1;
-        self.remember_for_undo(if self.in_cwr {
-            0.0
-        } else {
-            self.current_ssthresh()
-        });
+        self.remember_for_undo(false, config);
         self.set_ca_state(CaState::Recovery);
         if self.in_cwr {
             // the window is coming down already

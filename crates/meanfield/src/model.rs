@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use ackclock_algorithms::aqm::Spacing;
-use ackclock_algorithms::fluid::{AqmInput, Averaging};
+use ackclock_algorithms::fluid::{AqmInput, AqmStart, Averaging, QueueModel};
 use ackclock_algorithms::registry::AqmLaw;
 
 use crate::error::Error;
@@ -16,12 +16,21 @@ pub trait QueueLaw: Debug + Send + Sync {
     fn states(&self) -> usize {
         0
     }
+    /// Writes the state variables over an empty queue of a link that sends `rate` packets/s to `state`.
+    fn start(&self, _rate: f64, state: &mut [f64]) {
+        state.fill(0.0);
+    }
     /// Writes the time derivative of each state variable (per second) to `rate`.
     fn derivative(&self, _input: &AqmInput, _state: &[f64], _rate: &mut [f64]) {}
     /// Fraction of arriving packets that are dropped or marked; the overflow of a full queue comes on top.
     fn probability(&self, input: &AqmInput, state: &[f64]) -> f64;
     /// Whether it never drops or marks by itself: only a full queue does.
     fn overflow_only(&self) -> bool {
+        false
+    }
+    /// Whether it takes the queue to be in equilibrium with the rate of arrivals, and follows that rate: then a step's arrivals are not asked for, but
+    /// those of the windows over a round trip. An ACK clock sends in bursts of any density, and no queue is in equilibrium with a burst.
+    fn follows_rate(&self) -> bool {
         false
     }
     /// The same law with another value of the parameter `name` (as registered; SI units).
@@ -73,8 +82,19 @@ impl QueueLaw for RegisteredAqm {
     fn overflow_only(&self) -> bool {
         self.law.overflow_only()
     }
+    fn follows_rate(&self) -> bool {
+        self.law.queue_model() == QueueModel::Stationary
+    }
     fn states(&self) -> usize {
         self.law.states()
+    }
+    fn start(&self, rate: f64, state: &mut [f64]) {
+        let empty = AqmStart {
+            queue: 0.0,
+            rate,
+            probability: 0.0,
+        };
+        self.law.start(&empty, state);
     }
     fn derivative(&self, input: &AqmInput, state: &[f64], rate: &mut [f64]) {
         self.law.derivative(&self.input(input), state, rate);

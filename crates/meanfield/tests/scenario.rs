@@ -339,3 +339,60 @@ fn unresponsive_traffic() {
         out.link
     );
 }
+
+/// Ten Reno flows over 10 Mbit/s and 50 ms; packets use 99 % (threshold), 92 % (AVQ) and 98 % (Exponential RED).
+fn ten_flows(queue: &str) -> String {
+    format!(
+        r#"
+        [scenario]
+        duration = "60 s"
+        measure = "20 s .. 60 s"
+        [[link]]
+        name = "l"
+        rate = "10 Mbit/s"
+        queue = {{ capacity = "100 packets", {queue} }}
+        [[flows]]
+        count = 10
+        path = ["l"]
+        congestion = "reno"
+        rtt = "50 ms"
+        "#
+    )
+}
+
+/// A law of the rate of arrivals does not see the bursts of an ACK clock: a burst that exceeds the link lost all, and so did what its loss sent
+/// a round trip later (utilisations of 0.002 and 0.06).
+#[test]
+fn laws_of_the_rate_of_arrivals() {
+    for (aqm, low, high) in [
+        // averages oscillate here, in the fluid equations too; packets do not
+        ("threshold", 0.5, 1.0),
+        ("avq", 0.8, 0.981),
+        ("exponential-red", 0.95, 0.99),
+    ] {
+        let out = run(&ten_flows(&format!("aqm = \"{aqm}\"")), Options::default());
+        let used = out.link.utilization;
+        assert!((low..high).contains(&used), "{aqm}: {:?}", out.link);
+    }
+}
+
+/// An adapted maximum probability starts where the parameter says, not at zero: with steps that take longer than the run it is RED.
+#[test]
+fn states_of_an_aqm_start_where_its_law_says() {
+    let thresholds = r#"min_threshold = "10 packets", max_threshold = "40 packets", max_probability = 0.1, weight = 0.002"#;
+    let red = run(
+        &ten_flows(&format!(r#"aqm = "red", gentle = true, {thresholds}"#)),
+        Options::default(),
+    );
+    let adapted = run(
+        &ten_flows(&format!(
+            r#"aqm = "adaptive-red", {thresholds}, interval = "1000 s""#
+        )),
+        Options::default(),
+    );
+    let (one, other) = (red.link.queue_mean, adapted.link.queue_mean);
+    assert!(
+        (one - other).abs() < 0.05 * one,
+        "{one} and {other} packets"
+    );
+}

@@ -97,8 +97,16 @@ impl MeanField {
         } else {
             waiting
         };
+        let seen = if bottleneck.aqm.follows_rate() {
+            AqmInput {
+                arrivals: self.windows_over_round_trips(),
+                ..input
+            }
+        } else {
+            input
+        };
         let probability = if self.aqm_state.is_empty() {
-            bottleneck.aqm.probability(&input, &[])
+            bottleneck.aqm.probability(&seen, &[])
         } else {
             let [middle, slope, moved] = &mut self.scratch;
             midpoint(
@@ -110,12 +118,28 @@ impl MeanField {
                 slope,
                 moved,
             );
-            let probability = bottleneck.aqm.probability(&input, middle);
+            let probability = bottleneck.aqm.probability(&seen, middle);
             self.aqm_state.copy_from_slice(moved);
             probability
         };
         self.probability = probability;
         probability
+    }
+
+    /// Packets/s of flows that send their windows evenly over a round trip, and of the unresponsive traffic.
+    fn windows_over_round_trips(&self) -> f64 {
+        let flows: f64 = self
+            .classes
+            .iter()
+            .map(|state| state.flight / state.rtt)
+            .sum();
+        let others: f64 = self
+            .sources
+            .iter()
+            .zip(&self.model.unresponsive)
+            .map(|(sources, traffic)| sources * traffic.rate)
+            .sum();
+        flows + others
     }
 
     /// For the delay lines: what passed in this step, and what each class sent.

@@ -39,6 +39,11 @@ impl MeanField {
         let mut events = model.events.clone();
         events.sort_by(|a, b| a.at.total_cmp(&b.at));
         let states = model.bottleneck.aqm.states();
+        let mut aqm_state = vec![0.0; states];
+        model
+            .bottleneck
+            .aqm
+            .start(model.bottleneck.rate, &mut aqm_state);
         let traces = Traces {
             classes: vec![ClassTrace::default(); classes.len()],
             ..Traces::default()
@@ -53,7 +58,7 @@ impl MeanField {
             sources: vec![0.0; model.unresponsive.len()],
             passages: Ring::new(),
             queue: 0.0,
-            aqm_state: vec![0.0; states],
+            aqm_state,
             scratch: [vec![0.0; states], vec![0.0; states], vec![0.0; states]],
             probability: 0.0,
             ledger: LinkLedger::default(),

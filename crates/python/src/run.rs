@@ -56,7 +56,7 @@ pub(crate) struct Standing {
 }
 
 /// Events between looks at Ctrl-C: at first, and at most. Fewer where they take long, such as calls of Python.
-const EVENTS_PER_STEP: u64 = 50_000;
+const EVENTS_PER_STEP: u64 = 2_000;
 const FEWEST_EVENTS_PER_STEP: u64 = 50;
 const STEP_TIME: Duration = Duration::from_millis(50);
 /// Between two looks at signals, and at calls of Python once the run is to end.

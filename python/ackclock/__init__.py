@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from . import _core, delay, design
 from .compare import Comparison, compare
 from .errors import AckclockError, AnalysisError, Diagnostic, Interrupted, RunError, ScenarioError
+from .evaluate import Dossier, EvaluateError, evaluate
 from .fluid import FluidResult, coverage, fluid
 from .meanfield import MeanFieldResult, RedStability, StationaryWindow, meanfield, red_stability, stationary
 from .scenario import Scenario, dumbbell, flows, load, loads, parking_lot
@@ -52,6 +53,8 @@ __all__ = [
     "AnalysisError",
     "Comparison",
     "Diagnostic",
+    "Dossier",
+    "EvaluateError",
     "FluidResult",
     "Hysteresis",
     "Interrupted",
@@ -79,6 +82,7 @@ __all__ = [
     "delay",
     "design",
     "dumbbell",
+    "evaluate",
     "flows",
     "fluid",
     "list_algorithms",

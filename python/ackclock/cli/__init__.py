@@ -13,6 +13,7 @@ from . import (
     compare,
     completion,
     coverage,
+    evaluate,
     fair,
     fluid,
     list,  # noqa: A004  commands have their modules' names
@@ -46,6 +47,7 @@ COMMANDS = (
     query.COMMAND,
     tune.COMMAND,
     fair.COMMAND,
+    evaluate.COMMAND,
     paper.COMMAND,
     serve.COMMAND,
     schema.COMMAND,

@@ -1,0 +1,267 @@
+"""Dossiers: headings of RFC 9743 and RFC 7928, answered; numbers and answers are found again without the module."""
+
+import json
+import math
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.stats import t as student
+
+import ackclock as ac
+from ackclock.algorithms import Queue, Random
+from ackclock.evaluate import Finding, headings
+from ackclock.evaluate.judge import answer
+from ackclock.evaluate.model import Case, Demand, Heading, Quantity
+from conftest import Command
+
+ROOT = Path(__file__).parents[1]
+BAD = f"{ROOT / 'docs' / 'examples' / 'never_slows_down.py'}:NeverSlowsDown"
+
+
+def mean_and_half(values: list[float]) -> tuple[float, float]:
+    mean = math.fsum(values) / len(values)
+    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+    return mean, float(student.ppf(0.975, len(values) - 1)) * spread / math.sqrt(len(values))
+
+
+def told(number: str, algorithm: str) -> dict[str, Any]:
+    [found] = ac.evaluate(algorithm, only=[number], quick=True, seeds=3).json()["headings"]
+    return dict(found)
+
+
+def link(
+    flows: list[dict[str, Any]], packets: int, window: str, *, rate: str = "10 Mbit/s", queue: str = "drop-tail"
+) -> ac.Scenario:
+    duration = window.split(" .. ")[1]
+    placed = [
+        {"path": ["bottleneck"], "rtt": "uniform 38 ms .. 42 ms", "start": "uniform 0 s .. 1 s"} | one for one in flows
+    ]
+    return ac.Scenario(
+        {
+            "scenario": {"name": "by hand", "duration": duration, "measure": window},
+            "link": [{"name": "bottleneck", "rate": rate, "queue": {"aqm": queue, "capacity": f"{packets} packets"}}],
+            "flows": placed,
+        }
+    )
+
+
+def test_bufferbloat_is_the_median_wait_of_two_flows_in_a_deep_buffer() -> None:
+    """RFC 9743, section 5.1.2: 16 bandwidth-delay products of 10 Mbit/s and 40 ms are 533 packets."""
+    flows = {"count": 2, "name": "x", "congestion": "bbr3"}
+    scenario = link([flows], 533, "20 s .. 50 s")
+    waits = [ac.run(scenario, seed=seed).links.loc["bottleneck", "delay_p50"] for seed in (1, 2, 3)]
+    mean, half = mean_and_half(waits)
+    found = told("5.1.2", "bbr3")["numbers"]["median wait in the queue"]["16 BDP"]["bbr3"]
+    assert found["mean"] == pytest.approx(mean, rel=1e-9)
+    assert found["ci95"] == pytest.approx(half, rel=1e-6)
+
+
+def test_share_of_the_others_is_their_part_of_the_goodput() -> None:
+    """RFC 9743, section 5.2.1: two flows beside two of CUBIC over 20 Mbit/s, 40 ms, one bandwidth-delay product."""
+    flows = [{"count": 2, "name": "x", "congestion": "scalable"}, {"count": 2, "name": "other", "congestion": "cubic"}]
+    scenario = link(flows, 67, "10 s .. 40 s", rate="20 Mbit/s")
+    shares = []
+    for seed in (1, 2, 3):
+        got = ac.run(scenario, seed=seed).flows.groupby("class", observed=True)["goodput"].sum()
+        shares.append(float(got["other"] / got.sum()))
+    mean, half = mean_and_half(shares)
+    found = told("5.2.1", "scalable")["numbers"]["share of the others"]["CUBIC, 1 BDP"]["scalable"]
+    assert (found["mean"], found["ci95"]) == pytest.approx((mean, half), rel=1e-6)
+
+
+def test_loss_at_short_buffers_counts_what_the_queue_dropped() -> None:
+    """RFC 9743, section 5.1.3: four flows over 30 Mbit/s, 40 ms, with half a bandwidth-delay product."""
+    scenario = link([{"count": 4, "name": "x", "congestion": "reno"}], 50, "5 s .. 20 s", rate="30 Mbit/s")
+    losses = []
+    for seed in (1, 2, 3):
+        row = ac.run(scenario, seed=seed).links.loc["bottleneck"]
+        losses.append(row["drops"] / row["arrivals"])
+    mean, half = mean_and_half(losses)
+    found = told("5.1.3", "reno")["numbers"]["packets dropped at the queue"]["0.5 BDP"]["reno"]
+    assert (found["mean"], found["ci95"]) == pytest.approx((mean, half), rel=1e-6)
+
+
+def test_wait_of_a_queue_is_that_of_a_run_by_hand() -> None:
+    """RFC 7928, section 8.2.3: seven Reno flows over 10 Mbit/s, 100 ms, room for 83 packets."""
+    flows = {"count": 7, "name": "tcp", "congestion": "reno", "rtt": "uniform 95 ms .. 105 ms"}
+    scenario = link([flows], 83, "15 s .. 55 s", queue="codel")
+    waits = [ac.run(scenario, seed=seed).links.loc["bottleneck", "delay_p50"] for seed in (1, 2, 3)]
+    mean, half = mean_and_half(waits)
+    numbers = told("8.2.3", "codel")["numbers"]["median wait"]["7 Reno flows"]["codel"]
+    assert (numbers["mean"], numbers["ci95"]) == pytest.approx((mean, half), rel=1e-6)
+
+
+def test_every_heading_of_both_documents_is_there() -> None:
+    sections = [one.number for one in headings("sender")]
+    special = [f"7.{number}" for number in range(1, 12)]
+    general = [f"6.{number}" for number in range(1, 5)]
+    criteria = [*(f"5.1.{number}" for number in range(1, 6)), "5.2.1", "5.2.2", "5.2.3", "5.3.1", "5.3.2"]
+    assert sections == ["3.1", "3.2", "4", *criteria, *general, *special]
+    assert len(sections) == 28
+    queues = {one.number for one in headings("queue")}
+    assert queues >= {"5.1.1", "5.1.2", "5.2", "5.3.1", "5.3.2", "5.4", "6", "7", "8.2.2", "8.2.3", "8.2.4", "8.2.5"}
+    assert queues >= {"8.2.6", "8.3", "9.1", "9.2", "10", "11", "12", "2.7", "4.4", "4.5", "4.6"}
+
+
+def heading(demand: Demand) -> Heading:
+    case = Case("case", lambda _: None, lambda _: 0.0)
+    return Heading(
+        "0",
+        "Title",
+        "Asks?",
+        "It does",
+        "It does not",
+        quantities=(Quantity("wait", "ms", (case,)),),
+        demands=(demand,),
+    )
+
+
+def judged(mine: tuple[float, ...], theirs: tuple[float, ...], demand: Demand) -> Finding:
+    values = {"wait": {"case": {"": mine, "reno": theirs}}}
+    return answer(heading(demand), values, ["reno"], []).finding
+
+
+def test_an_answer_needs_an_interval_on_one_side() -> None:
+    bound = Demand("wait", "at most", 0.1)
+    assert judged((0.01, 0.02, 0.03), (0.0,) * 3, bound) is Finding.YES
+    assert judged((0.21, 0.22, 0.23), (0.0,) * 3, bound) is Finding.NO
+    assert judged((0.01, 0.1, 0.2), (0.0,) * 3, bound) is Finding.CANNOT_TELL
+    assert judged((0.01,), (0.0,), bound) is Finding.CANNOT_TELL
+
+
+def test_a_bound_beside_others_is_paired_by_seed() -> None:
+    """Seeds that are hard for both do not blur the comparison."""
+    hard = (0.1, 1.0, 10.0)
+    relative = Demand("wait", "at most", factor=1.0)
+    assert judged(tuple(value - 0.05 for value in hard), hard, relative) is Finding.YES
+    assert judged(tuple(value + 0.05 for value in hard), hard, relative) is Finding.NO
+    assert judged(tuple(1.1 * value for value in hard), hard, relative) is Finding.CANNOT_TELL
+    least = Demand("wait", "at least", 0.9, 0.5)
+    assert judged((0.8, 0.81, 0.82), (0.5, 0.5, 0.5), least) is Finding.YES
+    assert judged((0.1, 0.11, 0.12), (0.5, 0.5, 0.5), least) is Finding.NO
+
+
+def test_transfers_that_never_end_are_a_no() -> None:
+    bound = Demand("wait", "at most", factor=1.5)
+    assert judged((math.inf,) * 3, (1.0, 1.1, 0.9), bound) is Finding.NO
+    assert judged((1.0, 1.1, 0.9), (math.inf,) * 3, bound) is Finding.YES
+    assert judged((math.nan,) * 3, (1.0, 1.1, 0.9), bound) is Finding.CANNOT_TELL
+
+
+def test_the_bad_control_fails_where_it_must_and_reno_does_not() -> None:
+    asked = ["5.1.3", "5.2.1", "7.2"]
+    bad = ac.evaluate(BAD, only=asked, quick=True, seeds=3)
+    assert [one.finding for one in bad.answers] == [Finding.NO] * 3
+    good = ac.evaluate("reno", only=asked, quick=True, seeds=3)
+    assert [one.finding for one in good.answers] == [Finding.YES] * 3
+
+
+def test_a_store_keeps_runs_of_names_and_of_files(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def dossier(algorithm: str) -> ac.Dossier:
+        seen.clear()
+        return ac.evaluate(
+            algorithm, only=["7.2"], quick=True, seeds=2, store=tmp_path / "kept", progress=lambda *at: seen.append(at)
+        )
+
+    own = tmp_path / "own.py"
+    own.write_text((ROOT / "docs" / "examples" / "never_slows_down.py").read_text(encoding="utf-8"), encoding="utf-8")
+    first = dossier(f"{own}:NeverSlowsDown")
+    assert seen[0] == (0, 12)
+    again = dossier(f"{own}:NeverSlowsDown")
+    assert seen == [(12, 12)]
+    assert json.dumps(first.json()) == json.dumps(again.json())
+    own.write_text(own.read_text(encoding="utf-8").replace("2000.0", "100.0"), encoding="utf-8")
+    dossier(f"{own}:NeverSlowsDown")
+    assert seen[0] == (8, 12), "those of CUBIC and Reno are kept, those of another class are not"
+
+
+class Careless:
+    def on_ack(self, ack: object, window: object, random: object) -> None:
+        raise ValueError("nothing learnt")
+
+    def on_congestion(self, reduction: object, window: object) -> None:
+        pass
+
+
+def test_a_class_that_raises_is_told_of() -> None:
+    [found] = ac.evaluate(Careless, only=["7.2"], quick=True, seeds=2).answers
+    assert found.finding is Finding.CANNOT_TELL
+    assert "nothing learnt" in found.sentence
+
+
+class Tenth:
+    """Drops one packet of ten."""
+
+    def __init__(self, link: object) -> None:
+        pass
+
+    def enqueue(self, now: float, packet: object, queue: Queue, random: Random) -> str:
+        return "drop" if queue.full or random.uniform() < 0.1 else "accept"
+
+
+def test_a_queue_of_ones_own() -> None:
+    found = ac.evaluate(Tenth, only=["8.2.2"], quick=True, seeds=2)
+    loss = found.json()["headings"][0]["numbers"]["packets dropped at the queue"]["3 Reno flows"]["Tenth"]
+    assert loss["mean"] == pytest.approx(0.1, abs=0.02)
+
+
+def test_what_does_not_apply_says_why() -> None:
+    found = {one.heading.number: one for one in ac.evaluate("cubic", only=["6.2", "7.10", "3"], seeds=2).answers}
+    assert found["6.2"].finding is found["7.10"].finding is Finding.NOT_APPLICABLE
+    assert found["3.1"].finding is Finding.NOT_HERE
+    [scheduled] = ac.evaluate("fq_codel", only=["4.6"], seeds=2).answers
+    assert scheduled.sentence == "Not applicable: it is a scheduler itself."
+
+
+def test_command(ackclock: Command, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = ackclock("evaluate", "reno", "--only", "5.1.2", "--quick", "--seeds", "2", "--report", page)
+    assert done.returncode == 0, done.stderr
+    assert "5.1.2  Protection Against Bufferbloat: no" in done.stdout
+    text = page.read_text(encoding="utf-8")
+    assert text.index("Summary") < text.index("Headings")
+    assert text.count("<svg") == 1
+    assert "ackclock evaluate reno" in text
+    tree = json.loads(
+        ackclock("evaluate", "pie", "--set", "target=30ms", "--only", "8.2.2", "--quick", "--json").stdout
+    )
+    assert tree["kind"] == "queue"
+    [one] = tree["headings"]
+    numbers = one["numbers"]["median wait"]["3 Reno flows"]
+    assert numbers["pie with target 30ms"]["mean"] > 1.1 * numbers["pie"]["mean"]
+
+
+def test_output_in_the_documentation_is_what_is_printed(ackclock: Command) -> None:
+    text = (ROOT / "docs" / "how-to" / "evaluate.md").read_text(encoding="utf-8")
+    shown = r"^```\nackclock ([^\n]*NeverSlowsDown[^\n]*)\n```\n\n```text\n(.*?)^```$"
+    found = re.search(shown, text, re.DOTALL | re.MULTILINE)
+    assert found is not None
+    words = shlex.split(found[1])
+    words[1] = BAD
+    done = ackclock(*words)
+    assert done.stdout.startswith(found[2].rstrip())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["cubik"], 'did you mean "cubic"?'),
+        (["pie", "--set", "targets=5ms"], 'did you mean "target"?'),
+        (["pie", "--set", "target=5 packets"], "target"),
+        (["pie", "--set", "target"], "KEY=VALUE"),
+        (["cubic", "--only", "9.9"], "there is no heading"),
+        (["nowhere.py:Mine"], "nowhere.py"),
+        (["nowhere.py"], "nowhere.py:Class"),
+        ([BAD.replace("NeverSlowsDown", "NeverSlowDown")], 'did you mean "NeverSlowsDown"?'),
+    ],
+)
+def test_wrong_input_is_told_in_words(ackclock: Command, words: list[str], said: str) -> None:
+    done = ackclock("evaluate", *words)
+    assert done.returncode == 2, done.stdout
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr

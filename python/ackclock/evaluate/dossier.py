@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from ..tables import counted
 from .judge import bound, interval, show
 from .model import Answer, Finding
 from .subject import Entry
@@ -39,6 +40,11 @@ class Dossier:
     """Distinct runs that the numbers come from."""
 
     @property
+    def others(self) -> tuple[str, ...]:
+        """What stands beside the subject: `references` without the subject itself."""
+        return tuple(name for name in self.references if name != self.entry.name)
+
+    @property
     def counts(self) -> dict[Finding, int]:
         """How many headings have which answer."""
         found = Counter(answer.finding for answer in self.answers)
@@ -48,7 +54,7 @@ class Dossier:
     def summary(self) -> list[str]:
         """How many headings have which answer; then, one by one, where the answer is no."""
         counts = ", ".join(f'"{finding}" {count}' for finding, count in self.counts.items())
-        lines = [f"{RFC[self.entry.kind]}: {len(self.answers)} headings, answered {counts}."]
+        lines = [f"{RFC[self.entry.kind]}: {counted(len(self.answers), 'heading')}, answered {counts}."]
         fails = [answer for answer in self.answers if answer.finding is Finding.NO]
         return [*lines, *(f"{one.heading.number} {one.heading.title}: {one.brief}." for one in fails)]
 
@@ -115,7 +121,8 @@ class Dossier:
             "setting": heading.setting,
             "numbers": {
                 quantity: {
-                    case: {name or self.entry.name: _number(of[name]) for name in of} for case, of in cases.items()
+                    case: {name or self.entry.name: _number(of[name]) for name in ("", *self.others) if name in of}
+                    for case, of in cases.items()
                 }
                 for quantity, cases in answer.values.items()
             },

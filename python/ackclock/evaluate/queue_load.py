@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..errors import AnalysisError, ScenarioError
 from ..scenario import Scenario, flows
 from .model import Demand, Heading, Numbers
 from .queue_senders import ROOM, SHORTER, USED, under, waits
@@ -46,6 +47,25 @@ def _place(rtt: float, count: int) -> Build:
         return line([entry.others(count, "reno", "tcp")], rtt=rtt, queue=entry.queue(ROOM), window=(20, 60))
 
     return build
+
+
+def _by_equations(entry: Entry) -> str:
+    """Where the delay equations have a stable equilibrium, in a sentence."""
+    from ..stability import stability
+
+    found: dict[str, list[str]] = {}
+    for name, build, _ in _PLACES:
+        try:
+            roots = stability(build(entry)).unstable_roots
+        except ScenarioError:
+            return "It has no delay equations, so their stability cannot be told."
+        except AnalysisError:
+            verdict = "no equilibrium"
+        else:
+            verdict = "on the boundary" if roots is None else "unstable" if roots else "stable"
+        found.setdefault(verdict, []).append(name)
+    parts = [f"{verdict} ({' / '.join(names)})" for verdict, names in found.items()]
+    return f"Its delay equations: {', '.join(parts)}."
 
 
 _PLACES = tuple(
@@ -140,5 +160,6 @@ HEADINGS = (
         "is its standard deviation over its mean (of one packet at least): a number to know.",
         quantities=(utilization(_PLACES), same("sway of the queue", "", _sway, _PLACES), waits(_PLACES)),
         demands=(USED,),
+        tells=_by_equations,
     ),
 )

@@ -147,7 +147,7 @@ BEFORE = (
         "Small packets are dropped as often as large ones",
         "Small and large packets are not dropped alike",
         setting="UDP of 1 Mbit/s in packets of 1500 B and of 300 B beside four Reno flows; loss of the small over "
-        "loss of the large ones.",
+        "loss of the large ones, one where neither loses any.",
         quantities=(same("loss, small over large", "", _ratio, [("300 and 1500 B", _sizes, True)]),),
         demands=(
             Demand("loss, small over large", "at least", 0.67),

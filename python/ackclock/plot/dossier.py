@@ -27,7 +27,7 @@ def cases(told: Dossier, answer: Answer, quantity: str, *, ax: Axes | None = Non
     asked = next(one for one in answer.heading.quantities if one.name == quantity)
     unit, factor = UNITS[asked.unit]
     of = answer.values[quantity]
-    names = ("", *told.references)
+    names = ("", *told.others)
     with style.drawing(ax) as axes:
         for at, name in enumerate(names):
             look = style.SERIES[at % len(style.SERIES)]
@@ -59,7 +59,7 @@ def cases(told: Dossier, answer: Answer, quantity: str, *, ax: Axes | None = Non
             axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
             axes.yaxis.set_minor_formatter(NullFormatter())
         else:
-            axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+            axes.set_ylim(min(0.0, axes.get_ylim()[0]), 1.08 * max(axes.get_ylim()[1], 1e-9))
         axes.set_title(f"{quantity[:1].upper()}{quantity[1:]}", loc="left")
         axes.set_ylabel(unit.strip())
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
@@ -75,7 +75,7 @@ def trade_off(told: Dossier, answer: Answer, *, ax: Axes | None = None) -> Axes:
     import numpy as np
     from matplotlib.patches import Ellipse
 
-    names = ("", *told.references)
+    names = ("", *told.others)
     waits, uses = answer.values["median wait"], answer.values["utilisation"]
     with style.drawing(ax) as axes:
         for at, name in enumerate(names):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..evaluate.dossier import RFC, rows
-from ..evaluate.judge import bound, label, show
+from ..evaluate.judge import bound, label, listed, show
 from ..evaluate.model import Finding
 from ..files import whole_file
 from ..plot import dossier as plots
@@ -43,7 +43,8 @@ def page(told: Dossier) -> str:
         told=told,
         rfc=RFC[told.entry.kind],
         kind="congestion control" if told.entry.kind == "sender" else "queue",
-        others=[label(name) for name in told.references],
+        others=[label(name) for name in told.others],
+        beside=listed([label(name) for name in told.others]),
         marks={str(finding): mark for finding, mark in MARKS.items()},
         counts={str(finding): count for finding, count in told.counts.items()},
         fails=[answer for answer in told.answers if answer.finding is Finding.NO],
@@ -64,7 +65,7 @@ def _part(told: Dossier, answer: Answer) -> dict[str, Any]:
         "answer": answer,
         "anchor": prefix,
         "drawings": drawings,
-        "tables": rows(answer, told.references),
+        "tables": rows(answer, told.others),
         "checks": [
             (
                 check.quantity,

@@ -287,7 +287,7 @@ def compare(
     for engine, add in (("fluid", _add_fluid), ("mean-field", _add_meanfield)):
         say(f"{engine} engine")
         try:
-            add(found)
+            add(found, say)
         except ScenarioError as error:
             found.refused[engine] = str(error)
         except (Interrupted, RunError):
@@ -338,7 +338,7 @@ def _add_packet(found: Comparison, result: Result) -> None:
     found.lines["packet"] = Lines(traces["time"].to_numpy(), queues, windows)
 
 
-def _add_fluid(found: Comparison) -> None:
+def _add_fluid(found: Comparison, _say: Callable[[str], object]) -> None:
     result = fluid(found.scenario)
     traces = result.traces
     inside = traces.sel(time=slice(*result.window))
@@ -358,9 +358,14 @@ def _add_fluid(found: Comparison) -> None:
     )
 
 
-def _add_meanfield(found: Comparison) -> None:
+def _add_meanfield(found: Comparison, say: Callable[[str], object]) -> None:
     shorter, skipped = _shorter(found.scenario)
-    result = meanfield(shorter, cells_per_packet=COARSE[0], steps_per_rtt=COARSE[1])
+    result = meanfield(
+        shorter,
+        cells_per_packet=COARSE[0],
+        steps_per_rtt=COARSE[1],
+        progress=lambda now, _end: say(f"mean-field engine, {skipped + now:.0f} s simulated"),
+    )
     traces = result.traces
     inside = traces.sel(time=slice(*result.window))
     queue = inside["queue"].to_numpy()
@@ -504,7 +509,7 @@ class _Experiments:
                 self._packets[removal.key] = self._run(scenario)
             if (removal.key, engine) not in self._equations:
                 made = self._equations[removal.key, engine] = Comparison(scenario)
-                (_add_fluid if engine == "fluid" else _add_meanfield)(made)
+                (_add_fluid if engine == "fluid" else _add_meanfield)(made, lambda _text: None)
                 _add_periods(made, self._window)
         except (Interrupted, RunError):
             raise

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..delay import Spectrum, digits, show
+from ..errors import AnalysisError
 from .disturbed import Disturbed
 from .equilibrium import Margins
 from .limits import Limit
@@ -138,11 +139,21 @@ class Answer:
         """The rightmost characteristic roots."""
         return self.of.roots(4)
 
+    @property
+    def rightmost(self) -> complex | None:
+        """The rightmost characteristic root (1/s); None where it cannot be certified (stiff equations)."""
+        try:
+            return self.of.rightmost
+        except AnalysisError as error:
+            if error.kind != "not certified":
+                raise
+            return None
+
     def json(self) -> dict[str, Any]:
         """Return everything as one tree of plain values."""
         from ..result import plain
 
-        run, root = self.disturbed, self.of.rightmost
+        run, root = self.disturbed, self.rightmost
         tree: dict[str, Any] = plain(
             {
                 "scenario": self.of.name,
@@ -155,7 +166,7 @@ class Answer:
                 "margins_alone_safe": not self.unsafe,
                 "unsafe": self.unsafe,
                 "equilibrium": self.of.equilibrium.tree(),
-                "rightmost_root": {"re": root.real, "im": abs(root.imag)},
+                "rightmost_root": None if root is None else {"re": root.real, "im": abs(root.imag)},
                 "margins": None if self.margins is None else asdict(self.margins),
                 "disturbed": None if run is None else run.json(),
                 "limits": [limit.json() for limit in self.limits],

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.oscillation import find_oscillation
 from ..delay import digits, show
 from ..fluid import fluid
 
@@ -76,6 +75,8 @@ def cycle(scenario: Scenario, why: str, **choices: Any) -> Cycle:
         If the integration does not reach its end.
     """
     import numpy as np
+
+    from ..analysis.oscillation import find_oscillation
 
     look = fluid(scenario, duration=1.0, samples=11, **choices)
     rtt = float(look.traces["rtt"].max())

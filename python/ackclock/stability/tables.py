@@ -28,9 +28,12 @@ def facts(answer: Answer) -> dict[str, str]:
         queue = at.state.get(f"{name}.queue")
         text = "" if queue is None else f"queue {digits(queue)} packets, "
         rows[f"link {name}"] = f'{text}loss or marks {_percent(value)}, AQM at "{at.regimes[name]}"'
-    root = answer.of.rightmost
-    pair = f" +- {abs(root.imag):.5g}i" if root.imag else ""
-    rows["rightmost root"] = f"{root.real:.5g}{pair} 1/s"
+    root = answer.rightmost
+    if root is None:
+        rows["rightmost root"] = "not certified: the equations are too stiff"
+    else:
+        pair = f" +- {abs(root.imag):.5g}i" if root.imag else ""
+        rows["rightmost root"] = f"{root.real:.5g}{pair} 1/s"
     margins = answer.margins
     if margins is not None:
         text = f"gain {digits(margins.gain)}" if math.isfinite(margins.gain) else "gain unlimited"

@@ -3,11 +3,12 @@
 Attack the engines with random scenarios, for as long as is asked; resumable.
 
     tests/attack/attack.py --hours 2           two processes, out/attack
+    tests/attack/attack.py --table             what was tried so far
     tests/attack/attack.py --case 17           one scenario with all its checks, shrunk if one fails
 
-Each process takes every second seed, and notes the one that it is at: a case that does not end, or ends the process, is
-a find like any other. Every hundredth case damages a store, or kills a sweep. Finds are scenarios of some lines in
-out/attack/finds; the table of what was tried is printed at the end. Ends with 1 if anything was found.
+Every check has a share of the processor's time until it has been tried as often as its goal asks. Each process takes
+its own seeds, and notes the one that it is at: a case that does not end, or ends the process, is a find like any other.
+Finds are scenarios of some lines in out/attack/finds. Ends with 1 if anything was found.
 """
 
 # ruff: noqa: T201
@@ -20,47 +21,62 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-from attack_checks import ALL, ANALYSES, judged, same_find
-from attack_scenarios import averaged, scenario
+from attack_checks import ALL, ANALYSES, outcome, same_find
+from attack_interrupts import processor_time
+from attack_scenarios import averaged, scenario, walk
 from attack_shrink import shrunk
 
 import ackclock as ac
 
-PROCESSES = 2
-HANG = 120.0
-"""Seconds after which a case hangs; its runs are given up after two each."""
+HANG = 90.0
+"""Seconds of computing, or twenty times as many on the clock, after which a case hangs; runs are given up after two."""
+SHORT = (200, 4)
+"""Packets that a scenario sends about where many are run, or the round trips that it lasts."""
+GOALS: dict[str, tuple[int, float]] = {
+    "run": (1_000_000, 0.25),
+    "fast and general": (100_000, 0.25),
+    "fluid": (10_000, 0.08),
+    "mean field": (10_000, 0.1),
+    "stability": (10_000, 0.1),
+    "comparison": (10_000, 0.1),
+    "damaged store": (100, 0.01),
+    "killed sweep": (100, 0.01),
+}
+"""How often a check is to be tried, and its share of the time; the others share what is left."""
+OTHERS = (10_000, 0.01)
 
 
-def attack(seed: int, folder: Path, note: Path) -> dict[str, int]:
-    """All checks on a scenario: how many were tried and how many failed, by name."""
+def attack(check: str, seed: int, folder: Path) -> dict[str, int]:
+    """A check on the scenarios of a seed: how many ended in which way."""
     counts: dict[str, int] = {}
-    for name in ALL:
-        tree = case(seed, name)
-        note.write_text(json.dumps({"seed": seed, "check": name, "at": time.time()}), encoding="utf-8")
-        found = judged(tree, name)
-        counts[f"{name}: tried"] = 1
+    if check in STORES:
+        found = STORES[check](seed)
         if found:
-            counts[f"{name}: found"] = 1
-            small = shrunk(tree, same_find(name, found))
-            keep(folder, f"{name}-{seed}", found, small)
-    if seed % 100 < PROCESSES:
-        for name, check in (("damaged store", damaged_store), ("killed sweep", killed_sweep)):
-            note.write_text(json.dumps({"seed": seed, "check": name, "at": time.time()}), encoding="utf-8")
-            counts[f"{name}: tried"] = 1
-            if found := check(seed):
-                counts[f"{name}: found"] = 1
-                keep(folder, f"{name}-{seed}", found, SWEPT)
+            keep(folder, f"{check}-{seed}", found, SWEPT)
+        return {"found" if found else "answered": 1}
+    for step, tree in enumerate(cases(check, seed)):
+        end, found = outcome(tree, check)
+        counts[end] = counts.get(end, 0) + 1
+        if found:
+            keep(folder, f"{check}-{seed}-{step}", found, shrunk(tree, same_find(check, found)))
     return counts
 
 
-def case(seed: int, name: str) -> dict[str, object]:
-    """The scenario of a seed for a check: the engines of equations refuse most of the language."""
-    return averaged(seed) if name in ANALYSES else scenario(seed)
+def cases(check: str, seed: int) -> Iterator[dict[str, Any]]:
+    """The scenarios of a seed for a check: the engines of equations refuse most of the language."""
+    if check == "run":
+        yield from walk(seed, *SHORT)
+    elif check in ANALYSES:
+        yield averaged(seed)
+    else:
+        yield scenario(seed)
 
 
-def keep(folder: Path, name: str, found: str, tree: dict[str, object]) -> None:
+def keep(folder: Path, name: str, found: str, tree: dict[str, Any]) -> None:
     (folder / "finds").mkdir(parents=True, exist_ok=True)
     text = json.dumps({"found": found, "scenario": tree}, indent=1)
     (folder / "finds" / f"{name.replace(' ', '-')}.json").write_text(text, encoding="utf-8")
@@ -117,59 +133,102 @@ def killed_sweep(seed: int) -> str | None:
         return None if resumed.table.equals(alone.table) else "another table after the kills"
 
 
-def work(number: int, folder: Path, end: float) -> None:
-    """Go through the seeds of a process from where it stopped."""
+STORES: dict[str, Callable[[int], str | None]] = {"damaged store": damaged_store, "killed sweep": killed_sweep}
+CHECKS = tuple(dict.fromkeys((*GOALS, *ALL)))
+State = dict[str, dict[str, float]]
+"""For each check the next seed, the seconds spent and how many scenarios ended in which way."""
+
+
+def known(state: Path) -> State:
+    """What a process has done so far."""
+    return json.loads(state.read_text(encoding="utf-8")) if state.exists() else {}  # type: ignore[no-any-return]
+
+
+def tried(numbers: dict[str, float]) -> int:
+    """How many scenarios a check was tried on."""
+    return sum(round(count) for end, count in numbers.items() if end not in ("next", "seconds"))
+
+
+def work(number: int, processes: int, folder: Path, end: float) -> None:
+    """Take the check that is furthest behind its share, and its next seed, until the end or until all goals are met."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    state, note = folder / f"state-{number}.json", folder / f"now-{number}.json"
-    known = json.loads(state.read_text(encoding="utf-8")) if state.exists() else {"next": number, "counts": {}}
+    place, note = folder / f"state-{number}.json", folder / f"now-{number}.json"
+    state = known(place)
+    for check in CHECKS:
+        state.setdefault(check, {"next": number, "seconds": 0})
     while time.time() < end:
-        for name, count in attack(known["next"], folder, note).items():
-            known["counts"][name] = known["counts"].get(name, 0) + count
-        known["next"] += PROCESSES
-        beside = state.with_suffix(".part")
-        beside.write_text(json.dumps(known), encoding="utf-8")
-        beside.replace(state)
+        left = [check for check in CHECKS if processes * tried(state[check]) < GOALS.get(check, OTHERS)[0]]
+        if not left:
+            return
+        check = min(left, key=lambda name: state[name]["seconds"] / GOALS.get(name, OTHERS)[1])
+        numbers = state[check]
+        note.write_text(json.dumps({"seed": numbers["next"], "check": check}), encoding="utf-8")
+        begin = time.process_time()
+        for ending, count in attack(check, int(numbers["next"]), folder).items():
+            numbers[ending] = numbers.get(ending, 0) + count
+        numbers["seconds"] += time.process_time() - begin
+        if check in STORES:
+            numbers["seconds"] += 3  # of their children
+        numbers["next"] += processes
+        beside = place.with_suffix(".part")
+        beside.write_text(json.dumps(state), encoding="utf-8")
+        beside.replace(place)
 
 
-def skip(number: int, folder: Path, why: str) -> None:
+def skip(number: int, processes: int, folder: Path, why: str) -> None:
     """A case that ended or held its process: keep it and go on after it."""
-    note, state = folder / f"now-{number}.json", folder / f"state-{number}.json"
+    note, place = folder / f"now-{number}.json", folder / f"state-{number}.json"
     if not note.exists():
         return
     now = json.loads(note.read_text(encoding="utf-8"))
-    keep(folder, f"{now['check']}-{now['seed']}", why, case(now["seed"], now["check"]))
-    known = json.loads(state.read_text(encoding="utf-8")) if state.exists() else {"counts": {}}
-    known["next"] = now["seed"] + PROCESSES
-    known["counts"][why] = known["counts"].get(why, 0) + 1
-    state.write_text(json.dumps(known), encoding="utf-8")
+    check, seed = now["check"], int(now["seed"])
+    *_, last = [SWEPT] if check in STORES else cases(check, seed)
+    keep(folder, f"{check}-{seed}", why, last)
+    state = known(place)
+    numbers = state.setdefault(check, {"seconds": 0})
+    numbers["seconds"] += HANG
+    numbers["next"] = seed + processes
+    numbers["found"] = numbers.get("found", 0) + 1
+    place.write_text(json.dumps(state), encoding="utf-8")
 
 
-def watched(folder: Path, hours: float) -> None:
-    """Two processes, each started again after a case that hangs or ends it."""
+def watched(folder: Path, hours: float, processes: int) -> None:
+    """The processes, each started again after a case that hangs or ends it."""
     end = time.time() + 3600 * hours
     context = multiprocessing.get_context("spawn")
     workers: dict[int, multiprocessing.process.BaseProcess] = {}
+    began: dict[int, tuple[float, float]] = {}
+
+    def late(number: int, note: Path) -> bool:
+        """Whether it has computed, or slept, too long since its last note."""
+        pid = workers[number].pid
+        if not note.exists() or pid is None or workers[number].exitcode is not None:
+            return False
+        at, computed = note.stat().st_mtime, processor_time(pid)
+        if began.get(number, (0.0, 0.0))[0] != at:
+            began[number] = at, computed
+        return computed - began[number][1] > HANG or time.time() - at > 20 * HANG
 
     def begin(number: int) -> None:
         (folder / f"now-{number}.json").unlink(missing_ok=True)
-        workers[number] = context.Process(target=work, args=(number, folder, end))
+        workers[number] = context.Process(target=work, args=(number, processes, folder, end))
         workers[number].start()
 
-    for number in range(PROCESSES):
+    for number in range(processes):
         begin(number)
     try:
         while workers:
             time.sleep(1)
             for number, process in list(workers.items()):
                 note = folder / f"now-{number}.json"
-                late = note.exists() and time.time() - note.stat().st_mtime > HANG
-                if late:
+                hangs = late(number, note)
+                if hangs:
                     process.kill()
                 process.join(0)
                 if process.exitcode == 0:
                     del workers[number]
-                elif late or process.exitcode is not None:
-                    skip(number, folder, "hangs" if late else "ends the process")
+                elif hangs or process.exitcode is not None:
+                    skip(number, processes, folder, "hangs" if hangs else "ends the process")
                     begin(number)
     except KeyboardInterrupt:
         print("stopped; the same command goes on from here")
@@ -178,26 +237,47 @@ def watched(folder: Path, hours: float) -> None:
             process.kill()
 
 
+def table(folder: Path) -> int:
+    """Print what was tried; how many finds."""
+    total: State = {}
+    for place in sorted(folder.glob("state-*.json")):
+        for check, numbers in known(place).items():
+            one = total.setdefault(check, {})
+            for key, count in numbers.items():
+                one[key] = one.get(key, 0) + count
+    ends = ("answered", "refused", "given up", "found")
+    print("| check | goal | tried |", " | ".join(ends), "| CPU s |")
+    print("|---" * (len(ends) + 4) + "|")
+    for check, numbers in total.items():
+        counts = [f"{numbers.get(end, 0):,}" for end in ends]
+        goal = GOALS.get(check, OTHERS)[0]
+        print(f"| {check} | {goal:,} | {tried(numbers):,} |", " | ".join(counts), f"| {numbers['seconds']:,.0f} |")
+    return sum(round(numbers.get("found", 0)) for numbers in total.values())
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hours", type=float, default=1.0)
+    parser.add_argument("--processes", type=int, default=2, help="as in all the runs of a folder")
     parser.add_argument("--out", type=Path, default=Path("out/attack"))
+    parser.add_argument("--table", action="store_true")
     parser.add_argument("--case", type=int)
+    parser.add_argument("--only", choices=CHECKS, help="with --case: one check")
     options = parser.parse_args()
     folder: Path = options.out
     folder.mkdir(parents=True, exist_ok=True)
     if options.case is not None:
-        print(json.dumps(scenario(options.case), indent=1))
-        counts = attack(options.case, folder, folder / "now-case.json")
-    else:
-        watched(folder, options.hours)
-        counts = {}
-        for state in sorted(folder.glob("state-*.json")):
-            for name, count in json.loads(state.read_text(encoding="utf-8"))["counts"].items():
-                counts[name] = counts.get(name, 0) + count
-    for name, count in sorted(counts.items()):
-        print(f"{count:8}  {name}")
-    return 1 if any(not name.endswith("tried") for name in counts) else 0
+        if options.only is None:
+            print(json.dumps(scenario(options.case), indent=1))
+        finds = 0
+        for check in CHECKS if options.only is None else (options.only,):
+            counts = attack(check, options.case, folder)
+            print(f"{check}:", ", ".join(f"{count} {end}" for end, count in counts.items()))
+            finds += counts.get("found", 0)
+        return 1 if finds else 0
+    if not options.table:
+        watched(folder, options.hours, options.processes)
+    return 1 if table(folder) else 0
 
 
 if __name__ == "__main__":

@@ -3,26 +3,35 @@
 import contextlib
 import json
 import math
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from decimal import Decimal
 from typing import Any
 
+import numpy as np
+
 import ackclock as ac
+from ackclock import _core
 
 Check = Callable[[ac.Scenario], str | None]
 PATIENCE = 2.0
-"""Seconds after which a run is given up: it is too large for an attack, not wrong."""
+"""Seconds of computing after which a run is given up: it is too large for an attack, not wrong."""
 
 
 class TooLongError(Exception):
     """Given up."""
 
 
-def patient() -> Callable[..., None]:
-    end = time.monotonic() + PATIENCE
+class RefusedError(Exception):
+    """An engine says in words why it cannot answer."""
+
+
+def patient(seconds: float | None = None) -> Callable[..., None]:
+    end = time.process_time() + (PATIENCE if seconds is None else seconds)
 
     def watch(*_: Any) -> None:
-        if time.monotonic() > end:
+        if time.process_time() > end:
             raise TooLongError
 
     return watch
@@ -96,11 +105,30 @@ def ranges(scenario: ac.Scenario) -> str | None:
     return None
 
 
+RUN_PATIENCE = 0.25
+"""As `PATIENCE`, where many short scenarios are run."""
+
+
+def runs(scenario: ac.Scenario) -> str | None:
+    """It runs, quickly looked at: without the tables that Python makes of a result."""
+    raw = _core.run(scenario._checked, [1], progress=patient(RUN_PATIENCE))[0]
+    for link in raw["links"]:
+        if not 0 <= link["utilization"] <= 1 + 1e-9:
+            return f"{link['name']}: utilisation {link['utilization']}"
+        if link["drops"] > link["arrivals"] + 1 or not link["queue_packets_mean"] <= link["queue_packets_max"] + 1e-6:
+            return f"{link['name']}: {link}"
+    for ledger in (*raw["links"], raw["flows"]):
+        gone = sum(ledger[f"ledger_{where}"] for where in ("delivered", "dropped", "lost", "in_flight"))
+        if not (gone == ledger["ledger_sent"]).all() if ledger is raw["flows"] else gone != ledger["ledger_sent"]:
+            return f"sent {ledger['ledger_sent']}, and {gone} delivered, dropped, lost or on the way"
+    return None
+
+
 def prefix(scenario: ac.Scenario) -> str | None:
     """A longer run with the same window measures the same: nothing looks ahead."""
     head = scenario.canonical["scenario"]
     if not str(head["duration"]).endswith("s") or "transfers" in tree_of(scenario):
-        return None  # until done; or transfers that are finished after the window
+        raise RefusedError  # until done; or transfers that are finished after the window
     begin, end = ac.run(scenario, progress=patient()).window
     tree = scenario.canonical
     shown = {**head, "measure": f"{begin!r} s .. {0.5 * (begin + end)!r} s"}
@@ -108,7 +136,7 @@ def prefix(scenario: ac.Scenario) -> str | None:
         ac.Scenario({**tree, "scenario": {**shown, "duration": f"{length!r} s"}}) for length in (end, 1.25 * end)
     )
     if any(entry.get("traffic", {}).get("kind") != "bulk" for entry in tree["flows"]):
-        return None  # completion may come after the end of the shorter one
+        raise RefusedError  # completion may come after the end of the shorter one
     found = difference(tree_of(one)["links"], tree_of(other)["links"])
     return f"links{found}" if found else None
 
@@ -117,7 +145,7 @@ def idle_flow(scenario: ac.Scenario) -> str | None:
     """A flow that never begins changes nothing for the others."""
     tree = scenario.canonical
     if not str(tree["scenario"]["duration"]).endswith("s"):
-        return None
+        raise RefusedError
     end = ac.run(scenario, progress=patient()).window[1]
     first = tree["flows"][0]
     idle = {"name": "idle", "count": 1, "rtt": first["rtt"], "start": f"{1000 * end + 1000:.0f} s"}
@@ -141,7 +169,7 @@ def classes_split(scenario: ac.Scenario) -> str | None:
     drawn |= any(link["queue"]["scheduler"] != "none" for link in tree["link"]) or "change" in tree
     drawn |= not all(isinstance(first[key], str) and len(first[key].split()) == 2 for key in ("rtt", "start"))
     if drawn or first["count"] < 2 or first["traffic"]["kind"] not in ("bulk", "transfer", "cbr", "app-limited"):
-        return None
+        raise RefusedError
     halves = [{**first, "count": first["count"] - 1}, {**first, "name": "half", "count": 1}]
     found = difference(
         tree_of(scenario)["links"],
@@ -157,12 +185,87 @@ def flows_reordered(scenario: ac.Scenario) -> str | None:
     fresh = all(link["queue"]["scheduler"] == "none" and link["jitter"] == "none" for link in tree["link"])
     by_flow = any(link["queue"].get("aqm") in ("ap-red", "sred") for link in tree["link"])
     if len(apart) == 1 or by_flow or not fresh or "change" in tree:
-        return None
+        raise RefusedError
     found = difference(
         tree_of(ac.Scenario({**tree, "flows": apart}))["links"],
         tree_of(ac.Scenario({**tree, "flows": apart[::-1]}))["links"],
     )
     return f"links{found}" if found else None
+
+
+TIME_FREE = ("drop-tail", "threshold", "red")
+"""AQMs without times of their own."""
+SENDERS_WITHOUT_TIME = ("reno", "aimd", "scalable", "highspeed")
+QUANTITY = re.compile(r"^(?P<number>[0-9.e+-]+) (?P<unit>s|ms|us|ns|ps|bit/s|kbit/s|Mbit/s|Gbit/s)$")
+
+
+def time_scaled(scenario: ac.Scenario) -> str | None:
+    """Twice all times and half of all rates: the same packets are sent, dropped and delivered, twice as late."""
+    tree = without_own_time(scenario.canonical)
+    if tree is None:
+        raise RefusedError
+    one, other = (
+        _core.run(ac.Scenario(scaled(tree, factor))._checked, [1], progress=patient())[0] for factor in (1, 2)
+    )
+    for before, after in zip((*one["links"], one["flows"]), (*other["links"], other["flows"]), strict=True):
+        for key in before:
+            if counted(key, before[key]) and not np.array_equal(before[key], after[key]):
+                return f"{key}: {before[key]} and {after[key]}"
+    return None
+
+
+def counted(key: str, value: Any) -> bool:
+    """Whether a value is a number of packets or bytes, or several; not a histogram of times."""
+    return not key.endswith("_counts") and not isinstance(value, bool | str) and np.asarray(value).dtype.kind in "iu"
+
+
+def without_own_time(tree: dict[str, Any]) -> dict[str, Any] | None:
+    """The scenario as far as it can be scaled: rates at which a byte takes whole picoseconds, nothing drawn in time."""
+    if "change" in tree or not str(tree["scenario"]["duration"]).endswith("s"):
+        return None
+    links = []
+    for link in tree["link"]:
+        if not (isinstance(link["rate"], str) and QUANTITY.match(link["rate"])) or link["queue"]["scheduler"] != "none":
+            return None
+        power = max(-9, min(5, round(math.log2(_si(link["rate"]) / 8e6))))
+        free = {"policer": "none", "shaper": "none", "jitter": "none"}
+        queue = link["queue"]
+        if queue["aqm"] not in TIME_FREE or "auto" in queue.values():
+            queue = {"aqm": "drop-tail", "capacity": "30 packets"}
+        delay = link["delay"] if QUANTITY.match(str(link["delay"])) else "1 ms"
+        links.append({**link, **free, "rate": f"{8e6 * 2.0**power!r} bit/s", "queue": queue, "delay": delay})
+    flows = []
+    for number, entry in enumerate(tree["flows"]):
+        if entry["style"] != "rfc" or entry["traffic"]["kind"] != "bulk":
+            return None
+        kind = entry["congestion"]["kind"]
+        rtt = entry["rtt"] if isinstance(entry["rtt"], str) and QUANTITY.match(entry["rtt"]) else "50 ms"
+        free = {"access_rate": "unlimited", "loss_detection": "dup-acks", "hystart": False, "start": f"{number} ms"}
+        # the timeout after a lost SYN is 3 s on any path (RFC 6298, section 5.7)
+        free |= {"handshake": False, "clock_granularity": "none", "rtt": rtt, "stop": "never", "pacing": "auto"}
+        free |= {"congestion": entry["congestion"] if kind in SENDERS_WITHOUT_TIME else {"kind": "reno"}}
+        flows.append({**{key: entry[key] for key in entry if key != "access_buffer"}, **free})
+    return {**tree, "link": links, "flows": flows}
+
+
+def _si(text: str) -> float:
+    number, _, unit = text.partition(" ")
+    return float(number) * {"s": 1, "bit/s": 1}.get(unit, {"k": 1e3, "M": 1e6, "G": 1e9}.get(unit[0], 1))
+
+
+def scaled(tree: Any, factor: int) -> Any:
+    """Times by a factor, rates by its inverse."""
+    if isinstance(tree, dict):
+        return {key: scaled(inner, factor) for key, inner in tree.items()}
+    if isinstance(tree, list):
+        return [scaled(inner, factor) for inner in tree]
+    if isinstance(tree, str) and " .. " in tree:
+        return " .. ".join(scaled(part, factor) for part in tree.split(" .. "))
+    found = QUANTITY.match(tree) if isinstance(tree, str) else None
+    if found is None:
+        return tree
+    number = Decimal(found["number"])
+    return f"{number / factor if 'bit' in found['unit'] else number * factor} {found['unit']}"
 
 
 def interrupted(scenario: ac.Scenario) -> str | None:
@@ -177,18 +280,42 @@ def interrupted(scenario: ac.Scenario) -> str | None:
     return difference(before, tree_of(scenario))
 
 
+@contextlib.contextmanager
+def refusing(*errors: type[Exception]) -> Iterator[None]:
+    """These errors are answers."""
+    try:
+        yield
+    except errors as error:
+        raise RefusedError from error
+
+
 def fluid_answers(scenario: ac.Scenario) -> str | None:
     """The delay equations answer, or say in words why not."""
-    with contextlib.suppress(ac.AckclockError, ValueError):
+    with refusing(ac.AckclockError, ValueError):
         ac.fluid(scenario, duration=1.0, samples=50, steps=2000)
     return None
 
 
 def mean_field_answers(scenario: ac.Scenario) -> str | None:
     """The distribution of windows, or in words why not."""
-    with contextlib.suppress(ac.AckclockError):
-        ac.meanfield(scenario, progress=patient())
-    return None
+    with refusing(ac.AckclockError):
+        result = ac.meanfield(scenario, progress=patient())
+    return _out_of_range(result.json(), "")
+
+
+FRACTIONS = ("utilization", "loss", "marks", "full", "empty", "atom")
+
+
+def _out_of_range(tree: Any, path: str) -> str | None:
+    """The first number that is negative, or a fraction above one; NaN is none."""
+    if isinstance(tree, dict):
+        return next((found for key in tree if (found := _out_of_range(tree[key], f"{path}.{key}"))), None)
+    if isinstance(tree, list):
+        return next((found for one in tree if (found := _out_of_range(one, path))), None)
+    if not isinstance(tree, int | float):
+        return None
+    beyond = path.rsplit(".", 1)[-1] in FRACTIONS and tree > 1 + 1e-9
+    return f"{path} is {tree}" if beyond or tree < -1e-9 or math.isinf(tree) else None
 
 
 LARGE = 1e30
@@ -199,10 +326,8 @@ def stability_answers(scenario: ac.Scenario) -> str | None:
     """Each question is answered within its budget or left open in words; what is said are numbers of this world."""
     budget = 0.25
     begin = time.thread_time()
-    try:
+    with refusing(ac.AckclockError):
         answer = ac.stability(scenario).answer(budget=budget)
-    except ac.AckclockError:
-        return None
     spent = time.thread_time() - begin
     questions = 2 + 2 * len(scenario.canonical["flows"])
     if spent > 2 + 2 * budget * questions:
@@ -221,7 +346,7 @@ def _beyond_this_world(tree: Any, path: str) -> str | None:
 
 def comparison_answers(scenario: ac.Scenario) -> str | None:
     """The engines beside each other; what cannot be compared says why."""
-    with contextlib.suppress(ac.RunError, ac.AnalysisError):
+    with refusing(ac.RunError, ac.AnalysisError):
         ac.compare(scenario, progress=patient())
     return None
 
@@ -235,6 +360,7 @@ QUICK: dict[str, Check] = {
     "threads": threads,
     "classes split": classes_split,
     "flows reordered": flows_reordered,
+    "time scaled": time_scaled,
 }
 ANALYSES: dict[str, Check] = {
     "fluid": fluid_answers,
@@ -242,17 +368,25 @@ ANALYSES: dict[str, Check] = {
     "stability": stability_answers,
     "comparison": comparison_answers,
 }
-ALL: dict[str, Check] = {**QUICK, "interrupted": interrupted, **ANALYSES}
+ALL: dict[str, Check] = {**QUICK, "run": runs, "interrupted": interrupted, **ANALYSES}
 
 
 def judged(tree: dict[str, Any], name: str) -> str | None:
     """What a check finds wrong with a scenario; also what should never be raised."""
+    return outcome(tree, name)[1]
+
+
+def outcome(tree: dict[str, Any], name: str) -> tuple[str, str | None]:
+    """How a check ends ("answered", "refused", "given up", "found"), and what it finds wrong."""
     try:
-        return ALL[name](ac.loads(json.dumps(tree), form="json"))
-    except (TooLongError, ac.ScenarioError):
-        return None
+        found = ALL[name](ac.loads(json.dumps(tree), form="json"))
+    except TooLongError:
+        return "given up", None
+    except (RefusedError, ac.ScenarioError):
+        return "refused", None
     except Exception as error:  # whatever it is, it is a find
-        return f"raises {type(error).__name__}: {error}"
+        found = f"raises {type(error).__name__}: {error}"
+    return "found" if found else "answered", found
 
 
 def same_find(name: str, found: str) -> Callable[[dict[str, Any]], bool]:

@@ -164,13 +164,19 @@ def read(tree: dict[str, Any]) -> ac.Scenario | None:
 
 def scenario(seed: int) -> dict[str, Any]:
     """A valid scenario of moderate work."""
+    *_, last = walk(seed)
+    return last
+
+
+def walk(seed: int, packets: float = PACKETS, round_trips: float = 0) -> Iterator[dict[str, Any]]:
+    """Valid scenarios, each with a key more; on the fastest link they send about so many packets, or last longer."""
     rng = random.Random(seed)
     links = [
         {"name": name, "rate": rate(rng), "queue": {"aqm": "drop-tail", "capacity": f"{rng.randint(1, 200)} packets"}}
         for name in LINKS[: rng.randint(1, 2)]
     ]
     fastest = max(float(link["rate"].split()[0]) for link in links)
-    length = min(20.0, max(0.01, PACKETS * 12000 / fastest))
+    length = min(20.0, max(0.01, packets * 12000 / fastest))
     tree: dict[str, Any] = {
         "scenario": {"duration": f"{length:.6f} s", "seed": rng.randint(1, 1000)},
         "link": links,
@@ -185,6 +191,10 @@ def scenario(seed: int) -> dict[str, Any]:
             for name in CLASSES[: rng.randint(1, 2)]
         ],
     }
+    if round_trips:
+        slowest = max(float(flows["rtt"].split()[0]) for flows in tree["flows"])
+        length = max(length, round_trips * slowest)
+        tree["scenario"]["duration"] = f"{length:.6f} s"
     for owner, key, group, word in (
         *((link["queue"], "aqm", "aqm", "aqm") for link in tree["link"]),
         *((flows, "congestion", "congestion", "kind") for flows in tree["flows"]),
@@ -193,12 +203,13 @@ def scenario(seed: int) -> dict[str, Any]:
         owner[key] = {"kind": kind} if word == "kind" else kind
         if read(tree) is None:
             owner[key] = before  # its defaults do not fit to this link
+    yield tree
     for _ in range(rng.randint(2, 60)):
         grown = json.loads(json.dumps(tree))
         grow(grown, rng, length)
         if read(grown) is not None:
             tree = grown
-    return tree
+            yield tree
 
 
 EQUATIONS = {

@@ -364,7 +364,7 @@ fn needless_recoveries_are_undone() {
         for (undo, least) in [("eifel", 5.0), ("all", 5.0), ("dsack", 1.05)] {
             let undone = goodput(congestion, undo);
             let least = if congestion == "bbr3" && undo != "dsack" {
-                3.0
+                2.0
             } else {
                 least
             };

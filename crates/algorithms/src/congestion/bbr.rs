@@ -121,7 +121,10 @@ pub(super) struct Rounds {
 
 impl Rounds {
     pub(super) fn update(&mut self, delivery: &Delivery) {
-        self.start = delivery.acked > 0 && delivery.prior_delivered >= self.next;
+        // a sample over less than a round trip begins none (Linux, `rs->interval_us > 0`): segments
+        // sent again a moment ago whose first copies arrive would each begin one
+        self.start =
+            delivery.acked > 0 && !delivery.rate.is_nan() && delivery.prior_delivered >= self.next;
         if self.start {
             self.next = delivery.delivered;
             self.count += 1;

@@ -372,7 +372,8 @@ impl Model {
         let (rate, limited) = self.sample(delivery);
         let volume = (delivery.delivered - delivery.prior_delivered) as f64;
         self.loss_round_start = false;
-        if delivery.acked > 0 {
+        // as in Linux a sample over less than a round trip says nothing of the model either
+        if delivery.acked > 0 && !delivery.rate.is_nan() {
             self.bw_latest = self.bw_latest.max(rate);
             self.inflight_latest = self.inflight_latest.max(volume);
             if delivery.prior_delivered >= self.loss_round_end {

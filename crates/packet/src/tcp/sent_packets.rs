@@ -149,10 +149,6 @@ impl SentPackets {
         self.delivers_resent |= record.again;
         if !record.again {
             self.lowest_original = self.lowest_original.min(seq);
-        } else if now - record.sent < self.min_rtt && self.min_rtt != u64::MAX {
-            // what was sent first has arrived, of which nothing is known any more (as RACK has it, RFC
-            // 8985, section 6.2, step 2): the record of what was sent just now tells no round trip
-            return;
         }
         if self
             .newest
@@ -413,9 +409,10 @@ mod tests {
     }
 
     /// A segment that was sent again is acknowledged sooner than anything can return: that was the
-    /// first copy, and neither a rate nor a round trip begins or ends with the second.
+    /// first copy. The sample counts where what was delivered before is long ago, and not where its
+    /// times of sending and acknowledging are both shorter than a round trip.
     #[test]
-    fn the_first_copy_gives_no_sample() {
+    fn the_first_copy_gives_a_sample_over_a_round_trip_only() {
         let mut sent_packets = SentPackets::default();
         for seq in 0..3 {
             sent_packets.send(MS, seq, seq + 1);
@@ -424,12 +421,13 @@ mod tests {
         sent_packets.begin(3, 100 * MS);
         sent_packets.deliver(210 * MS, 0);
         let sample = sent_packets.sample(210 * MS, 100 * MS);
-        assert!(sample.rate.is_nan() && sample.prior_delivered == 0);
-        assert_eq!(sent_packets.newly_delivered, 1);
+        assert!((sample.rate - 1.0 / 0.209).abs() < 1e-9, "{}", sample.rate);
+        sent_packets.send(211 * MS, 1, 2);
         sent_packets.begin(2, 100 * MS);
-        sent_packets.deliver(211 * MS, 1);
-        let sample = sent_packets.sample(211 * MS, 100 * MS);
-        assert_eq!((sample.rtt, sample.prior_delivered), (210 * MS, 0));
+        sent_packets.deliver(212 * MS, 1);
+        let sample = sent_packets.sample(212 * MS, 100 * MS);
+        assert!(sample.rate.is_nan(), "{}", sample.rate);
+        assert_eq!((sample.rtt, sample.prior_delivered), (0, 1));
     }
 
     #[test]

@@ -82,6 +82,7 @@ fn drive_around(
             size: 40 + (1460.0 * random.uniform()) as u32,
             flow: 0,
             ecn_capable: random.uniform() < 0.5,
+            scalable: false,
             syn: false,
             priority: (8.0 * draws.uniform()) as u8,
         };

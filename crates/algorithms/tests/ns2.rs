@@ -59,6 +59,7 @@ fn simulate(kind: &str, load: f64, values: &[(&str, Value)]) -> (f64, f64) {
             size,
             flow: 0,
             ecn_capable: false,
+            scalable: false,
             syn: false,
             priority: 0,
         };

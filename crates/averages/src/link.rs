@@ -79,6 +79,12 @@ impl Link {
         let values = link.aqm.values();
         let value = |name: &str| values.iter().find(|(key, _)| *key == name);
         let marks = value("ecn").is_some_and(|(_, value)| *value == Value::Flag(true));
+        if value("ce_threshold").is_some_and(|(_, value)| matches!(value, Value::Number(_))) {
+            return refuse(
+                format!("`ce_threshold` of {}", what()),
+                "no law is known for marks above a waiting time beside those of CoDel",
+            );
+        }
         if marks && value("mark_ceiling").is_some() {
             note("ECN packets are marked at any probability, without a ceiling");
         }

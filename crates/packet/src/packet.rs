@@ -14,7 +14,7 @@ impl Flags {
     pub(crate) const ACK: u8 = 1;
     /// Connection set-up: SYN, or SYN-ACK with [`Flags::ACK`].
     pub(crate) const SYN: u8 = 2;
-    /// ECN-capable transport.
+    /// ECN-capable transport; with [`Flags::ECT1`] ECT(1), else ECT(0).
     pub(crate) const ECT: u8 = 4;
     /// Congestion experienced.
     pub(crate) const CE: u8 = 8;
@@ -22,6 +22,8 @@ impl Flags {
     pub(crate) const ECE: u8 = 16;
     /// Congestion window reduced, on data.
     pub(crate) const CWR: u8 = 32;
+    /// On data: ECT(1) (RFC 9331).
+    pub(crate) const ECT1: u8 = 128;
     /// The segment that an ACK names has arrived twice (DSACK).
     pub(crate) const TWICE: u8 = 64;
 

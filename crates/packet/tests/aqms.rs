@@ -182,3 +182,36 @@ fn wred_prefers_high_priorities() {
     };
     assert!(share(0) > 5.0 * share(1), "{} {}", share(0), share(1));
 }
+
+/// FQ-CoDel with the step of L4S, 1 ms for ECT(1) alone: TCP Prague keeps its queue at the step, and
+/// a CUBIC with classic ECN beside it is judged by CoDel's law alone, as without the step. A step for
+/// all ECN-capable packets takes from CUBIC what it needs.
+#[test]
+fn fq_codel_has_a_step_for_scalable_flows() {
+    let run = |step: &str| {
+        let outcome = outcome(&format!(
+            "[scenario]\nname = \"step\"\nduration = \"40 s\"\nmeasure = \"10 s .. 40 s\"\n\
+             [[link]]\nname = \"link\"\nrate = \"40 Mbit/s\"\ndelay = \"10 ms\"\nqueue = {{ aqm = \"fq_codel\"{step} }}\n\
+             [[flows]]\nname = \"prague\"\npath = [\"link\"]\ncongestion = \"prague\"\nrtt = \"40 ms\"\n\
+             [[flows]]\nname = \"cubic\"\npath = [\"link\"]\ncongestion = \"cubic\"\necn = true\nrtt = \"40 ms\"\n"
+        ));
+        let seen = |class: usize| {
+            let flow = &outcome.flows[class];
+            (flow.goodput / 1e6, flow.marks, flow.rtt_mean - 0.04)
+        };
+        (seen(0), seen(1))
+    };
+    let (prague, cubic) = run("");
+    let (stepped, beside) = run(", ce_threshold = \"1 ms\", ce_threshold_selector = \"ect1\"");
+    let (_, all) = run(", ce_threshold = \"1 ms\"");
+    let text = format!("{prague:?} {cubic:?}; ect1 {stepped:?} {beside:?}; any {all:?}");
+    // 2 ms: the step, and a packet of the other flow before each of Prague's
+    assert!(stepped.2 < 0.002 && prague.2 > 0.005, "{text}");
+    assert!(stepped.1 > prague.1, "{text}");
+    assert!(stepped.0 > 17.5, "{text}");
+    assert!(
+        beside.1 < 2 * cubic.1 + 10 && beside.0 > 0.95 * cubic.0,
+        "{text}"
+    );
+    assert!(all.1 > beside.1 && all.0 < 0.9 * beside.0, "{text}");
+}

@@ -304,6 +304,7 @@ pub(crate) struct PyPacket {
     size: u32,
     flow: u32,
     ecn_capable: bool,
+    scalable: bool,
     syn: bool,
     priority: u8,
 }
@@ -314,6 +315,7 @@ impl From<&PacketView> for PyPacket {
             size,
             flow,
             ecn_capable,
+            scalable,
             syn,
             priority,
         } = *packet;
@@ -321,6 +323,7 @@ impl From<&PacketView> for PyPacket {
             size,
             flow,
             ecn_capable,
+            scalable,
             syn,
             priority,
         }

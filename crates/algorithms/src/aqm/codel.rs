@@ -7,12 +7,24 @@
 //! The fluid law has the time above the target, the drops of the present row and the count at its start as states. It has no equilibrium: drops come ever
 //! faster until the queue is below the target, and none come there. Its answer is a cycle.
 //!
+//! With `ce_threshold` packets that have waited for longer are marked as well, as in Linux; they count for nothing else.
+//!
 //! An ECN-capable packet is marked instead and sent. [`CodelState`] is what a queue keeps, so that a scheduler can have one for each flow (RFC 8290).
 
 use super::{Aqm, AqmAlgorithm, LinkView, PacketView, QueueView, Verdict, changed, signal};
 use crate::fluid::{AqmInput, AqmStart, FluidAqm};
 use crate::registry::{About, Algorithm};
-use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
+use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, choices, parameters};
+
+choices! {
+    /// Which ECN-capable packets a threshold for marks is for.
+    pub enum Selector {
+        /// All.
+        Any = "any",
+        /// Those of scalable congestion controls, ECT(1) (RFC 9331).
+        Ect1 = "ect1",
+    }
+}
 
 parameters! {
     /// Parameters of CoDel.
@@ -25,6 +37,11 @@ parameters! {
         max_packet: bytes = 1500.0, in Interval::at_least(0.0), "RFC 8289, section 5.4: maxpacket";
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: flag = false, "RFC 8289, section 3";
+        /// Sojourn time above which every ECN-capable packet that leaves is marked, whatever CoDel's own law says and whether or not it marks: with 1 ms and
+        /// `ce_threshold_selector = "ect1"` the step of L4S for scalable congestion controls, beside CoDel for the others.
+        ce_threshold: time("none") = word "none", in Interval::at_least(0.0), "Linux 6.1, codel_dequeue";
+        /// Which packets those are.
+        ce_threshold_selector: choice(Selector) = Any, "Linux 6.1, codel_dequeue: ce_threshold_selector, ce_threshold_mask";
         /// Whether 1 / sqrt(count) is followed by one Newton step a drop, in 65536ths, as in kernels: after a jump of the count it is off for some drops, so that
         /// dropping that starts again at a lower count goes on faster than it should.
         newton: flag = false, "Linux 6.1";
@@ -50,6 +67,11 @@ impl CodelParams {
             interval: Time::from_seconds(self.interval),
             max_packet: self.max_packet as u64,
             ecn: self.ecn,
+            ce_threshold: match self.ce_threshold {
+                NumberOr::Number(time) => Time::from_seconds(time),
+                NumberOr::Word(_) => Time::NEVER,
+            },
+            scalable_only: self.ce_threshold_selector == Selector::Ect1,
             newton: self.newton,
         }
     }
@@ -65,10 +87,21 @@ pub struct CodelLaw {
     interval: Time,
     max_packet: u64,
     ecn: bool,
+    /// Sojourn time above which packets are marked, [`Time::NEVER`] without one; only scalable ones.
+    ce_threshold: Time,
+    scalable_only: bool,
     newton: bool,
 }
 
 impl CodelLaw {
+    /// Whether a packet that leaves after `sojourn` is marked for that alone.
+    #[inline]
+    fn exceeds(&self, sojourn: Time, packet: &PacketView) -> bool {
+        sojourn > self.ce_threshold
+            && packet.ecn_capable
+            && (packet.scalable || !self.scalable_only)
+    }
+
     /// When to drop next after `time` (RFC 8289, section 5.3).
     #[inline]
     fn next(&self, time: Time, state: &CodelState) -> Time {
@@ -102,6 +135,22 @@ impl CodelState {
     /// Judges a packet that leaves after `sojourn`, `left` bytes staying behind. After a drop the next packet is to be judged at once.
     #[inline]
     pub fn dequeue(
+        &mut self,
+        law: &CodelLaw,
+        now: Time,
+        sojourn: Time,
+        left: u64,
+        packet: &PacketView,
+    ) -> Verdict {
+        match self.control(law, now, sojourn, left, packet) {
+            Verdict::Accept if law.exceeds(sojourn, packet) => Verdict::Mark,
+            verdict => verdict,
+        }
+    }
+
+    /// The same by the law of RFC 8289 alone.
+    #[inline]
+    fn control(
         &mut self,
         law: &CodelLaw,
         now: Time,
@@ -484,6 +533,47 @@ mod tests {
             [at(101.0, 1501), at(200.9, 1501), at(201.0, 1501)],
             [Accept, Accept, Drop]
         );
+    }
+
+    /// Linux: above the threshold, and not at it; ECT(1) alone where the selector says so; marking need not be on; CoDel's own state goes on as without it.
+    #[test]
+    fn above_a_threshold_of_its_own_every_packet_is_marked() {
+        let law = |selector| {
+            CodelParams {
+                ce_threshold: NumberOr::Number(0.001),
+                ce_threshold_selector: selector,
+                ..CodelParams::from_values(&[]).unwrap()
+            }
+            .law()
+        };
+        let ect = |ecn_capable, scalable| PacketView {
+            ecn_capable,
+            scalable,
+            ..packet()
+        };
+        for (selector, packet, marked) in [
+            (Selector::Any, ect(true, false), true),
+            (Selector::Any, ect(true, true), true),
+            (Selector::Any, ect(false, false), false),
+            (Selector::Ect1, ect(true, false), false),
+            (Selector::Ect1, ect(true, true), true),
+        ] {
+            let mut state = CodelState::default();
+            let mut judge = |time, sojourn| {
+                state.dequeue(&law(selector), ms(time), ms(sojourn), 30_000, &packet)
+            };
+            let above = if marked { Mark } else { Accept };
+            assert_eq!(
+                [
+                    judge(0.0, 1.0),
+                    judge(1.0, 1.1),
+                    judge(2.0, 6.0),
+                    judge(103.0, 6.0)
+                ],
+                [Accept, above, above, Drop],
+                "{selector:?} {packet:?}"
+            );
+        }
     }
 
     #[test]

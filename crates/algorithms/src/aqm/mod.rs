@@ -90,6 +90,8 @@ pub struct PacketView {
     pub flow: u32,
     /// ECN-capable transport (RFC 3168): the queue may mark it instead of dropping.
     pub ecn_capable: bool,
+    /// Its codepoint is ECT(1): the flow has a scalable congestion control (RFC 9331).
+    pub scalable: bool,
     /// TCP SYN (or SYN-ACK).
     pub syn: bool,
     /// Priority, 0 to 7: higher ones are to be preferred.
@@ -289,6 +291,7 @@ pub(crate) mod test {
             size: 1500,
             flow: 0,
             ecn_capable: false,
+            scalable: false,
             syn: false,
             priority: 0,
         }

@@ -323,7 +323,7 @@ impl FastPath<'_> {
     /// New segments leave the sender at `now`, by its clock.
     #[inline(always)]
     fn launch_new(&mut self, state: &mut Flow, now: u64, begin: u64, count: u64) {
-        let flags = Flags(if self.class.sender.ecn { Flags::ECT } else { 0 });
+        let flags = Flags(self.class.sender.ect);
         state.whole.sent += count;
         if self.moment.measures(now) {
             state.window.sent += count;

@@ -21,8 +21,7 @@ impl Engine {
             state.label = Label {
                 identity: flow.hashed(&packet, class.rehashes),
                 priority: class.priority,
-                // what needs exact feedback of marks reacts to it as RFC 9331 wants
-                l4s: class.receiver.accurate_ecn,
+                l4s: packet.flags.has(Flags::ECT1),
             };
         }
         let offer = state.offer(now, &mut packet);

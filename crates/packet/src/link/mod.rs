@@ -285,6 +285,7 @@ impl Link {
             size: packet.size,
             flow: packet.flow,
             ecn_capable: packet.flags.has(Flags::ECT),
+            scalable: packet.flags.has(Flags::ECT1),
             syn: packet.flags.has(Flags::SYN),
             priority: packet.priority,
         }
@@ -407,6 +408,7 @@ impl Link {
             size,
             flow: flow as u32,
             ecn_capable: flags.has(Flags::ECT),
+            scalable: flags.has(Flags::ECT1),
             syn: false,
             priority: 0,
         };

@@ -377,6 +377,7 @@ mod tests {
             size: packet.size,
             flow: packet.flow,
             ecn_capable: false,
+            scalable: false,
             syn: false,
             priority: 0,
         };

@@ -7,6 +7,8 @@ use ackclock_scenario::{
     LossDetection, Pacing, Recovery, RttSamples, Style, Tcp, Undo, WindowReduction,
 };
 
+use crate::packet::Flags;
+
 /// How samples of the round-trip time become a retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RtoPolicy {
@@ -178,6 +180,8 @@ pub(crate) struct Config {
     /// `max_window` never closes.
     pub(crate) max_window: u64,
     pub(crate) ecn: bool,
+    /// The codepoint of data: ECT(1) for flows that a scalable congestion control drives.
+    pub(crate) ect: u8,
     /// The receiver echoes each mark as it came.
     pub(crate) accurate_ecn: bool,
     /// Retransmissions and the SYN are ECN-capable too.
@@ -252,6 +256,12 @@ impl Config {
             initial_window: tcp.initial_window,
             max_window: tcp.max_window.map_or(u64::MAX, u64::from),
             ecn: tcp.ecn,
+            ect: match (tcp.ecn, tcp.accurate_ecn) {
+                (false, _) => 0,
+                (true, false) => Flags::ECT,
+                // what needs exact feedback of marks reacts to it as RFC 9331 wants
+                (true, true) => Flags::ECT | Flags::ECT1,
+            },
             accurate_ecn: tcp.accurate_ecn,
             ecn_always: tcp.accurate_ecn && linux,
             limited_transmit: tcp.limited_transmit,

@@ -276,7 +276,7 @@ impl Segment {
     #[inline]
     pub(crate) fn ecn_flags(self, config: &Config) -> Flags {
         let capable = config.ecn && (!self.retransmission || config.ecn_always);
-        let ect = if capable { Flags::ECT } else { 0 };
+        let ect = if capable { config.ect } else { 0 };
         Flags(ect | if self.cwr { Flags::CWR } else { 0 })
     }
 }

@@ -180,6 +180,20 @@ def test_a_store_keeps_runs_of_names_and_of_files(tmp_path: Path) -> None:
     assert seen[0] == (8, 12), "those of CUBIC and Reno are kept, those of another class are not"
 
 
+def test_what_was_computed_before_ctrl_c_is_kept(tmp_path: Path) -> None:
+    def stop(done: int, every: int) -> None:
+        if done == every // 2:
+            raise KeyboardInterrupt
+
+    asked = {"only": ["7.2"], "quick": True, "seeds": 2, "store": tmp_path / "kept"}
+    with pytest.raises(ac.errors.Interrupted, match="of 12 points are kept"):
+        ac.evaluate("vegas", progress=stop, **asked)
+    seen: list[int] = []
+    ac.evaluate("vegas", progress=lambda done, _: seen.append(done), **asked)
+    assert 6 <= seen[0] < 12
+    assert seen[-1] == 12
+
+
 class Careless:
     def on_ack(self, ack: object, window: object, random: object) -> None:
         raise ValueError("nothing learnt")

@@ -46,6 +46,7 @@ def measured(
     progress: Callable[[int, int], None] | None,
 ) -> dict[str, Numbers | str]:
     """Return what each run measured, by its key; of one that stopped with an error, what it said."""
+    from ..sweep import SweepInterrupted
     from ..sweep.plan import Point
     from ..sweep.store import DamagedError, Store
 
@@ -83,7 +84,12 @@ def measured(
     todo.sort(key=_own, reverse=True)  # the slow ones first: no processor waits for them at the end
     if progress:
         progress(len(found), len(wanted))
-    parallel(work, todo)
+    try:
+        parallel(work, todo)
+    except KeyboardInterrupt:
+        if kept is None:
+            raise
+        raise SweepInterrupted(len(found), len(wanted), str(store)) from None
     return found
 
 

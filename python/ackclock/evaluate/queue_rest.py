@@ -46,21 +46,25 @@ def _ratio(numbers: Numbers) -> float:
     return math.inf if small > 0 else 1.0
 
 
+def _written(entry: Entry) -> Tree:
+    """The queue with every default."""
+    written: Tree = under(entry, [entry.others(1, "reno", "tcp")]).canonical["link"][0]["queue"]
+    return written
+
+
 def _marking(entry: Entry) -> Scenario:
-    """The subject with ECN where it marks; those that it is compared with as they are."""
-    own = {"ecn": True} if entry.parameters is not None and ("ecn" in entry.parameters or entry.scheduler) else {}
-    if entry.parameters is not None and entry.algorithm["aqm"] == "dualpi2":
-        own = {}  # it marks by itself
+    """Flows with ECN; the subject marks where it can, those that it is compared with, too."""
+    own = {"ecn": True} if "ecn" in _written(entry) else {}
     queue = entry.queue(ROOM, **own)
     return line([entry.others(4, "cubic", "tcp", ecn=True)], rtt=RTT, queue=queue, window=(15, 55))
 
 
 def _marks(entry: Entry) -> str:
     if entry.parameters is None:
-        return "" if entry.source or callable(entry.algorithm) else "nothing is known of its marks"
-    if entry.scheduler or "ecn" in entry.parameters:
-        return ""
-    return "it has no marking of ECN-capable packets"
+        return ""  # a class may mark
+    written = _written(entry)
+    # a scheduler without an AQM has queues of its own, which mark by themselves
+    return "" if "ecn" in written or "aqm" not in written else "nothing in it marks ECN-capable packets"
 
 
 def _scheduled(entry: Entry) -> Scenario:
@@ -160,7 +164,7 @@ BEFORE = (
         "Does it mark instead of dropping, and stay as short?",
         "It marks instead of dropping",
         "It still drops, or its queue grows",
-        setting="Four CUBIC flows with ECN over 10 Mbit/s, 100 ms; it marks where it can, the others drop.",
+        setting="Four CUBIC flows with ECN over 10 Mbit/s, 100 ms; every queue that can mark does.",
         quantities=(
             same("packets dropped at the queue", "%", LOSS, [("flows with ECN", _marking, True)]),
             same("packets marked", "%", of_link("marks"), [("flows with ECN", _marking, True)]),

@@ -412,6 +412,14 @@ def test_answers_hold_by_brute_force(seed: int) -> None:
     assert check_answer(answer, random.Random(seed), runs=False, looks=2) == []
 
 
+@pytest.mark.parametrize("seed", [129, 7008])
+def test_a_clipped_integral_does_not_chatter(seed: int) -> None:
+    """The integral of PIE and of PI2 was switched on and off at zero, thousands of times a second: minutes of work."""
+    found = ac.stability(random_scenario(seed)).disturbed_from(steps=20_000)
+    assert found.settles is False
+    assert found.period > 1
+
+
 def test_checker_finds_a_false_limit() -> None:
     from dataclasses import replace
 

@@ -154,6 +154,24 @@ pub enum Averaging {
     Exponential,
 }
 
+/// How near to an end of its range the integral of [`held_at_ends`] slows down. Of PIE and PI2 it is a probability below 1e-7.
+const EDGE: f64 = 1e-4;
+
+/// The speed of an integral that stands still where the sum of which it is a part is clipped to 0 .. `top`, and would be clipped
+/// further: `change`, which falls to nothing within a narrow edge.
+///
+/// Switched off at once it would chatter. Beside zero the sum falls while the integral moves and rises while it stands still.
+pub fn held_at_ends<S: Scalar>(sum: S, top: f64, change: S) -> S {
+    let room = if change.re() < 0.0 { sum } else { -sum + top };
+    if room.re() >= EDGE {
+        change
+    } else if room.re() > 0.0 {
+        change * room / EDGE
+    } else {
+        S::from_f64(0.0)
+    }
+}
+
 /// What an AQM's law may know of its queue.
 #[derive(Clone, Copy, Debug)]
 pub struct AqmInput<S = f64> {

@@ -11,7 +11,7 @@ use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, happens,
     signal,
 };
-use crate::fluid::{AqmInput, FluidAqm};
+use crate::fluid::{AqmInput, FluidAqm, held_at_ends};
 use crate::registry::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
 
@@ -99,13 +99,8 @@ impl FluidAqm for Pi2Params {
         rate: &mut [S],
     ) {
         let distance = input.queue / input.service - params.target;
-        let p = base(params, input, state).re();
-        let clipped = (p <= 0.0 && distance.re() < 0.0) || (p >= 1.0 && distance.re() > 0.0);
-        rate[0] = if clipped {
-            S::from_f64(0.0)
-        } else {
-            params.alpha * distance / params.interval
-        };
+        let change = params.alpha * distance / params.interval;
+        rate[0] = held_at_ends(base(params, input, state), 1.0, change);
     }
 
     fn regimes<S: Scalar>(_params: &Pi2Params<S>) -> &'static [&'static str] {

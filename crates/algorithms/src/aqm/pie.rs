@@ -12,7 +12,7 @@
 use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, happens,
 };
-use crate::fluid::{AqmInput, FluidAqm};
+use crate::fluid::{AqmInput, FluidAqm, held_at_ends};
 use crate::registry::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
 
@@ -151,13 +151,8 @@ impl FluidAqm for PieParams {
         rate: &mut [S],
     ) {
         let distance = input.queue / input.service - params.target;
-        let sum = unscaled(params, input, state).re();
-        let clipped = (sum <= 0.0 && distance.re() < 0.0) || (sum >= top() && distance.re() > 0.0);
-        rate[0] = if clipped {
-            S::from_f64(0.0)
-        } else {
-            params.alpha * distance / params.interval
-        };
+        let change = params.alpha * distance / params.interval;
+        rate[0] = held_at_ends(unscaled(params, input, state), top(), change);
     }
 
     fn regimes<S: Scalar>(_params: &PieParams<S>) -> &'static [&'static str] {

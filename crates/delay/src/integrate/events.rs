@@ -31,27 +31,32 @@ pub(super) fn crossed_break<D: DynSystem + ?Sized>(
             ))
         };
         let (from, to) = (argument(run, t, x)?, argument(run, t + h, end)?);
-        for (old, order) in breaks.iter().filter(|(_, order)| *order < SMOOTH) {
-            // a start on the discontinuity itself is not a crossing
-            if (from - old) * (to - old) >= 0.0
-                || (from - old).abs() <= 1e-8 * (to - from).abs() + 1e-12 * old.abs()
-            {
-                continue;
+        // of all between, the argument, which is continuous, passes the nearest first
+        let nearest = breaks
+            .iter()
+            .filter(|(old, order)| {
+                // a start on the discontinuity itself is not a crossing
+                *order < SMOOTH
+                    && (from - old) * (to - old) < 0.0
+                    && (from - old).abs() > 1e-8 * (to - from).abs() + 1e-12 * old.abs()
+            })
+            .min_by(|a, b| (a.0 - from).abs().total_cmp(&(b.0 - from).abs()));
+        let Some((old, order)) = nearest else {
+            continue;
+        };
+        let (mut low, mut high) = (0.0, h);
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            dense(c, middle / h, &mut state);
+            let here = argument(run, t + middle, &state)?;
+            if (here - old) * (from - old) > 0.0 {
+                low = middle;
+            } else {
+                high = middle;
             }
-            let (mut low, mut high) = (0.0, h);
-            for _ in 0..60 {
-                let middle = 0.5 * (low + high);
-                dense(c, middle / h, &mut state);
-                let here = argument(run, t + middle, &state)?;
-                if (here - old) * (from - old) > 0.0 {
-                    low = middle;
-                } else {
-                    high = middle;
-                }
-            }
-            if best.is_none_or(|(at, _)| high < at) {
-                best = Some((high, order + 1));
-            }
+        }
+        if best.is_none_or(|(at, _)| high < at) {
+            best = Some((high, order + 1));
         }
     }
     Ok(best)

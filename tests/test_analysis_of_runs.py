@@ -1,5 +1,6 @@
 """The predicates on real runs: what is known of these systems must come out."""
 
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,12 @@ import pytest
 import ackclock as ac
 from ackclock import analysis, report
 from ackclock.report._facts import flow_facts, queue_facts
+from ackclock.report._groups import Group
+from ackclock.report._words import summary
 from ackclock.result import Result
-from verdict_variants import VARIANTS, answers, contradictions, random_link
+from ackclock.verdicts import CHEAP, judged
+from run_checker import check_run, longer, random_scenario
+from verdict_variants import VARIANTS, Variant, answers, contradictions, made, random_link
 
 SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
 
@@ -128,3 +133,85 @@ def test_a_coarse_or_a_short_trace_says_what_would_tell() -> None:
     assert 20 < few.needs < 60
     assert not analysis.is_stable(50.0, 28.0, few).decided
     assert analysis.is_oscillating(swing, 0.05, rtt=0.1)
+
+
+# what one run does not tell
+
+
+def slow_link() -> ac.Scenario:
+    """Two Scalable flows over RED, whose windows show too few periods in 40 s."""
+    return made(random_link(1), Variant("plain"))
+
+
+def test_a_run_that_does_not_tell_is_continued_until_it_does() -> None:
+    result = ac.run(slow_link(), trace_links=True)
+    own = judged(result, "link")
+    assert not own.decided
+    assert own.own
+    sure = judged(result, "link", CHEAP)
+    assert sure.decided
+    assert not sure.own
+    assert sure.measured > own.measured
+    assert judged(result, "link") is sure  # it is not asked again
+    texts = summary(Group("link", (result,)))
+    assert "told by a run of" in texts[0]
+    assert check_run(result, texts) == []
+
+
+def test_conditions_that_change_are_not_continued() -> None:
+    tree = slow_link().canonical
+    tree["flows"].append(
+        {"name": "file", "path": ["link"], "rtt": "50 ms", "start": "30 s"}
+        | {"traffic": {"kind": "transfer", "size": "1 MB"}}
+    )
+    result = ac.run(ac.Scenario(tree), trace_links=True)
+    assert judged(result, "link", CHEAP).own
+
+
+def test_a_run_shorter_than_three_cycles_is_not_called_unstable() -> None:
+    """It was: "deviates by 124 % of its mean" in a third of what its slowest windows need, 57 % in longer runs."""
+    result = ac.run(made(random_link(5), Variant("plain")), trace_links=True)
+    stable = judged(result, "link").stable
+    assert stable.value > 1
+    assert not stable.decided
+    assert "short beside what is slowest" in stable.sentence
+
+
+def test_an_empty_queue_is_called_empty() -> None:
+    """It was "not stable: deviates by 5397 % of its mean", of five packets in ten thousand seconds."""
+    flows = ac.flows(1, "cubic", rtt="50 ms", max_window="10 packets")
+    result = ac.run(ac.dumbbell(rate="50 Mbit/s", queue="drop-tail", flows=flows, duration="20 s"), trace_links=True)
+    facts = queue_facts(result, "bottleneck")
+    assert 0 < float(result.links.loc["bottleneck", "queue_packets_mean"]) < 0.5
+    assert facts.behaviour == "is empty most of the time"
+    assert facts.stable.decided
+    assert facts.oscillating is not None
+    assert facts.oscillating.decided
+
+
+@pytest.mark.parametrize("seed", [0, 1, 4, 6, 8, 10])
+def test_reports_hold_by_brute_force(seed: int) -> None:
+    """A hundred and more: `validation/run_sentences.py`."""
+    scenario = random_scenario(seed)
+    result = ac.run(scenario, trace_links=True, trace_flows=10)
+    texts = summary(Group("link", (result,)))
+    assert len(texts) > 1
+    assert check_run(result, texts, cache(partial(longer, scenario))) == []
+
+
+def test_the_checker_finds_false_sentences() -> None:
+    scenario = made(random_link(0), Variant("plain"))
+    result = ac.run(scenario, trace_links=True, trace_flows=10)
+    texts = summary(Group("link", (result,)))
+    others = cache(partial(longer, scenario))
+    for old, new in (
+        ("is stable", "oscillates"),
+        ("mean 17.6", "mean 19.6"),
+        ("at most 31.9 ms", "at most 30.9 ms"),
+        ("1.29%", "1.39%"),
+        ("0.9833", "0.9933"),
+        ("none is starved", "1 of them is starved"),
+        ("are not synchronised", "are synchronised"),
+    ):
+        assert any(old in text for text in texts), texts
+        assert check_run(result, [text.replace(old, new) for text in texts], others), (old, new)

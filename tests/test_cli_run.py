@@ -100,6 +100,18 @@ def test_summary_for_people(ackclock: Command, small: Path) -> None:
     assert "CPU time" in several.stdout
 
 
+def test_until_sure_says_what_the_queue_does(ackclock: Command, small: Path) -> None:
+    done = ackclock("run", small, "--until-sure")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "bottleneck (" in done.stdout
+    assert "The queue" in done.stdout
+    [verdicts] = parsed(ackclock("run", small, "--until-sure", "--json").stdout)["verdicts"]
+    told = verdicts["bottleneck"]
+    assert set(told) == {"oscillates", "stable", "measured_s"}
+    assert told["stable"]["holds"] in (True, False, None)
+    assert "verdicts" not in parsed(ackclock("run", small, "--json").stdout)
+
+
 def test_timing_only_when_asked(ackclock: Command, small: Path) -> None:
     timing = parsed(ackclock("run", small, "--json", "--timing").stdout)["timing"]
     assert timing["packets_per_cpu_s"] > 0

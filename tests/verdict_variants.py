@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import ackclock as ac
-from ackclock.report._facts import queue_facts
+from ackclock.verdicts import judged
 
 CONTROLS = ("reno", "cubic", "compound", "highspeed", "illinois", "scalable", "htcp", "vegas", "bbr", "westwood")
 CONTROLS += ("dctcp", "yeah", "veno", "ledbat", "bbr3", "fast", "africa", "aimd")
@@ -76,6 +76,9 @@ def random_link(seed: int) -> dict[str, Any]:
         queue["reference"] = f"{low:.4g} packets"
     elif queue["aqm"] in ("pie", "pi2"):
         times["target"] = geometric(3e-3, 0.03)
+        times |= {"interval": 0.015, "max_burst": 0.15} if queue["aqm"] == "pie" else {"interval": 0.016}
+    elif queue["aqm"] == "adaptive-red":
+        times = {"target_delay": 0.005, "interval": 0.5}
     elif queue["aqm"] == "codel":
         times = {"target": 5e-3, "interval": 0.1}
     classes = [{"name": "a", "count": count, "congestion": draw.choice(CONTROLS), "rtt": rtt}]
@@ -107,6 +110,8 @@ def made(link: dict[str, Any], variant: Variant) -> ac.Scenario:
         for one in classes
     ]
     queue = link["queue"] | {key: f"{value / by:.9g} s" for key, value in link["times"].items()}
+    if queue["aqm"] in ("pi", "rem"):
+        queue["frequency"] = f"{by * {'pi': 170, 'rem': 500}[queue['aqm']]:g} Hz"
     head = {
         "name": "variant",
         "duration": f"{total:g} s",
@@ -122,9 +127,13 @@ def made(link: dict[str, Any], variant: Variant) -> ac.Scenario:
     )
 
 
-def answers(link: dict[str, Any], variant: Variant) -> tuple[str, str]:
-    """Whether the queue oscillates and whether it is stable: "yes", "no" or "cannot tell"."""
-    facts = queue_facts(ac.run(made(link, variant), seed=variant.seed, trace_links=True), "link")
+def answers(link: dict[str, Any], variant: Variant, packets: float = 0) -> tuple[str, str]:
+    """
+    Whether the queue oscillates and whether it is stable: "yes", "no" or "cannot tell".
+
+    By this run alone, unless longer ones may compute some `packets`.
+    """
+    facts = judged(ac.run(made(link, variant), seed=variant.seed, trace_links=True), "link", packets)
     assert facts.oscillating is not None
     told = [("yes" if one else "no") if one.decided else "cannot tell" for one in (facts.oscillating, facts.stable)]
     return told[0], told[1]
@@ -136,10 +145,10 @@ def contradictions(found: list[str]) -> int:
     return sum(known.values()) - max(known.values(), default=0)
 
 
-def campaign(first: int, count: int) -> Iterator[dict[str, Any]]:
+def campaign(first: int, count: int, packets: float = 0) -> Iterator[dict[str, Any]]:
     """The answers for many random links, one record each."""
     for seed in range(first, first + count):
         link = random_link(seed)
-        found = {one.name: answers(link, one) for one in VARIANTS}
+        found = {one.name: answers(link, one, packets) for one in VARIANTS}
         controls = " and ".join(one["congestion"] for one in link["classes"])
         yield {"seed": seed, "what": f"{controls} over {link['queue']['aqm']}", "answers": found}

@@ -1,9 +1,10 @@
 """
 Check that verdicts on packet runs do not depend on how they were asked.
 
-``python validation/verdicts.py 200 [FIRST SEED] [--store FILE]`` runs so many random links in 18 variants that are the
+``python validation/verdicts.py 200 [FIRST SEED] [--packets N] [--store FILE]`` runs so many random links in 18 variants that are the
 same system (seeds, length, sampling, order and names of classes, units of time) and counts answers that contradict the
-others. With a store it resumes after being killed.
+others. Runs that do not tell are continued for up to N packets each (0 by default). With a store it resumes after
+being killed.
 """
 
 import argparse
@@ -46,6 +47,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("count", type=int)
     parser.add_argument("first", type=int, nargs="?", default=0)
+    parser.add_argument("--packets", type=float, default=0)
     parser.add_argument("--store", type=Path)
     options = parser.parse_args()
     kept: dict[int, dict[str, Any]] = {}
@@ -55,7 +57,7 @@ def main() -> None:
     for seed in range(options.first, options.first + options.count):
         if seed in kept:
             continue
-        [kept[seed]] = campaign(seed, 1)
+        [kept[seed]] = campaign(seed, 1, options.packets)
         if options.store is not None:
             with options.store.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(kept[seed]) + "\n")

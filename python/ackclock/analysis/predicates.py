@@ -41,6 +41,8 @@ class Verdict:
     """Measured time that would tell, s; infinite where none of sensible length does, NaN where it is not known."""
     oscillation: Oscillation | None = None
     """The most regular period of a queue, if there is one: of :func:`is_oscillating` only."""
+    short: bool = False
+    """The data are short beside what is slowest in them, so that no other number of theirs decides either."""
 
     def __bool__(self) -> bool:
         return self.holds
@@ -53,7 +55,7 @@ def is_oscillating(
 
     ``queue`` is its trace, sampled every ``interval`` seconds. Regular is a period whose coherence (the autocorrelation
     one period apart) is at least ``OSCILLATION_COHERENCE``; the amplitude is that of the sine with the power that comes
-    again one period later. Both numbers have intervals of 99 %; where one spans its
+    again one period later. Both numbers have intervals of 98 %; where one spans its
     limit, the verdict is not decided. The value is amplitude over mean, 0 without a period.
 
     With a round trip of ``rtt`` seconds the trace is averaged over it first: what moves within one is no oscillation. A
@@ -87,7 +89,7 @@ def is_oscillating(
             needs = math.inf
         elif needs > 0:
             text += f"; needs about {round_up(needs)}"
-        return Verdict(False, value, limit, f"{text}.", False, needs, period)
+        return Verdict(False, value, limit, f"{text}.", False, needs, period, short)
     if found.oscillates and period is not None:
         sentence = f"The queue oscillates with a period of {period.period:.3g} s and an amplitude of {value:.0%} of its"
         return Verdict(True, value, limit, f"{sentence} mean.", oscillation=period)
@@ -107,7 +109,8 @@ def is_stable(
 
     ``mean`` and ``deviation`` are the time average and standard deviation of the queue, in one unit; ``oscillating`` is
     what :func:`is_oscillating` says of its trace, if there is one. With the trace itself (``queue``) the value has an
-    interval, and a value whose interval spans the limit decides nothing. The value is deviation over mean.
+    interval, and a value whose interval spans the limit decides nothing; nor does one from a run that is short beside
+    what is slowest in it. The value is deviation over mean.
 
     >>> bool(is_stable(75.0, 37.0)), bool(is_stable(59.0, 72.0))
     (True, False)
@@ -122,10 +125,13 @@ def is_stable(
     if queue is not None:
         half = spread_of(series(queue, "queue")).half
         wide = False if value <= QUIET * STABLE_DEVIATION else Bounds(value, half).beyond(STABLE_DEVIATION, BESIDE / 2)
+    unknown = "Cannot tell from this run whether the queue is stable: it"
+    if wide is not False and oscillating is not None and oscillating.short:
+        sentence = f"{unknown} {spread}, and it is short beside what is slowest in it."
+        return Verdict(False, value, STABLE_DEVIATION, sentence, False, oscillating.needs)
     if wide:
         sentence = f"The queue is not stable: it {spread} (stable: at most {STABLE_DEVIATION:.0%})."
         return Verdict(False, value, STABLE_DEVIATION, sentence)
-    unknown = "Cannot tell from this run whether the queue is stable: it"
     if wide is None:
         sentence = f"{unknown} {spread}, too near to the limit of {STABLE_DEVIATION:.0%} for a run of this length."
         return Verdict(False, value, STABLE_DEVIATION, sentence, False)

@@ -61,6 +61,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         type=_flows,
         help=f"trace the first N flows of each class, or all (default: {TRACED_FLOWS})",
     )
+    parser.add_argument(
+        "--until-sure",
+        action="store_true",
+        help="say whether queues oscillate and are stable, from as long a run as that takes",
+    )
     report_argument(parser)
     json_argument(parser)
     parser.add_argument("--timing", action="store_true", help="say how long it took")
@@ -73,7 +78,7 @@ def _run(options: argparse.Namespace) -> None:
     loaded = [(path, load_file(path)) for path in options.files]
     changes = [*options.changes, *([] if options.duration is None else [f"scenario.duration={options.duration}"])]
     variants = [variant for path, scenario in loaded for variant in variants_of(path, scenario, changes)]
-    if options.report and not options.traces:
+    if (options.report or options.until_sure) and not options.traces:
         variants = _sampled(variants)
     labels = [label for label, _ in variants]
     with ExitStack() as outputs:
@@ -81,13 +86,15 @@ def _run(options: argparse.Namespace) -> None:
         traces = output_file(outputs, options.traces)
         report = output_file(outputs, options.report)
         # a single run each and no report, which shows them: traces need not be kept
-        streamed = bool(traces and not report and options.seeds is None)
+        streamed = bool(traces and not report and not options.until_sure and options.seeds is None)
         if traces and streamed:
             results = _simulate_to(traces, variants, options)
         else:
             results = [_simulate(scenario, options) for _, scenario in variants]
         if traces and not streamed:
             _write_traces(traces, labels, results, options)
+        if options.until_sure:
+            _judge(results)
         if report:
             from .. import report as reports
 
@@ -121,6 +128,31 @@ def _flows(text: str) -> FlowTraces:
     return "all" if text == "all" else count(0)(text)
 
 
+def _judge(results: Sequence[Result | Replications]) -> None:
+    """Continue the runs that do not tell; what is found is kept beside each."""
+    from ..report._facts import links_worth_showing
+    from ..verdicts import SURE, judged
+
+    for one in _each(results):
+        for link in links_worth_showing([one]):
+            judged(one, link, SURE)
+
+
+def _verdicts(result: Result) -> dict[str, Any]:
+    """What was found, by link."""
+    from ..report._facts import links_worth_showing
+    from ..verdicts import judged
+
+    return {link: judged(result, link).json() for link in links_worth_showing([result])}
+
+
+def _each(results: Sequence[Result | Replications]) -> Iterator[Result]:
+    from ..result import Result
+
+    for entry in results:
+        yield from [entry] if isinstance(entry, Result) else entry
+
+
 def _shown(results: Sequence[Result | Replications]) -> list[Result] | Replications:
     """What a report shows: replications together, variants one by one."""
     from ..result import Replications, Result
@@ -148,7 +180,7 @@ def _simulate_to(
 def _simulate(
     scenario: Scenario, options: argparse.Namespace, traces: TraceFile | None = None
 ) -> Result | Replications:
-    wanted = bool(options.traces or options.report)
+    wanted = bool(options.traces or options.report or options.until_sure)
     traced: FlowTraces = options.trace_flows if options.trace_flows is not None else TRACED_FLOWS
     common: dict[str, Any] = {
         "seed": options.seed,
@@ -209,6 +241,11 @@ def _write_traces(
 def _print(options: argparse.Namespace, labels: list[dict[str, Any]], results: Sequence[Result | Replications]) -> None:
     if options.json:
         trees = [result.json(timing=options.timing) for result in results]
+        if options.until_sure:
+            trees = [
+                tree | {"verdicts": [_verdicts(one) for one in _each([result])]}
+                for tree, result in zip(trees, results, strict=True)
+            ]
         if len(trees) == 1:
             print_json(trees[0])
         else:
@@ -216,6 +253,8 @@ def _print(options: argparse.Namespace, labels: list[dict[str, Any]], results: S
         return
     for label, result in zip(labels, results, strict=True):
         _print_summary(result, label["set"])
+        if options.until_sure:
+            _print_verdicts(list(_each([result])))
         if options.timing and result.timing is not None:
             timing = result.timing
             print(
@@ -242,6 +281,17 @@ def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) ->
     print_notes(notes)
 
 
+def _print_verdicts(results: Sequence[Result]) -> None:
+    """Print a line a link and verdict, with the time that it rests on."""
+    for one in results:
+        seed = f"seed {one.seed}, " if len(results) > 1 else ""
+        for link, told in _verdicts(one).items():
+            for verdict in (told["oscillates"], told["stable"]):
+                if verdict is not None:
+                    print(f"{link} ({seed}{told['measured_s']:.3g} s): {verdict['sentence']}")
+    print()
+
+
 COMMAND = Command(
     "run",
     "run a scenario packet by packet",
@@ -249,6 +299,7 @@ COMMAND = Command(
         ("home.toml", "summary on the screen"),
         ("home.toml --seeds 10 --json", "ten replications, mean and 95 % interval"),
         ("home.toml --traces out.parquet --report out.html", "traces of links and flows, and a page of figures"),
+        ("home.toml --until-sure", "whether its queues oscillate, from as long a run as that takes"),
         ('home.toml --set flows.rtt="10 ms" --set flows.rtt="200 ms"', "two variants beside one another"),
     ),
     _arguments,

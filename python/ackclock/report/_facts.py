@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from .. import analysis
 from ..analysis import Oscillation, Sawtooth, Verdict
-from ..causes.scales import ROUND_TRIPS, Length, needed
-from ..plot._data import competing, link_trace, sample_times
+from ..plot._data import competing, sample_times
+from ..verdicts import CHEAP, judged
 
 if TYPE_CHECKING:
     from ..result import Result
@@ -28,12 +28,14 @@ class QueueFacts:
     """``None`` without a trace."""
     oscillation: Oscillation | None
     """The regular period, if it oscillates."""
+    continued: float = 0.0
+    """Measured time of the longer run that told, s; 0 where the run itself did."""
 
     @property
     def behaviour(self) -> str:
         """What the queue does, as the words after "it"."""
         if np.isnan(self.stable.value):
-            return "is always empty"
+            return "is always empty" if "always" in self.stable.sentence else "is empty most of the time"
         if self.oscillating:
             return "oscillates"
         if self.oscillating is None:
@@ -79,37 +81,17 @@ def links_worth_showing(results: Sequence[Result]) -> list[str]:
     return [name for k, name in enumerate(order[:_LINKS]) if k == 0 or delay[name] > _WORTH * delay[order[0]]]
 
 
-def queue_facts(result: Result, link: str) -> QueueFacts:
-    """Judge the queue of ``link``."""
-    oscillating = oscillation = waiting = None
-    if link in list(result.traces["link"].to_numpy()) and (inside := _inside(result)).sum() > 1:
-        waiting = link_trace(result, link, "queue_packets")[inside]
-        interval = float(result.traces.attrs["interval"])
-        rtt, length = _scales(result, link)
-        oscillating = analysis.is_oscillating(waiting, interval, rtt, length.measured, length.reason)
-        oscillation = oscillating.oscillation if oscillating else None
+def queue_facts(result: Result, link: str, packets: float = CHEAP) -> QueueFacts:
+    """Judge the queue of ``link``; where the run does not tell, by longer ones of up to so many `packets`."""
+    found = judged(result, link, packets)
+    oscillating = found.oscillating
     return QueueFacts(
-        stable=analysis.is_stable(
-            float(result.links["queue_packets_mean"][link]),
-            float(result.links["queue_packets_std"][link]),
-            oscillating,
-            waiting,
-        ),
+        stable=found.stable,
         underused=analysis.is_underused(result.utilization_1s[link]),
         oscillating=oscillating,
-        oscillation=oscillation,
+        oscillation=oscillating.oscillation if oscillating else None,
+        continued=0.0 if found.own else found.measured,
     )
-
-
-def _scales(result: Result, link: str) -> tuple[float, Length]:
-    """Round trip of the flows over a link, queueing included, and how long a run must be to say something of it."""
-    tree = result._scenario
-    wait = float(result.links["delay_p99"].fillna(0.0)[link])
-    classes = [str(one["name"]) for one in tree["flows"] if link in one["path"]]
-    flows = result.flows[result.flows["class"].isin(classes)]
-    times = flows["rtt_mean"].fillna(flows["rtt"] + wait)
-    length = needed(tree, link, wait)
-    return float(times.mean()) if len(times) else length.measured / ROUND_TRIPS, length
 
 
 def flow_facts(result: Result) -> FlowFacts:

@@ -33,7 +33,7 @@ WORDS = (
     (
         "oscillating",
         f"The queue has a regular period (autocorrelation one period apart at least {OSCILLATION_COHERENCE:g}) and an "
-        f"amplitude of at least {OSCILLATION_AMPLITUDE:.0%} of its mean, both with their intervals of 99%.",
+        f"amplitude of at least {OSCILLATION_AMPLITUDE:.0%} of its mean, both with their intervals of 98%.",
     ),
     (
         "stable",
@@ -135,11 +135,15 @@ def _queue(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, An
 
 
 def _besides(queues: Sequence[QueueFacts]) -> str:
-    """What is not known of a queue, from the run that needs most; or a period of one run that is no oscillation."""
+    """What is not known of a queue, from the run that needs most, or how it is known; or a period that is small."""
     verdicts = [(queue.oscillating.needs if queue.oscillating else math.nan, queue.unknown) for queue in queues]
     told = sorted((0.0 if math.isnan(needs) else needs, text) for needs, text in verdicts if text)
+    longest = max(queue.continued for queue in queues)
     if told:
-        return told[-1][1]
+        tried = f" A run of {longest:.3g} s with the same seed did not tell either." if longest else ""
+        return told[-1][1] + tried
+    if longest:
+        return f"Its behaviour was told by a run of {longest:.3g} s with the same seed: this one is too short."
     small = queues[0].oscillating if len(queues) == 1 else None
     return small.sentence if small is not None and not small and small.oscillation is not None else ""
 

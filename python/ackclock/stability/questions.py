@@ -419,16 +419,16 @@ class Stability:
             if "overflow" not in passage.regime.regimes:
                 onset = delay.criticality(system, self.equations, point, free.name, self._watched)
         if tipping:
-            if passage.point is not None and unstable == 0:
-                try:
-                    cycle, coexist = self._coexisting(passage, passage.point, free, now)
-                except AnalysisError as error:
-                    undecided.append(f"cycles beside the stable equilibrium: {error}")
             there = beyond(passage, holds_to, end > now)
             try:
                 after = self._beyond(free, there, steps)
             except AnalysisError as error:
                 undecided.append(f"what follows beyond the limit: {error}")
+            if passage.point is not None and unstable == 0:
+                try:
+                    cycle, coexist = self._coexisting(passage, passage.point, free, now)
+                except AnalysisError as error:
+                    undecided.append(f"cycles beside the stable equilibrium: {error}")
         return Limit(
             parameter=free.name,
             unit=free.unit,

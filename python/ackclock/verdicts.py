@@ -1,0 +1,158 @@
+"""
+Whether a queue oscillates and is stable, from one run, or from as long a run as the answer takes.
+
+What is asked is a property of the link. A run that is too short for an answer is continued: the same scenario and seed
+for several times as long, until both verdicts are decided or the packets are spent.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from . import analysis
+from .analysis import Verdict
+from .causes.scales import ROUND_TRIPS, Length, needed
+from .errors import ScenarioError
+from .plot._data import link_trace, sample_times
+from .scenario import Scenario
+from .simulate import run
+
+if TYPE_CHECKING:
+    from .result import Result
+
+CHEAP: Final = 4_000_000
+"""Packets that a report computes without being asked, to tell what its own run does not: some two seconds."""
+SURE: Final = 100_000_000
+"""The same where the answer is to be sure."""
+STEPS: Final = (2.0, 8.0)
+"""Each run lasts at least and at most so many times as long as the one before."""
+SAMPLES: Final = 400_000
+"""Of a trace, at most."""
+EMPTY: Final = 0.5
+"""A queue of fewer packets on average has no level that could oscillate or be stable."""
+_ENDLESS: Final = ("bulk", "app-limited", "cbr", "on-off", "poisson", "sessions")
+"""Traffic that goes on in the same way however long a run lasts."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Both verdicts on a queue."""
+
+    oscillating: Verdict | None
+    """``None`` without a trace."""
+    stable: Verdict
+    measured: float
+    """Time that they rest on, s."""
+    own: bool = True
+    """Whether that is the run's own; else it was continued with the same seed."""
+
+    @property
+    def decided(self) -> bool:
+        """Whether both are."""
+        return self.stable.decided and (self.oscillating is None or self.oscillating.decided)
+
+    def json(self) -> dict[str, Any]:
+        """Plain values: true, false, or null where it cannot be told."""
+
+        def told(one: Verdict | None) -> dict[str, Any] | None:
+            if one is None:
+                return None
+            value = one.value if math.isfinite(one.value) else None
+            return {"holds": one.holds if one.decided else None, "value": value, "sentence": one.sentence}
+
+        return {"oscillates": told(self.oscillating), "stable": told(self.stable), "measured_s": self.measured}
+
+
+_known: weakref.WeakKeyDictionary[Result, dict[str, tuple[float, Judged]]] = weakref.WeakKeyDictionary()
+"""What was told of a run's links, and for how many packets."""
+
+
+def judged(result: Result, link: str, packets: float = 0) -> Judged:
+    """
+    Judge the queue of a link.
+
+    Parameters
+    ----------
+    result
+        A run. Without a trace of the link it is not known whether the queue oscillates.
+    link
+        Its name.
+    packets
+        What a longer run may compute where this one does not tell; none by default.
+    """
+    known = _known.setdefault(result, {})
+    before = known.get(link)
+    if before is not None and (before[1].decided or before[0] >= packets):
+        return before[1]
+    found = _of(result, link)
+    if not found.decided and packets > 0:
+        found = _longer(result, link, packets) or found
+    known[link] = packets, found
+    return found
+
+
+def _of(result: Result, link: str) -> Judged:
+    """Judge by the run itself."""
+    begin, end = result.window
+    mean, deviation = (float(result.links[f"queue_packets_{key}"][link]) for key in ("mean", "std"))
+    if 0 < mean < EMPTY:
+        sentence = f"The queue is empty most of the time: it holds {mean:.2g} packets on average."
+        nothing = Verdict(False, math.nan, analysis.STABLE_DEVIATION, sentence)
+        return Judged(nothing, nothing, end - begin)
+    oscillating = waiting = None
+    time = sample_times(result)
+    inside = (time >= begin) & (time <= end)
+    if link in list(result.traces["link"].to_numpy()) and inside.sum() > 1:
+        waiting = link_trace(result, link, "queue_packets")[inside]
+        rtt, length = _scales(result, link)
+        interval = float(result.traces.attrs["interval"])
+        oscillating = analysis.is_oscillating(waiting, interval, rtt, length.measured, length.reason)
+    return Judged(oscillating, analysis.is_stable(mean, deviation, oscillating, waiting), end - begin)
+
+
+def _scales(result: Result, link: str) -> tuple[float, Length]:
+    """Round trip of the flows over a link, queueing included, and how long a run must be to say something of it."""
+    tree = result._scenario
+    wait = float(result.links["delay_p99"].fillna(0.0)[link])
+    classes = [str(one["name"]) for one in tree["flows"] if link in one["path"]]
+    flows = result.flows[result.flows["class"].isin(classes)]
+    times = flows["rtt_mean"].fillna(flows["rtt"] + wait)
+    length = needed(tree, link, wait)
+    return float(times.mean()) if len(times) else length.measured / ROUND_TRIPS, length
+
+
+def _longer(result: Result, link: str, packets: float) -> Judged | None:
+    """Judge by longer and longer runs; None where none was affordable, or where conditions change with time."""
+    tree = result._scenario
+    if tree.get("change") or any(
+        one["traffic"]["kind"] not in _ENDLESS or one.get("stop", "never") != "never" for one in tree["flows"]
+    ):
+        return None
+    begin, end = result.window
+    cost = result.departures / max(result.end, 1e-9)
+    rtt, _ = _scales(result, link)
+    found, measured = _of(result, link), end - begin
+    last: Judged | None = None
+    while not found.decided:
+        needs = found.oscillating.needs if found.oscillating is not None else math.nan
+        wanted = 1.2 * needs if math.isfinite(needs) else 4 * measured
+        measured = min(max(wanted, STEPS[0] * measured), STEPS[1] * measured)
+        packets -= cost * (begin + measured)
+        sample = max(rtt / 4, (begin + measured) / SAMPLES)
+        if packets < 0 or sample > rtt / 2:
+            break
+        until = begin + measured
+        head = {"duration": f"{until:.9g} s", "measure": f"{begin:.9g} s .. {until:.9g} s", "sample": f"{sample:.6g} s"}
+        try:
+            again = run(Scenario({**tree, "scenario": tree["scenario"] | head}), seed=result.seed, trace_links=True)
+        except ScenarioError:
+            return last  # such as an algorithm written in Python, which the scenario's text does not hold
+        one = _of(again, link)
+        found = last = Judged(one.oscillating, one.stable, measured, own=False)
+    return last
+
+
+__all__ = ["CHEAP", "SURE", "Judged", "judged"]

@@ -1,0 +1,340 @@
+"""
+Brute-force checkers of the sentences of `ackclock run`'s report: they share no code with what writes them.
+
+Each sentence is read as text. Numbers are derived again from the packet ledgers, the histograms of waits, the windows'
+traces and each flow's goodput. Whether a queue oscillates is a statement about the link and not about one run: it is
+held against runs with other seeds that last several times as long, whose autocorrelation is summed product by product.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import ackclock as ac
+
+ROUNDED = 0.006
+"""Texts have three digits."""
+REGULAR, LARGE, WIDE = 0.4, 0.5, 0.5**0.5
+"""The definitions: autocorrelation one period apart, amplitude over mean, and deviation over mean."""
+SLACK = 0.15
+"""A number this near to its limit, relative to it, may lie on either side with other seeds."""
+SEEDS = (31, 32)
+LONGER = 4
+"""Other runs measure so many times as long."""
+NUMBER = r"[0-9][0-9.,e+-]*"
+
+
+def check_run(result: Any, sentences: Sequence[str], others: Callable[[], list[Any]] | None = None) -> list[str]:
+    """Return what is false in the sentences of one run; `others` gives the runs that verdicts are held against."""
+    wrong: list[str] = []
+    for text in sentences:
+        for pattern, check in CHECKS:
+            for found in re.finditer(pattern, text):
+                wrong += [f"{text!r}: {one}" for one in check(result, found)]
+        if text.startswith("Link "):
+            wrong += [f"{text!r}: {one}" for one in _verdict(result, text, others)]
+    return wrong
+
+
+def random_scenario(seed: int) -> Any:
+    """A random link: every congestion control and AQM of the catalogue as they are set, and what else shares a link."""
+    draw = random.Random(f"run/{seed}")
+    known = ac.list_algorithms()
+    controls = [str(one["kind"]) for one in known["congestion"]]
+    queues = [str(one["kind"]) for one in known["aqm"]]
+
+    def geometric(low: float, high: float) -> float:
+        return float(low * (high / low) ** draw.random())
+
+    while True:
+        rate, rtt, count = geometric(2e6, 1e8), geometric(8e-3, 0.25), round(geometric(1, 40))
+        product = rate * rtt / 12000
+        if product >= 8 and product / count >= 3:
+            break
+    flows = [
+        {"name": "a", "count": count, "congestion": {"kind": draw.choice(controls)}, "rtt": f"{rtt:.6g} s"},
+    ]
+    if draw.random() < 0.3:
+        flows.append(flows[0] | {"name": "b", "congestion": {"kind": draw.choice(controls)}})
+    flows = [one | {"path": ["link"], "start": "uniform 0 s .. 1 s"} for one in flows]
+    if draw.random() < 0.3:
+        cross = {"kind": "cbr", "rate": f"{draw.uniform(0.05, 0.3) * rate:.6g} bit/s"}
+        flows.append({"name": "udp", "path": ["link"], "rtt": f"{rtt:.6g} s", "traffic": cross})
+    if draw.random() < 0.1:
+        short = {"kind": "transfer", "size": "100 kB"}
+        flows.append({"name": "files", "count": 20, "path": ["link"], "rtt": f"{rtt:.6g} s", "traffic": short})
+        flows[-1]["start"] = "uniform 20 s .. 50 s"
+    capacity = max(20, round(product * geometric(0.3, 3)))
+    tree = {
+        "scenario": {"name": "random", "duration": "60 s", "measure": "20 s .. 60 s", "sample": f"{rtt / 4:.6g} s"},
+        "link": [
+            {
+                "name": "link",
+                "rate": f"{rate:.9g} bit/s",
+                "queue": {"aqm": draw.choice(queues), "capacity": f"{capacity} packets"},
+            }
+        ],
+        "flows": flows,
+    }
+    return ac.Scenario(tree)
+
+
+def longer(scenario: Any) -> list[Any]:
+    """The same link with other seeds, measured several times as long and sampled with the round trip."""
+    head = scenario.canonical["scenario"]
+    begin, end = (ac._core.quantity(one.strip())[0] for one in head["measure"].split(".."))
+    until = begin + LONGER * (end - begin)
+    times = [float(one) for row in scenario.canonical["flows"] for one in _seconds(str(row["rtt"]))]
+    sample = max(min(times) / 4, until / 60_000)
+    made = scenario.with_(
+        {
+            "scenario.duration": f"{until:.9g} s",
+            "scenario.measure": f"{begin:.9g} s .. {until:.9g} s",
+            "scenario.sample": f"{1e3 * sample:.6g} ms",
+        }
+    )
+    return [ac.run(made, seed=seed, trace_links=True) for seed in SEEDS]
+
+
+def _seconds(text: str) -> list[float]:
+    return [ac._core.quantity(one)[0] for one in re.findall(r"[0-9.e-]+ m?s\b", text)]
+
+
+def _value(text: str) -> float:
+    return float(text.rstrip(".,").replace(",", ""))
+
+
+def _near(what: str, said: float, found: float, slack: float = 0.0) -> list[str]:
+    good = abs(said - found) <= ROUNDED * abs(found) + slack or (math.isnan(said) and math.isnan(found))
+    return [] if good else [f"{what} is {found:.5g}, not {said:g}"]
+
+
+def _link(text: str) -> str:
+    found = re.match(r"Link (.+?): the queue ", text)
+    assert found is not None, text
+    return found[1]
+
+
+def _bits(result: Any, link: str) -> float:
+    entry = next(one for one in result._scenario["link"] if one["name"] == link)
+    return float(ac._core.quantity(entry["rate"])[0])
+
+
+def _span(result: Any) -> float:
+    begin, end = result.window
+    return float(end - begin)
+
+
+def _queue(result: Any, link: str) -> np.ndarray:
+    begin, end = result.window
+    time = result.traces["time"].to_numpy()
+    trace = result.traces["link_queue_packets"].sel(link=link).to_numpy().astype(float)
+    return trace[(time >= begin) & (time <= end)]
+
+
+def _percentile(result: Any, link: str, part: float) -> float:
+    edges, counts = result.delay_histograms[link]
+    wanted, seen = part * float(sum(int(one) for one in counts)), 0
+    for edge, count in zip(edges, counts, strict=True):
+        seen += int(count)
+        if seen >= wanted:
+            return float(edge)
+    return math.nan
+
+
+# numbers of a link
+
+
+def _mean(result: Any, found: re.Match[str]) -> list[str]:
+    link = _link(found.string)
+    row = result.links.loc[link]
+    # Little's law: what waits is what departs a second times how long it waits
+    little = float(row["packets"]) / _span(result) * float(row["delay_mean"])
+    mean, deviation, part = _value(found[1]), _value(found[2]), _value(found[3]) / 100
+    trace = _queue(result, link)
+    error = 0.01 * mean + 0.05
+    wrong = _near("the mean by Little's law", mean, little, error)
+    if mean > 0.5:  # of rare bursts samples tell little
+        wrong += _near("the sampled deviation", deviation, float(trace.std()), 0.1 * deviation + 0.3)
+    return wrong + _near("deviation over mean", part, deviation / mean, 0.0051 + 0.006 * part)
+
+
+def _delay(result: Any, found: re.Match[str]) -> list[str]:
+    link = _link(found.string)
+    half, most = (1e-3 * _value(one) for one in found.groups())
+    wrong = _near("the median wait", half, _percentile(result, link, 0.5), 1e-6 + 0.01 * half)
+    return wrong + _near("the 99th percentile", most, _percentile(result, link, 0.99), 1e-6 + 0.01 * most)
+
+
+def _use(result: Any, found: re.Match[str]) -> list[str]:
+    link = _link(found.string)
+    row = result.links.loc[link]
+    busy = float(row["bytes"]) * 8 / (_bits(result, link) * _span(result))
+    edge = 12_000 / (_bits(result, link) * _span(result))
+    wrong = _near("the use of the link", _value(found[1]) / 100, busy, edge)
+    if found[2] is not None:
+        worst = min(float(one) for one in result.utilization_1s[link])
+        wrong += _near("the worst second", _value(found[2]) / 100, worst, 1e-4)
+        wrong += [] if (found[3] is not None) == (worst < 0.95) else [f"the worst second has {worst:.4f}"]
+    return wrong
+
+
+def _lost(result: Any, found: re.Match[str]) -> list[str]:
+    row = result.links.loc[_link(found.string)]
+    lost = float(row["drops"]) / float(row["arrivals"])
+    said = 0.0 if found[1] == "none is" else _value(found[1].partition("%")[0]) / 100
+    wrong = _near("what is dropped", said, lost, 1e-9)
+    marked = float(row["marks"]) / float(row["arrivals"])
+    return wrong + _near("what is marked", 0.0 if found[2] is None else _value(found[2]) / 100, marked, 1e-9)
+
+
+# numbers of flows
+
+
+def _endless(result: Any) -> list[float]:
+    kinds = {entry["name"]: entry["traffic"]["kind"] for entry in result._scenario["flows"]}
+    rows = zip(result.flows["goodput"], result.flows["class"], result.flows["start"], strict=True)
+    return [float(got) for got, name, start in rows if kinds[str(name)] == "bulk" and not math.isnan(start)]
+
+
+def _goodput(result: Any, found: re.Match[str]) -> list[str]:
+    return _near("the goodput", 1e6 * _value(found[1]), math.fsum(result.flows["goodput"]), 1.0)
+
+
+def _fair(result: Any, found: re.Match[str]) -> list[str]:
+    got = _endless(result)
+    squares = math.fsum(one * one for one in got)
+    wrong = _near("Jain's index", _value(found[1]), math.fsum(got) ** 2 / (len(got) * squares), 1e-4)
+    starved = sum(one < 0.1 * math.fsum(got) / len(got) for one in got)
+    said = 0 if "none is starved" in found.string else int(_value(found[2]))
+    return wrong if said == starved else [*wrong, f"{starved} flows are starved"]
+
+
+def _together(result: Any, found: re.Match[str]) -> list[str]:
+    begin, end = result.window
+    time = result.traces["time"].to_numpy()
+    inside = (time >= begin) & (time <= end)
+    kinds = {entry["name"]: entry["traffic"]["kind"] for entry in result._scenario["flows"]}
+    rows = [
+        trace[inside]
+        for trace, name in zip(
+            result.traces["flow_cwnd"].to_numpy(), result.traces["flow_class"].to_numpy(), strict=True
+        )
+        if kinds[str(name)] == "bulk"
+    ]
+    pairs = [_correlation(one, other) for one, other in itertools.combinations(rows, 2)]
+    known = [one for one in pairs if not math.isnan(one)]
+    value = math.fsum(known) / len(known)
+    wrong = _near("the mean correlation", _value(found[2]), value, 0.0051)
+    if (found[1] == "are") != (value > 0.5) and abs(value - 0.5) > 1e-3:
+        wrong.append(f"the mean correlation is {value:.3f}")
+    return wrong
+
+
+def _correlation(one: np.ndarray, other: np.ndarray) -> float:
+    a, b = one - one.mean(), other - other.mean()
+    size = math.sqrt(float(a @ a) * float(b @ b))
+    return float(a @ b) / size if size > 0 else math.nan
+
+
+def _transfers(result: Any, found: re.Match[str]) -> list[str]:
+    kinds = {entry["name"]: entry["traffic"]["kind"] for entry in result._scenario["flows"]}
+    begin, end = result.window
+    done = [
+        float(took)
+        for took, name, start in zip(
+            result.flows["completion"], result.flows["class"], result.flows["start"], strict=True
+        )
+        if kinds[str(name)] == "transfer" and begin <= start < end and not math.isnan(took)
+    ]
+    if result.fct_histograms:
+        return []  # transfers of sessions are counted in a histogram only
+    wrong = [] if int(_value(found[1])) == len(done) else [f"{len(done)} transfers completed"]
+    wrong += _near("the mean time", _value(found[2]), math.fsum(done) / len(done), 1e-9)
+    done.sort()
+    return wrong + _near("the 99th percentile", _value(found[3]), done[math.ceil(0.99 * len(done)) - 1], 1e-9)
+
+
+# verdicts
+
+
+def _verdict(result: Any, text: str, others: Callable[[], list[Any]] | None) -> list[str]:
+    """The verdict against the definition, on other runs; a "cannot tell" has nothing to be false."""
+    link = _link(text)
+    said = re.match(
+        r"Link .+?: the queue (oscillates|is stable|is not stable|fluctuates irregularly|is always empty)", text
+    )
+    if said is None or others is None:
+        return []
+    if "empty" in said[1]:
+        mean = float(result.links.loc[link, "delay_mean"]) * float(result.links.loc[link, "packets"]) / _span(result)
+        return [] if mean < (1e-9 if "always" in said[1] else 0.6) else [f"it holds {mean:.3g} packets"]
+    rtt = float(result.flows["rtt_mean"].fillna(result.flows["rtt"]).mean())
+    looks = [_look(_queue(one, link), float(one.traces.attrs["interval"]), rtt) for one in others()]
+    regular, large, wide = (math.fsum(one[k] for one in looks) / len(looks) for k in range(3))
+    what = f"autocorrelation {regular:.2f}, amplitude {large:.0%}, deviation {wide:.0%} in {len(looks)} longer runs"
+    surely = regular > (1 + SLACK) * REGULAR and large > (1 + SLACK) * LARGE
+    hardly = regular < (1 - SLACK) * REGULAR or large < (1 - SLACK) * LARGE
+    spread = (wide > (1 + SLACK) * WIDE) - (wide < (1 - SLACK) * WIDE)
+    false = {
+        "oscillates": hardly,
+        "is stable": surely or spread > 0,
+        "fluctuates irregularly": surely or spread < 0,
+        "is not stable": hardly and spread < 0,
+    }[said[1]]
+    return [what] if false else []
+
+
+def _look(queue: np.ndarray, interval: float, rtt: float) -> tuple[float, float, float]:
+    """Highest autocorrelation beyond its first zero, amplitude of what comes again, deviation; over the mean."""
+    mean = float(queue.mean())
+    deviation = float(queue.std()) / mean
+    width = max(1, round(rtt / interval))
+    sums = np.concatenate([[0.0], np.cumsum(queue)])
+    z = (sums[width:] - sums[:-width]) / width
+    step = max(1, width // 2)
+    z = z[::step] - z.mean()
+
+    def again(lag: int, y: np.ndarray) -> float:
+        return float(y[:-lag] @ y[lag:]) / (len(y) - lag)
+
+    power = float(z @ z) / len(z)
+    zero = next((lag for lag in range(1, len(z) // 3) if again(lag, z) <= 0), None)
+    if zero is None or power == 0:
+        return 0.0, 0.0, deviation
+    best = (0.0, 0.0)
+    last = min(16 * zero, len(z) // 3)
+    values = [again(lag, z) for lag in range(zero, last)]
+    for k in range(1, len(values) - 1):
+        if not values[k - 1] < values[k] >= values[k + 1]:
+            continue
+        lag = zero + k
+        part = max(1, lag // 8)
+        total = np.concatenate([[0.0], np.cumsum(z)])
+        y = (total[part:] - total[:-part]) / part
+        near = [again(one, y) for one in range(max(1, lag - part), lag + part + 1) if one < len(y) - 1]
+        both = max(near)
+        coherence = both / (float(y @ y) / len(y)) if float(y @ y) > 0 else 0.0
+        if coherence > best[0]:
+            gain = math.sin(math.pi * part / lag) / (math.pi * part / lag)
+            best = (coherence, math.sqrt(max(0.0, 2 * both)) / gain / mean)
+    return best[0], best[1], deviation
+
+
+CHECKS: tuple[tuple[str, Callable[[Any, re.Match[str]], list[str]]], ...] = (
+    (rf"mean ({NUMBER}) packets, standard deviation ({NUMBER}) \(([0-9]+)% of the mean\)", _mean),
+    (rf"Half of the packets wait at most ({NUMBER}) ms in it, 99% at most ({NUMBER}) ms", _delay),
+    (rf"transmits ({NUMBER})% of the time(?:, in its worst second ({NUMBER})%(: it is underused)?)?", _use),
+    (rf"Of the arriving packets (none is|{NUMBER}% are) dropped(?: and ({NUMBER})% marked)?", _lost),
+    (rf"gets? ({NUMBER}) Mbit/s of goodput", _goodput),
+    (rf"Jain's fairness index(?: among the [0-9,]+ endless ones)? is ({NUMBER})(?: and ({NUMBER}) of them)?", _fair),
+    (rf"The windows (are|are not) synchronised: the mean correlation of two of them is (-?{NUMBER})", _together),
+    (rf"({NUMBER}) transfers completed, in ({NUMBER}) s on average and within ({NUMBER}) s for 99%", _transfers),
+)

@@ -580,7 +580,7 @@ def packets(world: World, watch: Watch) -> Packets:
     setting = measured(result, world.link, _middle(str(link["rate"]), 1.0), "")
     sentence = describe(result, tree, world.link)[1].text
     queue = float(result.links["queue_packets_mean"][world.link])
-    facts = queue_facts(result, world.link)
+    facts = queue_facts(result, world.link, packets=0)
     if facts.oscillating and facts.oscillation is not None:
         swing = facts.oscillation
         sentence += f" It oscillates: about {swing.amplitude:.3g} packets up and down every {show(swing.period, 's')}."

@@ -1,0 +1,274 @@
+"""
+Brute-force checkers of what `ackclock compare` says: they read only its JSON, and share no code with what made it.
+
+Numbers of the packet and the fluid engine are measured again. A cause is tried again: it is taken away by code of this
+file, in packet runs with other seeds that are twice as long, and the difference must shrink as the sentence says.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import ackclock as ac
+from ackclock.errors import AckclockError
+
+SEEDS = (61, 62, 63)
+TOLERANCES = {
+    "utilization": (0.03, 0.0),
+    "loss": (0.0, 0.3),
+    "queue": (5.0, 0.2),
+    "deviation": (5.0, 0.3),
+    "window": (0.5, 0.15),
+}
+"""A difference counts beyond the first number, or the second as a part of the packet engine's: docs/how-to."""
+HALF, MORE = 0.5, 0.7
+"""A cause leaves at most a half of the difference, a part of it at most this."""
+SLACK = 0.15
+"""Of these two with other seeds."""
+Tree = dict[str, Any]
+
+
+def check_comparison(scenario: Any, told: dict[str, Any]) -> list[str]:
+    """Return what is false in a comparison's JSON."""
+    wrong = _numbers(scenario, told)
+    said = {(one["measure"], one["of"], one["engine"]) for one in told["disagreements"]}
+    for row in told["values"]:
+        for engine in ("fluid", "mean-field"):
+            if row["measure"] not in TOLERANCES or engine not in row or "packet" not in row:
+                continue
+            apart = _apart(row["measure"], row["packet"], row[engine])
+            if apart != ((row["measure"], row["of"], engine) in said):
+                wrong.append(f"{row}: {'apart' if apart else 'alike'}, and {'not ' if apart else ''}said to differ")
+    lab: dict[str, tuple[list[Any], Any]] = {}
+    for one in told["disagreements"]:
+        wrong += [f"{one['sentence']!r}: {text}" for text in _sentence(scenario, one, lab)]
+    return wrong
+
+
+def _apart(measure: str, packet: float, other: float) -> bool:
+    absolute, relative = TOLERANCES[measure]
+    return abs(other - packet) > max(absolute, relative * abs(packet))
+
+
+# numbers
+
+
+def _packets(result: Any) -> dict[tuple[str, str], float]:
+    begin, end = result.window
+    time = result.traces["time"].to_numpy()
+    inside = (time >= begin) & (time <= end)
+    found = {}
+    for entry in result._scenario["link"]:
+        name = entry["name"]
+        row = {key: float(result.links[key][name]) for key in ("bytes", "drops", "marks", "arrivals")}
+        queue = result.traces["link_queue_packets"].sel(link=name).to_numpy()[inside].astype(float)
+        rate = ac._core.quantity(entry["rate"])[0] if isinstance(entry["rate"], str) else math.nan
+        found["utilization", name] = row["bytes"] * 8 / (rate * (end - begin))
+        found["loss", name] = (row["drops"] + row["marks"]) / row["arrivals"]
+        found["queue", name], found["deviation", name] = float(queue.mean()), float(queue.std())
+    for entry in result._scenario["flows"]:
+        member = result.flows["class"].to_numpy() == entry["name"]
+        found["window", entry["name"]] = float(np.nanmean(result.flows["cwnd_mean"].to_numpy()[member]))
+    return found
+
+
+def _fluid(result: Any) -> dict[tuple[str, str], float]:
+    begin, end = result.window
+    time = result.traces["time"].to_numpy()
+    inside = (time >= begin) & (time <= end)
+    t = time[inside]
+
+    def mean(values: np.ndarray) -> float:
+        return float(np.trapezoid(values, t) / (t[-1] - t[0]))
+
+    found = {}
+    for name in map(str, result.traces["link"].to_numpy()):
+        queue = result.traces["queue"].sel(link=name).to_numpy()[inside]
+        arrivals = result.traces["arrivals"].sel(link=name).to_numpy()[inside]
+        probability = result.traces["probability"].sel(link=name).to_numpy()[inside]
+        found["queue", name] = mean(queue)
+        found["deviation", name] = math.sqrt(max(0.0, mean(queue**2) - mean(queue) ** 2))
+        found["loss", name] = mean(probability * arrivals) / mean(arrivals) if mean(arrivals) > 0 else math.nan
+    for name in map(str, result.traces["class"].to_numpy()):
+        found["window", name] = mean(result.traces["window"].sel({"class": name}).to_numpy()[inside])
+    return found
+
+
+def _numbers(scenario: Any, told: dict[str, Any]) -> list[str]:
+    runs: dict[str, dict[tuple[str, str], float]] = {
+        "packet": _packets(ac.run(scenario, trace_links=True)),
+    }
+    if any("fluid" in row for row in told["values"]):
+        runs["fluid"] = _fluid(ac.fluid(scenario))
+    wrong = []
+    for row in told["values"]:
+        for engine, measured in runs.items():
+            value = measured.get((row["measure"], row["of"]))
+            if engine not in row or value is None or math.isnan(value):
+                continue
+            slack = 0.15 if row["measure"] == "deviation" else 0.03
+            if abs(row[engine] - value) > slack * abs(value) + (0.01 if row["measure"] == "utilization" else 0.3):
+                wrong.append(f"{row['measure']} of {row['of']}, {engine}: {value:.4g}, not {row[engine]:.4g}")
+    return wrong
+
+
+# causes
+
+
+def _sentence(scenario: Any, one: dict[str, Any], lab: dict[str, tuple[list[Any], Any]]) -> list[str]:
+    """The numbers of a sentence, then its cause."""
+    text = one["sentence"]
+    stated = re.match(r"(.+) of (.+): ([0-9.e+-]+)(?: \w+)? in the (.+) engine, ([0-9.e+-]+)", text)
+    wrong = []
+    if stated is None:
+        return ["it has no numbers"]
+    for said, value in ((stated[3], one["other"]), (stated[5], one["packet"])):
+        if abs(float(said) - value) > 0.006 * abs(value):
+            wrong.append(f"{value:.4g}, not {said}")
+    if one["measure"] not in TOLERANCES or one["engine"] != "fluid":
+        return wrong  # periods and mean fields have no second opinion here
+    before = _tried(scenario, one, "chance", lab)
+    if before is None:
+        return wrong
+    size = before[0]
+    if one["cause"] == "chance":
+        apart = abs(one["other"] - one["packet"])
+        if abs(before[2] - before[1]) > (1 + SLACK) * HALF * apart and _apart(one["measure"], before[1], before[2]):
+            wrong.append(f"other seeds differ too: {before[2]:.3g} and {before[1]:.3g}")
+        return wrong
+    if one["cause"] == "not-found":
+        for key in REMOVED:
+            after = _tried(scenario, one, key, lab)
+            if after is not None and after[0] < (1 - 2 * SLACK) * HALF * size:
+                alike = not _apart(one["measure"], after[1], after[2])
+                wrong += [f"without {key} they agree: {after[2]:.3g} and {after[1]:.3g}"] if alike else []
+        return wrong
+    after = _tried(scenario, one, one["cause"], lab)
+    if after is None:
+        return [*wrong, f"{one['cause']} cannot be taken away"]
+    most = MORE if one["part"] else HALF
+    if after[0] > (1 + SLACK) * most * size + 0.02:
+        wrong.append(
+            f"without {one['cause']} {after[2]:.3g} and {after[1]:.3g} are {after[0]:.0%} apart, {size:.0%} with"
+        )
+    return wrong
+
+
+def _tried(
+    scenario: Any, one: dict[str, Any], key: str, lab: dict[str, tuple[list[Any], Any]]
+) -> tuple[float, float, float] | None:
+    """How far apart the engines are without something, as a part of the larger; and their values."""
+    if key not in lab:
+        tree = copy.deepcopy(scenario.canonical)
+        if key != "chance" and not REMOVED[key](tree):
+            return None
+        _timed(tree)
+        try:
+            made = ac.Scenario(tree)
+            lab[key] = [_packets(ac.run(made, seed=seed, trace_links=True)) for seed in SEEDS], _fluid(ac.fluid(made))
+        except AckclockError:
+            return None
+    runs, fluid = lab[key]
+    place = one["measure"], one["of"]
+    if place not in fluid or place not in runs[0]:
+        return None
+    packet, other = sum(run[place] for run in runs) / len(runs), fluid[place]
+    return abs(packet - other) / max(abs(packet), abs(other), 1e-12), packet, other
+
+
+def _timed(tree: Tree) -> None:
+    """Long enough: a thousand round trips and 20 s measured, as much left out."""
+    if tree.get("change"):
+        return
+    rtt = max(value for row in tree["flows"] for value in _seconds(row["rtt"]))
+    measured = max(800 * rtt, 16.0)
+    tree["scenario"] |= {"duration": f"{2 * measured:.6g} s", "measure": f"{measured:.6g} s .. {2 * measured:.6g} s"}
+
+
+def _seconds(value: Any) -> list[float]:
+    return [ac._core.quantity(one)[0] for one in re.findall(r"[0-9.e-]+ [mu]?s\b", str(value))]
+
+
+def _no_access(tree: Tree) -> bool:
+    there = [one for one in tree["flows"] if one.get("access_rate", "unlimited") != "unlimited"]
+    for one in there:
+        one["access_rate"] = "unlimited"
+    return bool(there)
+
+
+def _only(*kinds: str) -> Callable[[Tree], bool]:
+    def apply(tree: Tree) -> bool:
+        kept = [one for one in tree["flows"] if one["traffic"]["kind"] in kinds]
+        changed = bool(kept) and len(kept) < len(tree["flows"])
+        tree["flows"] = kept
+        return changed
+
+    return apply
+
+
+def _constant(tree: Tree) -> bool:
+    return tree.pop("change", None) is not None
+
+
+def _equal(tree: Tree) -> bool:
+    changed = False
+    for one in tree["flows"]:
+        values = _seconds(one["rtt"])
+        if len(values) > 1:
+            one["rtt"], changed = f"{1e3 * sum(values) / len(values):.9g} ms", True
+    return changed
+
+
+def _each_acked(tree: Tree) -> bool:
+    there = [one for one in tree["flows"] if one.get("delayed_ack")]
+    for one in there:
+        one["delayed_ack"] = False
+    return bool(there)
+
+
+def _four(text: str) -> str:
+    number, unit = text.split()
+    return f"{4 * float(number):.12g} {unit}"
+
+
+def _grown(flows: bool) -> Callable[[Tree], bool]:
+    """Four times the link, with four times as many flows or as large windows."""
+
+    def apply(tree: Tree) -> bool:
+        for link in tree["link"]:
+            if link["queue"].get("scheduler", "none") != "none" or not isinstance(link["rate"], str):
+                return False
+            link["rate"] = _four(link["rate"])
+            for key, value in link["queue"].items():
+                if isinstance(value, str) and re.fullmatch(r"[0-9.e+-]+ (packets?|[kM]?B)", value):
+                    link["queue"][key] = value if key in ("mean_packet", "max_packet") else _four(value)
+                elif key in ("weight", "a", "b", "slope") and isinstance(value, float):
+                    link["queue"][key] = value / 4
+        for one in tree["flows"]:
+            if flows:
+                one["count"] *= 4
+            for key in () if flows else ("access_rate", "max_window", "access_buffer"):
+                if one.get(key, "unlimited") != "unlimited" and isinstance(one[key], str):
+                    one[key] = _four(one[key])
+        return True
+
+    return apply
+
+
+REMOVED: dict[str, Callable[[Tree], bool]] = {
+    "changes": _constant,
+    "unresponsive": _only("bulk", "app-limited", "transfer", "sessions", "connections"),
+    "short-transfers": _only("bulk", "cbr", "on-off", "poisson"),
+    "access": _no_access,
+    "round-trips": _equal,
+    "delayed-acks": _each_acked,
+    "small-windows": _grown(flows=False),
+    "flows": _grown(flows=True),
+}
+"""What is taken away, by the vocabulary; each says whether it was there."""

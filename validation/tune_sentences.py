@@ -1,0 +1,134 @@
+"""
+Check what `ackclock tune` says, by packet runs of its own.
+
+``python validation/tune_sentences.py 10 [FIRST SEED] [--store FILE]`` tunes so many random queues over random ranges. A
+setting that is said to hold is run at the corners and at random places of its ranges with other seeds; every row of the
+table of runs, Linux's defaults included, is run again. With a store it resumes after being killed.
+"""
+
+import argparse
+import itertools
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import ackclock as ac
+from ackclock.errors import AckclockError
+
+SEEDS = (71, 72, 73)
+PLACES = 4
+"""Random places beside the corners."""
+ALLOWED = 1.1
+"""A mean delay counts as met up to so much of the target: docs/tune.md."""
+BESIDE = 0.15
+"""With other seeds it may lie so much beside it, or 1 ms."""
+DEFAULTS = {
+    "fq_codel, Linux's default": {"scheduler": "fq_codel", "capacity": "10240 packets"},
+    "pfifo_fast, 1000 packets": {"aqm": "drop-tail", "capacity": "1000 packets"},
+}
+
+
+def problem(seed: int) -> dict[str, Any]:
+    """A random link and range."""
+    draw = random.Random(f"tune/{seed}")
+    low, few = draw.choice([0.01, 0.02, 0.05]), draw.choice([2, 4, 10])
+    return {
+        "rate": f"{draw.choice([10, 20, 50, 100])} Mbit/s",
+        "ranges": {"rtt": f"{1e3 * low:g} ms .. {1e3 * low * draw.choice([2, 4]):g} ms", "flows": f"{few}..{4 * few}"},
+        "target": f"{draw.choice([10, 15, 20, 30])} ms",
+        "aqm": draw.choice(["pie", "pi2", "codel", "fq_codel", "red", "adaptive-red"]),
+        "congestion": draw.choice(["cubic", "reno"]),
+    }
+
+
+def delay(asked: dict[str, Any], queue: dict[str, Any], rtt: float, flows: float) -> float:
+    """Mean wait, s, over the seeds."""
+    length = max(60.0, 200 * rtt)
+    scenario = ac.dumbbell(
+        rate=asked["rate"],
+        queue=queue,
+        flows=ac.flows(
+            max(round(flows), 1), asked["congestion"], rtt=f"{rtt:.9g} s", start=f"uniform 0 s .. {length / 10:.6g} s"
+        ),
+        duration=f"{length:.6g} s",
+        measure=f"{length / 3:.6g} s .. {length:.6g} s",
+    )
+    found = [float(ac.run(scenario, seed=seed).links["delay_mean"]["bottleneck"]) for seed in SEEDS]
+    return sum(found) / len(found)
+
+
+def false(asked: dict[str, Any], told: dict[str, Any]) -> tuple[list[str], int]:
+    """What is false in an answer, and how many statements it has."""
+    target = told["need"]["delay_s"]
+    rtts, flows = told["ranges"]["rtt"], told["ranges"]["flows"]
+    wrong, count = [], 1
+    if told["found"]:
+        draw = random.Random(1)
+        places = [*itertools.product(rtts, flows)]
+        places += [(draw.uniform(*rtts), draw.uniform(*flows)) for _ in range(PLACES)]
+        for rtt, many in places:
+            waits = delay(asked, told["queue"], rtt, many)
+            if waits > ALLOWED * target * (1 + BESIDE):
+                wrong.append(f"{told['sentence']!r}: at {rtt:.3g} s and {many:.3g} flows packets wait {waits:.4g} s")
+    rows = [("tuned", told["queue"], one) for one in told["runs"]]
+    rows += [(name, DEFAULTS[name], one) for name, runs in told["defaults"].items() for one in runs]
+    for name, queue, one in rows:
+        count += 1
+        waits = delay(asked, queue, one["rtt"], one["flows"])
+        if abs(waits - one["delay_mean_s"]) > BESIDE * waits + 1e-3:
+            wrong.append(
+                f"{name} at {one['rtt']} s, {one['flows']} flows: {waits:.4g} s, not {one['delay_mean_s']:.4g}"
+            )
+    if told["instead"] is not None:
+        waits = [one["delay_mean_s"] for one in told["defaults"]["fq_codel, Linux's default"]]
+        if max(waits) > target:
+            wrong.append(f"Linux's default is named instead, and packets wait {max(waits):.4g} s")
+    return wrong, count
+
+
+def asked_of(seed: int) -> dict[str, Any]:
+    """One record."""
+    asked = problem(seed)
+    record: dict[str, Any] = {"seed": seed, "what": f"{asked['aqm']} for {asked['ranges']} in {asked['target']}"}
+    try:
+        told = json.loads(json.dumps(ac.tune(seeds=2, runs=4, **asked).json()))
+    except AckclockError as error:
+        return record | {"error": str(error)}
+    wrong, count = false(asked, told)
+    return record | {"text": told["sentence"], "found": told["found"], "sentences": count, "false": wrong}
+
+
+def main() -> None:
+    """Ask what is not in the store, then count."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("count", type=int)
+    parser.add_argument("first", type=int, nargs="?", default=0)
+    parser.add_argument("--store", type=Path)
+    options = parser.parse_args()
+    kept: dict[int, dict[str, Any]] = {}
+    if options.store is not None and options.store.exists():
+        rows = [json.loads(line) for line in options.store.read_text(encoding="utf-8").splitlines()]
+        kept = {row["seed"]: row for row in rows}
+    for seed in range(options.first, options.first + options.count):
+        if seed in kept:
+            continue
+        kept[seed] = asked_of(seed)
+        for text in kept[seed].get("false", []):
+            print(seed, kept[seed]["what"], "FALSE:", text, flush=True)
+        if options.store is not None:
+            with options.store.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(kept[seed]) + "\n")
+    told = [row for row in kept.values() if "text" in row]
+    print(
+        f"{len(told)} tunings ({sum(row['found'] for row in told)} found), {sum(row['sentences'] for row in told)}",
+        end=" ",
+    )
+    print(f"statements, {sum(len(row['false']) for row in told)} false")
+    for row in kept.values():
+        if "error" in row:
+            print(row["seed"], row["what"], "no answer:", row["error"])
+
+
+if __name__ == "__main__":
+    main()

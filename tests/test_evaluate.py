@@ -4,6 +4,8 @@ import json
 import math
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -222,6 +224,11 @@ def test_a_queue_of_ones_own() -> None:
     found = ac.evaluate(Tenth, only=["8.2.2"], quick=True, seeds=2)
     loss = found.json()["headings"][0]["numbers"]["packets dropped at the queue"]["3 Reno flows"]["Tenth"]
     assert loss["mean"] == pytest.approx(0.1, abs=0.02)
+
+
+def test_import_of_the_package_loads_no_numpy() -> None:
+    script = "import sys, ackclock; sys.exit(any(name in sys.modules for name in ('numpy', 'pandas', 'matplotlib')))"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
 def test_what_does_not_apply_says_why() -> None:

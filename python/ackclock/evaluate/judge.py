@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from ..analysis.intervals import Interval, mean_interval
 from .model import Answer, Check, Demand, Finding, Heading
+
+if TYPE_CHECKING:
+    from ..analysis.intervals import Interval
 
 UNITS: Mapping[str, tuple[str, float]] = {
     "%": ("%", 100.0),
@@ -27,9 +30,9 @@ MANY = 100
 """Seeds beyond which more are no advice."""
 
 
-def show(values: Sequence[float] | Interval, unit: str) -> str:
+def show(values: Sequence[float], unit: str) -> str:
     """Return a mean with its interval of 95 % as text."""
-    one = values if isinstance(values, Interval) else interval(values)
+    one = interval(values)
     suffix, factor = UNITS[unit]
     if one.count == 0:
         return "no value"
@@ -48,7 +51,9 @@ def _short(value: float) -> str:
 
 
 def interval(values: Sequence[float]) -> Interval:
-    """Return the mean and its interval; of values that are all infinite, that."""
+    """Return the mean and its interval of 95 %; an infinite mean where a value is infinite."""
+    from ..analysis.intervals import Interval, mean_interval  # loads NumPy, which `import ackclock` does not
+
     finite = [value for value in values if math.isfinite(value)]
     endless = [value for value in values if math.isinf(value)]
     if endless:

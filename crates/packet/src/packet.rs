@@ -24,12 +24,20 @@ impl Flags {
     pub(crate) const CWR: u8 = 32;
     /// On data: ECT(1) (RFC 9331).
     pub(crate) const ECT1: u8 = 128;
+    /// On ACKs: the third bit of AccECN's count, beside CWR and ECE.
+    pub(crate) const AE: u8 = 128;
     /// The segment that an ACK names has arrived twice (DSACK).
     pub(crate) const TWICE: u8 = 64;
 
     #[inline]
     pub(crate) fn has(self, bit: u8) -> bool {
         self.0 & bit != 0
+    }
+
+    /// Data with ECT(1).
+    #[inline]
+    pub(crate) fn is_scalable(self) -> bool {
+        self.0 & (Self::ECT | Self::ECT1) == Self::ECT | Self::ECT1
     }
 }
 
@@ -54,6 +62,8 @@ pub(crate) struct Packet {
     pub(crate) priority: u8,
     /// ACK: further SACK blocks, an index into the flow's own list (0: none).
     pub(crate) blocks: u32,
+    /// ACK: marked segments so far, in AccECN's option.
+    pub(crate) marked: u16,
 }
 
 impl Packet {
@@ -71,6 +81,7 @@ impl Packet {
             flags,
             priority: 0,
             blocks: 0,
+            marked: 0,
         }
     }
 }
@@ -97,4 +108,5 @@ pub(crate) struct Ack {
     pub(crate) sack: u64,
     pub(crate) blocks: u32,
     pub(crate) flags: Flags,
+    pub(crate) marked: u16,
 }

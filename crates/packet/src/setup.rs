@@ -49,7 +49,11 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
             },
             opening: ((receiver::LAST_WINDOW - receiver::FIRST_WINDOW) / (2 * payload))
                 .min(u32::from(u16::MAX)) as u16,
-            accurate_ecn: class.tcp.accurate_ecn,
+            echo: match (sender.accecn, sender.accurate_ecn) {
+                (Some(_), _) => receiver::Echo::Count,
+                (None, true) => receiver::Echo::EachMark,
+                (None, false) => receiver::Echo::UntilCwr,
+            },
             dsack: sender.undo.duplicates,
             ecn_quick: class.tcp.style == Style::Linux,
         },

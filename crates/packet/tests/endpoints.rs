@@ -400,3 +400,62 @@ fn real_losses_are_not_undone() {
         assert_eq!(none, all, "{loss_detection}");
     }
 }
+
+/// AccECN (RFC 9768) for senders that count marks, over a step of 30 packets: as with exact echoes
+/// where all ACKs arrive. Where six of ten are lost on the way back, the option still tells of each
+/// mark; three bits alone assume more of them than there are, and give up some of the link for it.
+#[test]
+fn counted_marks_come_through_a_lossy_way_back() {
+    let run = |congestion: &str, feedback: &str, loss: f64| {
+        let outcome = outcome(&format!(
+            "[scenario]\nname = \"marks\"\nduration = \"20 s\"\nmeasure = \"5 s .. 20 s\"\n\
+             [[link]]\nname = \"there\"\nrate = \"50 Mbit/s\"\ndelay = \"5 ms\"\n\
+             queue = {{ aqm = \"threshold\", threshold = \"30 packets\", capacity = \"500 packets\", ecn = true }}\n\
+             [[link]]\nname = \"back\"\nrate = \"50 Mbit/s\"\ndelay = \"5 ms\"\nloss = {loss}\n\
+             [[flows]]\npath = [\"there\"]\nreverse_path = [\"back\"]\nrtt = \"20 ms\"\nhandshake = false\ninitial_window = \"40 packets\"\n\
+             congestion = \"{congestion}\"\necn_feedback = \"{feedback}\"\n"
+        ));
+        let link = &outcome.links[0];
+        (link.utilization, link.queue_packets_mean, link.marks)
+    };
+    for congestion in ["dctcp", "prague"] {
+        let near = |a: (f64, f64, u64), b: (f64, f64, u64)| {
+            (a.0 - b.0).abs() < 0.02 && (a.1 / b.1 - 1.0).abs() < 0.25
+        };
+        let [echo, exact, ace] =
+            ["auto", "accecn", "ace"].map(|feedback| run(congestion, feedback, 0.0));
+        assert!(near(echo, exact), "{congestion}: {echo:?} {exact:?}");
+        assert!(near(exact, ace), "{congestion}: {exact:?} {ace:?}");
+        let [lost, safe] = ["accecn", "ace"].map(|feedback| run(congestion, feedback, 0.6));
+        let text = format!("{congestion}: {exact:?}; lossy {lost:?} {safe:?}");
+        assert!(lost.0 > 0.9, "{text}");
+        assert!(safe.0 < lost.0 - 0.02 || safe.1 < 0.8 * lost.1, "{text}");
+    }
+}
+
+/// A sender that answers marks once a window does the same whichever way they come back: Reno over
+/// RED.
+#[test]
+fn classic_senders_take_counted_marks() {
+    let run = |feedback: &str| {
+        let text = link(
+            "aqm = \"red\", capacity = \"200 packets\", min_threshold = \"20 packets\", max_threshold = \"60 packets\", ecn = true",
+            60,
+            &format!("count = 5\ncongestion = \"reno\"\necn = true\necn_feedback = \"{feedback}\""),
+        );
+        let outcome = outcome(&text);
+        let link = &outcome.links[0];
+        assert!(
+            link.marks > 20 && link.utilization > 0.9,
+            "{feedback}: {}",
+            link.utilization
+        );
+        link.queue_packets_mean
+    };
+    let [classic, counted, ace] = ["auto", "accecn", "ace"].map(run);
+    assert!(
+        (counted / classic - 1.0).abs() < 0.15,
+        "{classic} {counted}"
+    );
+    assert!((ace / counted - 1.0).abs() < 0.1, "{counted} {ace}");
+}

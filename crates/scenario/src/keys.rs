@@ -3,8 +3,8 @@
 //! The parameters of AQMs and congestion controls are not here: they come from the registry of algorithms.
 
 use crate::options::{
-    LossDetection, Named as _, Pacing, PacketSizes, Recovery, RttSamples, Style, TraceFormat, Undo,
-    WindowReduction,
+    EcnFeedback, LossDetection, Named as _, Pacing, PacketSizes, Recovery, RttSamples, Style,
+    TraceFormat, Undo, WindowReduction,
 };
 use crate::units::Dimension;
 
@@ -467,6 +467,7 @@ pub const FLOWS: Section = Section {
             "Whether ECN is negotiated (RFC 3168). A congestion control that counts marks gets the accurate kind in either case.",
         )
         .or("accurate", "and the receiver echoes each mark as it came (RFC 8257, section 3.2)"),
+        Key::new("ecn_feedback", Kind::Choice(EcnFeedback::CHOICES), Text(EcnFeedback::DEFAULT), "How marks come back to the sender; both ends have it. Needs ECN."),
         Key::new("pacing", Kind::Choice(Pacing::CHOICES), Text(Pacing::DEFAULT), "How the segments of a window are spread over time."),
         Key::new(
             "hystart",
@@ -519,6 +520,7 @@ pub const TCP_KEYS: &[&str] = &[
     "initial_ssthresh",
     "max_window",
     "ecn",
+    "ecn_feedback",
     "pacing",
     "hystart",
     "delayed_ack",

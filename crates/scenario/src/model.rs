@@ -9,7 +9,9 @@ use ackclock_algorithms::impairment::{LossSpec, PolicerParams, ShaperParams};
 use ackclock_algorithms::registry::{AqmSpec, CongestionSpec};
 use ackclock_algorithms::scheduler::SchedulerSpec;
 
-use crate::options::{LossDetection, Pacing, Recovery, RttSamples, Style, Undo, WindowReduction};
+use crate::options::{
+    EcnFeedback, LossDetection, Pacing, Recovery, RttSamples, Style, Undo, WindowReduction,
+};
 use crate::sizes::Sizes;
 use crate::trace::RateTrace;
 
@@ -278,6 +280,8 @@ pub struct Tcp {
     pub ecn: bool,
     /// Whether the receiver echoes each mark as it came (RFC 8257, section 3.2), for congestion controls that count marks.
     pub accurate_ecn: bool,
+    /// How marks come back.
+    pub ecn_feedback: EcnFeedback,
     /// How the segments of a window are spread over time.
     pub pacing: Pacing,
     /// Whether the initial slow start ends when the round trip grows (HyStart++, RFC 9406).

@@ -106,6 +106,13 @@ options! {
         All = "all": "whichever of the three tells first",
     }
 
+    /// How marks come back to a sender with ECN.
+    pub enum EcnFeedback {
+        Auto = "auto": "as `ecn` says: ECE until CWR (RFC 3168), or each mark as it came (RFC 8257)",
+        AccEcn = "accecn": "the receiver counts them, and each ACK has the count in three bits and in an option (AccECN, RFC 9768)",
+        Ace = "ace": "the same in three bits alone",
+    }
+
     /// Which ACKs give samples of the round trip to the retransmission timer.
     pub enum RttSamples {
         EveryAck = "every-ack": "each ACK of new data, from the time stamp that it echoes (RFC 7323, appendix G)",

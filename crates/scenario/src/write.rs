@@ -405,6 +405,7 @@ fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
                     flag(tcp.ecn)
                 },
             ),
+            ("ecn_feedback", Node::text(tcp.ecn_feedback.name())),
             ("pacing", Node::text(tcp.pacing.name())),
             ("hystart", flag(tcp.hystart)),
             ("delayed_ack", flag(tcp.delayed_ack)),

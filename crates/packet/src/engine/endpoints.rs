@@ -277,6 +277,7 @@ impl Engine {
                 echo: packet.stamp,
                 sack: NONE,
                 flags: 0,
+                marked: 0,
             };
             self.reply(flow, reply, at, Flags::SYN | Flags::ACK);
             return;
@@ -379,6 +380,7 @@ impl Engine {
                 sack: reply.sack,
                 blocks: 0,
                 flags,
+                marked: reply.marked,
             };
             self.deliver_ack(flow, ack);
             return;
@@ -398,6 +400,7 @@ impl Engine {
         let packet = Packet {
             sack: reply.sack,
             blocks: number,
+            marked: reply.marked,
             ..Packet::new(state.place, reply.cum, reply.echo, size, flags)
         };
         let event = at + state.delays.back;
@@ -427,6 +430,7 @@ impl Engine {
             sack: packet.sack,
             blocks: packet.blocks,
             flags: packet.flags,
+            marked: packet.marked,
         };
         self.deliver_ack(flow, ack);
     }

@@ -509,6 +509,7 @@ impl FastPath<'_> {
             sack: reply.sack,
             blocks: 0,
             flags: Flags(Flags::ACK | reply.flags),
+            marked: reply.marked,
         });
     }
 }

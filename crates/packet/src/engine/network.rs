@@ -21,7 +21,7 @@ impl Engine {
             state.label = Label {
                 identity: flow.hashed(&packet, class.rehashes),
                 priority: class.priority,
-                l4s: packet.flags.has(Flags::ECT1),
+                l4s: packet.flags.is_scalable(),
             };
         }
         let offer = state.offer(now, &mut packet);

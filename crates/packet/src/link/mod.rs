@@ -285,7 +285,7 @@ impl Link {
             size: packet.size,
             flow: packet.flow,
             ecn_capable: packet.flags.has(Flags::ECT),
-            scalable: packet.flags.has(Flags::ECT1),
+            scalable: packet.flags.is_scalable(),
             syn: packet.flags.has(Flags::SYN),
             priority: packet.priority,
         }
@@ -408,7 +408,7 @@ impl Link {
             size,
             flow: flow as u32,
             ecn_capable: flags.has(Flags::ECT),
-            scalable: flags.has(Flags::ECT1),
+            scalable: flags.is_scalable(),
             syn: false,
             priority: 0,
         };

@@ -4,7 +4,7 @@
 //! policy and never the style, so that a policy can be chosen by itself.
 
 use ackclock_scenario::{
-    LossDetection, Pacing, Recovery, RttSamples, Style, Tcp, Undo, WindowReduction,
+    EcnFeedback, LossDetection, Pacing, Recovery, RttSamples, Style, Tcp, Undo, WindowReduction,
 };
 
 use crate::packet::Flags;
@@ -182,8 +182,10 @@ pub(crate) struct Config {
     pub(crate) ecn: bool,
     /// The codepoint of data: ECT(1) for flows that a scalable congestion control drives.
     pub(crate) ect: u8,
-    /// The receiver echoes each mark as it came.
+    /// ACKs tell of each mark, and the congestion control counts them.
     pub(crate) accurate_ecn: bool,
+    /// The receiver counts marks (AccECN): whether it has the option, too.
+    pub(crate) accecn: Option<bool>,
     /// Retransmissions and the SYN are ECN-capable too.
     pub(crate) ecn_always: bool,
     pub(crate) limited_transmit: bool,
@@ -263,6 +265,11 @@ impl Config {
                 (true, true) => Flags::ECT | Flags::ECT1,
             },
             accurate_ecn: tcp.accurate_ecn,
+            accecn: match tcp.ecn_feedback {
+                EcnFeedback::Auto => None,
+                EcnFeedback::AccEcn => Some(true),
+                EcnFeedback::Ace => Some(false),
+            },
             ecn_always: tcp.accurate_ecn && linux,
             limited_transmit: tcp.limited_transmit,
             hystart: tcp.hystart,
@@ -286,5 +293,6 @@ impl Config {
             && !self.chained_recoveries
             && !self.remembers_use
             && !self.undo.is_on()
+            && self.accecn.is_none()
     }
 }

@@ -182,11 +182,18 @@ impl Sender {
             cwnd_limited: summary.cwnd_limited
                 || (self.state == State::Loss && !config.remembers_use),
             ece: summary.ece,
-            marked: if summary.ece && config.accurate_ecn {
-                acked
-            } else {
-                0
-            },
+            marked: self.marked_of(summary, acked, config),
+        }
+    }
+
+    /// How many of the segments that an ACK delivers were marked: what the receiver has counted, or
+    /// all or none.
+    #[inline]
+    fn marked_of(&self, summary: &AckSummary, delivered: u32, config: &Config) -> u32 {
+        match (summary.ece && config.accurate_ecn, &self.accecn) {
+            (false, _) => 0,
+            (true, None) => delivered,
+            (true, Some(_)) => summary.marked,
         }
     }
 
@@ -198,6 +205,9 @@ impl Sender {
         random: &mut Stream,
     ) {
         let backlogged = self.next < self.written;
+        let delivered = self.sent_packets.as_ref();
+        let delivered = delivered.map_or(0, |packets| packets.newly_delivered);
+        let marked = self.marked_of(summary, delivered, config);
         let Some(sent_packets) = &mut self.sent_packets else {
             return;
         };
@@ -205,11 +215,7 @@ impl Sender {
         let delivery = Delivery {
             now: Time(summary.now),
             acked: sent_packets.newly_delivered,
-            marked: if summary.ece && config.accurate_ecn {
-                sent_packets.newly_delivered
-            } else {
-                0
-            },
+            marked,
             lost: sent_packets.newly_lost,
             delivered: sent_packets.delivered,
             total_lost: sent_packets.lost,

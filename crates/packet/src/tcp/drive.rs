@@ -102,7 +102,9 @@ impl Endpoint {
     /// draws from `seed`.
     #[must_use]
     pub fn new(tcp: &Tcp, seed: u64) -> Self {
-        let config = Config::new(tcp);
+        let mut config = Config::new(tcp);
+        // an arrival has an echo and no count
+        config.accecn = None;
         Self {
             sender: Sender::new(tcp.congestion.build(0), &config, tcp.initial_ssthresh),
             config,
@@ -154,6 +156,7 @@ impl Endpoint {
             sack: NONE,
             blocks: 0,
             flags: Flags(Flags::ACK | if arrival.ece { Flags::ECE } else { 0 }),
+            marked: 0,
         };
         // a duplicate's report comes first; the others in order, as Linux looks at them
         let duplicate = super::reported_duplicate(&ack, &blocks).map(|_| blocks.remove(0));

@@ -9,6 +9,7 @@
 //! Deviation from RFC 7323, section 3: time stamps are exact and in every segment, though options
 //! take no bytes beyond `header_size`; there is no PAWS, as nothing wraps.
 
+mod accecn;
 pub(crate) mod config;
 mod congestion;
 pub(crate) mod drive;
@@ -35,6 +36,7 @@ use ackclock_algorithms::registry::Controller;
 use ackclock_algorithms::{Stream, Time};
 
 use crate::packet::{Ack, Flags, NONE};
+use accecn::AccEcn;
 pub(crate) use config::Config;
 use config::{PacingPolicy, RecoveryPolicy, RtoPolicy, TimerPolicy};
 use hystart::HyStart;
@@ -104,6 +106,8 @@ struct AckSummary {
     /// RTT sample, ps; 0: none.
     rtt: u64,
     ece: bool,
+    /// Marked segments that it tells of, where they are counted.
+    marked: u32,
     /// The retransmission timer before it.
     deadline: u64,
     /// The time that it echoes, 0 without one.
@@ -128,6 +132,7 @@ impl AckSummary {
             cwnd_limited: false,
             rtt: 0,
             ece: false,
+            marked: 0,
             deadline,
             echo: 0,
             low_sacked: NONE,
@@ -213,6 +218,8 @@ pub(crate) struct Sender {
     no_loss_pending: bool,
     /// The next segment out is a new one, whatever the window says (a probe).
     probe: bool,
+    /// What is known of the receiver's count of marks, where it has one.
+    accecn: Option<Box<AccEcn>>,
     /// How much of the window is used, where that is remembered.
     usage: Option<Box<WindowUsage>>,
     /// Until the initial slow start is over.
@@ -278,6 +285,7 @@ impl Sender {
                 && !(needs.delivery || needs.every_ack || needs.ca_state),
             no_loss_pending: false,
             probe: false,
+            accecn: config.accecn.map(|_| Box::default()),
             usage: config.remembers_use.then(Box::default),
             hystart: config.hystart.then(|| Box::new(HyStart::new(ssthresh))),
             counters: Counters::default(),
@@ -412,7 +420,7 @@ impl Sender {
         let linux = config.recovery == RecoveryPolicy::Linux;
         let mut summary = AckSummary {
             cwnd_limited,
-            ece: ack.flags.has(Flags::ECE) && config.ecn,
+            ece: ack.flags.has(Flags::ECE) && config.ecn && self.accecn.is_none(),
             echo: ack.echo,
             ..AckSummary::new(now, before, self.deadline)
         };
@@ -446,6 +454,7 @@ impl Sender {
         if config.recovery.is_selective() {
             let edge = self.scoreboard.lost_edge();
             self.take_sacks(now, ack, blocks, top, &mut summary, config);
+            self.take_marks(ack, &mut summary, config);
             if summary.sacked > 0 {
                 self.record_lost(now, edge);
                 if config.detect_lost {
@@ -480,6 +489,7 @@ impl Sender {
                 self.after_ack(&summary, waits, config, random);
             }
         } else {
+            self.take_marks(ack, &mut summary, config);
             self.report_ack(&summary, config);
             if !(config.undo.is_on() && self.undo_if_needless(&summary, config)) {
                 self.on_ack_cumulative(&summary, config, random);

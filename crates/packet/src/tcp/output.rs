@@ -277,6 +277,7 @@ impl Segment {
     pub(crate) fn ecn_flags(self, config: &Config) -> Flags {
         let capable = config.ecn && (!self.retransmission || config.ecn_always);
         let ect = if capable { config.ect } else { 0 };
-        Flags(ect | if self.cwr { Flags::CWR } else { 0 })
+        let cwr = self.cwr && config.accecn.is_none();
+        Flags(ect | if cwr { Flags::CWR } else { 0 })
     }
 }

@@ -1,5 +1,6 @@
 //! A TCP receiver: reassembly, delayed and selective acknowledgements, ECN echo.
 
+use super::accecn;
 use super::timers as wheel;
 use crate::bitmap::Bitmap;
 use crate::packet::{Flags, NONE};
@@ -13,8 +14,21 @@ pub(crate) struct Reply {
     pub(crate) echo: u64,
     /// The segment just received out of order, or [`NONE`]. Below `cum`: it has arrived twice.
     pub(crate) sack: u64,
-    /// Header bits: [`Flags::ECE`], [`Flags::TWICE`].
+    /// Header bits: [`Flags::ECE`], [`Flags::TWICE`]; the three of AccECN's count.
     pub(crate) flags: u8,
+    /// Marked segments so far, modulo its range.
+    pub(crate) marked: u16,
+}
+
+/// What a receiver makes of marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Echo {
+    /// ACKs echo one until the sender says that it has reduced its window (RFC 3168).
+    UntilCwr,
+    /// ACKs echo each as it came (RFC 8257, section 3.2).
+    EachMark,
+    /// They are counted (RFC 9768).
+    Count,
 }
 
 /// Options that the flows of a class share.
@@ -34,10 +48,10 @@ pub(crate) struct Config {
     pub(crate) opening: u16,
     /// Whether segments that arrive twice are reported (DSACK). Linux always does.
     pub(crate) dsack: bool,
-    /// Whether marks are echoed as they come (RFC 8257, section 3.2) instead of until CWR.
-    pub(crate) accurate_ecn: bool,
+    /// What becomes of marks.
+    pub(crate) echo: Echo,
     /// Whether segments with CWR are acknowledged at once, those whose mark differs from the last
-    /// one's with `accurate_ecn`, and else two after the first mark (Linux).
+    /// one's with [`Echo::EachMark`], and else two after the first mark (Linux).
     pub(crate) ecn_quick: bool,
 }
 
@@ -80,7 +94,11 @@ pub(crate) struct Receiver {
     /// Segments that have opened the window.
     opened: u16,
     last_stamp: u64,
+    /// The last segment was marked, or marks are being echoed; the header bits of ACKs that follow
+    /// from it; and how many were marked, where they are counted.
     echo: bool,
+    bits: u8,
+    marked: u64,
     /// SACK blocks reported last, newest first, for receivers whose ACKs may be lost (RFC 2018,
     /// section 4).
     recent: Vec<(u64, u64)>,
@@ -103,6 +121,8 @@ impl Default for Receiver {
             opened: 0,
             last_stamp: 0,
             echo: false,
+            bits: 0,
+            marked: 0,
             recent: Vec::new(),
         }
     }
@@ -136,7 +156,7 @@ impl Receiver {
     pub(crate) fn is_plain(&self, seq: u64, flags: Flags, config: &Config) -> bool {
         seq == self.next
             && config.min_rto == 0
-            && !config.accurate_ecn
+            && config.echo == Echo::UntilCwr
             && flags.0 & (Flags::CE | Flags::CWR) == 0
             && self.out_of_order.count() == 0
     }
@@ -165,7 +185,7 @@ impl Receiver {
     ) -> Option<Reply> {
         if seq <= self.next
             || config.min_rto > 0
-            || config.accurate_ecn
+            || config.echo != Echo::UntilCwr
             || config.dsack
             || flags.0 & (Flags::CE | Flags::CWR) != 0
         {
@@ -185,22 +205,7 @@ impl Receiver {
         flags: Flags,
         config: &Config,
     ) -> Option<Reply> {
-        let echoed = self.echo;
-        if flags.has(Flags::CWR) || config.accurate_ecn {
-            self.echo = false;
-        }
-        if flags.has(Flags::CE) {
-            self.echo = true; // RFC 3168, section 6.1.3: until CWR
-        }
-        let mut at_once = false;
-        if config.ecn_quick {
-            at_once = flags.has(Flags::CWR);
-            if config.accurate_ecn {
-                at_once |= self.echo != echoed;
-            } else if self.echo && !echoed {
-                self.quick = self.quick.max(2);
-            }
-        }
+        let at_once = self.note_mark(flags, config);
         let linux = config.min_rto > 0;
         if linux {
             self.on_arrival_linux(now, seq, config);
@@ -256,6 +261,31 @@ impl Receiver {
             self.count_quick(config);
         }
         Some(self.reply(sack))
+    }
+
+    /// What a segment's ECN fields do to the ACKs from here on; true if its own goes at once.
+    fn note_mark(&mut self, flags: Flags, config: &Config) -> bool {
+        let (before, marked) = (self.echo, flags.has(Flags::CE));
+        match config.echo {
+            Echo::Count => {
+                self.echo = marked;
+                self.marked += u64::from(marked);
+                self.bits = accecn::bits(self.marked);
+                // section 3.2.2.5.1: a mark after segments without
+                return marked && !before;
+            }
+            Echo::EachMark => self.echo = marked,
+            // RFC 3168, section 6.1.3: until CWR
+            Echo::UntilCwr => self.echo = marked || (before && !flags.has(Flags::CWR)),
+        }
+        self.bits = if self.echo { Flags::ECE } else { 0 };
+        if !config.ecn_quick {
+            return false;
+        }
+        if config.echo == Echo::UntilCwr && self.echo && !before {
+            self.quick = self.quick.max(2);
+        }
+        flags.has(Flags::CWR) || (config.echo == Echo::EachMark && self.echo != before)
     }
 
     /// A SYN arrives: the first data after it tells the round trip.
@@ -364,7 +394,7 @@ impl Receiver {
     /// for marked segments or for unmarked ones, never for both (RFC 8257, section 3.2).
     #[inline]
     pub(crate) fn must_flush(&self, flags: Flags, config: &Config) -> bool {
-        config.accurate_ecn && self.due != 0 && flags.has(Flags::CE) != self.echo
+        config.echo == Echo::EachMark && self.due != 0 && flags.has(Flags::CE) != self.echo
     }
 
     /// The delayed ACK is due.
@@ -391,7 +421,8 @@ impl Receiver {
             cum: self.next,
             echo,
             sack,
-            flags: if self.echo { Flags::ECE } else { 0 },
+            flags: self.bits,
+            marked: self.marked as u16,
         }
     }
 
@@ -428,7 +459,7 @@ mod tests {
         min_rto: 0,
         opening: 0,
         dsack: false,
-        accurate_ecn: false,
+        echo: Echo::UntilCwr,
         ecn_quick: false,
     };
     const DELAYED: Config = Config {
@@ -437,7 +468,7 @@ mod tests {
         min_rto: 0,
         opening: 0,
         dsack: false,
-        accurate_ecn: false,
+        echo: Echo::UntilCwr,
         ecn_quick: false,
     };
 
@@ -533,7 +564,7 @@ mod tests {
         min_rto: 200 * MS,
         opening: 0,
         dsack: true,
-        accurate_ecn: false,
+        echo: Echo::UntilCwr,
         ecn_quick: true,
     };
 
@@ -623,7 +654,7 @@ mod tests {
     #[test]
     fn marks_are_echoed_as_they_come() {
         let config = Config {
-            accurate_ecn: true,
+            echo: Echo::EachMark,
             ..DELAYED
         };
         let mut receiver = Receiver::default();
@@ -663,7 +694,7 @@ mod tests {
     #[test]
     fn linux_does_not_delay_what_tells_of_marks() {
         let config = Config {
-            accurate_ecn: true,
+            echo: Echo::EachMark,
             ecn_quick: true,
             ..DELAYED
         };

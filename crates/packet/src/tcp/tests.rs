@@ -68,6 +68,7 @@ impl Bench {
             sack,
             blocks: 0,
             flags: Flags(flags),
+            marked: 0,
         };
         self.sender
             .on_ack(self.now, &ack, &[], &self.config, &mut self.random);
@@ -347,6 +348,7 @@ fn rack_bench() -> (Bench, u64) {
             echo: bench.now - 100 * MS,
             sack: NONE,
             blocks: 0,
+            marked: 0,
             flags: Flags(0),
         };
         bench
@@ -366,6 +368,7 @@ fn rack_ack(bench: &mut Bench, cum: u64, sack: u64) -> Vec<i64> {
         echo: bench.now - 100 * MS,
         sack,
         blocks: 0,
+        marked: 0,
         flags: Flags(0),
     };
     bench
@@ -750,6 +753,7 @@ impl Bench {
             sack,
             blocks: 0,
             flags: Flags(flags),
+            marked: 0,
         };
         self.sender
             .on_ack(self.now, &ack, &[], &self.config, &mut self.random);

@@ -13,7 +13,8 @@ use crate::diagnostic::quoted_list;
 use crate::keys;
 use crate::model::{Distribution, End, FlowClass, Tcp, Traffic};
 use crate::options::{
-    LossDetection, Pacing, PacketSizes, Recovery, RttSamples, Style, Undo, WindowReduction,
+    EcnFeedback, LossDetection, Pacing, PacketSizes, Recovery, RttSamples, Style, Undo,
+    WindowReduction,
 };
 use crate::tree::{Node, Value};
 use crate::units::{format_time, seconds, shorten};
@@ -309,6 +310,18 @@ impl Reader<'_> {
             Some(item) if item.is_word() => Some((true, true)),
             Some(item) => self.flag(&item).map(|ecn| (ecn, ecn && needs.marks)),
         };
+        let ecn_feedback: Option<EcnFeedback> =
+            get("ecn_feedback").and_then(|item| self.option(&item));
+        if ecn.is_some_and(|(ecn, _)| !ecn)
+            && ecn_feedback != Some(EcnFeedback::Auto)
+            && let Some(item) = table.given("ecn_feedback")
+        {
+            self.push(&item.place, "needs ECN", |diagnostic| {
+                diagnostic.found = Some(item.node.describe());
+                diagnostic.allowed = Some("with ecn = true only".to_owned());
+            });
+            return None;
+        }
         let pacing: Option<Pacing> = get("pacing").and_then(|item| self.option(&item));
         let hystart = flag("hystart");
         let reduction = match reduction {
@@ -421,6 +434,7 @@ impl Reader<'_> {
             max_window: max_window?,
             ecn: ecn?.0,
             accurate_ecn: ecn?.1,
+            ecn_feedback: ecn_feedback?,
             pacing: pacing?,
             hystart: hystart?,
             delayed_ack: delayed_ack?,

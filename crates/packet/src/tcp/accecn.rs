@@ -1,0 +1,163 @@
+//! Accurate ECN (RFC 9768): the receiver counts the segments that arrive marked, and each of its
+//! ACKs carries the count, modulo eight in the three bits that were ECN's and NS's in the header
+//! (ACE), and in an option modulo much more.
+//!
+//! Deviation from RFC 9768, section 3.2.3: the option counts marked segments modulo 65,536, not
+//! their bytes modulo 2^24, as all segments are full; it has no counters of unmarked bytes, and is
+//! on every ACK where it is used at all.
+//!
+//! Deviation from RFC 9768, section 3.1: both ends of a class have AccECN or neither has, so that
+//! the handshake has no answer of an older kind to fall back for; nor do the first ACKs say what
+//! became of the SYN's own codepoint, which is Not-ECT.
+
+use super::{AckSummary, Config, Sender};
+use crate::packet::{Ack, Flags};
+
+/// What both ends begin to count with (section 3.2.1).
+const INITIAL: u64 = 5;
+/// ACE goes round after so many marks.
+const ACE: u64 = 8;
+/// The option's counter goes round after so many.
+const OPTION: u64 = 1 << 16;
+
+/// The header bits of a count.
+pub(super) fn bits(marked: u64) -> u8 {
+    let ace = (marked + INITIAL) % ACE;
+    let bit = |value: u64, flag: u8| if ace & value != 0 { flag } else { 0 };
+    bit(4, Flags::AE) | bit(2, Flags::CWR) | bit(1, Flags::ECE)
+}
+
+/// The count modulo eight that header bits stand for.
+fn count(flags: Flags) -> u64 {
+    let bit = |value: u64, flag: u8| if flags.has(flag) { value } else { 0 };
+    let ace = bit(4, Flags::AE) + bit(2, Flags::CWR) + bit(1, Flags::ECE);
+    (ace + ACE - INITIAL) % ACE
+}
+
+/// What a sender knows of the receiver's count.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AccEcn {
+    /// Marked segments that ACKs have told of.
+    pub(super) marked: u64,
+    /// Those that the congestion control has not heard of yet.
+    pub(super) pending: u32,
+}
+
+impl AccEcn {
+    /// An ACK comes that delivers `delivered` segments for the first time: how many marks it tells
+    /// of. `option` is the option's counter.
+    ///
+    /// Without the option, ACE may have gone round more than once where ACKs were lost and this one
+    /// delivers more than seven segments; then as many times are assumed as these segments allow
+    /// (section 3.2.2.5.2, appendix A.2).
+    pub(super) fn take(&mut self, flags: Flags, option: Option<u16>, delivered: u64) -> u64 {
+        let new = match option {
+            Some(counter) => (u64::from(counter) + OPTION - self.marked % OPTION) % OPTION,
+            None => {
+                let least = (count(flags) + ACE - self.marked % ACE) % ACE;
+                if delivered < ACE {
+                    least
+                } else {
+                    least + delivered.saturating_sub(least) / ACE * ACE
+                }
+            }
+        };
+        self.marked += new;
+        new
+    }
+}
+
+impl Sender {
+    /// The marks that an ACK tells of, for the congestion control: with an ACK that acknowledges
+    /// nothing new they wait for the next one.
+    #[inline]
+    pub(super) fn take_marks(&mut self, ack: &Ack, summary: &mut AckSummary, config: &Config) {
+        let Some(accecn) = &mut self.accecn else {
+            return;
+        };
+        let delivered = summary.acked + u64::from(summary.sacked) - u64::from(summary.known);
+        let option = (config.accecn == Some(true)).then_some(ack.marked);
+        accecn.pending += accecn.take(ack.flags, option, delivered) as u32;
+        summary.ece = accecn.pending > 0;
+        if delivered > 0 {
+            summary.marked = std::mem::take(&mut accecn.pending);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::receiver::{Config as Options, Echo, Receiver};
+    use super::*;
+    use ackclock_algorithms::{Owner, Stream};
+
+    #[test]
+    fn the_first_count_is_five() {
+        assert_eq!(bits(0), Flags::AE | Flags::ECE);
+        assert_eq!(bits(3), 0);
+        for marked in 0..20 {
+            assert_eq!(count(Flags(bits(marked))), marked % ACE);
+        }
+    }
+
+    /// What a sender counts over 20,000 segments of which so many are marked, in bursts, where each
+    /// ACK is lost with this probability: with the option or without, and in truth.
+    fn counted(option: bool, marking: f64, loss: f64) -> (u64, u64) {
+        let config = Options {
+            delayed: true,
+            timeout: 40,
+            min_rto: 0,
+            opening: 0,
+            dsack: false,
+            echo: Echo::Count,
+            ecn_quick: false,
+        };
+        let mut random = Stream::new(1, Owner::Flow, 0);
+        let (mut receiver, mut sender) = (Receiver::default(), AccEcn::default());
+        let (mut acked, mut truth, mut burst) = (0, 0, false);
+        for seq in 0..20_000 {
+            if random.uniform() < 0.1 {
+                burst = random.uniform() < marking;
+            }
+            truth += u64::from(burst);
+            let flags = Flags(Flags::ECT | if burst { Flags::CE } else { 0 });
+            let last = seq == 19_999;
+            let Some(reply) = receiver.on_data(1, seq, 1, flags, &config) else {
+                continue;
+            };
+            if random.uniform() < loss && !last {
+                continue;
+            }
+            let counter = option.then_some(reply.marked);
+            sender.take(Flags(reply.flags), counter, reply.cum - acked);
+            acked = reply.cum;
+        }
+        // the last ACK may be a delayed one
+        let reply = receiver.flush();
+        let counter = option.then_some(reply.marked);
+        sender.take(Flags(reply.flags), counter, reply.cum - acked);
+        (sender.marked, truth)
+    }
+
+    /// Without losses of ACKs three bits are enough; with the option always. Where so many ACKs are
+    /// lost that three bits go round unseen, ACE alone errs to the safe side: it counts too much,
+    /// never too little.
+    #[test]
+    fn a_lossy_way_back() {
+        for marking in [0.02, 0.3, 0.9] {
+            for loss in [0.0, 0.3, 0.6, 0.9] {
+                let (exact, truth) = counted(true, marking, loss);
+                assert_eq!(exact, truth, "{marking} {loss}");
+                let (ace, truth) = counted(false, marking, loss);
+                if loss == 0.0 {
+                    assert_eq!(ace, truth, "{marking}");
+                } else {
+                    assert!(ace >= truth, "{marking} {loss}: {ace} of {truth}");
+                }
+            }
+        }
+        // the price: nearly every ACK there delivers more than seven segments
+        let (ace, truth) = counted(false, 0.02, 0.9);
+        assert!(ace > 5 * truth, "{ace} of {truth}");
+    }
+}

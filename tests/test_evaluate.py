@@ -151,6 +151,8 @@ def test_transfers_that_never_end_are_a_no() -> None:
     assert judged((math.inf,) * 3, (1.0, 1.1, 0.9), bound) is Finding.NO
     assert judged((1.0, 1.1, 0.9), (math.inf,) * 3, bound) is Finding.YES
     assert judged((math.nan,) * 3, (1.0, 1.1, 0.9), bound) is Finding.CANNOT_TELL
+    assert judged((math.inf, 1.0, 1.0), (1.0, 1.1, 0.9), bound) is Finding.CANNOT_TELL
+    assert judged((math.nan, 1.0, 1.0), (1.0, 1.1, 0.9), bound) is Finding.CANNOT_TELL
 
 
 def test_the_bad_control_fails_where_it_must_and_reno_does_not() -> None:

@@ -37,7 +37,8 @@ def show(values: Sequence[float], unit: str) -> str:
     if one.count == 0:
         return "no value"
     if math.isinf(one.mean):
-        return "never" if one.mean > 0 else "none"
+        endless = sum(map(math.isinf, values))
+        return "without end" + (f" in {endless} of {len(values)} seeds" if endless < len(values) else "")
     mean, half = factor * one.mean, factor * one.half
     if math.isnan(half) or half <= 1e-9 * abs(mean):
         return f"{_short(mean)}{suffix}"
@@ -131,18 +132,19 @@ def _check(
         )
     known_limits = tuple(float(limit) for limit in limits if limit is not None)
     sign = 1.0 if most else -1.0
-    apart = interval([sign * (value - limit) for value, limit in zip(mine, known_limits, strict=True)])
-    finding, needs = _decided(apart)
+    finding, needs = _decided([sign * (value - limit) for value, limit in zip(mine, known_limits, strict=True)])
     factor = demand.factor if by and demand.factor is not None else math.nan
     return Check(demand.quantity, unit, case, demand.relation, mine, known_limits, by, factor, finding, needs)
 
 
-def _decided(apart: Interval) -> tuple[Finding, float]:
+def _decided(differences: Sequence[float]) -> tuple[Finding, float]:
     """Whether differences are above zero (the demand is not kept) or not, and how many seeds that would take."""
-    if apart.count == 0 or math.isnan(apart.mean):
-        return Finding.CANNOT_TELL, math.inf
-    if math.isinf(apart.mean):
-        return (Finding.NO if apart.mean > 0 else Finding.YES), math.nan
+    ends = {value for value in differences if not math.isfinite(value)}
+    if ends:
+        if len(set(differences)) > 1 or math.isnan(next(iter(ends))):
+            return Finding.CANNOT_TELL, math.inf
+        return (Finding.NO if differences[0] > 0 else Finding.YES), math.nan
+    apart = interval(differences)
     if math.isnan(apart.half):
         return Finding.CANNOT_TELL, 3.0
     if apart.high <= 0:
@@ -229,7 +231,7 @@ def _fails(check: Check, theirs: Sequence[float]) -> bool:
     if check.by or len(theirs) != len(check.limits):
         return False
     sign = 1.0 if check.relation == "at most" else -1.0
-    apart = interval([sign * (one - limit) for one, limit in zip(theirs, check.limits, strict=True)])
+    apart = [sign * (one - limit) for one, limit in zip(theirs, check.limits, strict=True)]
     return _decided(apart)[0] is Finding.NO
 
 

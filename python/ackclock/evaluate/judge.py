@@ -41,7 +41,8 @@ def show(values: Sequence[float], unit: str) -> str:
         return "without end" + (f" in {endless} of {len(values)} seeds" if endless < len(values) else "")
     mean, half = factor * one.mean, factor * one.half
     if math.isnan(half) or half <= 1e-9 * abs(mean):
-        return f"{_short(mean)}{suffix}"
+        text = _short(mean)
+        return f"{text}{suffix.removesuffix('s') if text == '1' and unit == 'packets' else suffix}"
     places = min(3, max(0, 1 - math.floor(math.log10(half))))
     return f"{mean:,.{places}f} ± {half:,.{places}f}{suffix}"
 

@@ -93,7 +93,7 @@ options! {
     pub enum WindowReduction {
         AtOnce = "at-once": "sending goes on when the pipe has fallen to the new window (RFC 6675)",
         RateHalving = "rate-halving": "one segment for every two acknowledged; ssthresh is a ceiling afterwards (Linux 2.6, ns-2's Linux-derived sender)",
-        Prr = "prr": "proportional rate reduction (RFC 6937)",
+        Prr = "prr": "proportional rate reduction (RFC 9937)",
     }
 
     /// What tells a sender that a reduction of its window was needless, so that it is taken back.

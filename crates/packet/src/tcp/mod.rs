@@ -34,6 +34,7 @@ mod usage;
 use ackclock_algorithms::congestion::{CaState, CongestionControl as _, Needs, Window};
 use ackclock_algorithms::registry::Controller;
 use ackclock_algorithms::{Stream, Time};
+use ackclock_scenario::WindowReduction;
 
 use crate::packet::{Ack, Flags, NONE};
 use accecn::AccEcn;
@@ -118,6 +119,8 @@ struct AckSummary {
     low_acked: u64,
     /// Segments that it reports to have arrived twice.
     duplicates: u32,
+    /// It tells of new losses; found for PRR only.
+    loses: bool,
 }
 
 impl AckSummary {
@@ -138,6 +141,7 @@ impl AckSummary {
             low_sacked: NONE,
             low_acked: NONE,
             duplicates: 0,
+            loses: false,
         }
     }
 }
@@ -458,10 +462,13 @@ impl Sender {
             if summary.sacked > 0 {
                 self.record_lost(now, edge);
                 if config.detect_lost {
-                    self.find_lost_retransmissions(now);
+                    summary.loses = self.find_lost_retransmissions(now);
                 }
             }
             let waits = config.rack && self.find_late(now, config);
+            if config.reduction == WindowReduction::Prr {
+                summary.loses |= self.finds_loss(edge);
+            }
             if config.rto == RtoPolicy::Linux
                 && let Some(sent_packets) = &self.sent_packets
             {

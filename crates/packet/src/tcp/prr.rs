@@ -1,9 +1,6 @@
 //! Proportional rate reduction: how many segments may be sent for those that are delivered.
 
-/// Deviation from RFC 9937: without style "linux" the slow-start bound holds for every ACK, as in
-/// RFC 6937, and not only for those that move on without a new loss (SafeACK).
-///
-/// Proportional rate reduction (RFC 6937): segments delivered and sent since it began, and in the
+/// Proportional rate reduction (RFC 9937): segments delivered and sent since it began, and in the
 /// network when it did.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Prr {
@@ -23,7 +20,7 @@ impl Prr {
     }
 
     /// An ACK has delivered `delivered` segments and `pipe` are in the network: how many may be
-    /// sent now (RFC 6937, section 3). `extra` is what the bound allows beyond what is delivered
+    /// sent now (RFC 9937, section 6). `extra` is what the bound allows beyond what is delivered
     /// where the network holds no more than ssthresh: one for the slow-start bound, none for the
     /// conservative one.
     pub(super) fn quota(&mut self, pipe: u64, ssthresh: u64, delivered: u64, extra: u64) -> u64 {

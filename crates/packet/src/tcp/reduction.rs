@@ -44,7 +44,9 @@ impl Sender {
                 let ssthresh = self.window.ssthresh as u64;
                 let delivered =
                     summary.acked + u64::from(summary.sacked) - u64::from(summary.known);
-                let quota = self.prr.quota(pipe, ssthresh, delivered, 1);
+                // SafeACK: it moves on, and tells of no further loss
+                let safe = u64::from(summary.acked > 0 && !summary.loses);
+                let quota = self.prr.quota(pipe, ssthresh, delivered, safe);
                 self.window.cwnd = if over {
                     self.window.ssthresh
                 } else {

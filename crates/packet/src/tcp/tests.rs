@@ -307,7 +307,29 @@ fn the_receivers_window_holds() {
     );
 }
 
-/// RFC 6937, section 3: what a cumulative ACK covers is delivered once, however it was acknowledged
+/// RFC 9937, section 6: below ssthresh one segment for each that is delivered, and one more where
+/// the ACK moves on and tells of no further loss (SafeACK).
+#[test]
+fn proportional_reduction_grows_for_safe_acks_only() {
+    let mut bench = Bench::new(Recovery::Sack, 20.0);
+    bench.config.reduction = WindowReduction::Prr;
+    bench.config.limited_transmit = false;
+    bench.now = 200 * MS;
+    bench.sent();
+    bench.sender.window.ssthresh = 20.0;
+    // 0 to 9 and 18 are lost
+    bench.ack(0, 10, 0);
+    bench.ack(0, 11, 0);
+    assert_eq!(bench.ack(0, 12, 0), [0]);
+    assert_eq!(bench.sender.window.ssthresh, 10.0);
+    for seq in 13..18 {
+        assert_eq!(bench.ack(0, seq, 0).len(), 1, "{seq}");
+    }
+    assert_eq!(bench.ack(1, NONE, 0).len(), 2); // safe
+    assert_eq!(bench.ack(1, 19, 0).len(), 1);
+}
+
+/// RFC 9937, section 6: what a cumulative ACK covers is delivered once, however it was acknowledged
 /// before.
 #[test]
 fn proportional_reduction_counts_each_segment_once() {

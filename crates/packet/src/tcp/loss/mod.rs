@@ -26,6 +26,16 @@ impl Sender {
         }
     }
 
+    /// Whether the ACK in hand tells of losses that were not known: of segments between `edge` and the
+    /// present edge of the lost ones, or by their times.
+    pub(in crate::tcp) fn finds_loss(&self, edge: u64) -> bool {
+        let una = self.una;
+        let by_count = (edge.max(una)..self.scoreboard.lost_edge().max(una))
+            .any(|seq| !self.scoreboard.is_sacked(una, seq));
+        let packets = self.sent_packets.as_ref();
+        by_count || packets.is_some_and(|packets| packets.newly_lost > 0)
+    }
+
     /// Segments between `edge` and the present edge of the lost ones have just been found lost.
     #[cold]
     #[inline(never)]

@@ -82,6 +82,10 @@ impl Sender {
         {
             self.start_recovery(summary.now, summary.before, config);
             if config.reduction == WindowReduction::Prr {
+                // RFC 9937, section 6: what was acknowledged selectively before the recovery will not
+                // be delivered in it
+                let before = self.scoreboard.sacked().saturating_sub(summary.sacked);
+                self.prr.begin(summary.before - u64::from(before));
                 self.steer_recovery(summary, config);
             }
         }
@@ -106,7 +110,10 @@ impl Sender {
                 self.window.cwnd = (self.window.ssthresh / 2.0).floor().max(1.0);
             }
             WindowReduction::Prr if config.recovery == RecoveryPolicy::Linux => {}
-            WindowReduction::Prr => self.prr.begin(outstanding),
+            WindowReduction::Prr => {
+                let sacked = u64::from(self.scoreboard.sacked());
+                self.prr.begin(outstanding.saturating_sub(sacked));
+            }
         }
     }
 }

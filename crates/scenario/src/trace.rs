@@ -91,7 +91,8 @@ impl RateTrace {
         (self.steps[next.max(1) - 1].1, until)
     }
 
-    /// The mean over the period, or up to the last step (with a single step, its rate), bit/s.
+    /// The mean over the period, or up to the last step, bit/s. With a single step, or with nothing
+    /// but an outage before the last, it is that step's rate: above zero in any case.
     #[must_use]
     pub fn mean(&self) -> f64 {
         let end = self.repeat.unwrap_or(self.steps[self.steps.len() - 1].0);
@@ -105,7 +106,11 @@ impl RateTrace {
             .zip(ends)
             .map(|(step, end)| step.1 * end.since(step.0).seconds())
             .sum();
-        bits / end.seconds()
+        if bits > 0.0 {
+            bits / end.seconds()
+        } else {
+            self.steps[self.steps.len() - 1].1
+        }
     }
 
     /// Reads a CSV file of times and rates, with units in the cells or in the header.
@@ -255,6 +260,12 @@ mod tests {
         assert_eq!(cells.at(Time(3 * S / 2)), (0.0, Time(2 * S)));
         assert_eq!(cells.at(Time(9 * S)), (500e3, Time::NEVER));
         assert!((cells.mean() - 7.5e6).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_trace_that_begins_with_an_outage_has_a_rate() {
+        let trace = RateTrace::from_csv("time_s,rate_mbps\n0,0\n2,0.5\n", None).unwrap();
+        assert_eq!(trace.mean(), 5e5);
     }
 
     #[test]

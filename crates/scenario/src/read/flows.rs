@@ -264,9 +264,16 @@ impl Reader<'_> {
         let undo: Option<Undo> = get("undo").and_then(|item| self.option(&item));
         let detect_lost_retransmissions = flag("detect_lost_retransmissions");
         if recovery.is_some_and(|recovery| recovery != Recovery::Sack) {
+            // what the style sets by itself contradicts nothing, and is written with the scenario
+            let linux = style == Style::Linux;
+            let reduces = match reduction {
+                Some(WindowReduction::AtOnce) => false,
+                Some(WindowReduction::Prr) => !linux,
+                _ => true,
+            };
             for (key, set) in [
-                ("reduction", reduction != Some(WindowReduction::AtOnce)),
-                ("loss_detection", rack),
+                ("reduction", reduces),
+                ("loss_detection", rack && !linux),
                 ("undo", undo == Some(Undo::Dsack)),
                 (
                     "detect_lost_retransmissions",

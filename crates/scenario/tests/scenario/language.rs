@@ -463,3 +463,28 @@ fn a_scheduler_is_named_where_an_aqm_is() {
     assert_eq!(read(short), read(full));
     assert_eq!(read("\"dualpi2\""), read("{ scheduler = \"dualpi2\" }"));
 }
+
+#[test]
+fn style_linux_with_any_recovery_is_written_and_read_back() {
+    for recovery in ["sack", "newreno", "reno", "tahoe"] {
+        let text = format!(
+            r#"
+            [scenario]
+            duration = "1 s"
+            [[link]]
+            name = "a"
+            rate = "1 Mbit/s"
+            [[flows]]
+            path = ["a"]
+            rtt = "10 ms"
+            style = "linux"
+            recovery = "{recovery}"
+            "#
+        );
+        let scenario = ackclock_scenario::parse(text, "test").unwrap();
+        let json = ackclock_scenario::to_json(&scenario);
+        let again = ackclock_scenario::parse_json(&json, "json");
+        let again = again.unwrap_or_else(|errors| panic!("{recovery}: {errors:?}"));
+        assert_eq!(ackclock_scenario::to_json(&again), json);
+    }
+}

@@ -90,11 +90,15 @@ coverage: setup ## lines that the Python tests reach: out/coverage/index.html (R
 	@if cargo llvm-cov --version >/dev/null 2>&1; then cargo llvm-cov --workspace --html --output-dir out/coverage/rust; \
 	else echo "Rust is left out: cargo install cargo-llvm-cov"; fi
 
-fuzz: ## scenario files at random for a minute, from the committed corpus (needs a C++ compiler; no sanitizers, so stable Rust does)
+FUZZED := scenario traces engine
+fuzz: ## scenario files, rate traces and runs at random for a minute each, from the committed corpus (needs a C++ compiler; no sanitizers, so stable Rust does)
 	cd fuzz && RUSTFLAGS="$(COVERED)" CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/fuzz cargo build --release --quiet --target $(HOST)
-	@mkdir -p out/fuzz
-	$(CARGO_TARGET_DIR)/fuzz/$(HOST)/release/scenario -max_total_time=$(or $(SECONDS_OF_FUZZ),60) -max_len=8192 \
-		-dict=fuzz/scenario.dict -artifact_prefix=out/fuzz/ -print_final_stats=1 out/fuzz fuzz/corpus/scenario
+	@set -e; for target in $(FUZZED); do \
+		mkdir -p out/fuzz/$$target; \
+		corpus=fuzz/corpus/$$target; test -d $$corpus || corpus=fuzz/corpus/scenario; \
+		$(CARGO_TARGET_DIR)/fuzz/$(HOST)/release/$$target -max_total_time=$(or $(SECONDS_OF_FUZZ),60) -max_len=8192 \
+			-dict=fuzz/scenario.dict -artifact_prefix=out/fuzz/ -print_final_stats=1 out/fuzz/$$target $$corpus; \
+	done
 
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 # what cargo-fuzz gives the compiler for feedback from branches and comparisons

@@ -38,7 +38,7 @@ BASE = {
     "flows": [{"count": 2, "path": ["a"], "congestion": "reno", "rtt": "20 ms"}],
 }
 VARY = {"rtt": "10 ms..200 ms:60", "queue.aqm": "red,codel"}
-PAPER = ("mean-field", "fig-7", "fig-8")
+PAPER = ("mean-field", "fig-7")
 WORKERS = 2
 
 

@@ -40,7 +40,7 @@ def cases(told: Dossier, answer: Answer, quantity: str, *, ax: Axes | None = Non
                 means.append(factor * one.mean)
                 halves.append(0.0 if math.isnan(one.half) else factor * one.half)
             kind = {"color": look["color"], "marker": look["marker"], "markersize": 7 if at == 0 else 5}
-            shown = told.entry.name if not name else label(name)
+            shown = label(name or told.entry.name)
             axes.errorbar(places, means, yerr=halves, linestyle="none", capsize=3, label=shown, **kind)
         bounded = False
         for case, name in enumerate(of):
@@ -50,7 +50,9 @@ def cases(told: Dossier, answer: Answer, quantity: str, *, ax: Axes | None = Non
                     first = "" if bounded else "bound"
                     axes.hlines(factor * limit, case - 0.45, case + 0.45, color=style.BLACK, linewidth=1.2, label=first)
                     bounded = True
-        axes.set_xticks(range(len(of)), [name.replace(", ", ",\n") for name in of])
+        names_of_cases = [name.replace(", ", ",\n") for name in of]
+        small = 6.5 if max(name.count("\n") for name in names_of_cases) > 1 else None
+        axes.set_xticks(range(len(of)), names_of_cases, fontsize=small)
         axes.set_xlim(-0.6, len(of) - 0.4)
         every = [factor * interval(values[name]).mean for values in of.values() for name in names if values.get(name)]
         if asked.log and all(value > 0 for value in every):
@@ -80,7 +82,7 @@ def trade_off(told: Dossier, answer: Answer, *, ax: Axes | None = None) -> Axes:
     with style.drawing(ax) as axes:
         for at, name in enumerate(names):
             look = style.SERIES[at % len(style.SERIES)]
-            shown = told.entry.name if not name else label(name)
+            shown = label(name or told.entry.name)
             points = [
                 (1e3 * np.asarray(waits[case][name]), 100 * np.asarray(uses[case][name]))
                 for case in waits

@@ -66,6 +66,8 @@ pub struct RegisteredAqm {
     pub spacing: Spacing,
     /// Size of a packet over the mean packet of an AQM that counts bytes; 1 for one that counts packets.
     pub relative_size: f64,
+    /// The priority of all packets, for an AQM that looks at it.
+    pub priority: u8,
 }
 
 impl RegisteredAqm {
@@ -73,6 +75,7 @@ impl RegisteredAqm {
         AqmInput {
             queue: input.queue * self.relative_size,
             limit: input.limit * self.relative_size,
+            priority: self.priority,
             ..*input
         }
     }

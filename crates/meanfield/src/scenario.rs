@@ -312,6 +312,17 @@ impl<'a> Reader<'a> {
         let link = &self.scenario.links[self.link];
         let link = averages::Link::new(link, self.packet_size, options.effective_spacing)?;
         self.notes.extend(link.notes);
+        let priority = self.scenario.flows[0].priority;
+        if link.law.by_priority() {
+            let mut flows = self.scenario.flows.iter();
+            if let Some(other) = flows.find(|flows| flows.priority != priority) {
+                return unsupported(format!(
+                    "AQM `{}` over flows of priorities {priority} and {}: this engine has one loss probability for all flows",
+                    self.scenario.links[self.link].aqm.kind(),
+                    other.priority
+                ));
+            }
+        }
         Ok(Bottleneck {
             rate: link.rate,
             buffer: link.limit,
@@ -319,6 +330,7 @@ impl<'a> Reader<'a> {
                 law: link.law,
                 spacing: link.spacing,
                 relative_size: link.packet_weight,
+                priority,
             }),
             marks: link.marks,
             averaging: Averaging::Exponential,

@@ -146,6 +146,38 @@ fn ap_red_spaces_its_drops_as_red_does() {
     }
 }
 
+/// Flows of one priority have WRED's thresholds of that priority, which are those of another RED; flows of two are refused.
+#[test]
+fn wred_has_the_thresholds_of_the_priority() {
+    let loss_at_rest = |text: &str| {
+        let out = run(text, Options::default());
+        (out.link.queue_mean, out.link.loss)
+    };
+    let with_priority = |priority: u8| {
+        let wred = RED.replace("\"red\"", "\"wred\", step = 0.125");
+        let text = figure_7(40, &wred);
+        text.replace("[[flows]]", &format!("[[flows]]\npriority = {priority}"))
+    };
+    assert_eq!(
+        loss_at_rest(&with_priority(0)),
+        loss_at_rest(&figure_7(40, RED))
+    );
+    let fourth = RED.replace("47 packets", "141 packets"); // 47 + 4 * 0.125 * (235 - 47)
+    let found = loss_at_rest(&with_priority(4));
+    assert_eq!(found, loss_at_rest(&figure_7(40, &fourth)));
+    assert_ne!(found, loss_at_rest(&with_priority(0)));
+
+    let one = with_priority(4);
+    let more = one[one.find("[[flows]]").unwrap()..]
+        .replace("users", "others")
+        .replace("priority = 4", "priority = 2");
+    let what = refusal(&format!("{one}\n{more}"));
+    assert!(
+        what.contains("wred") && what.contains("priorities 4 and 2"),
+        "{what}"
+    );
+}
+
 /// Every registered congestion control either runs and balances, or is refused by its name.
 #[test]
 fn every_registered_congestion_control() {

@@ -14,6 +14,7 @@
 
 use crate::Scalar;
 use crate::aqm::{LinkView, Spacing};
+use crate::forward::fluid_law;
 use crate::params::Parameters;
 
 /// What a sender's law may know of its path.
@@ -64,63 +65,69 @@ pub struct TcpInput<S = f64> {
     pub path: Path<S>,
 }
 
-/// The fluid law of a congestion control in congestion avoidance; implemented by its parameters.
-pub trait FluidTcp: Parameters {
-    /// The parameters over a scalar.
-    type Over<S: Scalar>;
+fluid_law! {
+    $ forward_fluid_tcp;
+    /// The fluid law of a congestion control in congestion avoidance; implemented by its parameters.
+    pub trait FluidTcp: Parameters {
+        items {
+            /// The parameters over a scalar.
+            type Over<S: Scalar>;
 
-    /// Where the law leaves something of the algorithm out: what, and whose model it is. `None` for an exact law.
-    const APPROXIMATION: Option<&'static str> = None;
+            /// Where the law leaves something of the algorithm out: what, and whose model it is. `None` for an exact law.
+            const APPROXIMATION: Option<&'static str> = None;
 
-    /// i(w): what one acknowledgement adds to the window `window`, packets.
-    fn increase<S: Scalar>(params: &Self::Over<S>, window: S, path: &Path<S>) -> S;
+            /// Whether windows follow the queueing delay, so that the law has no meaning where round-trip times are without it.
+            const BY_DELAY: bool = false;
 
-    /// d(w): what one congestion signal takes from the window `window`, packets.
-    fn decrease<S: Scalar>(params: &Self::Over<S>, window: S, path: &Path<S>) -> S;
+            /// Whether i(w) and d(w) stand for the sender better than its states do: a law that is followed by default.
+            const AT_REST: bool = false;
+        }
+        law of S {
+            /// i(w): what one acknowledgement adds to the window `window`, packets.
+            fn increase(params, window: S, path: &Path<S>) -> S;
 
-    /// Whether windows follow the queueing delay, so that the law has no meaning where round-trip times are without it.
-    const BY_DELAY: bool = false;
+            /// d(w): what one congestion signal takes from the window `window`, packets.
+            fn decrease(params, window: S, path: &Path<S>) -> S;
 
-    /// Window (packets) below which the sender really grows and shrinks by another law, that of [`FluidTcp::small_window`]; zero if it never does.
-    /// The papers' smooth models leave this out: whether to follow it is the engine's choice.
-    fn small_below<S: Scalar>(_params: &Self::Over<S>, _path: &Path<S>) -> S {
-        S::from_f64(0.0)
-    }
+            /// Window (packets) below which the sender really grows and shrinks by another law, that of [`FluidTcp::small_window`]; zero if it never does.
+            /// The papers' smooth models leave this out: whether to follow it is the engine's choice.
+            fn small_below(_params, _path: &Path<S>) -> S {
+                S::from_f64(0.0)
+            }
 
-    /// i(w) and d(w) of small windows; Reno's unless it says otherwise.
-    fn small_window<S: Scalar>(_params: &Self::Over<S>, window: S) -> (S, S) {
-        (S::from_f64(1.0) / window, window * 0.5)
-    }
+            /// i(w) and d(w) of small windows; Reno's unless it says otherwise.
+            fn small_window(_params, window: S) -> (S, S) {
+                (S::from_f64(1.0) / window, window * 0.5)
+            }
 
-    /// Whether i(w) and d(w) stand for the sender better than its states do: a law that is followed by default.
-    const AT_REST: bool = false;
+            /// What its state variables are, with their units. More than the window alone for senders with a memory; then [`FluidTcp::derivative`] is the better
+            /// law, and i(w) and d(w) are its quasi-static approximation.
+            fn state_names(_params) -> &'static [&'static str] {
+                &["window (packets)"]
+            }
 
-    /// What its state variables are, with their units. More than the window alone for senders with a memory; then [`FluidTcp::derivative`] is the better
-    /// law, and i(w) and d(w) are its quasi-static approximation.
-    fn state_names<S: Scalar>(_params: &Self::Over<S>) -> &'static [&'static str] {
-        &["window (packets)"]
-    }
+            /// The window in a state, packets.
+            fn window(_params, state: &[S]) -> S {
+                state[0]
+            }
 
-    /// The window in a state, packets.
-    fn window<S: Scalar>(_params: &Self::Over<S>, state: &[S]) -> S {
-        state[0]
-    }
+            /// A state with window `window` from which an engine can start or search an equilibrium, written to `state`.
+            fn start(_params, window: S, _path: &Path<S>, state: &mut [S]) {
+                state[0] = window;
+            }
 
-    /// A state with window `window` from which an engine can start or search an equilibrium, written to `state`.
-    fn start<S: Scalar>(_params: &Self::Over<S>, window: S, _path: &Path<S>, state: &mut [S]) {
-        state[0] = window;
-    }
-
-    /// Writes the time derivative of each state variable (per second) to `rate`.
-    fn derivative<S: Scalar>(
-        params: &Self::Over<S>,
-        input: &TcpInput<S>,
-        state: &[S],
-        rate: &mut [S],
-    ) {
-        let window = state[0];
-        let gain = Self::increase(params, window, &input.path) * input.acks;
-        rate[0] = gain - Self::decrease(params, window, &input.path) * input.signals;
+            /// Writes the time derivative of each state variable (per second) to `rate`.
+            fn derivative(
+                params,
+                input: &TcpInput<S>,
+                state: &[S],
+                rate: &mut [S],
+            ) {
+                let window = state[0];
+                let gain = Self::increase(params, window, &input.path) * input.acks;
+                rate[0] = gain - Self::decrease(params, window, &input.path) * input.signals;
+            }
+        }
     }
 }
 
@@ -265,87 +272,93 @@ pub enum QueueModel {
     Stationary,
 }
 
-/// The fluid law of an AQM; implemented by its parameters.
-///
-/// Probabilities are smooth inside *regimes* (below the minimum threshold, on the slope, ...). [`FluidAqm::regime`] tells which regime a point is in;
-/// [`FluidAqm::probability`] extends each regime smoothly beyond its own region, so that an analysis can freeze the regime.
-pub trait FluidAqm: Parameters {
-    /// The parameters over a scalar.
-    type Over<S: Scalar>;
+fluid_law! {
+    $ forward_fluid_aqm;
+    /// The fluid law of an AQM; implemented by its parameters.
+    ///
+    /// Probabilities are smooth inside *regimes* (below the minimum threshold, on the slope, ...). [`FluidAqm::regime`] tells which regime a point is in;
+    /// [`FluidAqm::probability`] extends each regime smoothly beyond its own region, so that an analysis can freeze the regime.
+    pub trait FluidAqm: Parameters {
+        items {
+            /// The parameters over a scalar.
+            type Over<S: Scalar>;
 
-    /// Where the law leaves something of the algorithm out: what, and whose model it is. `None` for an exact law.
-    const APPROXIMATION: Option<&'static str> = None;
+            /// Where the law leaves something of the algorithm out: what, and whose model it is. `None` for an exact law.
+            const APPROXIMATION: Option<&'static str> = None;
 
-    /// The same parameters with everything settled that depends on the link ("auto" words become numbers).
-    #[must_use]
-    fn on_link(&self, link: &LinkView) -> Self;
+            /// The same parameters with everything settled that depends on the link ("auto" words become numbers).
+            #[must_use]
+            fn on_link(&self, link: &LinkView) -> Self;
+        }
+        law of S {
+            /// Which queue the probability follows.
+            fn queue_model(_params) -> QueueModel {
+                QueueModel::Integrated
+            }
 
-    /// Which queue the probability follows.
-    fn queue_model<S: Scalar>(_params: &Self::Over<S>) -> QueueModel {
-        QueueModel::Integrated
+            /// Whether the probability (and its regime) follows only the queue, the queue's limit and its own states: neither arrivals nor round-trip times.
+            /// An engine may then leave those out of [`AqmInput`] (zeros) where it asks for the probability alone.
+            fn local(_params) -> bool {
+                false
+            }
+
+            /// Whether it never drops or marks by itself: only a full queue does.
+            fn overflow_only(_params) -> bool {
+                false
+            }
+
+            /// How drops at its probability are spaced. An engine counts them at the mean rate of that spacing, [`Spacing::rate`].
+            fn spacing(_params) -> Spacing {
+                Spacing::Bernoulli
+            }
+
+            /// What a packet of `bytes` counts for in its queue, thresholds and probability: its size over the mean packet in byte mode, one otherwise.
+            fn packet_weight(_params, _bytes: u32) -> f64 {
+                1.0
+            }
+
+            /// Whether the probability depends on the packet's priority, [`AqmInput::priority`].
+            fn by_priority(_params) -> bool {
+                false
+            }
+
+            /// Number of state variables of its own (an average, an integral). The names of [`FluidAqm::state_names`].
+            fn states(params) -> usize {
+                Self::state_names(params).len()
+            }
+
+            /// What its state variables are, with their units.
+            fn state_names(_params) -> &'static [&'static str] {
+                &[]
+            }
+
+            /// A state from which an engine can start or search an equilibrium, written to `state`.
+            fn start(_params, from: &AqmStart<S>, state: &mut [S]) {
+                state.fill(from.probability);
+            }
+
+            /// Writes the time derivative of each state variable (per second) to `rate`.
+            fn derivative(
+                _params,
+                _input: &AqmInput<S>,
+                _state: &[S],
+                _rate: &mut [S],
+            ) {
+            }
+
+            /// The names of the regimes of its probability, in the order of [`FluidAqm::regime`].
+            fn regimes(params) -> &'static [&'static str];
+
+            /// The regime that `input` and `state` are in.
+            fn regime(params, input: &AqmInput<S>, state: &[S]) -> usize;
+
+            /// Fraction of arriving packets that are dropped or marked, by the formula of `regime`.
+            fn probability(
+                params,
+                input: &AqmInput<S>,
+                state: &[S],
+                regime: usize,
+            ) -> S;
+        }
     }
-
-    /// Whether the probability (and its regime) follows only the queue, the queue's limit and its own states: neither arrivals nor round-trip times.
-    /// An engine may then leave those out of [`AqmInput`] (zeros) where it asks for the probability alone.
-    fn local<S: Scalar>(_params: &Self::Over<S>) -> bool {
-        false
-    }
-
-    /// Whether it never drops or marks by itself: only a full queue does.
-    fn overflow_only<S: Scalar>(_params: &Self::Over<S>) -> bool {
-        false
-    }
-
-    /// How drops at its probability are spaced. An engine counts them at the mean rate of that spacing, [`Spacing::rate`].
-    fn spacing<S: Scalar>(_params: &Self::Over<S>) -> Spacing {
-        Spacing::Bernoulli
-    }
-
-    /// What a packet of `bytes` counts for in its queue, thresholds and probability: its size over the mean packet in byte mode, one otherwise.
-    fn packet_weight<S: Scalar>(_params: &Self::Over<S>, _bytes: u32) -> f64 {
-        1.0
-    }
-
-    /// Whether the probability depends on the packet's priority, [`AqmInput::priority`].
-    fn by_priority<S: Scalar>(_params: &Self::Over<S>) -> bool {
-        false
-    }
-
-    /// Number of state variables of its own (an average, an integral). The names of [`FluidAqm::state_names`].
-    fn states<S: Scalar>(params: &Self::Over<S>) -> usize {
-        Self::state_names(params).len()
-    }
-
-    /// What its state variables are, with their units.
-    fn state_names<S: Scalar>(_params: &Self::Over<S>) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// A state from which an engine can start or search an equilibrium, written to `state`.
-    fn start<S: Scalar>(_params: &Self::Over<S>, from: &AqmStart<S>, state: &mut [S]) {
-        state.fill(from.probability);
-    }
-
-    /// Writes the time derivative of each state variable (per second) to `rate`.
-    fn derivative<S: Scalar>(
-        _params: &Self::Over<S>,
-        _input: &AqmInput<S>,
-        _state: &[S],
-        _rate: &mut [S],
-    ) {
-    }
-
-    /// The names of the regimes of its probability, in the order of [`FluidAqm::regime`].
-    fn regimes<S: Scalar>(params: &Self::Over<S>) -> &'static [&'static str];
-
-    /// The regime that `input` and `state` are in.
-    fn regime<S: Scalar>(params: &Self::Over<S>, input: &AqmInput<S>, state: &[S]) -> usize;
-
-    /// Fraction of arriving packets that are dropped or marked, by the formula of `regime`.
-    fn probability<S: Scalar>(
-        params: &Self::Over<S>,
-        input: &AqmInput<S>,
-        state: &[S],
-        regime: usize,
-    ) -> S;
 }

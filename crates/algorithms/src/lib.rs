@@ -7,7 +7,7 @@
 //! # Adding an algorithm
 //!
 //! 1. Write the file. [`parameters!`] declares the parameters; the struct that it makes implements
-//!    [`Algorithm`](registry::Algorithm) (name, summary, citation, consistency of parameters),
+//!    [`Algorithm`](meta::Algorithm) (name, summary, citation, consistency of parameters),
 //!    [`CongestionAlgorithm`](congestion::CongestionAlgorithm) or [`AqmAlgorithm`](aqm::AqmAlgorithm) (makes the thing at work, which implements
 //!    [`CongestionControl`](congestion::CongestionControl) or [`Aqm`](aqm::Aqm)) and, if there is a fluid law,
 //!    [`FluidTcp`](fluid::FluidTcp) or [`FluidAqm`](fluid::FluidAqm). `congestion/aimd.rs` and `aqm/threshold.rs` are short examples.
@@ -21,6 +21,7 @@ pub mod congestion;
 pub mod fluid;
 mod forward;
 pub mod impairment;
+pub mod meta;
 pub mod params;
 mod plain;
 mod random;

@@ -19,18 +19,18 @@ macro_rules! plain_specs {
             /// Names the parameter (or `"kind"`), what was given and what is allowed.
             pub fn from_values(kind: &str, values: &[(String, $crate::Value)]) -> Result<Self, $crate::ValueError> {
                 $(
-                    if kind == <$params as $crate::registry::Algorithm>::ABOUT.kind {
+                    if kind == <$params as $crate::meta::Algorithm>::ABOUT.kind {
                         let params = <$params as $crate::Parameters>::from_values(values)?;
-                        $crate::registry::Algorithm::check(&params)?;
+                        $crate::meta::Algorithm::check(&params)?;
                         return Ok(Self::$name(params));
                     }
                 )*
-                Err($crate::registry::unknown_kind(kind, $list()))
+                Err($crate::meta::unknown_kind(kind, $list()))
             }
 
             /// What is known of it.
             #[must_use]
-            pub fn meta(&self) -> &'static $crate::registry::Meta {
+            pub fn meta(&self) -> &'static $crate::meta::Meta {
                 let kind = self.kind();
                 // every variant stands in the list that this macro makes
                 $list().iter().find(|meta| meta.kind == kind).unwrap_or(&$list()[0])
@@ -40,7 +40,7 @@ macro_rules! plain_specs {
             #[must_use]
             pub fn kind(&self) -> &'static str {
                 match self {
-                    $(Self::$name(_) => <$params as $crate::registry::Algorithm>::ABOUT.kind,)*
+                    $(Self::$name(_) => <$params as $crate::meta::Algorithm>::ABOUT.kind,)*
                 }
             }
 
@@ -55,10 +55,10 @@ macro_rules! plain_specs {
 
         #[doc = concat!("Every registered algorithm of [`", stringify!($spec), "`].")]
         #[must_use]
-        pub fn $list() -> &'static [$crate::registry::Meta] {
-            const ALL: &[$crate::registry::Meta] = &[
-                $($crate::registry::Meta::new(
-                    &<$params as $crate::registry::Algorithm>::ABOUT,
+        pub fn $list() -> &'static [$crate::meta::Meta] {
+            const ALL: &[$crate::meta::Meta] = &[
+                $($crate::meta::Meta::new(
+                    &<$params as $crate::meta::Algorithm>::ABOUT,
                     <$params as $crate::Parameters>::SPEC,
                 ),)*
             ];

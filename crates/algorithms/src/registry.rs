@@ -10,102 +10,13 @@ use crate::congestion::{
     Ack, CaState, CongestionAlgorithm, CongestionControl, Delivery, Lost, Needs, Reduction, Window,
     forward_congestion_control,
 };
-use crate::fluid::{AqmInput, AqmStart, FluidAqm, FluidTcp, Path, QueueModel, TcpInput};
+use crate::fluid::{
+    AqmInput, AqmStart, FluidAqm, FluidTcp, Path, QueueModel, TcpInput, forward_fluid_aqm,
+    forward_fluid_tcp,
+};
+use crate::meta::{Algorithm, Meta, unknown_kind};
 use crate::params::Fault;
-use crate::{DefaultValue, ParameterSpec, Parameters, Scalar, Stream, Time, Value, ValueError};
-
-/// What an algorithm says of itself.
-#[derive(Clone, Copy, Debug)]
-pub struct About {
-    /// Its name in a scenario.
-    pub kind: &'static str,
-    /// Its name in prose.
-    pub title: &'static str,
-    /// What it does, in a sentence or two.
-    pub summary: &'static str,
-    /// Where it is defined.
-    pub citation: &'static str,
-    /// For congestion control: whether it reacts to ECN marks. For an AQM: whether it can mark.
-    pub ecn: bool,
-}
-
-/// All that there is to know of a registered algorithm, as plain data.
-#[derive(Clone, Copy, Debug)]
-pub struct Meta {
-    /// Its name in a scenario.
-    pub kind: &'static str,
-    /// Its name in prose.
-    pub title: &'static str,
-    /// What it does, in a sentence or two.
-    pub summary: &'static str,
-    /// Where it is defined.
-    pub citation: &'static str,
-    /// Its parameters, in order.
-    pub parameters: &'static [ParameterSpec],
-    /// Whether it has a fluid law, so that the fluid, mean-field and stability engines know it.
-    pub has_fluid: bool,
-    /// What its fluid law leaves out, and whose model it is; `None` for an exact law or none at all.
-    pub approximation: Option<&'static str>,
-    /// For congestion control: whether it reacts to ECN marks. For an AQM: whether it can mark.
-    pub ecn: bool,
-    /// Parameters whose value in Linux 6.1 is not the default, with that value.
-    pub linux: &'static [(&'static str, DefaultValue)],
-}
-
-impl Meta {
-    pub(crate) const fn new(about: &About, parameters: &'static [ParameterSpec]) -> Self {
-        let About {
-            kind,
-            title,
-            summary,
-            citation,
-            ecn,
-        } = *about;
-        Self {
-            kind,
-            title,
-            summary,
-            citation,
-            parameters,
-            has_fluid: false,
-            approximation: None,
-            ecn,
-            linux: &[],
-        }
-    }
-
-    const fn in_linux(self, linux: &'static [(&'static str, DefaultValue)]) -> Self {
-        Self { linux, ..self }
-    }
-
-    const fn with_fluid(
-        about: &About,
-        parameters: &'static [ParameterSpec],
-        approximation: Option<&'static str>,
-    ) -> Self {
-        Self {
-            has_fluid: true,
-            approximation,
-            ..Self::new(about, parameters)
-        }
-    }
-}
-
-/// What every algorithm's parameters can do: say what they belong to and check themselves.
-pub trait Algorithm: Parameters {
-    /// What it is.
-    const ABOUT: About;
-    /// Parameters whose value in Linux 6.1 is not the default, with that value.
-    const LINUX: &'static [(&'static str, DefaultValue)] = &[];
-
-    /// Compares parameters with each other.
-    ///
-    /// # Errors
-    /// Names the parameter that contradicts another.
-    fn check(&self) -> Result<(), ValueError> {
-        Ok(())
-    }
-}
+use crate::{Parameters, Scalar, Stream, Time, Value, ValueError};
 
 /// Makes the controllers of a congestion control that is not registered (a user's own).
 pub trait ControllerFactory: fmt::Debug + Send + Sync {
@@ -121,20 +32,6 @@ pub trait AqmFactory: fmt::Debug + Send + Sync {
     fn kind(&self) -> &str;
     /// The AQM of a link's queue.
     fn build(&self, link: &LinkView) -> Box<dyn Aqm + Send>;
-}
-
-pub(crate) fn unknown_kind(kind: &str, known: &[Meta]) -> ValueError {
-    let allowed = known
-        .iter()
-        .map(|meta| meta.kind)
-        .collect::<Vec<_>>()
-        .join(", ");
-    ValueError {
-        name: "kind".to_owned(),
-        fault: Fault::Unknown,
-        found: format!("\"{kind}\""),
-        allowed,
-    }
 }
 
 fn custom(name: &str, value: f64) -> ValueError {
@@ -207,52 +104,9 @@ macro_rules! registry {
             }
         }
 
+        forward_fluid_tcp!(TcpLaw congestion { $($fluid_tcp($fluid_tcp_params),)* });
+
         impl<S: Scalar> TcpLaw<S> {
-            /// i(w): see [`FluidTcp::increase`].
-            #[must_use]
-            #[inline]
-            pub fn increase(&self, window: S, path: &Path<S>) -> S {
-                match self {
-                    $(Self::$fluid_tcp(params) => <crate::congestion::$fluid_tcp_params as FluidTcp>::increase(params, window, path),)*
-                }
-            }
-
-            /// d(w): see [`FluidTcp::decrease`].
-            #[must_use]
-            #[inline]
-            pub fn decrease(&self, window: S, path: &Path<S>) -> S {
-                match self {
-                    $(Self::$fluid_tcp(params) => <crate::congestion::$fluid_tcp_params as FluidTcp>::decrease(params, window, path),)*
-                }
-            }
-
-            /// See [`FluidTcp::small_below`].
-            #[must_use]
-            #[inline]
-            pub fn small_below(&self, path: &Path<S>) -> S {
-                match self {
-                    $(Self::$fluid_tcp(params) => <crate::congestion::$fluid_tcp_params as FluidTcp>::small_below(params, path),)*
-                }
-            }
-
-            /// See [`FluidTcp::small_window`].
-            #[must_use]
-            #[inline]
-            pub fn small_window(&self, window: S) -> (S, S) {
-                match self {
-                    $(Self::$fluid_tcp(params) => <crate::congestion::$fluid_tcp_params as FluidTcp>::small_window(params, window),)*
-                }
-            }
-
-            /// See [`FluidTcp::state_names`].
-            #[must_use]
-            #[inline]
-            pub fn state_names(&self) -> &'static [&'static str] {
-                match self {
-                    $(Self::$fluid_tcp(params) => <crate::congestion::$fluid_tcp_params as FluidTcp>::state_names(params),)*
-                }
-            }
-
             /// See [`FluidTcp::AT_REST`].
             #[must_use]
             pub fn at_rest(&self) -> bool {
@@ -266,33 +120,6 @@ macro_rules! registry {
             pub fn by_delay(&self) -> bool {
                 match self {
                     $(Self::$fluid_tcp(_) => <crate::congestion::$fluid_tcp_params as FluidTcp>::BY_DELAY,)*
-                }
-            }
-
-            /// See [`FluidTcp::window`].
-            #[must_use]
-            #[inline]
-            pub fn window(&self, state: &[S]) -> S {
-                match self {
-                    $(Self::$fluid_tcp(params) => <crate::congestion::$fluid_tcp_params as FluidTcp>::window(params, state),)*
-                }
-            }
-
-            /// See [`FluidTcp::start`].
-
-            #[inline]
-            pub fn start(&self, window: S, path: &Path<S>, state: &mut [S]) {
-                match self {
-                    $(Self::$fluid_tcp(params) => <crate::congestion::$fluid_tcp_params as FluidTcp>::start(params, window, path, state),)*
-                }
-            }
-
-            /// See [`FluidTcp::derivative`].
-
-            #[inline]
-            pub fn derivative(&self, input: &TcpInput<S>, state: &[S], rate: &mut [S]) {
-                match self {
-                    $(Self::$fluid_tcp(params) => <crate::congestion::$fluid_tcp_params as FluidTcp>::derivative(params, input, state, rate),)*
                 }
             }
 
@@ -360,110 +187,9 @@ macro_rules! registry {
             }
         }
 
+        forward_fluid_aqm!(AqmLaw aqm { $($fluid_aqm($fluid_aqm_params),)* });
+
         impl<S: Scalar> AqmLaw<S> {
-            /// Number of state variables: see [`FluidAqm::states`].
-            #[must_use]
-            pub fn states(&self) -> usize {
-                match self {
-                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::states(params),)*
-                }
-            }
-
-            /// What its state variables are: see [`FluidAqm::state_names`].
-            #[must_use]
-            pub fn state_names(&self) -> &'static [&'static str] {
-                match self {
-                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::state_names(params),)*
-                }
-            }
-
-            /// Which queue its probability follows: see [`FluidAqm::queue_model`].
-            #[must_use]
-            pub fn queue_model(&self) -> QueueModel {
-                match self {
-                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::queue_model(params),)*
-                }
-            }
-
-            /// See [`FluidAqm::local`].
-            #[must_use]
-            pub fn local(&self) -> bool {
-                match self {
-                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::local(params),)*
-                }
-            }
-
-            /// See [`FluidAqm::start`].
-            pub fn start(&self, from: &AqmStart<S>, state: &mut [S]) {
-                match self {
-                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::start(params, from, state),)*
-                }
-            }
-
-            /// See [`FluidAqm::overflow_only`].
-            #[must_use]
-            pub fn overflow_only(&self) -> bool {
-                match self {
-                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::overflow_only(params),)*
-                }
-            }
-
-            /// See [`FluidAqm::by_priority`].
-            #[must_use]
-            pub fn by_priority(&self) -> bool {
-                match self {
-                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::by_priority(params),)*
-                }
-            }
-
-            /// See [`FluidAqm::spacing`].
-            #[must_use]
-            pub fn spacing(&self) -> Spacing {
-                match self {
-                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::spacing(params),)*
-                }
-            }
-
-            /// See [`FluidAqm::packet_weight`].
-            #[must_use]
-            pub fn packet_weight(&self, bytes: u32) -> f64 {
-                match self {
-                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::packet_weight(params, bytes),)*
-                }
-            }
-
-            /// See [`FluidAqm::derivative`].
-            #[inline]
-            pub fn derivative(&self, input: &AqmInput<S>, state: &[S], rate: &mut [S]) {
-                match self {
-                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::derivative(params, input, state, rate),)*
-                }
-            }
-
-            /// See [`FluidAqm::regime`].
-            #[inline]
-            pub fn regime(&self, input: &AqmInput<S>, state: &[S]) -> usize {
-                match self {
-                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::regime(params, input, state),)*
-                }
-            }
-
-            /// See [`FluidAqm::regimes`].
-            #[must_use]
-            pub fn regimes(&self) -> &'static [&'static str] {
-                match self {
-                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::regimes(params),)*
-                }
-            }
-
-            /// See [`FluidAqm::probability`].
-            #[inline]
-            pub fn probability(&self, input: &AqmInput<S>, state: &[S], regime: usize) -> S {
-                match self {
-                    $(Self::$fluid_aqm(params) => <crate::aqm::$fluid_aqm_params as FluidAqm>::probability(params, input, state, regime),)*
-                }
-            }
-
             /// Sets a numeric parameter, to differentiate in it.
             ///
             /// # Errors
@@ -579,9 +305,14 @@ macro_rules! registry {
             &<registry!(@path $spec $params)>::ABOUT,
             <registry!(@path $spec $params)>::SPEC,
             <registry!(@path $spec $params) as $fluid>::APPROXIMATION,
+            registry!(@by_delay $fluid $spec $params),
         )
         .in_linux(<registry!(@path $spec $params) as Algorithm>::LINUX)
     };
+    (@by_delay FluidTcp $spec:ident $params:ident) => {
+        <registry!(@path $spec $params) as FluidTcp>::BY_DELAY
+    };
+    (@by_delay FluidAqm $spec:ident $params:ident) => { false };
     (@module CongestionSpec) => { "congestion" };
     (@module AqmSpec) => { "aqm" };
     (@path CongestionSpec $params:ident) => { crate::congestion::$params };

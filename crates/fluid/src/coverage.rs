@@ -1,6 +1,7 @@
 //! Which algorithms the fluid engine knows.
 
-use ackclock_algorithms::registry::{Meta, aqms, congestion};
+use ackclock_algorithms::meta::Meta;
+use ackclock_algorithms::registry::{aqms, congestion};
 
 /// How well the equations of a pair of algorithms stand for the algorithms.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,7 +15,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use ackclock_algorithms::impairment::loss_models;
-use ackclock_algorithms::registry::{Meta, aqms, congestion};
+use ackclock_algorithms::meta::Meta;
+use ackclock_algorithms::registry::{aqms, congestion};
 use ackclock_algorithms::scheduler::schedulers;
 use ackclock_algorithms::{DefaultValue, ParameterSpec};
 use ackclock_packet::{Error, FlowSelection, Options, Simulation, TraceSelection};
@@ -183,6 +184,7 @@ fn algorithm<'py>(py: Python<'py>, meta: &Meta) -> PyResult<Bound<'py, PyDict>> 
         citation,
         parameters,
         has_fluid,
+        has_mean_field,
         approximation,
         ecn,
         linux,
@@ -193,6 +195,7 @@ fn algorithm<'py>(py: Python<'py>, meta: &Meta) -> PyResult<Bound<'py, PyDict>> 
     dict.set_item("summary", summary)?;
     dict.set_item("citation", citation)?;
     dict.set_item("has_fluid", has_fluid)?;
+    dict.set_item("has_mean_field", has_mean_field)?;
     dict.set_item("approximation", approximation)?;
     dict.set_item("ecn", ecn)?;
     let list = parameters

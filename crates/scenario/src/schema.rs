@@ -1,7 +1,8 @@
 //! JSON Schema (draft 2020-12) of scenario files, for editors: generated from the tables of keys and the registry of algorithms.
 
 use ackclock_algorithms::impairment::{PolicerParams, ShaperParams, loss_models};
-use ackclock_algorithms::registry::{Algorithm, Meta, aqms, congestion};
+use ackclock_algorithms::meta::{Algorithm, Meta};
+use ackclock_algorithms::registry::{aqms, congestion};
 use ackclock_algorithms::scheduler::{SchedulerSpec, schedulers};
 use ackclock_algorithms::{DefaultValue, Kind as ParameterKind, ParameterSpec};
 use serde_json::{Map, Value, json};

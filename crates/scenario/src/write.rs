@@ -1,7 +1,7 @@
 //! From a [`Scenario`] back to a tree with every default filled in.
 
 use ackclock_algorithms::impairment::{PolicerParams, ShaperParams};
-use ackclock_algorithms::registry::Meta;
+use ackclock_algorithms::meta::Meta;
 use ackclock_algorithms::{
     Kind as ParameterKind, ParameterSpec, Parameters as _, Value as Setpoint,
 };

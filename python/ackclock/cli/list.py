@@ -78,7 +78,10 @@ def _print_algorithm(entry: dict[str, Any]) -> None:
     print(f"{entry['kind']}: {entry['title']}")
     print(f"  {entry['summary']}")
     print(f"  source: {entry['citation']}")
-    print(f"  engines: packet{', fluid, mean-field, stability' if entry['has_fluid'] else ''}")
+    engines = ["packet"]
+    if entry["has_fluid"]:
+        engines += ["fluid", "mean-field", "stability"] if entry["has_mean_field"] else ["fluid", "stability"]
+    print(f"  engines: {', '.join(engines)}")
     if entry["approximation"]:
         print(f"  fluid law: {entry['approximation']}")
     for parameter in entry["parameters"]:

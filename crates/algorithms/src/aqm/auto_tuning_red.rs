@@ -11,8 +11,8 @@ use super::adapted;
 use super::red::{Red, RedParams, Spacing};
 use super::{Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed};
 use crate::fluid::{AqmInput, AqmStart, FluidAqm};
+use crate::meta::{About, Algorithm};
 use crate::params::inconsistent;
-use crate::registry::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {

@@ -11,7 +11,7 @@ use super::{
     signal,
 };
 use crate::fluid::{AqmInput, FluidAqm, below};
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {

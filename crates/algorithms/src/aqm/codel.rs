@@ -13,7 +13,7 @@
 
 use super::{Aqm, AqmAlgorithm, LinkView, PacketView, QueueView, Verdict, changed, signal};
 use crate::fluid::{AqmInput, AqmStart, FluidAqm};
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, choices, parameters};
 
 choices! {

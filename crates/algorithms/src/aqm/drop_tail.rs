@@ -4,7 +4,7 @@
 
 use super::{Aqm, AqmAlgorithm, LinkView, PacketView, QueueView, Verdict};
 use crate::fluid::{AqmInput, FluidAqm};
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{Scalar, Stream, Time, parameters};
 
 parameters! {

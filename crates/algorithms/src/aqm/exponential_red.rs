@@ -10,7 +10,7 @@ use super::{
     signal, weight,
 };
 use crate::fluid::{AqmInput, AqmStart, FluidAqm, QueueModel};
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {

@@ -18,7 +18,7 @@ use super::{
     length, signal,
 };
 use crate::fluid::{AqmInput, FluidAqm, overflow};
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {

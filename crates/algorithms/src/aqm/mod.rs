@@ -78,7 +78,7 @@ macro_rules! every_aqm {
 pub(crate) use every_aqm;
 
 use crate::forward::forwarded;
-use crate::registry::Algorithm;
+use crate::meta::Algorithm;
 use crate::{Fault, Parameters, Stream, Time, ValueError};
 
 /// What an AQM may know of a packet, as a router would.

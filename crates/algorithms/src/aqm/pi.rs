@@ -9,8 +9,8 @@ use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, weight,
 };
 use crate::fluid::{AqmInput, FluidAqm};
+use crate::meta::{About, Algorithm};
 use crate::params::inconsistent;
-use crate::registry::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {

@@ -12,7 +12,7 @@ use super::{
     signal,
 };
 use crate::fluid::{AqmInput, FluidAqm, held_at_ends};
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {

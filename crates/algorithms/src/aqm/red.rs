@@ -20,8 +20,8 @@ use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, weight,
 };
 use crate::fluid::{AqmInput, AqmStart, Averaging, FluidAqm};
+use crate::meta::{About, Algorithm};
 use crate::params::inconsistent;
-use crate::registry::{About, Algorithm};
 use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, choices, parameters};
 
 choices! {

@@ -16,7 +16,7 @@ use super::{
     length, period, signal, weight,
 };
 use crate::fluid::{AqmInput, AqmStart, FluidAqm};
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {

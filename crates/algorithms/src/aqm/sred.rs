@@ -16,7 +16,7 @@ use super::{
     signal,
 };
 use crate::fluid::{AqmInput, FluidAqm, below};
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {

@@ -2,7 +2,7 @@
 
 use super::{Aqm, AqmAlgorithm, LinkView, PacketView, QueueView, Verdict, changed};
 use crate::fluid::{AqmInput, FluidAqm, QueueModel};
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {

@@ -8,7 +8,7 @@ use super::{
     Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, ResponseParams, Window,
 };
 use crate::fluid::{FluidTcp, Path};
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, ValueError, parameters};
 
 parameters! {

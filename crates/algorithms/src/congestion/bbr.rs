@@ -21,7 +21,7 @@ use super::{
     Ack, CaState, CongestionAlgorithm, CongestionControl, Delivery, Form, LINUX_FORM, Needs,
     Reduction, Signal, Window,
 };
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{DefaultValue, Interval, Stream, Time, parameters};
 
 parameters! {

@@ -23,7 +23,7 @@ use super::{
     Ack, CaState, CongestionAlgorithm, CongestionControl, Delivery, Lost, Needs, Reduction, Signal,
     Window,
 };
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{Interval, Stream, Time, parameters};
 
 parameters! {

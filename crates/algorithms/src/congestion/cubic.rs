@@ -30,7 +30,7 @@ use super::{
     SegmentCount, Signal, Window,
 };
 use crate::fluid::{FluidTcp, Path, TcpInput};
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{DefaultValue, Interval, Scalar, Stream, Time, parameters};
 
 parameters! {

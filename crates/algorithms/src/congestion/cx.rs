@@ -14,8 +14,8 @@
 use super::highspeed::RFC_3649;
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window, chance};
 use crate::fluid::{FluidTcp, Path, TcpInput};
+use crate::meta::{About, Algorithm};
 use crate::params::inconsistent;
-use crate::registry::{About, Algorithm};
 use crate::{Interval, NumberOr, Scalar, Stream, ValueError, choices, parameters};
 
 choices! {

@@ -15,7 +15,7 @@ use super::{
     Reduction, SegmentCount, Signal, Window,
 };
 use crate::fluid::{FluidTcp, Path, TcpInput};
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{DefaultValue, Interval, Scalar, Stream, parameters};
 
 parameters! {

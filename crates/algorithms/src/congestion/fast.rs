@@ -6,7 +6,7 @@
 
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window};
 use crate::fluid::{FluidTcp, Path, TcpInput};
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, parameters};
 
 parameters! {

@@ -21,8 +21,8 @@ use super::{
     Reduction, Signal, Window,
 };
 use crate::fluid::{FluidTcp, Path, TcpInput};
+use crate::meta::{About, Algorithm};
 use crate::params::inconsistent;
-use crate::registry::{About, Algorithm};
 use crate::{DefaultValue, Interval, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {

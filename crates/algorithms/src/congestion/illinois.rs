@@ -19,8 +19,8 @@ use super::{
     Reduction, SegmentCount, Signal, Window,
 };
 use crate::fluid::{FluidTcp, Path};
+use crate::meta::{About, Algorithm};
 use crate::params::inconsistent;
-use crate::registry::{About, Algorithm};
 use crate::{DefaultValue, Interval, Scalar, Stream, ValueError, parameters};
 
 parameters! {

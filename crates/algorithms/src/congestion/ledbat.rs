@@ -10,7 +10,7 @@
 
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window};
 use crate::fluid::{FluidTcp, Path};
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, Time, parameters};
 
 parameters! {

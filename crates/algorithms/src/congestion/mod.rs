@@ -83,7 +83,7 @@ macro_rules! every_congestion_control {
 pub(crate) use every_congestion_control;
 
 use crate::forward::forwarded;
-use crate::registry::Algorithm;
+use crate::meta::Algorithm;
 use crate::{DefaultValue, Stream, Time, choices};
 
 choices! {

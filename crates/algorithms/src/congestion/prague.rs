@@ -25,7 +25,7 @@ use super::{
     Ack, CaState, CongestionAlgorithm, CongestionControl, Delivery, MIN_SSTHRESH, Needs, Reduction,
     Signal, Window,
 };
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{Interval, Stream, Time, choices, parameters};
 
 choices! {

@@ -6,7 +6,7 @@
 
 use super::{Aimd, AimdParams, CongestionAlgorithm};
 use crate::fluid::{FluidTcp, Path};
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{DefaultValue, Scalar, parameters};
 
 parameters! {

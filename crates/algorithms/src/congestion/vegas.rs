@@ -18,8 +18,8 @@ use super::{
     Needs, Reduction, RttSamples, SegmentCount, Window,
 };
 use crate::fluid::{FluidTcp, Path, smooth_sign};
+use crate::meta::{About, Algorithm};
 use crate::params::inconsistent;
-use crate::registry::{About, Algorithm};
 use crate::{DefaultValue, Interval, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {

@@ -14,7 +14,7 @@ use super::{
     Needs, Reduction, RttSamples, SegmentCount, Signal, Window,
 };
 use crate::fluid::{FluidTcp, Path, smooth_share};
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{DefaultValue, Interval, Scalar, Stream, Time, parameters};
 
 parameters! {

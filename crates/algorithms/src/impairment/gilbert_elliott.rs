@@ -5,8 +5,8 @@
 //! (1 - k) r / (p + r) + (1 - h) p / (p + r) of them are lost; with k = 1 and h = 0 bursts have 1 / r packets on average.
 
 use super::{Loss, LossAlgorithm};
+use crate::meta::{About, Algorithm};
 use crate::params::inconsistent;
-use crate::registry::{About, Algorithm};
 use crate::{Interval, Stream, ValueError, parameters};
 
 parameters! {

@@ -21,8 +21,8 @@ macro_rules! every_loss {
 }
 
 use crate::Stream;
+use crate::meta::Algorithm;
 use crate::plain::plain_specs;
-use crate::registry::Algorithm;
 
 /// Decides which packets a wire loses.
 pub trait Loss {

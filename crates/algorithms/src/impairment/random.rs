@@ -3,7 +3,7 @@
 //! Each packet that leaves the link is lost with probability p, whatever happened to the others: gaps between losses are geometric, with mean 1 / p.
 
 use super::{Loss, LossAlgorithm};
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{Interval, Stream, parameters};
 
 parameters! {

@@ -4,7 +4,7 @@
 //! then takes. Kept as the time at which the bucket will be full again (the virtual scheduling of ITU-T I.371), so that no tokens are ever rounded
 //! away.
 
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{Interval, Time, parameters};
 
 parameters! {

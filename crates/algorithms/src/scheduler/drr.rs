@@ -9,7 +9,7 @@ use super::{
     Alike, Backlog, Hash, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim, fattest,
 };
 use crate::aqm::PacketView;
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{Interval, Time, parameters};
 
 parameters! {

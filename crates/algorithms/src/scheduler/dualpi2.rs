@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 use super::{Backlog, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim};
 use crate::aqm::{Observation, PacketView, Verdict};
 use crate::congestion::Form;
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{Interval, Stream, Time, parameters};
 
 parameters! {

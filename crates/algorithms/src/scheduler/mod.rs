@@ -32,9 +32,9 @@ macro_rules! every_scheduler {
 
 use crate::aqm::{Observation, PacketView, Verdict};
 use crate::forward::forwarded;
+use crate::meta::Algorithm;
 use crate::params::inconsistent;
 use crate::plain::plain_specs;
-use crate::registry::Algorithm;
 use crate::{NumberOr, Stream, Time, Value, ValueError};
 
 /// A sub-queue as its scheduler sees it.

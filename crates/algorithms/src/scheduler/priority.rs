@@ -5,7 +5,7 @@
 
 use super::{Alike, Backlog, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim};
 use crate::aqm::PacketView;
-use crate::registry::{About, Algorithm};
+use crate::meta::{About, Algorithm};
 use crate::{Time, parameters};
 
 /// Priorities there are: those of a priority code point.

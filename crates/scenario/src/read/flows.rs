@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use ackclock_algorithms::registry::{CongestionSpec, Meta, congestion};
+use ackclock_algorithms::meta::Meta;
+use ackclock_algorithms::registry::{CongestionSpec, congestion};
 use ackclock_algorithms::{DefaultValue, Time, Value as Setpoint};
 
 use super::network::Net;

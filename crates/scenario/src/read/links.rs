@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use ackclock_algorithms::impairment::{LossSpec, PolicerParams, ShaperParams, loss_models};
-use ackclock_algorithms::registry::{Algorithm, Meta};
+use ackclock_algorithms::meta::{Algorithm, Meta};
 use ackclock_algorithms::scheduler::{SchedulerSpec, schedulers};
 use ackclock_algorithms::{Parameters, Time, Value as Setpoint, ValueError};
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ackclock_algorithms::registry::Meta;
+use ackclock_algorithms::meta::Meta;
 use ackclock_algorithms::{
     DefaultValue, Kind as ParameterKind, ParameterSpec, Time, Value as Setpoint,
 };

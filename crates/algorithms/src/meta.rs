@@ -1,0 +1,116 @@
+//! What an algorithm says of itself: its names, source, parameters and what it can do. Every algorithm's file builds on it.
+
+use crate::params::Fault;
+use crate::{DefaultValue, ParameterSpec, Parameters, ValueError};
+
+/// What an algorithm says of itself.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// Its name in a scenario.
+    pub kind: &'static str,
+    /// Its name in prose.
+    pub title: &'static str,
+    /// What it does, in a sentence or two.
+    pub summary: &'static str,
+    /// Where it is defined.
+    pub citation: &'static str,
+    /// For congestion control: whether it reacts to ECN marks. For an AQM: whether it can mark.
+    pub ecn: bool,
+}
+
+/// All that there is to know of a registered algorithm, as plain data.
+#[derive(Clone, Copy, Debug)]
+pub struct Meta {
+    /// Its name in a scenario.
+    pub kind: &'static str,
+    /// Its name in prose.
+    pub title: &'static str,
+    /// What it does, in a sentence or two.
+    pub summary: &'static str,
+    /// Where it is defined.
+    pub citation: &'static str,
+    /// Its parameters, in order.
+    pub parameters: &'static [ParameterSpec],
+    /// Whether it has a fluid law, so that the fluid and stability engines know it.
+    pub has_fluid: bool,
+    /// Whether the mean-field engine knows it too: its law moves windows by their size, not by the queueing delay.
+    pub has_mean_field: bool,
+    /// What its fluid law leaves out, and whose model it is; `None` for an exact law or none at all.
+    pub approximation: Option<&'static str>,
+    /// For congestion control: whether it reacts to ECN marks. For an AQM: whether it can mark.
+    pub ecn: bool,
+    /// Parameters whose value in Linux 6.1 is not the default, with that value.
+    pub linux: &'static [(&'static str, DefaultValue)],
+}
+
+impl Meta {
+    pub(crate) const fn new(about: &About, parameters: &'static [ParameterSpec]) -> Self {
+        let About {
+            kind,
+            title,
+            summary,
+            citation,
+            ecn,
+        } = *about;
+        Self {
+            kind,
+            title,
+            summary,
+            citation,
+            parameters,
+            has_fluid: false,
+            has_mean_field: false,
+            approximation: None,
+            ecn,
+            linux: &[],
+        }
+    }
+
+    pub(crate) const fn in_linux(self, linux: &'static [(&'static str, DefaultValue)]) -> Self {
+        Self { linux, ..self }
+    }
+
+    pub(crate) const fn with_fluid(
+        about: &About,
+        parameters: &'static [ParameterSpec],
+        approximation: Option<&'static str>,
+        by_delay: bool,
+    ) -> Self {
+        Self {
+            has_fluid: true,
+            has_mean_field: !by_delay,
+            approximation,
+            ..Self::new(about, parameters)
+        }
+    }
+}
+
+/// What every algorithm's parameters can do: say what they belong to and check themselves.
+pub trait Algorithm: Parameters {
+    /// What it is.
+    const ABOUT: About;
+    /// Parameters whose value in Linux 6.1 is not the default, with that value.
+    const LINUX: &'static [(&'static str, DefaultValue)] = &[];
+
+    /// Compares parameters with each other.
+    ///
+    /// # Errors
+    /// Names the parameter that contradicts another.
+    fn check(&self) -> Result<(), ValueError> {
+        Ok(())
+    }
+}
+
+pub(crate) fn unknown_kind(kind: &str, known: &[Meta]) -> ValueError {
+    let allowed = known
+        .iter()
+        .map(|meta| meta.kind)
+        .collect::<Vec<_>>()
+        .join(", ");
+    ValueError {
+        name: "kind".to_owned(),
+        fault: Fault::Unknown,
+        found: format!("\"{kind}\""),
+        allowed,
+    }
+}

@@ -225,6 +225,8 @@ def test_list_and_schema(ackclock: Command) -> None:
     red = ackclock("list", "red").stdout
     assert "max_probability" in red
     assert "Floyd" in red
+    assert "engines: packet, fluid, mean-field, stability" in red
+    assert "engines: packet, fluid, stability" in ackclock("list", "vegas").stdout  # its windows follow the delay
     assert {entry["kind"] for entry in parsed(ackclock("list", "--json").stdout)["aqm"]} >= {"red", "drop-tail"}
     assert parsed(ackclock("schema").stdout)["properties"]["link"]
 

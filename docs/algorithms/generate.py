@@ -286,10 +286,10 @@ def _style_linux(controls: Sequence[Entry], files: Mapping[tuple[str, str], Sour
         '| key | in style "linux" |',
         "|---|---|",
     ]
-    keys = (ROOT / "crates" / "scenario" / "src" / "keys.rs").read_text(encoding="utf-8")
+    keys = (ROOT / "crates" / "scenario" / "src" / "keys" / "flows.rs").read_text(encoding="utf-8")
     block = re.search(r"^pub const LINUX: .*?^\];$", keys, re.MULTILINE | re.DOTALL)
     if not block:
-        raise LookupError("keys.rs declares no LINUX")
+        raise LookupError("keys/flows.rs declares no LINUX")
     lines += [f'| `{key}` | "{value}" |' for key, value in re.findall(r'\("(\w+)", Text\("(.*?)"\)\)', block[0])]
     lines += ["", "## Congestion controls", ""]
     for entry in controls:

@@ -7,13 +7,14 @@ factor on all rates of change (Manjunath and Raina's kappa).
 """
 
 from .answer import Answer
+from .at_rest import Span
 from .beside import Apart, apart
 from .diagram import BifurcationDiagram, Chart, PhasePortrait
 from .disturbed import Disturbed
 from .equilibrium import FluidEquilibrium, Margins
 from .limits import Course, Limit, Passage
 from .moving import Cycle, cycle
-from .questions import BUDGET, Span, Stability, stability
+from .questions import BUDGET, Stability, stability
 from .tables import equilibria_table, facts, limits_table
 
 __all__ = [

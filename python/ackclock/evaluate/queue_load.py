@@ -100,8 +100,8 @@ HEADINGS = (
         "7",
         "Burst Absorption",
         "Do web pages, video and voice get through beside bulk transfers?",
-        "Bursts get through",
-        "Bursts suffer",
+        "Bursts get through as well as under drop-tail",
+        "Some bursts suffer",
         setting="Two CUBIC flows, web transfers (15 kB on average, 15 % of the link), a bursty video (4 Mbit/s "
         "while on) and a voice call over 10 Mbit/s, 100 ms.",
         quantities=(

@@ -194,8 +194,8 @@ HEADINGS = (
         "9.1",
         "Traffic Mix",
         "Do web, voice and games gain from it beside bulk transfers?",
-        "The mix gains",
-        "The mix does not gain",
+        "All of the mix gains",
+        "Not all of the mix gains",
         setting="Three CUBIC flows, web transfers (30 kB on average, 20 %), two calls, two games and a stream of "
         "1.5 Mbit/s over 10 Mbit/s, 100 ms.",
         quantities=(
@@ -212,9 +212,9 @@ HEADINGS = (
     Heading(
         "9.2",
         "Bidirectional Traffic",
-        "Does it serve both directions, with ACKs in its queues?",
-        "It serves both directions",
-        "It does not serve both directions",
+        "Does it serve both directions with short waits, with ACKs in its queues?",
+        "It serves both directions with short waits",
+        "Traffic both ways leaves it idle, or makes packets wait nearly as long as under drop-tail",
         setting="Four CUBIC flows each way over 10 Mbit/s, 100 ms; ACKs wait in the other direction's queue.",
         quantities=(
             utilization([("both ways", _both_ways, True)]),
@@ -245,7 +245,7 @@ HEADINGS = (
         "Operator Control and Auto-Tuning",
         "Does it serve links of 1 to 40 Mbit/s with its defaults?",
         "Its defaults serve links of 1 to 40 Mbit/s",
-        "Its defaults do not serve links of 1 to 40 Mbit/s",
+        "Its defaults do not serve all links of 1 to 40 Mbit/s",
         setting="Two or four CUBIC flows over 1, 10 and 40 Mbit/s, 60 ms, room for two bandwidth-delay products.",
         quantities=(utilization(_RATES), waits(_RATES)),
         demands=(USED, SHORTER),

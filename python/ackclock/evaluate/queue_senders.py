@@ -165,7 +165,7 @@ HEADINGS = (
         "Less-than-Best-Effort Transport Sender",
         "Does LEDBAT still leave the link to Reno?",
         "LEDBAT yields to Reno",
-        "LEDBAT takes as much as Reno or more",
+        "LEDBAT takes nearly as much as Reno, or more",
         setting="Two LEDBAT and two Reno flows over 10 Mbit/s, 100 ms. A queue shorter than LEDBAT's target hides "
         "from it what it should yield to.",
         quantities=(same("share of LEDBAT", "%", _LESS, [("beside Reno", _scavenger, True)]),),

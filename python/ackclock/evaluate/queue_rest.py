@@ -214,7 +214,7 @@ HEADINGS = (
         "Bidirectional Traffic",
         "Does it serve both directions with short waits, with ACKs in its queues?",
         "It serves both directions with short waits",
-        "Traffic both ways leaves it idle, or makes packets wait nearly as long as under drop-tail",
+        "Traffic both ways leaves the link idle, or makes packets wait nearly as long as under drop-tail",
         setting="Four CUBIC flows each way over 10 Mbit/s, 100 ms; ACKs wait in the other direction's queue.",
         quantities=(
             utilization([("both ways", _both_ways, True)]),

@@ -8,6 +8,8 @@ import pytest
 
 import ackclock as ac
 from ackclock.causes.differences import REMOVALS
+from ackclock.compare import Comparison, _Experiments
+from compare_checker import check_comparison
 from conftest import Command
 
 MANY = """\
@@ -64,14 +66,37 @@ def check(one: Any) -> None:
 
 def test_a_difference_gets_the_cause_that_closes_it() -> None:
     """Four flows over a longer time: what one run says of a queue with so few is chance, as other seeds show."""
-    found = ac.compare(ac.loads(MANY.replace("count = 40", "count = 4")))
+    scenario = ac.loads(MANY.replace("count = 40", "count = 4"))
+    found = ac.compare(scenario)
     assert found.disagreements
+    assert check_comparison(scenario, json.loads(json.dumps(found.json()))) == []
     for one in found.disagreements:
         check(one)
     tree = json.loads(json.dumps(found.json()))
     assert all(one["evidence"] for one in tree["disagreements"])
     named = {(one.measure, one.engine): one.found.key for one in found.disagreements}
     assert named["queue", "mean-field"] == "chance", named
+
+
+def test_windows_of_hundreds_of_packets_are_not_called_small() -> None:
+    """ "The cause is small windows", of 406 packets: what the experiment does is to enlarge them, whatever they are."""
+    scenario = ac.loads(MANY.replace("count = 40", "count = 3"))
+    removals = {one.key: one for one in REMOVALS}
+    for window, words in ((7.31, "small windows of 7.31 packets"), (406.0, "the size of the windows, 406 packets")):
+        found = Comparison(scenario, values={("window", "all-of-them"): {"packet": window}})
+        assert _Experiments(found)._called(removals["small-windows"]) == words
+        assert _Experiments(found)._called(removals["flows"]) == "the number of flows, 3"
+
+
+def test_the_checker_finds_false_causes() -> None:
+    scenario = ac.loads(MANY.replace("count = 40", "count = 4"))
+    told = json.loads(json.dumps(ac.compare(scenario).json()))
+    one = next(one for one in told["disagreements"] if one["engine"] == "fluid")
+    row = next(row for row in told["values"] if (row["measure"], row["of"]) == (one["measure"], one["of"]))
+    assert check_comparison(scenario, told | {"disagreements": []})
+    assert check_comparison(scenario, told | {"values": [row | {"packet": 1.2 * row["packet"]}]})
+    false = one | {"sentence": one["sentence"].replace(f"{one['packet']:.3g}", "123")}
+    assert check_comparison(scenario, told | {"disagreements": [false]})
 
 
 def test_without_a_cause_it_says_so() -> None:

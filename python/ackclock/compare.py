@@ -59,6 +59,8 @@ SEEDS: Final = 3
 """Runs of the packet engine by which chance is told from a difference, and in each experiment."""
 PART: Final = 0.5
 """What an experiment leaves of a difference at most, where it removes its cause."""
+SMALL: Final = 20.0
+"""Windows of more packets are not called small."""
 SOME: Final = 0.7
 """What an experiment leaves of a difference at most, where what it removes is called a part of the cause."""
 MEMORY: Final = 400
@@ -521,7 +523,17 @@ class _Experiments:
         if other is None or not packets.count:
             return None
         half = 0.0 if math.isnan(packets.half) else packets.half
-        return Tried(removal.key, removal.words, removal.done, packets.mean, half, other)
+        return Tried(removal.key, self._called(removal), removal.done, packets.mean, half, other)
+
+    def _called(self, removal: Removal) -> str:
+        """Return a cause in words, with how large the windows or how many the flows are where these are meant."""
+        windows = [row["packet"] for (measure, _), row in self.found.values.items() if measure == "window"]
+        if removal.key == "small-windows" and windows:
+            size = f"{min(windows):.3g} packets"
+            return f"small windows of {size}" if min(windows) <= SMALL else f"the size of the windows, {size}"
+        if removal.key == "flows":
+            return f"the number of flows, {sum(int(one['count']) for one in self.found.scenario.canonical['flows'])}"
+        return removal.words
 
     def _run(self, scenario: Scenario) -> list[Comparison]:
         runs = []

@@ -17,7 +17,7 @@ from .._parallel import Watch, parallel
 from ..errors import ScenarioError
 from ..scenario import Scenario
 from ..simulate import run
-from .interventions import GENERAL, SPECIFIC, Change, Intervention, Tree, sized
+from .interventions import GENERAL, SPECIFIC, Change, Intervention, Tree, returning, sized
 from .measures import Numbers, numbers
 from .scales import Length, bits, bulk, capacity, needed, timed
 from .sentences import Evidence, Sentence, interval, listed, share, time
@@ -25,8 +25,8 @@ from .sentences import Evidence, Sentence, interval, listed, share, time
 if TYPE_CHECKING:
     from ..analysis import Interval
 
-SEEDS: Final = (3, 8)
-"""Seeds of each run; more where three decide nothing."""
+SEEDS: Final = (3, 8, 24)
+"""Seeds of each run; more where few decide nothing, such as of flows of which now one, now another gets most."""
 BUDGET: Final = 8_000_000
 """Packets that all seeds of one setting may compute together, unless asked to be sure."""
 SURE: Final = 200_000_000
@@ -189,7 +189,7 @@ class Lab:
                     seeds,
                 )
             return Length(wanted.warm, self.length - wanted.warm, wanted.sample, asked.reason), True, seeds
-        crossed = {name for one in tree["flows"] for name in [*one["path"], *(one.get("reverse_path") or [])]}
+        crossed = {name for one in tree["flows"] for name in [*one["path"], *returning(one)]}
         rate = sum(bits(one) / 12_000 for one in tree["link"] if one["name"] in crossed)
         for count in range(seeds, 0, -1):
             if wanted.total * rate * count <= self.budget:
@@ -316,20 +316,20 @@ def _asked(symptom: Symptom, tree: Tree, name: str) -> bool:
 
 def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int) -> tuple[Evidence | _Open, Measured]:
     """Judge a symptom; with more seeds, and where the answer is to be sure with longer runs, until it is decided."""
-    factor = 1.0
+    factor, step = 1.0, 0
     most = FACTORS[lab.budget > BUDGET]
     while True:
         evidence = _evidence(present, symptom)
         if evidence.decided and present.enough and present.steady(symptom):
             return evidence, present
-        seeds = len(present.numbers)
         if lab.length is not None or (not present.enough and lab.budget <= BUDGET) or factor >= most:
             return _cannot_tell(lab, present, symptom, evidence), present
-        if not evidence.decided and seeds == SEEDS[0]:
-            again = lab.measure(f"present, {SEEDS[1]} seeds", tree, SEEDS[1], seed, factor)
+        if not evidence.decided and step + 1 < len(SEEDS):
+            step += 1
+            again = lab.measure(f"present, {SEEDS[step]} seeds", tree, SEEDS[step], seed, factor)
         else:
             factor *= 2
-            again = lab.measure(f"present, {factor:g} times as long", tree, seeds, seed, factor)
+            again = lab.measure(f"present, {factor:g} times as long", tree, SEEDS[step], seed, factor)
         if lab.budget <= BUDGET and not again.enough:
             return _cannot_tell(lab, present, symptom, evidence), present
         present = again
@@ -431,8 +431,10 @@ def _try(lab: Lab, key: str, change: Change, symptom: Symptom, before: float, se
     except ScenarioError:
         return None  # what is left cannot be: the thing cannot be taken away here
     evidence = _evidence(after, symptom, before)
-    if not evidence.decided and evidence.value < evidence.limit and len(after.numbers) == SEEDS[0]:
-        after = lab.measure(f"{symptom.key}: {done}", made, SEEDS[1], seed)
+    for seeds in SEEDS[1:]:
+        if evidence.decided or evidence.value > evidence.limit:
+            break
+        after = lab.measure(f"{symptom.key}: {done}", made, seeds, seed)
         evidence = _evidence(after, symptom, before)
     if not after.enough or not removes(evidence, symptom):
         return None

@@ -48,6 +48,12 @@ def _over(tree: Tree, name: str) -> list[Tree]:
     return [one for one in tree["flows"] if name in one["path"]]
 
 
+def returning(flow: Mapping[str, Any]) -> list[str]:
+    """Return the links that the ACKs of a class cross."""
+    path = flow.get("reverse_path") or []
+    return [] if path == "none" else list(path)
+
+
 def _packet(tree: Tree, name: str) -> float:
     return max((max(quantities(one["packet_size"]) or [1500.0]) for one in _over(tree, name)), default=1500.0)
 
@@ -64,7 +70,7 @@ def _wire(key: str, words: str) -> Callable[[Tree, str, str], Change | None]:
     def apply(tree: Tree, name: str, symptom: str) -> Change | None:
         if symptom == "delay" and key != "policer":
             return None
-        crossed = {place for one in _over(tree, name) for place in [*one["path"], *(one.get("reverse_path") or [])]}
+        crossed = {place for one in _over(tree, name) for place in [*one["path"], *returning(one)]}
         there = [one for one in tree["link"] if one["name"] in crossed and one.get(key, "none") != "none"]
         if not there:
             return None
@@ -103,7 +109,7 @@ def _acks(tree: Tree, name: str, symptom: str) -> Change | None:
     made = copy.deepcopy(tree)
     links: list[str] = []
     for one in _over(made, name):
-        if "congestion" in one and one.get("reverse_path"):
+        if "congestion" in one and returning(one):
             links += one.pop("reverse_path")
     if not links:
         return None

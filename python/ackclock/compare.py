@@ -67,6 +67,8 @@ MEMORY: Final = 400
 """Round trips that an experiment leaves out, and that it measures ..."""
 LEAST: Final = 8.0
 """... and s that it measures at least."""
+LATER: Final = 4
+"""Equations are measured so many times of that later."""
 
 
 @dataclass(frozen=True)
@@ -510,9 +512,10 @@ class _Experiments:
             if removal.key not in self._packets:
                 self._packets[removal.key] = self._run(scenario)
             if (removal.key, engine) not in self._equations:
-                made = self._equations[removal.key, engine] = Comparison(scenario)
+                later, window = _later(scenario)
+                made = self._equations[removal.key, engine] = Comparison(later)
                 (_add_fluid if engine == "fluid" else _add_meanfield)(made, lambda _text: None)
-                _add_periods(made, self._window)
+                _add_periods(made, window or self._window)
         except (Interrupted, RunError):
             raise
         except AckclockError:
@@ -567,6 +570,22 @@ def _brief(tree: dict[str, Any]) -> dict[str, Any]:
         return tree
     head = {"duration": f"{total:.9g} s", "measure": f"{total - measured:.9g} s .. {total:.9g} s"}
     return {**tree, "scenario": tree["scenario"] | head}
+
+
+def _later(scenario: Scenario) -> tuple[Scenario, tuple[float, float] | None]:
+    """
+    Measure equations after four times as long a beginning: a slow mode of theirs dies out, or grows, without noise.
+
+    With the window; without one where conditions change with time, which are left as they are.
+    """
+    tree = scenario.canonical
+    if tree.get("change") or ".." not in tree["scenario"]["measure"]:
+        return scenario, None
+    first, last = (_core.quantity(part.strip())[0] for part in tree["scenario"]["measure"].split(".."))
+    end = last + LATER * (last - first)
+    begin = end - (last - first)
+    head = {"duration": f"{end:.9g} s", "measure": f"{begin:.9g} s .. {end:.9g} s"}
+    return Scenario({**tree, "scenario": tree["scenario"] | head}), (begin, end)
 
 
 def _pair(measure: str, one: Tried) -> str:

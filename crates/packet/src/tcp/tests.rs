@@ -945,3 +945,33 @@ fn frto_undoes_a_timeout() {
         );
     }
 }
+
+/// draft-ietf-ccwg-ratelimited-increase: a window that the application does not fill grows to twice
+/// the most that has been in flight in slow start, and to a segment more than that beyond it.
+#[test]
+fn a_window_grows_as_far_as_it_is_used() {
+    for (ssthresh, limit) in [(f64::INFINITY, 2.0), (4.0, 1.0)] {
+        let mut bench = Bench::new(Recovery::Sack, 4.0);
+        bench.sender.window.ssthresh = ssthresh;
+        (bench.sender.written, bench.now) = (0, 2000 * MS);
+        let mut most: f64 = 4.0;
+        for step in 0..2000_u64 {
+            // three to seven segments a round trip, as the application has them
+            bench.sender.written += 3 + step * step * 7919 % 7;
+            bench.sent();
+            while bench.sender.outstanding() > 0 {
+                most = most.max(bench.sender.outstanding() as f64);
+                bench.ack(bench.sender.una + 1, NONE, 0);
+                let cwnd = bench.sender.window.cwnd;
+                let bound = if limit > 1.0 {
+                    limit * most
+                } else {
+                    most + limit
+                };
+                // the last step beyond it is that of one ACK
+                assert!(cwnd <= bound + 1.0 / most, "{cwnd} with {most} in flight");
+            }
+        }
+        assert!(most == 7.0 && bench.sender.window.cwnd > most, "{most}");
+    }
+}

@@ -5,7 +5,7 @@
 //! more than an average window (a fluid model) and costs the same for a hundred flows as for ten thousand.
 //!
 //! - [`RenoStationary`] and [`Stationary`]: the law of a window at a constant loss probability, in closed form for Reno and numerically for any
-//!   increase i(w) and decrease d(w); [`simulate_users`] is its witness.
+//!   increase i(w) and decrease d(w); [`simulate_users`] is its reference implementation.
 //! - [`MeanField`]: the dynamics, from a scenario or from plain inputs ([`Model`]).
 //! - [`RedLink`]: stability of RED's equilibrium: the bounds of Reynier (2006), and the true threshold of the linearised equations.
 //!

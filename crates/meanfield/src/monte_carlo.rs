@@ -1,4 +1,4 @@
-//! Independent users, simulated one by one: the witness of the stationary law.
+//! Independent users, simulated one by one: the reference implementation of the stationary law.
 
 use ackclock_algorithms::Stream;
 

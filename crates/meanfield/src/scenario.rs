@@ -1,13 +1,16 @@
 //! From a scenario to the engine's plain inputs: what it means, what is approximated (with a note), what is refused (by name).
 
+mod changes;
+
 use std::sync::Arc;
 
 use ackclock_algorithms::Time;
 use ackclock_algorithms::fluid::{Averaging, Path};
 use ackclock_algorithms::registry::TcpLaw;
-use ackclock_averages::{self as averages, Access, Flows, Refusal};
-use ackclock_scenario::{Distribution, End, FlowClass, LinkId, Scenario, Setting};
+use ackclock_averages::{self as averages, Flows, Refusal};
+use ackclock_scenario::{Distribution, End, FlowClass, LinkId, Scenario};
 
+use self::changes::Changes;
 use crate::engine::MeanField;
 use crate::error::Error;
 use crate::law::WindowLaw;
@@ -470,156 +473,8 @@ impl<'a> Reader<'a> {
                 });
             }
         }
-        self.changes(&mut events)?;
+        events.extend(Changes::of(self));
         Ok(events)
-    }
-
-    fn changes(&mut self, events: &mut Vec<Event>) -> Result<(), Error> {
-        let scenario = self.scenario;
-        let mut counts: Vec<u32> = scenario.flows.iter().map(|class| class.count).collect();
-        let mut delays: Vec<f64> = scenario
-            .links
-            .iter()
-            .map(|link| link.delay.seconds())
-            .collect();
-        let mut round_trips: Vec<f64> = self.groups.iter().map(|group| group.rtt).collect();
-        let mut transmissions: Vec<f64> = scenario
-            .flows
-            .iter()
-            .map(|class| {
-                let access = class.access_rate.map(|rate| Access::new(rate, class));
-                access.map_or(0.0, |access| access.transmission)
-            })
-            .collect();
-        for change in &scenario.changes {
-            let at = change.at.seconds();
-            let mut push = |what: Action| events.push(Event { at, what });
-            match &change.set {
-                Setting::LinkRate(link, rate) if *link == self.link => {
-                    push(Action::Rate(rate / self.bits()));
-                }
-                Setting::LinkCapacity(link, capacity) if *link == self.link => {
-                    push(Action::Buffer(averages::packets(
-                        *capacity,
-                        self.packet_size,
-                    )));
-                }
-                Setting::AqmParameter(link, name, value) if *link == self.link => {
-                    push(Action::Aqm {
-                        name: name.clone(),
-                        value: *value,
-                    });
-                }
-                // another link carries ACKs alone, which do not queue here
-                Setting::LinkRate(..) | Setting::LinkCapacity(..) | Setting::AqmParameter(..) => {}
-                Setting::LinkDelay(link, delay) => {
-                    let difference = delay.seconds() - delays[*link];
-                    delays[*link] = delay.seconds();
-                    for (index, group) in self.groups.iter().enumerate() {
-                        let class = &scenario.flows[group.class];
-                        let reverse = class.reverse_path.iter().flatten();
-                        let crossings = class
-                            .path
-                            .iter()
-                            .chain(reverse)
-                            .filter(|crossed| *crossed == link)
-                            .count();
-                        if crossings > 0 {
-                            round_trips[index] += difference * crossings as f64;
-                            push(Action::Rtt {
-                                class: index,
-                                rtt: round_trips[index] + transmissions[group.class],
-                            });
-                        }
-                    }
-                }
-                Setting::Rtt(class, rtt) => {
-                    let mut values = quantiles(rtt, 1000);
-                    values.sort_by(f64::total_cmp);
-                    for (index, group) in self
-                        .groups
-                        .iter()
-                        .enumerate()
-                        .filter(|(_, group)| group.class == *class)
-                    {
-                        let middle = 0.5 * (group.part.0 + group.part.1) * values.len() as f64;
-                        round_trips[index] = values[(middle as usize).min(values.len() - 1)];
-                        push(Action::Rtt {
-                            class: index,
-                            rtt: round_trips[index] + transmissions[group.class],
-                        });
-                    }
-                }
-                Setting::Count(class, count) => {
-                    let (before, after) = (counts[*class], *count);
-                    counts[*class] = after;
-                    let window = scenario.flows[*class].tcp.initial_window;
-                    for (index, group) in self
-                        .groups
-                        .iter()
-                        .enumerate()
-                        .filter(|(_, group)| group.class == *class)
-                    {
-                        let flows = self.size(group, after.abs_diff(before));
-                        push(if after > before {
-                            Action::Start {
-                                class: index,
-                                flows,
-                                window,
-                            }
-                        } else {
-                            Action::Stop {
-                                class: index,
-                                flows,
-                            }
-                        });
-                    }
-                    if let Some(traffic) = self.traffic.iter().position(|other| other == class) {
-                        push(Action::Sources {
-                            traffic,
-                            change: f64::from(after) - f64::from(before),
-                        });
-                    }
-                }
-                Setting::TrafficRate(class, rate) => {
-                    if let Some(traffic) = self.traffic.iter().position(|other| other == class) {
-                        push(Action::SourceRate {
-                            traffic,
-                            rate: rate / self.bits(),
-                        });
-                    }
-                }
-                Setting::MaxWindow(class, window) => {
-                    for (index, _) in self
-                        .groups
-                        .iter()
-                        .enumerate()
-                        .filter(|(_, group)| group.class == *class)
-                    {
-                        push(Action::MaxWindow {
-                            class: index,
-                            w_max: f64::from(*window),
-                        });
-                    }
-                }
-                Setting::AccessRate(class, rate) => {
-                    let access = Access::new(*rate, &scenario.flows[*class]);
-                    transmissions[*class] = access.transmission;
-                    let groups = self.groups.iter().enumerate();
-                    for (index, _) in groups.filter(|(_, group)| group.class == *class) {
-                        push(Action::Access {
-                            class: index,
-                            rate: access.rate,
-                        });
-                        push(Action::Rtt {
-                            class: index,
-                            rtt: round_trips[index] + access.transmission,
-                        });
-                    }
-                }
-            }
-        }
-        Ok(())
     }
 }
 

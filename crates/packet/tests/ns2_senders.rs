@@ -1,7 +1,7 @@
 //! Congestion controls against those of ns-2's Linux-derived agent: one flow and ten over a
 //! drop-tail link of one bandwidth-delay product; and sixty Compound flows over small queues.
 //!
-//! The witness is `validation/ns2/ns2_senders.csv` (five seeds of S5, 20 to 60 s; `run.py
+//! The reference implementation is ns-2: `validation/ns2/ns2_senders.csv` (five seeds of S5, 20 to 60 s; `run.py
 //! --senders`). The mean of our seeds may be off the mean of its by one point of utilisation, 5 %
 //! or 3 packets of queue and 15 % of loss (or one packet lost), the tolerances of
 //! `validation/agreement`, and two standard errors of the difference. `validation/ns2/AGREEMENT.md`
@@ -39,10 +39,10 @@ type Figures = [f64; 6];
 /// A figure's place, its name, and how far ours may be off: relative and absolute.
 type Judged = (usize, &'static str, f64, f64);
 
-/// The witness's figures of each set-up of a scenario, a seed each.
-fn witness(file: &str, scenario: &str) -> BTreeMap<String, Vec<Figures>> {
+/// The reference's figures of each set-up of a scenario, a seed each.
+fn reference(file: &str, scenario: &str) -> BTreeMap<String, Vec<Figures>> {
     let path = format!("{}/../../validation/ns2/{file}", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(path).expect("the witness's file");
+    let text = std::fs::read_to_string(path).expect("the reference's file");
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let head = lines.next().expect("a heading");
     let at = |name: &str| head.iter().position(|column| *column == name).expect(name);
@@ -152,9 +152,9 @@ fn seeds(count: u64, run: impl Fn(u64) -> Figures + Copy + Send + Sync) -> Vec<F
 fn senders_fill_and_lose_as_in_ns_2() {
     println!("set-up           figure              ours          ns-2       allowed");
     let mut wrong = Vec::new();
-    let witness = witness("ns2_senders.csv", "S5");
-    assert_eq!(witness.len(), 17, "nine senders alone and eight in tens");
-    for (label, theirs) in witness {
+    let reference = reference("ns2_senders.csv", "S5");
+    assert_eq!(reference.len(), 17, "nine senders alone and eight in tens");
+    for (label, theirs) in reference {
         assert_eq!(theirs.len(), 5, "{label}");
         let (sender, flows) = label.split_once("_N").expect("SENDER_Nflows");
         let flows = flows.parse().expect("a number of flows");
@@ -180,9 +180,9 @@ fn senders_fill_and_lose_as_in_ns_2() {
 #[test]
 fn compound_over_small_queues_is_that_of_ns_2() {
     let mut wrong = Vec::new();
-    let witness = witness("ns2_runs.csv", "S7");
-    assert_eq!(witness.len(), 8, "two policies at four round trips");
-    for (label, theirs) in witness {
+    let reference = reference("ns2_runs.csv", "S7");
+    assert_eq!(reference.len(), 8, "two policies at four round trips");
+    for (label, theirs) in reference {
         let (policy, rtt) = label.split_once("_rtt").expect("POLICY_rttMS");
         let rtt = rtt.parse().expect("a round trip");
         let runs = seeds(FEW, |seed| ours_small(policy, rtt, seed));

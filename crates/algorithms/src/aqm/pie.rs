@@ -27,7 +27,7 @@ parameters! {
         alpha: number = 0.125, in Interval::above(0.0), "RFC 8033, section 4.2";
         /// Weight of the delay's change since the last update, per second.
         beta: number = 1.25, in Interval::at_least(0.0), "RFC 8033, section 4.2";
-        /// For how long after a calm time nothing is dropped (MAX_BURST).
+        /// For how long after a time without congestion nothing is dropped (MAX_BURST).
         max_burst: time = 0.15, in Interval::at_least(0.0), "RFC 8033, section 4.4";
         /// Whether drops are spaced out: none before the probabilities of the packets since the last add up to 0.85, one at the latest when they reach 8.5.
         derandomize: flag = false, "RFC 8033, section 5.4 (optional)";
@@ -246,8 +246,8 @@ impl Pie {
         } else {
             self.delay
         };
-        let calm = delay < 0.5 * self.params.target && self.probability < 0.2;
-        if calm || queue.bytes as f64 <= 2.0 * self.params.mean_packet {
+        let uncongested = delay < 0.5 * self.params.target && self.probability < 0.2;
+        if uncongested || queue.bytes as f64 <= 2.0 * self.params.mean_packet {
             return false;
         }
         if self.params.derandomize {
@@ -280,7 +280,7 @@ impl Pie {
         }
     }
 
-    fn calm(&self) -> bool {
+    fn uncongested(&self) -> bool {
         self.probability <= 0.0 && self.delay < 0.5 * self.params.target
     }
 }
@@ -317,7 +317,7 @@ impl Aqm for Pie {
             self.delay = 0.0;
             self.accumulated = 0.0;
             self.burst = Time::from_seconds(self.params.max_burst);
-        } else if !self.params.timestamps && self.calm() {
+        } else if !self.params.timestamps && self.uncongested() {
             self.burst = Time::from_seconds(self.params.max_burst);
         }
         let markable =
@@ -368,10 +368,10 @@ impl Aqm for Pie {
             p *= params.decay; // the congestion is over
         }
         self.probability = p.clamp(0.0, params.probability_ceiling);
-        let was_calm = self.delay < 0.5 * params.target;
+        let was_uncongested = self.delay < 0.5 * params.target;
         self.delay = delay;
         if params.timestamps {
-            if was_calm && self.calm() {
+            if was_uncongested && self.uncongested() {
                 self.burst = Time::from_seconds(params.max_burst);
                 self.accumulated = 0.0;
                 self.left = None;
@@ -379,7 +379,7 @@ impl Aqm for Pie {
         } else {
             self.burst = self.burst.since(self.interval);
         }
-        if was_calm && self.calm() && f64::from(queue.packets) < self.threshold {
+        if was_uncongested && self.uncongested() && f64::from(queue.packets) < self.threshold {
             self.active = false;
         }
     }
@@ -552,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn the_burst_allowance_lasts_ten_updates_and_comes_back_when_it_is_calm() {
+    fn the_burst_allowance_lasts_ten_updates_and_comes_back_without_congestion() {
         let mut aqm = PieParams {
             alpha: 100.0, // certain drops, at once
             ..params()

@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn a_calm_queue_shrinks_its_thresholds_by_its_deviation() {
+    fn a_stable_queue_shrinks_its_thresholds_by_its_deviation() {
         let mut aqm = params().build(&LINK);
         let mut seen = None;
         oscillate(&mut aqm, 0.01, 20_000, |aqm| {

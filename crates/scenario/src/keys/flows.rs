@@ -10,7 +10,7 @@ pub const FLOWS: Section = Section {
     keys: &[
         Key::new("name", Kind::Name, Derived("flows-1, flows-2, ... by position"), "Unique name, used in changes and results."),
         Key::new("count", Kind::Integer(0, u32::MAX as i64), Integer(1), "Number of flows (at the start, where a change sets it).").changeable(),
-        Key::new("path", Kind::Path, Derived("by `from` and `to`; in a ready shape, its whole length"), "Links that the data crosses, in order."),
+        Key::new("path", Kind::Path, Derived("by `from` and `to`; in a topology template, its whole length"), "Links that the data crosses, in order."),
         Key::new(
             "reverse_path",
             Kind::Path,

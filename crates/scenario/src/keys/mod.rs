@@ -78,7 +78,7 @@ pub enum Kind {
     Frequency,
     /// A number above zero, or per cent.
     Share,
-    /// The link of the other direction in a ready shape.
+    /// The link of the other direction in a topology template.
     Reverse,
 }
 

@@ -65,7 +65,7 @@ pub const PARKING_LOT: Section = Section {
     ],
 };
 
-/// `reverse = { ... }` of a ready shape.
+/// `reverse = { ... }` of a topology template.
 pub const REVERSE: Section = Section {
     name: "reverse",
     repeated: false,

@@ -1,4 +1,4 @@
-//! Links and the ready shapes that stand for them.
+//! Links and the topology templates that stand for them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -321,7 +321,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A ready shape: equal links in a row, with or without a way back.
+    /// A topology template: equal links in a row, with or without a way back.
     fn shape(
         &self,
         node: &Node,

@@ -7,7 +7,7 @@ pub const DUMBBELL: Section = Section {
     name: "dumbbell",
     repeated: false,
     doc: concat!(
-        "Ready shape: one link `bottleneck` from node `left` to node `right`, and with `reverse` a link `bottleneck-reverse` back. ",
+        "Topology template: one link `bottleneck` from node `left` to node `right`, and with `reverse` a link `bottleneck-reverse` back. ",
         "Flows without a path go from left to right; `from = \"right\", to = \"left\"` makes them go the other way."
     ),
     keys: &[
@@ -33,7 +33,7 @@ pub const PARKING_LOT: Section = Section {
     name: "parking_lot",
     repeated: false,
     doc: concat!(
-        "Ready shape: equal links `hop-1`, `hop-2`, ... in a row between the nodes `node-0`, `node-1`, ..., and with `reverse` ",
+        "Topology template: equal links `hop-1`, `hop-2`, ... in a row between the nodes `node-0`, `node-1`, ..., and with `reverse` ",
         "links `hop-1-reverse`, ... back. Flows without a path cross all hops."
     ),
     keys: &[

@@ -70,7 +70,9 @@ class Answer:
     def _verdict(self) -> str:
         roots, run = self.of.unstable_roots, self.disturbed
         if roots is None:
-            pair = self.of.rightmost
+            pair = self.rightmost
+            if pair is None:
+                return "Cannot tell: the characteristic roots cannot be counted, the equations are too stiff"
             if abs(pair.imag) > 1e3 * abs(pair.real):
                 period = show(math.tau / abs(pair.imag), "s")
                 return f"On the boundary of stability: a pair of roots lies on the imaginary axis (period {period})"

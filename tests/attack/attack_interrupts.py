@@ -131,10 +131,11 @@ def interrupted(command: list[str], after: float) -> Ending | None:
         os.killpg(process.pid, signal.SIGINT)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode == 0:
+        spent = usage.ru_utime + usage.ru_stime - before
+        if process.returncode == 0 and spent < LIMIT:
             return None  # it had its answer, and was about to end
         errors.seek(0)
-        return Ending(usage.ru_utime + usage.ru_stime - before, time.monotonic() - begin, errors.read())
+        return Ending(spent, time.monotonic() - begin, errors.read())
 
 
 def started() -> float:

@@ -111,7 +111,8 @@ def papers(times: int, rng: random.Random) -> bool:
 
     def files(out: Path) -> dict[str, bytes]:
         ends = (".html", ".json", ".png", ".csv")
-        found = [file for file in out.rglob("*") if file.suffix in ends]
+        # but for what the runs took
+        found = [file for file in out.rglob("*") if file.suffix in ends and ".times" not in file.parts]
         return {str(file.relative_to(out)): file.read_bytes() for file in found}
 
     def same(one: Path, other: Path) -> bool:

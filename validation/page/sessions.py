@@ -24,7 +24,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tornado.httpclient import HTTPRequest
-from tornado.websocket import WebSocketClientConnection, websocket_connect
+from tornado.websocket import WebSocketClientConnection, WebSocketClosedError, websocket_connect
 
 TOKEN = re.compile(r'"token":"([^"]+)"')
 PARTS = 4
@@ -75,7 +75,9 @@ async def session(root: str, cookie: str) -> bool:
     if token is None:  # "too many pages"
         return False
     headers = {"Cookie": cookie, "Origin": root.rstrip("/")}
-    place = HTTPRequest(f"{root.replace('http', 'ws', 1)}ws", headers=headers, connect_timeout=PATIENCE)
+    place = HTTPRequest(
+        f"{root.replace('http', 'ws', 1)}ws", headers=headers, connect_timeout=PATIENCE, request_timeout=PATIENCE
+    )
     socket: WebSocketClientConnection = await websocket_connect(place, subprotocols=["bokeh", token[1]])
     try:
         for number, (kind, content) in enumerate(MESSAGES):
@@ -88,7 +90,7 @@ async def session(root: str, cookie: str) -> bool:
             if message is None:
                 return False
             seen += '"PATCH-DOC"' in str(message)[:200]
-    except TimeoutError:
+    except (TimeoutError, WebSocketClosedError):  # the server forgets a page that is not opened within 5 s
         return False
     finally:
         socket.close()

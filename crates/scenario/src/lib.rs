@@ -110,7 +110,7 @@ pub fn parse_json_with(
 
 /// The whole scenario with every default filled in, as JSON that [`parse_json`] reads back: the same bytes for the same scenario.
 ///
-/// Ready shapes appear as the links that they stand for. A user's own congestion control or AQM appears by its name alone.
+/// Topology templates appear as the links that they stand for. A user's own congestion control or AQM appears by its name alone.
 #[must_use]
 pub fn to_json(scenario: &Scenario) -> String {
     // a tree of text, flags and finite numbers cannot fail to serialise

@@ -151,8 +151,8 @@ def sawtooth(time: ArrayLike, values: ArrayLike, drops: ArrayLike | None = None,
 
     >>> import numpy as np
     >>> t = np.arange(0, 50, 0.1)
-    >>> teeth = sawtooth(t, 10 + t % 10, drops=t // 10)
-    >>> teeth.cycles, round(teeth.period, 2), round(teeth.peak, 1), round(teeth.mean, 1), teeth.drops_per_cycle
+    >>> found = sawtooth(t, 10 + t % 10, drops=t // 10)
+    >>> found.cycles, round(found.period, 2), round(found.peak, 1), round(found.mean, 1), found.drops_per_cycle
     (3, 10.0, 19.9, 15.0, 1.0)
     """
     t, x = series(time, "time"), series(values, "values")

@@ -538,7 +538,7 @@ Watch = Callable[[], None]
 
 
 def watching(stale: threading.Event) -> Watch:
-    """Return what stops a run when `stale` is set or patience ends."""
+    """Return what stops a run when `stale` is set or its time is over."""
     begin = time.monotonic()
 
     def look() -> None:

@@ -100,7 +100,7 @@ def flow_facts(result: Result) -> FlowFacts:
     goodput = np.asarray(result.flows["goodput"], dtype=np.float64)[member]
     traced = [k for k, flow in enumerate(result.traces["flow"].to_numpy()) if member[int(flow)]]
     inside = _inside(result)
-    synchronised = teeth = None
+    synchronised = cycles = None
     if traced and inside.sum() > 1:
         cwnd = np.asarray(result.traces["flow_cwnd"].to_numpy(), dtype=np.float64)[traced][:, inside]
         synchronised = analysis.is_synchronised(cwnd)
@@ -108,8 +108,8 @@ def flow_facts(result: Result) -> FlowFacts:
             drops = None
             if len(result.traces["link"]) == len(result.links):
                 drops = np.asarray(result.traces["link_drops"].to_numpy(), dtype=np.float64)[:, inside].sum(axis=0)
-            teeth = analysis.sawtooth(sample_times(result)[inside], cwnd[0], drops)
-    return FlowFacts(analysis.is_starved(goodput), synchronised, teeth)
+            cycles = analysis.sawtooth(sample_times(result)[inside], cwnd[0], drops)
+    return FlowFacts(analysis.is_starved(goodput), synchronised, cycles)
 
 
 def _inside(result: Result) -> NDArray[np.bool_]:

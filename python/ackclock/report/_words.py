@@ -199,10 +199,10 @@ def _flows(facts: Sequence[FlowFacts], trees: Sequence[dict[str, Any]], endless:
             f"{_tally(words, 'The windows')}: the mean correlation of two of them is {show(value, COARSE)} "
             f"(synchronised: above {SYNCHRONISED_CORRELATION:g})."
         )
-    teeth = [fact.sawtooth for fact in facts if fact.sawtooth is not None]
-    if teeth:
-        period, peak, mean = (mean_interval([getattr(t, key) for t in teeth]) for key in ("period", "peak", "mean"))
-        drops = mean_interval([found.drops_per_cycle for found in teeth])
+    cycles = [fact.sawtooth for fact in facts if fact.sawtooth is not None]
+    if cycles:
+        period, peak, mean = (mean_interval([getattr(t, key) for t in cycles]) for key in ("period", "peak", "mean"))
+        drops = mean_interval([found.drops_per_cycle for found in cycles])
         lost = f", drops a cycle {show(drops)}" if drops.count else ""
         sentences.append(
             f"The window is a sawtooth: period {show(period)} s, peak {show(peak)} and mean {show(mean)} packets{lost}."

@@ -155,7 +155,17 @@ struct Whole {
 
 impl Compound {
     /// An ACK where both windows are integers.
-    fn on_ack_whole(&mut self, whole: &mut Whole, ack: &Ack, window: &mut Window) {
+    #[cold]
+    #[inline(never)]
+    fn on_ack_whole(&mut self, ack: &Ack, window: &mut Window) {
+        let Some(mut whole) = self.whole.take() else {
+            return;
+        };
+        self.grow_whole(&mut whole, ack, window);
+        self.whole = Some(whole);
+    }
+
+    fn grow_whole(&mut self, whole: &mut Whole, ack: &Ack, window: &mut Window) {
         let cwnd = window.cwnd.floor();
         if self.delay_window > cwnd || whole.loss_window > cwnd {
             self.delay_window = 0.0;
@@ -228,9 +238,8 @@ impl Compound {
 impl CongestionControl for Compound {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
-        if let Some(mut whole) = self.whole.take() {
-            self.on_ack_whole(&mut whole, ack, window);
-            self.whole = Some(whole);
+        if self.whole.is_some() {
+            self.on_ack_whole(ack, window);
             return;
         }
         let avoiding = !window.in_slow_start();

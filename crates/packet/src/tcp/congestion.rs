@@ -40,7 +40,7 @@ impl Sender {
     }
 
     /// Lets the window grow by what `acked` segments allow.
-    #[inline]
+    #[inline(always)]
     pub(super) fn grow(
         &mut self,
         summary: &AckSummary,
@@ -51,7 +51,8 @@ impl Sender {
         let round_start = self.starts_round();
         let limited = summary.cwnd_limited || (self.state == State::Loss && !config.remembers_use);
         if !self.grow_additively(summary.now, acked, limited, random) {
-            self.grow_otherwise(summary, acked, round_start, config, random);
+            let event = self.bare_event(summary, acked, round_start, config);
+            self.grow_otherwise(event, summary.rtt, random);
         }
     }
 
@@ -103,15 +104,8 @@ impl Sender {
     }
 
     #[inline(never)]
-    pub(super) fn grow_otherwise(
-        &mut self,
-        summary: &AckSummary,
-        acked: u32,
-        round_start: bool,
-        config: &Config,
-        random: &mut Stream,
-    ) {
-        let mut event = self.bare_event(summary, acked, round_start, config);
+    pub(super) fn grow_otherwise(&mut self, mut event: AckEvent, rtt: u64, random: &mut Stream) {
+        let round_start = event.round_start;
         match &mut self.controller {
             // inlined for speed: it looks at the smallest RTT once a round trip, and never at the
             // smoothed one; the general way below makes two divisions more
@@ -121,7 +115,7 @@ impl Sender {
                 }
                 control.on_ack(&event, &mut self.window, random);
             }
-            _ => self.let_grow(self.with_round_trips(event), summary.rtt, random),
+            _ => self.let_grow(self.with_round_trips(event), rtt, random),
         }
     }
 
@@ -156,8 +150,8 @@ impl Sender {
     }
 
     /// [`Sender::event`] without the least and the smoothed round trip.
-    #[inline]
-    fn bare_event(
+    #[inline(always)]
+    pub(super) fn bare_event(
         &self,
         summary: &AckSummary,
         acked: u32,

@@ -203,6 +203,8 @@ pub(crate) struct Sender {
     ca_state: CaState,
     /// What it asks for.
     needs: Needs,
+    /// Segments are paced, or remembered, or the use of the window is.
+    watched: bool,
     /// Whether segments are paced, and when the next one may leave.
     paced: bool,
     pub(crate) next_send: u64,
@@ -237,6 +239,16 @@ impl Sender {
         let needs = controller.needs();
         let selective = config.recovery.is_selective();
         let rack = selective && config.rack;
+        let paced = needs.pacing || config.pacing == PacingPolicy::Window;
+        let remembers = rack || (needs.delivery && selective) || config.undo.is_on();
+        let sent_packets = remembers.then(|| {
+            let tick = match config.timers {
+                TimerPolicy::Separate => 1,
+                TimerPolicy::Shared => timers::TICK,
+            };
+            Box::new(SentPackets::new(rack, tick))
+        });
+        let watched = paced || remembers || config.remembers_use;
         Self {
             una: 0,
             next: 0,
@@ -271,19 +283,12 @@ impl Sender {
             in_cwr: false,
             ca_state: CaState::Open,
             needs,
-            paced: needs.pacing || config.pacing == PacingPolicy::Window,
+            paced,
             next_send: 0,
             burst: (0, 0),
             last_sent: 0,
-            sent_packets: (rack || (needs.delivery && selective) || config.undo.is_on()).then(
-                || {
-                    let tick = match config.timers {
-                        TimerPolicy::Separate => 1,
-                        TimerPolicy::Shared => timers::TICK,
-                    };
-                    Box::new(SentPackets::new(rack, tick))
-                },
-            ),
+            sent_packets,
+            watched,
             delivery: needs.delivery && selective,
             fast_path_eligible: config.has_short_path()
                 && !(needs.delivery || needs.every_ack || needs.ca_state),
@@ -435,7 +440,7 @@ impl Sender {
             }
             return;
         }
-        let top = self.sacked_edge();
+        let top = if linux { self.sacked_edge() } else { NONE };
         if (linux || config.undo.duplicates)
             && let Some(block) = reported_duplicate(ack, blocks)
         {
@@ -640,7 +645,8 @@ impl Sender {
                 rtt,
                 ..AckSummary::new(now, before, self.deadline)
             };
-            self.grow_otherwise(&summary, acked as u32, round_start, config, random);
+            let event = self.bare_event(&summary, acked as u32, round_start, config);
+            self.grow_otherwise(event, rtt, random);
         }
     }
 

@@ -46,7 +46,7 @@ impl Sender {
     }
 
     /// The next segment that may leave now, if any; it counts as sent.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next_segment(&mut self, now: u64, config: &Config) -> Option<Segment> {
         let empty = (config.recovery == RecoveryPolicy::Linux || self.needs.ca_state)
             && !self.delivery
@@ -64,11 +64,8 @@ impl Sender {
         if self.deadline == u64::MAX {
             self.deadline = now + self.timeout(config);
         }
-        if self.sent_packets.is_some() || self.paced {
+        if self.watched {
             self.note_sent(now, segment, config);
-        }
-        if let Some(usage) = &mut self.usage {
-            usage.sent |= !segment.1;
         }
         let cwr = self.send_cwr && !segment.1;
         if cwr {
@@ -81,10 +78,14 @@ impl Sender {
         })
     }
 
-    /// A segment leaves a sender that remembers its segments, or paces them.
+    /// A segment leaves a sender that remembers its segments or how much of its window it uses, or
+    /// paces them.
     #[cold]
     #[inline(never)]
     fn note_sent(&mut self, now: u64, segment: (u64, bool), config: &Config) {
+        if let Some(usage) = &mut self.usage {
+            usage.sent |= !segment.1;
+        }
         if let Some(sent_packets) = &mut self.sent_packets {
             if segment.1 {
                 sent_packets.undo.retransmissions += 1;
@@ -120,6 +121,14 @@ impl Sender {
     /// Nothing more may be sent now. If that is for want of data and not of window, samples say so.
     #[inline]
     pub(crate) fn on_nothing_to_send(&mut self) {
+        if self.watched {
+            self.note_nothing_to_send();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note_nothing_to_send(&mut self) {
         if self.burst.0 > 0 {
             self.end_burst();
         }
@@ -141,7 +150,7 @@ impl Sender {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn choose(&mut self, config: &Config) -> Option<(u64, bool)> {
         if self.forced != NONE {
             let seq = std::mem::replace(&mut self.forced, NONE);
@@ -184,7 +193,7 @@ impl Sender {
 
     /// The next segment where something is acknowledged selectively or lost (RFC 6675, section 4,
     /// NextSeg).
-    #[inline]
+    #[inline(always)]
     fn choose_selective(&mut self, cwnd: u64, config: &Config) -> Option<(u64, bool)> {
         let open = self.state == State::Open;
         let pipe = if open && !config.limited_transmit {

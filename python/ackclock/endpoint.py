@@ -6,7 +6,8 @@ are written down event by event.
 
 >>> import ackclock as ac
 >>> from ackclock.endpoint import Endpoint
->>> scenario = ac.dumbbell(rate="10 Mbit/s", flows=ac.flows(1, "cubic", rtt="50 ms"), duration="1 s", style="linux")
+>>> flows = ac.flows(1, "cubic", rtt="50 ms", style="linux")
+>>> scenario = ac.dumbbell(rate="10 Mbit/s", queue="drop-tail", flows=flows, duration="1 s")
 >>> sender = Endpoint(scenario)
 >>> sender.open(1.0, rtt=0.1)
 >>> sender.write(1.0, 30)

@@ -389,6 +389,11 @@ def outcome(tree: dict[str, Any], name: str) -> tuple[str, str | None]:
         return "given up", None
     except RefusedError:
         return "refused", None
+    except ac.ScenarioError as error:
+        # how much is too much is for the machine to say, as the run begins
+        if re.search(r"needs about \S+ GB of memory", str(error)):
+            return "refused", None
+        found = f"raises ScenarioError: {error}"
     except Exception as error:  # whatever it is, it is a find
         found = f"raises {type(error).__name__}: {error}"
     return "found" if found else "answered", found

@@ -143,7 +143,7 @@ def _besides(queues: Sequence[QueueFacts]) -> str:
         tried = f" A run of {longest:.3g} s with the same seed did not tell either." if longest else ""
         return told[-1][1] + tried
     if longest:
-        return f"Its behaviour was told by a run of {longest:.3g} s with the same seed: this one is too short."
+        return f"Its behaviour was told by a run of {longest:.3g} s with the same seed: this one does not tell."
     small = queues[0].oscillating if len(queues) == 1 else None
     return small.sentence if small is not None and not small and small.oscillation is not None else ""
 

@@ -255,6 +255,9 @@ impl Receiver {
         let next = self.next + 1 + run;
         self.out_of_order.advance(self.next, next);
         let sack = self.take_held();
+        // the ACK that may be held back is a duplicate, and this one echoes what fills the gap (RFC
+        // 7323, section 4.3)
+        self.held_stamp = stamp;
         self.next = next;
         self.duplicates = u8::from(self.out_of_order.count() > 0);
         if linux && self.quick > 0 {
@@ -646,7 +649,7 @@ mod tests {
         // what fills the gap goes at once and speaks for it too
         let reply = data(&mut receiver, 1103 * MS + 1, base, &LINUX).unwrap();
         assert_eq!((reply.cum, reply.sack), (base + 6, base + 7));
-        assert_eq!(receiver.due, 0);
+        assert_eq!((reply.echo, receiver.due), (1103 * MS + 1, 0));
         assert!(data(&mut receiver, 1104 * MS, base + 8, &LINUX).is_some());
     }
 

@@ -378,7 +378,6 @@ def thresholds(lab: Lab, file: str) -> None:
         np.mean(coherence["100 and 200"]) > 0.8,
         ours=f"coherence {spread(coherence['100 and 200'], '{:.2f}')}, period {np.mean(period['100 and 200']):.2f} s",
         printed="oscillates",
-        robust=True,
     )
     shown = f", period {np.mean(period['8 and 15']):.2f} s" if period["8 and 15"] else ""
     lab.claim(
@@ -391,7 +390,6 @@ def thresholds(lab: Lab, file: str) -> None:
         "the queue repeats less exactly with the small thresholds (coherence lower by 0.1 or more)",
         np.mean(coherence["8 and 15"]) < np.mean(coherence["100 and 200"]) - 0.1,
         ours=f"{np.mean(coherence['8 and 15']):.2f} and {np.mean(coherence['100 and 200']):.2f}",
-        robust=True,
     )
 
 

@@ -8,7 +8,6 @@ Cai, Liu and Shen, "AIMD congestion control", equations (1) and (2). Each algori
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core
+from ._words import nearest
 from .delay import Parameter
 from .errors import Diagnostic, ScenarioError
 from .simulate import list_algorithms
@@ -260,8 +260,7 @@ class Equations:
             if unit is not None:
                 return f"{chosen}.{key}", unit, 1.0
         keys = self.keys()
-        near = difflib.get_close_matches(name, keys, 1)
-        hint = f'; did you mean "{near[0]}"?' if near else ""
+        hint = nearest(name, keys)
         raise ValueError(f"{name} is not a key that can be varied{hint} There are: {', '.join(keys)}")
 
 

@@ -19,7 +19,6 @@ it stopped and ends with the same bytes.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import importlib.util
 import io
@@ -40,6 +39,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _core
+from ._words import nearest
 from .errors import AckclockError
 from .files import whole_file
 from .scenario import Scenario, load
@@ -269,8 +269,7 @@ class Paper:
         for candidate in (name, name.rstrip("abc")):
             if candidate in self.items:
                 return self.items[candidate]
-        near = difflib.get_close_matches(name, self.items, 1)
-        hint = f'; did you mean "{near[0]}"?' if near else ""
+        hint = nearest(name, self.items)
         raise PaperError(f'{self.key} has no "{name}"{hint} it has: {", ".join(self.items)}')
 
 
@@ -612,8 +611,7 @@ def keys(folder: Path) -> list[str]:
 def paper(folder: Path, key: str) -> Paper:
     """Read the paper `key` in `folder`."""
     if key not in keys(folder):
-        near = difflib.get_close_matches(key, keys(folder), 1)
-        hint = f'; did you mean "{near[0]}"?' if near else ""
+        hint = nearest(key, keys(folder))
         raise PaperError(f'there is no paper "{key}"{hint} there are: {", ".join(keys(folder))}')
     path = folder / key / "reproduce.py"
     spec = importlib.util.spec_from_file_location(f"ackclock_paper_{key.replace('-', '_')}", path)

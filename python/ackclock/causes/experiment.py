@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from .._parallel import Watch, parallel
+from .._words import listed
 from ..errors import ScenarioError
 from ..scenario import Scenario
 from ..simulate import run
 from .interventions import GENERAL, SPECIFIC, Change, Intervention, Tree, returning, sized
 from .measures import Numbers, numbers
 from .scales import Length, bits, bulk, capacity, needed, timed
-from .sentences import Evidence, Sentence, interval, listed, share, time
+from .sentences import Evidence, Sentence, interval, share, time
 
 if TYPE_CHECKING:
     from ..analysis import Interval

@@ -115,8 +115,3 @@ def share(part: float) -> str:
     if percent != 0 and abs(percent) < 0.95:  # noqa: PLR2004  per cent
         return f"{percent:.2g} %"
     return f"{percent:.1f} %"
-
-
-def listed(words: Sequence[str]) -> str:
-    """Join words with commas and "and"."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

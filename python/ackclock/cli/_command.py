@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from .. import _core
+from .._words import nearest
 from ._output import WRONG_INPUT
 
 
@@ -54,12 +54,6 @@ class Parser(argparse.ArgumentParser):
             return f'"{word}" is one argument too many'
         name = word.partition("=")[0]
         return f"there is no option {name}{nearest(name, list(self._option_string_actions))}"
-
-
-def nearest(word: str, names: Sequence[str]) -> str:
-    """Return "; did you mean X?" for the nearest name, or nothing where none is near."""
-    near = difflib.get_close_matches(word, names, 1)
-    return f'; did you mean "{near[0]}"?' if near else ""
 
 
 _LONGEST = 70

@@ -6,8 +6,9 @@ import argparse
 from typing import Any
 
 from .. import _core
+from .._words import nearest
 from ..simulate import list_algorithms
-from ._command import Command, nearest
+from ._command import Command
 from ._output import WrongInputError, print_json, print_table
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from .._words import listed
 from .model import Answer, Check, Demand, Finding, Heading
 
 if TYPE_CHECKING:
@@ -234,11 +235,6 @@ def _fails(check: Check, theirs: Sequence[float]) -> bool:
     sign = 1.0 if check.relation == "at most" else -1.0
     apart = [sign * (one - limit) for one, limit in zip(theirs, check.limits, strict=True)]
     return _decided(apart)[0] is Finding.NO
-
-
-def listed(words: Sequence[str]) -> str:
-    """Return words as a list in a sentence."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def _what_would_tell(check: Check) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import importlib.util
 import sys
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from .._words import nearest
 from ..errors import AckclockError
 from ..scenario import Tree, flows
 from ..simulate import list_algorithms
@@ -118,7 +118,7 @@ def _of_catalogue(name: str, parameters: Mapping[str, Any], style: str) -> Entry
             unknown = [key for key in parameters if key not in own]
             if unknown and group != "scheduler":
                 raise EvaluateError(
-                    f"{name} has no parameter {unknown[0]}{_near(unknown[0], own)}\nthere are: {', '.join(own)}"
+                    f"{name} has no parameter {unknown[0]}{nearest(unknown[0], own)}\nthere are: {', '.join(own)}"
                 )
             changed = ", ".join(f"{key} {value}" for key, value in parameters.items())
             called = f"{name} with {changed}" if changed else name
@@ -129,18 +129,13 @@ def _of_catalogue(name: str, parameters: Mapping[str, Any], style: str) -> Entry
             return Entry(called, "queue", table, style, scheduler=group == "scheduler", parameters=own)
     names = [str(entry["kind"]) for group in ("congestion", "aqm", "scheduler") for entry in known[group]]
     raise EvaluateError(
-        f'there is no algorithm "{name}"{_near(name, names)}\nthere are: {", ".join(names)}, and FILE.py:Class'
+        f'there is no algorithm "{name}"{nearest(name, names)}\nthere are: {", ".join(names)}, and FILE.py:Class'
     )
 
 
 def _parameters(entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     found: Sequence[Mapping[str, Any]] = entry["parameters"]
     return found
-
-
-def _near(word: str, names: Sequence[str]) -> str:
-    near = difflib.get_close_matches(word, names, 1)
-    return f'; did you mean "{near[0]}"?' if near else ""
 
 
 def _from_file(path: Path, wanted: str) -> tuple[Callable[..., object], str]:
@@ -164,7 +159,7 @@ def _from_file(path: Path, wanted: str) -> tuple[Callable[..., object], str]:
     if not callable(made):
         names = [name for name, value in vars(module).items() if isinstance(value, type) and _kind(value)]
         has = f"it has: {', '.join(names)}" if names else "it has no class with on_ack or enqueue"
-        raise EvaluateError(f"{path}: there is no class {wanted}{_near(wanted, names)}\n{has}")
+        raise EvaluateError(f"{path}: there is no class {wanted}{nearest(wanted, names)}\n{has}")
     return made, digest
 
 

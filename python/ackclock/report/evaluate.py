@@ -7,8 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from .._words import listed
 from ..evaluate.dossier import RFC, rows
-from ..evaluate.judge import bound, label, listed, show
+from ..evaluate.judge import bound, label, show
 from ..evaluate.model import Finding
 from ..files import whole_file
 from ..plot import dossier as plots

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from .. import _core
+from .._words import nearest
 from ..devices import DEVICES, Commands, DeviceError, Queue, devices_of, express, shaped
 from ..errors import AnalysisError, ScenarioError
 from ..scenario import Scenario, dumbbell, flows
@@ -278,10 +279,7 @@ def _family(kind: str) -> Family:
         raise TuneError(f"drop-tail has no parameters to tune, only a capacity; what can be tuned: {can}")
     if kind in known:
         raise TuneError(f"{kind} cannot be tuned yet; what can: {can}")
-    import difflib
-
-    near = difflib.get_close_matches(kind, [*FAMILIES, *known], 1)
-    hint = f'; did you mean "{near[0]}"?' if near else ""
+    hint = nearest(kind, [*FAMILIES, *known])
     raise TuneError(f'there is no AQM "{kind}"{hint} What can be tuned: {can}')
 
 

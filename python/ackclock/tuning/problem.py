@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from .. import _core
+from .._words import nearest
 from ..errors import AckclockError
 from ..scenario import Scenario
 
@@ -72,8 +72,7 @@ def axis(key: str, given: str) -> Axis:
     """
     key = {"count": "flows", "flows.count": "flows", "flows.rtt": "rtt"}.get(key.strip(), key.strip())
     if key not in KEYS:
-        near = difflib.get_close_matches(key, KEYS, 1)
-        hint = f'; did you mean "{near[0]}"?' if near else ""
+        hint = nearest(key, KEYS)
         raise TuneError(f'--for {key}: a range can be given for {", ".join(KEYS)}, not "{key}"{hint}')
     first, dots, last = given.partition("..")
     ends = []
@@ -178,8 +177,7 @@ def problem(scenario: Scenario, link: str | None, ranges: Mapping[str, str], nee
     tree = scenario.canonical
     names = [str(entry["name"]) for entry in tree["link"]]
     if link is not None and link not in names:
-        near = difflib.get_close_matches(link, names, 1)
-        hint = f'; did you mean "{near[0]}"?' if near else ""
+        hint = nearest(link, names)
         raise TuneError(f"--link {link}: there is no such link{hint} There are: {', '.join(names)}")
     chosen = link or next((name for name in names if _crossing(tree, name)), names[0])
     entry = next(one for one in tree["link"] if one["name"] == chosen)

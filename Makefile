@@ -42,12 +42,12 @@ lint: setup rust-tools ## formatting, lints and types of Rust and Python
 	$(BIN)/ruff format --quiet --check .
 	$(MAKE) --no-print-directory types
 
-SCRIPTS := benches benches/peers docs/algorithms docs/examples docs/extension validation/agreement validation/causes validation/cluster validation/l4s validation/laws validation/linux validation/ns2 validation/packetdrill validation/page
+SCRIPTS := benches benches/peers docs/algorithms docs/examples docs/extension validation validation/agreement validation/causes validation/cluster validation/l4s validation/laws validation/linux validation/ns2 validation/packetdrill validation/page
 
 types: setup ## types of Python: the package against its core, and the scripts folder by folder
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest ackclock._core
-	@for folder in $(SCRIPTS); do MYPYPATH=validation/agreement $(BIN)/mypy --no-error-summary $$folder/*.py || exit 1; done
+	@for folder in $(SCRIPTS); do MYPYPATH=validation/agreement:tests $(BIN)/mypy --no-error-summary $$folder/*.py || exit 1; done
 
 check: lint ## lints, types and the quick tests: two minutes once everything is built
 	cargo test --release --quiet -p ackclock-algorithms -p ackclock-scenario

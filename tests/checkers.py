@@ -42,7 +42,7 @@ class _Runs:
 
     def mean(self, key: str, what: Any) -> float:
         values = [what(one, self) for one in self.of(key)]
-        return sum(values) / len(values)
+        return float(sum(values) / len(values))
 
 
 def _entry(one: Any, runs: _Runs) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def _entry(one: Any, runs: _Runs) -> dict[str, Any]:
 
 
 def _bits(one: Any, runs: _Runs) -> float:
-    return ac._core.quantity(_entry(one, runs)["rate"])[0]
+    return float(ac._core.quantity(_entry(one, runs)["rate"])[0])
 
 
 def _wait(part: float) -> Any:
@@ -75,7 +75,7 @@ def _lost(one: Any, runs: _Runs) -> float:
 
 def _idle(one: Any, runs: _Runs) -> float:
     begin, end = one.window
-    return 1 - float(one.links.loc[runs.link, "bytes"]) * 8 / (_bits(one, runs) * (end - begin))
+    return 1 - float(one.links.loc[runs.link, "bytes"]) * 8 / (_bits(one, runs) * float(end - begin))
 
 
 def _uneven(one: Any, runs: _Runs) -> float:
@@ -85,7 +85,7 @@ def _uneven(one: Any, runs: _Runs) -> float:
         if entry["traffic"]["kind"] == "bulk" and runs.link in entry["path"]
     }
     got = [rate for rate, name in zip(one.flows["goodput"], one.flows["class"], strict=True) if name in greedy]
-    return 1 - sum(got) ** 2 / (len(got) * sum(rate * rate for rate in got))
+    return float(1 - sum(got) ** 2 / (len(got) * sum(rate * rate for rate in got)))
 
 
 def _rtt(one: Any, runs: _Runs) -> float:
@@ -95,7 +95,7 @@ def _rtt(one: Any, runs: _Runs) -> float:
         if entry["traffic"]["kind"] in ("bulk", "app-limited") and runs.link in entry["path"]
     }
     rtts = [rtt for rtt, name in zip(one.flows["rtt"], one.flows["class"], strict=True) if name in over]
-    return sum(rtts) / len(rtts)
+    return float(sum(rtts) / len(rtts))
 
 
 def _holds(part: float) -> Any:

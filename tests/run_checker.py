@@ -136,7 +136,7 @@ def _queue(result: Any, link: str) -> np.ndarray:
     begin, end = result.window
     time = result.traces["time"].to_numpy()
     trace = result.traces["link_queue_packets"].sel(link=link).to_numpy().astype(float)
-    return trace[(time >= begin) & (time <= end)]
+    return np.asarray(trace[(time >= begin) & (time <= end)])
 
 
 def _percentile(result: Any, link: str, part: float) -> float:

@@ -254,7 +254,7 @@ def random_scenario(seed: int) -> Any:
     draw = random.Random(seed)
 
     def geometric(low: float, high: float) -> float:
-        return low * (high / low) ** draw.random()
+        return float(low * (high / low) ** draw.random())
 
     while True:
         rate, rtt, count = geometric(1e6, 1e9), geometric(4e-3, 0.4), round(geometric(1, 200))

@@ -191,7 +191,7 @@ def test_an_empty_queue_is_called_empty() -> None:
 
 @pytest.mark.parametrize("seed", [0, 1, 4, 6, 8, 10])
 def test_reports_hold_by_brute_force(seed: int) -> None:
-    """A hundred and more: `validation/run_sentences.py`."""
+    """A hundred and more: `validation/campaign.py run 113`."""
     scenario = random_scenario(seed)
     result = ac.run(scenario, trace_links=True, trace_flows=10)
     texts = summary(Group("link", (result,)))

@@ -7,14 +7,24 @@ another's.
 
 import random
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import ackclock as ac
 from ackclock.verdicts import judged
 
-CONTROLS = ("reno", "cubic", "compound", "highspeed", "illinois", "scalable", "htcp", "vegas", "bbr", "westwood")
+CONTROLS: tuple[str, ...] = (
+    "reno",
+    "cubic",
+    "compound",
+    "highspeed",
+    "illinois",
+    "scalable",
+    "htcp",
+    "vegas",
+    "bbr",
+    "westwood",
+)
 CONTROLS += ("dctcp", "yeah", "veno", "ledbat", "bbr3", "fast", "africa", "aimd")
 QUEUES = ("drop-tail", "drop-tail", "red", "red", "codel", "pie", "pi2", "pi", "rem", "adaptive-red")
 WARM, MEASURED = 20.0, 40.0
@@ -57,7 +67,7 @@ def random_link(seed: int) -> dict[str, Any]:
     draw = random.Random(f"verdict/{seed}")
 
     def geometric(low: float, high: float) -> float:
-        return low * (high / low) ** draw.random()
+        return float(low * (high / low) ** draw.random())
 
     while True:
         rate, rtt, count = geometric(2e6, 1e8), geometric(8e-3, 0.25), round(geometric(1, 60))
@@ -143,12 +153,3 @@ def contradictions(found: list[str]) -> int:
     """How many answers contradict those that most variants give."""
     known = Counter(one for one in found if one != "cannot tell")
     return sum(known.values()) - max(known.values(), default=0)
-
-
-def campaign(first: int, count: int, packets: float = 0) -> Iterator[dict[str, Any]]:
-    """The answers for many random links, one record each."""
-    for seed in range(first, first + count):
-        link = random_link(seed)
-        found = {one.name: answers(link, one, packets) for one in VARIANTS}
-        controls = " and ".join(one["congestion"] for one in link["classes"])
-        yield {"seed": seed, "what": f"{controls} over {link['queue']['aqm']}", "answers": found}

@@ -1,13 +1,10 @@
 """
-Check the sentences of `ackclock run`'s report on random links.
+The sentences of `ackclock run`'s report on random links, for `campaign.py`.
 
-``python validation/run_sentences.py 100 [FIRST SEED] [--store FILE]`` writes the report of so many random links, has
-``tests/run_checker.py`` derive every number again, and holds the verdicts on the queue against runs with other seeds
-that measure four times as long. With a store it resumes after being killed.
+``tests/run_checker.py`` derives every number again, and holds the verdicts on the queue against runs with other seeds
+that measure four times as long.
 """
 
-import argparse
-import json
 import sys
 from functools import cache, partial
 from pathlib import Path
@@ -16,55 +13,37 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import ackclock as ac
-from ackclock.errors import AckclockError
 from ackclock.report._groups import Group
 from ackclock.report._words import summary
 from run_checker import check_run, longer, random_scenario
 
 
-def asked(seed: int) -> dict[str, Any]:
-    """One record."""
+def question(seed: int) -> tuple[str, Any]:
+    """A link with one or two classes of endless flows, some with UDP or finite transfers beside them."""
     scenario = random_scenario(seed)
     what = " and ".join(str(one["congestion"]["kind"]) for one in scenario.canonical["flows"] if "congestion" in one)
-    record: dict[str, Any] = {"seed": seed, "what": f"{what} over {scenario.canonical['link'][0]['queue']}"}
-    try:
-        result = ac.run(scenario, trace_links=True, trace_flows=10)
-    except AckclockError as error:
-        return record | {"error": str(error)}
-    texts = summary(Group("link", (result,)))
-    wrong = check_run(result, texts, cache(partial(longer, scenario)))
+    return f"{what} over {scenario.canonical['link'][0]['queue']['aqm']}", scenario
+
+
+def answer(asked: Any, _packets: float) -> Any:
+    """The run and the sentences of its report."""
+    result = ac.run(asked, trace_links=True, trace_flows=10)
+    return result, summary(Group("link", (result,)))
+
+
+def checked(asked: Any, told: Any, _seed: int) -> dict[str, Any]:
+    """What is false."""
+    result, texts = told
+    wrong = check_run(result, texts, cache(partial(longer, asked)))
     sentences = sum(text.count(". ") + 1 for text in texts)
-    open_ = any("Cannot tell" in text for text in texts)
-    return record | {"texts": texts, "sentences": sentences, "false": wrong, "cannot tell": open_}
+    return {
+        "texts": texts,
+        "sentences": sentences,
+        "open": sum(text.count("Cannot tell") for text in texts),
+        "false": wrong,
+    }
 
 
-def main() -> None:
-    """Ask what is not in the store, then count."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("count", type=int)
-    parser.add_argument("first", type=int, nargs="?", default=0)
-    parser.add_argument("--store", type=Path)
-    options = parser.parse_args()
-    kept: dict[int, dict[str, Any]] = {}
-    if options.store is not None and options.store.exists():
-        rows = [json.loads(line) for line in options.store.read_text(encoding="utf-8").splitlines()]
-        kept = {row["seed"]: row for row in rows}
-    for seed in range(options.first, options.first + options.count):
-        if seed in kept:
-            continue
-        kept[seed] = asked(seed)
-        for text in kept[seed].get("false", []):
-            print(seed, kept[seed]["what"], "FALSE:", text, flush=True)
-        if options.store is not None:
-            with options.store.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(kept[seed]) + "\n")
-    told = [row for row in kept.values() if "texts" in row]
-    print(f"{len(told)} reports, {sum(row['sentences'] for row in told)} sentences,", end=" ")
-    print(f"{sum(len(row['false']) for row in told)} false, {sum(row['cannot tell'] for row in told)} cannot tell")
-    for row in kept.values():
-        if "error" in row:
-            print(row["seed"], row["what"], "no run:", row["error"])
-
-
-if __name__ == "__main__":
-    main()
+def told(_rows: list[dict[str, Any]]) -> str:
+    """Nothing more."""
+    return ""

@@ -1,62 +1,55 @@
 """
-Check the sentences of `ackclock stability` by brute force.
+The sentences of `ackclock stability` on random scenarios, by brute force, for `campaign.py`.
 
-``python validation/stability_sentences.py 500 [FIRST SEED] [--no-runs]`` asks for the answers to so many random scenarios
-(every pair of congestion control and AQM that has laws, one link, one class) and checks each by brute force: see
-``tests/stability_checker.py``.
+Every pair of congestion control and AQM that has laws, one link, one class: see ``tests/stability_checker.py``.
 """
 
-import collections
 import random
 import sys
-import time
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import ackclock as ac
-from ackclock.errors import AckclockError
 from stability_checker import check_answer, random_scenario
 
-
-def campaign(first: int, count: int, *, runs: bool) -> None:
-    """Check the answers to many random scenarios, and count."""
-    tally: collections.Counter[str] = collections.Counter()
-    for seed in range(first, first + count):
-        scenario = random_scenario(seed)
-        queue, flows = scenario.canonical["link"][0]["queue"], scenario.canonical["flows"][0]
-        label = f"{seed} {flows['congestion']['kind']} over {queue['aqm']}"
-        begun = time.monotonic()
-        try:
-            answer = ac.stability(scenario).answer(budget=60)
-        except AckclockError as error:
-            tally[f"no answer: {getattr(error, 'kind', 'refused')}"] += 1
-            print(label, "NO ANSWER:", error, flush=True)
-            continue
-        spent = time.monotonic() - begun
-        tally["answers"] += 1
-        tally["slower than a minute"] += spent > 60
-        tally["limits"] += len(answer.limits)
-        unsure = [text for text in answer.caveats if "not decided" in text]
-        tally["cannot tell"] += bool(unsure) or answer.of.unstable_roots is None
-        if answer.disturbed is not None:
-            tally[f"empty queues: {answer.disturbed.settles}"] += 1
-        if unsure:
-            print(label, f"{spent:.1f} s", unsure, flush=True)
-        try:
-            wrong = check_answer(answer, random.Random(seed), runs=runs)
-        except AckclockError as error:
-            print(label, "CHECKER:", error, flush=True)
-            tally["not checked"] += 1
-            continue
-        except AssertionError as error:
-            wrong = [str(error)]
-        tally["with a false sentence"] += bool(wrong)
-        for text in wrong:
-            print(label, "FALSE:", text, flush=True)
-    for key, value in sorted(tally.items()):
-        print(f"{key:40} {value}")
+BUDGET = 60.0
+"""s."""
 
 
-if __name__ == "__main__":
-    campaign(int(sys.argv[2]) if len(sys.argv) > 2 else 0, int(sys.argv[1]), runs="--no-runs" not in sys.argv)
+def question(seed: int) -> tuple[str, Any]:
+    """A link with one class of flows."""
+    scenario = random_scenario(seed)
+    queue, flows = scenario.canonical["link"][0]["queue"], scenario.canonical["flows"][0]
+    return f"{flows['congestion']['kind']} over {queue['aqm']}", scenario
+
+
+def answer(asked: Any, _packets: float) -> Any:
+    """Whether it is stable, and how far its limits are."""
+    return ac.stability(asked).answer(budget=BUDGET)
+
+
+def checked(_asked: Any, told: Any, seed: int) -> dict[str, Any]:
+    """What is false of the verdict, the limits, and what starts from empty queues."""
+    unsure = [text for text in told.caveats if "not decided" in text]
+    unknown = told.of.unstable_roots is None
+    try:
+        wrong = check_answer(told, random.Random(seed))
+    except AssertionError as error:
+        wrong = [str(error)]
+    return {
+        "texts": [told.sentence, *unsure],
+        "sentences": 1 + len(told.limits) + (told.disturbed is not None),
+        "limits": len(told.limits),
+        "empty": None if told.disturbed is None else told.disturbed.settles,
+        "open": len(unsure) + unknown,
+        "false": wrong,
+    }
+
+
+def told(rows: list[dict[str, Any]]) -> str:
+    """How many limits there are."""
+    empty = [str(row["empty"]) for row in rows if "empty" in row]
+    settled = ", ".join(f"{empty.count(one)} {one}" for one in sorted(set(empty)))
+    return f"{sum(row['limits'] for row in rows)} limits; settles from empty queues: {settled}"

@@ -1,20 +1,16 @@
 """
-Check what `ackclock tune` says, by packet runs of its own.
+What `ackclock tune` says of random queues over random ranges, by packet runs of its own, for `campaign.py`.
 
-``python validation/tune_sentences.py 10 [FIRST SEED] [--store FILE]`` tunes so many random queues over random ranges. A
-setting that is said to hold is run at the corners and at random places of its ranges with other seeds; every row of the
-table of runs, Linux's defaults included, is run again. With a store it resumes after being killed.
+A setting that is said to hold is run at the corners and at random places of its ranges with other seeds; every row of
+the table of runs, Linux's defaults included, is run again.
 """
 
-import argparse
 import itertools
 import json
 import random
-from pathlib import Path
 from typing import Any
 
 import ackclock as ac
-from ackclock.errors import AckclockError
 
 SEEDS = (71, 72, 73)
 PLACES = 4
@@ -81,54 +77,29 @@ def false(asked: dict[str, Any], told: dict[str, Any]) -> tuple[list[str], int]:
                 f"{name} at {one['rtt']} s, {one['flows']} flows: {waits:.4g} s, not {one['delay_mean_s']:.4g}"
             )
     if told["instead"] is not None:
-        waits = [one["delay_mean_s"] for one in told["defaults"]["fq_codel, Linux's default"]]
-        if max(waits) > target:
-            wrong.append(f"Linux's default is named instead, and packets wait {max(waits):.4g} s")
+        longest = max(one["delay_mean_s"] for one in told["defaults"]["fq_codel, Linux's default"])
+        if longest > target:
+            wrong.append(f"Linux's default is named instead, and packets wait {longest:.4g} s")
     return wrong, count
 
 
-def asked_of(seed: int) -> dict[str, Any]:
-    """One record."""
+def question(seed: int) -> tuple[str, Any]:
+    """A queue, its ranges and what is demanded."""
     asked = problem(seed)
-    record: dict[str, Any] = {"seed": seed, "what": f"{asked['aqm']} for {asked['ranges']} in {asked['target']}"}
-    try:
-        told = json.loads(json.dumps(ac.tune(seeds=2, runs=4, **asked).json()))
-    except AckclockError as error:
-        return record | {"error": str(error)}
+    return f"{asked['aqm']} for {asked['ranges']} in {asked['target']}", asked
+
+
+def answer(asked: Any, _packets: float) -> Any:
+    """As JSON."""
+    return json.loads(json.dumps(ac.tune(seeds=2, runs=4, **asked).json()))
+
+
+def checked(asked: Any, told: Any, _seed: int) -> dict[str, Any]:
+    """What is false."""
     wrong, count = false(asked, told)
-    return record | {"text": told["sentence"], "found": told["found"], "sentences": count, "false": wrong}
+    return {"texts": [told["sentence"]], "found": told["found"], "sentences": count, "open": 0, "false": wrong}
 
 
-def main() -> None:
-    """Ask what is not in the store, then count."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("count", type=int)
-    parser.add_argument("first", type=int, nargs="?", default=0)
-    parser.add_argument("--store", type=Path)
-    options = parser.parse_args()
-    kept: dict[int, dict[str, Any]] = {}
-    if options.store is not None and options.store.exists():
-        rows = [json.loads(line) for line in options.store.read_text(encoding="utf-8").splitlines()]
-        kept = {row["seed"]: row for row in rows}
-    for seed in range(options.first, options.first + options.count):
-        if seed in kept:
-            continue
-        kept[seed] = asked_of(seed)
-        for text in kept[seed].get("false", []):
-            print(seed, kept[seed]["what"], "FALSE:", text, flush=True)
-        if options.store is not None:
-            with options.store.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(kept[seed]) + "\n")
-    told = [row for row in kept.values() if "text" in row]
-    print(
-        f"{len(told)} tunings ({sum(row['found'] for row in told)} found), {sum(row['sentences'] for row in told)}",
-        end=" ",
-    )
-    print(f"statements, {sum(len(row['false']) for row in told)} false")
-    for row in kept.values():
-        if "error" in row:
-            print(row["seed"], row["what"], "no answer:", row["error"])
-
-
-if __name__ == "__main__":
-    main()
+def told(rows: list[dict[str, Any]]) -> str:
+    """How often a setting was found."""
+    return f"{sum(row['found'] for row in rows)} found"

@@ -1,14 +1,10 @@
 """
-Check that verdicts on packet runs do not depend on how they were asked.
+Whether verdicts on packet runs depend on how they were asked, for `campaign.py`.
 
-``python validation/verdicts.py 200 [FIRST SEED] [--packets N] [--store FILE]`` runs so many random links in 18 variants that are the
-same system (seeds, length, sampling, order and names of classes, units of time) and counts answers that contradict the
-others. Runs that do not tell are continued for up to N packets each (0 by default). With a store it resumes after
-being killed.
+A random link is run in 18 variants that are the same system (seeds, length, sampling, order and names of classes, units
+of time); answers that contradict those of most variants are false.
 """
 
-import argparse
-import json
 import sys
 from collections import Counter
 from pathlib import Path
@@ -16,53 +12,40 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from verdict_variants import campaign, contradictions
+from verdict_variants import VARIANTS, answers, contradictions, random_link
 
 QUESTIONS = ("oscillates", "is stable")
 
 
-def told(records: list[dict[str, Any]]) -> str:
-    """A table of what was found."""
+def question(seed: int) -> tuple[str, Any]:
+    """A link with one or two classes of endless flows."""
+    link = random_link(seed)
+    return f"{' and '.join(one['congestion'] for one in link['classes'])} over {link['queue']['aqm']}", link
+
+
+def answer(asked: Any, packets: float) -> Any:
+    """Both answers of every variant."""
+    return {one.name: answers(asked, one, packets) for one in VARIANTS}
+
+
+def checked(_asked: Any, told: Any, _seed: int) -> dict[str, Any]:
+    """What contradicts."""
+    wrong, unknown = [], 0
+    for place, question in enumerate(QUESTIONS):
+        found = [one[place] for one in told.values()]
+        unknown += found.count("cannot tell")
+        said = ", ".join(f"{name}: {one[place]}" for name, one in told.items())
+        wrong += contradictions(found) * [f"{question}: {said}"]
+    return {"answers": told, "sentences": len(QUESTIONS) * len(told), "open": unknown, "false": wrong}
+
+
+def told(rows: list[dict[str, Any]]) -> str:
+    """What single runs of 40 s and of 160 s tell of each question, a line each."""
     lines = []
     for place, question in enumerate(QUESTIONS):
-        wrong = total = 0
-        plain: Counter[str] = Counter()
-        long: Counter[str] = Counter()
-        for record in records:
-            found = [one[place] for one in record["answers"].values()]
-            against = contradictions(found)
-            wrong, total = wrong + against, total + len(found)
-            plain[found[0]] += 1
-            long[record["answers"]["four times as long"][place]] += 1
-            if against:
-                said = ", ".join(f"{name}: {one[place]}" for name, one in record["answers"].items())
-                lines.append(f"seed {record['seed']} ({record['what']}), {question}: {said}")
-        part = [f"{words} {dict(counts)}" for words, counts in (("40 s:", plain), ("160 s:", long))]
-        lines.append(f"{question}: {wrong} of {total} answers contradict the others' ({wrong / total:.2%}); {part}")
+        wrong = sum(text.startswith(question) for row in rows for text in row["false"])
+        plain, long = (
+            dict(Counter(row["answers"][name][place] for row in rows)) for name in ("seed 1", "four times as long")
+        )
+        lines.append(f"{question}: {wrong} answers contradict the others'; 40 s: {plain}; 160 s: {long}")
     return "\n".join(lines)
-
-
-def main() -> None:
-    """Run what is not in the store, then count."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("count", type=int)
-    parser.add_argument("first", type=int, nargs="?", default=0)
-    parser.add_argument("--packets", type=float, default=0)
-    parser.add_argument("--store", type=Path)
-    options = parser.parse_args()
-    kept: dict[int, dict[str, Any]] = {}
-    if options.store is not None and options.store.exists():
-        rows = [json.loads(line) for line in options.store.read_text(encoding="utf-8").splitlines()]
-        kept = {row["seed"]: row for row in rows}
-    for seed in range(options.first, options.first + options.count):
-        if seed in kept:
-            continue
-        [kept[seed]] = campaign(seed, 1, options.packets)
-        if options.store is not None:
-            with options.store.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(kept[seed]) + "\n")
-    print(told([kept[seed] for seed in sorted(kept)]))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,12 +1,10 @@
 """
-Check the sentences of `ackclock why` on random links.
+The sentences of `ackclock why` on random links, for `campaign.py`.
 
-``python validation/why_sentences.py 100 [FIRST SEED] [--store FILE]`` asks `why` of so many random links, has
-``tests/checkers.py`` derive every sentence again from the runs that it names, and holds the verdict against other seeds
-that run twice as long. With a store it resumes after being killed.
+``tests/checkers.py`` derives every sentence again from the runs that it names; the verdicts are held against other
+seeds that run twice as long.
 """
 
-import argparse
 import json
 import sys
 from collections import Counter
@@ -16,7 +14,6 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import ackclock as ac
-from ackclock.errors import AckclockError
 from checkers import check
 from verdict_variants import Variant, made, random_link
 
@@ -28,8 +25,8 @@ SEEDS = (101, 102, 103)
 def measured(scenario: Any) -> dict[str, float]:
     """What the link does, on average over other seeds."""
     runs = [ac.run(scenario, seed=seed) for seed in SEEDS]
-    rows = [run.links.loc["link"] for run in runs]
-    flows = [run.flows["goodput"] for run in runs]
+    rows: list[dict[Any, Any]] = [run.links.loc["link"].to_dict() for run in runs]
+    flows = [run.flows["goodput"].to_numpy() for run in runs]
     return {
         "wait": sum(float(row["delay_p50"]) for row in rows) / len(rows),
         "loss": sum(float(row["drops"] / row["arrivals"]) for row in rows) / len(rows),
@@ -70,48 +67,30 @@ def false(told: dict[str, Any], scenario: Any) -> list[str]:
     return wrong
 
 
-def asked(seed: int) -> dict[str, Any]:
-    """One record."""
+def question(seed: int) -> tuple[str, Any]:
+    """A link with one or two classes of endless flows."""
     link = random_link(seed)
-    scenario = made(link, Variant("plain"))
     what = f"{' and '.join(one['congestion'] for one in link['classes'])} over {link['queue']['aqm']}"
-    try:
-        told = json.loads(json.dumps(ac.why(scenario=scenario).json()))
-    except AckclockError as error:
-        return {"seed": seed, "what": what, "error": str(error)}
-    predicates = [one["predicate"] for one in told["sentences"]]
-    texts = [one["text"] for one in told["sentences"]]
-    return {"seed": seed, "what": what, "said": predicates, "texts": texts, "false": false(told, scenario)}
+    return what, made(link, Variant("plain"))
 
 
-def main() -> None:
-    """Ask what is not in the store, then count."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("count", type=int)
-    parser.add_argument("first", type=int, nargs="?", default=0)
-    parser.add_argument("--store", type=Path)
-    options = parser.parse_args()
-    kept: dict[int, dict[str, Any]] = {}
-    if options.store is not None and options.store.exists():
-        rows = [json.loads(line) for line in options.store.read_text(encoding="utf-8").splitlines()]
-        kept = {row["seed"]: row for row in rows}
-    for seed in range(options.first, options.first + options.count):
-        if seed in kept:
-            continue
-        kept[seed] = asked(seed)
-        for text in kept[seed].get("false", []):
-            print(seed, kept[seed]["what"], "FALSE:", text, flush=True)
-        if options.store is not None:
-            with options.store.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(kept[seed]) + "\n")
-    answered = [row for row in kept.values() if "said" in row]
-    tally = Counter(one for row in answered for one in row["said"])
-    print(f"{len(answered)} answers, {sum(bool(row['false']) for row in answered)} with a false sentence")
-    print(f"cannot tell: {sum('cannot-tell' in row['said'] for row in answered)}; sentences: {dict(tally)}")
-    for row in kept.values():
-        if "error" in row:
-            print(row["seed"], row["what"], "no answer:", row["error"])
+def answer(asked: Any, _packets: float) -> Any:
+    """As JSON."""
+    return json.loads(json.dumps(ac.why(scenario=asked).json()))
 
 
-if __name__ == "__main__":
-    main()
+def checked(asked: Any, told: Any, _seed: int) -> dict[str, Any]:
+    """What is false."""
+    said = [one["predicate"] for one in told["sentences"]]
+    return {
+        "said": said,
+        "texts": [one["text"] for one in told["sentences"]],
+        "sentences": len(said),
+        "open": said.count("cannot-tell"),
+        "false": false(told, asked),
+    }
+
+
+def told(rows: list[dict[str, Any]]) -> str:
+    """What was said how often."""
+    return ", ".join(f"{one} {count}" for one, count in Counter(one for row in rows for one in row["said"]).items())

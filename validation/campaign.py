@@ -1,0 +1,175 @@
+"""
+Put what a command says of random scenarios beside its checker, and count.
+
+``python validation/campaign.py KIND COUNT [FIRST SEED] [--store FILE] [--packets N]`` asks one kind of question of so
+many random scenarios: ``run`` (its report), ``why``, ``stability``, ``compare``, ``tune``, or ``verdicts`` (whether
+variants that are the same system get the same answer; runs that do not tell are continued for up to N packets). With
+a store it resumes after being killed.
+
+``python validation/campaign.py tally FILE...`` counts what stores hold, a row a kind, as in docs/validation.md.
+"""
+
+import argparse
+import json
+import signal
+import time
+import traceback
+from pathlib import Path
+from typing import Any, Protocol
+
+import compare_sentences
+import run_sentences
+import stability_sentences
+import tune_sentences
+import verdicts
+import why_sentences
+
+from ackclock.errors import AckclockError
+
+Record = dict[str, Any]
+"""
+What was said of one scenario: ``kind``, ``seed``, ``what`` (the scenario in short) and ``seconds`` (processor time of the answer);
+then either ``error`` (a refusal), ``crash`` (any other exception) or ``unchecked`` (why the checker gave up), or the
+numbers of statements in ``sentences`` and of those that say "cannot tell" in ``open``, and what is ``false``.
+"""
+SLOW = 60.0
+"""An answer that takes longer is counted, s of processor time."""
+PATIENT = 180.0
+"""A checker that takes longer is given up, s of processor time."""
+
+
+class Kind(Protocol):
+    """A kind of question; each is a file beside this one."""
+
+    def question(self, seed: int) -> tuple[str, Any]:
+        """Make a random scenario; in words, and for the other two."""
+
+    def answer(self, asked: Any, packets: float) -> Any:
+        """Ask."""
+
+    def checked(self, asked: Any, told: Any, seed: int) -> Record:
+        """Put the answer beside its checker: ``sentences``, ``open``, ``false`` and what else is kept."""
+
+    def told(self, rows: list[Record]) -> str:
+        """What more there is to say of records without an error."""
+
+
+KINDS: dict[str, Kind] = {
+    "run": run_sentences,
+    "why": why_sentences,
+    "stability": stability_sentences,
+    "compare": compare_sentences,
+    "tune": tune_sentences,
+    "verdicts": verdicts,
+}
+
+
+def one(name: str, seed: int, packets: float) -> Record:
+    """Ask and check."""
+    kind = KINDS[name]
+    what, asked = kind.question(seed)
+    record: Record = {"kind": name, "seed": seed, "what": what}
+    begun = time.process_time()
+    try:
+        told = kind.answer(asked, packets)
+    except AckclockError as error:
+        return record | {"seconds": time.process_time() - begun, "error": str(error)}
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # a panic of the core is no Exception
+        return record | {"seconds": time.process_time() - begun, "crash": traceback.format_exc()}
+    record["seconds"] = time.process_time() - begun
+    signal.signal(signal.SIGPROF, too_long)
+    signal.setitimer(signal.ITIMER_PROF, PATIENT)
+    try:
+        return record | kind.checked(asked, told, seed)
+    except (AckclockError, TimeoutError) as error:
+        return record | {"unchecked": str(error)}
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def too_long(_signal: int, _frame: object) -> None:
+    """End a checker."""
+    raise TimeoutError(f"the checker takes longer than {PATIENT:.0f} s")
+
+
+def ask(name: str, seeds: range, store: Path | None, packets: float) -> list[Record]:
+    """Ask what is not in the store; what was asked of these seeds and is in it, all in all."""
+    kept: dict[int, Record] = {}
+    if store is not None and store.exists():
+        kept = {row["seed"]: row for row in read(store)}
+    for seed in seeds:
+        if seed in kept:
+            continue
+        row = kept[seed] = one(name, seed, packets)
+        for text in row.get("false", []):
+            print(seed, row["what"], "FALSE:", text, flush=True)
+        if "crash" in row:
+            print(seed, row["what"], "CRASH:", row["crash"], flush=True)
+        if store is not None:
+            with store.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
+    return [kept[seed] for seed in sorted(kept)]
+
+
+def read(store: Path) -> list[Record]:
+    """Records of a file."""
+    return [json.loads(line) for line in store.read_text(encoding="utf-8").splitlines()]
+
+
+def summary(name: str, rows: list[Record]) -> str:
+    """The answers of one kind, and those that there are not."""
+    told = [row for row in rows if "false" in row]
+    lines = [f"{name}: {row(rows)}"] + ([KINDS[name].told(told)] if told else [])
+    for one in rows:
+        where = f"{one['seed']} {one['what']}"
+        lines += [f"{where} {word}: {one[key]}" for key, word in MISSING.items() if key in one]
+        lines += [f"{where} took {one['seconds']:.0f} s"] if one["seconds"] > SLOW else []
+    return "\n".join(line for line in lines if line)
+
+
+MISSING = {"error": "no answer", "crash": "CRASH", "unchecked": "not checked"}
+"""Records without a verdict, and what they are called."""
+
+
+def row(rows: list[Record]) -> str:
+    """Count in words."""
+    told = [one for one in rows if "false" in one]
+    said, unknown = (sum(one[key] for one in told) for key in ("sentences", "open"))
+    parts = [
+        f"{len(told)} scenarios",
+        f"{said} statements",
+        f"{sum(len(one['false']) for one in told)} false in {sum(bool(one['false']) for one in told)} scenarios",
+        f"{unknown} cannot tell ({unknown / max(said, 1):.1%}) in {sum(bool(one['open']) for one in told)} scenarios",
+        *(f"{count} {word}" for key, word in MISSING.items() if (count := sum(key in one for one in rows))),
+        f"{sum(one['seconds'] > SLOW for one in rows)} longer than a minute",
+    ]
+    return ", ".join(parts)
+
+
+def main() -> None:
+    """Ask, or count what was asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
+    for name in KINDS:
+        command = commands.add_parser(name)
+        command.add_argument("count", type=int)
+        command.add_argument("first", type=int, nargs="?", default=0)
+        command.add_argument("--store", type=Path)
+        command.add_argument("--packets", type=float, default=0, help="of continued runs, for verdicts")
+    tally = commands.add_parser("tally")
+    tally.add_argument("stores", type=Path, nargs="+")
+    options = parser.parse_args()
+    if options.kind != "tally":
+        seeds = range(options.first, options.first + options.count)
+        print(summary(options.kind, ask(options.kind, seeds, options.store, options.packets)))
+        return
+    rows = [row for store in options.stores for row in read(store)]
+    for name in KINDS:
+        if mine := [row for row in rows if row["kind"] == name]:
+            print(f"{name}: {row(mine)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,14 +1,16 @@
 """All engines on one scenario."""
 
 import json
+import math
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import ackclock as ac
-from ackclock.causes.differences import REMOVALS
-from ackclock.compare import Comparison, _Experiments
+from ackclock.causes.differences import REMOVALS, Removal
+from ackclock.compare import Comparison, Tried, _Experiments
 from compare_checker import check_comparison
 from conftest import Command
 
@@ -55,9 +57,17 @@ def check(one: Any) -> None:
     if one.found.key == "not-found":
         assert "cause not found" in one.sentence
         return
+    if one.found.key == "cannot-tell":
+        assert re.search(r"cannot tell .*(about \d+ runs would tell|more than 1000 runs would be needed)", one.sentence)
+        return
     last = next(part for part in tried if part.key == one.found.key)
     assert last.key in names
     apart = abs(last.packet - last.other)
+    assert last.seeds >= 8
+    if last.key != "chance":
+        sides = [(abs(part.packet - part.other), part.half, max(part.packet, part.other)) for part in (tried[0], last)]
+        (before, old, large), (after, new, small) = sides
+        assert before / large - after / small > math.hypot(old / large, new / small), "less than seeds spread"
     if not one.found.part:
         assert apart <= max(absolute, relative * abs(last.packet), last.half)
         assert apart <= 0.51 * abs(one.packet - one.other) or one.found.key != "chance"
@@ -65,16 +75,42 @@ def check(one: Any) -> None:
 
 
 def test_a_difference_gets_the_cause_that_closes_it() -> None:
-    """Four flows over a longer time: what one run says of a queue with so few is chance, as other seeds show."""
+    """
+    Four flows: one run says little of a queue with so few.
+
+    "A part of it is delayed ACKs" was said of three seeds that spread by more, and other seeds did not confirm it.
+    """
     scenario = ac.loads(MANY.replace("count = 40", "count = 4"))
     found = ac.compare(scenario)
     assert found.disagreements
+    assert check_comparison(scenario, json.loads(json.dumps(found.json()))) == []
     for one in found.disagreements:
         check(one)
     tree = json.loads(json.dumps(found.json()))
     assert all(one["evidence"] for one in tree["disagreements"])
     named = {(one.measure, one.engine): one.found.key for one in found.disagreements}
-    assert named["queue", "mean-field"] == "chance", named
+    assert named["queue", "fluid"] == "chance", named
+    assert "delayed-acks" not in named.values(), named
+
+
+@pytest.mark.parametrize(
+    ("half", "found"), [(1.0, "delayed-acks"), (8.0, "delayed-acks, a part"), (12.0, "cannot-tell")]
+)
+def test_a_cause_changes_more_than_the_seeds_do(half: float, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The equations say 100 packets, packets 80, and 92 with an ACK for each packet, give or take what seeds do."""
+    values: dict[tuple[str, str], dict[str, float]] = {("queue", "shared"): {"packet": 80.0, "fluid": 100.0}}
+    experiments = _Experiments(Comparison(ac.loads(MANY), values=values))
+
+    def tried(removal: Removal, *_: object) -> Tried:
+        packet = 92.0 if removal.key == "delayed-acks" else 80.0
+        return Tried(removal.key, removal.words, removal.done, packet, half, 100.0, 24)
+
+    monkeypatch.setattr(experiments, "_tried", tried)
+    told = experiments.of("queue", "shared", "fluid")
+    assert told.key + (", a part" if told.part else "") == found
+    if told.key == "cannot-tell":
+        needs = 24 * 2 * (half / 12) ** 2
+        assert f"about {math.ceil(needs / 10) * 10} runs would tell" in told.words
 
 
 def test_windows_of_hundreds_of_packets_are_not_called_small() -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from . import _core
+from ._parallel import Watch, parallel
 from .causes.differences import REMOVALS, Removal
 from .errors import AckclockError, Interrupted, RunError, ScenarioError
 from .fluid import fluid
@@ -55,14 +56,19 @@ FORGOTTEN: Final = 2000
 """Round trips after which the mean-field engine has forgotten how it began."""
 SWING: Final = 0.1
 """Least amplitude, as a part of the mean queue, of an oscillation whose period is shown."""
-SEEDS: Final = 3
-"""Runs of the packet engine by which chance is told from a difference, and in each experiment."""
+SEEDS: Final = (8, 24)
+"""Runs of the packet engine on each side of an experiment; more where what they say lies within their spread."""
 PART: Final = 0.5
 """What an experiment leaves of a difference at most, where it removes its cause."""
 SMALL: Final = 20.0
 """Windows of more packets are not called small."""
 SOME: Final = 0.7
-"""What an experiment leaves of a difference at most, where what it removes is called a part of the cause."""
+"""
+What an experiment leaves of a difference at most, where what it removes is called a part of the cause. The interval of
+the seeds of both sides must show that the whole cause leaves no more than this, and a part of it less than everything.
+"""
+MANY: Final = 1000
+"""More seeds are not proposed."""
 MEMORY: Final = 400
 """Round trips that an experiment leaves out, and that it measures ..."""
 LEAST: Final = 8.0
@@ -96,16 +102,34 @@ class Tried:
     half: float
     """Half the width of its 95 % interval."""
     other: float
+    seeds: int
+
+    @property
+    def scale(self) -> float:
+        """The larger value."""
+        return max(abs(self.packet), abs(self.other), 1e-12)
 
     @property
     def apart(self) -> float:
         """How far the engines are from one another, as a part of the larger value."""
-        return abs(self.other - self.packet) / max(abs(self.packet), abs(self.other), 1e-12)
+        return abs(self.other - self.packet) / self.scale
+
+    def leaves(self, part: float, before: Tried) -> bool:
+        """Whether no more than a part of a difference is left, by more than the seeds of both sides spread."""
+        return self.apart + self._spread(part, before) < part * before.apart
+
+    def needs(self, part: float, before: Tried) -> float:
+        """So many seeds would tell, as intervals shrink with their root."""
+        gain = max(part * before.apart - self.apart, 1e-12)
+        return self.seeds * (self._spread(part, before) / gain) ** 2
+
+    def _spread(self, part: float, before: Tried) -> float:
+        return math.hypot(self.half / self.scale, part * before.half / before.scale)
 
     def json(self) -> dict[str, Any]:
         """Plain values."""
         numbers = {"packet": self.packet, "packet_half": self.half, "other": self.other, "apart": self.apart}
-        return {"removed": self.key, "done": self.done} | {
+        return {"removed": self.key, "done": self.done, "seeds": self.seeds} | {
             key: value if math.isfinite(value) else None for key, value in numbers.items()
         }
 
@@ -115,7 +139,10 @@ class Found:
     """What the experiments say of a difference."""
 
     key: str
-    """Of the cause; ``"not-found"``, or ``"chance"`` where other seeds agree."""
+    """
+    Of the cause; ``"not-found"``, ``"chance"`` where other seeds agree, or ``"cannot-tell"`` where they differ by as
+    much as an experiment changes.
+    """
     words: str
     part: bool = False
     """Whether it is a part of the difference only."""
@@ -259,8 +286,9 @@ def compare(
 
     An engine that cannot represent it says why. Where a measure differs by more than `TOLERANCES` from the packet
     engine, the cause is looked for by experiment: other seeds, then both engines again without one thing at a time that
-    the equations may leave out (`ackclock.causes.differences`). What closes the difference is its cause; what halves it
-    is a part of it; else the cause is not found.
+    the equations may leave out (`ackclock.causes.differences`). What closes the difference is its cause; what leaves
+    seven tenths of it or less is a part of it; else the cause is not found. What seeds change by as much is no
+    evidence: it cannot be told then.
 
     Parameters
     ----------
@@ -482,35 +510,64 @@ class _Experiments:
         now = self._tried(self._plain, measure, of, engine)
         if now is None:
             return Found("not-found", "cause not found: the experiments do not have it")
-        if abs(now.other - now.packet) <= PART * abs(first[engine] - first["packet"]) and _closed(measure, now):
-            words = f"by chance or by its length: {_pair(measure, now)} in {SEEDS} other runs"
+        size = PART * abs(first[engine] - first["packet"])
+        chance = _by_chance(measure, now, size)
+        if chance is None:
+            now = self._tried(self._plain, measure, of, engine, SEEDS[-1]) or now
+            chance = _by_chance(measure, now, size)
+        if chance:
+            words = f"by chance or by its length: {_pair(measure, now)} in {now.seeds} other runs"
             return Found("chance", words, tried=(now,))
+        if chance is None:
+            needs = now.seeds * (now.half / max(abs(now.other - now.packet), 1e-12)) ** 2
+            words = f"cannot tell whether by chance: {_pair(measure, now)} in {now.seeds} other runs; {_wanted(needs)}"
+            return Found("cannot-tell", words, tried=(now,))
+        return self._cause(measure, of, engine, now)
+
+    def _cause(self, measure: str, of: str, engine: str, now: Tried) -> Found:
+        """Take away one thing at a time from a difference that other seeds have too."""
         tried = [now]
-        part: Tried | None = None
+        parts: list[Tried] = []
+        doubtful: list[Tried] = []
         for removal in self._removals:
             one = self._tried(removal, measure, of, engine)
+            if one is not None and one.apart < SOME * now.apart and not _is(measure, one, now):
+                more = [self._tried(which, measure, of, engine, SEEDS[-1]) for which in (self._plain, removal)]
+                now, one = more[0] or now, more[1] or one
+                tried[0] = now
             if one is None:
                 continue
             tried.append(one)
-            if one.apart <= PART * now.apart and _closed(measure, one):
+            if one.apart >= SOME * now.apart:
+                continue
+            if not _is(measure, one, now):
+                doubtful.append(one)
+            elif _whole(measure, one, now):
                 words = f"the cause is {one.words} ({one.done}: {_pair(measure, one)})"
                 return Found(one.key, words, tried=tuple(tried))
-            if one.apart < SOME * now.apart and (part is None or one.apart < part.apart):
-                part = one
+            else:
+                parts.append(one)
+        if parts:
+            part = min(parts, key=lambda one: one.apart)
+            words = f"a part of it is {part.words} ({part.done}: {_pair(measure, part)}), the rest not found"
+            return Found(part.key, words, part=True, tried=tuple(tried))
+        if doubtful:
+            likely = min(doubtful, key=lambda one: one.apart)
+            words = (
+                f"cannot tell its cause: {likely.done} {_pair(measure, likely)}, but {likely.seeds} runs of each "
+                f"spread by as much; {_wanted(likely.needs(1.0, now))}"
+            )
+            return Found("cannot-tell", words, tried=tuple(tried))
         names = ", ".join(one.key for one in tried[1:]) or "nothing to take away"
-        if part is None:
-            return Found("not-found", f"cause not found (taken away one by one: {names})", tried=tuple(tried))
-        words = f"a part of it is {part.words} ({part.done}: {_pair(measure, part)}), the rest not found"
-        return Found(part.key, words, part=True, tried=tuple(tried))
+        return Found("not-found", f"cause not found (taken away one by one: {names})", tried=tuple(tried))
 
-    def _tried(self, removal: Removal, measure: str, of: str, engine: str) -> Tried | None:
+    def _tried(self, removal: Removal, measure: str, of: str, engine: str, seeds: int = SEEDS[0]) -> Tried | None:
         """A measure on both sides of an experiment; None where one of them does not have it."""
         from .analysis import mean_interval
 
         try:
             scenario = Scenario(self._trees[removal.key])
-            if removal.key not in self._packets:
-                self._packets[removal.key] = self._run(scenario)
+            self._run(removal.key, scenario, seeds)
             if (removal.key, engine) not in self._equations:
                 later, window = _later(scenario)
                 made = self._equations[removal.key, engine] = Comparison(later)
@@ -526,7 +583,7 @@ class _Experiments:
         if other is None or not packets.count:
             return None
         half = 0.0 if math.isnan(packets.half) else packets.half
-        return Tried(removal.key, self._called(removal), removal.done, packets.mean, half, other)
+        return Tried(removal.key, self._called(removal), removal.done, packets.mean, half, other, packets.count)
 
     def _called(self, removal: Removal) -> str:
         """Return a cause in words, with how large the windows or how many the flows are where these are meant."""
@@ -538,21 +595,49 @@ class _Experiments:
             return f"the number of flows, {sum(int(one['count']) for one in self.found.scenario.canonical['flows'])}"
         return removal.words
 
-    def _run(self, scenario: Scenario) -> list[Comparison]:
-        runs = []
-        for seed in range(1, SEEDS + 1):
-            result = run(scenario, seed=scenario.seed + seed, trace_links=True, trace_flows=TRACED)
-            one = Comparison(scenario)
-            _add_packet(one, result)
-            _add_periods(one, result.window)
+    def _run(self, key: str, scenario: Scenario, seeds: int) -> None:
+        """Run what is not there yet."""
+        known = self._packets.setdefault(key, [])
+
+        def one(seed: int, watch: Watch) -> Comparison:
+            result = run(scenario, seed=scenario.seed + seed, trace_links=True, trace_flows=TRACED, progress=watch)
+            made = Comparison(scenario)
+            _add_packet(made, result)
+            _add_periods(made, result.window)
+            made.lines.clear()
             self._window = result.window
-            runs.append(one)
-        return runs
+            return made
+
+        known += parallel(one, range(len(known) + 1, seeds + 1))
 
 
-def _closed(measure: str, one: Tried) -> bool:
-    """Whether a difference is within the tolerance or the interval."""
-    return not _differ(measure, one.packet, one.other) or abs(one.other - one.packet) <= one.half
+def _by_chance(measure: str, one: Tried, size: float) -> bool | None:
+    """Whether the mean over other seeds has no difference of some `size`; None where they spread by as much."""
+    apart = abs(one.other - one.packet)
+    if _differ(measure, one.packet, one.other):
+        return False if apart > one.half else None
+    absolute, relative = TOLERANCES[measure]
+    if apart + one.half <= max(size, absolute, relative * abs(one.packet)):
+        return True
+    return False if apart - one.half > size else None
+
+
+def _whole(measure: str, one: Tried, before: Tried) -> bool:
+    """Whether a difference is closed: within the tolerance or the interval, and half of what it was at most."""
+    closed = not _differ(measure, one.packet, one.other) or abs(one.other - one.packet) <= one.half
+    return closed and one.apart <= PART * before.apart and one.leaves(SOME, before)
+
+
+def _is(measure: str, one: Tried, before: Tried) -> bool:
+    """Whether a difference is smaller than before by more than the seeds spread."""
+    return _whole(measure, one, before) or one.leaves(1.0, before)
+
+
+def _wanted(seeds: float) -> str:
+    """What would tell."""
+    if seeds > MANY:
+        return f"more than {MANY} runs would be needed to tell"
+    return f"about {math.ceil(seeds / 10) * 10} runs would tell"
 
 
 def _brief(tree: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import ackclock as ac
+from ackclock.causes import needed
 from ackclock.devices import (
     DeviceError,
     burst_for,
@@ -17,7 +18,10 @@ from ackclock.devices import (
     linux_probability,
     weight_exponent,
 )
+from ackclock.tuning import _Tuning
 from ackclock.tuning.families import FAMILIES, rounded
+from ackclock.tuning.packets import Run
+from ackclock.tuning.packets import scenario as placed
 from ackclock.tuning.problem import Need, axis, problem
 from ackclock.tuning.theory import Theory, check, coexisting, screen
 from conftest import Command
@@ -263,6 +267,34 @@ def test_an_algorithm_without_a_fluid_law_is_tuned_by_packets_alone() -> None:
     assert told.found
     assert "by packet runs alone" in str(told)
     assert "tc qdisc replace dev DEV root codel" in str(told)
+    assert "margins" not in told.sentence  # it claimed "margins of 6 dB", of which nothing is known
+
+
+def test_a_run_shows_three_sawtooth_cycles() -> None:
+    """Two CUBICs fill 1000 packets at 10 Mbit/s: one run of 60 s had a mean wait of 0.69 s, a long one 0.83."""
+    path = ac.dumbbell(rate="10 Mbit/s", queue="drop-tail", flows=ac.flows(2, "cubic", rtt="50 ms"), duration="20 s")
+    asked = problem(path, None, {"rtt": "50ms..200ms"}, NEED)
+    made = placed(asked, {"aqm": "drop-tail", "capacity": "1000 packets"}, {"rtt": 0.05}).canonical
+    begin, end = (ac._core.quantity(one.strip())[0] for one in made["scenario"]["measure"].split(".."))
+    assert end - begin >= 0.999 * needed(made, "bottleneck").measured > 100
+
+
+@pytest.mark.parametrize(("spread", "seeds", "undecided"), [(1e-4, 3, False), (3e-3, 8, False), (0.02, 24, True)])
+def test_seeds_follow_where_the_interval_lies_across_the_target(
+    spread: float, seeds: int, undecided: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether PIE met 10 ms at 200 ms rested on two seeds: 11.9 ms, and 8.4 ms with others."""
+    asked = problem(link(), None, {"rtt": "50ms..50ms"}, NEED)
+
+    def fake(_problem: Any, jobs: Any, count: int = 1) -> list[Run]:
+        half = spread * (1 if count == 3 else 0.1)
+        return [Run(point, count, 60.0, 1.1 * NEED.target + 5e-4, half, 0, 0, 0, 0, 0, 0, 0) for _, point in jobs]
+
+    monkeypatch.setattr("ackclock.tuning.measure", fake)
+    told = _Tuning(asked, FAMILIES["codel"], "linux", 3, 0, lambda _text: None)._run({"scheduler": "codel"}, None, [])
+    assert told.worst is not None
+    assert (told.worst.seeds, told.undecided) == (seeds, undecided)
+    assert ("Cannot tell for certain" in told.sentence) == undecided
 
 
 def test_senders_without_a_fluid_law() -> None:

@@ -40,6 +40,8 @@ LESS: Final = 0.9
 """A smaller target that does not shorten the longest delay to so much of what it was is not tried again."""
 LOOKED: Final = 6
 """Settings with the demanded margins among which packet runs choose."""
+MORE: Final = (8, 24)
+"""Seeds at places where the interval of fewer lies across the target."""
 SWINGING: Final = 0.5
 """An amplitude of the queue over its mean from which a run is called swinging."""
 COARSE: Final = 12
@@ -105,11 +107,34 @@ class Tuned:
     notes: list[str] = field(default_factory=list)
     tried: int = 0
     """Settings that were looked at."""
+    alone: bool = False
+    """Whether packet runs alone decided, so that nothing is known of margins."""
+
+    @property
+    def undecided(self) -> bool:
+        """Whether the interval of the longest mean delay lies across the target, with all seeds."""
+        return self.worst is not None and _spans(self.worst, self.problem.need.target)
 
     @property
     def sentence(self) -> str:
         """The answer."""
-        need, title = self.problem.need, f"{self.kind} at {self.problem.link}"
+        return self._verdict + (f" Cannot tell for certain: {self._beside}." if self.undecided else "")
+
+    @property
+    def _beside(self) -> str:
+        """How near to the target the worst place is."""
+        worst = self.worst
+        assert worst is not None
+        most = show("rtt", (1 + TOLERANCE) * self.problem.need.target)
+        return (
+            f"at {words(worst.point)} {worst.seeds} seeds say {show('rtt', worst.delay)} ± {show('rtt', worst.half)}, "
+            f"and up to {most} counts as met"
+        )
+
+    @property
+    def _verdict(self) -> str:
+        need = self.problem.need.without_margins if self.alone else str(self.problem.need)
+        title = f"{self.kind} at {self.problem.link}"
         ranges = ", ".join(map(str, self.problem.axes)) or "the file's own point"
         if self.queue is None:
             tried = f"{self.tried} were tried at the corners of the range"
@@ -119,7 +144,7 @@ class Tuned:
             return (
                 f"{title}: no setting met every demand for {ranges}; the best has a mean delay of "
                 f"{show('rtt', self.worst.delay)} in packet runs at {words(self.worst.point)} "
-                f"(demanded: {show('rtt', need.target)}).{self._instead}"
+                f"(demanded: {show('rtt', self.problem.need.target)}).{self._instead}"
             )
         return f"{title}: a setting for {ranges} with {need}, checked but not proved."
 
@@ -533,6 +558,7 @@ class _Tuning:
             None,
             notes=[*self.notes, *notes],
             defaults=self._defaults(),
+            alone=True,
         )
 
     # both
@@ -540,7 +566,7 @@ class _Tuning:
     def _run(self, queue: Queue, margins: Check | None, tips: list[Coexistence]) -> Tuned:
         """Packet runs at the corners, and where these meet the target a search for worse places."""
         asked = self.problem
-        runs = measure(asked, [(queue, point) for point in asked.corners()], self.seeds)
+        runs = self._sure(queue, measure(asked, [(queue, point) for point in asked.corners()], self.seeds))
         worst = max(runs, key=lambda one: one.delay)
         searched: list[Run] = []
         if self._met(worst) and self.runs and any(one.low < one.high for one in asked.axes):
@@ -562,6 +588,7 @@ class _Tuning:
             searched=searched,
             worst=worst,
             notes=self.notes,
+            alone=margins is None,
         )
 
     def _search(self, queue: Queue, runs: list[Run], worst: Run) -> tuple[list[Run], Run]:
@@ -573,9 +600,17 @@ class _Tuning:
         searched += measure(asked, [(queue, point) for point in beside(asked, top.point, 0.1) if point not in known])
         top = max(searched, key=lambda one: one.delay)
         if top.delay > worst.delay:
-            again = measure(asked, [(queue, top.point)], self.seeds)[0]
+            [again] = self._sure(queue, measure(asked, [(queue, top.point)], self.seeds))
             worst = max(again, worst, key=lambda one: one.delay)
         return searched, worst
+
+    def _sure(self, queue: Queue, runs: list[Run]) -> list[Run]:
+        """Runs with more seeds where the interval of a mean delay lies across the target."""
+        for seeds in MORE:
+            near = [k for k, one in enumerate(runs) if one.seeds < seeds and _spans(one, self.problem.need.target)]
+            again = measure(self.problem, [(queue, runs[k].point) for k in near], seeds)
+            runs = [again[near.index(k)] if k in near else one for k, one in enumerate(runs)]
+        return runs
 
     def _met(self, worst: Run) -> bool:
         return worst.delay <= (1 + TOLERANCE) * self.problem.need.target
@@ -633,6 +668,11 @@ class _Tuning:
         except (AnalysisError, ScenarioError) as error:
             return Other(commands, refused=str(error), same=False, meets=False)
         return Other(commands, same=False, theory=margins, meets=margins.meets(self.problem.need))
+
+
+def _spans(one: Run, target: float) -> bool:
+    """Whether the interval of a mean delay lies across what counts as met."""
+    return abs(one.delay - (1 + TOLERANCE) * target) <= one.half
 
 
 def _near(told: Tuned) -> str:

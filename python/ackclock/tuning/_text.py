@@ -137,16 +137,19 @@ def rows(told: Tuned) -> list[tuple[str, str, Run]]:
     return out
 
 
+SHOWN = 0.05
+"""An interval is shown where it is wider than so much of its mean."""
 HEAD = ("queue", "where", "mean", "p50", "p99", "used", "lost")
 
 
 def cells(one: tuple[str, str, Run]) -> tuple[str, ...]:
     """A row of the table of runs."""
     name, where, run = one
+    spread = f" ± {show('rtt', run.half)}" if run.half > SHOWN * run.delay else ""
     return (
         name,
         where,
-        show("rtt", run.delay),
+        show("rtt", run.delay) + spread,
         show("rtt", run.p50),
         show("rtt", run.p99),
         f"{run.utilization:.1%}",
@@ -203,6 +206,7 @@ def tree(told: Tuned) -> dict[str, Any]:
             "link": asked.link,
             "sentence": told.sentence,
             "found": told.found,
+            "undecided": told.undecided,
             "ranges": {one.key: [one.low, one.high] for one in asked.axes},
             "need": {
                 "delay_s": asked.need.target,

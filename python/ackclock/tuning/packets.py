@@ -10,6 +10,8 @@ from statistics import fmean
 from typing import Any, Final
 
 from .._parallel import Watch, parallel
+from ..causes.interventions import Tree
+from ..causes.scales import needed
 from ..scenario import Scenario
 from ..simulate import run
 from .problem import Point, Problem
@@ -17,7 +19,7 @@ from .problem import Point, Problem
 SHORTEST: Final = 60.0
 """Simulated time of a run at least, s ..."""
 ROUNDS: Final = (40, 200)
-"""... and from so many to so many round trips ..."""
+"""... and from so many to so many round trips, or what is slowest in it needs (`ackclock.causes.needed`) ..."""
 BUDGET: Final = 1_000_000
 """... within so many packets."""
 WARMED: Final = 1 / 3
@@ -34,6 +36,8 @@ class Run:
     """Simulated time of each, s."""
     delay: float
     """Mean queueing delay, s."""
+    half: float
+    """Half the width of its 95 % interval over the seeds; NaN of one seed."""
     p50: float
     p99: float
     utilization: float
@@ -51,6 +55,7 @@ class Run:
             "seeds": self.seeds,
             "length_s": self.length,
             "delay_mean_s": self.delay,
+            "delay_mean_half_s": self.half,
             "delay_p50_s": self.p50,
             "delay_p99_s": self.p99,
             "utilization": self.utilization,
@@ -61,23 +66,18 @@ class Run:
         }
 
 
-def length(problem: Problem, point: Mapping[str, float]) -> float:
+def _length(problem: Problem, tree: Tree, point: Mapping[str, float]) -> float:
     """Return how long a run is, s: long enough to say something, and within the budget of packets where that can be."""
     rtt = point.get("rtt", 0.1)
     rate = point.get("rate", problem.bits) / (8 * problem.packet)
     few, many = (count * rtt for count in ROUNDS)
-    return max(min(max(SHORTEST, many), BUDGET / rate), few, 2.0)
+    slowest = needed(tree, problem.link).measured / (1 - WARMED)
+    return max(min(max(SHORTEST, many, slowest), BUDGET / rate), few, 2.0)
 
 
 def scenario(problem: Problem, queue: Mapping[str, Any], point: Mapping[str, float]) -> Scenario:
     """Return the whole scenario with a queue at the link, at a point of the range."""
     tree = copy.deepcopy(problem.scenario.canonical)
-    end = length(problem, point)
-    tree["scenario"] |= {
-        "duration": f"{end:.6g} s",
-        "measure": f"{WARMED * end:.6g} s .. {end:.6g} s",
-        "sample": f"{min(max(point.get('rtt', 0.1) / 4, 0.002), end / 2000):.4g} s",
-    }
     tree.pop("change", None)
     link = next(one for one in tree["link"] if one["name"] == problem.link)
     link["queue"] = dict(queue)
@@ -85,15 +85,21 @@ def scenario(problem: Problem, queue: Mapping[str, Any], point: Mapping[str, flo
         place = link["shaper"] if isinstance(link.get("shaper"), dict) else link
         place["rate"] = f"{point['rate']:.12g} bit/s"
     shares = {one.name: one.share for one in problem.classes}
-    for entry in tree["flows"]:
-        share = shares.get(entry["name"])
-        if share is None:
-            continue
-        entry["start"] = f"uniform 0 s .. {end / 10:.6g} s"
+    varied = [entry for entry in tree["flows"] if entry["name"] in shares]
+    for entry in varied:
+        share = shares[entry["name"]]
         if "rtt" in point:
             entry["rtt"] = f"{point['rtt']:.9g} s"
         if "flows" in point:
             entry["count"] = max(round(share * point["flows"]), 1)
+    end = _length(problem, tree, point)
+    for entry in varied:
+        entry["start"] = f"uniform 0 s .. {end / 10:.6g} s"
+    tree["scenario"] |= {
+        "duration": f"{end:.6g} s",
+        "measure": f"{WARMED * end:.6g} s .. {end:.6g} s",
+        "sample": f"{min(max(point.get('rtt', 0.1) / 4, 0.002), end / 2000):.4g} s",
+    }
     return Scenario(tree, origin=problem.scenario.origin)
 
 
@@ -103,7 +109,7 @@ def measure(problem: Problem, jobs: Iterable[tuple[Mapping[str, Any], Point]], s
     made = [scenario(problem, queue, point) for queue, point in listed]
     tasks = [(one, seed) for one in made for seed in range(1, seeds + 1)]
     rows = parallel(lambda task, watch: _one(problem, *task, watch), tasks)
-    return [_mean(problem, point, rows[k * seeds : (k + 1) * seeds]) for k, (_, point) in enumerate(listed)]
+    return [_mean(point, rows[k * seeds : (k + 1) * seeds]) for k, (_, point) in enumerate(listed)]
 
 
 def _one(problem: Problem, made: Scenario, seed: int, watch: Watch) -> dict[str, float]:
@@ -120,6 +126,7 @@ def _one(problem: Problem, made: Scenario, seed: int, watch: Watch) -> dict[str,
     verdict = is_oscillating(inside, step)
     found = verdict.oscillation if verdict.value > 0 else None
     return {
+        "length": result.end,
         "delay": float(link["delay_mean"]),
         "p50": float(link["delay_p50"]),
         "p99": float(link["delay_p99"]),
@@ -131,10 +138,13 @@ def _one(problem: Problem, made: Scenario, seed: int, watch: Watch) -> dict[str,
     }
 
 
-def _mean(problem: Problem, point: Point, rows: Sequence[Mapping[str, float]]) -> Run:
+def _mean(point: Point, rows: Sequence[Mapping[str, float]]) -> Run:
+    from ..analysis import mean_interval
+
     mean = {key: fmean(row[key] for row in rows) for key in rows[0] if key != "packets"}
     total = sum(int(row["packets"]) for row in rows)
-    return Run(point=dict(point), seeds=len(rows), length=length(problem, point), packets=total, **mean)
+    half = mean_interval([row["delay"] for row in rows]).half
+    return Run(point=dict(point), seeds=len(rows), half=half, packets=total, **mean)
 
 
 def latin(problem: Problem, count: int, seed: int = 1) -> list[Point]:

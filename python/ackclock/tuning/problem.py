@@ -105,9 +105,14 @@ class Need:
     delay: float
     """Delay margin, s."""
 
+    @property
+    def without_margins(self) -> str:
+        """In words, where margins are not known."""
+        return f"mean delay up to {show('rtt', self.target)}"
+
     def __str__(self) -> str:
         return (
-            f"mean delay up to {show('rtt', self.target)}, margins of {self.gain:.3g} dB, {self.phase:.3g} degrees and "
+            f"{self.without_margins}, margins of {self.gain:.3g} dB, {self.phase:.3g} degrees and "
             f"{show('rtt', self.delay)}"
         )
 

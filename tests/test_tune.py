@@ -291,7 +291,7 @@ def test_seeds_follow_where_the_interval_lies_across_the_target(
         return [Run(point, count, 60.0, 1.1 * NEED.target + 5e-4, half, 0, 0, 0, 0, 0, 0, 0) for _, point in jobs]
 
     monkeypatch.setattr("ackclock.tuning.measure", fake)
-    told = _Tuning(asked, FAMILIES["codel"], "linux", 3, 0, lambda _text: None)._run({"scheduler": "codel"}, None, [])
+    told = _Tuning(asked, FAMILIES["codel"], None, 3, 0, lambda _text: None)._run({"aqm": "codel"}, None, [])
     assert told.worst is not None
     assert (told.worst.seeds, told.undecided) == (seeds, undecided)
     assert ("Cannot tell for certain" in told.sentence) == undecided

@@ -5,9 +5,10 @@ use std::collections::{HashMap, VecDeque};
 
 use ackclock_algorithms::{Fault, ParameterSpec, Time, Value as Setpoint, ValueError};
 
-use super::flows::{NamedClass, traffic_kind};
+use super::flows::NamedClass;
 use super::network::Net;
 use super::routes::{least, own};
+use super::traffic::traffic_kind;
 use super::{Item, Place, Reader, Rule, Table, join};
 use crate::keys::{self, Key};
 use crate::model::{Change, ClassId, Distribution, End, FlowClass, Link, LinkId, Setting, Traffic};
@@ -226,13 +227,10 @@ impl Reader<'_> {
         let at = self.time(item)?;
         match end {
             Some(End::At(end)) if at >= end => {
-                self.push(
-                    &item.place,
+                self.refuse(
+                    item,
                     "the change would come after the end of the run",
-                    |diagnostic| {
-                        diagnostic.found = Some(item.node.describe());
-                        diagnostic.allowed = Some(format!("times before {}", format_time(end)));
-                    },
+                    format!("times before {}", format_time(end)),
                 );
                 None
             }

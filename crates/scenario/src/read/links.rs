@@ -145,14 +145,10 @@ impl Reader<'_> {
     fn jitter_delay(&self, item: &Item<'_>) -> Option<Distribution> {
         let delay = self.distribution(item)?;
         if let Distribution::Range(..) = delay {
-            self.push(
-                &item.place,
+            self.refuse(
+                item,
                 "a range is dealt to flows, not drawn for packets",
-                |diagnostic| {
-                    diagnostic.found = Some(item.node.describe());
-                    diagnostic.allowed =
-                        Some("a uniform, normal or exponential distribution".to_owned());
-                },
+                "a uniform, normal or exponential distribution",
             );
             return None;
         }

@@ -5,6 +5,8 @@ mod flows;
 mod links;
 mod network;
 mod routes;
+mod tcp;
+mod traffic;
 mod values;
 
 use std::borrow::Cow;
@@ -21,7 +23,7 @@ use crate::model::{End, FlowClass, Link, Scenario, Traffic};
 use crate::tree::{Name, Node, Source, Value};
 use crate::units::{Dimension, format_time, shorten};
 
-pub(crate) use flows::traffic_kind;
+pub(crate) use traffic::traffic_kind;
 
 /// More messages than this help nobody.
 const MOST_ERRORS: usize = 50;
@@ -193,9 +195,14 @@ impl Reader<'_> {
 
     /// The value is not allowed.
     fn wrong(&self, item: &Item<'_>, problem: impl Into<String>) {
+        self.refuse(item, problem, item.allowed());
+    }
+
+    /// The value is not allowed here, beside others.
+    fn refuse(&self, item: &Item<'_>, problem: impl Into<String>, allowed: impl Into<String>) {
         self.push(&item.place, problem, |diagnostic| {
             diagnostic.found = Some(item.node.describe());
-            diagnostic.allowed = Some(item.allowed());
+            diagnostic.allowed = Some(allowed.into());
         });
     }
 

@@ -259,10 +259,11 @@ impl Reader<'_> {
             // picosecond rounding of the sum must not refuse an rtt that is written equal to it
             _ if own.is_some_and(|own| Time::from_seconds(least(&rtt)) < own) => {
                 let own = own.unwrap_or_default();
-                self.push(&item.place, "below the path's own propagation", |diagnostic| {
-                    diagnostic.found = Some(item.node.describe());
-                    diagnostic.allowed = Some(format!("{} or more", format_time(own)));
-                });
+                self.refuse(
+                    item,
+                    "below the path's own propagation",
+                    format!("{} or more", format_time(own)),
+                );
                 return None;
             }
             _ => return Some(rtt),

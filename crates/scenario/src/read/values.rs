@@ -546,13 +546,9 @@ impl Reader<'_> {
                 None
             }
             _ if text.contains("..") => {
-                self.push(
-                    &item.place,
+                self.wrong(
+                    item,
                     "two times without a word that says how they are meant",
-                    |diagnostic| {
-                        diagnostic.found = Some(item.node.describe());
-                        diagnostic.allowed = Some(item.allowed());
-                    },
                 );
                 None
             }

@@ -59,18 +59,20 @@ def seeds_of(lab: Lab, file: str, full: int) -> int:
     return lab.pick(min(2, full) if file.startswith("mixed") else full, 1)
 
 
-def inside(result: Result, name: str, entity: str = "bottleneck") -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return times and values of a link's trace in the measurement window."""
-    trace = result.traces[name].sel(link=entity, time=slice(*result.window))
+def inside(
+    result: Result, name: str, entity: str = "bottleneck", begin: float | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return times and values of a link's trace in the measurement window, or from `begin` to its end."""
+    first, last = result.window
+    trace = result.traces[name].sel(link=entity, time=slice(first if begin is None else begin, last))
     return trace["time"].to_numpy(), trace.to_numpy().astype(float)
 
 
 def oscillates(result: Result) -> bool:
     """Tell whether the queue oscillates in the second half of a run: the measurement window shows too few periods."""
-    end = result.window[1]
-    trace = result.traces["link_queue_packets"].sel(link="bottleneck", time=slice(0.5 * end, end))
+    _, queue = inside(result, "link_queue_packets", begin=0.5 * result.window[1])
     rtt = float(result.flows["rtt_mean"].mean())
-    return bool(analysis.is_oscillating(trace.to_numpy().astype(float), float(result.traces.attrs["interval"]), rtt))
+    return bool(analysis.is_oscillating(queue, float(result.traces.attrs["interval"]), rtt))
 
 
 def windows(result: Result) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -152,11 +152,8 @@ def variants_of(path: Path, scenario: Scenario, changes: Sequence[str]) -> list[
     from ..sweep import SweepError, changed
 
     values: dict[str, list[Any]] = {}
-    for change in changes:
-        key, equals, text = change.partition("=")
-        if not equals:
-            raise WrongInputError(f"--set {change}: must be KEY=VALUE, such as flows.rtt=10ms")
-        values.setdefault(key.strip(), []).append(_value(text.strip()))
+    for key, value in assignments(changes, "flows.rtt=10ms"):
+        values.setdefault(key, []).append(value)
     if not values:
         return [({"file": str(path), "set": {}}, scenario)]
     variants = []
@@ -167,6 +164,15 @@ def variants_of(path: Path, scenario: Scenario, changes: Sequence[str]) -> list[
         except SweepError as error:
             raise WrongInputError(str(error).replace("--vary", "--set", 1)) from None
     return variants
+
+
+def assignments(changes: Sequence[str], example: str) -> Iterator[tuple[str, Any]]:
+    """The keys and values of --set."""
+    for change in changes:
+        key, equals, text = change.partition("=")
+        if not equals:
+            raise WrongInputError(f"--set {change}: must be KEY=VALUE, such as {example}")
+        yield key.strip(), _value(text.strip())
 
 
 def _value(text: str) -> Any:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import tomllib
 from contextlib import ExitStack
-from typing import Any
 
-from ._arguments import count, json_argument, report_argument
+from ._arguments import assignments, count, json_argument, report_argument
 from ._command import Command
 from ._output import WrongInputError, output_file, print_json, print_written, progress_bar, writing_report
 
@@ -52,7 +50,7 @@ def _run(options: argparse.Namespace) -> None:
             try:
                 told = evaluate(
                     options.algorithm,
-                    parameters=_parameters(options.changes),
+                    parameters=dict(assignments(options.changes, "target=5ms")),
                     only=options.only,
                     seeds=options.seeds,
                     quick=options.quick,
@@ -70,19 +68,6 @@ def _run(options: argparse.Namespace) -> None:
         else:
             print(told)
     print_written(options)
-
-
-def _parameters(changes: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for change in changes:
-        key, equals, text = change.partition("=")
-        if not equals:
-            raise WrongInputError(f"--set {change}: must be KEY=VALUE, such as target=5ms")
-        try:
-            found[key.strip()] = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
-            found[key.strip()] = text.strip()
-    return found
 
 
 COMMAND = Command(

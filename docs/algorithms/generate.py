@@ -215,13 +215,13 @@ def _index(algorithms: Mapping[str, Sequence[Entry]]) -> str:
     ]
     for group, (title, _, what) in GROUPS.items():
         fluid = group in ("congestion", "aqm")
-        lines += [f"## {title}", "", what, "", f"| kind | |{' fluid law | witnesses |' if fluid else ''}"]
+        lines += [f"## {title}", "", what, "", f"| kind | |{' fluid law | references |' if fluid else ''}"]
         lines.append("|---|---|" + ("---|---|" if fluid else ""))
         for entry in algorithms[group]:
             kind = entry["kind"]
             row = f"| [{kind}]({group}/{kind}.md) | {_cell(entry['summary'])} |"
             if fluid:
-                peers = sorted({name for check in checks_of(group, kind) for name in _witnesses(check)})
+                peers = sorted({name for check in checks_of(group, kind) for name in _references(check)})
                 row += f" {_reach(entry)} | {', '.join(peers)} |"
             lines.append(row)
         lines.append("")
@@ -366,7 +366,7 @@ def _deviations() -> str:
     return "\n".join([*lines, "", _FOOT.replace("the algorithm's file or `validation.toml`", "the comment"), ""])
 
 
-def _witnesses(check: Entry) -> list[str]:
+def _references(check: Entry) -> list[str]:
     """The programs that a check compares with."""
     peer = check.get("peer", "").split(" (")[0]
     return [name for name in ("ns-2", "Linux") if re.search(rf"{name} [\d.]+", peer)]

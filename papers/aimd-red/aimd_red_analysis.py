@@ -207,10 +207,10 @@ def theorems(lab: Lab) -> None:
         robust=True,
     )
     queueing = ac.stability(at.scenario, form="rate", decrease="round", rtt="queueing")
-    calmer = ac.stability(at.scenario.with_({"link.queue.slope": 2e-5}), form="rate", decrease="round", rtt="queueing")
+    flatter = ac.stability(at.scenario.with_({"link.queue.slope": 2e-5}), form="rate", decrease="round", rtt="queueing")
     lab.note(
         "With the queueing delay in the round trip it is unstable still: rightmost roots "
-        f"{queueing.rightmost.real:+.4g} per s at K_p = 1e-4 and {calmer.rightmost.real:+.4g} at 2e-5. The steady "
+        f"{queueing.rightmost.real:+.4g} per s at K_p = 1e-4 and {flatter.rightmost.real:+.4g} at 2e-5. The steady "
         "oscillation in the paper's packet runs, which it ascribes to averages over a round, is this instability."
     )
 

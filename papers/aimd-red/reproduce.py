@@ -369,13 +369,13 @@ def equation_12(lab: Lab) -> None:
         ratio = [
             float(steady(window(run, "AIMD"), run).mean() / steady(window(run, "TCP"), run).mean()) for run in runs
         ]
-        calm = slope < 1e-4
+        below = slope < 1e-4
         lab.claim(
             f"(12), AIMD({k * k * 0.2:g}, 0.875): the mean window is {k:g} times TCP's to within 15 %"
-            + (" at K_p 1e-7, where flows do not fall together" if calm else ""),
+            + (" at K_p 1e-7, where flows do not fall together" if below else ""),
             abs(np.mean(ratio) / k - 1) <= 0.15,
             ours=spread(ratio, "{:.3f}"),
-            printed="" if calm else f"{k:g}",
+            printed="" if below else f"{k:g}",
         )
 
 
@@ -383,8 +383,8 @@ SLOPES = (2e-7, 5e-7, 1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 1e-4)
 """K_p."""
 
 
-@paper.item("hopf", "The K_p at which packets become calm", "ours, after theorem 1")
-def calm(lab: Lab) -> None:
+@paper.item("hopf", "The K_p below which the queue does not oscillate", "ours, after theorem 1")
+def onset(lab: Lab) -> None:
     """Look for an oscillation of the queue at smaller and smaller K_p, beside the delayed model's Hopf point."""
     slopes = lab.pick(SLOPES, (5e-7, 1e-5))
     found = runs_of(lab, {slope: at(lab, link__router__queue__slope=slope) for slope in slopes})
@@ -400,10 +400,10 @@ def calm(lab: Lab) -> None:
     points = {kind: theory.first_hopf(lab, kind) for kind in ("queueing", "constant")}
     names = {"queueing": "model, round trip with queueing", "constant": "model, constant round trip"}
     caption = (
-        "Deviation of the flows' mean window in steady state (mean and range over seeds; filled: in every seed the "
-        "queue has a significant period), and where the delayed model loses stability."
+        "Standard deviation of the flows' mean window in steady state (mean and range over seeds; filled: in every "
+        "seed the queue has a significant period), and where the delayed model loses stability."
     )
-    with lab.figure("calm", caption, size=(6, 3)) as axes:
+    with lab.figure("onset", caption, size=(6, 3)) as axes:
         ax = axes[0][0]
         ends = [[function(deviation[slope]) for slope in slopes] for function in (np.min, np.max)]
         ax.fill_between(slopes, *ends, color=style.BLUE, alpha=0.2, linewidth=0)

@@ -117,10 +117,10 @@ def figure_5_2(lab: Lab) -> None:
         printed="stops calculation",
         robust=True,
     )
-    calm = found.adjusted[0] >= LOUD if found.adjusted else False
+    detected = found.adjusted[0] >= LOUD if found.adjusted else False
     lab.claim(
         "nothing is detected before the oscillations are large; then it is",
-        calm,
+        detected,
         ours=f"first at arrival {found.adjusted[0] if found.adjusted else 'none'}; the large ones begin at {LOUD}",
         printed="at t_6, after t_5",
         robust=True,

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from .agreement import Trust, near
 from .causes.experiment import BUDGET, SURE, Diagnosis, Finding, Lab, Measured, chosen, diagnose
 from .causes.interventions import called
 from .causes.measures import numbers
@@ -27,7 +28,6 @@ from .devices import SHAPED, shaped
 from .errors import AckclockError
 from .scenario import Scenario, dumbbell, flows
 from .simulate import list_algorithms, run
-from .witness import Trust, near
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,7 @@
 
 Ends with 1 if a cell is outside tolerance and README.md does not say why.
 
-Needs the package `ackclock`; the witnesses' results come from ../ns2/ns2_runs.csv and linux_runs.csv.
+Needs the package `ackclock`; the references' results come from ../ns2/ns2_runs.csv and linux_runs.csv.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LINUX = HERE / "linux_runs.csv"
 
 @dataclass(frozen=True)
 class Quantity:
-    """What is compared: how ours is called, how the witness's column is, and how far apart they may be."""
+    """What is compared: how ours is called, how the reference's column is, and how far apart they may be."""
 
     name: str
     ours: str
@@ -44,7 +44,7 @@ class Quantity:
     judged: bool = True
 
     def tolerance(self, theirs: float) -> float:
-        """How far ours may be from the witness's, sampling error apart."""
+        """How far ours may be from the reference's, sampling error apart."""
         return max(self.relative * abs(theirs), self.absolute)
 
     def stated(self) -> str:
@@ -58,7 +58,7 @@ LEAST = Quantity("least utilisation in 1 s, %", "utilization_min_1s", "util_min1
 LOSS = Quantity("loss, %", "loss", "loss", 100, ".3g", relative=0.15)
 DROPS = Quantity("drops", "drops", "drops", 1, ".3g", relative=0.15, absolute=1.0)
 QUEUE = Quantity("mean queue, packets", "queue_packets_mean", "meanq", 1, ".4g", relative=0.05, absolute=3.0)
-DEVIATION = Quantity("deviation of queue, packets", "queue_packets_std", "stdq", 1, ".4g", relative=0.15)
+DEVIATION = Quantity("standard deviation of queue, packets", "queue_packets_std", "stdq", 1, ".4g", relative=0.15)
 JAIN = Quantity("Jain index", "jain", "jain", 1, ".3f", judged=False)
 STARVED = Quantity("starved flows", "starved", "starved", 1, ".2g", judged=False)
 TIMEOUTS = Quantity("timeouts", "timeouts", "timeouts", 1, ".3g", judged=False)
@@ -73,11 +73,11 @@ LINUX_ONE = (UTILISATION, DROPS, PERIOD, PER_CYCLE, QUEUE, DEVIATION)
 
 @dataclass(frozen=True)
 class Setup:
-    """A scenario file, its witness, and the quantities that are compared."""
+    """A scenario file, its reference, and the quantities that are compared."""
 
     file: str
     title: str
-    witness: str
+    reference: str
     label: tuple[str, ...]
     quantities: tuple[Quantity, ...]
     flows: str = "all"
@@ -129,7 +129,7 @@ REASONS = {
 
 @dataclass(frozen=True)
 class Switch:
-    """A semantic of the witness's, switched on in ours; or one that ours has there, switched off."""
+    """A semantic of the reference's, switched on in ours; or one that ours has there, switched off."""
 
     file: str
     words: str
@@ -170,9 +170,9 @@ SWITCHES = (
 )
 
 
-def witness_values(setup: Setup) -> dict[str, list[float]]:
-    """Columns of the witness's runs of a set-up: one value a seed."""
-    path, keys = (NS2, ("scenario", "label")) if setup.witness == "ns-2" else (LINUX, ("setup",))
+def reference_values(setup: Setup) -> dict[str, list[float]]:
+    """Columns of the reference's runs of a set-up: one value a seed."""
+    path, keys = (NS2, ("scenario", "label")) if setup.reference == "ns-2" else (LINUX, ("setup",))
     with path.open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if tuple(row[key] for key in keys) == setup.label]
     if not rows:
@@ -229,7 +229,7 @@ class Cell:
 
     @property
     def difference(self) -> float:
-        """Ours less the witness's."""
+        """Ours less the reference's."""
         return self.ours.mean - self.theirs
 
     @property
@@ -262,8 +262,8 @@ class Cell:
 def compare(
     setup: Setup, seeds: int, changes: Mapping[str, Any] | None = None, quantities: Sequence[Quantity] = ()
 ) -> list[Cell]:
-    """Compare a set-up's quantities (all, or these) with its witness's."""
-    theirs, ours = witness_values(setup), our_values(setup, seeds, changes)
+    """Compare a set-up's quantities (all, or these) with its reference's."""
+    theirs, ours = reference_values(setup), our_values(setup, seeds, changes)
     cells = []
     for quantity in quantities or setup.quantities:
         a = [value * quantity.scale for value in ours[quantity.ours]]
@@ -271,14 +271,22 @@ def compare(
         interval = analysis.mean_interval(a)
         own = statistics.stdev(a)
         spread = statistics.stdev(b) if len(b) > 1 else math.nan
-        # one run of a witness says nothing of its spread: ours stands in for it
+        # one run of a reference says nothing of its spread: ours stands in for it
         error = math.sqrt(own**2 / len(a) + (spread if len(b) > 1 else own) ** 2 / len(b))
         mean = statistics.fmean(b)
         cells.append(Cell(setup, quantity, interval, mean, spread, len(b), error, quantity.tolerance(mean) + 2 * error))
     return cells
 
 
-HEAD = ["set-up", "quantity", "ours, 95 % interval", "witness (deviation; runs)", "difference", "allowed", "verdict"]
+HEAD = [
+    "set-up",
+    "quantity",
+    "ours, 95 % interval",
+    "reference (standard deviation; runs)",
+    "difference",
+    "allowed",
+    "verdict",
+]
 
 SWITCH_HEAD = [
     "set-up",
@@ -286,7 +294,7 @@ SWITCH_HEAD = [
     "quantity",
     "ours",
     "ours, switched",
-    "witness (deviation; runs)",
+    "reference (standard deviation; runs)",
     "difference",
     "verdict",
 ]
@@ -322,13 +330,13 @@ def main() -> int:
     for setup in chosen:
         cells += compare(setup, args.seeds)
         print(setup.file, file=sys.stderr)
-    witnesses: list[tuple[str, Callable[[Setup], bool]]] = [
-        ("ns-2", lambda setup: setup.witness == "ns-2"),
-        ("Linux", lambda setup: setup.witness == "Linux"),
+    references: list[tuple[str, Callable[[Setup], bool]]] = [
+        ("ns-2", lambda setup: setup.reference == "ns-2"),
+        ("Linux", lambda setup: setup.reference == "Linux"),
     ]
     readme = HERE / "README.md"
     text = readme.read_text(encoding="utf-8") if args.write else ""
-    for name, belongs in witnesses:
+    for name, belongs in references:
         rows = [cell.words() for cell in cells if belongs(cell.setup)]
         if not rows:
             continue

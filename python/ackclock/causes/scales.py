@@ -110,8 +110,8 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
     if wait is None:
         wait = capacity(link, packet)
         managed = link["queue"].get("aqm") != "drop-tail" or link["queue"].get("scheduler", "none") != "none"
-        calm = all(str(one["congestion"]["kind"]) in BY_DELAY for one in flows if "congestion" in one)
-        wait = min(wait, MANAGED if managed or calm else 10.0)
+        by_delay = all(str(one["congestion"]["kind"]) in BY_DELAY for one in flows if "congestion" in one)
+        wait = min(wait, MANAGED if managed or by_delay else 10.0)
     rtt = max((max(quantities(one["rtt"]) or [0.1]) for one in flows), default=0.1)
     rtt += wait
     times = {f"{ROUND_TRIPS} round trips": ROUND_TRIPS * rtt, f"{PACKETS} packets": PACKETS / rate}

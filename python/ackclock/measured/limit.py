@@ -111,17 +111,17 @@ def measured_limit(
             f"the queue {word} at both ends of {parameter} = {span[0]:g} .. {span[1]:g} {unit}; give a wider range",
             "no limit",
         )
-    calm, cycling = sides[False], sides[True]
+    stable, cycling = sides[False], sides[True]
     for _ in range(HALVINGS):
-        middle = math.sqrt(calm * cycling)
+        middle = math.sqrt(stable * cycling)
         if _oscillates(at(middle)):
             cycling = middle
         else:
-            calm = middle
-    away = math.log(calm / cycling)
+            stable = middle
+    away = math.log(stable / cycling)
     step = math.copysign(max(abs(away), NEAR / POINTS), away)
     for k in range(1, POINTS):
-        at(calm * math.exp(k * step))
+        at(stable * math.exp(k * step))
     usable = [
         (value, one)
         for value, one in found.items()
@@ -141,7 +141,7 @@ def measured_limit(
     return MeasuredLimit(
         parameter=parameter,
         value=value,
-        stable=calm,
+        stable=stable,
         oscillates=cycling,
         period=periods[0],
         amplitude=mode.amplitude if mode else math.nan,

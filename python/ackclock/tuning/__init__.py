@@ -19,11 +19,11 @@ from typing import Any, Final
 
 from .. import _core
 from .._words import nearest
+from ..agreement import near
 from ..devices import DEVICES, Commands, DeviceError, Queue, devices_of, express, shaped
 from ..errors import AnalysisError, ScenarioError
 from ..scenario import Scenario, dumbbell, flows
 from ..simulate import list_algorithms
-from ..witness import near
 from .families import FAMILIES, Family, rounded
 from .packets import DEFAULTS, Run, beside, latin, measure
 from .packets import scenario as placed

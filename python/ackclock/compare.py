@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from . import _core
-from ._parallel import Watch, parallel
+from ._parallel import parallel
 from .causes.differences import REMOVALS, Removal
 from .errors import AckclockError, Interrupted, RunError, ScenarioError
 from .fluid import fluid
@@ -599,8 +599,8 @@ class _Experiments:
         """Run what is not there yet."""
         known = self._packets.setdefault(key, [])
 
-        def one(seed: int, watch: Watch) -> Comparison:
-            result = run(scenario, seed=scenario.seed + seed, trace_links=True, trace_flows=TRACED, progress=watch)
+        def one(seed: int) -> Comparison:
+            result = run(scenario, seed=scenario.seed + seed, trace_links=True, trace_flows=TRACED)
             made = Comparison(scenario)
             _add_packet(made, result)
             _add_periods(made, result.window)

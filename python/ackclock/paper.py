@@ -29,7 +29,6 @@ import threading
 import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -39,6 +38,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _core
+from ._parallel import completed
 from ._words import nearest
 from .errors import AckclockError
 from .files import whole_file
@@ -337,10 +337,6 @@ def _engine() -> str:
     return hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()
 
 
-class Stopped(Exception):  # noqa: N818
-    """Another run failed or Ctrl-C was pressed."""
-
-
 class Lab:
     """
     What an item works with: its paper's files, the engines behind the store, and a sheet to write its outcome on.
@@ -367,7 +363,6 @@ class Lab:
         self._store = store
         self._workers = workers
         self._progress = progress
-        self._halt = threading.Event()
         self.places: set[Path] = set()
         """Where the results are that the item has used."""
 
@@ -408,13 +403,7 @@ class Lab:
                 place = self._store.place("packet", scenario=tree, seed=seed, links=trace_links, flows=flows)
 
                 def job(scenario: Scenario = scenario, seed: int = seed, place: Path = place) -> None:
-                    run(
-                        scenario,
-                        seed=seed,
-                        trace_links=trace_links,
-                        trace_flows=trace_flows,
-                        progress=self._watch,
-                    ).save(place)
+                    run(scenario, seed=seed, trace_links=trace_links, trace_flows=trace_flows).save(place)
 
                 jobs[key, seed] = (place, job)
         self._all(jobs.values())
@@ -429,7 +418,7 @@ class Lab:
             place = self._store.place("mean-field", scenario=scenario.canonical, options=options)
 
             def job(scenario: Scenario = scenario, place: Path = place) -> None:
-                found = meanfield(scenario, progress=self._watch, **options)
+                found = meanfield(scenario, **options)
                 with whole_file(place) as beside:
                     beside.write_text(json.dumps(found.json()), encoding="utf-8")
 
@@ -441,25 +430,17 @@ class Lab:
         """Do the jobs whose results are not there, in threads: the engines leave Python's lock alone."""
         every = dict(jobs)
         self.places.update(every)
-        todo = {place: job for place, job in every.items() if not place.exists()}
-        done = len(every) - len(todo)
+        todo = [(place, job) for place, job in every.items() if not place.exists()]
         self._store.start_clock()
-        with ThreadPoolExecutor(self._workers) as pool:
-            futures = [pool.submit(self._store.timed, place, job) for place, job in todo.items()]
-            try:
-                for future in futures:
-                    if self._progress:
-                        self._progress(f"{self.paper.key} {self.outcome.id}: {done} of {len(every)} runs")
-                    future.result()
-                    done += 1
-            except BaseException:
-                self._halt.set()
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        done = len(every) - len(todo)
+        self._told(done, len(every))
+        for _ in completed(lambda one: self._store.timed(*one), todo, threads=self._workers):
+            done += 1
+            self._told(done, len(every))
 
-    def _watch(self, *_: object) -> None:
-        if self._halt.is_set():
-            raise Stopped
+    def _told(self, done: int, count: int) -> None:
+        if self._progress:
+            self._progress(f"{self.paper.key} {self.outcome.id}: {done} of {count} runs")
 
     # outcome
 

@@ -5,24 +5,32 @@ Interrupt every command at random instants: it ends within half a second, in wor
     tests/attack/attack_interrupts.py --times 50          all commands
     tests/attack/attack_interrupts.py --only stability
 
-What counts is the processor time between Ctrl-C and the end, which other programs on the machine do not lengthen; the
-time on the clock is shown beside it. Ends with 1 if a command took longer, or ended in other words than those.
+Instants are random in seconds of the processor. What counts is the processor time between Ctrl-C and the end, which
+other programs on the machine do not lengthen; the time on the clock is shown beside it, with the load. Ends with 1 if a
+command took longer, or ended in other words than those.
 """
 
 # ruff: noqa: T201
 import argparse
+import http.client
 import os
 import random
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 LIMIT = 0.5
 """Seconds of processor time from Ctrl-C to the end of the process."""
+IDLE = 20.0
+"""Seconds without any computing after which a command is interrupted where it waits."""
+SERVE = "serve"
 TICKS = os.sysconf("SC_CLK_TCK")
 MANY = """
 [scenario]
@@ -58,8 +66,7 @@ path = ["a"]
 congestion = "reno"
 rtt = "3.6 s"
 """
-CALLBACKS = "a Python on_ack that loops"
-CALLBACK = """
+OWN = """
 import ackclock as ac
 
 class Endless:
@@ -70,34 +77,50 @@ class Endless:
     def on_congestion(self, reduction, window):
         pass
 
-queue = {"aqm": "drop-tail", "capacity": "50 packets"}
-link = {"rate": "10 Mbit/s", "delay": "10 ms", "queue": queue}
-ac.run(ac.dumbbell(**link, flows=ac.flows(1, Endless, rtt="40 ms"), duration="60 s"))
+class Stuck:
+    def __init__(self, link):
+        pass
+
+    def enqueue(self, now, packet, queue, random):
+        while True:
+            pass
+
 """
+RUN = 'ac.run(ac.dumbbell(rate="10 Mbit/s", queue=%s, flows=ac.flows(1, %s, rtt="40 ms"), duration="60 s"))'
+CALLBACKS = {
+    "Endless.on_ack": OWN + RUN % ('"drop-tail"', "Endless"),
+    "Stuck.enqueue": OWN + RUN % ('{"aqm": Stuck}', '"reno"'),
+}
+"""Scripts; their traceback is to name the method."""
 
 
 def commands(folder: Path) -> dict[str, list[str]]:
-    """A long job of each command."""
-    many, hard = folder / "many.toml", folder / "hard.toml"
+    """A long job of each command; FRESH is a name that nothing has yet."""
+    many, hard, own = folder / "many.toml", folder / "hard.toml", folder / "own.py"
     many.write_text(MANY, encoding="utf-8")
     hard.write_text(HARD, encoding="utf-8")
+    own.write_text(OWN, encoding="utf-8")
     words = {
         "run": f"run {many}",
         "run --seeds": f"run {many} --seeds 4",
+        "run --report": f"run {many} --duration 60s --report FRESH.html",
         "fluid": f"fluid {many} --duration 20000s",
         "meanfield": f"meanfield {many}",
-        "stability": f"stability {many} --vary rtt",
+        "stability": f"stability {many} --vary rtt --chart rtt,rate",
         "stability, hard": f"stability {hard}",
         "stability --from packets": f"stability {many} --from packets",
         "compare": f"compare {many}",
-        "sweep": f"sweep {many} --vary rtt=10ms..200ms:8 --store {folder}/store",
-        "tune": f"tune {many}",
+        "sweep": f"sweep {many} --vary rtt=10ms..200ms:8 --store FRESH",
+        "tune": f"tune {many} --for rtt=10ms..200ms --for flows=10..200",
         "why": "why --rate 200mbit --rtt 100ms --buffer 250ms --until-sure",
         "fair": "fair bbr cubic",
+        "evaluate": "evaluate cubic --quick",
+        "evaluate, own that loops": f"evaluate {own}:Endless --quick",
+        "paper": "paper mean-field --quick --out FRESH",
+        SERVE: "serve --port 0",
     }
     found = {name: [sys.executable, "-m", "ackclock", *line.split()] for name, line in words.items()}
-    found[CALLBACKS] = [sys.executable, "-c", CALLBACK]
-    return found
+    return found | {name: [sys.executable, "-c", script] for name, script in CALLBACKS.items()}
 
 
 @dataclass
@@ -116,26 +139,53 @@ def processor_time(pid: int) -> float:
 
 
 def interrupted(command: list[str], after: float) -> Ending | None:
-    """Interrupt it when it has computed for so long; None if it has ended by itself."""
-    with tempfile.TemporaryFile("w+") as errors:
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True)
-        while True:
-            done, _, _ = os.wait4(process.pid, os.WNOHANG)
-            if done:
-                process.returncode = 0
-                return None
-            if processor_time(process.pid) >= after:
-                break
-            time.sleep(0.005)
+    """Interrupt it when it has computed for so long, or computes no more; None if it has ended by itself."""
+    with tempfile.TemporaryDirectory() as place, tempfile.TemporaryFile("w+") as errors:
+        words = [word.replace("FRESH", f"{place}/fresh") for word in command]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True)
+        assert process.stdout is not None
+        listener = threading.Thread(target=listen, args=(process.stdout, SERVE in command), daemon=True)
+        listener.start()
+        if not computes(process, after):
+            return None
         before, begin = processor_time(process.pid), time.monotonic()
         os.killpg(process.pid, signal.SIGINT)
         _, status, usage = os.wait4(process.pid, 0)
+        spent, clock = usage.ru_utime + usage.ru_stime - before, time.monotonic() - begin
         process.returncode = os.waitstatus_to_exitcode(status)
-        spent = usage.ru_utime + usage.ru_stime - before
-        if process.returncode == 0 and spent < LIMIT:
+        listener.join(10)
+        if process.returncode == 0 and spent < LIMIT and SERVE not in command:
             return None  # it had its answer, and was about to end
         errors.seek(0)
-        return Ending(spent, time.monotonic() - begin, errors.read())
+        return Ending(spent, clock, errors.read())
+
+
+def computes(process: subprocess.Popen[str], after: float) -> bool:
+    """Wait until it has computed for so long, or has stopped to; False if it has ended."""
+    seen, since = 0.0, time.monotonic()
+    while (computed := processor_time(process.pid)) < after:
+        if computed > seen:
+            seen, since = computed, time.monotonic()
+        elif time.monotonic() - since > IDLE:
+            return True
+        time.sleep(0.005)
+        done, _, _ = os.wait4(process.pid, os.WNOHANG)
+        if done:
+            process.returncode = 0
+            return False
+    return True
+
+
+def listen(output: IO[str], visits: bool) -> None:
+    """Read what it prints; of a server the address, which is asked for its page over and over."""
+    line = output.readline()
+    while visits and "http" in line:
+        try:
+            browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+            browser.open(line.split()[2], timeout=5).read()
+        except (OSError, http.client.HTTPException):
+            break
+    output.read()
 
 
 def started() -> float:
@@ -144,6 +194,14 @@ def started() -> float:
     _, _, usage = os.wait4(process.pid, 0)
     process.returncode = 0
     return usage.ru_utime + usage.ru_stime
+
+
+def worded(name: str, text: str) -> bool:
+    """Whether a command says what it is to say; a script of one's own shows a traceback that names the method."""
+    if name in CALLBACKS:
+        return f"{name}, which had not returned" in text and "Traceback" in text
+    told = text.removesuffix("\n")
+    return (name == SERVE and not told) or ("interrupted" in told and "Traceback" not in told)
 
 
 def main() -> int:
@@ -156,6 +214,8 @@ def main() -> int:
     rng, late, wrong = random.Random(options.seed), 0, 0
     start = started()
     print(f"a command begins after {start:.2f} s")
+    print("| command | interrupted | over before | CPU s at most | late | clock s at most | late | load | misworded |")
+    print("|---" * 9 + "|")
     with tempfile.TemporaryDirectory() as folder:
         for name, command in commands(Path(folder)).items():
             if options.only not in (None, name):
@@ -164,17 +224,12 @@ def main() -> int:
             seen = [one for one in endings if one is not None]
             worst = max((one.processor for one in seen), default=0.0)
             clock = max((one.clock for one in seen), default=0.0)
-            # a script shows its traceback, which is to name the method
-            told = "Endless.on_ack, which had not returned" if name == CALLBACKS else "interrupted"
-            traces = [
-                one.text for one in seen if told not in one.text or ("Traceback" in one.text) != (name == CALLBACKS)
-            ]
+            traces = [one.text for one in seen if not worded(name, one.text)]
             beyond = sum(one.processor > LIMIT for one in seen)
             late, wrong = late + beyond, wrong + len(traces)
             print(
-                f"{name:28} {len(seen):3} interrupted, {len(endings) - len(seen):3} over before; "
-                f"longest {worst:.2f} s computed, {clock:.2f} s on the clock; "
-                f"{beyond} late, {len(traces)} in other words",
+                f"| {name} | {len(seen)} | {len(endings) - len(seen)} | {worst:.2f} | {beyond} | {clock:.2f} | "
+                f"{sum(one.clock > LIMIT for one in seen)} | {os.getloadavg()[0]:.1f} | {len(traces)} |",
                 flush=True,
             )
             for text in traces[:1]:

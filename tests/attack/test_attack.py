@@ -6,7 +6,7 @@ import random
 import subprocess
 import sys
 import threading
-import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,16 @@ from attack_shrink import shrunk
 
 import ackclock as ac
 import attack as whole
-from ackclock._parallel import Watch, parallel
+from ackclock._parallel import parallel
 
 CASES = 40
+LONG = ac.dumbbell(
+    rate="200 Mbit/s",
+    queue={"aqm": "red", "capacity": "500 packets", "min_threshold": "50 packets", "max_threshold": "150 packets"},
+    flows=ac.flows(60, "reno", rtt="uniform 20 ms .. 200 ms"),
+    duration="2000 s",
+)
+"""Takes a minute in every engine."""
 
 
 def test_every_key_of_the_language_can_be_attacked() -> None:
@@ -108,22 +115,66 @@ rtt = "40 ms"
 
 def test_what_runs_beside_an_interrupt_is_given_up() -> None:
     begun: list[int] = []
-    beside = threading.Event()
+    ended: list[int] = []
 
-    def work(number: int, watch: Watch) -> int:
+    def work(number: int) -> None:
         begun.append(number)
         if number == 0:
-            beside.wait(1)
             raise KeyboardInterrupt
-        beside.set()
-        for _ in range(10_000):
-            watch(None)
-            time.sleep(0.001)
-        return number
+        ac.run(LONG)
+        ended.append(number)
 
     with pytest.raises(KeyboardInterrupt):
         parallel(work, range(50))
     assert len(begun) <= 1 + (os.cpu_count() or 1)
+    assert not ended
+
+
+def test_ctrl_c_ends_tasks_while_others_still_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`why` and papers went on to the end of what had begun, half a minute, without a word."""
+    begun, start = threading.Event(), threading.Thread.start
+    ended: list[int] = []
+    threads: list[threading.Thread] = []
+
+    def interrupted(thread: threading.Thread) -> None:
+        threads.append(thread)
+        if len(threads) > 1:
+            begun.wait(60)
+            raise KeyboardInterrupt
+        start(thread)
+
+    def work(number: int) -> None:
+        begun.set()
+        ac.run(LONG)
+        ended.append(number)
+
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        parallel(work, range(2))
+    assert not ended
+
+
+@pytest.mark.parametrize("analysis", [ac.meanfield, lambda scenario: ac.stability(scenario).chart("rtt", "rate")])
+def test_analyses_in_threads_are_given_up(analysis: Callable[[ac.Scenario], object]) -> None:
+    ends: list[str] = []
+    begun = threading.Event()
+
+    def work(number: int) -> None:
+        if number == 0:
+            begun.wait(60)
+            raise KeyboardInterrupt
+        begun.set()
+        try:
+            analysis(LONG)
+            ends.append("done")
+        except Exception as error:
+            ends.append(type(error).__name__)
+            raise
+
+    with pytest.raises(KeyboardInterrupt):
+        parallel(work, range(2))
+    assert ends == ["_Halted"]
 
 
 def test_a_find_is_noticed_and_shrunk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

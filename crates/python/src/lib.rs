@@ -48,7 +48,7 @@ mod _core {
     #[pymodule_export]
     use super::user::{PyAck, PyLink, PyPacket, PyQueue, PyReduction, PyWindow, Random};
     #[pymodule_export]
-    use super::watch::set_deadline;
+    use super::watch::{set_deadline, set_halt};
     #[pymodule_export]
     use super::{check, duration, registry, run_scenario, schema, to_toml};
 
@@ -300,7 +300,7 @@ fn run_scenario<'py>(
     };
     let watch = |standings: &[Standing], report: bool| {
         let shown = run::report(py, standings)?;
-        let watched = py.check_signals().and_then(|()| match progress {
+        let watched = watch::interrupts(py).and_then(|()| match progress {
             Some(progress) if report => progress.call1((&shown,)).map(drop),
             _ => Ok(()),
         });

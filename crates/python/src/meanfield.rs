@@ -86,7 +86,7 @@ pub(crate) fn run_meanfield<'py>(
     while engine.time() < end {
         py.detach(|| steps_for(&mut engine, PROGRESS_INTERVAL, end))
             .map_err(failed)?;
-        let watched = py.check_signals().and_then(|()| match progress {
+        let watched = crate::watch::interrupts(py).and_then(|()| match progress {
             Some(progress) => progress.call1((engine.time(), end)).map(drop),
             None => Ok(()),
         });

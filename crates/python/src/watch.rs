@@ -1,6 +1,6 @@
 //! Analyses that heed Ctrl-C and a deadline. The core crates have no clock: they count work, and ask now and then.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,24 @@ const BETWEEN_SIGNALS: Duration = Duration::from_millis(50);
 
 thread_local! {
     static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
+    static HALT: RefCell<Option<Py<PyAny>>> = const { RefCell::new(None) };
+}
+
+/// What engines and analyses of this thread call many times a second, without arguments; what it raises ends them. `None` for
+/// nothing. Ctrl-C is seen by the main thread alone: this is how it ends the others.
+#[pyfunction]
+pub(crate) fn set_halt(check: Option<Py<PyAny>>) {
+    drop(HALT.replace(check));
+}
+
+/// Looks whether this thread is to end what it does.
+///
+/// # Errors
+/// What a signal handler raised, or what `set_halt` asked to be called.
+pub(crate) fn interrupts(py: Python<'_>) -> PyResult<()> {
+    py.check_signals()?;
+    let check = HALT.with_borrow(|check| check.as_ref().map(|check| check.clone_ref(py)));
+    check.map_or(Ok(()), |check| check.call0(py).map(drop))
 }
 
 /// Ends analyses of this thread that are under way in so many seconds; `None` for no deadline. Returns what was left of the last
@@ -56,7 +74,7 @@ pub(crate) fn watched<T: Send>(py: Python<'_>, analysis: impl FnOnce() -> T + Se
         }
         next = now + BETWEEN_SIGNALS;
         Python::attach(|py| {
-            let signal = py.check_signals();
+            let signal = interrupts(py);
             let none = signal.is_ok();
             if let Err(error) = signal {
                 keep(&slot, error);

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from .._parallel import Watch, parallel
+from .._parallel import parallel
 from .._words import listed
 from ..errors import ScenarioError
 from ..scenario import Scenario
@@ -201,8 +201,8 @@ class Lab:
     def _runs(self, tree: Tree, length: Length, seeds: int, first: int) -> list[Numbers]:
         scenario = Scenario(timed(tree, length))
 
-        def one(seed: int, watch: Watch) -> Numbers:
-            return numbers(run(scenario, seed=seed, trace_links=True, progress=watch), self.link)
+        def one(seed: int) -> Numbers:
+            return numbers(run(scenario, seed=seed, trace_links=True), self.link)
 
         found = parallel(one, range(first, first + seeds))
         self.computed += sum(one.computed for one in found)

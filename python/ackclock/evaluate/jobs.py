@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from .. import _core
-from .._parallel import Watch, parallel
+from .._parallel import parallel
 from ..errors import RunError
 from ..scenario import Scenario
 from ..simulate import run
@@ -67,9 +67,9 @@ def measured(
                 if there is not None:
                     found[key] = there
 
-    def work(one: Job, watch: Watch) -> tuple[Job, Numbers | str]:
+    def work(one: Job) -> tuple[Job, Numbers | str]:
         try:
-            numbers: Numbers | str = _numbers(one, watch)
+            numbers: Numbers | str = _numbers(one)
         except RunError as error:
             cause = f" ({type(error.__cause__).__name__}: {error.__cause__})" if error.__cause__ else ""
             numbers = f"{error}{cause}"
@@ -103,8 +103,8 @@ def _known(one: Job) -> bool:
     return all(getattr(made, "__module__", "").startswith("ackclock_own_") for made in classes)
 
 
-def _numbers(one: Job, watch: Watch) -> dict[str, float]:
-    result = run(one.scenario, seed=one.seed, progress=watch)
+def _numbers(one: Job) -> dict[str, float]:
+    result = run(one.scenario, seed=one.seed)
     numbers: dict[str, float] = {}
     _flatten("", result.json(), numbers)
     for link, seconds in result.utilization_1s.items():

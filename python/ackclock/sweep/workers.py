@@ -7,14 +7,14 @@ import json
 import logging
 import os
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
+from .._parallel import completed
 from ..scenario import Scenario
 from ..simulate import run
 from .axes import SweepError
@@ -25,11 +25,11 @@ def compute(scenario: str, seed: int) -> dict[str, float]:
     """Metrics of a scenario (canonical JSON) with a seed; what a worker of a cluster runs."""
     from ..scenario import loads
 
-    return _metrics(loads(scenario, form="json"), seed, None)
+    return _metrics(loads(scenario, form="json"), seed)
 
 
-def _metrics(scenario: Scenario, seed: int, watch: Callable[[object], None] | None) -> dict[str, float]:
-    summary = run(scenario, seed=seed, progress=watch).summary["value"]
+def _metrics(scenario: Scenario, seed: int) -> dict[str, float]:
+    summary = run(scenario, seed=seed).summary["value"]
     return {str(name): float(value) for name, value in summary.items()}
 
 
@@ -45,10 +45,6 @@ def workers(threads: int | None, cluster: str | None) -> contextlib.AbstractCont
     return contextlib.nullcontext(_Threads(threads or os.cpu_count() or 1)) if cluster is None else _dask(cluster)
 
 
-class _Halted(Exception):  # noqa: N818
-    """Another run failed, or Ctrl-C was pressed."""
-
-
 @dataclass(frozen=True)
 class _Threads:
     """Threads of this process: the engine leaves Python's lock alone."""
@@ -56,26 +52,10 @@ class _Threads:
     count: int
 
     def results(self, todo: Sequence[Point], tell: Callable[[], None]) -> Iterator[tuple[Point, dict[str, float]]]:
-        halt = threading.Event()
-
-        def watch(_progress: object) -> None:
-            if halt.is_set():
-                raise _Halted
-
-        waiting: set[Future[dict[str, float]]] = set()
-        with ThreadPoolExecutor(self.count) as pool:
-            try:
-                running = {pool.submit(_metrics, point.scenario, point.seed, watch): point for point in todo}
-                waiting = set(running)
-                while waiting:
-                    done, waiting = wait(waiting, timeout=1.0, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        yield running[future], future.result()
-                    tell()
-            except BaseException:
-                halt.set()
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        for number, metrics in completed(
+            lambda point: _metrics(point.scenario, point.seed), todo, threads=self.count, tell=tell
+        ):
+            yield todo[number], metrics
 
 
 @contextlib.contextmanager

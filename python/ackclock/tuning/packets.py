@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Final
 
-from .._parallel import Watch, parallel
+from .._parallel import parallel
 from ..causes.interventions import Tree
 from ..causes.scales import needed
 from ..scenario import Scenario
@@ -108,16 +108,16 @@ def measure(problem: Problem, jobs: Iterable[tuple[Mapping[str, Any], Point]], s
     listed = list(jobs)
     made = [scenario(problem, queue, point) for queue, point in listed]
     tasks = [(one, seed) for one in made for seed in range(1, seeds + 1)]
-    rows = parallel(lambda task, watch: _one(problem, *task, watch), tasks)
+    rows = parallel(lambda task: _one(problem, *task), tasks)
     return [_mean(point, rows[k * seeds : (k + 1) * seeds]) for k, (_, point) in enumerate(listed)]
 
 
-def _one(problem: Problem, made: Scenario, seed: int, watch: Watch) -> dict[str, float]:
+def _one(problem: Problem, made: Scenario, seed: int) -> dict[str, float]:
     import numpy as np
 
     from ..analysis.predicates import is_oscillating
 
-    result = run(made, seed=seed, trace_links=True, progress=watch)
+    result = run(made, seed=seed, trace_links=True)
     link: dict[Any, Any] = result.links.loc[problem.link].to_dict()
     trace = result.traces["link_queue_bytes"].sel(link=problem.link)
     times = result.traces["time"].to_numpy()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import atexit
+import gc
 import os
 import shlex
 import sys
@@ -54,6 +56,13 @@ COMMANDS = (
     completion.COMMAND,
 )
 """All commands, in the order of the help."""
+
+
+@atexit.register
+def _leave() -> None:
+    """Search what still lives for no garbage when Python ends: 0.3 s after pandas and xarray."""
+    if "duckdb" not in sys.modules:  # which complains then
+        gc.freeze()
 
 
 def parser() -> argparse.ArgumentParser:

@@ -155,6 +155,22 @@ def test_of_many_wishes_the_last_is_kept() -> None:
     assert seen == [0, 9]
 
 
+@needs_panel
+def test_answers_for_a_browser_that_has_gone_are_dropped() -> None:
+    """Bokeh takes a document apart a moment before it says so: an answer in that moment was called a bug."""
+    from bokeh.document import Document
+
+    from ackclock.page.view import Page
+
+    page, shown = Page.__new__(Page), []
+    page._document, page._closed = Document(), False
+    page._later(lambda: shown.append(1))
+    assert len(page._document.session_callbacks) == 1
+    page._document.callbacks.destroy()
+    page._later(lambda: shown.append(2))
+    assert not shown
+
+
 def test_what_an_address_says_is_checked() -> None:
     base = World(default())
     world = model.restored(base, {"rtt": "120 ms", "count": "12", "aqm": "pi", "queue.reference": "30 packets"})

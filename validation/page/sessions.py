@@ -80,6 +80,9 @@ async def session(root: str, cookie: str) -> bool:
     )
     socket: WebSocketClientConnection = await websocket_connect(place, subprotocols=["bokeh", token[1]])
     try:
+        # the server says ACK once it can read messages; what comes before is lost, and so is the connection
+        if await asyncio.wait_for(socket.read_message(), PATIENCE) is None:
+            return False
         for number, (kind, content) in enumerate(MESSAGES):
             # header, metadata and content of a message of Bokeh's protocol
             for part in ({"msgid": str(number), "msgtype": kind}, {}, content):

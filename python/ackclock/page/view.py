@@ -406,8 +406,19 @@ class Page:
             if generation == self._generation:
                 self._shown(show)
 
-        if not self._closed:
-            self._document.add_next_tick_callback(if_wanted)
+        self._later(if_wanted)
+
+    def _later(self, show: Callable[[], None]) -> None:
+        """Let the thread that serves browsers show something, if this browser is still there."""
+        if self._closed:
+            return
+        try:
+            self._document.add_next_tick_callback(show)
+        except (AttributeError, RuntimeError):
+            # Bokeh takes the document apart before it says that the session has ended
+            context = self._document.session_context
+            if context is not None and not context.destroyed:
+                raise
 
     def _shown(self, show: Callable[[], None]) -> None:
         if self._closed:
@@ -425,8 +436,7 @@ class Page:
             return
 
         # of a slider that still moves the last answer but one is worth showing too
-        if not self._closed:
-            self._document.add_next_tick_callback(partial(self._shown, partial(self._show_quick, found)))
+        self._later(partial(self._shown, partial(self._show_quick, found)))
 
     def _compute_heavy(self, world: World, second: str, generation: int, stale: threading.Event) -> None:
         watch = model.watching(stale)

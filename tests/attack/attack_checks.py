@@ -125,9 +125,13 @@ RUN_PATIENCE = 0.25
 """As `PATIENCE`, where many short scenarios are run."""
 
 
+MEMORY = 4_000_000_000
+"""Bytes that a run may need; the process is not to end by the machine's."""
+
+
 def runs(scenario: ac.Scenario) -> str | None:
     """It runs, quickly looked at: without the tables that Python makes of a result."""
-    raw = _core.run(scenario._checked, [1], progress=patient(RUN_PATIENCE))[0]
+    raw = _core.run(scenario._checked, [1], progress=patient(RUN_PATIENCE), memory=MEMORY)[0]
     for link in raw["links"]:
         if not 0 <= link["utilization"] <= 1 + 1e-9:
             return f"{link['name']}: utilisation {link['utilization']}"

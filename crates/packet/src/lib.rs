@@ -250,23 +250,21 @@ impl Simulation {
                 }
                 _ => 0,
             };
-            bytes += count * (1 + open) * flow;
+            bytes = bytes.saturating_add(count.saturating_mul(1 + open).saturating_mul(flow));
             let traced = match &options.traces.flows {
                 FlowSelection::None => 0,
                 FlowSelection::All => count,
                 FlowSelection::PerClass(n) => count.min(u64::from(*n)),
                 FlowSelection::List(list) => list.len() as u64,
             };
-            bytes += traced * samples * 32;
+            bytes = bytes.saturating_add(traced.saturating_mul(samples).saturating_mul(32));
         }
         for link in &scenario.links {
             let waiting = link::in_packets(link.capacity, 64.0).min(link.rate / 512.0);
-            bytes += (waiting.min(1e12) as u64).min(1 << 40) * 24;
-            bytes += if options.traces.links {
-                samples * 64
-            } else {
-                0
-            };
+            bytes = bytes.saturating_add((waiting.min(1e12) as u64).min(1 << 40) * 24);
+            if options.traces.links {
+                bytes = bytes.saturating_add(samples.saturating_mul(64));
+            }
         }
         bytes
     }

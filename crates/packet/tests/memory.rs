@@ -95,3 +95,16 @@ fn a_transfer_that_is_over_takes_less_than_500_bytes() {
     assert!(peak < 500, "{peak} B a flow");
     assert!(held < 340, "{held} B a flow");
 }
+
+#[test]
+fn a_need_beyond_all_numbers_is_not_a_small_one() {
+    let scenario = scenario(
+        "[scenario]\nduration = \"1 s\"\n[[link]]\nname = \"link\"\nrate = \"1 Gbit/s\"\n\
+         [[flows]]\npath = [\"link\"]\nrtt = \"40 ms\"\ncount = 4000000000\n\
+         traffic = { kind = \"poisson-arrivals\", rate = \"1e9/s\", size = \"1 kB\" }\n",
+    );
+    assert_eq!(
+        Simulation::memory_estimate(&scenario, &Options::default()),
+        u64::MAX
+    );
+}

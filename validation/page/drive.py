@@ -3,6 +3,7 @@
 
     ./drive.py                   everything: latency, five users for a minute, a heavy user, malformed requests
     ./drive.py --seconds 10      the five users for so long
+    ./drive.py --shipped         only the scenarios of the project: each opened, and two sliders moved
     ./drive.py --out DIR         where screenshots go (default: out/page)
 
 Latency is from the key that moves a slider to the first frame of the browser after the figure's data changed.
@@ -27,10 +28,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Error, Page, sync_playwright
 
 from ackclock.page.model import DEFAULT
 
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
 WANTED = 200.0
 """Milliseconds from a slider's move to the analysis parts."""
 SHOWN = {"dot": "dot of the chart", "rest": "equilibrium", "fluid average": "fluid queue", "packets": "packet queue"}
@@ -60,10 +62,10 @@ names => {
 """
 
 
-def serve() -> tuple[subprocess.Popen[str], str]:
-    """Start the server at a free port: process and address."""
+def serve(*files: str) -> tuple[subprocess.Popen[str], str]:
+    """Start the server at a free port, of a scenario file if one is given: process and address."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "ackclock", "serve", "--port", "0"],
+        [sys.executable, "-m", "ackclock", "serve", *files, "--port", "0"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -72,8 +74,8 @@ def serve() -> tuple[subprocess.Popen[str], str]:
     return process, process.stdout.readline().split()[2]
 
 
-def opened(browser: Any, url: str, complaints: list[str]) -> Page:
-    """Open the page, wait until all its parts are there."""
+def opened(browser: Any, url: str, complaints: list[str], wait: str = "mean field") -> Page:
+    """Open the page, wait until all its parts are there, or the one that is named."""
     page: Page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
     page.set_default_timeout(120_000)
     page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -82,7 +84,7 @@ def opened(browser: Any, url: str, complaints: list[str]) -> Page:
     page.wait_for_function(
         "() => window.Bokeh && Bokeh.documents.length && Bokeh.documents[0].get_model_by_name('bins')"
     )
-    page.wait_for_function("() => Bokeh.documents[0].get_model_by_name('mean field').data.x.length > 0")
+    page.wait_for_function(f"() => Bokeh.documents[0].get_model_by_name({wait!r}).data.x.length > 0")
     page.evaluate(HOOK, list(SHOWN))
     return page
 
@@ -100,6 +102,35 @@ def moves(page: Page, count: int, between: float = 0.15) -> dict[str, list[float
             found[name].append(value)
         time.sleep(between)
     return found
+
+
+def shipped(browser: Any, out: Path) -> bool:
+    """Open each scenario of the project and move two sliders; whether nobody complained and all figures came."""
+    fine = True
+    for file in sorted(SCENARIOS.glob("*.toml")):
+        complaints: list[str] = []
+        server, url = serve(str(file))
+        try:
+            page = opened(browser, url, complaints, wait="packets")
+            for slider in range(2):
+                page.locator(".noUi-handle").nth(slider).press("ArrowRight")
+                page.wait_for_function("() => 'packets' in window.seen || document.querySelector('[role=alert]')")
+            complaints += page.locator("[role=alert]:visible").all_inner_texts()
+            said = page.locator(".answer p").all_inner_texts()
+            quiet = [text for text in page.locator("p.quiet:visible").all_inner_texts() if "ackclock" not in text]
+            page.wait_for_timeout(3000)  # the chart and the mean field
+            page.screenshot(path=str(out / f"{file.stem}.png"), full_page=True)
+            page.context.close()
+        except Error as error:
+            complaints.append(str(error))
+            said, quiet = [], []
+        finally:
+            server.send_signal(signal.SIGINT)
+            _, errors = server.communicate()
+        complaints += errors.splitlines()
+        fine &= not complaints and bool(said)
+        print(f"  {file.stem}: {'; '.join(complaints) or 'no complaints'}\n    {' '.join(said + quiet)}", flush=True)
+    return fine
 
 
 def told(found: dict[str, list[float]]) -> None:
@@ -222,10 +253,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--out", type=Path, default=Path("out/page"))
+    parser.add_argument("--shipped", action="store_true")
     parser.add_argument("--chromium", default=shutil.which("chromium") or shutil.which("google-chrome"))
     options = parser.parse_args()
     out: Path = options.out
     out.mkdir(parents=True, exist_ok=True)
+    if options.shipped:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=options.chromium, args=["--no-sandbox"])
+            return 0 if shipped(browser, out) else 1
     complaints: list[str] = []
     server, url = serve()
     fine = True

@@ -6,14 +6,20 @@
 //! - **ProbeBW**: eight phases of a propagation time each, at 1.25, 0.75 and six times 1 times the bandwidth, begun at random (never with 0.75).
 //! - **ProbeRTT**: when the propagation time is ten seconds old, four segments in the network for 200 ms and a round trip.
 //! - **Window**: twice the BDP, plus three bursts. Losses reduce it only by what was lost, and for the first round of a recovery a segment leaves
-//!   for each that arrives; afterwards the window is what it was before. An ECN mark changes nothing.
+//!   for each that arrives; afterwards the window is what it was before.
+//! - **ECN**: a mark changes nothing, as in Linux, even where `ecn` of the flows makes their segments ECN-capable. They then
+//!   keep a queue that marks them above its threshold, where it drops what is never ECN-capable: SYNs and retransmissions
+//!   (RFC 3168, section 6.1.5). A flow that has lost one segment may so deliver nothing more in order. Of ten flows over RED
+//!   with ECN at 10 Mbit/s four carry everything, in Linux 6.1 too; `max_window` bounds what they send meanwhile.
 //!
 //! With `policer_detection` losses tell a policer: two intervals of 4 to 16 rounds that begin and end with a loss, in which a fifth of what was delivered was lost,
 //! and whose delivery rates agree within an eighth, set the rate to their mean for 48 rounds.
 //!
 //! With `form = "linux"`, windows are whole: the bandwidth-delay product is rounded up, the window to an even number, and the
-//! probing phase has two segments more; only a smaller round trip renews the propagation time; and the segments about
-//! to leave count as in the network.
+//! probing phase has two segments more; only a smaller round trip renews the propagation time; the segments about
+//! to leave count as in the network; samples over less than a round trip say nothing at all; ACKs that deliver nothing leave
+//! the window alone; at a policer's rate the phases of the cycle end by time alone; a timeout searches for the full
+//! bandwidth anew; and the filter of the bandwidth keeps three values (`lib/win_minmax.c`).
 //!
 //! Segments leave one by one, not in bursts as with segmentation offload; the allowance of three bursts stays, as the draft has it, with bursts of 1500 B segments.
 
@@ -107,6 +113,41 @@ impl<const N: usize> MaxFilter<N> {
         let counted =
             (0..window.min(N as u64).min(period + 1)).map(|age| (period - age) as usize % N);
         self.value = counted.map(|slot| self.maxima[slot]).fold(0.0, f64::max);
+    }
+}
+
+/// The kernel's windowed maximum (`lib/win_minmax.c`): the best value and two that may follow it. A value counts
+/// for `window` rounds after its own, and what follows it need not be the largest of those left.
+#[derive(Clone, Copy, Debug, Default)]
+struct WindowedMax {
+    /// Round and value, the best first.
+    best: [(u64, f64); 3],
+}
+
+impl WindowedMax {
+    fn update(&mut self, value: f64, round: u64, window: u64) {
+        let new = (round, value);
+        if value >= self.best[0].1 || round - self.best[2].0 > window {
+            self.best = [new; 3];
+            return;
+        }
+        if value >= self.best[1].1 {
+            (self.best[1], self.best[2]) = (new, new);
+        } else if value >= self.best[2].1 {
+            self.best[2] = new;
+        }
+        let [first, second, third] = self.best;
+        let age = round - first.0;
+        if age > window {
+            self.best = [second, third, new];
+            if round - second.0 > window {
+                self.best = [third, new, new];
+            }
+        } else if second.0 == first.0 && age > window / 4 {
+            self.best = [first, new, new];
+        } else if third.0 == second.0 && age > window / 2 {
+            self.best[2] = new;
+        }
     }
 }
 
@@ -265,7 +306,13 @@ impl Policer {
     }
 
     /// True when its rate has been used for long enough.
-    fn update(&mut self, delivery: &Delivery, round_start: bool, probing: bool) -> bool {
+    fn update(
+        &mut self,
+        delivery: &Delivery,
+        limited: bool,
+        round_start: bool,
+        probing: bool,
+    ) -> bool {
         if self.known {
             if probing && round_start {
                 self.rounds += 1;
@@ -283,7 +330,7 @@ impl Policer {
             self.begin_interval(delivery);
             self.sampling = true;
         }
-        if delivery.app_limited {
+        if limited {
             self.forget(delivery);
             return false;
         }
@@ -374,6 +421,8 @@ struct Model {
     mode: Mode,
     rounds: Rounds,
     bandwidth: MaxFilter<{ BANDWIDTH_ROUNDS as usize }>,
+    /// The same as Linux has it.
+    windowed: WindowedMax,
     /// Smallest round trip, s, and when it was seen.
     min_rtt: f64,
     min_rtt_at: Time,
@@ -403,6 +452,7 @@ impl Model {
             mode: Mode::Startup,
             rounds: Rounds::default(),
             bandwidth: MaxFilter::EMPTY,
+            windowed: WindowedMax::default(),
             min_rtt: f64::INFINITY,
             min_rtt_at: Time::ZERO,
             full_bandwidth: 0.0,
@@ -441,31 +491,62 @@ impl Model {
 
     /// The same with `extra` segments more.
     fn inflight_and(&self, gain: f64, extra: f64) -> f64 {
+        self.inflight_at(self.rate(), gain, extra)
+    }
+
+    /// Segments of a burst in Linux, of 1448 B of payload: what 1 / 1024 s takes, one at least, and
+    /// two from 1.2 Mbit/s on (`bbr_tso_segs_goal`).
+    fn linux_quantum(&self) -> f64 {
+        let least = if self.pacing_rate < 150_000.0 / 1448.0 {
+            1.0
+        } else {
+            2.0
+        };
+        (self.pacing_rate / 1024.0).floor().clamp(least, 45.0)
+    }
+
+    /// The same at a given bandwidth.
+    fn inflight_at(&self, rate: f64, gain: f64, extra: f64) -> f64 {
         if self.min_rtt.is_infinite() {
             return self.initial_cwnd;
         }
-        let bdp = gain * self.rate() * self.min_rtt;
+        let bdp = gain * rate * self.min_rtt;
         if self.params.form == Form::Paper {
             return bdp + extra + 3.0 * send_quantum(self.pacing_rate);
         }
-        let window = (bdp - 1e-6).ceil() + extra + 3.0 * send_quantum(self.pacing_rate).floor();
+        let window = (bdp - 1e-6).ceil() + extra + 3.0 * self.linux_quantum();
         let probing = self.mode == Mode::ProbeBw && self.cycle == 0;
         2.0 * (0.5 * window).ceil() + if probing { 2.0 } else { 0.0 }
     }
 
     fn update_bandwidth(&mut self, delivery: &Delivery, random: &mut Stream) {
+        let linux = self.params.form == Form::Linux;
+        if linux && delivery.rate.is_nan() {
+            // not a valid sample: nothing of it counts (`bbr_update_bw`)
+            self.rounds.start = false;
+            return;
+        }
         self.rounds.update(delivery);
+        let limited = delivery.app_limited
+            || (self.limited.0..=self.limited.1).contains(&delivery.prior_delivered);
         if self.params.policer_detection {
             let probing = self.mode == Mode::ProbeBw;
-            if self.policer.update(delivery, self.rounds.start, probing) {
+            if self
+                .policer
+                .update(delivery, limited, self.rounds.start, probing)
+            {
                 self.enter_probe_bw(delivery.now, random);
             }
         }
-        let limited = delivery.app_limited
-            || (self.limited.0..=self.limited.1).contains(&delivery.prior_delivered);
         if delivery.rate >= self.bandwidth.value || (!limited && !delivery.rate.is_nan()) {
-            self.bandwidth
-                .update(delivery.rate, self.rounds.count, BANDWIDTH_ROUNDS);
+            if linux {
+                self.windowed
+                    .update(delivery.rate, self.rounds.count, BANDWIDTH_ROUNDS);
+                self.bandwidth.value = self.windowed.best[0].1;
+            } else {
+                self.bandwidth
+                    .update(delivery.rate, self.rounds.count, BANDWIDTH_ROUNDS);
+            }
         }
         // bandwidth that stands still for three rounds fills the pipe
         if self.pipe_filled || !self.rounds.start || limited {
@@ -488,14 +569,26 @@ impl Model {
 
     fn check_cycle(&mut self, delivery: &Delivery) {
         let long = delivery.now.since(self.cycle_at).seconds() > self.min_rtt;
+        let linux = self.params.form == Form::Linux;
         let mut before = f64::from(delivery.in_flight_before);
-        if self.params.form == Form::Linux && self.pacing_gain > 1.0 {
-            before += send_quantum(self.pacing_rate).floor();
+        // at a policer's rate there is no probing, so that time alone counts
+        let gain = if linux && self.policer.known {
+            1.0
+        } else {
+            self.pacing_gain
+        };
+        if linux && gain > 1.0 {
+            before += self.linux_quantum();
         }
-        let next = if self.pacing_gain > 1.0 {
-            long && (delivery.lost > 0 || before >= self.inflight(self.pacing_gain))
-        } else if self.pacing_gain < 1.0 {
-            long || before <= self.inflight(1.0)
+        let rate = if linux {
+            self.bandwidth.value
+        } else {
+            self.rate()
+        };
+        let next = if gain > 1.0 {
+            long && (delivery.lost > 0 || before >= self.inflight_at(rate, gain, 0.0))
+        } else if gain < 1.0 {
+            long || before <= self.inflight_at(rate, 1.0, 0.0)
         } else {
             long
         };
@@ -596,7 +689,8 @@ impl Model {
             0.0
         };
         let target = self.inflight_and(self.cwnd_gain, extra);
-        if !self.recovery.follow(delivery, &mut self.rounds, window) {
+        let silent = self.params.form == Form::Linux && delivery.acked == 0;
+        if !silent && !self.recovery.follow(delivery, &mut self.rounds, window) {
             let acked = f64::from(delivery.acked);
             if self.pipe_filled {
                 window.cwnd = (window.cwnd + acked).min(target);
@@ -621,7 +715,17 @@ impl CongestionControl for Bbr {
             model
                 .recovery
                 .save(window.cwnd, model.mode == Mode::ProbeRtt);
+            if reduction.signal == Signal::Timeout && model.params.form == Form::Linux {
+                model.full_bandwidth = 0.0;
+            }
         }
+    }
+
+    /// `bbr_undo_cwnd`: the window comes back as the recovery ends.
+    fn on_spurious_recovery(&mut self, _now: Time, _window: &mut Window) {
+        let model = &mut *self.0;
+        (model.full_bandwidth, model.full_bandwidth_rounds) = (0.0, 0);
+        model.policer = Policer::default();
     }
 
     fn on_open(&mut self, now: Time, srtt: f64, window: &mut Window) {
@@ -897,13 +1001,13 @@ pub(super) mod tests {
             delivery.now += Time::from_seconds(0.1);
             delivery.delivered += 10;
             delivery.total_lost += 3;
-            assert!(!policer.update(&delivery, true, true));
+            assert!(!policer.update(&delivery, false, true, true));
         }
         // two intervals of four rounds, after the loss that begins the first
         assert_eq!(rounds, 8);
         assert!((policer.rate - 100.0).abs() < 1.0, "{}", policer.rate);
         for round in 1..=48 {
-            assert_eq!(policer.update(&delivery, true, true), round == 48);
+            assert_eq!(policer.update(&delivery, false, true, true), round == 48);
         }
         assert!(!policer.known);
     }

@@ -6,8 +6,9 @@ use ackclock_algorithms::congestion::{
 use ackclock_algorithms::registry::Controller;
 use ackclock_algorithms::{Stream, Time};
 
-use super::config::{RecoveryPolicy, ReductionBase};
+use super::config::{RecoveryPolicy, ReductionBase, RtoPolicy};
 use super::hystart;
+use super::timers::TICK;
 use super::{AckSummary, Config, Sender, State};
 
 impl Sender {
@@ -205,7 +206,14 @@ impl Sender {
         let Some(sent_packets) = &mut self.sent_packets else {
             return;
         };
-        let sample = sent_packets.sample(summary.now, self.rtt.min_rtt);
+        let mut sample = sent_packets.sample(summary.now, self.rtt.min_rtt);
+        if config.rto == RtoPolicy::Linux {
+            let moves = summary.acked > 0;
+            sample.rtt = sent_packets.rtt_of_linux(summary.now, summary.echo, moves, TICK);
+            if sample.rtt > 0 {
+                self.rtt.min_rtt = self.rtt.min_rtt.min(sample.rtt);
+            }
+        }
         let delivery = Delivery {
             now: Time(summary.now),
             acked: sent_packets.newly_delivered,

@@ -4,7 +4,7 @@ use ackclock_algorithms::Time;
 use ackclock_algorithms::congestion::CongestionControl as _;
 use ackclock_scenario::WindowReduction;
 
-use super::config::{RecoveryPolicy, TimerPolicy};
+use super::config::{RecoveryPolicy, RtoPolicy, TimerPolicy};
 use super::{Config, Segment, Sender, State, whole};
 use crate::packet::{Flags, NONE};
 
@@ -97,7 +97,14 @@ impl Sender {
             if in_flight >= whole(self.window.cwnd) {
                 sent_packets.note_full();
             }
-            if sent_packets.send(now, segment.0, in_flight) && self.delivery {
+            // Linux asks whether anything is unacknowledged (`packets_out`), the draft whether anything
+            // is in flight
+            let empty = if config.rto == RtoPolicy::Linux {
+                self.next - u64::from(!segment.1) == self.una
+            } else {
+                in_flight <= 1
+            };
+            if sent_packets.send(now, segment.0, in_flight, empty) && self.delivery {
                 self.controller.on_restart(Time(now), &mut self.window);
             }
         }

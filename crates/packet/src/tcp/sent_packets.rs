@@ -68,6 +68,11 @@ pub(crate) struct SentPackets {
     pub(crate) lowest_original: u64,
     /// It delivers one that was sent more than once.
     pub(crate) delivers_resent: bool,
+    /// When the last segments were sent, of those sent once, that it acknowledges cumulatively and
+    /// selectively; 0 without one. And whether it covers one that was sent again.
+    acked_sent: u64,
+    sacked_sent: u64,
+    covers_resent: bool,
     /// The segment that the retransmission timer expired for last, whether F-RTO is being made (RFC
     /// 5682), and new data goes first.
     pub(crate) timed_out: u64,
@@ -95,9 +100,12 @@ impl SentPackets {
 
     /// Segment `seq` is sent; with it `in_flight` segments are in the network. True if it ends a
     /// time in which the application left the network empty.
-    pub(crate) fn send(&mut self, now: u64, seq: u64, in_flight: u64) -> bool {
+    ///
+    /// `empty`: no segment was in the network before it that could still be delivered, so that
+    /// delivery-rate samples begin anew.
+    pub(crate) fn send(&mut self, now: u64, seq: u64, in_flight: u64, empty: bool) -> bool {
         let restart = in_flight <= 1;
-        if restart {
+        if empty {
             (self.first_sent, self.delivered_at) = (now, now);
         }
         let record = Record {
@@ -132,6 +140,7 @@ impl SentPackets {
         self.min_rtt = min_rtt;
         (self.newly_delivered, self.newly_lost, self.newest) = (0, 0, None);
         (self.lowest_original, self.delivers_resent) = (NONE, false);
+        (self.acked_sent, self.sacked_sent, self.covers_resent) = (0, 0, false);
         self.in_flight_before = in_flight as u32;
     }
 
@@ -149,6 +158,7 @@ impl SentPackets {
         self.delivers_resent |= record.again;
         if !record.again {
             self.lowest_original = self.lowest_original.min(seq);
+            self.sacked_sent = record.sent;
         }
         if self
             .newest
@@ -177,6 +187,42 @@ impl SentPackets {
         self.newest
             .filter(|newest| !newest.again)
             .map_or(0, |newest| now - newest.sent)
+    }
+
+    /// The ACK in hand acknowledges segment `seq` cumulatively; `known`: it had been acknowledged
+    /// selectively.
+    pub(crate) fn cover(&mut self, now: u64, seq: u64, known: bool) {
+        let Some(&record) = self.records.get((seq - self.base) as usize) else {
+            return;
+        };
+        self.covers_resent |= record.again;
+        if !known {
+            let sacked = self.sacked_sent;
+            self.deliver(now, seq);
+            self.sacked_sent = sacked;
+            if !record.again {
+                self.acked_sent = record.sent;
+            }
+        }
+    }
+
+    /// The round trip that congestion controls hear of in Linux (`tcp_clean_rtx_queue`,
+    /// `tcp_ack_update_rtt`), ps; 0: none. It is in whole microseconds, of the last segment sent once
+    /// that is acknowledged selectively, or cumulatively where nothing is covered that was sent
+    /// again. An ACK that `moves` on and has no such segment tells it by the time that it echoes, in
+    /// ticks of `tick`.
+    pub(crate) fn rtt_of_linux(&self, now: u64, echo: u64, moves: bool, tick: u64) -> u64 {
+        const MICROSECOND: u64 = 1_000_000;
+        let since = |sent: u64| (now / MICROSECOND - sent / MICROSECOND) * MICROSECOND;
+        if self.sacked_sent > 0 {
+            since(self.sacked_sent)
+        } else if self.acked_sent > 0 && !self.covers_resent {
+            since(self.acked_sent)
+        } else if moves && echo > 0 {
+            (now / tick - echo / tick).max(1) * tick
+        } else {
+            0
+        }
     }
 
     /// Everything below `to` is acknowledged cumulatively.
@@ -342,14 +388,14 @@ mod tests {
     fn a_steady_flow_shows_its_rate() {
         let mut sent_packets = SentPackets::default();
         for seq in 0..100 {
-            sent_packets.send((1 + seq) * MS, seq, seq + 1);
+            sent_packets.send((1 + seq) * MS, seq, seq + 1, seq == 0);
         }
         for seq in 0..300 {
             let now = (101 + seq) * MS;
             sent_packets.begin(100, MS);
             sent_packets.deliver(now, seq);
             sent_packets.forget(seq + 1);
-            sent_packets.send(now, seq + 100, 100);
+            sent_packets.send(now, seq + 100, 100, false);
             let sample = sent_packets.sample(now, 100 * MS);
             assert_eq!(sample.rtt, 100 * MS);
             if seq >= 100 {
@@ -367,7 +413,7 @@ mod tests {
     fn bursts_do_not_raise_the_rate() {
         let mut sent_packets = SentPackets::default();
         for seq in 0..10 {
-            sent_packets.send(MS + seq * 20 * MS, seq, seq + 1);
+            sent_packets.send(MS + seq * 20 * MS, seq, seq + 1, seq == 0);
         }
         sent_packets.begin(10, MS);
         for seq in 0..10 {
@@ -378,7 +424,7 @@ mod tests {
         assert!((sample.rate - 10.0 / 0.299).abs() < 1e-9, "{}", sample.rate);
         let mut sent_packets = SentPackets::default();
         for seq in 0..10 {
-            sent_packets.send(MS, seq, seq + 1);
+            sent_packets.send(MS, seq, seq + 1, seq == 0);
         }
         for seq in 0..10 {
             sent_packets.begin(10 - seq, MS);
@@ -392,14 +438,17 @@ mod tests {
     #[test]
     fn a_sample_shorter_than_the_round_trip_says_nothing_and_an_unused_window_is_told() {
         let mut sent_packets = SentPackets::default();
-        sent_packets.send(MS, 0, 1);
+        sent_packets.send(MS, 0, 1, true);
         sent_packets.begin(1, MS);
         sent_packets.deliver(51 * MS, 0);
         assert!(sent_packets.sample(51 * MS, 60 * MS).rate.is_nan());
         sent_packets.forget(1);
         sent_packets.mark_app_limited(0);
-        assert!(sent_packets.send(80 * MS, 1, 1), "the network was empty");
-        assert!(!sent_packets.send(80 * MS, 2, 2));
+        assert!(
+            sent_packets.send(80 * MS, 1, 1, true),
+            "the network was empty"
+        );
+        assert!(!sent_packets.send(80 * MS, 2, 2, false));
         sent_packets.begin(2, MS);
         sent_packets.deliver(130 * MS, 1);
         let sample = sent_packets.sample(130 * MS, 50 * MS);
@@ -415,14 +464,14 @@ mod tests {
     fn the_first_copy_gives_a_sample_over_a_round_trip_only() {
         let mut sent_packets = SentPackets::default();
         for seq in 0..3 {
-            sent_packets.send(MS, seq, seq + 1);
+            sent_packets.send(MS, seq, seq + 1, seq == 0);
         }
-        sent_packets.send(200 * MS, 0, 3);
+        sent_packets.send(200 * MS, 0, 3, false);
         sent_packets.begin(3, 100 * MS);
         sent_packets.deliver(210 * MS, 0);
         let sample = sent_packets.sample(210 * MS, 100 * MS);
         assert!((sample.rate - 1.0 / 0.209).abs() < 1e-9, "{}", sample.rate);
-        sent_packets.send(211 * MS, 1, 2);
+        sent_packets.send(211 * MS, 1, 2, false);
         sent_packets.begin(2, 100 * MS);
         sent_packets.deliver(212 * MS, 1);
         let sample = sent_packets.sample(212 * MS, 100 * MS);
@@ -430,11 +479,44 @@ mod tests {
         assert_eq!((sample.rtt, sample.prior_delivered), (0, 1));
     }
 
+    /// Linux: whole microseconds of the last segment sent once; what covers a retransmission is
+    /// told by the echoed time, in whole milliseconds of either clock.
+    #[test]
+    fn round_trips_as_linux_has_them() {
+        let mut sent_packets = SentPackets::default();
+        for seq in 0..4 {
+            sent_packets.send(MS + seq * 1_700_000, seq, seq + 1, seq == 0);
+        }
+        // segments 1 and 3 arrive; 0 and 2 are sent again
+        let now = 41 * MS + 900_000;
+        sent_packets.begin(4, MS);
+        sent_packets.deliver(now, 1);
+        assert_eq!(sent_packets.rtt_of_linux(now, 0, false, MS), 39_999_000_000);
+        sent_packets.begin(3, MS);
+        sent_packets.deliver(now, 3);
+        assert_eq!(sent_packets.rtt_of_linux(now, 0, false, MS), 39_995_000_000);
+        let again = 42 * MS + MS / 2;
+        sent_packets.send(again, 0, 2, false);
+        sent_packets.send(again, 2, 2, false);
+        // the second copy of segment 0, after 40.4 ms: from tick 42 to tick 82
+        let now = again + 40 * MS + 4 * MS / 10;
+        sent_packets.begin(2, MS);
+        sent_packets.cover(now, 0, false);
+        sent_packets.cover(now, 1, true);
+        assert_eq!(sent_packets.rtt_of_linux(now, again, true, MS), 40 * MS);
+        // without a time that is echoed, or an ACK that moves on, there is none
+        assert_eq!(sent_packets.rtt_of_linux(now, 0, true, MS), 0);
+        assert_eq!(sent_packets.rtt_of_linux(now, again, false, MS), 0);
+        // the same 0.6 ms later: one tick more
+        let now = now + 6 * MS / 10;
+        assert_eq!(sent_packets.rtt_of_linux(now, again, true, MS), 41 * MS);
+    }
+
     #[test]
     fn losses_are_counted_since_a_segment_was_sent() {
         let mut sent_packets = SentPackets::default();
         for seq in 0..4 {
-            sent_packets.send(MS, seq, seq + 1);
+            sent_packets.send(MS, seq, seq + 1, seq == 0);
         }
         sent_packets.begin(4, MS);
         sent_packets.deliver(100 * MS, 3);
@@ -444,7 +526,7 @@ mod tests {
         assert_eq!((lost.lost_since_sent, lost.sent_in_flight), (2, 2));
         assert_eq!(sent_packets.sample(100 * MS, MS).lost_since_sent, 2);
         // sent again: its round trip says nothing (Karn), and losses count from then
-        sent_packets.send(101 * MS, 0, 3);
+        sent_packets.send(101 * MS, 0, 3, false);
         sent_packets.begin(3, MS);
         sent_packets.deliver(200 * MS, 0);
         let sample = sent_packets.sample(200 * MS, MS);

@@ -18,9 +18,7 @@ impl Sender {
         if let Some(sent_packets) = &mut self.sent_packets {
             sent_packets.begin(self.scoreboard.pipe(self.una, self.next), self.rtt.min_rtt);
             for seq in self.una..cum {
-                if !self.scoreboard.is_sacked(self.una, seq) {
-                    sent_packets.deliver(now, seq);
-                }
+                sent_packets.cover(now, seq, self.scoreboard.is_sacked(self.una, seq));
             }
             sent_packets.forget(cum);
         }

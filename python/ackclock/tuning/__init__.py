@@ -48,6 +48,8 @@ COARSE: Final = 12
 """Steps of a bisection for what must be given up."""
 
 Watch = Callable[[str], None]
+_Point = tuple[tuple[str, float], ...]
+"""A place of the range, as a key."""
 
 
 @dataclass(frozen=True)
@@ -357,6 +359,8 @@ class _Tuning:
         self.seeds, self.runs, self.say = seeds, runs, say
         self.tried = 0
         self.notes: list[str] = []
+        self.places: dict[_Point, dict[str, Place | None]] = {}
+        """What the stability engine said at a point of the range, by setting."""
 
     def answer(self) -> Tuned:
         why = self._why_packets()
@@ -427,14 +431,18 @@ class _Tuning:
                 return queue, margins, tips
         return None
 
-    def _corners(self, goal: Problem) -> list[tuple[float, Queue]]:
-        """Settings that meet the demands at all corners, with the speed of the slowest corner."""
+    def _corners(self, goal: Problem, points: Iterable[dict[str, float]] | None = None) -> list[tuple[float, Queue]]:
+        """
+        Settings that meet the demands at all corners, with the speed of the slowest corner.
+
+        The corners are looked at in the order of `points`, by default their own.
+        """
         self.nearest: tuple[float, Place | None] = (-math.inf, None)
         left = list(rounded(self.family, goal, goal.need.target, self.device))
         self.tried += len(left)
         slowest = [math.inf] * len(left)
-        for point in goal.corners():  # those that fail at a corner need not be looked at elsewhere
-            places = screen(goal, left, self.family.lag, point)
+        for point in points or goal.corners():  # those that fail at a corner need not be looked at elsewhere
+            places = self._screened(goal, left, point)
             kept = []
             for queue, place, speed in zip(left, places, slowest, strict=True):
                 if place is not None and place.meets(goal.need):
@@ -443,6 +451,15 @@ class _Tuning:
                     self.nearest = (place.score(goal.need), place)
             left, slowest = [queue for queue, _ in kept], [speed for _, speed in kept]
         return list(zip(slowest, left, strict=True))
+
+    def _screened(self, goal: Problem, queues: list[Queue], point: dict[str, float]) -> list[Place | None]:
+        """What holds at a point under each setting, looked at once."""
+        known = self.places.setdefault(_key(point), {})
+        names = [str(sorted(one.items())) for one in queues]
+        unknown = [k for k, name in enumerate(names) if name not in known]
+        found = screen(goal, [queues[k] for k in unknown], self.family.lag, point)
+        known |= {names[k]: place for k, place in zip(unknown, found, strict=True)}
+        return [known[name] for name in names]
 
     def _theory(self, goal: Problem, queue: Queue) -> Theory:
         return Theory(goal, queue, self.family.lag(queue))
@@ -505,7 +522,9 @@ class _Tuning:
         return out
 
     def _can(self, goal: Problem) -> bool:
-        return bool(self._corners(goal))
+        """Whether there is a setting for all corners; those known best come first and leave less to look at."""
+        points = sorted(goal.corners(), key=lambda point: -len(self.places.get(_key(point), {})))
+        return bool(self._corners(goal, points))
 
     def _last_end(self, one: Axis, upper: bool) -> float | None:
         """The furthest upper (or lower) end of a range for which there is a setting."""
@@ -668,6 +687,10 @@ class _Tuning:
         except (AnalysisError, ScenarioError) as error:
             return Other(commands, refused=str(error), same=False, meets=False)
         return Other(commands, same=False, theory=margins, meets=margins.meets(self.problem.need))
+
+
+def _key(point: Mapping[str, float]) -> _Point:
+    return tuple(sorted(point.items()))
 
 
 def _spans(one: Run, target: float) -> bool:

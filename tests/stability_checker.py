@@ -204,7 +204,7 @@ def check_run(of: Any, run: Any, key: str | None = None, value: float | None = N
     place = places(of.scenario, of.choices, key, value)[0]
     shortest = min(place.model.delays(place.state.tolist()))
     end = 1.5 * run.run.end
-    step = min(shortest / 12, 0.02 / abs(place.roots[0]))
+    step = min(shortest / 12, 0.02 / max(abs(place.roots[0]), 1e-9))
     if end / step > steps:
         return []
     names = of.equations.states

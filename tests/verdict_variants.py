@@ -27,6 +27,12 @@ CONTROLS: tuple[str, ...] = (
 )
 CONTROLS += ("dctcp", "yeah", "veno", "ledbat", "bbr3", "fast", "africa", "aimd")
 QUEUES = ("drop-tail", "drop-tail", "red", "red", "codel", "pie", "pi2", "pi", "rem", "adaptive-red")
+GAINS = {"pie": {"alpha": 0.125, "beta": 1.25}, "pi2": {"alpha": 0.16, "beta": 3.2}}
+"""Probabilities per second of delay; the defaults (RFC 8033, section 4.2; RFC 9332, appendix A)."""
+CURVES = {"cubic": {"c": 0.4}}
+"""Packets per second cubed; the default (RFC 9438, section 5)."""
+TIMERS = {"delayed_ack_timeout": 0.04, "min_rto": 0.2, "initial_rto": 1.0, "max_rto": 60.0}
+"""Of a sender, s; the defaults."""
 WARM, MEASURED = 20.0, 40.0
 """Seconds of the plain run that are left out, and measured."""
 
@@ -114,14 +120,17 @@ def made(link: dict[str, Any], variant: Variant) -> ac.Scenario:
         | {
             "path": ["link"],
             "rtt": f"{one['rtt'] / by:.9g} s",
-            "congestion": {"kind": one["congestion"]},
+            "congestion": {"kind": one["congestion"]} | scaled(one["congestion"], by),
             "start": f"uniform 0 s .. {1 / by:g} s",
         }
+        | {key: f"{value / by:.9g} s" for key, value in TIMERS.items()}
         for one in classes
     ]
     queue = link["queue"] | {key: f"{value / by:.9g} s" for key, value in link["times"].items()}
     if queue["aqm"] in ("pi", "rem"):
         queue["frequency"] = f"{by * {'pi': 170, 'rem': 500}[queue['aqm']]:g} Hz"
+    if queue["aqm"] in GAINS and by != 1:
+        queue |= {key: by * value for key, value in GAINS[queue["aqm"]].items()}
     head = {
         "name": "variant",
         "duration": f"{total:g} s",
@@ -135,6 +144,17 @@ def made(link: dict[str, Any], variant: Variant) -> ac.Scenario:
             "flows": flows,
         }
     )
+
+
+def scaled(kind: str, by: float) -> dict[str, Any]:
+    """Parameters of a congestion control that are times, where these are `by` times as short."""
+    if by == 1:
+        return {}
+    known = next(one for one in ac.list_algorithms()["congestion"] if one["kind"] == kind)
+    rows: Any = known["parameters"]
+    times = {one["name"]: one["default"] for one in rows if one["unit"] == "s" and isinstance(one["default"], float)}
+    made: dict[str, Any] = {key: f"{value / by:.9g} s" for key, value in times.items()}
+    return made | {key: by**3 * value for key, value in CURVES.get(kind, {}).items()}
 
 
 def answers(link: dict[str, Any], variant: Variant, packets: float = 0) -> tuple[str, str]:

@@ -34,7 +34,7 @@ numbers of statements in ``sentences`` and of those that say "cannot tell" in ``
 """
 SLOW = 60.0
 """An answer that takes longer is counted, s of processor time."""
-PATIENT = 180.0
+PATIENT = 60.0
 """A checker that takes longer is given up, s of processor time."""
 
 

@@ -158,6 +158,21 @@ def test_a_run_that_does_not_tell_is_continued_until_it_does() -> None:
     assert check_run(result, texts) == []
 
 
+def test_each_look_may_err_half_as_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link near the limit was looked at until some interval lay on one side: 98 % each time is not 98 % in all."""
+    errors: list[float] = []
+
+    def never(*given: object) -> analysis.Verdict:
+        errors.append(1 - float(str(given[-1])))
+        return analysis.Verdict(False, 0.4, 0.5, "Cannot tell.", False, 1.0)
+
+    monkeypatch.setattr(analysis, "is_oscillating", never)
+    result = ac.run(made(random_link(0), Variant("plain")), trace_links=True)
+    assert not judged(result, "link", CHEAP).decided
+    assert len(errors) > 3
+    assert errors[1:] == pytest.approx([0.02 / 2**k for k in range(len(errors) - 1)])
+
+
 def test_conditions_that_change_are_not_continued() -> None:
     tree = slow_link().canonical
     tree["flows"].append(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from . import analysis
 from .analysis import Verdict
+from .analysis.regularity import CONFIDENCE
 from .causes.scales import ROUND_TRIPS, Length, needed
 from .errors import ScenarioError
 from .plot._data import link_trace, sample_times
@@ -94,8 +95,14 @@ def judged(result: Result, link: str, packets: float = 0) -> Judged:
     return found
 
 
-def _of(result: Result, link: str) -> Judged:
-    """Judge by the run itself."""
+def _of(result: Result, link: str, looks: int = 0) -> Judged:
+    """
+    Judge by the run itself, after so many shorter ones that did not tell.
+
+    Who looks again and again until something is decided errs once in some looks: each look may err half as often as the
+    one before.
+    """
+    confidence = 1 - (1 - CONFIDENCE) / 2**looks
     begin, end = result.window
     mean, deviation = (float(result.links[f"queue_packets_{key}"][link]) for key in ("mean", "std"))
     if 0 < mean < EMPTY:
@@ -109,8 +116,8 @@ def _of(result: Result, link: str) -> Judged:
         waiting = link_trace(result, link, "queue_packets")[inside]
         rtt, length = _scales(result, link)
         interval = float(result.traces.attrs["interval"])
-        oscillating = analysis.is_oscillating(waiting, interval, rtt, length.measured, length.reason)
-    return Judged(oscillating, analysis.is_stable(mean, deviation, oscillating, waiting), end - begin)
+        oscillating = analysis.is_oscillating(waiting, interval, rtt, length.measured, length.reason, confidence)
+    return Judged(oscillating, analysis.is_stable(mean, deviation, oscillating, waiting, confidence), end - begin)
 
 
 def _scales(result: Result, link: str) -> tuple[float, Length]:
@@ -136,6 +143,7 @@ def _longer(result: Result, link: str, packets: float) -> Judged | None:
     rtt, _ = _scales(result, link)
     found, measured = _of(result, link), end - begin
     last: Judged | None = None
+    looks = 0
     while not found.decided:
         needs = found.oscillating.needs if found.oscillating is not None else math.nan
         wanted = 1.2 * needs if math.isfinite(needs) else 4 * measured
@@ -150,7 +158,8 @@ def _longer(result: Result, link: str, packets: float) -> Judged | None:
             again = run(Scenario({**tree, "scenario": tree["scenario"] | head}), seed=result.seed, trace_links=True)
         except ScenarioError:
             return last  # such as an algorithm written in Python, which the scenario's text does not hold
-        one = _of(again, link)
+        looks += 1
+        one = _of(again, link, looks)
         found = last = Judged(one.oscillating, one.stable, measured, own=False)
     return last
 

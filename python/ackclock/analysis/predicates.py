@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from ._arrays import series
 from .fairness import starved_flows
 from .oscillation import Oscillation
-from .regularity import BESIDE, QUIET, Bounds, regularity
+from .regularity import BESIDE, CONFIDENCE, QUIET, Bounds, regularity
 from .regularity import deviation as spread_of
 from .synchronisation import window_correlation
 from .thresholds import (
@@ -49,14 +49,19 @@ class Verdict:
 
 
 def is_oscillating(
-    queue: ArrayLike, interval: float, rtt: float | None = None, needed: float = 0.0, reason: str = ""
+    queue: ArrayLike,
+    interval: float,
+    rtt: float | None = None,
+    needed: float = 0.0,
+    reason: str = "",
+    confidence: float = CONFIDENCE,
 ) -> Verdict:
     """Tell whether a queue oscillates: a regular period, and an amplitude of ``OSCILLATION_AMPLITUDE`` of the mean.
 
     ``queue`` is its trace, sampled every ``interval`` seconds. Regular is a period whose coherence (the autocorrelation
     one period apart) is at least ``OSCILLATION_COHERENCE``; the amplitude is that of the sine with the power that comes
-    again one period later. Both numbers have intervals of 98 %; where one spans its
-    limit, the verdict is not decided. The value is amplitude over mean, 0 without a period.
+    again one period later. Both numbers have intervals of that ``confidence`` (98 %); where one spans its limit, the
+    verdict is not decided. The value is amplitude over mean, 0 without a period.
 
     With a round trip of ``rtt`` seconds the trace is averaged over it first: what moves within one is no oscillation. A
     trace sampled more seldom than twice in one decides nothing. That there is none takes a trace at least half as long
@@ -75,7 +80,7 @@ def is_oscillating(
     limit = OSCILLATION_AMPLITUDE
     if x.size == 0 or x.mean() <= 0:
         return Verdict(False, 0.0, limit, "The queue is always empty.")
-    found = regularity(x, interval, rtt)
+    found = regularity(x, interval, rtt, confidence)
     value, period = found.amplitude, found.oscillation
     length = x.size * interval
     short = not found.oscillates and length < LONG_ENOUGH * needed
@@ -103,14 +108,18 @@ def is_oscillating(
 
 
 def is_stable(
-    mean: float, deviation: float, oscillating: Verdict | None = None, queue: ArrayLike | None = None
+    mean: float,
+    deviation: float,
+    oscillating: Verdict | None = None,
+    queue: ArrayLike | None = None,
+    confidence: float = CONFIDENCE,
 ) -> Verdict:
     """Tell whether a queue is stable: it does not oscillate, and deviates by at most ``STABLE_DEVIATION`` of its mean.
 
     ``mean`` and ``deviation`` are the time average and standard deviation of the queue, in one unit; ``oscillating`` is
     what :func:`is_oscillating` says of its trace, if there is one. With the trace itself (``queue``) the value has an
-    interval, and a value whose interval spans the limit decides nothing; nor does one from a run that is short beside
-    what is slowest in it. The value is deviation over mean.
+    interval of that ``confidence``, and a value whose interval spans the limit decides nothing; nor does one from a run
+    that is short beside what is slowest in it. The value is deviation over mean.
 
     >>> bool(is_stable(75.0, 37.0)), bool(is_stable(59.0, 72.0))
     (True, False)
@@ -123,7 +132,7 @@ def is_stable(
         return Verdict(False, value, STABLE_DEVIATION, f"The queue is not stable: it oscillates, and {spread}.")
     wide: bool | None = value > STABLE_DEVIATION
     if queue is not None:
-        half = spread_of(series(queue, "queue")).half
+        half = spread_of(series(queue, "queue"), confidence).half
         wide = False if value <= QUIET * STABLE_DEVIATION else Bounds(value, half).beyond(STABLE_DEVIATION, BESIDE / 2)
     unknown = "Cannot tell from this run whether the queue is stable: it"
     if wide is not False and oscillating is not None and oscillating.short:

@@ -81,7 +81,7 @@ class Regularity:
     """So many times the length would tell; NaN where length is not what is missing."""
 
 
-def regularity(x: Floats, interval: float, rtt: float | None = None) -> Regularity:
+def regularity(x: Floats, interval: float, rtt: float | None = None, confidence: float = CONFIDENCE) -> Regularity:
     """Judge a trace sampled every `interval` seconds, of a system with a round trip of `rtt` seconds, if it has one."""
     if rtt is not None and interval > COARSEST * rtt:
         need = _short(COARSEST * rtt)
@@ -93,14 +93,14 @@ def regularity(x: Floats, interval: float, rtt: float | None = None) -> Regulari
         return Regularity(False, 0.0, None, "", math.nan)
     if y.size < SHORTEST:
         return Regularity(None, 0.0, None, "it is short", SHORTEST / y.size)
-    found = _judged(y, step)
+    found = _judged(y, step, confidence)
     # no sine in the trace is larger than the root of twice its variance: unseen swings would have to double that
     if found.oscillates is None and math.sqrt(2) * float(y.std() / y.mean()) <= QUIET * OSCILLATION_AMPLITUDE:
         return replace(found, oscillates=False, why="", longer=math.nan)
     return found
 
 
-def _judged(y: Floats, step: float) -> Regularity:
+def _judged(y: Floats, step: float, confidence: float) -> Regularity:
     """Judge averages over a round trip that move, `step` seconds apart."""
     ramp = np.arange(y.size) - (y.size - 1) / 2
     level = y - y.mean()
@@ -123,7 +123,7 @@ def _judged(y: Floats, step: float) -> Regularity:
         r = _autocorrelation(z)
         near = np.arange(lag - width, min(lag + width + 1, r.size - 1))
         lag = int(near[np.argmax(r[near])])
-    coherence, swing = _period(z, lag)
+    coherence, swing = _period(z, lag, confidence)
     scale = float(y.mean()) * float(np.sinc(width / lag))  # averaging makes a sine so much smaller
     amplitude = Bounds(swing.value / scale, swing.half / scale)
     period = Oscillation(
@@ -150,7 +150,7 @@ def _judged(y: Floats, step: float) -> Regularity:
     return Regularity(None, more, found, "its amplitude lies near the limit", longer)
 
 
-def deviation(x: Floats) -> Bounds:
+def deviation(x: Floats, confidence: float = CONFIDENCE) -> Bounds:
     """Return standard deviation over mean, with the interval from pieces much longer than the trace's memory."""
     mean = float(x.mean()) if x.size else 0.0
     if mean <= 0:
@@ -169,7 +169,7 @@ def deviation(x: Floats) -> Bounds:
         average = total[1] / total[0]
         return math.sqrt(max(0.0, total[2] / total[0] - average**2)) / average if average > 0 else 10 * STABLE_DEVIATION
 
-    return Bounds(value, _jackknife(sums, ratio).half)
+    return Bounds(value, _jackknife(sums, ratio, confidence).half)
 
 
 def _peak(r: Floats, zero: int) -> int | None:
@@ -179,7 +179,7 @@ def _peak(r: Floats, zero: int) -> int | None:
     return int(peaks[np.argmax(r[peaks])]) if peaks.size else None
 
 
-def _period(z: Floats, lag: int) -> tuple[Bounds, Bounds]:
+def _period(z: Floats, lag: int, confidence: float) -> tuple[Bounds, Bounds]:
     """Autocorrelation one period apart, and the amplitude of the sine with the power that comes again then."""
     product = z[:-lag] * z[lag:]
     power = 0.5 * (np.square(z[:-lag]) + np.square(z[lag:]))
@@ -191,17 +191,17 @@ def _period(z: Floats, lag: int) -> tuple[Bounds, Bounds]:
     sums = np.column_stack([v[: pieces * size].reshape(pieces, size).sum(1) for v in (product, power)])
     sums = np.column_stack([sums, np.full(pieces, float(size))])
     return (
-        _jackknife(sums, lambda total: float(total[0] / total[1]) if total[1] > 0 else 0.0),
-        _jackknife(sums, lambda total: math.sqrt(max(0.0, 2 * total[0] / total[2]))),
+        _jackknife(sums, lambda total: float(total[0] / total[1]) if total[1] > 0 else 0.0, confidence),
+        _jackknife(sums, lambda total: math.sqrt(max(0.0, 2 * total[0] / total[2])), confidence),
     )
 
 
-def _jackknife(sums: Floats, value: Callable[[Floats], float]) -> Bounds:
+def _jackknife(sums: Floats, value: Callable[[Floats], float], confidence: float) -> Bounds:
     """A value of sums over pieces, with the interval from leaving out one piece after another."""
     total, pieces = sums.sum(0), len(sums)
     left_out = np.array([value(total - one) for one in sums])
     error = math.sqrt((pieces - 1) / pieces * float(np.square(left_out - left_out.mean()).sum()))
-    return Bounds(value(total), student_quantile(pieces - 1, CONFIDENCE) * error)
+    return Bounds(value(total), student_quantile(pieces - 1, confidence) * error)
 
 
 def _chance(r: Floats, zero: int, lag: int) -> float:

@@ -4,9 +4,11 @@
 //! Wanner, Solving Ordinary Differential Equations I), a PI controller, and for delays: discontinuities propagated and stepped on,
 //! stages iterated when a delay is shorter than the step (Bellen and Zennaro 2003; Shampine and Thompson 2001).
 
+mod breaks;
 mod events;
 mod trajectory;
 
+use breaks::Breaks;
 use events::{crossed_break, first_event};
 pub use trajectory::Trajectory;
 use trajectory::{Segment, dense};
@@ -314,301 +316,358 @@ pub fn integrate<D: DynSystem + ?Sized>(
     t1: f64,
     tolerance: &Tolerance,
 ) -> Result<Trajectory> {
-    let (n, m) = (system.dimension(), system.delays());
-    let mut x = vec![0.0; n];
-    history(t0, &mut x);
     if !(t0.is_finite() && t1.is_finite() && t1 >= t0) {
         return Err(Error::Argument(format!("integration from {t0} to {t1}")));
     }
-    let bounds = system.bounds(p);
-    if let Some(b) = bounds
-        .iter()
-        .find(|b| x[b.state] < b.lower || x[b.state] > b.upper)
-    {
-        return Err(Error::Argument(format!(
-            "state {} starts at {}, outside {} .. {}",
-            b.state, x[b.state], b.lower, b.upper
-        )));
-    }
-    let mut run = Run {
-        system,
-        settled: system.settle(p),
-        history,
-        p,
-        t0,
-        n,
-        m,
-        path: Trajectory {
-            n,
-            segments: Vec::new(),
-            coefficients: Vec::new(),
-            end: t0,
-            events: Vec::new(),
-        },
-        current: None,
-        hints: vec![0; m],
-        past: vec![0.0; n * m],
-        sliding: vec![None; bounds.len()],
-        bounds,
-        overlap: false,
-    };
-    let mut k = vec![vec![0.0; n]; 7];
-    let mut t = t0;
-    // discontinuities (time, order of the derivative that jumps), and those still ahead for constant delays
-    let mut breaks: Vec<(f64, usize)> = tolerance
-        .breakpoints
-        .iter()
-        .filter(|b| **b < t0)
-        .map(|b| (*b, 1))
-        .collect();
-    breaks.push((t0, 0));
-    let mut ahead: Vec<(f64, usize)> = Vec::new();
-    let moving = system.state_dependent();
-    run.look_back(t, &x)?;
-    let constant: Vec<f64> = if moving {
-        Vec::new()
-    } else {
-        (0..m)
-            .map(|j| {
-                system.delay_f64(
-                    j,
-                    Args {
-                        x: &x,
-                        past: &run.past,
-                        p,
-                    },
-                )
-            })
-            .collect()
-    };
-    let push_ahead = |ahead: &mut Vec<(f64, usize)>, time: f64, order: usize| {
-        for tau in constant.iter().filter(|tau| **tau > 0.0) {
-            let next = time + tau;
-            if order < SMOOTH
-                && next > t0
-                && next < t1
-                && !ahead.iter().any(|(a, _)| (a - next).abs() <= 1e-12 * tau)
-            {
-                ahead.push((next, order + 1));
-            }
-        }
-        ahead.sort_by(|a, b| b.0.total_cmp(&a.0));
-    };
-    for (time, order) in breaks.clone() {
-        push_ahead(&mut ahead, time, order);
-    }
-    let count = system.switches();
-    let mut signs = vec![0.0; count];
-    run.switches(t, &x, &mut signs)?;
-    for s in &mut signs {
-        *s = if *s < 0.0 { -1.0 } else { 1.0 };
-    }
-    let mut restart = true;
-    let mut leaving = None;
-    let mut h = 0.0;
-    let mut last_error = 1e-4_f64;
-    let mut remembered = REMEMBERED;
+    let mut work = Integration::new(system, p, history, (t0, t1), tolerance)?;
     for _ in 0..tolerance.steps {
-        if t >= t1 {
-            return Ok(run.path);
+        if work.t >= t1 {
+            return Ok(work.run.path);
         }
-        if restart {
-            settle(&mut run, t, &mut x, leaving.take())?;
-            let mut k0 = std::mem::take(&mut k[0]);
-            run.field(t, &x, &mut k0)?;
-            k[0] = k0;
-            if h == 0.0 {
-                h = first_step(&x, &k[0], t1 - t, tolerance);
-            }
-            restart = false;
-        }
-        h = h.min(tolerance.largest_step);
-        while ahead
-            .last()
-            .is_some_and(|(next, _)| *next <= t + 4.0 * f64::EPSILON * t.abs())
-        {
-            if let Some((time, order)) = ahead.pop() {
-                push_ahead(&mut ahead, time, order);
-            }
-        }
-        let stop = ahead.last().map_or(t1, |(next, _)| next.min(t1));
-        let mut tried = if t + 1.01 * h >= stop { stop - t } else { h };
-        if tried <= 16.0 * f64::EPSILON * t.abs().max(t1.abs()) && stop - t > tried {
-            return Err(Error::StepUnderflow { time: t });
-        }
-        // a stage may leave the domain of the equations when the step is too long
-        let (outcome, refusal) = match run.step(t, &x, tried, &mut k, tolerance) {
-            Ok((c, end, error)) if error <= 1.0 => (Ok((c, end, error)), None),
-            Ok((_, _, error)) => (Err(error), None),
-            Err(e @ (Error::NotFinite { .. } | Error::BadDelay { .. })) => (Err(1e6), Some(e)),
-            Err(e) => return Err(e),
-        };
-        let (mut c, mut end, error) = match outcome {
-            Ok(done) => done,
-            Err(error) => {
-                let shrink = (0.9 * error.powf(-0.2)).clamp(0.1, 0.9);
-                // NaN shrinks most
-                h = tried * if shrink.is_nan() { 0.1 } else { shrink };
-                if h <= 16.0 * f64::EPSILON * t.abs().max(1e-300) {
-                    return Err(refusal.unwrap_or(Error::StepUnderflow { time: t }));
-                }
-                continue;
-            }
-        };
-        run.current = Some((t, tried, c.clone()));
-        // a delayed argument that passes an old discontinuity makes a new one: step onto it
-        if moving
-            && let Some((at, order)) = crossed_break(&mut run, t, &x, tried, &c, &end, &breaks)?
-        {
-            if at < tried * (1.0 - 1e-9) && at > 1e-9 * tried {
-                tried = at;
-                let redo = run.step(t, &x, tried, &mut k, tolerance)?;
-                run.current = Some((t, tried, redo.0.clone()));
-                // a bound reached on the way comes first
-                if first_event(&mut run, t, tried, &redo.0, &redo.1, &mut signs)?.is_none() {
-                    breaks.push((t + tried, order));
-                    accept(&mut run, t, tried, tried, redo.0);
-                    t += tried;
-                    x = redo.1;
-                    restart = true;
-                    continue;
-                }
-                (c, end) = (redo.0, redo.1);
-            } else {
-                breaks.push((t + at, order));
-            }
-        }
-        match first_event(&mut run, t, tried, &c, &end, &mut signs)? {
-            None => {
-                accept(&mut run, t, tried, tried, c);
-                t = if t + tried >= stop { stop } else { t + tried };
-                run.path.end = t;
-                x = end;
-                k.swap(0, 6);
-            }
-            Some((at, kind)) => {
-                dense(&c, at / tried, &mut x);
-                accept(&mut run, t, tried, at, c);
-                t += at;
-                run.path.end = t;
-                match kind {
-                    EventKind::Reached { state } => {
-                        for (b, slides) in run.bounds.iter().zip(&mut run.sliding) {
-                            if b.state == state {
-                                let limit =
-                                    if (x[state] - b.lower).abs() < (x[state] - b.upper).abs() {
-                                        b.lower
-                                    } else {
-                                        b.upper
-                                    };
-                                x[state] = limit;
-                                *slides = Some(limit);
-                            }
-                        }
-                    }
-                    EventKind::Left { state } => {
-                        leaving = Some(state);
-                        for (b, slides) in run.bounds.iter().zip(&mut run.sliding) {
-                            if b.state == state {
-                                *slides = None;
-                            }
-                        }
-                    }
-                    EventKind::Switched { switch } => signs[switch] = -signs[switch],
-                }
-                run.path.events.push(Event { time: t, kind });
-                breaks.push((t, 0));
-                push_ahead(&mut ahead, t, 0);
-                restart = true;
-            }
-        }
-        if moving && breaks.len() > remembered {
-            forget(&mut run, t, &x, &mut breaks)?;
-            remembered = REMEMBERED.max(2 * breaks.len());
-        }
-        let error = error.max(1e-10);
-        h = tried * (0.9 * error.powf(-0.14) * last_error.powf(0.08)).clamp(0.2, 6.0);
-        last_error = error.max(1e-4);
+        work.advance()?;
     }
-    if t >= t1 {
-        Ok(run.path)
+    if work.t >= t1 {
+        Ok(work.run.path)
     } else {
         Err(Error::TooManySteps {
             steps: tolerance.steps,
-            time: t,
+            time: work.t,
         })
     }
 }
 
-/// Forgets discontinuities that no delayed argument comes to any more, unless a delay more than doubles at once, and those that
-/// have become too smooth to matter: what is left is looked through in every step.
-fn forget<D: DynSystem + ?Sized>(
-    run: &mut Run<'_, D>,
-    t: f64,
-    x: &[f64],
-    breaks: &mut Vec<(f64, usize)>,
-) -> Result<()> {
-    run.look_back(t, x)?;
-    let (past, p) = (&run.past, run.p);
-    let longest = (0..run.m)
-        .map(|j| run.system.delay_f64(j, Args { x, past, p }))
-        .fold(0.0, f64::max);
-    breaks.retain(|(time, order)| *time >= t - 2.0 * longest && *order < SMOOTH);
-    Ok(())
-}
-
-fn accept<D: DynSystem + ?Sized>(
-    run: &mut Run<'_, D>,
-    t: f64,
+/// A step that the error estimate lets stand.
+struct Step {
     length: f64,
-    used: f64,
-    c: Vec<f64>,
-) {
-    run.path.segments.push(Segment { start: t, length });
-    run.path.coefficients.extend(c);
-    run.path.end = t + used;
-    run.current = None;
+    /// Of its polynomial.
+    coefficients: Vec<f64>,
+    end: Vec<f64>,
+    error: f64,
 }
 
-/// At a restart: a state at its bound slides if the field pushes it outwards, and only then. The one that is just `leaving` does so because its slope passed
-/// zero inside the step, where it is continuous: its sign here is rounding.
-fn settle<D: DynSystem + ?Sized>(
-    run: &mut Run<'_, D>,
+/// An integration on its way.
+struct Integration<'a, D: DynSystem + ?Sized> {
+    run: Run<'a, D>,
+    tolerance: &'a Tolerance,
     t: f64,
-    x: &mut [f64],
+    t1: f64,
+    x: Vec<f64>,
+    /// The stages of a step; the first is the field at its start.
+    k: Vec<Vec<f64>>,
+    breaks: Breaks,
+    /// At so many discontinuities the old ones are looked for.
+    remembered: usize,
+    /// The sign of each switch function.
+    signs: Vec<f64>,
+    /// The field jumped: its value at the start has to be computed anew.
+    restart: bool,
+    /// The state that has just left its bound.
     leaving: Option<usize>,
-) -> Result<()> {
-    if run.bounds.is_empty() {
-        return Ok(());
-    }
-    let mut f = vec![0.0; run.n];
-    run.free_field(t, x, &mut f)?;
-    for (b, slides) in run.bounds.iter().zip(&mut run.sliding) {
-        let (v, slope) = (x[b.state], f[b.state]);
-        let now = if leaving == Some(b.state) {
-            None
-        } else if v <= b.lower && slope <= 0.0 {
-            Some(b.lower)
-        } else if v >= b.upper && slope >= 0.0 {
-            Some(b.upper)
-        } else {
-            None
-        };
-        // a switch at the very bound may have come first
-        let kind = match (slides.is_some(), now.is_some()) {
-            (false, true) => Some(EventKind::Reached { state: b.state }),
-            (true, false) => Some(EventKind::Left { state: b.state }),
-            _ => None,
-        };
-        run.path
-            .events
-            .extend(kind.map(|kind| Event { time: t, kind }));
-        *slides = now;
-        if let Some(limit) = now {
-            x[b.state] = limit;
+    /// Length of the next step.
+    h: f64,
+    last_error: f64,
+}
+
+impl<'a, D: DynSystem + ?Sized> Integration<'a, D> {
+    fn new(
+        system: &'a D,
+        p: &'a [f64],
+        history: &'a dyn Fn(f64, &mut [f64]),
+        (t0, t1): (f64, f64),
+        tolerance: &'a Tolerance,
+    ) -> Result<Self> {
+        let (n, m) = (system.dimension(), system.delays());
+        let mut x = vec![0.0; n];
+        history(t0, &mut x);
+        let bounds = system.bounds(p);
+        if let Some(b) = bounds
+            .iter()
+            .find(|b| x[b.state] < b.lower || x[b.state] > b.upper)
+        {
+            return Err(Error::Argument(format!(
+                "state {} starts at {}, outside {} .. {}",
+                b.state, x[b.state], b.lower, b.upper
+            )));
         }
+        let mut run = Run {
+            system,
+            settled: system.settle(p),
+            history,
+            p,
+            t0,
+            n,
+            m,
+            path: Trajectory {
+                n,
+                segments: Vec::new(),
+                coefficients: Vec::new(),
+                end: t0,
+                events: Vec::new(),
+            },
+            current: None,
+            hints: vec![0; m],
+            past: vec![0.0; n * m],
+            sliding: vec![None; bounds.len()],
+            bounds,
+            overlap: false,
+        };
+        run.look_back(t0, &x)?;
+        let constant = if system.state_dependent() {
+            Vec::new()
+        } else {
+            run.delays(&x).collect()
+        };
+        let mut signs = vec![0.0; system.switches()];
+        run.switches(t0, &x, &mut signs)?;
+        for s in &mut signs {
+            *s = if *s < 0.0 { -1.0 } else { 1.0 };
+        }
+        Ok(Self {
+            run,
+            tolerance,
+            t: t0,
+            t1,
+            x,
+            k: vec![vec![0.0; n]; 7],
+            breaks: Breaks::new(&tolerance.breakpoints, constant, t0, t1),
+            remembered: REMEMBERED,
+            signs,
+            restart: true,
+            leaving: None,
+            h: 0.0,
+            last_error: 1e-4,
+        })
     }
-    Ok(())
+
+    /// One step, or the attempt of one that was too long.
+    fn advance(&mut self) -> Result<()> {
+        if self.restart {
+            self.begin()?;
+        }
+        self.h = self.h.min(self.tolerance.largest_step);
+        let stop = self.breaks.stop_after(self.t);
+        let Some(mut step) = self.attempt(stop)? else {
+            return Ok(());
+        };
+        let (t, moving) = (self.t, self.run.system.state_dependent());
+        self.run.current = Some((t, step.length, step.coefficients.clone()));
+        if moving && self.stops_at_crossing(&mut step)? {
+            return Ok(());
+        }
+        let Step {
+            length,
+            coefficients,
+            end,
+            error,
+        } = step;
+        let signs = &mut self.signs;
+        match first_event(&mut self.run, t, length, &coefficients, &end, signs)? {
+            None => {
+                self.run.accept(t, length, length, coefficients);
+                self.t = if t + length >= stop { stop } else { t + length };
+                self.run.path.end = self.t;
+                self.x = end;
+                self.k.swap(0, 6);
+            }
+            Some((at, kind)) => {
+                dense(&coefficients, at / length, &mut self.x);
+                self.run.accept(t, length, at, coefficients);
+                self.t += at;
+                self.happened(kind);
+            }
+        }
+        if moving && self.breaks.passed.len() > self.remembered {
+            self.forget()?;
+        }
+        let error = error.max(1e-10);
+        self.h = length * (0.9 * error.powf(-0.14) * self.last_error.powf(0.08)).clamp(0.2, 6.0);
+        self.last_error = error.max(1e-4);
+        Ok(())
+    }
+
+    /// The field at the start of a step, where it may have jumped.
+    fn begin(&mut self) -> Result<()> {
+        let leaving = self.leaving.take();
+        self.run.settle(self.t, &mut self.x, leaving)?;
+        let mut k0 = std::mem::take(&mut self.k[0]);
+        self.run.field(self.t, &self.x, &mut k0)?;
+        self.k[0] = k0;
+        if self.h == 0.0 {
+            self.h = first_step(&self.x, &self.k[0], self.t1 - self.t, self.tolerance);
+        }
+        self.restart = false;
+        Ok(())
+    }
+
+    /// A step of length h, or up to `stop`; `None` where h had to be made shorter.
+    fn attempt(&mut self, stop: f64) -> Result<Option<Step>> {
+        let (t, h) = (self.t, self.h);
+        let length = if t + 1.01 * h >= stop { stop - t } else { h };
+        if length <= 16.0 * f64::EPSILON * t.abs().max(self.t1.abs()) && stop - t > length {
+            return Err(Error::StepUnderflow { time: t });
+        }
+        // a stage may leave the domain of the equations when the step is too long
+        let (error, refusal) = match self
+            .run
+            .step(t, &self.x, length, &mut self.k, self.tolerance)
+        {
+            Ok((coefficients, end, error)) if error <= 1.0 => {
+                return Ok(Some(Step {
+                    length,
+                    coefficients,
+                    end,
+                    error,
+                }));
+            }
+            Ok((_, _, error)) => (error, None),
+            Err(e @ (Error::NotFinite { .. } | Error::BadDelay { .. })) => (1e6, Some(e)),
+            Err(e) => return Err(e),
+        };
+        let shrink = (0.9 * error.powf(-0.2)).clamp(0.1, 0.9);
+        // NaN shrinks most
+        self.h = length * if shrink.is_nan() { 0.1 } else { shrink };
+        if self.h <= 16.0 * f64::EPSILON * t.abs().max(1e-300) {
+            return Err(refusal.unwrap_or(Error::StepUnderflow { time: t }));
+        }
+        Ok(None)
+    }
+
+    /// A delayed argument that passes an old discontinuity makes a new one: steps onto it, unless a bound reached on the way comes
+    /// first. Whether the step is done with that.
+    fn stops_at_crossing(&mut self, step: &mut Step) -> Result<bool> {
+        let t = self.t;
+        let Some((at, order)) = crossed_break(
+            &mut self.run,
+            t,
+            &self.x,
+            step.length,
+            &step.coefficients,
+            &step.end,
+            &self.breaks.passed,
+        )?
+        else {
+            return Ok(false);
+        };
+        if at >= step.length * (1.0 - 1e-9) || at <= 1e-9 * step.length {
+            self.breaks.passed.push((t + at, order));
+            return Ok(false);
+        }
+        step.length = at;
+        let (coefficients, end, _) = self.run.step(t, &self.x, at, &mut self.k, self.tolerance)?;
+        self.run.current = Some((t, at, coefficients.clone()));
+        let event = first_event(&mut self.run, t, at, &coefficients, &end, &mut self.signs)?;
+        if event.is_none() {
+            self.breaks.passed.push((t + at, order));
+            self.run.accept(t, at, at, coefficients);
+            self.t += at;
+            self.x = end;
+            self.restart = true;
+            return Ok(true);
+        }
+        (step.coefficients, step.end) = (coefficients, end);
+        Ok(false)
+    }
+
+    /// At `t` something happened that makes the field jump.
+    fn happened(&mut self, kind: EventKind) {
+        let (run, x) = (&mut self.run, &mut self.x);
+        run.path.end = self.t;
+        match kind {
+            EventKind::Reached { state } => {
+                for (b, slides) in run.bounds_of(state) {
+                    let limit = if (x[state] - b.lower).abs() < (x[state] - b.upper).abs() {
+                        b.lower
+                    } else {
+                        b.upper
+                    };
+                    x[state] = limit;
+                    *slides = Some(limit);
+                }
+            }
+            EventKind::Left { state } => {
+                self.leaving = Some(state);
+                for (_, slides) in run.bounds_of(state) {
+                    *slides = None;
+                }
+            }
+            EventKind::Switched { switch } => self.signs[switch] = -self.signs[switch],
+        }
+        run.path.events.push(Event { time: self.t, kind });
+        self.breaks.add(self.t);
+        self.restart = true;
+    }
+
+    /// Forgets discontinuities that no delayed argument comes to any more, unless a delay more than doubles at once, and those that
+    /// have become too smooth to matter: what is left is looked through in every step.
+    fn forget(&mut self) -> Result<()> {
+        let t = self.t;
+        self.run.look_back(t, &self.x)?;
+        let longest = self.run.delays(&self.x).fold(0.0, f64::max);
+        self.breaks
+            .passed
+            .retain(|(time, order)| *time >= t - 2.0 * longest && *order < SMOOTH);
+        self.remembered = REMEMBERED.max(2 * self.breaks.passed.len());
+        Ok(())
+    }
+}
+
+impl<D: DynSystem + ?Sized> Run<'_, D> {
+    /// The delays at x, whose delayed states [`look_back`](Self::look_back) has filled in.
+    fn delays<'r>(&'r self, x: &'r [f64]) -> impl Iterator<Item = f64> + 'r {
+        let (past, p) = (&self.past[..], self.p);
+        (0..self.m).map(move |j| self.system.delay_f64(j, Args { x, past, p }))
+    }
+
+    /// The bounds of a state, and which end it slides along.
+    fn bounds_of(&mut self, state: usize) -> impl Iterator<Item = (&Bound, &mut Option<f64>)> {
+        self.bounds
+            .iter()
+            .zip(&mut self.sliding)
+            .filter(move |(b, _)| b.state == state)
+    }
+
+    fn accept(&mut self, t: f64, length: f64, used: f64, c: Vec<f64>) {
+        self.path.segments.push(Segment { start: t, length });
+        self.path.coefficients.extend(c);
+        self.path.end = t + used;
+        self.current = None;
+    }
+
+    /// At a restart: a state at its bound slides if the field pushes it outwards, and only then. The one that is just `leaving` does so because its slope passed
+    /// zero inside the step, where it is continuous: its sign here is rounding.
+    fn settle(&mut self, t: f64, x: &mut [f64], leaving: Option<usize>) -> Result<()> {
+        if self.bounds.is_empty() {
+            return Ok(());
+        }
+        let mut f = vec![0.0; self.n];
+        self.free_field(t, x, &mut f)?;
+        for (b, slides) in self.bounds.iter().zip(&mut self.sliding) {
+            let (v, slope) = (x[b.state], f[b.state]);
+            let now = if leaving == Some(b.state) {
+                None
+            } else if v <= b.lower && slope <= 0.0 {
+                Some(b.lower)
+            } else if v >= b.upper && slope >= 0.0 {
+                Some(b.upper)
+            } else {
+                None
+            };
+            // a switch at the very bound may have come first
+            let kind = match (slides.is_some(), now.is_some()) {
+                (false, true) => Some(EventKind::Reached { state: b.state }),
+                (true, false) => Some(EventKind::Left { state: b.state }),
+                _ => None,
+            };
+            self.path
+                .events
+                .extend(kind.map(|kind| Event { time: t, kind }));
+            *slides = now;
+            if let Some(limit) = now {
+                x[b.state] = limit;
+            }
+        }
+        Ok(())
+    }
 }
 
 fn first_step(x: &[f64], f: &[f64], span: f64, tolerance: &Tolerance) -> f64 {

@@ -58,7 +58,9 @@ def check(one: Any) -> None:
         assert "cause not found" in one.sentence
         return
     if one.found.key == "cannot-tell":
-        assert re.search(r"cannot tell .*(about \d+ runs would tell|more than 1000 runs would be needed)", one.sentence)
+        assert re.search(
+            r"cannot tell .*(about \d+ runs would tell|more than 1000 runs would be needed|M packets)", one.sentence
+        )
         return
     last = next(part for part in tried if part.key == one.found.key)
     assert last.key in names
@@ -111,6 +113,24 @@ def test_a_cause_changes_more_than_the_seeds_do(half: float, found: str, monkeyp
     if told.key == "cannot-tell":
         needs = 24 * 2 * (half / 12) ** 2
         assert f"about {math.ceil(needs / 10) * 10} runs would tell" in told.words
+
+
+def test_an_experiment_that_takes_minutes_is_named_and_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Illinois over 943 Mbit/s: eight seeds with windows four times as large are 256 M packets."""
+    values: dict[tuple[str, str], dict[str, float]] = {("queue", "shared"): {"packet": 80.0, "fluid": 100.0}}
+    fast = ac.loads(MANY.replace("40 Mbit/s", "4 Gbit/s").replace("80 ms", "300 ms").replace("30 s", "600 s"))
+    experiments = _Experiments(Comparison(fast, values=values))
+    asked = []
+
+    def tried(removal: Removal, *_: object) -> Tried:
+        asked.append(removal.key)
+        return Tried(removal.key, removal.words, removal.done, 80.0, 1.0, 100.0, 8)
+
+    monkeypatch.setattr(experiments, "_tried", tried)
+    told = experiments.of("queue", "shared", "fluid")
+    assert told.key == "cannot-tell"
+    assert re.search(r"to try .*small-windows, flows takes up to \d+ M packets", told.words)
+    assert asked == ["chance"]
 
 
 def test_windows_of_hundreds_of_packets_are_not_called_small() -> None:

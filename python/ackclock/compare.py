@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from . import _core
 from ._parallel import parallel
 from .causes.differences import REMOVALS, Removal
+from .causes.scales import bits, quantities
 from .errors import AckclockError, Interrupted, RunError, ScenarioError
 from .fluid import fluid
 from .meanfield import meanfield
@@ -67,8 +68,12 @@ SOME: Final = 0.7
 What an experiment leaves of a difference at most, where what it removes is called a part of the cause. The interval of
 the seeds of both sides must show that the whole cause leaves no more than this, and a part of it less than everything.
 """
+BUDGET: Final = 60_000_000
+"""Packets that all seeds of an experiment may compute: half a minute of processor time."""
 MANY: Final = 1000
 """More seeds are not proposed."""
+PACKET: Final = 12_000
+"""bit."""
 MEMORY: Final = 400
 """Round trips that an experiment leaves out, and that it measures ..."""
 LEAST: Final = 8.0
@@ -529,7 +534,10 @@ class _Experiments:
         tried = [now]
         parts: list[Tried] = []
         doubtful: list[Tried] = []
+        large = [one for one in self._removals if self._cost(one) > BUDGET]
         for removal in self._removals:
+            if removal in large:
+                continue
             one = self._tried(removal, measure, of, engine)
             if one is not None and one.apart < SOME * now.apart and not _is(measure, one, now):
                 more = [self._tried(which, measure, of, engine, SEEDS[-1]) for which in (self._plain, removal)]
@@ -559,12 +567,19 @@ class _Experiments:
             )
             return Found("cannot-tell", words, tried=tuple(tried))
         names = ", ".join(one.key for one in tried[1:]) or "nothing to take away"
+        if large:
+            keys, most = ", ".join(one.key for one in large), max(self._cost(one) for one in large) / 1e6
+            rest = f"not found in {names}; " if tried[1:] else ""
+            words = f"cannot tell its cause: {rest}to try {keys} takes up to {most:.0f} M packets"
+            return Found("cannot-tell", words, tried=tuple(tried))
         return Found("not-found", f"cause not found (taken away one by one: {names})", tried=tuple(tried))
 
     def _tried(self, removal: Removal, measure: str, of: str, engine: str, seeds: int = SEEDS[0]) -> Tried | None:
         """A measure on both sides of an experiment; None where one of them does not have it."""
         from .analysis import mean_interval
 
+        if seeds > SEEDS[0] and self._cost(removal, seeds) > BUDGET:
+            seeds = SEEDS[0]
         try:
             scenario = Scenario(self._trees[removal.key])
             self._run(removal.key, scenario, seeds)
@@ -594,6 +609,12 @@ class _Experiments:
         if removal.key == "flows":
             return f"the number of flows, {sum(int(one['count']) for one in self.found.scenario.canonical['flows'])}"
         return removal.words
+
+    def _cost(self, removal: Removal, seeds: int = SEEDS[0]) -> float:
+        """Packets that an experiment computes at most."""
+        tree = self._trees[removal.key]
+        end = quantities(tree["scenario"]["duration"])
+        return seeds * max(end, default=0.0) * sum(bits(one) for one in tree["link"]) / PACKET
 
     def _run(self, key: str, scenario: Scenario, seeds: int) -> None:
         """Run what is not there yet."""
@@ -642,8 +663,6 @@ def _wanted(seeds: float) -> str:
 
 def _brief(tree: dict[str, Any]) -> dict[str, Any]:
     """The scenario for an experiment: as long as its slowest round trips ask for, if it has no changes over time."""
-    from .causes.scales import quantities
-
     end = quantities(tree["scenario"]["duration"])
     if tree.get("change") or not end:
         return tree

@@ -171,6 +171,25 @@ def test_answers_for_a_browser_that_has_gone_are_dropped() -> None:
     assert not shown
 
 
+@needs_panel
+def test_what_takes_too_long_is_no_bug(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """On a busy machine packets take longer than the page waits: it says so, and windows are still asked for."""
+    from ackclock.page.view import Page
+
+    monkeypatch.setattr(model, "PATIENCE", 0.0)
+    page, asked = Page.__new__(Page), threading.Event()
+    told: list[Any] = []
+    page._charted = ""
+    page._span = lambda _: (1.0, 100.0)  # type: ignore[method-assign]
+    page._tell = lambda _, show: told.append(show)  # type: ignore[method-assign]
+    page._slow_jobs = Latest(QUICK)
+    page._compute_windows = lambda *_: asked.set()  # type: ignore[method-assign]
+    page._compute_heavy(World(default()).with_(count=31), "count", 1, threading.Event())
+    assert asked.wait(10)
+    assert len(told) == 2  # of the packets, and of the chart
+    assert not capsys.readouterr().err
+
+
 def test_what_an_address_says_is_checked() -> None:
     base = World(default())
     world = model.restored(base, {"rtt": "120 ms", "count": "12", "aqm": "pi", "queue.reference": "30 packets"})

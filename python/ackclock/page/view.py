@@ -439,19 +439,19 @@ class Page:
         self._later(partial(self._shown, partial(self._show_quick, found)))
 
     def _compute_heavy(self, world: World, second: str, generation: int, stale: threading.Event) -> None:
-        watch = model.watching(stale)
         run = None
         try:
             try:
-                found = PACKETS.get(world.scenario.to_json(), lambda: model.packets(world, watch))
+                found = PACKETS.get(world.scenario.to_json(), lambda: model.packets(world, model.watching(stale)))
                 run = found.result
                 self._tell(generation, partial(self._show_packets, world, found))
             except (TimeoutError, AckclockError) as error:
                 self._tell(generation, partial(self._complain, error))
             charted = model.identity(world, ("rtt", second)) + second + world.base.to_json()
             if charted != self._charted:
-                self._chart(world, second, generation, watch, charted)
-            watch()
+                self._chart(world, second, generation, model.watching(stale), charted)
+            if stale.is_set():
+                return
             self._slow_jobs.ask(partial(self._compute_windows, world, run, generation, stale))
         except Stale:
             return

@@ -215,6 +215,7 @@ def test_shipped_scenarios_have_controls(file: Path) -> None:
             model.check_bounds(scenario)
         return
     base = World(model.explicit(scenario))
+    assert model.shortened(base.scenario).canonical["flows"]
     for control in model.link_controls(base.scenario):
         moved = base.with_(**{control.key: control.text(control.grid[-2])})
         assert moved.scenario.canonical != scenario.canonical

@@ -106,7 +106,7 @@ def commands(folder: Path) -> dict[str, list[str]]:
         "run --report": f"run {many} --duration 60s --report FRESH.html",
         "fluid": f"fluid {many} --duration 20000s",
         "meanfield": f"meanfield {many}",
-        "stability": f"stability {many} --vary rtt --chart rtt,rate",
+        "stability": f"stability {many} --vary rtt --vary rate --report FRESH.html",
         "stability, hard": f"stability {hard}",
         "stability --from packets": f"stability {many} --from packets",
         "compare": f"compare {many}",

@@ -520,8 +520,8 @@ def shortened(scenario: Scenario) -> Scenario:
         kept = [one for one in scenario.tree["change"] if (_quantity(str(one["at"])) or 0.0) < length]
         shorter = Scenario({**scenario.tree, "change": kept}, origin=scenario.origin)
     for k, entry in enumerate(tree["flows"]):
-        starts = [_quantity(part.strip()) or 0.0 for part in str(entry["start"]).split(" ", 1)[-1].split("..")]
-        if max(starts) >= length:
+        words = str(entry["start"]).removeprefix("uniform").split("..")
+        if max(_quantity(part.strip()) or 0.0 for part in words) >= length:
             changes[f"flows[{k}].start"] = f"uniform 0 s .. {length / 10:.6g} s"
     return shorter.with_(changes)
 

@@ -95,9 +95,20 @@ class Endpoint:
         controller = scenario._controllers.get(flows)
         self._core = _core.Endpoint(scenario._checked, flows, controller, scenario.seed if seed is None else seed)
 
-    def open(self, now: float, rtt: float = 0.0) -> None:
-        """The connection stands; `rtt` is the handshake's round trip, 0 without one."""
-        self._core.open(now, rtt)
+    def open(self, now: float, rtt: float = 0.0, *, syn_ack: tuple[bool, bool, bool] | None = None) -> None:
+        """
+        The connection stands.
+
+        Parameters
+        ----------
+        rtt
+            The handshake's round trip, 0 without one.
+        syn_ack
+            Header bits AE, CWR and ECE of the SYN-ACK (RFC 9768, section 3.1.2; RFC 3168, section 6.1.1). A peer
+            that has only the ECN of RFC 3168 echoes marks, and one without ECN gets no ECN-capable segment. Without
+            it the peer can what the flows ask for (`ecn`, `ecn_feedback`).
+        """
+        self._core.open(now, rtt, syn_ack)
 
     def write(self, now: float, segments: int) -> None:
         """The application writes `segments` more."""
@@ -115,6 +126,8 @@ class Endpoint:
         *,
         echo: float | None = None,
         ece: bool = False,
+        ace: int | None = None,
+        marked: int | None = None,
     ) -> None:
         """
         An acknowledgement arrives.
@@ -129,9 +142,19 @@ class Endpoint:
             When the segment was sent that the time stamp echoes; without time stamps the sender measures the round trip
             by segments that were sent once.
         ece
-            ECN-Echo.
+            ECN-Echo, where marks are echoed (RFC 3168).
+        ace
+            Where marks are counted (`ecn_feedback`; RFC 9768, section 3.2.2): the count of marked segments that the
+            header carries, 0 to 7, which begins with 5. Without it the ACK tells of no further mark.
+        marked
+            The count of the option, in segments, modulo 65536; without it the ACK has no option.
+
+        Raises
+        ------
+        ValueError
+            Where `ace` is not 0 to 7.
         """
-        self._core.acknowledge(now, cumulative, list(blocks), echo, ece)
+        self._core.acknowledge(now, cumulative, list(blocks), echo, ece, ace, marked)
 
     def segments(self, now: float) -> list[Segment]:
         """All that leaves at `now`."""

@@ -85,9 +85,12 @@ impl PyEndpoint {
         Ok(made)
     }
 
-    #[pyo3(signature = (now, rtt = 0.0))]
-    fn open(&mut self, now: f64, rtt: f64) -> PyResult<()> {
+    #[pyo3(signature = (now, rtt = 0.0, syn_ack = None))]
+    fn open(&mut self, now: f64, rtt: f64, syn_ack: Option<(bool, bool, bool)>) -> PyResult<()> {
         let now = self.at(now)?;
+        if let Some((ae, cwr, ece)) = syn_ack {
+            self.endpoint.negotiate(ae, cwr, ece);
+        }
         self.endpoint.open(now, Time::from_seconds(rtt));
         self.checked()
     }
@@ -104,9 +107,10 @@ impl PyEndpoint {
 
     #[expect(
         clippy::needless_pass_by_value,
-        reason = "a sequence of Python's becomes a vector"
+        clippy::too_many_arguments,
+        reason = "a sequence of Python's becomes a vector; an ACK says so much"
     )]
-    #[pyo3(signature = (now, cumulative, blocks, echo = None, ece = false))]
+    #[pyo3(signature = (now, cumulative, blocks, echo = None, ece = false, ace = None, marked = None))]
     fn acknowledge(
         &mut self,
         now: f64,
@@ -114,7 +118,12 @@ impl PyEndpoint {
         blocks: Vec<(u64, u64)>,
         echo: Option<f64>,
         ece: bool,
+        ace: Option<u8>,
+        marked: Option<u16>,
     ) -> PyResult<()> {
+        if let Some(ace) = ace.filter(|ace| *ace > 7) {
+            return Err(PyValueError::new_err(format!("ace is {ace}, not 0 to 7")));
+        }
         let now = self.at(now)?;
         self.endpoint.acknowledge(
             now,
@@ -123,6 +132,8 @@ impl PyEndpoint {
                 blocks: &blocks,
                 echo: echo.map(Time::from_seconds),
                 ece,
+                ace,
+                marked,
             },
         );
         self.checked()

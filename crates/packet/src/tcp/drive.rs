@@ -7,6 +7,7 @@ use ackclock_algorithms::congestion::CaState;
 use ackclock_algorithms::{Owner, Stream, Time};
 use ackclock_scenario::Tcp;
 
+use super::accecn::{Agreement, ace_bits, agreed, bits};
 use super::{Config, Sender};
 use crate::packet::{Ack, Flags, NONE};
 
@@ -42,8 +43,13 @@ pub struct Arrival<'a> {
     pub blocks: &'a [(u64, u64)],
     /// When the segment was sent that the time stamp echoes; `None` without time stamps.
     pub echo: Option<Time>,
-    /// ECN-Echo.
+    /// ECN-Echo, where marks are echoed (RFC 3168).
     pub ece: bool,
+    /// Where they are counted (AccECN): what ACE says (RFC 9768, section 3.2.2), modulo eight; `None`
+    /// tells of no further mark.
+    pub ace: Option<u8>,
+    /// The count of the option of AccECN, in segments; `None` on an ACK without it.
+    pub marked: Option<u16>,
 }
 
 /// A segment that leaves.
@@ -102,9 +108,7 @@ impl Endpoint {
     /// draws from `seed`.
     #[must_use]
     pub fn new(tcp: &Tcp, seed: u64) -> Self {
-        let mut config = Config::new(tcp);
-        // an arrival has an echo and no count
-        config.accecn = None;
+        let config = Config::new(tcp);
         Self {
             sender: Sender::new(tcp.congestion.build(0), &config, tcp.initial_ssthresh),
             config,
@@ -119,6 +123,24 @@ impl Endpoint {
     /// The connection stands. `rtt` is the handshake's round trip, zero without one.
     pub fn open(&mut self, now: Time, rtt: Time) {
         self.sender.open(now.0, rtt.0, false, &self.config);
+    }
+
+    /// The SYN-ACK has come with these header bits: AE, CWR and ECE. To be called before
+    /// [`Endpoint::open`]; without it the peer can what the class asks for.
+    ///
+    /// A peer with the ECN of RFC 3168 echoes marks, and one without ECN gets no ECN-capable segment
+    /// (RFC 9768, section 3.1.2).
+    pub fn negotiate(&mut self, ae: bool, cwr: bool, ece: bool) {
+        let offered = self.config.accecn.is_some();
+        let agreement = agreed(offered, (ae, cwr, ece));
+        if agreement == Agreement::AccEcn {
+            return;
+        }
+        let config = &mut self.config;
+        (config.accecn, config.accurate_ecn, config.ecn_always) = (None, false, false);
+        self.sender.accecn = None;
+        config.ecn &= agreement == Agreement::Classic;
+        config.ect = if config.ecn { Flags::ECT } else { 0 };
     }
 
     /// The application writes `segments` more.
@@ -149,14 +171,23 @@ impl Endpoint {
         if let Some(packets) = &mut self.sender.sent_packets {
             packets.undo.timestamps = arrival.echo.is_some();
         }
+        let feedback = match (&self.sender.accecn, arrival.ace) {
+            (Some(_), Some(ace)) => ace_bits(u64::from(ace)),
+            (Some(accecn), None) => bits(accecn.marked),
+            (None, _) if arrival.ece => Flags::ECE,
+            (None, _) => 0,
+        };
+        if self.sender.accecn.is_some() {
+            self.config.accecn = Some(arrival.marked.is_some());
+        }
         let ack = Ack {
             at: now.0,
             cum,
             echo,
             sack: NONE,
             blocks: 0,
-            flags: Flags(Flags::ACK | if arrival.ece { Flags::ECE } else { 0 }),
-            marked: 0,
+            flags: Flags(Flags::ACK | feedback),
+            marked: arrival.marked.unwrap_or(0),
         };
         // a duplicate's report comes first; the others in order, as Linux looks at them
         let duplicate = super::reported_duplicate(&ack, &blocks).map(|_| blocks.remove(0));

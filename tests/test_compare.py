@@ -217,3 +217,20 @@ def test_bad_input(tmp_path: Path, ackclock: Command) -> None:
     done = ackclock("compare", tmp_path / "nowhere.toml")
     assert done.returncode == 2
     assert "nowhere.toml" in done.stderr
+
+
+def test_a_window_that_packets_do_not_show() -> None:
+    """Where a window has no number in packets `compare` raised a KeyError as it named windows as a cause."""
+    scenario = ac.Scenario(
+        {
+            "scenario": {"duration": "1 s"},
+            "link": [{"name": "a", "rate": "28.1 Mbit/s", "queue": {"capacity": "7 packets"}}],
+            "flows": [
+                {"path": ["a"], "rtt": "400 ms"},
+                {"path": ["a"], "congestion": {"kind": "scalable"}, "rtt": "1.51 ms"},
+            ],
+        }
+    )
+    found = ac.compare(scenario)
+    assert any(measure == "window" and "packet" not in row for (measure, _), row in found.values.items())
+    assert found.disagreements

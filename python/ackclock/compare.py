@@ -602,7 +602,9 @@ class _Experiments:
 
     def _called(self, removal: Removal) -> str:
         """Return a cause in words, with how large the windows or how many the flows are where these are meant."""
-        windows = [row["packet"] for (measure, _), row in self.found.values.items() if measure == "window"]
+        windows = [
+            row["packet"] for (measure, _), row in self.found.values.items() if measure == "window" and "packet" in row
+        ]
         if removal.key == "small-windows" and windows:
             size = f"{min(windows):.3g} packets"
             return f"small windows of {size}" if min(windows) <= SMALL else f"the size of the windows, {size}"

@@ -295,6 +295,11 @@ def test_seeds_follow_where_the_interval_lies_across_the_target(
     assert told.worst is not None
     assert (told.worst.seeds, told.undecided) == (seeds, undecided)
     assert ("Cannot tell for certain" in told.sentence) == undecided
+    # the worst is a corner here, whose runs were counted twice
+    monkeypatch.setattr("ackclock.tuning._near", lambda _told: "")
+    assert any(
+        f"by {seeds} packet runs" in line and f"1 corner with {seeds} seeds each" in line for line in told.checked
+    )
 
 
 def test_senders_without_a_fluid_law() -> None:

@@ -68,8 +68,8 @@ SOME: Final = 0.7
 What an experiment leaves of a difference at most, where what it removes is called a part of the cause. The interval of
 the seeds of both sides must show that the whole cause leaves no more than this, and a part of it less than everything.
 """
-BUDGET: Final = 60_000_000
-"""Packets that all seeds of an experiment may compute: half a minute of processor time."""
+BUDGET: Final = 100_000_000
+"""Packets that all seeds of an experiment may compute: some twenty seconds on two processors."""
 MANY: Final = 1000
 """More seeds are not proposed."""
 PACKET: Final = 12_000

@@ -200,15 +200,16 @@ class Tuned:
             lines.append(
                 f"{self.kind} has no fluid law here: no margins; the setting was searched by packet runs alone"
             )
-        every = [*self.runs, *self.searched, *([self.worst] if self.worst else [])]
+        again = [self.worst] if self.worst is not None and self.worst not in self.runs else []
+        every = [*self.runs, *self.searched, *again]
         if every:
             count = sum(one.seeds for one in every)
             seconds = sum(one.seeds * one.length for one in every)
             million = sum(one.packets for one in every) / 1e6
             lines.append(
                 f"by {count} packet runs, {seconds:.0f} simulated seconds, {million:.2g} M packets: "
-                f"{len(self.runs)} corners with seeds "
-                f"1 to {self.runs[0].seeds if self.runs else 1}, a search of {len(self.searched)} "
+                f"{len(self.runs)} corner{'s' * (len(self.runs) != 1)} with {_seeds(self.runs)}, "
+                f"a search of {len(self.searched)} "
                 "other places for worse ones"
             )
             lines.append(_near(self))
@@ -691,6 +692,13 @@ class _Tuning:
 
 def _key(point: Mapping[str, float]) -> _Point:
     return tuple(sorted(point.items()))
+
+
+def _seeds(runs: Iterable[Run]) -> str:
+    """How many seeds runs have, in words."""
+    counts = {one.seeds for one in runs} or {1}
+    few, many = min(counts), max(counts)
+    return f"{few} to {many} seeds each" if few < many else f"{few} seed{'s' * (few != 1)} each"
 
 
 def _spans(one: Run, target: float) -> bool:

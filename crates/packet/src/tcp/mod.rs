@@ -464,13 +464,7 @@ impl Sender {
             let edge = self.scoreboard.lost_edge();
             self.take_sacks(now, ack, blocks, top, &mut summary, config);
             self.take_marks(ack, &mut summary, config);
-            if summary.sacked > 0 {
-                self.record_lost(now, edge);
-                if config.detect_lost {
-                    summary.loses = self.find_lost_retransmissions(now);
-                }
-            }
-            let waits = config.rack && self.find_late(now, config);
+            let waits = self.detect_losses(now, edge, &mut summary, config);
             if config.reduction == WindowReduction::Prr {
                 summary.loses |= self.finds_loss(edge);
             }

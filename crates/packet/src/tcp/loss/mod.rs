@@ -6,7 +6,7 @@ mod retransmissions;
 use ackclock_algorithms::congestion::CongestionControl as _;
 
 use super::config::TimerPolicy;
-use super::{Config, Sender, State, timers};
+use super::{AckSummary, Config, Sender, State, timers};
 use crate::packet::NONE;
 use rack::Purpose;
 
@@ -22,6 +22,25 @@ impl Sender {
             }
             sent_packets.forget(cum);
         }
+    }
+
+    /// Every detector looks at an ACK that may have told of segments; `edge`: where the lost ones ended before it. Whether one waits
+    /// for its timer.
+    #[inline]
+    pub(in crate::tcp) fn detect_losses(
+        &mut self,
+        now: u64,
+        edge: u64,
+        summary: &mut AckSummary,
+        config: &Config,
+    ) -> bool {
+        if summary.sacked > 0 {
+            self.record_lost(now, edge);
+            if config.detect_lost {
+                summary.loses = self.find_lost_retransmissions(now);
+            }
+        }
+        config.rack && self.find_late(now, config)
     }
 
     /// Whether the ACK in hand tells of losses that were not known: of segments between `edge` and the

@@ -494,17 +494,6 @@ impl Model {
         self.inflight_at(self.rate(), gain, extra)
     }
 
-    /// Segments of a burst in Linux, of 1448 B of payload: what 1 / 1024 s takes, one at least, and
-    /// two from 1.2 Mbit/s on (`bbr_tso_segs_goal`).
-    fn linux_quantum(&self) -> f64 {
-        let least = if self.pacing_rate < 150_000.0 / 1448.0 {
-            1.0
-        } else {
-            2.0
-        };
-        (self.pacing_rate / 1024.0).floor().clamp(least, 45.0)
-    }
-
     /// The same at a given bandwidth.
     fn inflight_at(&self, rate: f64, gain: f64, extra: f64) -> f64 {
         if self.min_rtt.is_infinite() {
@@ -514,7 +503,7 @@ impl Model {
         if self.params.form == Form::Paper {
             return bdp + extra + 3.0 * send_quantum(self.pacing_rate);
         }
-        let window = (bdp - 1e-6).ceil() + extra + 3.0 * self.linux_quantum();
+        let window = (bdp - 1e-6).ceil() + extra + 3.0 * send_quantum(self.pacing_rate).floor();
         let probing = self.mode == Mode::ProbeBw && self.cycle == 0;
         2.0 * (0.5 * window).ceil() + if probing { 2.0 } else { 0.0 }
     }
@@ -578,7 +567,7 @@ impl Model {
             self.pacing_gain
         };
         if linux && gain > 1.0 {
-            before += self.linux_quantum();
+            before += send_quantum(self.pacing_rate).floor();
         }
         let rate = if linux {
             self.bandwidth.value

@@ -13,8 +13,8 @@
 //! choices of the engine: it states them by the rates in [`TcpInput`], or combines i(w) and d(w) itself.
 
 use crate::Scalar;
-use crate::aqm::{LinkView, Spacing};
 use crate::forward::fluid_law;
+use crate::link::{LinkView, Spacing};
 use crate::params::Parameters;
 
 /// What a sender's law may know of its path.

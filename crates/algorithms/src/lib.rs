@@ -21,6 +21,7 @@ pub mod congestion;
 pub mod fluid;
 mod forward;
 pub mod impairment;
+pub mod link;
 pub mod meta;
 pub mod params;
 mod plain;

@@ -8,9 +8,10 @@
 //! The fluid law has the maximum probability as a slow state that moves by the mean of those steps.
 
 use super::adapted::{self, Steps};
-use super::red::{Red, RedParams, Spacing};
+use super::red::{Red, RedParams};
 use super::{Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed};
 use crate::fluid::{AqmInput, AqmStart, FluidAqm};
+use crate::link::Spacing;
 use crate::meta::{About, Algorithm};
 use crate::params::inconsistent;
 use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, parameters};

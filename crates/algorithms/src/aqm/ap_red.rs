@@ -12,9 +12,10 @@
 
 use std::collections::HashMap;
 
-use super::red::{Red, RedParams, Spacing};
+use super::red::{Red, RedParams};
 use super::{Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed};
 use crate::fluid::{AqmInput, AqmStart, FluidAqm};
+use crate::link::Spacing;
 use crate::meta::{About, Algorithm};
 use crate::params::inconsistent;
 use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, parameters};

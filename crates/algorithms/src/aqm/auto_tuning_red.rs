@@ -8,9 +8,10 @@
 //! The fluid law makes that change continuously: the maximum probability is a slow state that integrates the distance, so that the average rests at q_ref.
 
 use super::adapted;
-use super::red::{Red, RedParams, Spacing};
+use super::red::{Red, RedParams};
 use super::{Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed};
 use crate::fluid::{AqmInput, AqmStart, FluidAqm};
+use crate::link::Spacing;
 use crate::meta::{About, Algorithm};
 use crate::params::inconsistent;
 use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};

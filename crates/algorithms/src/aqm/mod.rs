@@ -24,6 +24,7 @@ mod threshold;
 mod variance;
 mod wred;
 
+pub use crate::link::{LinkView, Spacing};
 pub use adaptive_red::{AdaptiveRed, AdaptiveRedParams};
 pub use ap_red::{ApRed, ApRedParams, ap_red_factors};
 pub use auto_tuning_red::{AutoTuningRed, AutoTuningRedParams};
@@ -36,7 +37,7 @@ pub use lred::{Lred, LredParams};
 pub use pi::{Pi, PiParams};
 pub use pi2::{Pi2, Pi2Params};
 pub use pie::{Pie, PieParams};
-pub use red::{Mode, Red, RedParams, Spacing};
+pub use red::{Mode, Red, RedParams};
 pub use rem::{Rem, RemParams};
 pub use sred::{Sred, SredParams};
 pub use st_pi::{StPi, StPiParams};
@@ -203,17 +204,6 @@ forwarded! { $ forward_aqm;
             Observation::default()
         }
     }
-}
-
-/// What an AQM may know of its link when it is set up.
-#[derive(Clone, Copy, Debug)]
-pub struct LinkView {
-    /// Rate, bit/s.
-    pub rate: f64,
-    /// Propagation delay, seconds.
-    pub delay: f64,
-    /// Capacity of the queue in packets (bytes over the mean packet where it is set in bytes); infinite without a limit.
-    pub capacity_packets: f64,
 }
 
 /// Parameters that make an AQM.

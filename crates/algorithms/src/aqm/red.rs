@@ -20,6 +20,7 @@ use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, weight,
 };
 use crate::fluid::{AqmInput, AqmStart, Averaging, FluidAqm};
+use crate::link::Spacing;
 use crate::meta::{About, Algorithm};
 use crate::params::inconsistent;
 use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, choices, parameters};
@@ -31,43 +32,6 @@ choices! {
         Packets = "packets",
         /// Bytes: queue, count and probability go by size.
         Bytes = "bytes",
-    }
-}
-
-choices! {
-    /// How drops at initial probability p_b are spaced out in time. `count` is the number of packets since the last drop.
-    pub enum Spacing {
-        /// ns-2's `wait_ = true`: none for 1 / p_b packets, then p_b / (2 - count p_b). Mean rate about 2 p_b / 3.
-        UniformWait = "uniform-wait",
-        /// p_b / (1 - count p_b): uniform on 1 to 1 / p_b. Mean rate about 2 p_b. The rule of Floyd and Jacobson.
-        Uniform = "uniform",
-        /// The same by another way: a number u is drawn once a gap, and the packet goes at which count p_b reaches it; packets count, not bytes. Where p_b grows within the gap
-        /// it is shorter. Linux.
-        Drawn = "drawn",
-        /// p_b for each packet on its own. Mean rate p_b.
-        Bernoulli = "bernoulli",
-    }
-}
-
-impl Spacing {
-    /// Long-run fraction of packets that are dropped, over p_b, as p_b goes to zero.
-    #[must_use]
-    pub const fn rate_factor(self) -> f64 {
-        match self {
-            Self::UniformWait => 2.0 / 3.0,
-            Self::Uniform | Self::Drawn => 2.0,
-            Self::Bernoulli => 1.0,
-        }
-    }
-
-    /// Long-run fraction of packets that are dropped at initial probability `p`: one in 1 / p, (1 + 1 / p) / 2 or (1 + 3 / p) / 2 packets; all from p = 1 on.
-    pub fn rate<S: Scalar>(self, p: S) -> S {
-        match self {
-            _ if p.re() >= 1.0 => p,
-            Self::Bernoulli => p,
-            Self::Uniform | Self::Drawn => p * 2.0 / (p + 1.0),
-            Self::UniformWait => p * 2.0 / (p + 3.0),
-        }
     }
 }
 

@@ -15,12 +15,13 @@
 //! scale k is what brings that variance back between its bounds, and one where it is between them. The variance of oscillations is left out.
 
 use super::adapted::{self, Steps};
-use super::red::{Red, RedParams, Spacing};
+use super::red::{Red, RedParams};
 use super::variance::{Band, Variance};
 use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, length,
 };
 use crate::fluid::{AqmInput, AqmStart, FluidAqm};
+use crate::link::Spacing;
 use crate::meta::{About, Algorithm};
 use crate::params::inconsistent;
 use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, parameters};

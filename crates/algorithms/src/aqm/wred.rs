@@ -6,9 +6,10 @@
 //!
 //! The fluid law is RED's for each priority. Its regimes lie between the thresholds of all priorities, so that one holds for all of them.
 
-use super::red::{Red, RedParams, Spacing};
+use super::red::{Red, RedParams};
 use super::{Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed};
 use crate::fluid::{AqmInput, AqmStart, FluidAqm};
+use crate::link::Spacing;
 use crate::meta::{About, Algorithm};
 use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, parameters};
 
@@ -231,8 +232,8 @@ impl Aqm for Wred {
 mod tests {
     use super::*;
     use crate::Parameters as _;
-    use crate::aqm::red::Spacing;
     use crate::aqm::test::{LINK, packet, queue, random};
+    use crate::link::Spacing;
 
     fn params() -> WredParams {
         let mut params = WredParams::from_values(&[]).unwrap();

@@ -17,6 +17,7 @@ from attack_shrink import shrunk
 
 import ackclock as ac
 import attack as whole
+from ackclock import cli
 from ackclock._parallel import parallel
 
 CASES = 40
@@ -153,6 +154,15 @@ def test_ctrl_c_ends_tasks_while_others_still_begin(monkeypatch: pytest.MonkeyPa
     with pytest.raises(KeyboardInterrupt):
         parallel(work, range(2))
     assert not ended
+
+
+def test_ctrl_c_before_the_command_begins(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def parser() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "parser", parser)
+    assert cli.main(["list"]) == cli.INTERRUPTED
+    assert capsys.readouterr().err == "ackclock: interrupted\n"
 
 
 @pytest.mark.parametrize("analysis", [ac.meanfield, lambda scenario: ac.stability(scenario).chart("rtt", "rate")])

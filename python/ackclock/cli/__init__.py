@@ -72,11 +72,11 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line. Returns the exit code."""
-    options = parser().parse_args(arguments)
-    command: Callable[[argparse.Namespace], None] = options.command
     words = sys.argv[1:] if arguments is None else arguments
-    options.line = shlex.join(["ackclock", *words])
     try:
+        options = parser().parse_args(words)
+        options.line = shlex.join(["ackclock", *words])
+        command: Callable[[argparse.Namespace], None] = options.command
         command(options)
         sys.stdout.flush()
     except BrokenPipeError:

@@ -1,0 +1,208 @@
+"""The papers of a checkout, and how one is regenerated."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from .._words import nearest
+from ..files import whole_file
+from .claims import Cause, Outcome, PaperError, Verdict
+from .lab import Lab
+from .store import Cost, Store
+
+
+@dataclass(frozen=True)
+class Item:
+    """One figure, table or set of formulas of a paper, and how to regenerate it."""
+
+    id: str
+    title: str
+    source: str
+    """Where the paper has it."""
+    make: Callable[[Lab], None]
+
+
+class Paper:
+    """
+    A paper and the results in it.
+
+    Parameters
+    ----------
+    title, citation
+        As a reader would look it up.
+    """
+
+    def __init__(self, title: str, citation: str) -> None:
+        self.title = title
+        self.citation = citation
+        self.items: dict[str, Item] = {}
+        self.folder = Path()
+        """Where its files are."""
+
+    @property
+    def key(self) -> str:
+        """Name of its directory."""
+        return self.folder.name
+
+    def item(self, name: str, title: str, source: str) -> Callable[[Callable[[Lab], None]], Callable[[Lab], None]]:
+        """Register a function that regenerates the figure or table `name`."""
+
+        def register(make: Callable[[Lab], None]) -> Callable[[Lab], None]:
+            if name in self.items:
+                raise ValueError(f"{name} is there already")
+            self.items[name] = Item(name, title, source, make)
+            return make
+
+        return register
+
+    @cached_property
+    def causes(self) -> dict[str, Cause]:
+        """Why claims do not hold, by name: ``verdicts.toml``."""
+        entries = self._verdicts.get("cause", [])
+        causes = [
+            Cause(
+                one["name"],
+                tuple(one["claims"]),
+                Verdict(one["verdict"]),
+                one["text"],
+                one["evidence"],
+                one.get("always", False),
+            )
+            for one in entries
+        ]
+        return {cause.name: cause for cause in causes}
+
+    @cached_property
+    def chosen(self) -> tuple[str, ...]:
+        """Patterns of the claims whose threshold is ours."""
+        return tuple(self._verdicts.get("threshold_of_ours", {}).get("claims", []))
+
+    @cached_property
+    def _verdicts(self) -> dict[str, Any]:
+        path = self.folder / "verdicts.toml"
+        return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+    def cause_of(self, claim: str) -> Cause | None:
+        """Return why the claim, written ``ITEM: claim``, does not hold."""
+        return next((cause for cause in self.causes.values() if cause.covers(claim)), None)
+
+    def find(self, name: str) -> Item:
+        """Return the item called `name`; ``fig-6a`` is a part of ``fig-6``."""
+        for candidate in (name, name.rstrip("abc")):
+            if candidate in self.items:
+                return self.items[candidate]
+        hint = nearest(name, self.items)
+        raise PaperError(f'{self.key} has no "{name}"{hint} it has: {", ".join(self.items)}')
+
+
+def papers_folder(given: Path | None = None) -> Path:
+    """
+    Return the ``papers`` directory: `given`, or of the checkout around the working directory, or of the package's own.
+
+    Raises
+    ------
+    PaperError
+        If there is none: the papers are part of the source checkout, not of the installed package.
+    """
+    if given is not None:
+        candidates = [given]
+    else:
+        here = Path.cwd()
+        above = [here, *here.parents, Path(__file__).resolve().parents[3]]
+        candidates = [folder / "papers" for folder in above]
+    for folder in candidates:
+        if any(folder.glob("*/reproduce.py")):
+            return folder.resolve()
+    where = str(given) if given else "this directory and those above it"
+    raise PaperError(
+        f"no papers/*/reproduce.py in {where}: the papers come with ackclock's source checkout, not with the installed "
+        "package; change into a checkout or name its directory with --papers"
+    )
+
+
+def keys(folder: Path) -> list[str]:
+    """Names of the papers in `folder`."""
+    return sorted(path.parent.name for path in folder.glob("*/reproduce.py"))
+
+
+def paper(folder: Path, key: str) -> Paper:
+    """Read the paper `key` in `folder`."""
+    if key not in keys(folder):
+        hint = nearest(key, keys(folder))
+        raise PaperError(f'there is no paper "{key}"{hint} there are: {", ".join(keys(folder))}')
+    path = folder / key / "reproduce.py"
+    spec = importlib.util.spec_from_file_location(f"ackclock_paper_{key.replace('-', '_')}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.parent))  # for other modules beside it, as of a script
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
+    found: Paper = module.paper
+    found.folder = path.parent
+    return found
+
+
+def reproduce(
+    of: Paper,
+    items: Iterable[Item] | None = None,
+    *,
+    out: Path,
+    quick: bool = False,
+    workers: int = 2,
+    progress: Callable[[str], None] | None = None,
+) -> list[Outcome]:
+    """
+    Regenerate `items` of a paper (all by default) and write them below `out`.
+
+    There come figures ``KEY/ID-NAME.png``, numbers ``KEY/ID.json``, and the page ``KEY.html`` (``KEY-ID.html`` of
+    single items). The store is ``store`` in there; removing it starts anew.
+    """
+    from ..report import paper as report
+
+    store = Store(out / "store")
+    folder = out / of.key
+    folder.mkdir(parents=True, exist_ok=True)
+    outcomes = []
+    places: set[Path] = set()
+    for item in of.items.values() if items is None else items:
+        if progress:
+            progress(f"{of.key} {item.id}")
+        lab = Lab(of, item, store, quick=quick, workers=workers, progress=progress)
+        item.make(lab)
+        places |= lab.places
+        for drawing in lab.outcome.drawings:
+            with whole_file(folder / f"{item.id}-{drawing.name}.png") as beside:
+                beside.write_bytes(drawing.png)
+        with whole_file(folder / f"{item.id}.json") as beside:
+            beside.write_text(_json(lab.outcome.json()), encoding="utf-8")
+        outcomes.append(lab.outcome)
+    with whole_file(page_path(of, outcomes, out)) as beside:
+        beside.write_text(report.page(of, outcomes, quick=quick), encoding="utf-8")
+    store.add_up(page_path(of, outcomes, out).stem, places)
+    return outcomes
+
+
+def cost(of: Paper, outcomes: Sequence[Outcome], out: Path) -> Cost:
+    """Return what the runs behind these outcomes took when they were made."""
+    return Store(out / "store").cost(page_path(of, outcomes, out).stem) or Cost(0, 0.0, 0.0)
+
+
+def page_path(of: Paper, outcomes: Sequence[Outcome], out: Path) -> Path:
+    """Where the page of these outcomes is: ``KEY.html`` if they are all of the paper's."""
+    made = [outcome.id for outcome in outcomes]
+    return out / f"{of.key if made == list(of.items) else '-'.join([of.key, *made])}.html"
+
+
+def _json(tree: object) -> str:
+    return json.dumps(tree, indent=2, ensure_ascii=False) + "\n"

@@ -307,6 +307,12 @@ fluid_law! {
                 false
             }
 
+            /// The queue (packets) at which every packet is dropped or marked, of an AQM that does nothing below it; `None` of all others. An engine that follows the queue
+            /// through a round trip takes this in place of the probability, which is then that of a queue in equilibrium with its arrivals.
+            fn hard_limit(_params) -> Option<S> {
+                None
+            }
+
             /// How drops at its probability are spaced. An engine counts them at the mean rate of that spacing, [`Spacing::rate`].
             fn spacing(_params) -> Spacing {
                 Spacing::Bernoulli

@@ -26,6 +26,8 @@ pub struct Link {
     pub packet_weight: f64,
     /// Whether the AQM marks packets that can carry a mark.
     pub marks: bool,
+    /// What the law of its AQM leaves out.
+    pub approximation: Option<String>,
     /// What the averages leave out.
     pub notes: Vec<String>,
 }
@@ -62,9 +64,7 @@ impl Link {
         };
         let mut notes = Vec::new();
         let mut note = |text: &str| notes.push(format!("{}: {text}", what()));
-        if let Some(text) = link.aqm.meta().and_then(|meta| meta.approximation) {
-            note(text);
-        }
+        let approximation = link.aqm.meta().and_then(|meta| meta.approximation);
         let spacing = if effective_spacing {
             law.spacing()
         } else {
@@ -97,6 +97,7 @@ impl Link {
             spacing,
             marks,
             values,
+            approximation: approximation.map(|text| format!("{}: {text}", what())),
             notes,
         })
     }

@@ -12,6 +12,10 @@ use crate::law::{Hazard, WindowLaw};
 
 /// How an AQM drops or marks on average.
 pub trait QueueLaw: Debug + Send + Sync {
+    /// The queue (packets) at which it drops or marks every packet, where it does nothing below; its probability is not asked for then.
+    fn hard_limit(&self) -> Option<f64> {
+        None
+    }
     /// Number of state variables of its own.
     fn states(&self) -> usize {
         0
@@ -85,6 +89,9 @@ impl QueueLaw for RegisteredAqm {
     fn overflow_only(&self) -> bool {
         self.law.overflow_only()
     }
+    fn hard_limit(&self) -> Option<f64> {
+        self.law.hard_limit()
+    }
     fn follows_rate(&self) -> bool {
         self.law.queue_model() == QueueModel::Stationary
     }
@@ -131,6 +138,17 @@ pub struct Bottleneck {
     pub marks: bool,
     /// How the weight of an averaging AQM becomes a rate.
     pub averaging: Averaging,
+}
+
+impl Bottleneck {
+    /// The largest queue that packets can form: with an AQM that drops all of them at a limit, that limit.
+    #[must_use]
+    pub fn room(&self) -> f64 {
+        match self.aqm.hard_limit() {
+            Some(limit) if !self.marks => limit.min(self.buffer),
+            _ => self.buffer,
+        }
+    }
 }
 
 /// Flows that share a description.

@@ -262,7 +262,7 @@ impl<'a> Reader<'a> {
             .iter()
             .map(|group| self.size(group, self.scenario.max_count(group.class)))
             .sum();
-        let overflow_only = bottleneck.aqm.overflow_only();
+        let overflow_only = bottleneck.aqm.overflow_only() || bottleneck.aqm.hard_limit().is_some();
         let enough = if overflow_only { ENOUGH.0 } else { ENOUGH.1 };
         if flows < enough {
             self.notes.push(format!(
@@ -314,6 +314,9 @@ impl<'a> Reader<'a> {
     fn bottleneck(&mut self, options: &Options) -> Result<Bottleneck, Error> {
         let link = &self.scenario.links[self.link];
         let link = averages::Link::new(link, self.packet_size, options.effective_spacing)?;
+        if link.law.hard_limit().is_none() {
+            self.notes.extend(link.approximation);
+        }
         self.notes.extend(link.notes);
         let priority = self.scenario.flows[0].priority;
         if link.law.by_priority() {
@@ -375,8 +378,8 @@ impl<'a> Reader<'a> {
             ));
         }
         // windows beyond what fills link and buffer alone never matter; many flows share, and a window sixteen times the share is out of reach
-        let buffer = if bottleneck.buffer.is_finite() {
-            bottleneck.buffer
+        let buffer = if bottleneck.room().is_finite() {
+            bottleneck.room()
         } else {
             bottleneck.rate * rtt
         };

@@ -48,6 +48,10 @@ impl FluidAqm for ThresholdParams {
         QueueModel::Stationary
     }
 
+    fn hard_limit<S: Scalar>(params: &ThresholdParams<S>) -> Option<S> {
+        Some(params.threshold)
+    }
+
     fn regimes<S: Scalar>(_params: &ThresholdParams<S>) -> &'static [&'static str] {
         &["below capacity", "at capacity"]
     }

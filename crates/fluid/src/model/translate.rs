@@ -164,6 +164,7 @@ impl Model {
 
     fn add_link(&mut self, link: averages::Link, background: f64) {
         let index = self.links.len();
+        self.notes.extend(link.approximation);
         self.notes.extend(link.notes);
         let queue = (link.law.queue_model() == QueueModel::Integrated).then(|| {
             self.names.push(format!("{}.queue (packets)", link.name));

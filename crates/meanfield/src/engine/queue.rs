@@ -43,7 +43,7 @@ impl MeanField {
         let early = (arrivals - markable) * probability;
         let offered = arrivals - early;
         let level = self.queue + offered - service;
-        let overflow = (level - bottleneck.buffer).max(0.0).min(offered);
+        let overflow = (level - bottleneck.room()).max(0.0).min(offered);
         let accepted = offered - overflow;
         let passed = Passed {
             arrivals,
@@ -77,6 +77,11 @@ impl MeanField {
         let service = bottleneck.rate * dt;
         let guess = (self.queue + arrivals * (1.0 - self.probability) - service)
             .clamp(0.0, bottleneck.buffer);
+        if let Some(limit) = bottleneck.aqm.hard_limit() {
+            let marks = bottleneck.marks && 0.5 * (self.queue + guess) >= limit;
+            self.probability = f64::from(u8::from(marks));
+            return self.probability;
+        }
         let flows: f64 = self.classes.iter().map(|state| state.flows).sum();
         let mut input = AqmInput {
             limit: bottleneck.buffer,

@@ -220,6 +220,19 @@ def test_several_equilibria_are_all_judged(capsys: pytest.CaptureFixture[str], t
     assert tree["equilibria"][1]["rightmost_root"]["im"] == 0
 
 
+@pytest.mark.parametrize("flows", [10, 30, 50, 59])
+def test_the_model_of_figure_2_is_in_the_scenario(flows: int) -> None:
+    """Budzisz et al., (5) and figure 2: 25 Mbit/s, 100 ms: an equilibrium on each side of 20 ms up to 59 flows."""
+    scenario = ac.loads(CX).with_({"link.bottleneck.rate": "25 Mbit/s", "flows.count": flows, "flows.rtt": "100 ms"})
+    near, far = (one.equilibrium.rtt["cx"] - 0.1 for one in ac.stability(scenario, form="rate").each())
+    assert near < 0.02 < far < 0.1
+    sent = flows * math.sqrt(2 / (0.05 * (near - 0.005) / 0.015)) / (0.1 + near)
+    assert sent == pytest.approx(25e6 / 8000, rel=1e-6)
+    beyond = scenario.with_({"flows.count": 60})
+    with pytest.raises(ac.AnalysisError, match="no equilibrium"):
+        ac.stability(beyond, form="rate").equilibria()
+
+
 def test_no_equilibrium_has_a_cause() -> None:
     scenario = ac.dumbbell(
         rate="10 Mbit/s",

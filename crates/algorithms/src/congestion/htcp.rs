@@ -133,11 +133,23 @@ impl<S: Scalar> HtcpParams<S> {
         least + scale * later * ((x * 0.5 + 10.0) * age + age * age * 0.5)
     }
 
-    /// The fraction that remains where the largest round trip is that of now.
+    /// The fraction that remains on average: base over largest round trip, that of now, at reductions before which the throughput was steady, and beta_min at all others.
     fn remains(&self, path: &Path<S>) -> S {
-        (path.base_rtt / path.measured)
+        let filled = (path.base_rtt / path.measured)
             .max(self.beta_min)
-            .min(self.beta_max)
+            .min(self.beta_max);
+        self.beta_min + (filled - self.beta_min) * self.steady_share()
+    }
+
+    /// How often two throughputs in a row differ by less than `throughput_change` c of the first where losses come at random.
+    ///
+    /// The square of a window grows evenly and losses end that at random: windows before reductions are taken as independent of each other and distributed by
+    /// Rayleigh's law, so that their ratio is below x with x^2 / (1 + x^2). The default of 0.2 gives 0.20.
+    fn steady_share(&self) -> S {
+        let one = S::from_f64(1.0);
+        let below = |ratio: S| ratio * ratio / (ratio * ratio + one);
+        let least = (one - self.throughput_change).max(S::from_f64(0.0));
+        below(one + self.throughput_change) - below(least)
     }
 
     /// Mean time since the last loss at which a window rests, s: where growth and decrease, both in proportion to 1 - beta, are equal.
@@ -171,7 +183,8 @@ impl FluidTcp for HtcpParams {
 
     const APPROXIMATION: Option<&'static str> = Some(
         "with the mean time since the last loss as a state, losses being random (as Vardoyan, Hollot and Towsley 2018 for CUBIC); beta from the round trip of now \
-         and the smallest, whatever the throughput did",
+         and the smallest at the fifth of losses before which random losses left the throughput steady, and beta_min at the others; losses a few round trips apart, \
+         which packets count once a round trip, count each",
     );
 
     const BY_DELAY: bool = true;
@@ -182,7 +195,7 @@ impl FluidTcp for HtcpParams {
         (-params.remains(path) + 1.0) * 2.0 * alpha / window
     }
 
-    /// (1 - beta) w, beta being base RTT / RTT within its bounds.
+    /// (1 - beta) w with the mean of beta.
     fn decrease<S: Scalar>(params: &HtcpParams<S>, window: S, path: &Path<S>) -> S {
         (-params.remains(path) + 1.0) * window
     }
@@ -465,6 +478,21 @@ mod tests {
 
     fn params() -> HtcpParams {
         HtcpParams::from_values(&[]).unwrap()
+    }
+
+    /// Rayleigh's law of windows: the ratio of two is within a fifth of one as often as 1.44 / 2.44 - 0.64 / 1.64; and always within any bound.
+    #[test]
+    fn how_often_random_losses_leave_the_throughput_steady() {
+        let share = |throughput_change: f64| -> f64 {
+            HtcpParams {
+                throughput_change,
+                ..params()
+            }
+            .steady_share()
+        };
+        assert!((share(0.2) - 0.1999).abs() < 1e-4, "{}", share(0.2));
+        assert_eq!(share(0.0), 0.0);
+        assert!(share(1e6) > 0.999_999);
     }
 
     #[test]

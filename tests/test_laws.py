@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import ackclock as ac
+from ackclock import algorithms
 from ackclock.cli import main
 from ackclock.measured import measured_pairs
 from ackclock.measured.pairs import all_pairs
@@ -109,3 +110,66 @@ def test_coverage_is_a_table_of_all_pairs(capsys: pytest.CaptureFixture[str]) ->
     assert {(pair["congestion"], pair["aqm"]) for pair in pairs} == set(all_pairs())
     assert main(["coverage"]) == 0
     assert "exact (" in capsys.readouterr().out
+
+
+ADAPTED = """
+[scenario]
+name = "adapted"
+duration = "30 s"
+[[link]]
+name = "b"
+rate = "100 Mbit/s"
+delay = "5 ms"
+queue = { AQM, capacity = "1000 packets", min_threshold = "50 packets", max_threshold = "250 packets", weight = 1e-4 }
+[[flows]]
+name = "f"
+count = 60
+path = ["b"]
+congestion = "reno"
+rtt = "50 ms"
+"""
+
+
+def test_frozen_adaptation_is_the_queue_that_is_left() -> None:
+    """Adaptive RED that stays where its equilibrium is: RED with that maximum probability, root by root."""
+    scenario = ac.loads(ADAPTED.replace("AQM", "aqm = 'adaptive-red', interval = '20 ms', lowest = 0.001"))
+    moving, frozen = (ac.stability(scenario, adaptation=how) for how in ("moving", "frozen"))
+    top = moving.equilibrium.state["b.maximum probability"]
+    assert frozen.equilibrium.state["b.queue"] == pytest.approx(moving.equilibrium.state["b.queue"], rel=1e-6)
+    red = ac.stability(ac.loads(ADAPTED.replace("AQM", f"aqm = 'red', max_probability = {top!r}")))
+    assert frozen.rightmost == pytest.approx(red.rightmost, rel=1e-6)
+    assert moving.rightmost != pytest.approx(red.rightmost, rel=1e-3)
+    assert "maximum probability" not in " ".join(frozen.states)
+
+
+def test_frozen_st_pi_is_a_pi_controller() -> None:
+    text = ADAPTED.replace('min_threshold = "50 packets", max_threshold = "250 packets", weight = 1e-4', "ecn = false")
+    scenario = ac.loads(text.replace("AQM", "aqm = 'st-pi', reference = '20 packets'"))
+    moving, frozen = (ac.stability(scenario, adaptation=how) for how in ("moving", "frozen"))
+    queue = frozen.scenario.canonical["link"][0]["queue"]
+    assert queue["aqm"] == "pi"
+    # its reference has grown with the fluctuations of sixty windows
+    assert 21 < float(queue["reference"].split()[0]) < 40
+    assert frozen.equilibrium.state["b.queue"] == pytest.approx(moving.equilibrium.state["b.queue"], rel=1e-6)
+
+
+def test_where_there_is_no_law_there_is_a_hint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    class Own:
+        def on_ack(self, ack: algorithms.Ack, window: algorithms.Window, random: algorithms.Random) -> None:
+            window.cwnd += window.slow_start(ack.acked) / window.cwnd
+
+        def on_congestion(self, reduction: algorithms.Reduction, window: algorithms.Window) -> None:
+            window.cwnd = window.ssthresh = max(0.5 * reduction.window_used, 2.0)
+
+    for congestion in ("bbr", Own):
+        flows = ac.flows(10, congestion, rtt="50 ms")
+        scenario = ac.dumbbell(rate="20 Mbit/s", queue={"capacity": "100 packets"}, flows=flows, duration="20 s")
+        with pytest.raises(ac.ScenarioError) as refused:
+            ac.stability(scenario)
+        assert any("measured_stability" in note for note in refused.value.__notes__)
+    file = tmp_path / "bbr.toml"
+    file.write_text(CODEL.replace("AQM", "red").replace('"reno"', '"bbr"'))
+    assert main(["stability", str(file), "--from", "both", "--packets", "1e5", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert "bbr" in told["equations"]
+    assert told["verdict"] in ("oscillates", "does not oscillate", "cannot tell")

@@ -258,7 +258,7 @@ def _coverage(algorithms: Mapping[str, Sequence[Entry]]) -> str:
         "",
         said,
         "each flow with an equal share; `priority` has it with one priority. All else under one, and links that",
-        "lose, delay or police single packets, are measured.",
+        "police, shape or follow a trace, are measured.",
         "",
     ]
     lines += ["## What the laws leave out", ""]

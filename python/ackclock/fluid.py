@@ -35,10 +35,12 @@ Form = Literal["ack", "rate"]
 "ack": w' = (i(w) (1 - p) - d(w) p) w(t - R) / R, growth with acknowledgements (Manjunath and Raina, equation (9));
 "rate": w' = i(w) w / R - d(w) p w(t - R) / R, growth with time (Misra, Gong and Towsley; Wang et al., equation (1)).
 """
-Decrease = Literal["loss", "round"]
+Decrease = Literal["loss", "round", "random"]
 """
 What a signal takes: "loss" is d(w) of the present window; "round" is d as seen from the average over a sawtooth,
-2 (1 - beta) / (1 + beta) w for AIMD (Wang et al., equation (1)).
+2 (1 - beta) / (1 + beta) w for AIMD (Wang et al., equation (1)); "random" is d as losses at random take it on average,
+which meet larger windows more often: - ln(1 - b) (1 - b)^(1/4) w where a loss takes b w (derived from Dumas, Guillemin
+and Robert 2002), 1.17 d(w) for halvings.
 """
 Rtt = Literal["queueing", "constant"]
 """"queueing": base round-trip time plus queueing delay, a state-dependent delay; "constant": the base alone."""
@@ -81,9 +83,11 @@ class Choices:
         return "; ".join(
             (
                 {"ack": "growth with acknowledgements", "rate": "growth with time"}[self.form],
-                {"loss": "decrease of the present window", "round": "decrease seen from the average of a round"}[
-                    self.decrease
-                ],
+                {
+                    "loss": "decrease of the present window",
+                    "round": "decrease seen from the average of a round",
+                    "random": "decrease of windows that losses find at random",
+                }[self.decrease],
                 {"queueing": "round trips include queueing", "constant": "constant round trips"}[self.rtt],
                 {"law": "one law for all windows", "own": "small windows have their own law"}[self.small_windows],
                 {"states": "senders with all their states", "rest": "senders as at rest"}[self.memory],

@@ -132,7 +132,7 @@ def packets(scenario: ac.Scenario) -> Seen:
     return Seen(statistics.mean(queue), statistics.mean(window), statistics.mean(loss), period)
 
 
-def equations(scenario: ac.Scenario, decrease: Literal["loss", "round"]) -> tuple[Seen, bool]:
+def equations(scenario: ac.Scenario, decrease: Literal["loss", "round", "random"]) -> tuple[Seen, bool]:
     """Return the stable equilibrium, or else the means of the cycle and its period; and whether it rests."""
     each = ac.stability(scenario, decrease=decrease).each()
     for one in each:
@@ -147,7 +147,7 @@ def equations(scenario: ac.Scenario, decrease: Literal["loss", "round"]) -> tupl
     return Seen(float(waiting.mean()), window, 0.0, None if found is None else found.period), False
 
 
-def rows(chosen: Sequence[Cell], decrease: Literal["loss", "round"]) -> Iterator[tuple[str, bool]]:
+def rows(chosen: Sequence[Cell], decrease: Literal["loss", "round", "random"]) -> Iterator[tuple[str, bool]]:
     """Yield a line of the table for each cell, and whether it is inside or explained."""
     for cell in chosen:
         scenario = ac.loads(cell.text())
@@ -174,7 +174,9 @@ def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="cells whose name contains this")
-    parser.add_argument("--decrease", choices=("loss", "round"), default="loss", help="see ackclock stability --help")
+    parser.add_argument(
+        "--decrease", choices=("loss", "round", "random"), default="random", help="see ackclock stability --help"
+    )
     parser.add_argument("--write", action="store_true", help="put the table into README.md")
     options = parser.parse_args()
     chosen = [cell for cell in cells() if options.only in cell.name]

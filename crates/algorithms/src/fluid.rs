@@ -106,6 +106,11 @@ fluid_law! {
                 &["window (packets)"]
             }
 
+            /// Whether the first state is the window, so that an engine may take more from it at a signal than its law does.
+            fn window_first(_params) -> bool {
+                true
+            }
+
             /// The window in a state, packets.
             fn window(_params, state: &[S]) -> S {
                 state[0]
@@ -138,6 +143,23 @@ fluid_law! {
 /// "AIMD congestion control", equation (1)). Exact for decreases in proportion to the window.
 pub fn round_average<S: Scalar>(window: S, decrease: S) -> S {
     decrease * window * 2.0 / (window * 2.0 - decrease)
+}
+
+/// What losses at random take from windows of mean `window` on average, where one takes `decrease` = d(w) = b w from a window w.
+///
+/// Losses at random meet larger windows more often: a loss takes b E[w^2] / E[w], not b E[w]. Between losses the square of an AIMD window grows by the same for
+/// each packet, and packets between losses are geometric. The stationary law of that (Dumas, Guillemin and Robert, "A Markovian analysis of additive-increase
+/// multiplicative-decrease algorithms", 2002) has E[w]^2 / E[w^2] = (2 b / pi) prod ((1 - (1 - b)^(2n)) / (1 - (1 - b)^(2n-1)))^2, a quotient of theta functions;
+/// their transformation leaves - ln(1 - b) (1 - b)^(1/4) / b for the factor E[w^2] / E[w]^2, but for 5 exp(2 pi^2 / ln(1 - b)) of it (1e-12 where b = 1/2).
+/// Halvings: 1.1657; small decreases: 1 + b / 4.
+pub fn random_losses<S: Scalar>(window: S, decrease: S) -> S {
+    let part = decrease / window;
+    if part.re() > 0.0 && part.re() < 1.0 {
+        let rest = -part + 1.0;
+        -rest.ln() * rest.powf(0.25) * window
+    } else {
+        decrease
+    }
 }
 
 /// A smooth step from -1 to 1 with slope one at zero, where an algorithm has a sharp one or a dead zone: its flows do not all stand at the same place of it.
@@ -262,6 +284,15 @@ pub fn below<S: Scalar>(x: S, deviation: S) -> S {
     }
 }
 
+/// An AQM that adapts a parameter, with that parameter where it is: another AQM of the registry, and the values that it has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frozen<S = f64> {
+    /// Kind of the AQM that is left.
+    pub kind: &'static str,
+    /// Those of its parameters that differ from the AQM's own of the same name.
+    pub values: Vec<(&'static str, S)>,
+}
+
 /// Which queue an AQM's probability follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueModel {
@@ -352,6 +383,11 @@ fluid_law! {
             ) {
             }
 
+            /// What is left where its adapted parameters stay as they are in `input` and `state`; `None` where nothing is adapted.
+            fn frozen(_params, _input: &AqmInput<S>, _state: &[S]) -> Option<crate::fluid::Frozen<S>> {
+                None
+            }
+
             /// The names of the regimes of its probability, in the order of [`FluidAqm::regime`].
             fn regimes(params) -> &'static [&'static str];
 
@@ -366,5 +402,34 @@ fluid_law! {
                 regime: usize,
             ) -> S;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The product of Dumas, Guillemin and Robert, from which the closed form follows; with halvings the mean window is 1.3098 / sqrt(p), and falls of w / 2 that
+    /// balance a growth of one a round trip need E[w^2] = 2 / p.
+    #[test]
+    fn losses_at_random_take_more() {
+        for b in [0.75_f64, 0.5, 0.2, 0.02] {
+            let (mut product, rest) = (1.0, 1.0 - b);
+            for n in 1..3000 {
+                let even = libm::pow(rest, f64::from(2 * n));
+                product *= (1.0 - even) / (1.0 - even / rest);
+            }
+            let want = std::f64::consts::PI / (2.0 * b * product * product);
+            let got = random_losses(10.0, 10.0 * b) / (10.0 * b);
+            assert!((got / want - 1.0).abs() < 1e-5, "{b}: {got} {want}");
+        }
+        let halving: f64 = random_losses(8.0, 4.0) / 4.0;
+        assert!(
+            (halving - 2.0 / (1.309_8 * 1.309_8)).abs() < 1e-4,
+            "{halving}"
+        );
+        assert_eq!(random_losses(8.0_f64, 0.0), 0.0);
+        let small: f64 = random_losses(8.0, 8.0e-6) / 8.0e-6;
+        assert!((small - 1.0).abs() < 1e-6, "{small}");
     }
 }

@@ -4,6 +4,7 @@
 //! (with its reason). Windows and queues are counted in packets of one size, rates in packets/s, times in seconds.
 
 mod flows;
+mod jitter;
 mod link;
 
 use ackclock_scenario::Scenario;

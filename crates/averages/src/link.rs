@@ -5,6 +5,7 @@ use ackclock_algorithms::aqm::{LinkView, Spacing};
 use ackclock_algorithms::registry::AqmLaw;
 use ackclock_scenario as scenario;
 
+use crate::jitter::mean_jitter;
 use crate::{Refusal, refuse};
 
 /// A link and its queue.
@@ -26,6 +27,10 @@ pub struct Link {
     pub packet_weight: f64,
     /// Whether the AQM marks packets that can carry a mark.
     pub marks: bool,
+    /// Fraction of what leaves the queue that the wire loses.
+    pub wire_loss: f64,
+    /// What jitter adds to the delay on average, s.
+    pub jitter: f64,
     /// What the law of its AQM leaves out.
     pub approximation: Option<String>,
     /// What the averages leave out.
@@ -44,7 +49,9 @@ impl Link {
         effective_spacing: bool,
     ) -> Result<Self, Refusal> {
         let what = || format!("link `{}`", link.name);
-        if let Some(more) = link.packet_only() {
+        let mut single_packets = link.clone();
+        (single_packets.loss, single_packets.jitter) = (None, None);
+        if let Some(more) = single_packets.packet_only() {
             return refuse(
                 format!("{}: {more}", what()),
                 "only the packet engine follows single packets",
@@ -88,9 +95,30 @@ impl Link {
         if marks && value("mark_ceiling").is_some() {
             note("ECN packets are marked at any probability, without a ceiling");
         }
+        let rate = link.rate / (8.0 * f64::from(packet_size));
+        if let Some(loss) = link.loss {
+            let burst = loss.mean_burst();
+            if burst > 1.5 {
+                note(&format!(
+                    "losses on the wire count one by one, not as bursts of {burst:.3} packets"
+                ));
+            }
+        }
+        if let Some(jitter) = &link.jitter {
+            note(if jitter.reorder {
+                "jitter enters by its mean; what overtaking does to senders is left out"
+            } else {
+                "jitter enters by its mean, that of waiting for earlier packets included, at the rate of the link"
+            });
+        }
         Ok(Self {
             name: link.name.clone(),
-            rate: link.rate / (8.0 * f64::from(packet_size)),
+            rate,
+            wire_loss: link.loss.map_or(0.0, |loss| loss.mean_loss()),
+            jitter: link
+                .jitter
+                .as_ref()
+                .map_or(0.0, |jitter| mean_jitter(jitter, rate)),
             limit,
             packet_weight: law.packet_weight(packet_size),
             law,

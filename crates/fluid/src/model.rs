@@ -16,10 +16,10 @@ mod translate;
 
 use std::sync::Arc;
 
-use ackclock_algorithms::Value;
 use ackclock_algorithms::aqm::Spacing;
-use ackclock_algorithms::fluid::Averaging;
+use ackclock_algorithms::fluid::{Averaging, random_losses, round_average};
 use ackclock_algorithms::registry::{AqmLaw, TcpLaw};
+use ackclock_algorithms::{Scalar, Value};
 use ackclock_averages::Access;
 
 use crate::error::{Error, Result};
@@ -46,6 +46,21 @@ pub enum Decrease {
     PerSignal,
     /// d as seen from the average over a sawtooth, 2 (1 - beta) / (1 + beta) w for AIMD (Wang et al., equation (1)).
     RoundAverage,
+    /// d as losses at random take it from windows of which the state is the mean, in proportion to E[w^2] / E[w]^2 ([`random_losses`]).
+    ///
+    /// [`random_losses`]: ackclock_algorithms::fluid::random_losses
+    Random,
+}
+
+impl Decrease {
+    /// What a signal takes from a window of `window` packets, of which the sender's law takes `fall`.
+    pub(crate) fn of<S: Scalar>(self, window: S, fall: S) -> S {
+        match self {
+            Self::PerSignal => fall,
+            Self::RoundAverage => round_average(window, fall),
+            Self::Random => random_losses(window, fall),
+        }
+    }
 }
 
 /// Which round-trip time the equations have.
@@ -113,6 +128,8 @@ struct Class {
     /// Base round-trip time of the scenario: transmission on access links comes on top.
     rtt: f64,
     access: Option<Access>,
+    /// What the wires of its path add to the round trip on average, s.
+    jitter: f64,
     law: TcpLaw,
     values: Vec<(&'static str, Value)>,
     path: Vec<usize>,
@@ -141,6 +158,10 @@ struct Link {
     packet_weight: f64,
     /// Packets/s of traffic that does not react.
     background: f64,
+    /// The same by priority.
+    background_of: Vec<(u8, f64)>,
+    /// Fraction of what leaves the queue that the wire loses.
+    wire_loss: f64,
     /// The classes that cross it.
     crossed_by: Vec<usize>,
     /// The queue's state, if the queue is one.

@@ -1,6 +1,6 @@
 //! Equilibria of the AQMs' fluid laws: where their sources put them.
 
-use ackclock_fluid::{Choices, Equilibrium, Model};
+use ackclock_fluid::{Choices, Decrease, Equilibrium, Model, Rtt};
 
 const FLOWS: f64 = 100.0;
 /// 100 Mbit/s of 1500 B, packets/s.
@@ -116,4 +116,95 @@ fn ap_red_is_red_with_scaled_parameters() {
     for (a, b) in scaled.x.iter().zip(&plain.x) {
         close("state", *a, *b);
     }
+}
+
+/// WRED drops traffic that does not react by its own priority: where that spares it, TCP has what is left of the link to itself.
+#[test]
+fn wred_knows_the_priority_of_traffic_that_does_not_react() {
+    let rest = |aqm: &str, rate: u32, traffic: &str| {
+        let text = format!(
+            "[scenario]\nduration = \"100 s\"\n\
+             [[link]]\nname = \"link\"\nrate = \"{rate} Mbit/s\"\ndelay = \"5 ms\"\nqueue = {{ aqm = {aqm}, capacity = \"2000 packets\", \
+             min_threshold = \"50 packets\", max_threshold = \"300 packets\", max_probability = 0.05, weight = 1e-4, spacing = \"bernoulli\" }}\n\
+             [[flows]]\nname = \"tcp\"\ncount = 60\npath = [\"link\"]\ncongestion = \"reno\"\nrtt = \"100 ms\"\n{traffic}"
+        );
+        let scenario = ackclock_scenario::parse(&text, "test").unwrap_or_else(|e| panic!("{e:?}"));
+        let choices = Choices {
+            rtt: Rtt::Fixed,
+            ..Choices::default()
+        };
+        let model = Model::from_scenario(&scenario, choices).unwrap();
+        let at = model.equilibrium().unwrap();
+        let window = state(&model, &at, "window (packets)");
+        (window, state(&model, &at, "queue (packets)"))
+    };
+    let cbr = |priority: u8| {
+        format!(
+            "[[flows]]\nname = \"cbr\"\npath = [\"link\"]\npriority = {priority}\ntraffic = {{ kind = \"cbr\", rate = \"40 Mbit/s\" }}\n"
+        )
+    };
+    let wred = "\"wred\", step = 0.125";
+    let spared = rest(wred, 100, &cbr(7));
+    let alone = rest("\"red\"", 60, "");
+    assert!(spared.1 < 50.0 + 7.0 * 0.125 * 250.0, "{spared:?}");
+    close("window", spared.0, alone.0);
+    close("queue", spared.1, alone.1);
+    // of priority 0 a part of it is dropped, and TCP has more
+    let dropped = rest(wred, 100, &cbr(0));
+    assert!(dropped.0 > 1.005 * alone.0, "{dropped:?} {alone:?}");
+}
+
+/// The wire loses a tenth of a percent after the queue: senders hear of both, the queue's own share falls, and round trips have the mean of the jitter.
+#[test]
+fn loss_and_jitter_on_the_wire() {
+    let red = "aqm = \"red\", min_threshold = \"50 packets\", max_threshold = \"1000 packets\", max_probability = 0.1, weight = 1e-4, spacing = \"bernoulli\"";
+    let with = |wire: &str| {
+        let text = format!(
+            "[scenario]\nduration = \"100 s\"\n\
+             [[link]]\nname = \"link\"\nrate = \"100 Mbit/s\"\ndelay = \"5 ms\"\n{wire}queue = {{ {red}, capacity = \"2000 packets\" }}\n\
+             [[flows]]\nname = \"tcp\"\ncount = 60\npath = [\"link\"]\ncongestion = \"reno\"\nrtt = \"100 ms\"\n"
+        );
+        let scenario = ackclock_scenario::parse(&text, "test").unwrap_or_else(|e| panic!("{e:?}"));
+        let choices = Choices {
+            rtt: Rtt::Queueing,
+            ..Choices::default()
+        };
+        let model = Model::from_scenario(&scenario, choices).unwrap();
+        let at = model.equilibrium().unwrap();
+        (model, at)
+    };
+    let (model, at) = with("loss = { kind = \"random\", probability = 0.001 }\n");
+    let (w, p) = (state(&model, &at, "window (packets)"), at.probability[0]);
+    let heard = 1.0 - (1.0 - p) * 0.999;
+    close("heard", at.signals[0], heard);
+    close("window", w, window(heard));
+    // what the queue lets through fills the link
+    let rtt = RTT + state(&model, &at, "queue (packets)") / RATE;
+    close("rate", 60.0 * w / rtt * (1.0 - p), RATE);
+    // packets that may overtake each other are late by the mean
+    let (model, at) = with("jitter = { delay = \"uniform 0 ms .. 20 ms\", reorder = true }\n");
+    let rtt = RTT + 0.01 + state(&model, &at, "queue (packets)") / RATE;
+    let w = state(&model, &at, "window (packets)");
+    close("jitter", 60.0 * w / rtt * (1.0 - at.probability[0]), RATE);
+}
+
+/// Losses that meet windows at random: the square of the mean window is 1.7155 / p for halvings, as in the law of a single window (Reynier; Ott), not 2 / p.
+#[test]
+fn losses_at_random_give_the_square_root_law() {
+    let red = "aqm = \"red\", min_threshold = \"50 packets\", max_threshold = \"1000 packets\", max_probability = 0.02, weight = 1e-4, spacing = \"bernoulli\"";
+    let text = format!(
+        "[scenario]\nduration = \"100 s\"\n\
+         [[link]]\nname = \"link\"\nrate = \"100 Mbit/s\"\ndelay = \"5 ms\"\nqueue = {{ {red}, capacity = \"2000 packets\" }}\n\
+         [[flows]]\nname = \"tcp\"\ncount = 10\npath = [\"link\"]\ncongestion = \"reno\"\nrtt = \"100 ms\"\n"
+    );
+    let scenario = ackclock_scenario::parse(&text, "test").unwrap_or_else(|e| panic!("{e:?}"));
+    let choices = Choices {
+        decrease: Decrease::Random,
+        ..Choices::default()
+    };
+    let model = Model::from_scenario(&scenario, choices).unwrap();
+    let at = model.equilibrium().unwrap();
+    let (w, p) = (state(&model, &at, "window (packets)"), at.probability[0]);
+    let square = p * w * w / (1.0 - p);
+    assert!((square - 1.309_8 * 1.309_8).abs() < 1e-3, "{square}");
 }

@@ -53,6 +53,7 @@ fn model(flows: f64, red: bool, law: Arc<dyn WindowLaw>) -> Model {
         bottleneck: Bottleneck {
             rate,
             buffer,
+            wire_loss: 0.0,
             aqm,
             marks: false,
             averaging: Averaging::Exponential,

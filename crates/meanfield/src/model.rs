@@ -132,6 +132,8 @@ pub struct Bottleneck {
     pub rate: f64,
     /// Largest queue, packets; infinite without a limit.
     pub buffer: f64,
+    /// Fraction of what leaves the queue that the wire loses.
+    pub wire_loss: f64,
     /// What manages the queue.
     pub aqm: Arc<dyn QueueLaw>,
     /// Whether the AQM marks packets of ECN-capable flows instead of dropping them.

@@ -128,6 +128,8 @@ struct Reader<'a> {
     link: LinkId,
     /// Bytes.
     packet_size: u32,
+    /// What the wire adds to round trips on average, s.
+    jitter: f64,
     groups: Vec<Group>,
     /// For each unresponsive traffic its class in the scenario.
     traffic: Vec<usize>,
@@ -190,6 +192,7 @@ impl<'a> Reader<'a> {
             scenario,
             link,
             packet_size,
+            jitter: 0.0,
             groups: Vec::new(),
             traffic: Vec::new(),
             notes,
@@ -318,6 +321,7 @@ impl<'a> Reader<'a> {
             self.notes.extend(link.approximation);
         }
         self.notes.extend(link.notes);
+        self.jitter = link.jitter;
         let priority = self.scenario.flows[0].priority;
         if link.law.by_priority() {
             let mut flows = self.scenario.flows.iter();
@@ -332,6 +336,7 @@ impl<'a> Reader<'a> {
         Ok(Bottleneck {
             rate: link.rate,
             buffer: link.limit,
+            wire_loss: link.wire_loss,
             aqm: Arc::new(RegisteredAqm {
                 law: link.law,
                 spacing: link.spacing,
@@ -362,7 +367,7 @@ impl<'a> Reader<'a> {
                 congestion.kind()
             ));
         }
-        let rtt = group.rtt + sender.access.map_or(0.0, |access| access.transmission);
+        let rtt = group.rtt + self.jitter + sender.access.map_or(0.0, |access| access.transmission);
         let law = RegisteredTcp::new(sender.law, Path::fixed(rtt));
         let mut note = |text: String| self.notes.push(format!("flows `{name}`: {text}"));
         if law.depends_on_path() {

@@ -40,6 +40,7 @@ fn figure_7(flows: f64, aqm: Arc<dyn QueueLaw>, duration: f64) -> Model {
         bottleneck: Bottleneck {
             rate: RATE,
             buffer: BUFFER,
+            wire_loss: 0.0,
             aqm,
             marks: false,
             averaging: Averaging::Exponential,

@@ -234,6 +234,7 @@ fn dynamics_confirm_the_threshold() {
                 bottleneck: Bottleneck {
                     rate: RATE,
                     buffer: f64::INFINITY,
+                    wire_loss: 0.0,
                     aqm: Arc::new(aqm),
                     marks: false,
                     averaging: Averaging::Exponential,

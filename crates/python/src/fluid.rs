@@ -55,6 +55,9 @@ impl PyEquilibrium {
     }
 }
 
+/// Link, kind of AQM, and its parameters by name.
+type FrozenQueue = (String, &'static str, Vec<(&'static str, f64)>);
+
 /// The delay equations of a scenario.
 #[pyclass(name = "FluidModel", module = "ackclock._core")]
 pub(crate) struct PyFluidModel {
@@ -184,6 +187,7 @@ impl PyFluidModel {
                 &[
                     ("loss", Decrease::PerSignal),
                     ("round", Decrease::RoundAverage),
+                    ("random", Decrease::Random),
                 ],
             )?,
             rtt: choice(
@@ -277,6 +281,15 @@ impl PyFluidModel {
         self.check()?;
         let found = found.map_err(|error| failure(py, &self.origin, &error))?;
         Ok(found.into_iter().map(PyEquilibrium).collect())
+    }
+
+    /// Link, kind of AQM and its parameters where what is adapted stays as it is at an equilibrium.
+    fn frozen_adaptation(&self, at: &PyEquilibrium) -> Vec<FrozenQueue> {
+        self.model
+            .frozen_adaptation(&at.0.x, &at.0.p)
+            .into_iter()
+            .map(|(link, frozen)| (link.to_owned(), frozen.kind, frozen.values))
+            .collect()
     }
 
     /// The equations frozen in the regimes of the AQMs' laws that hold at an equilibrium.

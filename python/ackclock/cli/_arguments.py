@@ -58,9 +58,10 @@ def equation_arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--decrease",
-        choices=("loss", "round"),
+        choices=("loss", "round", "random"),
         default="loss",
-        help="what a signal takes: from the window (default), or as seen from the average of a round",
+        help="what a signal takes: from the window (default), as seen from the average of a round, or as losses at "
+        "random take it, which meet larger windows more often",
     )
     command.add_argument(
         "--rtt",

@@ -36,6 +36,13 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         type=count(0),
         help="which equilibrium, where there are several (default: the first stable one; all are listed and judged)",
     )
+    parser.add_argument(
+        "--adaptation",
+        choices=("moving", "frozen"),
+        default="moving",
+        help="parameters that an AQM adapts (Adaptive RED, Auto-Tuning RED, ST-RED, ST-PI): as states that move "
+        "(default), or frozen where they are at the equilibrium",
+    )
     measured_arguments(parser)
     equation_arguments(parser)
 
@@ -49,7 +56,7 @@ def _run(options: argparse.Namespace) -> None:
         return
     chosen = chosen_equations(options)
     try:
-        asked = stability(scenario, equilibrium=options.equilibrium, **chosen)
+        asked = stability(scenario, equilibrium=options.equilibrium, adaptation=options.adaptation, **chosen)
         try:
             each = asked.each()
         except AnalysisError as error:
@@ -58,7 +65,7 @@ def _run(options: argparse.Namespace) -> None:
             _moving(options, title, scenario, cycle(scenario, str(error), **chosen))
             return
     except ScenarioError as error:
-        if options.source != "auto":
+        if options.source == "equations":
             raise WrongInputError(f"{error}\nAdd --from packets to measure it from packet runs instead.") from None
         run_measured(options, title, scenario, f"There are no equations: {error}")
         return

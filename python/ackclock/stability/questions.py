@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from .. import _core, delay
 from ..delay import (
@@ -23,7 +23,7 @@ from ..delay import (
     Parameter,
     show,
 )
-from ..errors import AnalysisError
+from ..errors import AnalysisError, ScenarioError
 from ..fluid import (
     Averaging,
     Decrease,
@@ -33,6 +33,7 @@ from ..fluid import (
     SmallWindows,
     choices_for,
 )
+from ..simulate import list_algorithms
 from .answer import Answer
 from .at_rest import AtRest, Span
 from .diagram import BifurcationDiagram, Chart
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
     from ..scenario import Scenario
 
 _Found = TypeVar("_Found")
+
+Adaptation = Literal["moving", "frozen"]
+"""Whether parameters that AQMs adapt move, or stay where they are at the equilibrium."""
 
 BUDGET = 10.0
 """Seconds that `Stability.answer` spends on each of its questions."""
@@ -65,6 +69,7 @@ def stability(
     averaging: Averaging = "exponential",
     effective_spacing: bool = True,
     clamped: bool = True,
+    adaptation: Adaptation = "moving",
 ) -> Stability:
     """
     Ask about the stability of a scenario.
@@ -80,11 +85,17 @@ def stability(
         states have a characteristic root at zero whatever the parameters, which decides nothing.
     form, decrease, rtt, small_windows, averaging, effective_spacing, clamped
         On which the papers differ: see `ackclock.fluid`.
+    adaptation
+        Of AQMs that adapt a parameter (Adaptive RED, Auto-Tuning RED, ST-RED, ST-PI): "moving" as a state of the
+        equations, or "frozen" where it is at the equilibrium. Frozen it is the AQM that is left: RED or PI with the
+        parameters found. Where only the moving one is unstable, it is the adaptation that oscillates.
 
     Raises
     ------
     ScenarioError
-        If the scenario has no fluid equations; the message names what lacks them.
+        If the scenario has no fluid equations; the message names what lacks them. `measured_stability` needs none.
+    AnalysisError
+        If adaptation is to be frozen, and there is no equilibrium, or several and `equilibrium` chooses none.
 
     Examples
     --------
@@ -112,7 +123,31 @@ def stability(
         effective_spacing=effective_spacing,
         clamped=clamped,
     )
-    return Stability(scenario, choices, equilibrium)
+    try:
+        asked = Stability(scenario, choices, equilibrium)
+    except ScenarioError as error:
+        error.add_note("ackclock.measured_stability needs no equations: it measures packet runs.")
+        raise
+    if adaptation == "moving":
+        return asked
+    if adaptation != "frozen":
+        raise ValueError(f'adaptation={adaptation!r}: allowed are "moving" and "frozen"')
+    return Stability(_frozen(asked), choices, equilibrium)
+
+
+def _frozen(asked: Stability) -> Scenario:
+    """Return the scenario with what its AQMs adapt kept where it is at the equilibrium."""
+    scenario = asked.scenario
+    aqms: list[dict[str, Any]] = list_algorithms()["aqm"]
+    known = {str(entry["kind"]): entry["parameters"] for entry in aqms}
+    queues = {str(link["name"]): link["queue"] for link in scenario.canonical["link"]}
+    changes = {}
+    for link, kind, values in asked.equations.model.frozen_adaptation(asked.equilibrium._raw):
+        units = {parameter["name"]: parameter["unit"] for parameter in known[kind]}
+        kept = {key: value for key, value in queues[link].items() if key in {"capacity", "scheduler", *units}}
+        found = {key: f"{value!r} {units[key]}" if units[key] == "packets" else value for key, value in values}
+        changes[f"link.{link}.queue"] = {**kept, "aqm": kind, **found}
+    return scenario.with_(changes)
 
 
 class Stability(AtRest):

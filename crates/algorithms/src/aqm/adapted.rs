@@ -3,7 +3,7 @@
 //! The maximum probability is a state after RED's own. The gentle part keeps the maximum probability that it has in the parameters, as the algorithms do.
 
 use super::red::RedParams;
-use crate::fluid::{AqmInput, AqmStart, FluidAqm, below};
+use crate::fluid::{AqmInput, AqmStart, FluidAqm, Frozen, below};
 use crate::{NumberOr, Scalar};
 
 const AVERAGED: &[&str] = &["average queue (packets)", "maximum probability"];
@@ -47,6 +47,20 @@ pub(super) fn now<'a, S: Scalar>(
         [averages @ .., _] => (*red, averages),
         [] => (*red, state),
     }
+}
+
+/// RED with the maximum probability of the state, for good.
+pub(super) fn frozen<S: Scalar>(red: &RedParams<S>, state: &[S]) -> Option<Frozen<S>> {
+    let number = |value: NumberOr<S>| value.or_else(|_| S::from_f64(f64::NAN)); // settled on the link
+    Some(Frozen {
+        kind: "red",
+        values: vec![
+            ("min_threshold", number(red.min_threshold)),
+            ("max_threshold", number(red.max_threshold)),
+            ("weight", number(red.weight)),
+            ("max_probability", *state.last()?),
+        ],
+    })
 }
 
 /// RED's probability with the maximum probability of the state.

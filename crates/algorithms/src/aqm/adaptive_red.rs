@@ -10,7 +10,7 @@
 use super::adapted::{self, Steps};
 use super::red::{Red, RedParams};
 use super::{Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed};
-use crate::fluid::{AqmInput, AqmStart, FluidAqm};
+use crate::fluid::{AqmInput, AqmStart, FluidAqm, Frozen};
 use crate::link::Spacing;
 use crate::meta::{About, Algorithm};
 use crate::params::inconsistent;
@@ -136,6 +136,14 @@ impl FluidAqm for AdaptiveRedParams {
         let lowest = params.lowest.or_else(|_| S::from_f64(0.01));
         let bounds = (lowest, params.highest);
         adapted::derivative(&params.red, input, state, drift, bounds, interval, rate);
+    }
+
+    fn frozen<S: Scalar>(
+        params: &AdaptiveRedParams<S>,
+        _input: &AqmInput<S>,
+        state: &[S],
+    ) -> Option<Frozen<S>> {
+        adapted::frozen(&params.red, state)
     }
 
     fn regimes<S: Scalar>(params: &AdaptiveRedParams<S>) -> &'static [&'static str] {

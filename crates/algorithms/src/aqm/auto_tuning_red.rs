@@ -10,7 +10,7 @@
 use super::adapted;
 use super::red::{Red, RedParams};
 use super::{Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed};
-use crate::fluid::{AqmInput, AqmStart, FluidAqm};
+use crate::fluid::{AqmInput, AqmStart, FluidAqm, Frozen};
 use crate::link::Spacing;
 use crate::meta::{About, Algorithm};
 use crate::params::inconsistent;
@@ -115,6 +115,14 @@ impl FluidAqm for AutoTuningRedParams {
         let drift = params.acceleration * params.fraction * change / interval;
         let bounds = (params.lowest, params.highest);
         adapted::derivative(&params.red, input, state, drift, bounds, interval, rate);
+    }
+
+    fn frozen<S: Scalar>(
+        params: &AutoTuningRedParams<S>,
+        _input: &AqmInput<S>,
+        state: &[S],
+    ) -> Option<Frozen<S>> {
+        adapted::frozen(&params.red, state)
     }
 
     fn regimes<S: Scalar>(params: &AutoTuningRedParams<S>) -> &'static [&'static str] {

@@ -230,7 +230,7 @@ impl FluidAqm for CodelParams {
     type Over<S: Scalar> = CodelParams<S>;
 
     const APPROXIMATION: Option<&'static str> = Some(
-        "drops are a rate, the sojourn time is that of the present queue without fluctuations, and what is set at once follows within a fiftieth of the interval; it has no equilibrium, only cycles (derived here)",
+        "drops are a rate, the sojourn time is that of the present queue, and what is set at once follows within a fiftieth of the interval; it has no equilibrium, only cycles, whose period one window for all flows makes a quarter too long (the mean-field engine has their distribution and the packets' period; derived here)",
     );
 
     fn on_link(&self, _link: &LinkView) -> Self {

@@ -19,7 +19,7 @@ use super::variance::{Band, Variance};
 use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, length,
 };
-use crate::fluid::{AqmInput, FluidAqm};
+use crate::fluid::{AqmInput, FluidAqm, Frozen};
 use crate::meta::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
 
@@ -130,6 +130,20 @@ impl FluidAqm for StPiParams {
         rate: &mut [S],
     ) {
         PiParams::derivative(&params.scaled(input), input, state, rate);
+    }
+
+    fn frozen<S: Scalar>(
+        params: &StPiParams<S>,
+        input: &AqmInput<S>,
+        _state: &[S],
+    ) -> Option<Frozen<S>> {
+        let PiParams {
+            a, b, reference, ..
+        } = params.scaled(input);
+        Some(Frozen {
+            kind: "pi",
+            values: vec![("a", a), ("b", b), ("reference", reference)],
+        })
     }
 
     fn regimes<S: Scalar>(params: &StPiParams<S>) -> &'static [&'static str] {

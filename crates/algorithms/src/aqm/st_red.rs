@@ -20,7 +20,7 @@ use super::variance::{Band, Variance};
 use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, length,
 };
-use crate::fluid::{AqmInput, AqmStart, FluidAqm};
+use crate::fluid::{AqmInput, AqmStart, FluidAqm, Frozen};
 use crate::link::Spacing;
 use crate::meta::{About, Algorithm};
 use crate::params::inconsistent;
@@ -163,7 +163,7 @@ impl FluidAqm for StRedParams {
     type Over<S: Scalar> = StRedParams<S>;
 
     const APPROXIMATION: Option<&'static str> = Some(
-        "thresholds are where the variance of independent windows (Appenzeller, Keslassy and McKeown 2004) leaves them; that of oscillations does not scale them (derived here)",
+        "thresholds are where the variance of independent windows (Appenzeller, Keslassy and McKeown 2004) leaves them; that of oscillations does not scale them, and packets keep any thresholds between its two bounds, as their start left them (derived here)",
     );
 
     fn on_link(&self, link: &LinkView) -> Self {
@@ -215,6 +215,14 @@ impl FluidAqm for StRedParams {
             scaled.interval,
             rate,
         );
+    }
+
+    fn frozen<S: Scalar>(
+        params: &StRedParams<S>,
+        input: &AqmInput<S>,
+        state: &[S],
+    ) -> Option<Frozen<S>> {
+        adapted::frozen(&params.scaled(input).red, state)
     }
 
     fn regimes<S: Scalar>(params: &StRedParams<S>) -> &'static [&'static str] {

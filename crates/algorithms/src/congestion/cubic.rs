@@ -151,6 +151,10 @@ impl FluidTcp for CubicParams {
         &["W_max (packets)", "time since the last loss (s)"]
     }
 
+    fn window_first<S: Scalar>(_params: &CubicParams<S>) -> bool {
+        false
+    }
+
     /// W = C (s - K)^3 + W_max with K = (W_max (1 - beta) / C)^(1/3).
     fn window<S: Scalar>(params: &CubicParams<S>, state: &[S]) -> S {
         let (w_max, since) = (state[0], state[1]);

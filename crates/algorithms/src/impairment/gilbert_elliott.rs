@@ -67,6 +67,22 @@ impl LossAlgorithm for GilbertElliottParams {
             bad: random.uniform() < self.bad_share(),
         }
     }
+
+    fn mean_loss(&self) -> f64 {
+        Self::mean_loss(self)
+    }
+
+    /// Losses over losses that follow a packet which was not lost.
+    fn mean_burst(&self) -> f64 {
+        let (bad, out, back) = (self.bad_share(), self.good_to_bad, self.bad_to_good);
+        let (good_kept, bad_kept) = (
+            (1.0 - bad) * (1.0 - self.loss_good),
+            bad * (1.0 - self.loss_bad),
+        );
+        let begins = good_kept * ((1.0 - out) * self.loss_good + out * self.loss_bad)
+            + bad_kept * (back * self.loss_good + (1.0 - back) * self.loss_bad);
+        Self::mean_loss(self) / begins
+    }
 }
 
 /// Gilbert-Elliott losses at work.

@@ -37,6 +37,12 @@ pub trait LossAlgorithm: Algorithm {
 
     /// The model of a link's wire. The parameters have been checked.
     fn build(&self, random: &mut Stream) -> Self::Loss;
+
+    /// Long-run fraction of packets that are lost.
+    fn mean_loss(&self) -> f64;
+
+    /// Packets that are lost in a row on average.
+    fn mean_burst(&self) -> f64;
 }
 
 macro_rules! losses_of {
@@ -52,6 +58,22 @@ macro_rules! losses_of {
             pub fn build(&self, random: &mut Stream) -> AnyLoss {
                 match self {
                     $(Self::$name(params) => AnyLoss::$name(params.build(random)),)*
+                }
+            }
+
+            /// Long-run fraction of packets that are lost.
+            #[must_use]
+            pub fn mean_loss(&self) -> f64 {
+                match self {
+                    $(Self::$name(params) => LossAlgorithm::mean_loss(params),)*
+                }
+            }
+
+            /// Packets that are lost in a row on average.
+            #[must_use]
+            pub fn mean_burst(&self) -> f64 {
+                match self {
+                    $(Self::$name(params) => LossAlgorithm::mean_burst(params),)*
                 }
             }
         }

@@ -32,6 +32,14 @@ impl LossAlgorithm for RandomLossParams {
             probability: self.probability,
         }
     }
+
+    fn mean_loss(&self) -> f64 {
+        self.probability
+    }
+
+    fn mean_burst(&self) -> f64 {
+        1.0 / (1.0 - self.probability)
+    }
 }
 
 /// Independent losses at work.

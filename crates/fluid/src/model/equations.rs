@@ -1,6 +1,6 @@
 //! The right-hand side: what the network does in a state, and how windows and AQMs move.
 
-use ackclock_algorithms::fluid::{AqmInput, Path, TcpInput, overflow, round_average};
+use ackclock_algorithms::fluid::{AqmInput, Path, TcpInput, overflow};
 use ackclock_algorithms::registry::{AqmLaw, TcpLaw};
 use ackclock_averages::Access;
 use ackclock_delay::{Args, Bound, Scalar, Settled, System};
@@ -118,7 +118,7 @@ impl Model {
     /// Round-trip time of a class without queueing: propagation, and transmission on access links.
     #[inline]
     pub(super) fn base_rtt<S: Scalar>(&self, c: usize, p: &[S]) -> S {
-        let rtt = p[self.count_at(c) + 1];
+        let rtt = p[self.count_at(c) + 1] + self.classes[c].jitter;
         match self.classes[c].access {
             Some(access) => rtt + access.transmission,
             None => rtt,
@@ -317,8 +317,8 @@ impl Model {
                     one - managed
                 };
                 entering += p[self.count_at(c)] * net.rate[c] * net.left[c] * kept;
-                net.left[c] *= kept * (one - extra);
-                net.unsignalled[c] *= one - lost;
+                net.left[c] *= kept * (one - extra) * (1.0 - link.wire_loss);
+                net.unsignalled[c] *= (one - lost) * (1.0 - link.wire_loss);
             }
             net.entering[l] = entering;
         }
@@ -337,7 +337,7 @@ impl Model {
         }
     }
 
-    /// What one link does to its classes, where its AQM looks at priorities. Traffic that does not react has priority 0.
+    /// What one link does to its classes, where its AQM looks at priorities.
     fn pass_by_priority<S: Scalar>(
         &self,
         prepared: &Prepared<S>,
@@ -353,8 +353,10 @@ impl Model {
             let input = AqmInput { priority, ..input };
             self.managed(prepared, &input, l, x)
         };
-        let unreacting = managed(0);
-        let mut offered = (one - unreacting) * link.background;
+        let mut offered = S::from(0.0);
+        for &(priority, background) in &link.background_of {
+            offered += (one - managed(priority)) * background;
+        }
         let mut entering = offered;
         for &c in &link.crossed_by {
             let arrive = p[self.count_at(c)] * net.rate[c] * net.left[c];
@@ -374,8 +376,8 @@ impl Model {
             } else {
                 one - managed
             };
-            net.left[c] *= kept * (one - extra);
-            net.unsignalled[c] *= (one - managed) * (one - extra);
+            net.left[c] *= kept * (one - extra) * (1.0 - link.wire_loss);
+            net.unsignalled[c] *= (one - managed) * (one - extra) * (1.0 - link.wire_loss);
         }
         net.entering[l] = entering;
         net.probability[l] = one - offered * (one - extra) / input.arrivals;
@@ -401,7 +403,8 @@ impl Model {
         for &l in path {
             let mut input = self.input(prepared, work, l, past, p);
             input.priority = self.classes[c].priority;
-            unsignalled *= one - self.managed(prepared, &input, l, past);
+            unsignalled *=
+                (one - self.managed(prepared, &input, l, past)) * (1.0 - self.links[l].wire_loss);
         }
         let (rate, rtt) = self.sends(prepared, c, past, p);
         (rate, one - unsignalled, rtt)
@@ -488,10 +491,7 @@ impl Model {
                 } else {
                     (tcp.increase(window, &path), tcp.decrease(window, &path))
                 };
-                let fall = match self.choices.decrease {
-                    Decrease::PerSignal => fall,
-                    Decrease::RoundAverage => round_average(window, fall),
-                };
+                let fall = self.choices.decrease.of(window, fall);
                 rates[0] = grow * acks - fall * signals;
             } else {
                 let input = TcpInput {
@@ -501,6 +501,10 @@ impl Model {
                     path,
                 };
                 tcp.derivative(&input, state, rates);
+                if self.choices.decrease == Decrease::Random && tcp.window_first() {
+                    let fall = tcp.decrease(state[0], &path);
+                    rates[0] -= (Decrease::Random.of(state[0], fall) - fall) * signals;
+                }
             }
         }
         self.clock_by_acks(at, now, out);

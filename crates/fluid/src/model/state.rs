@@ -1,11 +1,11 @@
 //! What the model says of a state, and states to start from.
 
-use ackclock_algorithms::fluid::{AqmStart, Path, round_average};
+use ackclock_algorithms::fluid::{AqmStart, Frozen, Path};
 use ackclock_averages::aimd;
 use ackclock_delay::{Args, Bound, Dual64, System};
 
 use super::equations::Network;
-use super::{Decrease, LARGEST, Model, Rtt};
+use super::{LARGEST, Model, Rtt};
 
 impl Model {
     /// The same model with windows alone, at rest, in place of the states of senders with a memory, if there are any. Equilibria are sought in it: at rest W
@@ -138,10 +138,7 @@ impl Model {
             .map(|(c, (class, law))| {
                 let aimd = class.user.is_none() && aimd(law).is_some();
                 let path = Path::fixed(self.base_rtt(c, p));
-                let fall = match self.choices.decrease {
-                    Decrease::PerSignal => law.decrease(1.0, &path),
-                    Decrease::RoundAverage => round_average(1.0, law.decrease(1.0, &path)),
-                };
+                let fall = self.choices.decrease.of(1.0, law.decrease(1.0, &path));
                 aimd.then_some((class.at, p[self.count_at(c)], fall))
             })
             .collect()
@@ -278,6 +275,25 @@ impl Model {
                 .map(|u| 1.0 - u)
                 .collect(),
         )
+    }
+
+    /// The links whose AQMs adapt a parameter, each with what is left where that stays as it is in a state.
+    #[must_use]
+    pub fn frozen_adaptation(&self, x: &[f64], p: &[f64]) -> Vec<(&str, Frozen)> {
+        let Some(prepared) = self.prepare::<f64>(p) else {
+            return Vec::new();
+        };
+        let mut net = Network::new();
+        self.network(&prepared, x, p, &mut net);
+        self.links
+            .iter()
+            .enumerate()
+            .filter_map(|(l, link)| {
+                let input = self.input(&prepared, &net, l, x, p);
+                let frozen = prepared.aqm[l].frozen(&input, self.aqm_state(l, x))?;
+                Some((link.name.as_str(), frozen))
+            })
+            .collect()
     }
 
     /// Whether what a state says can be: nobody without a window (an idle class rests, in equations that grow with acknowledgements), queues not negative,

@@ -47,7 +47,11 @@ impl Model {
             for (link, whole) in model.links.iter_mut().zip(&scenario.links) {
                 let mut whole = whole.clone();
                 whole.scheduler = None;
-                link.law = averages::Link::new(&whole, size, choices.effective_spacing)?.law;
+                let whole = averages::Link::new(&whole, size, choices.effective_spacing)?;
+                link.law = whole.law;
+                for class in &mut model.classes {
+                    class.jitter = whole.jitter;
+                }
             }
             return Ok(model);
         }
@@ -59,13 +63,13 @@ impl Model {
                     .to_owned(),
             );
         }
-        let mut background = vec![0.0; scenario.links.len()];
+        let mut background = vec![Vec::new(); scenario.links.len()];
         for (index, flows) in scenario.flows.iter().enumerate() {
             match Flows::new(scenario, index, size)? {
                 Flows::Sender(sender) => model.add_class(*sender, flows)?,
                 Flows::Source(source) => {
                     for l in &source.path {
-                        background[*l] += source.count * source.rate;
+                        background[*l].push((flows.priority, source.count * source.rate));
                     }
                     model.notes.extend(source.notes);
                 }
@@ -74,15 +78,17 @@ impl Model {
         if model.classes.is_empty() {
             return unsupported("a scenario without TCP", "nothing in it reacts");
         }
-        let mut marks = Vec::new();
+        let (mut marks, mut jitter) = (Vec::new(), Vec::new());
         for (link, background) in scenario.links.iter().zip(background) {
             let link = averages::Link::new(link, size, choices.effective_spacing)?;
             marks.push(link.marks);
+            jitter.push(link.jitter);
             model.add_link(link, background);
         }
         // an AQM marks what can be marked only if it is told to
         for class in &mut model.classes {
             class.marked &= class.path.iter().all(|l| marks[*l]);
+            class.jitter = class.path.iter().map(|l| jitter[*l]).sum();
         }
         model.order = order(&model.classes, model.links.len())?;
         model.dimension = model.names.len();
@@ -148,6 +154,7 @@ impl Model {
             count: sender.count,
             rtt: mean_rtt(&flows.rtt),
             access: sender.access,
+            jitter: 0.0,
             law: sender.law,
             values: sender.values,
             path: sender.path,
@@ -162,7 +169,7 @@ impl Model {
         Ok(())
     }
 
-    fn add_link(&mut self, link: averages::Link, background: f64) {
+    fn add_link(&mut self, link: averages::Link, background: Vec<(u8, f64)>) {
         let index = self.links.len();
         self.notes.extend(link.approximation);
         self.notes.extend(link.notes);
@@ -182,7 +189,9 @@ impl Model {
             limit: link.limit,
             spacing: link.spacing,
             packet_weight: link.packet_weight,
-            background,
+            background: background.iter().map(|(_, rate)| rate).sum(),
+            background_of: background,
+            wire_loss: link.wire_loss,
             crossed_by: (0..self.classes.len())
                 .filter(|c| self.classes[*c].path.contains(&index))
                 .collect(),

@@ -149,11 +149,12 @@ impl MeanField {
 
     /// For the delay lines: what passed in this step, and what each class sent.
     fn remember(&mut self, passed: &Passed) {
-        let signals = if passed.offered > 0.0 {
-            1.0 - (1.0 - passed.probability) * passed.taken()
+        let kept = if passed.offered > 0.0 {
+            (1.0 - passed.probability) * passed.taken()
         } else {
-            passed.probability
+            1.0 - passed.probability
         };
+        let signals = 1.0 - kept * (1.0 - self.model.bottleneck.wire_loss);
         let oldest = self
             .classes
             .iter()
@@ -198,7 +199,7 @@ impl MeanField {
         if now < from - 0.5 * self.dt || now >= to - 0.5 * self.dt {
             return;
         }
-        let taken = passed.taken();
+        let taken = passed.taken() * (1.0 - self.model.bottleneck.wire_loss);
         for state in &mut self.classes {
             let kept = if state.class.ecn && self.model.bottleneck.marks {
                 taken

@@ -69,7 +69,7 @@ impl<'a> Changes<'a> {
     /// Tells the engine of a group's round trip.
     fn push_rtt(&mut self, group: usize) {
         let class = self.reader.groups[group].class;
-        let rtt = self.round_trips[group] + self.transmissions[class];
+        let rtt = self.round_trips[group] + self.transmissions[class] + self.reader.jitter;
         self.push(Action::Rtt { class: group, rtt });
     }
 

@@ -65,10 +65,10 @@ class CongestionControl(Protocol):
 
     def on_congestion(self, reduction: Reduction, window: Window) -> None:
         """
-        Reduce.
+        Reduce the window.
 
-        For ``"loss"`` and ``"ecn"`` set `ssthresh` and `cwnd` to the window that is wanted at once; for ``"timeout"``
-        only `ssthresh` counts, the window then starts again from one segment.
+        For the signals ``"loss"`` and ``"ecn"`` set `ssthresh` and `cwnd` to the reduced window. For ``"timeout"`` only
+        `ssthresh` counts: the sender restarts from a window of one segment.
         """
 
 

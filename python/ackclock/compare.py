@@ -287,22 +287,22 @@ def compare(
     scenario: Scenario, *, seed: int | None = None, progress: Callable[[str], None] | None = None
 ) -> Comparison:
     """
-    Run one scenario in every engine that can represent it, and lay the results over one another.
+    Run one scenario in every engine that can represent it, and compare the results.
 
     An engine that cannot represent it says why. Where a measure differs by more than `TOLERANCES` from the packet
-    engine, the cause is looked for by experiment: other seeds, then both engines again without one thing at a time that
-    the equations may leave out (`ackclock.causes.differences`). What closes the difference is its cause; what leaves
-    seven tenths of it or less is a part of it; else the cause is not found. What seeds change by as much is no
-    evidence: it cannot be told then.
+    engine, the cause is sought by experiment: first with other seeds, then in both engines with one thing at a time
+    removed that the equations may leave out (`ackclock.causes.differences`). A removal that closes the difference
+    names its cause. One that leaves at most seven tenths of it names a part of the cause. If the seeds spread by as
+    much as a removal changes, the answer is "cannot tell"; if no removal changes enough, "cause not found".
 
     Parameters
     ----------
     scenario
         What to run.
     seed
-        Of the packet engine, in place of the scenario's own.
+        Seed of the packet engine, used instead of the scenario's own.
     progress
-        Called with what is being done, several times a second while packets are simulated.
+        Called with a text that says what is being done, several times a second while packets are simulated.
 
     Raises
     ------

@@ -97,16 +97,16 @@ class Endpoint:
 
     def open(self, now: float, rtt: float = 0.0, *, syn_ack: tuple[bool, bool, bool] | None = None) -> None:
         """
-        The connection stands.
+        Establish the connection.
 
         Parameters
         ----------
         rtt
-            The handshake's round trip, 0 without one.
+            Round trip of the handshake, s; 0 if there was none.
         syn_ack
             Header bits AE, CWR and ECE of the SYN-ACK (RFC 9768, section 3.1.2; RFC 3168, section 6.1.1). A peer
-            that has only the ECN of RFC 3168 echoes marks, and one without ECN gets no ECN-capable segment. Without
-            it the peer can what the flows ask for (`ecn`, `ecn_feedback`).
+            that has only the ECN of RFC 3168 echoes marks. A peer without ECN is sent no ECN-capable segment. If
+            `syn_ack` is None, the peer supports what the flows ask for (`ecn`, `ecn_feedback`).
         """
         self._core.open(now, rtt, syn_ack)
 
@@ -130,7 +130,7 @@ class Endpoint:
         marked: int | None = None,
     ) -> None:
         """
-        An acknowledgement arrives.
+        Take an acknowledgement that arrives at time `now`.
 
         Parameters
         ----------
@@ -139,20 +139,20 @@ class Endpoint:
         blocks
             SACK blocks ``(from, to)``, `to` exclusive; one that reports a duplicate (DSACK, RFC 2883) comes first.
         echo
-            When the segment was sent that the time stamp echoes; without time stamps the sender measures the round trip
-            by segments that were sent once.
+            Time at which the segment was sent whose time stamp the ACK echoes, s. Without it the sender measures the
+            round trip with segments that were sent once.
         ece
             ECN-Echo, where marks are echoed (RFC 3168).
         ace
-            Where marks are counted (`ecn_feedback`; RFC 9768, section 3.2.2): the count of marked segments that the
-            header carries, 0 to 7, which begins with 5. Without it the ACK tells of no further mark.
+            Where marks are counted (`ecn_feedback`; RFC 9768, section 3.2.2): the header's count of marked segments
+            modulo 8, which begins with 5. If it is None, the ACK reports no further mark.
         marked
-            The count of the option, in segments, modulo 65536; without it the ACK has no option.
+            The option's count of marked segments, modulo 65536. If it is None, the ACK has no option.
 
         Raises
         ------
         ValueError
-            Where `ace` is not 0 to 7.
+            If `ace` is not from 0 to 7.
         """
         self._core.acknowledge(now, cumulative, list(blocks), echo, ece, ace, marked)
 

@@ -334,25 +334,27 @@ def fluid(
     scenario
         What to run. All flows start at time 0, and changes during the run are not applied.
     duration
-        How long, s, or a text such as "30 s"; the scenario's own by default.
+        Length of the run, s, or a text such as "30 s"; the scenario's own by default.
     window
-        Every window before time 0, packets. Queues are empty then.
+        Value of every window before time 0, packets. Queues are empty then.
     start
-        Some states before time 0 in place of that, by name: ``{"bottleneck.queue": 50}``.
+        States that have another value before time 0, by name: ``{"bottleneck.queue": 50}``.
     samples
-        Number of times kept.
+        Number of equally spaced times at which the solution is kept, 2 or more.
     form, decrease, rtt, small_windows, memory, averaging, effective_spacing, clamped
-        On which the papers differ: see `Form`, `Decrease`, `Rtt`, `SmallWindows`, `Memory`, `Averaging` and `Choices`;
-        by default as for every engine of equations (`choices_for`).
+        Choices on which the papers differ: see `Form`, `Decrease`, `Rtt`, `SmallWindows`, `Memory`, `Averaging` and
+        `Choices`. The defaults are those of all analyses by equations (`choices_for`).
     relative
-        Wanted relative error of a step.
+        Relative error allowed in a step.
     steps
-        The most steps to take.
+        Largest number of steps.
 
     Raises
     ------
     ScenarioError
         If the scenario has no fluid equations; the message names what lacks them.
+    ValueError
+        If the scenario runs "until done" and no `duration` is given, or a number is out of range.
     AnalysisError
         If the integration fails, or if a smooth trajectory is asked for and there is no equilibrium.
     """
@@ -604,7 +606,7 @@ def coverage() -> pd.DataFrame:
     """
     Return which pairs of congestion control (rows) and AQM (columns) the fluid engine knows.
 
-    "exact" where both laws are exact averages, "approximate" where a law leaves something out, "refused" where an
+    A pair is "exact" if both laws are exact averages, "approximate" if a law leaves something out, and "refused" if an
     algorithm has no fluid law. `ackclock.list_algorithms` says what is left out, and whose model it is.
     """
     import pandas as pd

@@ -75,19 +75,20 @@ def meanfield(
     scenario
         What to run. All flows share the queue of one link.
     hazard
-        A decrease for each lost packet, or one for the losses of a round trip.
+        "packet": each lost packet is a decrease; "event": the losses of a round trip are one decrease.
     closure
-        How packets in flight are accounted for.
+        How packets in flight are accounted for: see `Closure`.
     cells_per_packet
-        Fineness of the window grid, where the largest window allows it; the error falls with the square.
+        Cells of the window grid per packet, where the largest window allows as many. The error falls with the square of
+        their width.
     steps_per_rtt
-        Steps in the smallest base round-trip time, 2 or more; the error falls with the square, apart from the instants
-        at which the queue fills or empties.
+        Steps in the smallest base round-trip time, 2 to 100,000. The error falls with the square of their length, apart
+        from the instants at which the queue fills or empties.
     effective_spacing
-        Whether RED drops at the mean rate of its `spacing`, or at the nominal probability.
+        Whether RED drops at the mean rate of its `spacing` (True) or at the initial probability, as papers do (False).
     sample, snapshot
-        Intervals of traces and of window densities, s. Traces follow the scenario's own interval by default; densities
-        are kept only on request.
+        Intervals of traces and of window densities, s. Traces use the scenario's own interval by default; densities are
+        kept only on request.
     bins
         Bins of a density between zero and the largest window.
     progress
@@ -96,9 +97,12 @@ def meanfield(
     Raises
     ------
     ScenarioError
-        If the engine cannot represent the scenario, or a number is out of range.
+        If the engine cannot represent the scenario, `sample`, `snapshot` or `bins` is out of range, or more values
+        would be kept than are allowed.
+    ValueError
+        If `cells_per_packet` or `steps_per_rtt` is out of range, or a choice is unknown.
     RunError
-        If a balance that must hold is violated.
+        If the mass of the windows or the packets do not balance.
     Interrupted
         On Ctrl-C.
     """

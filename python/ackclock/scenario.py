@@ -211,8 +211,9 @@ def flows(count: int = 1, congestion: Any = None, **keys: Any) -> Tree:
         Name of a congestion control, a table such as ``{"kind": "aimd", "alpha": 0.5}``, or a Python class.
     keys
         Any other key of ``[[flows]]``: ``rtt="10 ms"``, ``start="uniform 0 s .. 10 s"``, ``ecn=True``, ... `traffic` is
-        a kind, ``"http"``, or a table, ``{"kind": "poisson-arrivals", "load": 0.5, "size": "pareto 50 kB, 1.3"}``;
-        sizes of transfers may be a list of pairs of a size and the probability of sizes up to it.
+        the name of a kind, ``"http"``, or a table,
+        ``{"kind": "poisson-arrivals", "load": 0.5, "size": "pareto 50 kB, 1.3"}``. Sizes of transfers may be a list of
+        pairs: a size, and the probability of sizes up to it.
 
     Examples
     --------

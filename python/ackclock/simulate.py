@@ -29,7 +29,7 @@ class Progress(TypedDict):
     finished: int
     """Replications that are done."""
     packets: int
-    """Packets that left any link, in all replications together."""
+    """Packets that began transmission, summed over all links and replications."""
 
 
 def run(
@@ -50,12 +50,12 @@ def run(
     scenario
         What to run.
     seed
-        In place of the scenario's own.
+        Used instead of the scenario's own seed.
     trace_links, trace_flows
         What to sample over time. Traces cost memory and a little time.
     traces_to
-        A file for the traces, with the rows of `Result.to_arrow`: CSV by its suffix, else Parquet. It is written as
-        the run goes on, so that traces of any length need little memory; the result then has none.
+        A file for the traces, with the rows of `Result.to_arrow`: CSV if its suffix says so, otherwise Parquet. It is
+        written during the run, so traces of any length need little memory. The result then has no traces.
     general
         Use the engine's general path even where the fast one applies. The result is the same to the last bit.
     progress
@@ -64,9 +64,9 @@ def run(
     Raises
     ------
     ScenarioError
-        If the packet engine cannot represent the scenario, or it needs more memory than the machine has.
+        If the packet engine cannot represent the scenario, or it would need more memory than the machine has.
     RunError
-        If the run failed. An exception of a user's own algorithm is its cause.
+        If the run failed. If a user's own algorithm raised an exception, that is its cause (`__cause__`).
     Interrupted
         On Ctrl-C.
     """

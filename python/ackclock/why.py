@@ -171,30 +171,32 @@ def why(
     length: float | None = None,
 ) -> Why:
     """
-    Say what the queue of a link does and why, and what another setting costs; packet by packet, in a few seconds.
+    Explain what the queue of a link does and why, and what another setting would cost, from packet runs.
 
-    Causes are found by experiment: one thing at a time is taken away, with the same seeds, and what ends the symptom is
-    named; see `ackclock.causes`.
+    Causes are found by experiment. One thing at a time is changed, with the same seeds, and a change that ends the
+    symptom names a cause; see `ackclock.causes`.
 
     Parameters
     ----------
     rate, rtt
-        Of the link, such as ``"50 Mbit/s"``, and of the path without queueing, such as ``"40 ms"``.
+        Rate of the link, such as ``"50 Mbit/s"``, and round trip without queueing, such as ``"40 ms"``.
     scenario, link
-        In place of these a whole scenario, and which of its links; by default the first that endless flows cross.
+        A whole scenario instead of these, and the name of a link in it; by default the first that endless flows cross.
     buffer
-        Room of the queue: a time at the link's rate, packets or bytes.
+        Capacity of the queue: a time at the link's rate, packets or bytes.
     count, congestion
-        Endless flows, and their congestion control.
+        Number of endless flows, and their congestion control.
     aqm
-        What manages the queue now: an AQM, or ``fq_codel``.
+        The present queue: an AQM, or ``fq_codel``.
+    seed
+        First seed of the runs.
     prefer
-        What decides where another queue has shorter delays at a price: ``"delay"`` takes it whatever it costs,
-        ``"rate"`` only if it costs nothing; without one it may cost 15 % of the rate.
+        Whether a queue with shorter delays is recommended if it costs some of the rate: ``"delay"`` at any cost,
+        ``"rate"`` only if it costs nothing. By default it may cost 15 % of the rate.
     until_sure
-        Run for as long as it takes to be sure, in place of saying "cannot tell".
+        Simulate up to 200 million packets per setting before saying "cannot tell", instead of 8 million.
     length
-        Simulated time of every run, s; chosen by what is slow in the scenario where it is not given.
+        Simulated time of every run, s; by default as long as the slowest motion in the scenario asks for.
 
     Raises
     ------

@@ -33,7 +33,8 @@ pub struct Meta {
     pub parameters: &'static [ParameterSpec],
     /// Whether it has a fluid law, so that the fluid and stability engines know it.
     pub has_fluid: bool,
-    /// Whether the mean-field engine knows it too: its law moves windows by their size, not by the queueing delay.
+    /// Whether the mean-field engine has it too: an AQM with a fluid law, or a congestion control whose fluid law does not depend
+    /// on the queueing delay.
     pub has_mean_field: bool,
     /// What its fluid law leaves out, and whose model it is; `None` for an exact law or none at all.
     pub approximation: Option<&'static str>,

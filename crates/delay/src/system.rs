@@ -78,8 +78,8 @@ pub trait System: Send + Sync {
     fn bounds(&self, _p: &[f64]) -> Vec<Bound> {
         Vec::new()
     }
-    /// The system with its parameters settled, for a long integration: where much follows from the parameters alone, it is computed here once. `None`
-    /// (the default) if there is nothing to gain.
+    /// The system at fixed parameters `_p`, for a long integration. What follows from the parameters alone can be computed here once.
+    /// `None` (the default) if there is nothing to gain.
     fn settle<'a>(&'a self, _p: &[f64]) -> Option<Box<dyn Settled + 'a>> {
         None
     }

@@ -101,8 +101,8 @@ pub struct Choices {
     /// Whether RED's drop spacing counts: the mean rate that it gives ([`Spacing::rate`]) instead of the initial probability. The papers take the
     /// initial one, as for `spacing = "bernoulli"`.
     pub effective_spacing: bool,
-    /// Queues between empty and full, probabilities in their piecewise form (true); or every law in the smooth regime that holds at the equilibrium,
-    /// continued everywhere (false).
+    /// True: queues stay between empty and full, and laws follow all their regimes. False: every law stays in the smooth regime that holds
+    /// at the equilibrium, continued everywhere.
     pub clamped: bool,
 }
 

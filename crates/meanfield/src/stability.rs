@@ -226,8 +226,8 @@ impl RedLink {
 }
 
 impl RedEquilibrium {
-    /// Theorem 3, equation (31): the equilibrium is stable if RED's slope is below this, 1/s of queueing delay. (Its proof has gaps; the condition was
-    /// sufficient wherever it was compared with the true threshold.)
+    /// Theorem 3, equation (31): the equilibrium is stable if RED's slope, in 1/s of queueing delay, is below this. The printed proof has
+    /// gaps; the condition was sufficient wherever it was compared with [`RedLink::threshold`].
     #[must_use]
     pub fn theorem_3(&self) -> f64 {
         self.loss * self.share / (1.0 - self.atom)

@@ -153,7 +153,7 @@ pub struct Progress {
     pub now: f64,
     /// When the run will end, s, if that is known.
     pub end: Option<f64>,
-    /// Packets that left any link so far.
+    /// Packets that have begun transmission, summed over all links.
     pub departures: u64,
     /// Nothing remains to be done.
     pub done: bool,
@@ -201,8 +201,9 @@ impl Simulation {
         })
     }
 
-    /// The samples since the last call, once they are at least `bytes` bytes: traces of any length
-    /// need no more memory than that. What is never taken is in [`Outcome::traces`].
+    /// Takes the samples since the last call, if they fill at least `bytes` bytes; `None` otherwise.
+    /// Called often, it keeps the memory of long traces bounded. Samples that are never taken are in
+    /// [`Outcome::traces`].
     pub fn take_traces(&mut self, bytes: usize) -> Option<Traces> {
         self.engine.recorder.take(bytes)
     }
@@ -225,7 +226,8 @@ impl Simulation {
         finish::finish(self.engine, self.names)
     }
 
-    /// Memory that a run will need at most, about, in bytes: flows, what is in flight, traces.
+    /// A rough estimate of the memory that a run will need, in bytes: flows with 64 segments each in
+    /// flight, full queues and traces. It is no bound: flows with larger windows need more.
     #[must_use]
     pub fn memory_estimate(scenario: &Scenario, options: &Options) -> u64 {
         let mut bytes = 0_u64;

@@ -21,7 +21,7 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// Events that the engine processed.
     pub events: u64,
-    /// Packets that left any link, over the whole run.
+    /// Packets that began transmission, summed over all links, in the whole run.
     pub departures: u64,
 }
 

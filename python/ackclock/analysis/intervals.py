@@ -82,11 +82,11 @@ def _student_within(freedom: int, theta: float) -> float:
 
 
 def batch_means(values: ArrayLike, batches: int = 20, confidence: float = 0.95) -> Interval:
-    """Average one correlated series by the method of batch means.
+    """Return the mean of one correlated series and its confidence interval, by the method of batch means.
 
-    The series is cut into ``batches`` pieces of equal length (what is left over at the start is dropped, as the part
-    nearest to the transient), whose means count as independent. That holds when a batch is much longer than the
-    series' memory (many RTTs, several oscillation periods); the interval is too narrow otherwise.
+    The series is cut into ``batches`` batches of equal length, 2 or more. Values left over are dropped at the start,
+    which is nearest to the transient. The means of the batches are taken as independent. That holds if a batch is much
+    longer than the series' memory (many RTTs, several oscillation periods); otherwise the interval is too narrow.
 
     >>> import numpy as np
     >>> interval = batch_means(np.tile([0.0, 2.0], 500))

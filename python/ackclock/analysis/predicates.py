@@ -56,16 +56,17 @@ def is_oscillating(
     reason: str = "",
     confidence: float = CONFIDENCE,
 ) -> Verdict:
-    """Tell whether a queue oscillates: a regular period, and an amplitude of ``OSCILLATION_AMPLITUDE`` of the mean.
+    """Tell whether a queue oscillates: a regular period, and an amplitude of at least half the mean.
 
-    ``queue`` is its trace, sampled every ``interval`` seconds. Regular is a period whose coherence (the autocorrelation
-    one period apart) is at least ``OSCILLATION_COHERENCE``; the amplitude is that of the sine with the power that comes
-    again one period later. Both numbers have intervals of that ``confidence`` (98 %); where one spans its limit, the
-    verdict is not decided. The value is amplitude over mean, 0 without a period.
+    ``queue`` is its trace, sampled every ``interval`` seconds. A period is regular if its coherence (the
+    autocorrelation one period apart) is at least ``OSCILLATION_COHERENCE``. The amplitude is that of a sine with the
+    power that recurs one period later; its limit is ``OSCILLATION_AMPLITUDE``. Both numbers have intervals of
+    ``confidence`` (by default 98 %). If one of them spans its limit, the verdict is not decided. The value is amplitude
+    over mean, 0 without a period.
 
-    With a round trip of ``rtt`` seconds the trace is averaged over it first: what moves within one is no oscillation. A
-    trace sampled more seldom than twice in one decides nothing. That there is none takes a trace at least half as long
-    as ``needed``, the length of what is slowest (in words the ``reason``, such as "three sawtooth cycles").
+    If ``rtt`` is given (s), the trace is first averaged over one round trip: motion within it is no oscillation. A
+    trace with fewer than two samples per round trip decides nothing. "Does not oscillate" takes a trace at least half
+    as long as ``needed`` (s), which the slowest motion asks for; ``reason`` names it ("three sawtooth cycles").
 
     >>> import numpy as np
     >>> t = np.arange(0, 60, 0.05)

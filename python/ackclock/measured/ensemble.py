@@ -119,23 +119,24 @@ def measured_stability(
     Parameters
     ----------
     scenario
-        Its duration and `measure` do not matter: lengths follow the mode. Seeds count up from its own.
+        Its duration and `measure` are not used: the length of the runs follows from the period and decay of the mode
+        that is found. Seeds count up from the scenario's own.
     link
-        Whose queue is watched; by default the link with the longest mean queue in the first runs.
+        Link whose queue is watched; by default the one with the longest mean queue in the first run.
     tolerance
-        Runs are added until half the 95 % interval of the decay rate is below this part of the rate, or, for a limit
-        cycle, until the amplitude ratio decides.
+        Runs are added until the half-width of the 95 % interval of the decay rate is at most this fraction of the rate,
+        or until the amplitude ratio shows a limit cycle.
     packets, most_runs
-        Budget: packets to simulate in all, and runs.
+        Budget: packets to simulate in all, and runs of one length.
     threads
-        Of the packet engine; by default as many as there are processors. The answer does not depend on it.
+        Threads of the packet engine; by default as many as there are processors. The answer does not depend on it.
     progress
-        Called with the number of runs done and planned.
+        Called with the runs done and `most_runs`.
 
     Raises
     ------
     AnalysisError
-        If conditions change with time, so that there is no stationary state to be judged.
+        If conditions change with time, so that there is no stationary state to judge, or there is no link of that name.
     ScenarioError
         If the packet engine cannot represent the scenario.
     """

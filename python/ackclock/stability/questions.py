@@ -72,7 +72,7 @@ def stability(
     adaptation: Adaptation = "moving",
 ) -> Stability:
     """
-    Ask about the stability of a scenario.
+    Return what answers questions about the stability of a scenario.
 
     Parameters
     ----------
@@ -81,21 +81,22 @@ def stability(
     equilibrium
         Which equilibrium, where there are several (counted from 0).
     memory
-        What a sender with a memory is: see `ackclock.fluid`. All its states if None, but CUBIC as at rest: its
-        states have a characteristic root at zero whatever the parameters, which decides nothing.
+        How a sender with a memory is modelled: see `ackclock.fluid`. By default with all its states; with a window
+        alone, as at rest, if any sender is CUBIC. CUBIC's states have a characteristic root at zero whatever the
+        parameters, so they allow no verdict.
     form, decrease, rtt, small_windows, averaging, effective_spacing, clamped
-        On which the papers differ: see `ackclock.fluid`.
+        Choices on which the papers differ: see `ackclock.fluid`.
     adaptation
-        Of AQMs that adapt a parameter (Adaptive RED, Auto-Tuning RED, ST-RED, ST-PI): "moving" as a state of the
-        equations, or "frozen" where it is at the equilibrium. Frozen it is the AQM that is left: RED or PI with the
-        parameters found. Where only the moving one is unstable, it is the adaptation that oscillates.
+        How AQMs that adapt a parameter are modelled (Adaptive RED, Auto-Tuning RED, ST-RED, ST-PI). "moving": the
+        parameter is a state of the equations. "frozen": it keeps its value at the equilibrium, which leaves a RED or
+        PI. If the scenario is unstable with "moving" only, the adaptation oscillates.
 
     Raises
     ------
     ScenarioError
         If the scenario has no fluid equations; the message names what lacks them. `measured_stability` needs none.
     AnalysisError
-        If adaptation is to be frozen, and there is no equilibrium, or several and `equilibrium` chooses none.
+        If `adaptation` is "frozen" and there is no equilibrium, or there are several and `equilibrium` is not given.
 
     Examples
     --------
@@ -226,11 +227,12 @@ class Stability(AtRest):
         """
         Return how far a parameter may move, downwards and upwards, before the verdict changes.
 
-        The equilibrium is followed across the switching boundaries of the AQMs' laws. From an unstable one the limit is
-        the place beyond which no unstable root is left; crossings on the way that only change their number are not
-        limits (`crossings` lists them). The range ends where there is no such scenario any more: an RTT at its path's
-        propagation, a count at one flow. With `tipping`, sudden onsets are followed backwards to the cycle that tips
-        the queue at the present value, and the clamped equations are run beyond the limit, with at most `steps` steps.
+        The equilibrium is followed across the switching boundaries of the AQMs' laws. If it is unstable now, the limit
+        is the value beyond which no unstable root is left. Crossings on the way that only change the number of unstable
+        roots are not limits (`crossings` lists them). The range ends where no such scenario exists: an RTT at the
+        propagation delay of its path, a count at one flow. With `tipping`, sudden onsets are followed back to the cycle
+        that tips the queue at the present value, and the clamped equations are run beyond the limit, for at most
+        `steps` steps.
         """
         free = self.equations.parameter(parameter)
         low, high = self._possible(parameter, span)

@@ -85,7 +85,7 @@ def sweep(
     progress: Callable[[SweepProgress], None] | None = None,
 ) -> Sweep:
     """
-    Run a scenario in the packet engine at all combinations of some keys' values.
+    Run a scenario in the packet engine with all combinations of values of some keys.
 
     Parameters
     ----------
@@ -94,18 +94,18 @@ def sweep(
     vary
         Keys and their values; see `axis` and `changed`.
     store
-        Directory of results; made if it is not there. Points that it holds are not computed again, unless their files
-        are damaged; `Sweep.notes` says which were.
+        Directory of results, created if it does not exist. Points that it holds are not computed again, unless their
+        files are damaged; `Sweep.notes` lists those.
     seeds
-        Replications of each combination: the scenario's seed and those after it.
+        Replications of each combination, with the scenario's seed and those that follow it.
     latin
-        Instead of the grid of all combinations so many points of a Latin hypercube over the ranges.
+        Number of points of a Latin hypercube over the ranges, instead of the grid of all combinations.
     metrics
-        Names that the caller will ask for: a wrong one is an error before anything is computed.
+        Names of metrics that will be needed: an unknown one is an error before anything is computed.
     threads
-        Runs at a time on this machine (default: one a processor).
+        Runs at a time on this machine (default: one per processor).
     cluster
-        Address of a Dask scheduler whose workers are to compute, or ``"local:N"`` to start N workers here. Needs
+        Address of a Dask scheduler whose workers compute, or ``"local:N"`` to start N workers here. Needs
         ``ackclock[cluster]``.
     progress
         Called about once a second.
@@ -113,7 +113,7 @@ def sweep(
     Raises
     ------
     SweepError, ScenarioError
-        If what is asked cannot be done, or makes more than `MOST_POINTS` points; before anything is computed.
+        If the request is invalid, or makes more than `MOST_POINTS` points. Nothing has been computed then.
     RunError
         If a run failed. What was computed until then is kept.
     SweepInterrupted

@@ -248,38 +248,40 @@ def tune(
     watch: Watch | None = None,
 ) -> Tuned:
     """
-    Search a setting of a queue that is stable over a range and keeps its mean delay below a target, and check it.
+    Find a setting of an AQM that is stable over a range and keeps the mean delay below a target, and check it.
 
     Parameters
     ----------
     scenario
         The link and its traffic. Without one, a link of `rate` with `rtt`, `buffer` and `congestion` as in `why`.
     ranges
-        What the setting must bear, by key: ``{"rtt": "10ms..200ms", "flows": "10..500"}``; also ``rate``. What is not
-        named is as in the scenario. `flows` are the long-lived ones over the link.
+        Ranges over which the setting must hold, by key: ``{"rtt": "10ms..200ms", "flows": "10..500"}``; also ``rate``.
+        Everything else is as in the scenario. `flows` is the number of long-lived flows over the link.
     aqm
         ``red``, ``pie``, ``pi2``, ``pi``, ``threshold``: by the stability engine, then by packet runs; ``codel``,
         ``fq_codel``, ``adaptive-red``: by packet runs alone.
     target
-        Largest mean queueing delay, s or a text.
+        Largest mean queueing delay, s or a text. Packet runs may exceed it by a tenth.
     gain_margin, phase_margin, delay_margin
-        Least margins over the range: dB, degrees, s or a text.
+        Smallest margins allowed over the range: dB, degrees, s or a text.
     link
-        Which link; by default the first that long-lived flows cross.
+        Name of the link; by default the first that long-lived flows cross.
     device
-        To whose steps the setting is rounded before it is checked: ``linux`` (the default where it has the algorithm),
-        ``ns-3``, ``ios-xe``, ``junos``.
-    seeds, runs
-        Replications of each packet run, and places of the search for worse ones (0 for none).
+        Device to whose units the setting is rounded before it is checked: ``linux`` (the default where it has the
+        algorithm), ``ns-3``, ``ios-xe``, ``junos``.
+    seeds
+        Seeds of each packet run; up to 24 where the interval of fewer includes the target.
+    runs
+        Points at which a search looks for longer delays than those at the corners of the range (0 for none).
     watch
-        Called with what is being done.
+        Called with a text that says what is being done.
 
     Raises
     ------
     TuneError
         If what is asked makes no sense.
     ScenarioError
-        If the range leads to a scenario that cannot be.
+        If the range leads to an invalid scenario.
     """
     say = watch or (lambda _text: None)
     kind = aqm.strip().replace("_", "-") if aqm.strip() != "fq_codel" else "fq_codel"

@@ -133,7 +133,7 @@ impl FluidTcp for IllinoisParams {
     type Over<S: Scalar> = IllinoisParams<S>;
 
     const APPROXIMATION: Option<&'static str> = Some(
-        "with the increase and decrease of short queueing delays (Manjunath and Raina, table I)",
+        "with the increase and decrease of short queueing delays (Manjunath and Raina, table I): in packets they hold up to a hundredth and a tenth (eta_1, eta_2) of the longest delay met; over a standing queue its flows grow up to thirty times more slowly and lose far less",
     );
 
     /// alpha_max / w.

@@ -147,10 +147,10 @@ pub fn round_average<S: Scalar>(window: S, decrease: S) -> S {
 
 /// What losses at random take from windows of mean `window` on average, where one takes `decrease` = d(w) = b w from a window w.
 ///
-/// Losses at random meet larger windows more often: a loss takes b E[w^2] / E[w], not b E[w]. Between losses the square of an AIMD window grows by the same for
+/// Losses at random meet larger windows more often: a loss takes `b E[w^2] / E[w]`, not `b E[w]`. Between losses the square of an AIMD window grows by the same for
 /// each packet, and packets between losses are geometric. The stationary law of that (Dumas, Guillemin and Robert, "A Markovian analysis of additive-increase
-/// multiplicative-decrease algorithms", 2002) has E[w]^2 / E[w^2] = (2 b / pi) prod ((1 - (1 - b)^(2n)) / (1 - (1 - b)^(2n-1)))^2, a quotient of theta functions;
-/// their transformation leaves - ln(1 - b) (1 - b)^(1/4) / b for the factor E[w^2] / E[w]^2, but for 5 exp(2 pi^2 / ln(1 - b)) of it (1e-12 where b = 1/2).
+/// multiplicative-decrease algorithms", 2002) has `E[w]^2 / E[w^2] = (2 b / pi) prod ((1 - (1 - b)^(2n)) / (1 - (1 - b)^(2n-1)))^2`, a quotient of theta functions;
+/// their transformation leaves - ln(1 - b) (1 - b)^(1/4) / b for the factor `E[w^2] / E[w]^2`, but for 5 exp(2 pi^2 / ln(1 - b)) of it (1e-12 where b = 1/2).
 /// Halvings: 1.1657; small decreases: 1 + b / 4.
 pub fn random_losses<S: Scalar>(window: S, decrease: S) -> S {
     let part = decrease / window;

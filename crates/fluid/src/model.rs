@@ -46,7 +46,7 @@ pub enum Decrease {
     PerSignal,
     /// d as seen from the average over a sawtooth, 2 (1 - beta) / (1 + beta) w for AIMD (Wang et al., equation (1)).
     RoundAverage,
-    /// d as losses at random take it from windows of which the state is the mean, in proportion to E[w^2] / E[w]^2 ([`random_losses`]).
+    /// d as losses at random take it from windows of which the state is the mean, in proportion to `E[w^2] / E[w]^2` ([`random_losses`]).
     ///
     /// [`random_losses`]: ackclock_algorithms::fluid::random_losses
     Random,

@@ -196,7 +196,7 @@ struct Varied {
     value: f64,
 }
 
-/// The equations of a scenario; a [`System`] of the delay crate.
+/// The equations of a scenario; a [`System`](ackclock_delay::System) of the delay crate.
 ///
 /// Parameters of the system are, in order: `gain` (an exogenous factor kappa on all rates of change), the rate of each link, count and base round-trip
 /// time of each class, then those enrolled by [`Model::parameter`].

@@ -95,7 +95,10 @@ def test_several_results_stand_side_by_side_on_one_scale() -> None:
     found = Checker(page)
     kinds = ("Queue", "Queue, close-up", "Congestion windows", "Utilisation", "Queueing delay", "Goodput")
     assert found.tags.count("svg") == 2 * len(kinds)
-    assert "Where the scenarios differ setting RTT 10 ms RTT 200 ms scenario.name RTT 10 ms RTT 200 ms" in found.text
+    assert (
+        "Where the scenarios differ 1 setting differs setting RTT 10 ms RTT 200 ms scenario.name RTT 10 ms"
+        in found.text
+    )
     # The calm queue stays below 100 packets, but has the scale of the other: its ticks too reach 150.
     first, second = (page.index(f'aria-label="Queue: RTT {rtt} ms"') for rtt in (10, 200))
     calm = page[first:second]

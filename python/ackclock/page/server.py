@@ -41,6 +41,7 @@ def serve(base: Scenario, port: int, ready: Callable[[str], None], *, files: str
     """
     free = _free(port)
     try:
+        from panel import config
         from panel.io.server import get_server
     except ImportError:
         raise PageError("the page needs Panel: pip install 'ackclock[page]'") from None
@@ -48,10 +49,12 @@ def serve(base: Scenario, port: int, ready: Callable[[str], None], *, files: str
     from .guard import MOST_CONNECTIONS, Guard, limit_connections
     from .jobs import QUICK
     from .model import quick
-    from .view import FILES, Download, Page
+    from .view import DARK, FILES, Download, Page
 
     for noisy in ("bokeh", "tornado.access", "tornado.general", "tornado.application"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
+
+    config.raw_css = [DARK]
 
     def session() -> Any:
         return Page.open(base, MOST_SESSIONS, files)

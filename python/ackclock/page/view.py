@@ -71,6 +71,15 @@ tbody th { font-weight: normal; color: #1a1a1a; }
 a { color: #00558a; margin-right: 12px; white-space: nowrap; font-size: 13px; }
 """
 
+DARK: Final = """
+@media screen and (prefers-color-scheme: dark) {
+  html { color-scheme: dark; background: #14171a; }
+  /* everything is drawn in dark ink on white: turn lightness round, keep hues */
+  body { min-height: 100vh; background: #fff; filter: invert(.92) hue-rotate(180deg); }
+}
+"""
+"""Of the document, around all that CSS dresses."""
+
 _OPEN: dict[str, Page] = {}
 """Pages that browsers show, by the secret in the addresses of their downloads."""
 

@@ -96,11 +96,13 @@ def bode_gain(bode: pd.DataFrame, of: Stability, *, ax: Axes | None = None) -> A
         ax.axhline(1.0, color=style.GREY, linewidth=0.8)
         if math.isfinite(margins.phase_crossover):
             ax.plot([margins.phase_crossover] * 2, [1 / margins.gain, 1], color=style.VERMILION, linewidth=2.0)
-            ax.annotate(
-                f" gain margin {margins.gain:.3g}",
-                (margins.phase_crossover, 1 / math.sqrt(margins.gain)),
+            ax.annotate(  # above the line of gain 1 and to the right, where the curve has gone down
+                f"gain margin {margins.gain:.3g}",
+                (margins.phase_crossover, max(1.0, 1 / margins.gain)),
+                xytext=(4, 3),
+                textcoords="offset points",
                 color=style.VERMILION,
-                va="center",
+                va="bottom",
             )
         ax.set_xlim(frequency[0], frequency[-1])
         ax.set_ylabel("gain")
@@ -120,9 +122,15 @@ def bode_phase(bode: pd.DataFrame, of: Stability, *, ax: Axes | None = None) -> 
             there = float(np.interp(margins.gain_crossover, frequency, phase))
             level = there - margins.phase
             ax.plot([margins.gain_crossover] * 2, [level, there], color=style.VERMILION, linewidth=2.0)
-            text = f"phase margin {margins.phase:.3g} degrees "
-            middle = 0.5 * (level + there)
-            ax.annotate(text, (margins.gain_crossover, middle), color=style.VERMILION, va="center", ha="right")
+            ax.annotate(  # below the line and to the left, where the curve has not yet come down
+                f"phase margin {margins.phase:.3g} degrees",
+                (margins.gain_crossover, min(level, there)),
+                xytext=(-2, -3),
+                textcoords="offset points",
+                color=style.VERMILION,
+                va="top",
+                ha="right",
+            )
             ax.set_ylim(max(float(phase.min()), min(level, there) - 360), max(0.0, float(phase.max())) + 20)
         ax.set_xlim(frequency[0], frequency[-1])
         ax.set_ylabel("phase (degrees)")

@@ -28,6 +28,9 @@ _SIZE = (6.0, 2.6)
 _LEFT, _RIGHT, _BOTTOM, _TOP = 0.7, 1.75, 0.5, 0.3
 """Margins (inches), the same for all, so that times lie under one another; the right one has room for labels."""
 
+_LEAST = 0.95
+"""Pixels on the screen of a point of a figure, at least: words of 9 points stay readable."""
+
 Span = tuple[float, float]
 Draw = Callable[[Group, str, Axes, Span | None], Axes | None]
 """Draws a figure of a group and a link on axes with the given limits; ``None`` where the run lacks the data."""
@@ -110,7 +113,8 @@ def _svg(figure: Figure, prefix: str, label: str) -> Markup:
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], count=1, flags=re.DOTALL)
     text = re.sub(r'\bid="', f'id="{prefix}', text)
     text = re.sub(r'(xlink:href="#|url\(#)', rf"\1{prefix}", text)
-    return Markup(text.replace("<svg ", Markup('<svg role="img" aria-label="{}" ').format(label), 1))
+    least = f"--least: {_LEAST * 72 * figure.get_figwidth():.0f}px"
+    return Markup(text.replace("<svg ", Markup('<svg role="img" aria-label="{}" style="{}" ').format(label, least), 1))
 
 
 def _queue(group: Group, link: str, ax: Axes, limits: Span | None) -> Axes | None:

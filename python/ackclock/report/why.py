@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from ..why import Setting, Why
 
 
+_EXACT = 1e-9
+"""An interval that is narrower than this share of its value is rounding, and not stated."""
+
+
 def write(path: str | os.PathLike[str], told: Why) -> None:
     """Write a report of `told` to `path`."""
     _write(path, page(told))
@@ -70,10 +74,11 @@ def _evidence(told: Why) -> dict[str, Any]:
             held = "" if math.isnan(part.limit) else f"{part.limit:.4g}"
             before = "" if math.isnan(part.before) else f"{part.before:.4g}"
             margin = "" if math.isnan(part.margin) else f"{part.margin:+.0%}"
-            value = f"{part.value:.4g}" + (f" ± {part.half:.2g}" if part.half else "")
+            value = f"{part.value:.4g}" + (f" ± {part.half:.2g}" if part.half > _EXACT * abs(part.value) else "")
             rows.append((f"{number}. {one.predicate}", [", ".join(part.runs), part.how, before, value, held, margin]))
     columns = ["runs", "measured", "before", "value", "held against", "margin"]
-    return {"heading": "Evidence for each sentence", "columns": columns, "rows": rows}
+    heading = "Evidence for each sentence (delays in s, all else as shares)"
+    return {"heading": heading, "columns": columns, "rows": rows, "look": "evidence"}
 
 
 def _kind(flows: dict[str, Any]) -> str:

@@ -138,10 +138,22 @@ def figure_6(lab: Lab) -> None:
     """Compare the mean field's queue with that of packets."""
     base = lab.scenario("drop-tail")
     of_field = {hazard: ac.meanfield(base.with_(SHORT), hazard=hazard) for hazard in ("packet", "event")}
-    run = lab.run({"packets": base.with_({**SHORT, **SPREAD})}, trace_links=True)["packets"][0]
+    senders: dict[str, Changes] = {
+        "packets": {},
+        "Reno, timeouts of 20 ms or more": {"flows.min_rto": "20 ms"},
+        "NewReno": {"flows.recovery": "newreno"},
+        "SACK": {"flows.recovery": "sack"},
+    }
+    packets_of = lab.run(
+        {name: base.with_({**SHORT, **SPREAD, **keys}) for name, keys in senders.items()}, trace_links=True
+    )
     show = slice(5.0, 25.0)
+    queue_of = {
+        name: run.traces["link_queue_packets"].isel(link=0).sel(time=show).astype(float)
+        for name, [run] in packets_of.items()
+    }
     queues = {f"mean field, per {hazard}": found.traces["queue"].sel(time=show) for hazard, found in of_field.items()}
-    queues["packets"] = run.traces["link_queue_packets"].isel(link=0).sel(time=show).astype(float)
+    queues["packets"] = queue_of["packets"]
     caption = "Two seconds of the queue: mean field with a decrease for each packet or each loss event, and packets."
     with lab.figure("queue", caption, 3, 1, size=(7.2, 5), sharex=True, sharey=True) as axes:
         for ax, (name, queue) in zip(axes[:, 0], queues.items(), strict=True):
@@ -162,6 +174,18 @@ def figure_6(lab: Lab) -> None:
             f"packets: {reference[0]:.3f}, {1e3 * reference[1]:.0f} ms",
             printed="alike",
         )
+    lab.table(
+        "What the senders' recovery does: mean queue over the buffer, and period",
+        ["packets", "mean queue", "period (ms)"],
+        [
+            [
+                "Reno, as above" if name == "packets" else name,
+                f"{float(queue.mean()) / BUFFER:.3f}",
+                f"{1e3 * period(queue['time'].values, queue.values):.0f}",
+            ]
+            for name, queue in queue_of.items()
+        ],
+    )
 
 
 @paper.item("fig-7", "Utilisation and queue against the number of users", "section 5, figure 7")
@@ -256,6 +280,19 @@ def differences(lab: Lab) -> None:
         "timeouts of Reno's recovery lower utilisation by five points or more (drop-tail, 40 users, packets)",
         use["reno, min_rto 200 ms"][0] < use["sack, min_rto 200 ms"][0] - 0.05,
         ours=listing({key: value[0] for key, value in use.items()}),
+    )
+    worst = packets(
+        lab,
+        "drop-tail",
+        {
+            f"drop-tail, {count} users": {**SPREAD, "flows.count": count, "flows.recovery": "newreno"}
+            for count in (35, 40)
+        },
+    ) | packets(lab, "red", {"RED, 140 users": {**SPREAD, "flows.count": 140, "flows.recovery": "newreno"}})
+    lab.table(
+        "Utilisation where it is worst (figure 7), with NewReno's recovery",
+        ["set-up", "utilisation"],
+        [[name, f"{value[0]:.2%}"] for name, value in worst.items()],
     )
     spacings = {
         name: {"flows.count": 40, "link.router.queue.spacing": name}

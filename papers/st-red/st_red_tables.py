@@ -253,6 +253,11 @@ class Runs:
         """The runs that reach furthest."""
         return self.results[scheme, self.windows[-1]]
 
+    def each_seed(self, scheme: str, piece: int) -> str:
+        """Mean queue of each seed in one piece of 200 s, counted from 0."""
+        means = [pieces(result, PIECE / self.haste)[piece].mean() for result in self.longest(scheme)]
+        return ", ".join(f"{mean:.0f}" for mean in means)
+
     def pieces(self, scheme: str, length: float = PIECE) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and deviation of the queue in each piece, averaged over the seeds."""
         parts = [pieces(result, length / self.haste) for result in self.longest(scheme)]
@@ -733,11 +738,23 @@ def larger(lab: Lab, runs: Runs) -> None:
         name: sum(cell.agrees(of.mean(name, cell.metric, cell.window)) for cell in printed)
         for name, of in found.items()
     }
+    whole = runs.chapter == "5"
     lab.table(
-        "ST-RED by its lower threshold h_s: printed cells that agree, and mean queue in each window (packets)",
-        ["h_s", f"agree, of {len(printed)}", *map(spaced, runs.windows)],
+        "ST-RED by its lower threshold h_s: printed cells that agree, and mean queue in each window (packets)"
+        + (", the last two of each seed" if whole else ""),
         [
-            [name, str(good[name]), *(f"{of.mean(name, 'queue_mean', window):.0f}" for window in runs.windows)]
+            "h_s",
+            f"agree, of {len(printed)}",
+            *map(spaced, runs.windows),
+            *(["800 to 1000 s", "1600 to 1800 s"] if whole else []),
+        ],
+        [
+            [
+                name,
+                str(good[name]),
+                *(f"{of.mean(name, 'queue_mean', window):.0f}" for window in runs.windows),
+                *([of.each_seed(name, 4), of.each_seed(name, 8)] if whole else []),
+            ]
             for name, of in found.items()
         ],
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ._figures import _svg
@@ -44,7 +44,7 @@ def page(paper: Paper, outcomes: Sequence[Outcome], *, quick: bool) -> str:
         Verdict.OURS: "ours",
         Verdict.OPEN: "open",
     }
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "outcome": outcome,
             "counts": {str(verdict): count for verdict, count in counts([outcome]).items()},
@@ -52,6 +52,10 @@ def page(paper: Paper, outcomes: Sequence[Outcome], *, quick: bool) -> str:
         }
         for outcome in outcomes
     ]
+    told: set[str] = set()
+    for row in rows:
+        row["told"] = frozenset(told)
+        told |= {cause.name for cause in row["causes"]}
     return render(
         "paper.html",
         paper=paper,

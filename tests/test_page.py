@@ -1,6 +1,7 @@
 """The interactive page: what it computes, its server, and the page in a browser where one is installed."""
 
 import importlib.util
+import itertools
 import json
 import os
 import shutil
@@ -109,6 +110,15 @@ def test_runs_are_bounded() -> None:
     assert shorter.canonical["scenario"]["duration"] == "4.8 s"
     changing = ac.loads(model.DEFAULT + '\n[[change]]\nat = "50 s"\nlink = "bottleneck"\nrate = "1 Mbit/s"\n')
     assert "change" not in model.shortened(changing).tree or model.shortened(changing).tree["change"] == []
+
+
+def test_a_chart_does_not_depend_on_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(default()).with_(aqm="rem")
+    quick = model.chart(world, "count", (1, 100), model.watching(threading.Event()))
+    clock = itertools.count()
+    monkeypatch.setattr("ackclock.page.model.time.monotonic", lambda: float(next(clock)))
+    slow = model.chart(world, "count", (1, 100), model.watching(threading.Event()))
+    assert (quick.unstable == slow.unstable).all()
 
 
 def test_heavy_part_and_its_end() -> None:

@@ -85,8 +85,8 @@ SAMPLES: Final = 900
 """Points of the fluid trajectory."""
 PATIENCE: Final = 30.0
 """Wall-clock time of a packet or mean-field run, s."""
-OPEN: Final = 1.5
-"""Wall-clock time after which no further regime of the AQM's law is looked for in the chart, s."""
+LOOKS: Final = 10
+"""Places of the chart from which regimes of the law are looked for; a number, so that a link has one chart."""
 GRID: Final = 32
 """Points of the stability chart in each direction."""
 TRACED: Final = 60
@@ -612,14 +612,15 @@ def chart(world: World, second: str, span: tuple[float, float], watch: Watch) ->
     known_now = equations.parameters(equations.model.parameters)
     now = one.scale * known_now[one.index], two.scale * known_now[two.index]
     unstable = np.full((GRID, GRID), -1, dtype=np.int64)
-    begin = time.monotonic()
+    looks = 0
     at_now = int(np.abs(first - now[0]).argmin()), int(np.abs(others - now[1]).argmin())
     for row, column in [at_now, *itertools.product(range(2, GRID, 7), repeat=2)]:
         watch()
-        if time.monotonic() - begin > OPEN:
+        if looks == LOOKS:
             break
         if unstable[row, column] >= 0:
             continue
+        looks += 1
         model = equations.model.copy()
         model.set(one.index, axes[0][row])
         model.set(two.index, axes[1][column])

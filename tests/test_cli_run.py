@@ -1,6 +1,7 @@
 """What the command line prints and writes."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -166,15 +167,16 @@ def test_failure_keeps_the_old_file(ackclock: Command, small: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_full_standard_output(small: Path) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+def test_full_standard_output(small: Path, unbuffered: str) -> None:
     import subprocess
 
+    environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         command = [sys.executable, "-m", "ackclock", "run", str(small), "--json"]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=environment)
     assert done.returncode == 1
-    assert "No space left" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.stderr == "ackclock: [Errno 28] No space left on device\n"
 
 
 def test_reader_that_leaves() -> None:

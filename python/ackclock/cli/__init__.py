@@ -79,12 +79,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command: Callable[[argparse.Namespace], None] = options.command
         command(options)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # whoever read our output has seen enough; keep Python from complaining when it closes the pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # whoever read our output has seen enough
+        _drop_output()
         return FAILED
     except SystemExit:
         raise
     except BaseException as error:  # a panic of the core is one, and no traceback is for people
-        return failure(error)
+        code = failure(error)
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _drop_output()
+        return code
     return DONE
+
+
+def _drop_output() -> None:
+    """Keep Python from complaining, with an exit code of its own, of what it still cannot write when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

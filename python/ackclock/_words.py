@@ -16,3 +16,20 @@ def nearest(word: str, names: Iterable[str]) -> str:
 def listed(words: Sequence[str]) -> str:
     """Join words with commas and "and"."""
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
+def quantity(value: float, unit: str) -> str:
+    """Return a value with a unit that people read well."""
+    scales = {
+        "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")),
+        "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
+    }.get(unit, ((1.0, unit),))
+    scale, name = next(((s, n) for s, n in scales if abs(value) >= s), scales[-1])
+    return f"{digits(value / scale)} {name}".strip()
+
+
+def digits(value: float) -> str:
+    """Return a number in four digits."""
+    if abs(value) < 1e-3:  # noqa: PLR2004  the rest of an empty queue
+        return "0"
+    return f"{value:.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.4g}"  # noqa: PLR2004

@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import _core
-from ..delay import show
+from .._words import quantity
 from ..errors import AckclockError, AnalysisError, Diagnostic, ScenarioError
 from ..fluid import FluidResult, fluid
 from ..meanfield import MeanFieldResult, meanfield
@@ -445,12 +445,12 @@ class Quick:
         if not self.stable:
             period = 2 * math.pi / abs(self.root.imag) if self.root.imag else math.inf
             grows = 1 / self.root.real if self.root.real > 0 else math.inf
-            swing = f"swings with a period near {show(period, 's')}" if math.isfinite(period) else "runs away"
-            return f"By its average law the queue is not stable: it {swing}, growing e-fold in {show(grows, 's')}."
+            swing = f"swings with a period near {quantity(period, 's')}" if math.isfinite(period) else "runs away"
+            return f"By its average law the queue is not stable: it {swing}, growing e-fold in {quantity(grows, 's')}."
         if self.margins is None:
             return "By its average law the queue comes to rest after small disturbances."
         delay = self.margins.delay
-        more = f" and {show(delay, 's')} more delay" if math.isfinite(delay) else ""
+        more = f" and {quantity(delay, 's')} more delay" if math.isfinite(delay) else ""
         gain = f"a gain {self.margins.gain:.3g} times as high" if math.isfinite(self.margins.gain) else "any gain"
         return f"By its average law the queue comes to rest after small disturbances: the loop bears {gain}{more}."
 
@@ -583,7 +583,9 @@ def packets(world: World, watch: Watch) -> Packets:
     facts = queue_facts(result, world.link, packets=0)
     if facts.oscillating and facts.oscillation is not None:
         swing = facts.oscillation
-        sentence += f" It oscillates: about {swing.amplitude:.3g} packets up and down every {show(swing.period, 's')}."
+        sentence += (
+            f" It oscillates: about {swing.amplitude:.3g} packets up and down every {quantity(swing.period, 's')}."
+        )
     return Packets(result, sentence, setting.delay_p50, setting.delay_p99, setting.utilization, setting.loss, queue)
 
 

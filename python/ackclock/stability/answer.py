@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
-from ..delay import Spectrum, digits, show
+from .._words import digits, quantity
+from ..delay import Spectrum
 from ..errors import AnalysisError
 from .disturbed import Disturbed
 from .equilibrium import Margins
@@ -48,7 +49,7 @@ class Answer:
                 )
         for limit in self.limits:
             if limit.coexist_from is not None and limit.reaches_now is None:
-                there = show(limit.coexist_from, limit.unit)
+                there = quantity(limit.coexist_from, limit.unit)
                 reasons.append(
                     f"from {limit.parameter} = {there} on, a large enough disturbance tips the queue before the "
                     f"limit is reached"
@@ -74,18 +75,18 @@ class Answer:
             if pair is None:
                 return "Cannot tell: the characteristic roots cannot be counted, the equations are too stiff"
             if abs(pair.imag) > 1e3 * abs(pair.real):
-                period = show(math.tau / abs(pair.imag), "s")
+                period = quantity(math.tau / abs(pair.imag), "s")
                 return f"On the boundary of stability: a pair of roots lies on the imaginary axis (period {period})"
             return "Cannot tell: a characteristic root lies at zero whatever the parameters"
         text = "Stable" if roots == 0 else "Unstable"
         if roots and run is not None and run.settles is False:
             text += f": {_swing(run)}"
             if math.isfinite(run.period):
-                text += f" with a period of {show(run.period, 's')}"
+                text += f" with a period of {quantity(run.period, 's')}"
         return text
 
     def _part(self, limit: Limit) -> str:
-        name, now, there = _words(limit.parameter), show(limit.now, limit.unit), show(limit.value, limit.unit)
+        name, now, there = _words(limit.parameter), quantity(limit.now, limit.unit), quantity(limit.value, limit.unit)
         if limit.unstable_now is None:
             return self._from_the_boundary(limit, name) if limit.changes else ""
         stable = limit.unstable_now == 0
@@ -112,9 +113,9 @@ class Answer:
         more = [] if limit.onset is None else [f"onset {limit.onset.onset}"]
         run = limit.beyond
         if run is not None and run.settles is False:
-            more.append(f"at {show(limit.beyond_at, limit.unit)} {_swing(run)}")
+            more.append(f"at {quantity(limit.beyond_at, limit.unit)} {_swing(run)}")
         if limit.point is not None:
-            what = f"the queue oscillates with a period of {show(limit.point.period, 's')}"
+            what = f"the queue oscillates with a period of {quantity(limit.point.period, 's')}"
         else:
             what = "the equilibrium is no longer stable"
             more.insert(0, limit.reason or "a real root passes zero")
@@ -123,7 +124,7 @@ class Answer:
     @staticmethod
     def _unstable(limit: Limit, name: str, now: str, there: str) -> str:
         """From an unstable equilibrium to a stable one."""
-        far = show(limit.holds_to, limit.unit)
+        far = quantity(limit.holds_to, limit.unit)
         more = [limit.reason] if limit.reason else []
         more += [] if limit.onset is None else [f"onset {limit.onset.onset}"]
         if limit.settles:
@@ -132,7 +133,7 @@ class Answer:
             what = "for the equilibrium to be stable"
             run = limit.beyond
             if run is not None and run.settles is False:
-                more.append(f"at {show(limit.beyond_at, limit.unit)} from empty queues {_swing(run)} beside it")
+                more.append(f"at {quantity(limit.beyond_at, limit.unit)} from empty queues {_swing(run)} beside it")
         more.append(f"down to {far}" if not limit.upwards else f"up to {far}")
         return f"{name} must {_verb(limit)} from {now} to {there} {what} ({'; '.join(more)})"
 

@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from .. import _core
-from ..delay import HopfPoint, Parameter, Spectrum, show
+from .._words import quantity
+from ..delay import HopfPoint, Parameter, Spectrum
 from ..errors import AnalysisError
 from ..fluid import SAMPLES, Choices, Equations, FluidResult, integrate
 from .diagram import PhasePortrait
@@ -138,7 +139,7 @@ class AtRest:
         least, what = self.equations.least(name)
         if high <= least:
             free = self.equations.parameter(name)
-            raise ValueError(f"{name}: the range ends below {what}, {show(least, free.unit)}")
+            raise ValueError(f"{name}: the range ends below {what}, {quantity(least, free.unit)}")
         return max(low, least), high
 
     def _regime(self, point: HopfPoint) -> tuple[_core.DelaySystem, _core.FluidEquilibrium]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from .. import _core
-from ..delay import Criticality, Cycle, HopfPoint, Parameter, hopf_point
+from ..delay import Criticality, Cycle, HopfPoint, Parameter
+from ..delay.analyses import hopf_point
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..delay import digits, show
+from .._words import digits, quantity
 from ..fluid import fluid
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Cycle:
         why = self.why.removeprefix("no equilibrium: ").rstrip(".")
         text = f"There is no equilibrium: {why}. From empty queues the queue of {self.link} moves {swing}"
         if math.isfinite(self.period):
-            return f"{text} with a period of {show(self.period, 's')}."
+            return f"{text} with a period of {quantity(self.period, 's')}."
         return f"{text}; no period stands out."
 
     def json(self) -> dict[str, Any]:

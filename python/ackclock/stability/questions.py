@@ -11,18 +11,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from .. import _core, delay
-from ..delay import (
-    POINTS,
-    STEP,
-    TOLERANCE,
-    Branch,
-    Criticality,
-    Curve,
-    HopfPoint,
-    Parameter,
-    show,
-)
+from .. import _core
+from .._words import quantity
+from ..delay import Branch, Criticality, Curve, HopfPoint, Parameter, analyses
+from ..delay import Cycle as DelayCycle
+from ..delay.analyses import POINTS, STEP, TOLERANCE
 from ..errors import AnalysisError, ScenarioError
 from ..fluid import (
     Averaging,
@@ -194,8 +187,8 @@ class Stability(AtRest):
             raw = self.equilibrium._raw
             left = self.equations.model.left
             points = [
-                delay.hopf_point(self.equations, one._raw, left(raw, one._raw), raw)
-                for one in delay.crossings(system, self.equations, x, p, parameter, (low, high), samples)
+                analyses.hopf_point(self.equations, one._raw, left(raw, one._raw), raw)
+                for one in analyses.crossings(system, self.equations, x, p, parameter, (low, high), samples)
             ]
         points.sort(key=lambda point: point.parameters[parameter])
         alike = zip(points[1:], points, strict=False)  # one on which the scenario lies is met in both directions
@@ -262,7 +255,7 @@ class Stability(AtRest):
             point = _lengthened(passage.point, self.equations.parameters(passage.regime.parameters))
             # the cycles of a queue that overflows leave its limit, which the equations of that regime do not know
             if "overflow" not in passage.regime.regimes:
-                onset = delay.criticality(system, self.equations, point, free.name, self._watched)
+                onset = analyses.criticality(system, self.equations, point, free.name, self._watched)
         if tipping:
             there = beyond(passage, holds_to, end > now)
             try:
@@ -295,7 +288,7 @@ class Stability(AtRest):
 
     def _coexisting(
         self, passage: Passage, point: HopfPoint, free: Parameter, now: float
-    ) -> tuple[delay.Cycle | None, float | None]:
+    ) -> tuple[DelayCycle | None, float | None]:
         """Cycles on the stable side of a Hopf point: a sudden onset's own, or some behind a fold."""
         value = passage.value
         system = self.equations.model.system(passage.regime)
@@ -345,7 +338,7 @@ class Stability(AtRest):
         self.equations.parameter(parameter)
         system, raw = self._regime(point)
         full = _lengthened(point, self.equations.parameters(raw.parameters))
-        return delay.criticality(system, self.equations, full, parameter, component)
+        return analyses.criticality(system, self.equations, full, parameter, component)
 
     def cycles(
         self,
@@ -385,7 +378,7 @@ class Stability(AtRest):
         model = self.equations.model
         full = _lengthened(point, self.equations.parameters(raw.parameters))
         named = replace(point, _raw=full)
-        follow = delay.branch_within if within_laws else delay.branch
+        follow = analyses.branch_within if within_laws else analyses.branch
         return follow(
             system,
             self.equations,
@@ -432,7 +425,7 @@ class Stability(AtRest):
         ends = []
         for way in self._ways(parameter, span, max(points, FEWEST_LOOKS)):
             if way.ended is not None:
-                ends.append(f"{parameter} = {show(way.end, free.unit)}: {way.ended}")
+                ends.append(f"{parameter} = {quantity(way.end, free.unit)}: {way.ended}")
             rows += [
                 {parameter: value, **dict(zip(self.states, state, strict=True)), "unstable": _shown(unstable)}
                 for value, state, unstable in way.looks
@@ -460,7 +453,7 @@ class Stability(AtRest):
             try:
                 after = self._beyond(free, value)
             except AnalysisError as error:
-                ends.append(f"no large disturbance at {parameter} = {show(value, free.unit)}: {error}")
+                ends.append(f"no large disturbance at {parameter} = {quantity(value, free.unit)}: {error}")
                 continue
             end_of_it = after.run._states[6000:, place]
             row = {"smallest": float(end_of_it.min()), "largest": float(end_of_it.max()), "settles": after.settles}
@@ -504,12 +497,12 @@ class Stability(AtRest):
                 start = self.hopf(second, ranges[1])
         system, raw = self._regime(start)
         full = _lengthened(start, self.equations.parameters(raw.parameters))
-        return delay.hopf_curve(system, self.equations, full, (first, second), ranges, points, largest_step)
+        return analyses.hopf_curve(system, self.equations, full, (first, second), ranges, points, largest_step)
 
     def bautin_points(self, curve: Curve) -> list[HopfPoint]:
         """Return where the onset turns from gradual to sudden on a Hopf curve."""
         system, _, _ = self._at()
-        return delay.bautin_points(system, self.equations, curve)
+        return analyses.bautin_points(system, self.equations, curve)
 
     def chart(
         self,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..delay import digits, show
+from .._words import digits, quantity
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,9 +20,8 @@ def facts(answer: Answer) -> dict[str, str]:
     at = answer.of.equilibrium
     rows: dict[str, str] = {}
     for name in at.window:
-        text = (
-            f"window {digits(at.window[name])} packets, RTT {show(at.rtt[name], 's')}, loss {_percent(at.loss[name])}"
-        )
+        rtt, loss = quantity(at.rtt[name], "s"), _percent(at.loss[name])
+        text = f"window {digits(at.window[name])} packets, RTT {rtt}, loss {loss}"
         rows[f"flows {name}"] = text
     for name, value in at.probability.items():
         queue = at.state.get(f"{name}.queue")
@@ -38,7 +37,7 @@ def facts(answer: Answer) -> dict[str, str]:
     if margins is not None:
         text = f"gain {digits(margins.gain)}" if math.isfinite(margins.gain) else "gain unlimited"
         if math.isfinite(margins.phase):
-            text += f", phase {digits(margins.phase)} degrees, delay {show(margins.delay, 's')}"
+            text += f", phase {digits(margins.phase)} degrees, delay {quantity(margins.delay, 's')}"
         rows["margins"] = text + (" (unsafe alone)" if answer.unsafe else "")
     run = answer.disturbed
     if run is not None:
@@ -64,7 +63,7 @@ def equilibria_table(each: Sequence[Stability]) -> pd.DataFrame:
             {
                 "queue": " ".join(map(digits, queues)),
                 "window": " ".join(map(digits, at.window.values())),
-                "RTT": " ".join(show(value, "s") for value in at.rtt.values()),
+                "RTT": " ".join(quantity(value, "s") for value in at.rtt.values()),
                 "loss": " ".join(map(_percent, at.loss.values())),
                 "verdict": "stable" if one.stable else "unstable" if one.unstable_roots else "cannot tell",
                 "rightmost root (1/s)": f"{root.real:.4g}{pair}",
@@ -79,14 +78,14 @@ def limits_table(answer: Answer) -> pd.DataFrame:
 
     lines = []
     for limit in answer.limits:
-        line = {"from": show(limit.now, limit.unit), "to": show(limit.value, limit.unit), "what": limit.kind}
+        line = {"from": quantity(limit.now, limit.unit), "to": quantity(limit.value, limit.unit), "what": limit.kind}
         line |= {"period": "", "onset": "", "mu2": "", "beta2": "", "beyond": "", "holds to": "", "why": limit.reason}
         if limit.changes:
             roots = limit.unstable_beyond
             line["beyond"] = "stable" if roots == 0 else f"{roots} unstable roots" if roots else "cannot tell"
-            line["holds to"] = show(limit.holds_to, limit.unit)
+            line["holds to"] = quantity(limit.holds_to, limit.unit)
         if limit.point is not None and limit.onset is not None:
-            line |= {"period": show(limit.point.period, "s"), "onset": limit.onset.onset}
+            line |= {"period": quantity(limit.point.period, "s"), "onset": limit.onset.onset}
             line |= {"mu2": f"{limit.onset.mu2:.4g}", "beta2": f"{limit.onset.beta2:.4g}"}
         lines.append(line)
     table = pd.DataFrame(lines, index=pd.Index([limit.parameter for limit in answer.limits], name="parameter"))

@@ -142,6 +142,22 @@ impl CodelState {
         left: u64,
         packet: &PacketView,
     ) -> Verdict {
+        if law.ce_threshold != Time::NEVER {
+            return self.dequeue_by_threshold(law, now, sojourn, left, packet);
+        }
+        self.control(law, now, sojourn, left, packet)
+    }
+
+    /// The same where there is a threshold for marks.
+    #[inline(never)]
+    fn dequeue_by_threshold(
+        &mut self,
+        law: &CodelLaw,
+        now: Time,
+        sojourn: Time,
+        left: u64,
+        packet: &PacketView,
+    ) -> Verdict {
         match self.control(law, now, sojourn, left, packet) {
             Verdict::Accept if law.exceeds(sojourn, packet) => Verdict::Mark,
             verdict => verdict,
@@ -149,7 +165,7 @@ impl CodelState {
     }
 
     /// The same by the law of RFC 8289 alone.
-    #[inline]
+    #[inline(always)]
     fn control(
         &mut self,
         law: &CodelLaw,

@@ -209,7 +209,9 @@ impl Engine {
         let flow = packet.slot as usize;
         let state = &mut self.flows[flow];
         let mut arrival = at;
-        state.controls -= u32::from(packet.flags.has(Flags::SYN));
+        if packet.flags.has(Flags::SYN) {
+            state.controls -= 1;
+        }
         if let Some(downlink) = &mut state.downlink {
             let finish = downlink.offer(at, packet.size);
             state.flush_drops(self.now, self.window);

@@ -454,6 +454,12 @@ impl Link {
             self.bytes += u64::from(packet.size);
             return Offer::Waits;
         }
+        self.begin_at_once(now, packet)
+    }
+
+    /// A packet arrives at an idle link without a scheduler.
+    #[inline(never)]
+    fn begin_at_once(&mut self, now: u64, packet: &Packet) -> Offer {
         self.busy.gap(self.free, now);
         self.begin(now, now, *packet, self.free == now)
     }

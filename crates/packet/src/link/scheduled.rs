@@ -22,9 +22,9 @@ struct SubQueue {
     aqm: AqmInstance,
     /// When its last packet had been sent.
     free: u64,
-    /// Whether its AQM's timer runs as it comes. An empty sub-queue's runs late, when a packet
-    /// joins.
-    ticks: bool,
+    /// Whether its AQM's timer, if it has one, does not run as it comes but late, when a packet
+    /// joins. That of an empty sub-queue does.
+    asleep: bool,
 }
 
 /// The sub-queues of a link and their scheduler.
@@ -73,7 +73,8 @@ impl Scheduled {
     fn grow(&mut self, count: usize) {
         while self.queues.len() < count {
             let aqm = self.aqm.build(&self.link);
-            let ticks = aqm.next_timer().is_some() && (self.queues.is_empty() || !self.late);
+            let timed = aqm.next_timer().is_some();
+            let ticks = timed && (self.queues.is_empty() || !self.late);
             if ticks {
                 self.ticking.insert(self.queues.len());
             }
@@ -81,7 +82,8 @@ impl Scheduled {
                 waiting: VecDeque::new(),
                 aqm,
                 free: 0,
-                ticks,
+                // a user's own AQM may have a timer later
+                asleep: !ticks && (timed || !self.late),
             });
             self.backlog.push(Backlog::default());
         }
@@ -134,7 +136,7 @@ impl Scheduled {
     /// The same for all whose timers run late: something changes at `now`, before timers.
     fn catch_up_all(&mut self, now: u64, rate_at: impl Fn(u64) -> f64) {
         for queue in 0..self.queues.len() {
-            if !self.queues[queue].ticks {
+            if self.queues[queue].asleep {
                 self.catch_up(queue, now, &rate_at);
             }
         }
@@ -169,14 +171,23 @@ impl Scheduled {
             return Verdict::Accept;
         }
         let view = self.view(queue, now, rate_at(now), sending);
-        if !self.queues[queue].ticks && self.queues[queue].aqm.next_timer().is_some() {
-            self.catch_up(queue, now + 1, rate_at); // timers come before arrivals
-            self.queues[queue].ticks = true;
-            self.ticking.insert(queue);
+        if self.queues[queue].asleep {
+            self.wake(queue, now, rate_at);
         }
         self.queues[queue]
             .aqm
             .enqueue(Time(now), packet, &view, random)
+    }
+
+    /// A packet arrives at a sub-queue whose timer has not run for some time.
+    #[cold]
+    #[inline(never)]
+    fn wake(&mut self, queue: usize, now: u64, rate_at: impl Fn(u64) -> f64) {
+        if self.queues[queue].aqm.next_timer().is_some() {
+            self.catch_up(queue, now + 1, rate_at); // timers come before arrivals
+            self.queues[queue].asleep = false;
+            self.ticking.insert(queue);
+        }
     }
 
     /// A packet joins `queue`.
@@ -309,8 +320,8 @@ impl Scheduled {
             let view = self.view(queue, now, rate, sending);
             let state = &mut self.queues[queue];
             state.aqm.on_timer(Time(now), &view, random);
-            state.ticks = queue == 0 || !self.late || view.idle_since.is_none();
-            state.ticks
+            state.asleep = queue > 0 && self.late && view.idle_since.is_some();
+            !state.asleep
         });
         self.ticking = ticking;
     }

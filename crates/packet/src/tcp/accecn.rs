@@ -100,16 +100,7 @@ impl AccEcn {
 impl Sender {
     /// The marks that an ACK tells of, for the congestion control: with an ACK that acknowledges
     /// nothing new they wait for the next one.
-    #[inline]
     pub(super) fn take_marks(&mut self, ack: &Ack, summary: &mut AckSummary, config: &Config) {
-        if self.accecn.is_some() {
-            self.take_counted_marks(ack, summary, config);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn take_counted_marks(&mut self, ack: &Ack, summary: &mut AckSummary, config: &Config) {
         let Some(accecn) = &mut self.accecn else {
             return;
         };

@@ -284,7 +284,7 @@ impl Config {
     /// Whether nearly all ACKs can take the short path: recovery, timers and samples are those of
     /// the RFCs, and no segment is remembered.
     pub(crate) fn has_short_path(&self) -> bool {
-        self.recovery == RecoveryPolicy::Sack
+        self.recovery != RecoveryPolicy::Linux
             && self.rto == RtoPolicy::Rfc6298
             && self.timers == TimerPolicy::Separate
             && self.timeout == TimeoutPolicy::Rfc5681

@@ -210,7 +210,7 @@ impl Sender {
         if std::mem::take(&mut self.pausing) && self.una == self.high {
             // the pause after a mark is over: nothing is lost, and nothing backs off
             self.deadline = u64::MAX;
-            self.update_no_loss_pending();
+            self.update_no_loss_pending(config);
             return;
         }
         self.counters.timeouts += 1;

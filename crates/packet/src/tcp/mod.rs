@@ -216,8 +216,8 @@ pub(crate) struct Sender {
     sent_packets: Option<Box<SentPackets>>,
     /// Whether the congestion control wants delivery-rate samples, and owns the window.
     delivery: bool,
-    /// Selective acknowledgements of RFC 6675, and no segment is remembered: the fast path is for
-    /// these.
+    /// Recovery, timers and samples are those of the RFCs, no segment is remembered, and the
+    /// congestion control asks for nothing beyond `on_ack`: the fast path is for these.
     fast_path_eligible: bool,
     /// No retransmission, CWR or recovery is pending: what [`Sender::is_plain`] asks of the state.
     /// Found anew after each ACK that is not plain, and withdrawn by timeouts.
@@ -309,7 +309,9 @@ impl Sender {
 
     /// Finds out whether no retransmission, CWR or recovery is pending.
     #[inline]
-    fn update_no_loss_pending(&mut self) {
+    fn update_no_loss_pending(&mut self, config: &Config) {
+        // else selective acknowledgements tell of what is missing, and limited transmit is theirs
+        let selective = config.recovery.is_selective();
         self.no_loss_pending = self.fast_path_eligible
             && self.state == State::Open
             && self.scoreboard.is_clear()
@@ -317,7 +319,8 @@ impl Sender {
             && self.next == self.high
             && !self.send_cwr
             && !self.pausing
-            && self.pauses == 0;
+            && self.pauses == 0
+            && (self.dup_acks == 0 || selective);
     }
 
     /// No timer that an ACK starts is shorter than this; zero where an ACK starts others than that
@@ -344,7 +347,7 @@ impl Sender {
     pub(crate) fn open(&mut self, now: u64, rtt: u64, syn_retransmitted: bool, config: &Config) {
         self.state = State::Open;
         self.deadline = u64::MAX;
-        self.update_no_loss_pending();
+        self.update_no_loss_pending(config);
         self.rtt.open(rtt == 0 && syn_retransmitted, config);
         if rtt > 0 {
             self.sample(now, rtt, 1, config);
@@ -405,15 +408,33 @@ impl Sender {
         random: &mut Stream,
     ) {
         if blocks.is_empty() && self.is_plain(ack) {
-            self.on_plain_ack(now, ack, config, random);
+            self.on_plain_ack(now, (ack.cum, ack.echo), config, random);
         } else {
             self.on_other_ack(now, ack, blocks, config, random);
         }
     }
 
     /// [`Sender::on_ack`] of an ACK that is not plain.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn on_other_ack(
+        &mut self,
+        now: u64,
+        ack: &Ack,
+        blocks: &[(u64, u64)],
+        config: &Config,
+        random: &mut Stream,
+    ) {
+        if self.fast_path_eligible {
+            self.on_other_ack_of::<false>(now, ack, blocks, config, random);
+        } else {
+            self.on_other_ack_of::<true>(now, ack, blocks, config, random);
+        }
+    }
+
+    /// [`Sender::on_other_ack`]; without `ANY` of the options that [`Sender::fast_path_eligible`] rules
+    /// out the compiler leaves out what they ask for.
+    #[inline(never)]
+    fn on_other_ack_of<const ANY: bool>(
         &mut self,
         now: u64,
         ack: &Ack,
@@ -423,13 +444,17 @@ impl Sender {
     ) {
         let before = self.next - self.una;
         let cwnd_limited = match &self.usage {
-            Some(usage) => usage.is_limited(&self.window),
-            None => self.is_limited(before),
+            Some(usage) if ANY => usage.is_limited(&self.window),
+            _ => self.is_limited(before),
         };
-        let linux = config.recovery == RecoveryPolicy::Linux;
+        let linux = ANY && config.recovery == RecoveryPolicy::Linux;
+        let reports_duplicates = linux || (ANY && config.undo.duplicates);
+        let remembers = ANY && self.sent_packets.is_some();
+        let counts_marks = ANY && self.accecn.is_some();
+        let undoes = ANY && config.undo.is_on();
         let mut summary = AckSummary {
             cwnd_limited,
-            ece: ack.flags.has(Flags::ECE) && config.ecn && self.accecn.is_none(),
+            ece: ack.flags.has(Flags::ECE) && config.ecn && !counts_marks,
             echo: ack.echo,
             ..AckSummary::new(now, before, self.deadline)
         };
@@ -441,12 +466,10 @@ impl Sender {
             return;
         }
         let top = if linux { self.sacked_edge() } else { NONE };
-        if (linux || config.undo.duplicates)
-            && let Some(block) = reported_duplicate(ack, blocks)
-        {
+        if reports_duplicates && let Some(block) = reported_duplicate(ack, blocks) {
             summary.duplicates = self.note_duplicates(block);
         }
-        if self.sent_packets.is_some() {
+        if remembers {
             self.note_delivered(now, ack.cum);
         }
         if linux {
@@ -458,17 +481,24 @@ impl Sender {
             if !self.scoreboard.is_clear() {
                 summary.known = self.scoreboard.advance(self.una, ack.cum);
             }
-            summary.rtt = self.advance(now, ack, before, config.rto, config);
+            let policy = if ANY { config.rto } else { RtoPolicy::Rfc6298 };
+            summary.rtt = self.advance(now, (ack.cum, ack.echo), before, policy, config);
         }
         if config.recovery.is_selective() {
             let edge = self.scoreboard.lost_edge();
-            self.take_sacks(now, ack, blocks, top, &mut summary, config);
-            self.take_marks(ack, &mut summary, config);
-            let waits = self.detect_losses(now, edge, &mut summary, config);
+            self.take_sacks(now, ack, blocks, (linux, top), &mut summary, config);
+            if reports_duplicates {
+                self.adapt_reordering_window();
+            }
+            if counts_marks {
+                self.take_marks(ack, &mut summary, config);
+            }
+            let waits = self.detect_losses::<ANY>(now, edge, &mut summary, config);
             if config.reduction == WindowReduction::Prr {
                 summary.loses |= self.finds_loss(edge);
             }
-            if config.rto == RtoPolicy::Linux
+            if ANY
+                && config.rto == RtoPolicy::Linux
                 && let Some(sent_packets) = &self.sent_packets
             {
                 // the congestion control hears of the newest segment's round trip, which no delayed
@@ -482,45 +512,55 @@ impl Sender {
                     self.rtt.min_rtt = self.rtt.min_rtt.min(summary.rtt);
                 }
             }
-            if config.recovery == RecoveryPolicy::Linux {
+            if linux {
                 self.on_ack_linux(&summary, config, random);
             } else {
-                self.report_ack(&summary, config);
-                if !(config.undo.is_on() && self.undo_if_needless(&summary, config)) {
+                if ANY {
+                    self.report_ack(&summary, config);
+                }
+                if !(undoes && self.undo_if_needless(&summary, config)) {
                     self.on_ack_sack(&summary, config, random);
                 }
-                self.report_ca_state(now, config);
+                if ANY {
+                    self.report_ca_state(now, config);
+                }
             }
-            if self.sent_packets.is_some() {
+            if remembers {
                 self.after_ack(&summary, waits, config, random);
             }
         } else {
-            self.take_marks(ack, &mut summary, config);
-            self.report_ack(&summary, config);
-            if !(config.undo.is_on() && self.undo_if_needless(&summary, config)) {
+            if counts_marks {
+                self.take_marks(ack, &mut summary, config);
+            }
+            if ANY {
+                self.report_ack(&summary, config);
+            }
+            if !(undoes && self.undo_if_needless(&summary, config)) {
                 self.on_ack_cumulative(&summary, config, random);
             }
-            self.report_ca_state(now, config);
+            if ANY {
+                self.report_ca_state(now, config);
+            }
         }
         let restarts = config.restart_rto && self.high > self.una;
         if restarts || (self.pausing && self.deadline == u64::MAX) {
             self.deadline = now + self.timeout(config);
         }
-        self.update_no_loss_pending();
+        self.update_no_loss_pending(config);
     }
 
-    /// What the ACK acknowledges selectively; `top` is [`Sender::sacked_edge`] before it.
-    #[inline]
+    /// What the ACK acknowledges selectively; `top` is [`Sender::sacked_edge`] before it, where
+    /// Linux asks.
+    #[inline(always)]
     fn take_sacks(
         &mut self,
         now: u64,
         ack: &Ack,
         blocks: &[(u64, u64)],
-        top: u64,
+        (linux, top): (bool, u64),
         summary: &mut AckSummary,
         config: &Config,
     ) {
-        let linux = config.recovery == RecoveryPolicy::Linux;
         if ack.sack != NONE && ack.sack >= self.una {
             if linux {
                 self.sack_in_order(now, ack.sack, top, summary, config);
@@ -539,9 +579,6 @@ impl Sender {
         }
         if linux {
             self.note_reordering(summary, top);
-        }
-        if linux || config.undo.duplicates {
-            self.adapt_reordering_window();
         }
     }
 
@@ -616,19 +653,19 @@ impl Sender {
             && self.no_loss_pending
     }
 
-    /// What [`Sender::on_ack`] comes to then.
+    /// What [`Sender::on_ack`] comes to then, of an ACK of what is below `cum` that echoes `echo`.
     #[inline(always)]
     pub(crate) fn on_plain_ack(
         &mut self,
         now: u64,
-        ack: &Ack,
+        (cum, echo): (u64, u64),
         config: &Config,
         random: &mut Stream,
     ) {
         let before = self.next - self.una;
         let cwnd_limited = self.is_limited(before);
-        let acked = ack.cum - self.una;
-        let rtt = self.advance(now, ack, before, RtoPolicy::Rfc6298, config);
+        let acked = cum - self.una;
+        let rtt = self.advance(now, (cum, echo), before, RtoPolicy::Rfc6298, config);
         self.dup_acks = 0;
         let additive = self.grow_additively(now, acked as u32, cwnd_limited, random);
         let round_start = self.starts_round();
@@ -650,16 +687,16 @@ impl Sender {
     fn advance(
         &mut self,
         now: u64,
-        ack: &Ack,
+        (cum, echo): (u64, u64),
         before: u64,
         policy: RtoPolicy,
         config: &Config,
     ) -> u64 {
-        self.una = ack.cum;
-        self.next = self.next.max(ack.cum);
+        self.una = cum;
+        self.next = self.next.max(cum);
         let mut rtt = 0;
-        if ack.echo != 0 {
-            rtt = now - ack.echo;
+        if echo != 0 {
+            rtt = now - echo;
             self.sample_as((now, rtt), before, policy, config);
         }
         // RFC 6298, rules 5.2 and 5.3

@@ -171,7 +171,7 @@ impl Receiver {
             self.held_stamp = stamp;
             return None;
         }
-        Some(self.reply(NONE))
+        Some(self.uncounted_reply(NONE))
     }
 
     /// What [`Receiver::on_data`] comes to where a new segment leaves a gap, and nothing else is to
@@ -192,7 +192,7 @@ impl Receiver {
             return None;
         }
         let new = self.out_of_order.insert(self.next, seq);
-        Some(self.reply(if new { seq } else { NONE }))
+        Some(self.uncounted_reply(if new { seq } else { NONE }))
     }
 
     /// [`Receiver::on_data`] where there is more to look at.
@@ -412,7 +412,16 @@ impl Receiver {
         self.reply(sack)
     }
 
-    #[inline]
+    /// [`Receiver::reply`] of a receiver that counts no marks.
+    #[inline(always)]
+    fn uncounted_reply(&mut self, sack: u64) -> Reply {
+        Reply {
+            marked: 0,
+            ..self.reply(sack)
+        }
+    }
+
+    #[inline(always)]
     fn reply(&mut self, sack: u64) -> Reply {
         let echo = if self.due != 0 {
             self.held_stamp

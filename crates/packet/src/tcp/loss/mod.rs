@@ -24,10 +24,10 @@ impl Sender {
         }
     }
 
-    /// Every detector looks at an ACK that may have told of segments; `edge`: where the lost ones ended before it. Whether one waits
-    /// for its timer.
-    #[inline]
-    pub(in crate::tcp) fn detect_losses(
+    /// Every detector looks at an ACK that may have told of segments; `edge`: where the lost ones
+    /// ended before it. Whether one waits for its timer. `ANY`: see [`Sender::on_other_ack_of`].
+    #[inline(always)]
+    pub(in crate::tcp) fn detect_losses<const ANY: bool>(
         &mut self,
         now: u64,
         edge: u64,
@@ -40,7 +40,7 @@ impl Sender {
                 summary.loses = self.find_lost_retransmissions(now);
             }
         }
-        config.rack && self.find_late(now, config)
+        ANY && config.rack && self.find_late(now, config)
     }
 
     /// Whether the ACK in hand tells of losses that were not known: of segments between `edge` and the

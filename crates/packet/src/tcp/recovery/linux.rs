@@ -283,6 +283,6 @@ impl Sender {
             self.start_recovery(now, summary.before, config);
         }
         self.update_ca_state(config);
-        self.update_no_loss_pending();
+        self.update_no_loss_pending(config);
     }
 }

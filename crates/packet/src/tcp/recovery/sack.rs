@@ -17,6 +17,7 @@ impl Sender {
             && ack.cum == self.una
             && ack.sack != NONE
             && ack.flags.0 & (Flags::ECE | Flags::SYN) == 0
+            && config.recovery == RecoveryPolicy::Sack
             && config.reduction == WindowReduction::AtOnce
             && !config.detect_lost
             && !config.restart_rto
@@ -35,6 +36,7 @@ impl Sender {
         self.state == State::Recovery
             && self.fast_path_eligible
             && self.forced == NONE
+            && config.recovery == RecoveryPolicy::Sack
             && config.reduction == WindowReduction::AtOnce
             && self.scoreboard.pipe(self.una, self.next) >= whole(self.window.cwnd)
     }

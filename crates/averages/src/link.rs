@@ -96,21 +96,9 @@ impl Link {
             note("ECN packets are marked at any probability, without a ceiling");
         }
         let rate = link.rate / (8.0 * f64::from(packet_size));
-        if let Some(loss) = link.loss {
-            let burst = loss.mean_burst();
-            if burst > 1.5 {
-                note(&format!(
-                    "losses on the wire count one by one, not as bursts of {burst:.3} packets"
-                ));
-            }
-        }
-        if let Some(jitter) = &link.jitter {
-            note(if jitter.reorder {
-                "jitter enters by its mean; what overtaking does to senders is left out"
-            } else {
-                "jitter enters by its mean, that of waiting for earlier packets included, at the rate of the link"
-            });
-        }
+        impairments_left_out(link)
+            .iter()
+            .for_each(|text| note(text));
         Ok(Self {
             name: link.name.clone(),
             rate,
@@ -139,4 +127,25 @@ pub fn packets(capacity: scenario::Capacity, packet_size: u32) -> f64 {
         scenario::Capacity::Bytes(bytes) => bytes as f64 / f64::from(packet_size),
         scenario::Capacity::Unlimited => f64::INFINITY,
     }
+}
+
+/// What of a wire's loss and jitter the averages leave out.
+fn impairments_left_out(link: &scenario::Link) -> Vec<String> {
+    let mut left_out = Vec::new();
+    if let Some(burst) = link.loss.map(|loss| loss.mean_burst())
+        && burst > 1.5
+    {
+        left_out.push(format!(
+            "losses on the wire count one by one, not as bursts of {burst:.3} packets"
+        ));
+    }
+    if let Some(jitter) = &link.jitter {
+        let text = if jitter.reorder {
+            "jitter enters by its mean; what overtaking does to senders is left out"
+        } else {
+            "jitter enters by its mean, that of waiting for earlier packets included, at the rate of the link"
+        };
+        left_out.push(text.to_owned());
+    }
+    left_out
 }

@@ -79,6 +79,24 @@ pub(crate) struct Limit {
     pub(crate) high: f64,
 }
 
+impl Limit {
+    fn unknown(&self, u: &[f64]) -> usize {
+        u.len() - 1 - self.from_last
+    }
+
+    /// The end of the range that a point lies beyond.
+    fn end_before(&self, u: &[f64]) -> Option<f64> {
+        let value = u[self.unknown(u)];
+        if value < self.low {
+            Some(self.low)
+        } else if value > self.high {
+            Some(self.high)
+        } else {
+            None
+        }
+    }
+}
+
 /// The scale of each unknown: a change by it counts as a step of one. An unknown that passes zero keeps a part of its past size.
 pub(crate) fn scales(u: &[f64], seen: &mut [f64]) -> Vec<f64> {
     u.iter()
@@ -195,31 +213,96 @@ pub(crate) fn follow(
     visit: Visit<'_>,
 ) -> End {
     let mut u = start.to_vec();
-    let m = u.len();
-    let mut seen = vec![0.0; m];
-    let mut scales = equations.scales(&u, &mut seen);
-    let (mut residual, mut jacobian) = (Vec::new(), Vec::new());
-    let mut direction = vec![0.0; m];
-    direction[lead] = sign;
-    let mut t = match equations
-        .evaluate(&u, &mut residual, &mut jacobian)
-        .and_then(|()| tangent(&jacobian, &scales, &direction))
-    {
-        Ok(t) => t,
-        Err(e) => return End::Failed(e),
+    let mut walk = Walk {
+        scales: Vec::new(),
+        seen: vec![0.0; u.len()],
+        h: options.step,
+        equations,
+        options,
+        what,
     };
-    if let Err(e) = move_on(equations, &mut u, &mut t, &mut scales, &mut seen) {
-        return End::Failed(e);
+    walk.along(&mut u, lead, sign, start, limits, visit)
+        .unwrap_or_else(End::Failed)
+}
+
+/// A walk along a curve, with what it adapts on the way.
+struct Walk<'a> {
+    equations: &'a mut dyn Equations,
+    options: &'a Follow,
+    what: &'static str,
+    scales: Vec<f64>,
+    seen: Vec<f64>,
+    /// Length of the next step.
+    h: f64,
+}
+
+impl Walk<'_> {
+    fn along(
+        &mut self,
+        u: &mut Vec<f64>,
+        lead: usize,
+        sign: f64,
+        start: &[f64],
+        limits: &[Limit],
+        visit: Visit<'_>,
+    ) -> Result<End> {
+        self.scales = self.equations.scales(u, &mut self.seen);
+        let (mut residual, mut jacobian) = (Vec::new(), Vec::new());
+        let mut direction = vec![0.0; u.len()];
+        direction[lead] = sign;
+        self.equations.evaluate(u, &mut residual, &mut jacobian)?;
+        let mut t = tangent(&jacobian, &self.scales, &direction)?;
+        self.move_on(u, &mut t)?;
+        for count in 0..self.options.points {
+            let (next, new, h) = self.step(u, &t)?;
+            let beyond = limits
+                .iter()
+                .find_map(|limit| limit.end_before(&next).map(|end| (limit, end)));
+            if let Some((limit, end)) = beyond {
+                let last = self.onto(u, &next, limit, end)?;
+                return Ok(visit(&last, &new).unwrap_or(End::Range {
+                    parameter: limit.parameter,
+                    value: end,
+                }));
+            }
+            (*u, t, self.h) = (next, new, h);
+            if let Some(end) = visit(u, &t) {
+                return Ok(end);
+            }
+            if count > 3 && closed(start, u, &t, &self.scales, h) {
+                return Ok(End::Closed);
+            }
+            self.move_on(u, &mut t)?;
+        }
+        Ok(End::Points)
     }
-    let mut h = options.step;
-    for count in 0..options.points {
-        let outcome = loop {
-            match advance(equations, &u, &t, &scales, h, what) {
+
+    /// Tells the equations of the new point and brings the tangent to the new scales.
+    fn move_on(&mut self, u: &mut Vec<f64>, t: &mut Vec<f64>) -> Result<()> {
+        for (v, s) in t.iter_mut().zip(&self.scales) {
+            *v *= s;
+        }
+        self.equations.accept(u, t)?;
+        self.scales = self.equations.scales(u, &mut self.seen);
+        for (v, s) in t.iter_mut().zip(&self.scales) {
+            *v /= s;
+        }
+        let length = norm(t);
+        for v in t {
+            *v /= length;
+        }
+        Ok(())
+    }
+
+    /// The next point, the tangent there, and how long the step after it should be.
+    fn step(&mut self, u: &[f64], t: &[f64]) -> Result<(Vec<f64>, Vec<f64>, f64)> {
+        loop {
+            match advance(self.equations, u, t, &self.scales, self.h, self.what) {
                 // a sharp bend is walked again with a shorter step
                 Ok((next, new, iterations)) => {
                     let cosine: f64 = t.iter().zip(&new).map(|(a, b)| a * b).sum();
-                    if cosine < 0.9 && h > 1e-4 * options.step {
-                        h *= 0.5;
+                    if cosine < 0.9 && self.h > 1e-4 * self.options.step {
+                        self.h *= 0.5;
                         continue;
                     }
                     let grow = if iterations <= 3 && cosine > 0.99 {
@@ -229,92 +312,48 @@ pub(crate) fn follow(
                     } else {
                         1.0
                     };
-                    break Ok((next, new, (h * grow).min(options.largest_step)));
+                    let longer = (self.h * grow).min(self.options.largest_step);
+                    return Ok((next, new, longer));
                 }
                 Err(e) => {
-                    h *= 0.4;
-                    if h < 1e-5 * options.step {
-                        break Err(e);
+                    self.h *= 0.4;
+                    if self.h < 1e-5 * self.options.step {
+                        return Err(e);
                     }
                 }
             }
-        };
-        let (next, new, step) = match outcome {
-            Ok(o) => o,
-            Err(e) => return End::Failed(e),
-        };
-        for limit in limits {
-            let m = u.len();
-            let unknown = m - 1 - limit.from_last;
-            let (value, before) = (next[unknown], u[unknown]);
-            let end = if value < limit.low {
-                limit.low
-            } else if value > limit.high {
-                limit.high
-            } else {
-                continue;
-            };
-            // the last point goes onto the end of the range
-            let fraction = if value == before {
-                0.0
-            } else {
-                (end - before) / (value - before)
-            };
-            let mut last: Vec<f64> = u
-                .iter()
-                .zip(&next)
-                .map(|(a, b)| a + fraction * (b - a))
-                .collect();
-            last[unknown] = end;
-            let mut row = vec![0.0; m];
-            row[unknown] = 1.0;
-            let anchor = last.clone();
-            if let Err(e) = correct(equations, &mut last, &scales, &row, &anchor, what) {
-                return End::Failed(e);
-            }
-            last[unknown] = end;
-            return visit(&last, &new).unwrap_or(End::Range {
-                parameter: limit.parameter,
-                value: end,
-            });
-        }
-        u = next;
-        t = new;
-        h = step;
-        if let Some(end) = visit(&u, &t) {
-            return end;
-        }
-        if count > 3 && closed(start, &u, &t, &scales, h) {
-            return End::Closed;
-        }
-        if let Err(e) = move_on(equations, &mut u, &mut t, &mut scales, &mut seen) {
-            return End::Failed(e);
         }
     }
-    End::Points
-}
 
-/// Tells the equations of the new point and brings the tangent to the new scales.
-fn move_on(
-    equations: &mut dyn Equations,
-    u: &mut Vec<f64>,
-    t: &mut Vec<f64>,
-    scales: &mut Vec<f64>,
-    seen: &mut Vec<f64>,
-) -> Result<()> {
-    for (v, s) in t.iter_mut().zip(scales.iter()) {
-        *v *= s;
+    /// The point between `u` and `next` at the end of a range.
+    fn onto(&mut self, u: &[f64], next: &[f64], limit: &Limit, end: f64) -> Result<Vec<f64>> {
+        let unknown = limit.unknown(u);
+        let (value, before) = (next[unknown], u[unknown]);
+        let fraction = if value == before {
+            0.0
+        } else {
+            (end - before) / (value - before)
+        };
+        let mut last: Vec<f64> = u
+            .iter()
+            .zip(next)
+            .map(|(a, b)| a + fraction * (b - a))
+            .collect();
+        last[unknown] = end;
+        let mut row = vec![0.0; u.len()];
+        row[unknown] = 1.0;
+        let anchor = last.clone();
+        correct(
+            self.equations,
+            &mut last,
+            &self.scales,
+            &row,
+            &anchor,
+            self.what,
+        )?;
+        last[unknown] = end;
+        Ok(last)
     }
-    equations.accept(u, t)?;
-    *scales = equations.scales(u, seen);
-    for (v, s) in t.iter_mut().zip(scales.iter()) {
-        *v /= s;
-    }
-    let length = norm(t);
-    for v in t {
-        *v /= length;
-    }
-    Ok(())
 }
 
 fn closed(start: &[f64], u: &[f64], t: &[f64], scales: &[f64], h: f64) -> bool {

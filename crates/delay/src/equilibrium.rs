@@ -156,42 +156,11 @@ pub fn equilibria(
             "the box needs {n} finite, ordered pairs of ends"
         )));
     }
-    let points: usize = match n {
-        1 => 400,
-        2 => 24,
-        3 => 9,
-        4 => 5,
-        _ => 3,
-    };
-    // beyond six states a full grid is too large: walk a fixed low-discrepancy sequence instead
-    let starts = if n <= 6 { points.pow(n as u32) } else { 2000 };
-    let start = |index: usize| -> Vec<f64> {
-        let mut rest = index;
-        (0..n)
-            .map(|i| {
-                let fraction = if n <= 6 {
-                    let k = rest % points;
-                    rest /= points;
-                    (k as f64 + 0.5) / points as f64
-                } else {
-                    // Weyl sequence on square roots of odd numbers
-                    ((index + 1) as f64 * ((2 * i + 3) as f64).sqrt()).fract()
-                };
-                // boxes over decades are walked on a logarithmic scale
-                if lower[i] > 0.0 && upper[i] > 20.0 * lower[i] {
-                    lower[i] * (upper[i] / lower[i]).powf(fraction)
-                } else {
-                    lower[i] + fraction * (upper[i] - lower[i])
-                }
-            })
-            .collect()
-    };
     let mut found: Vec<Vec<f64>> = Vec::new();
     let mut refused = None;
     let mut best = f64::INFINITY;
     let mut f = vec![0.0; n];
-    for index in 0..starts {
-        let guess = start(index);
+    for guess in starts(lower, upper) {
         constant(system, &guess, p, &mut Vec::new(), &mut f);
         best = best.min(norm(&f));
         spend(n)?;
@@ -220,6 +189,40 @@ pub fn equilibria(
     }
     found.sort_by(|a, b| a[0].total_cmp(&b[0]));
     Ok(found)
+}
+
+/// Points all over a box: a grid, or beyond six states, where that is too large, a fixed low-discrepancy sequence.
+fn starts(lower: &[f64], upper: &[f64]) -> impl Iterator<Item = Vec<f64>> {
+    let n = lower.len();
+    let points: usize = match n {
+        1 => 400,
+        2 => 24,
+        3 => 9,
+        4 => 5,
+        _ => 3,
+    };
+    let count = if n <= 6 { points.pow(n as u32) } else { 2000 };
+    (0..count).map(move |index| {
+        let mut rest = index;
+        (0..n)
+            .map(|i| {
+                let fraction = if n <= 6 {
+                    let k = rest % points;
+                    rest /= points;
+                    (k as f64 + 0.5) / points as f64
+                } else {
+                    // Weyl sequence on square roots of odd numbers
+                    ((index + 1) as f64 * ((2 * i + 3) as f64).sqrt()).fract()
+                };
+                // boxes over decades are walked on a logarithmic scale
+                if lower[i] > 0.0 && upper[i] > 20.0 * lower[i] {
+                    lower[i] * (upper[i] / lower[i]).powf(fraction)
+                } else {
+                    lower[i] + fraction * (upper[i] - lower[i])
+                }
+            })
+            .collect()
+    })
 }
 
 /// Refuses a state on a switch surface or at a bound.

@@ -135,26 +135,10 @@ impl Model {
                     continue;
                 }
                 let here = self.regimes_at(&x, p);
-                if let Some(regimes) = regimes {
-                    let limits = self.outside(regimes, &x, p);
-                    if *regimes != here {
-                        let texts: Vec<String> = limits.iter().map(ToString::to_string).collect();
-                        let why = format!(
-                            "the regime \"{}\" of the law has one, but outside its own range: {}",
-                            self.regime_names(regimes).join(", "),
-                            texts.join("; ")
-                        );
-                        near.get_or_insert(Error::NoEquilibrium { why });
-                        continue;
-                    }
-                    // frozen laws have no switching boundaries: ask those that do
-                    if !overflows
-                        && let Err(ackclock_delay::Error::OnClamp { switch }) =
-                            equilibrium(self, &x, p)
-                    {
-                        *near = Some(self.boundary(switch));
-                        continue;
-                    }
+                if let Some(regimes) = regimes
+                    && self.belongs_elsewhere(regimes, &here, &x, p, overflows, near)
+                {
+                    continue;
                 }
                 let same = |e: &Equilibrium| {
                     e.x.iter()
@@ -175,6 +159,38 @@ impl Model {
                 }
             }
         }
+    }
+
+    /// Whether an equilibrium of frozen regimes is none of the system: it lies in other regimes, or on a boundary.
+    /// `near` then says so.
+    fn belongs_elsewhere(
+        &self,
+        regimes: &[usize],
+        here: &[usize],
+        x: &[f64],
+        p: &[f64],
+        overflows: bool,
+        near: &mut Option<Error>,
+    ) -> bool {
+        if regimes != here {
+            let limits = self.outside(regimes, x, p);
+            let texts: Vec<String> = limits.iter().map(ToString::to_string).collect();
+            let why = format!(
+                "the regime \"{}\" of the law has one, but outside its own range: {}",
+                self.regime_names(regimes).join(", "),
+                texts.join("; ")
+            );
+            near.get_or_insert(Error::NoEquilibrium { why });
+            return true;
+        }
+        // frozen laws have no switching boundaries: ask those that do
+        if !overflows
+            && let Err(ackclock_delay::Error::OnClamp { switch }) = equilibrium(self, x, p)
+        {
+            *near = Some(self.boundary(switch));
+            return true;
+        }
+        false
     }
 
     /// The only equilibrium.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use ackclock_meanfield::{
     Aimd, ClassSummary, ClassTrace, Closure, Error, Hazard, MeanField, Options, Outcome, RedLink,
-    RegisteredTcp, RenoStationary, Snapshot, Stationary, WindowLaw,
+    RegisteredTcp, RenoStationary, Snapshot, Stationary, Traces, WindowLaw,
 };
 use ackclock_scenario::Scenario;
 use numpy::PyArray1;
@@ -138,26 +138,7 @@ fn outcome_dict<'py>(
     dict.set_item("end", outcome.end)?;
     dict.set_item("steps", outcome.steps)?;
     dict.set_item("notes", &outcome.notes)?;
-    let link = PyDict::new(py);
-    let summary = &outcome.link;
-    // all flows share one queue
-    let name = scenario
-        .flows
-        .first()
-        .map(|flows| scenario.links[flows.path[0]].name.as_str());
-    link.set_item("name", name)?;
-    link.set_item("utilization", summary.utilization)?;
-    link.set_item("loss", summary.loss)?;
-    link.set_item("marks", summary.marks)?;
-    link.set_item("throughput_pps", summary.throughput)?;
-    link.set_item("queue_packets_mean", summary.queue_mean)?;
-    link.set_item("queue_packets_std", summary.queue_std)?;
-    link.set_item("queue_packets_min", summary.queue_min)?;
-    link.set_item("queue_packets_max", summary.queue_max)?;
-    link.set_item("delay_s_mean", summary.delay_mean)?;
-    link.set_item("full", summary.full)?;
-    link.set_item("empty", summary.empty)?;
-    dict.set_item("link", link)?;
+    dict.set_item("link", link_dict(py, outcome, scenario)?)?;
     let classes = PyList::empty(py);
     for class in &outcome.classes {
         let ClassSummary {
@@ -191,15 +172,57 @@ fn outcome_dict<'py>(
     balance.set_item("debt_steps", outcome.balance.debt_steps)?;
     balance.set_item("abandoned_packets", outcome.balance.abandoned)?;
     dict.set_item("balance", balance)?;
+    dict.set_item("traces", traces_dict(py, &outcome.traces)?)?;
+    let snapshots = PyList::empty(py);
+    for snapshot in &outcome.snapshots {
+        let entry = PyDict::new(py);
+        entry.set_item("time", snapshot.time)?;
+        entry.set_item("class", snapshot.class)?;
+        entry.set_item("w_max", snapshot.w_max)?;
+        entry.set_item("density", PyArray1::from_slice(py, &snapshot.density))?;
+        entry.set_item("atom", snapshot.atom)?;
+        snapshots.append(entry)?;
+    }
+    dict.set_item("snapshots", snapshots)?;
+    Ok(dict)
+}
 
+fn link_dict<'py>(
+    py: Python<'py>,
+    outcome: &Outcome,
+    scenario: &Scenario,
+) -> PyResult<Bound<'py, PyDict>> {
+    let link = PyDict::new(py);
+    let summary = &outcome.link;
+    // all flows share one queue
+    let name = scenario
+        .flows
+        .first()
+        .map(|flows| scenario.links[flows.path[0]].name.as_str());
+    link.set_item("name", name)?;
+    link.set_item("utilization", summary.utilization)?;
+    link.set_item("loss", summary.loss)?;
+    link.set_item("marks", summary.marks)?;
+    link.set_item("throughput_pps", summary.throughput)?;
+    link.set_item("queue_packets_mean", summary.queue_mean)?;
+    link.set_item("queue_packets_std", summary.queue_std)?;
+    link.set_item("queue_packets_min", summary.queue_min)?;
+    link.set_item("queue_packets_max", summary.queue_max)?;
+    link.set_item("delay_s_mean", summary.delay_mean)?;
+    link.set_item("full", summary.full)?;
+    link.set_item("empty", summary.empty)?;
+    Ok(link)
+}
+
+fn traces_dict<'py>(py: Python<'py>, given: &Traces) -> PyResult<Bound<'py, PyDict>> {
     let array = |values: &[f64]| PyArray1::from_slice(py, values);
     let traces = PyDict::new(py);
-    traces.set_item("time", array(&outcome.traces.time))?;
-    traces.set_item("queue", array(&outcome.traces.queue))?;
-    traces.set_item("utilization", array(&outcome.traces.utilization))?;
-    traces.set_item("loss", array(&outcome.traces.signals))?;
-    let of_classes = PyList::empty(py);
-    for trace in &outcome.traces.classes {
+    traces.set_item("time", array(&given.time))?;
+    traces.set_item("queue", array(&given.queue))?;
+    traces.set_item("utilization", array(&given.utilization))?;
+    traces.set_item("loss", array(&given.signals))?;
+    let classes = PyList::empty(py);
+    for trace in &given.classes {
         let ClassTrace {
             flows,
             window_mean,
@@ -209,22 +232,10 @@ fn outcome_dict<'py>(
         entry.set_item("flows", array(flows))?;
         entry.set_item("window_mean", array(window_mean))?;
         entry.set_item("atom", array(atom))?;
-        of_classes.append(entry)?;
+        classes.append(entry)?;
     }
-    traces.set_item("classes", of_classes)?;
-    dict.set_item("traces", traces)?;
-    let snapshots = PyList::empty(py);
-    for snapshot in &outcome.snapshots {
-        let entry = PyDict::new(py);
-        entry.set_item("time", snapshot.time)?;
-        entry.set_item("class", snapshot.class)?;
-        entry.set_item("w_max", snapshot.w_max)?;
-        entry.set_item("density", array(&snapshot.density))?;
-        entry.set_item("atom", snapshot.atom)?;
-        snapshots.append(entry)?;
-    }
-    dict.set_item("snapshots", snapshots)?;
-    Ok(dict)
+    traces.set_item("classes", classes)?;
+    Ok(traces)
 }
 
 /// For each class what its windows would be if the mean loss of the run were constant; None where that has no stationary law.

@@ -8,7 +8,7 @@ use ackclock_algorithms::{
 
 use crate::keys;
 use crate::model::{
-    Capacity, Change, Distribution, End, FlowClass, Link, LinkId, Scenario, Setting, Traffic,
+    Capacity, Change, Distribution, End, FlowClass, Link, LinkId, Scenario, Setting, Tcp, Traffic,
 };
 use crate::options::{Named as _, PacketSizes};
 use crate::read::traffic_kind;
@@ -318,122 +318,37 @@ fn per_second(rate: f64) -> Node {
     Node::text(format!("{rate} /s"))
 }
 
+/// A value, or the word for none.
+fn or_word<T>(value: Option<T>, word: &str, format: impl Fn(T) -> String) -> Node {
+    Node::text(value.map_or_else(|| word.to_owned(), format))
+}
+
 fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
-    let tcp = &class.tcp;
+    let back = class.reverse_path.as_ref();
     let mut entries = vec![
         ("name", Node::text(&class.name)),
         ("count", integer(u64::from(class.count))),
         ("path", path(&class.path, scenario)),
         (
             "reverse_path",
-            class
-                .reverse_path
-                .as_ref()
-                .map_or_else(|| Node::text("none"), |back| path(back, scenario)),
+            back.map_or_else(|| Node::text("none"), |back| path(back, scenario)),
         ),
         ("rtt", distribution(&class.rtt)),
         ("priority", integer(u64::from(class.priority))),
         (
             "access_rate",
-            Node::text(
-                class
-                    .access_rate
-                    .map_or_else(|| "unlimited".to_owned(), format_rate),
-            ),
+            or_word(class.access_rate, "unlimited", format_rate),
         ),
         ("access_buffer", capacity(class.access_buffer)),
         ("start", distribution(&class.start)),
-        (
-            "stop",
-            Node::text(class.stop.map_or_else(|| "never".to_owned(), format_time)),
-        ),
+        ("stop", or_word(class.stop, "never", format_time)),
         ("traffic", traffic(&class.traffic)),
-        (
-            "packet_size",
-            Node::text(format_size(u64::from(class.packet_size))),
-        ),
-        (
-            "header_size",
-            Node::text(format_size(u64::from(class.header_size))),
-        ),
+        ("packet_size", size(class.packet_size)),
+        ("header_size", size(class.header_size)),
     ];
     if class.traffic.is_tcp() {
-        let values = tcp.congestion.values();
-        let specs = tcp
-            .congestion
-            .meta()
-            .map_or(&[][..], |meta| meta.parameters);
-        let kind = ("kind", Node::text(tcp.congestion.kind()));
-        let ssthresh = if tcp.initial_ssthresh.is_finite() {
-            format_packets(tcp.initial_ssthresh)
-        } else {
-            "unlimited".to_owned()
-        };
-        let max_window = tcp.max_window.map_or_else(
-            || "unlimited".to_owned(),
-            |window| format_packets(f64::from(window)),
-        );
-        entries.extend([
-            (
-                "ack_size",
-                Node::text(format_size(u64::from(class.ack_size))),
-            ),
-            ("style", Node::text(tcp.style.name())),
-            (
-                "congestion",
-                Node::table(std::iter::once(kind).chain(parameters(specs, &values))),
-            ),
-            ("recovery", Node::text(tcp.recovery.name())),
-            ("reduction", Node::text(tcp.reduction.name())),
-            ("loss_detection", Node::text(tcp.loss_detection.name())),
-            (
-                "detect_lost_retransmissions",
-                flag(tcp.detect_lost_retransmissions),
-            ),
-            ("handshake", flag(tcp.handshake)),
-            (
-                "initial_window",
-                Node::text(format_packets(tcp.initial_window)),
-            ),
-            ("initial_ssthresh", Node::text(ssthresh)),
-            ("max_window", Node::text(max_window)),
-            (
-                "ecn",
-                if tcp.accurate_ecn {
-                    Node::text("accurate")
-                } else {
-                    flag(tcp.ecn)
-                },
-            ),
-            ("ecn_feedback", Node::text(tcp.ecn_feedback.name())),
-            ("pacing", Node::text(tcp.pacing.name())),
-            ("hystart", flag(tcp.hystart)),
-            ("delayed_ack", flag(tcp.delayed_ack)),
-            (
-                "delayed_ack_timeout",
-                Node::text(format_time(tcp.delayed_ack_timeout)),
-            ),
-            ("limited_transmit", flag(tcp.limited_transmit)),
-            ("ecn_pause", flag(tcp.ecn_pause)),
-            ("min_rto", Node::text(format_time(tcp.min_rto))),
-            ("max_rto", Node::text(format_time(tcp.max_rto))),
-            ("initial_rto", Node::text(format_time(tcp.initial_rto))),
-            ("rtt_samples", Node::text(tcp.rtt_samples.name())),
-            (
-                "clock_granularity",
-                if tcp.clock_granularity.0 == 0 {
-                    Node::text("none")
-                } else {
-                    Node::text(format_time(tcp.clock_granularity))
-                },
-            ),
-            (
-                "restart_rto_on_every_ack",
-                flag(tcp.restart_rto_on_every_ack),
-            ),
-            ("undo", Node::text(tcp.undo.name())),
-            ("dup_threshold", integer(u64::from(tcp.dup_threshold))),
-        ]);
+        entries.push(("ack_size", size(class.ack_size)));
+        entries.extend(endpoint(&class.tcp));
     }
     debug_assert!(
         entries
@@ -441,6 +356,76 @@ fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
             .all(|(name, _)| keys::FLOWS.keys.iter().any(|key| key.name == *name))
     );
     Node::table(entries)
+}
+
+fn size(bytes: u32) -> Node {
+    Node::text(format_size(u64::from(bytes)))
+}
+
+fn endpoint(tcp: &Tcp) -> [(&'static str, Node); 26] {
+    let specs = tcp
+        .congestion
+        .meta()
+        .map_or(&[][..], |meta| meta.parameters);
+    let kind = ("kind", Node::text(tcp.congestion.kind()));
+    let values = tcp.congestion.values();
+    let congestion = Node::table(std::iter::once(kind).chain(parameters(specs, &values)));
+    let finite = |packets: f64| packets.is_finite().then_some(packets);
+    let ssthresh = finite(tcp.initial_ssthresh);
+    let max_window = tcp.max_window.map(f64::from);
+    let ecn = if tcp.accurate_ecn {
+        Node::text("accurate")
+    } else {
+        flag(tcp.ecn)
+    };
+    let granularity = Some(tcp.clock_granularity).filter(|time| time.0 > 0);
+    let time = |time| Node::text(format_time(time));
+    [
+        ("style", Node::text(tcp.style.name())),
+        ("congestion", congestion),
+        ("recovery", Node::text(tcp.recovery.name())),
+        ("reduction", Node::text(tcp.reduction.name())),
+        ("loss_detection", Node::text(tcp.loss_detection.name())),
+        (
+            "detect_lost_retransmissions",
+            flag(tcp.detect_lost_retransmissions),
+        ),
+        ("handshake", flag(tcp.handshake)),
+        (
+            "initial_window",
+            Node::text(format_packets(tcp.initial_window)),
+        ),
+        (
+            "initial_ssthresh",
+            or_word(ssthresh, "unlimited", format_packets),
+        ),
+        (
+            "max_window",
+            or_word(max_window, "unlimited", format_packets),
+        ),
+        ("ecn", ecn),
+        ("ecn_feedback", Node::text(tcp.ecn_feedback.name())),
+        ("pacing", Node::text(tcp.pacing.name())),
+        ("hystart", flag(tcp.hystart)),
+        ("delayed_ack", flag(tcp.delayed_ack)),
+        ("delayed_ack_timeout", time(tcp.delayed_ack_timeout)),
+        ("limited_transmit", flag(tcp.limited_transmit)),
+        ("ecn_pause", flag(tcp.ecn_pause)),
+        ("min_rto", time(tcp.min_rto)),
+        ("max_rto", time(tcp.max_rto)),
+        ("initial_rto", time(tcp.initial_rto)),
+        ("rtt_samples", Node::text(tcp.rtt_samples.name())),
+        (
+            "clock_granularity",
+            or_word(granularity, "none", format_time),
+        ),
+        (
+            "restart_rto_on_every_ack",
+            flag(tcp.restart_rto_on_every_ack),
+        ),
+        ("undo", Node::text(tcp.undo.name())),
+        ("dup_threshold", integer(u64::from(tcp.dup_threshold))),
+    ]
 }
 
 fn change(change: &Change, scenario: &Scenario) -> Node {

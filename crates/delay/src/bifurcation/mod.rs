@@ -181,6 +181,34 @@ impl<'a> Augmented<'a> {
             residual: last,
         })
     }
+
+    /// From the bordered matrix [Delta b; c 0]: g, zero where Delta is singular, and the null vectors v and w.
+    fn bordered(&self, delta: &[c64]) -> Result<(c64, Vec<c64>, Vec<c64>)> {
+        let n = self.left.len();
+        let size = n + 1;
+        let mut bordered = vec![c64::ZERO; size * size];
+        for i in 0..n {
+            bordered[i * size..i * size + n].copy_from_slice(&delta[i * n..(i + 1) * n]);
+            bordered[i * size + n] = self.left[i];
+            bordered[n * size + i] = self.right[i];
+        }
+        let lu = Lu::of(size, &bordered);
+        let mut unit = vec![c64::ZERO; size];
+        unit[n] = c64::ONE;
+        let (mut v, mut w) = (vec![c64::ZERO; size], vec![c64::ZERO; size]);
+        lu.solve(&unit, &mut v);
+        lu.solve_transposed(&unit, &mut w);
+        let g = v[n];
+        v.truncate(n);
+        w.truncate(n);
+        if g.re.is_finite() && g.im.is_finite() {
+            Ok((g, v, w))
+        } else {
+            Err(Error::Singular {
+                what: "the bordered characteristic matrix",
+            })
+        }
+    }
 }
 
 impl Equations for Augmented<'_> {
@@ -211,28 +239,7 @@ impl Equations for Augmented<'_> {
         let linear = Linear::of(self.system, &x, &p);
         let (mut delta, mut slope) = (vec![c64::ZERO; n * n], vec![c64::ZERO; n * n]);
         linear.both_into(lambda, &mut delta, &mut slope);
-        // bordered matrix [Delta b; c 0]
-        let size = n + 1;
-        let mut bordered = vec![c64::ZERO; size * size];
-        for i in 0..n {
-            bordered[i * size..i * size + n].copy_from_slice(&delta[i * n..(i + 1) * n]);
-            bordered[i * size + n] = self.left[i];
-            bordered[n * size + i] = self.right[i];
-        }
-        let lu = Lu::of(size, &bordered);
-        let mut unit = vec![c64::ZERO; size];
-        unit[n] = c64::ONE;
-        let (mut v, mut w) = (vec![c64::ZERO; size], vec![c64::ZERO; size]);
-        lu.solve(&unit, &mut v);
-        lu.solve_transposed(&unit, &mut w);
-        let g = v[n];
-        v.truncate(n);
-        w.truncate(n);
-        if !(g.re.is_finite() && g.im.is_finite()) {
-            return Err(Error::Singular {
-                what: "the bordered characteristic matrix",
-            });
-        }
+        let (g, v, w) = self.bordered(&delta)?;
         // dg = -w^T dDelta v
         let mut write = |column: usize, value: c64| {
             jacobian[n * columns + column] = value.re;

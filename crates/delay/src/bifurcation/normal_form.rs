@@ -50,6 +50,8 @@ impl Criticality {
     }
 }
 
+const WHAT: &str = "the Hopf normal form";
+
 /// The normal form of the Hopf bifurcation at `point` (Kuznetsov's projection with exact third derivatives; Hassard, Kazarinoff
 /// and Wan's coefficients). Parameter `free` is the one whose crossing speed is wanted.
 ///
@@ -61,7 +63,6 @@ pub fn criticality(
     free: usize,
     normalisation: Normalisation,
 ) -> Result<Criticality> {
-    const WHAT: &str = "the Hopf normal form";
     let n = point.x.len();
     let i_omega = c64::new(0.0, point.omega);
     let linear = Linear::of(system, &point.x, &point.p);
@@ -115,13 +116,7 @@ pub fn criticality(
     let (b1, b2) = (forms.second(&fbar, &h20), forms.second(&f, &h11));
     let total: Vec<c64> = (0..n).map(|i| cubic[i] + b1[i] + b2[i] * 2.0).collect();
     let c1 = pair(&left, &total) * 0.5;
-    // the equilibrium moves with the parameter: dx/da = -J^-1 df/da
-    let (_, jacobian) = steady(system, &point.x, &point.p, &[free]);
-    let square: Vec<f64> = (0..n * n)
-        .map(|k| jacobian[k / n * (n + 1) + k % n])
-        .collect();
-    let rhs: Vec<f64> = (0..n).map(|i| -jacobian[i * (n + 1) + n]).collect();
-    let dx = crate::linalg::solve(n, &square, &rhs, WHAT)?;
+    let dx = shift_of_equilibrium(system, point, free)?;
     let mut dp = vec![0.0; point.p.len()];
     dp[free] = 1.0;
     let crossing = pair(&left, &forms.drift(&f, &dx, &dp));
@@ -138,6 +133,21 @@ pub fn criticality(
         l1: c1.re / point.omega,
         q,
     })
+}
+
+/// How the equilibrium moves with a parameter: dx/da = -J^-1 df/da.
+fn shift_of_equilibrium(
+    system: &dyn DynSystem,
+    point: &HopfPoint,
+    free: usize,
+) -> Result<Vec<f64>> {
+    let n = point.x.len();
+    let (_, jacobian) = steady(system, &point.x, &point.p, &[free]);
+    let square: Vec<f64> = (0..n * n)
+        .map(|k| jacobian[k / n * (n + 1) + k % n])
+        .collect();
+    let rhs: Vec<f64> = (0..n).map(|i| -jacobian[i * (n + 1) + n]).collect();
+    crate::linalg::solve(n, &square, &rhs, WHAT)
 }
 
 /// The Bautin points (first Lyapunov coefficient zero: the onset turns from gradual to sudden) on a Hopf curve.

@@ -98,136 +98,44 @@ impl Collocation {
         residual: &mut Vec<f64>,
         entry: &mut dyn FnMut(usize, usize, usize, f64),
     ) -> Result<()> {
-        let (n, m) = (self.n, system.delays());
+        let n = self.n;
         let size = self.size();
         residual.clear();
-        let zero = Dual64::from_re(0.0);
-        let mut x = vec![0.0; n];
-        let mut past = vec![0.0; n * m];
-        let mut past_slope = vec![0.0; n * m];
-        let mut places: Vec<(usize, usize, Vec<f64>)> = Vec::with_capacity(m);
-        let mut dx = vec![zero; n];
-        let mut dpast = vec![zero; n * m];
-        let mut dp: Vec<Dual64> = p.iter().map(|v| Dual64::from_re(*v)).collect();
-        let mut out = vec![zero; n];
+        let mut point = GaussPoint::new(self, system, nodes, period, p, free);
         for interval in 0..self.mesh.len() - 1 {
-            let (a, h) = (
-                self.mesh[interval],
-                self.mesh[interval + 1] - self.mesh[interval],
-            );
+            let h = self.mesh[interval + 1] - self.mesh[interval];
             for g in 0..DEGREE {
+                point.move_to(interval, g)?;
                 let row = (interval * DEGREE + g) * n;
-                let s = a + h * self.reference.gauss[g];
                 let (value, slope) = (&self.reference.value[g], &self.reference.slope[g]);
                 let base = interval * DEGREE;
-                for k in 0..n {
-                    x[k] = (0..=DEGREE)
-                        .map(|l| value[l] * nodes[(base + l) * n + k])
-                        .sum();
-                }
-                places.clear();
-                for j in 0..m {
-                    let tau = system.delay_f64(
-                        j,
-                        Args {
-                            x: &x,
-                            past: &past,
-                            p,
-                        },
-                    );
-                    if tau < 0.0 || tau.is_nan() {
-                        let time = s * period;
-                        return Err(Error::BadDelay {
-                            delay: j,
-                            value: tau,
-                            time,
-                            cause: "a delay must not be negative",
-                        });
-                    }
-                    let at = s - tau / period;
-                    let back = (-at.floor()) as usize;
-                    let (i, c) = locate(&self.mesh, at - at.floor());
-                    let (b, d) = self.reference.basis(c);
-                    let width = self.mesh[i + 1] - self.mesh[i];
-                    for k in 0..n {
-                        past[j * n + k] = (0..=DEGREE)
-                            .map(|l| b[l] * nodes[(i * DEGREE + l) * n + k])
-                            .sum();
-                        past_slope[j * n + k] = (0..=DEGREE)
-                            .map(|l| d[l] * nodes[(i * DEGREE + l) * n + k])
-                            .sum::<f64>()
-                            / width;
-                    }
-                    places.push((back, i, b));
-                }
-                // directions: states now, delayed states, the period, the free parameter
-                let directions = n * (m + 1) + 1 + usize::from(free.is_some());
-                for direction in 0..directions {
-                    for k in 0..n {
-                        dx[k] = Dual64::new(x[k], f64::from(u8::from(direction == k)));
-                    }
-                    let length = Dual64::new(period, f64::from(u8::from(direction == n * (m + 1))));
-                    if let Some(free) = free {
-                        dp[free].eps = f64::from(u8::from(direction == n * (m + 1) + 1));
-                    }
-                    for j in 0..m {
-                        let tau = Dual64::delay(
-                            system,
-                            j,
-                            Args {
-                                x: &dx,
-                                past: &dpast,
-                                p: &dp,
-                            },
-                        );
-                        let shift = -(tau / length).eps;
-                        for k in 0..n {
-                            let own = f64::from(u8::from(direction == n * (j + 1) + k));
-                            dpast[j * n + k] =
-                                Dual64::new(past[j * n + k], own + past_slope[j * n + k] * shift);
-                        }
-                    }
-                    Dual64::rhs(
-                        system,
-                        Args {
-                            x: &dx,
-                            past: &dpast,
-                            p: &dp,
-                        },
-                        &mut out,
-                    );
+                for direction in 0..point.directions() {
+                    point.rates_along(direction);
                     for i in 0..n {
-                        let derivative = -(out[i] * length).eps;
                         if direction == 0 {
                             let own: f64 = (0..=DEGREE)
                                 .map(|l| slope[l] * nodes[(base + l) * n + i])
                                 .sum();
-                            residual.push(own / h - period * out[i].re);
+                            residual.push(own / h - period * point.rates[i].re);
                         }
+                        let derivative = -(point.rates[i] * point.length).eps;
                         if derivative == 0.0 {
                             continue;
                         }
-                        if direction < n {
-                            for l in 0..=DEGREE {
-                                entry(
-                                    row + i,
-                                    (base + l) * n + direction,
-                                    0,
-                                    derivative * value[l],
-                                );
+                        match point.direction(direction) {
+                            Direction::Now(k) => {
+                                for l in 0..=DEGREE {
+                                    entry(row + i, (base + l) * n + k, 0, derivative * value[l]);
+                                }
                             }
-                        } else if direction < n * (m + 1) {
-                            let (back, interval, b) = &places[direction / n - 1];
-                            for l in 0..=DEGREE {
-                                entry(
-                                    row + i,
-                                    (interval * DEGREE + l) * n + direction % n,
-                                    *back,
-                                    derivative * b[l],
-                                );
+                            Direction::Delayed(delay, k) => {
+                                let Place { back, first, basis } = &point.places[delay];
+                                for l in 0..=DEGREE {
+                                    let column = (first + l) * n + k;
+                                    entry(row + i, column, *back, derivative * basis[l]);
+                                }
                             }
-                        } else {
-                            entry(row + i, size + direction - n * (m + 1), 0, derivative);
+                            Direction::Scalar(which) => entry(row + i, size + which, 0, derivative),
                         }
                     }
                 }
@@ -251,6 +159,209 @@ impl Collocation {
             Err(Error::NotFinite { time: 0.0 })
         }
     }
+
+    /// Matrix and residual of a step of Newton's method from a cycle: the equations in units of the states' `scales`,
+    /// then the conditions, each row of these in units of its largest entry; columns in `units`.
+    fn linearise(
+        &self,
+        system: &dyn DynSystem,
+        cycle: &Cycle,
+        free: Option<usize>,
+        conditions: &[Condition],
+        scales: &[f64],
+        units: &[f64],
+    ) -> Result<(Vec<f64>, Vec<f64>)> {
+        let (n, size, total) = (self.n, self.size(), units.len());
+        let Cycle {
+            nodes, period, p, ..
+        } = cycle;
+        let mut residual = Vec::with_capacity(total);
+        let mut a = vec![0.0; total * total];
+        self.assemble(
+            system,
+            nodes,
+            *period,
+            p,
+            free,
+            &mut residual,
+            &mut |row, column, _, value| {
+                a[row * total + column] += value * units[column] / scales[row % n];
+            },
+        )?;
+        for (i, r) in residual.iter_mut().enumerate() {
+            *r /= scales[i % n];
+        }
+        let unknowns = nodes
+            .iter()
+            .chain([period])
+            .chain(free.map(|f| &p[f]))
+            .copied();
+        for (i, condition) in conditions.iter().enumerate() {
+            let mut largest = 0.0_f64;
+            let row = (size + i) * total;
+            let mut value = -condition.target;
+            for (k, (c, unknown)) in condition.row.iter().zip(unknowns.clone()).enumerate() {
+                a[row + k] = c * units[k];
+                largest = largest.max(a[row + k].abs());
+                value += c * unknown;
+            }
+            for v in &mut a[row..row + total] {
+                *v /= largest;
+            }
+            residual.push(value / largest);
+        }
+        Ok((a, residual))
+    }
+}
+
+/// What the rates are differentiated by.
+enum Direction {
+    /// State k now.
+    Now(usize),
+    /// State k before a delay.
+    Delayed(usize, usize),
+    /// The period (0) or the free parameter (1).
+    Scalar(usize),
+}
+
+/// Where a delayed state lies on the mesh.
+struct Place {
+    /// Whole periods before this one.
+    back: usize,
+    /// First of the interval's nodes.
+    first: usize,
+    /// Weights of the nodes.
+    basis: Vec<f64>,
+}
+
+/// The rates of change at one Gauss point, and their derivatives in each direction.
+struct GaussPoint<'a> {
+    collocation: &'a Collocation,
+    system: &'a dyn DynSystem,
+    nodes: &'a [f64],
+    period: f64,
+    p: &'a [f64],
+    free: Option<usize>,
+    x: Vec<f64>,
+    past: Vec<f64>,
+    /// Derivative of `past` by the phase.
+    past_slope: Vec<f64>,
+    places: Vec<Place>,
+    dx: Vec<Dual64>,
+    dpast: Vec<Dual64>,
+    dp: Vec<Dual64>,
+    /// The period.
+    length: Dual64,
+    /// The right-hand side.
+    rates: Vec<Dual64>,
+}
+
+impl<'a> GaussPoint<'a> {
+    fn new(
+        collocation: &'a Collocation,
+        system: &'a dyn DynSystem,
+        nodes: &'a [f64],
+        period: f64,
+        p: &'a [f64],
+        free: Option<usize>,
+    ) -> Self {
+        let (n, m) = (collocation.n, system.delays());
+        let zero = Dual64::from_re(0.0);
+        Self {
+            collocation,
+            system,
+            nodes,
+            period,
+            p,
+            free,
+            x: vec![0.0; n],
+            past: vec![0.0; n * m],
+            past_slope: vec![0.0; n * m],
+            places: Vec::with_capacity(m),
+            dx: vec![zero; n],
+            dpast: vec![zero; n * m],
+            dp: p.iter().map(|v| Dual64::from_re(*v)).collect(),
+            length: Dual64::from_re(period),
+            rates: vec![zero; n],
+        }
+    }
+
+    /// The states, and the delayed states with their places, at Gauss point `g` of an interval.
+    fn move_to(&mut self, interval: usize, g: usize) -> Result<()> {
+        let Collocation { reference, mesh, n } = self.collocation;
+        let (nodes, n) = (self.nodes, *n);
+        let at_node = |first: usize, weights: &[f64], k: usize| -> f64 {
+            (0..=DEGREE)
+                .map(|l| weights[l] * nodes[(first + l) * n + k])
+                .sum()
+        };
+        let s = mesh[interval] + (mesh[interval + 1] - mesh[interval]) * reference.gauss[g];
+        for k in 0..n {
+            self.x[k] = at_node(interval * DEGREE, &reference.value[g], k);
+        }
+        self.places.clear();
+        for j in 0..self.system.delays() {
+            let (x, past, p) = (&self.x, &self.past, self.p);
+            let tau = self.system.delay_f64(j, Args { x, past, p });
+            if tau < 0.0 || tau.is_nan() {
+                return Err(Error::BadDelay {
+                    delay: j,
+                    value: tau,
+                    time: s * self.period,
+                    cause: "a delay must not be negative",
+                });
+            }
+            let at = s - tau / self.period;
+            let (i, c) = locate(mesh, at - at.floor());
+            let (basis, slope) = reference.basis(c);
+            let (first, width) = (i * DEGREE, mesh[i + 1] - mesh[i]);
+            for k in 0..n {
+                self.past[j * n + k] = at_node(first, &basis, k);
+                self.past_slope[j * n + k] = at_node(first, &slope, k) / width;
+            }
+            let back = (-at.floor()) as usize;
+            self.places.push(Place { back, first, basis });
+        }
+        Ok(())
+    }
+
+    /// States now, delayed states, the period, the free parameter.
+    fn directions(&self) -> usize {
+        self.x.len() + self.past.len() + 1 + usize::from(self.free.is_some())
+    }
+
+    fn direction(&self, direction: usize) -> Direction {
+        let n = self.x.len();
+        match direction.checked_sub(n + self.past.len()) {
+            Some(which) => Direction::Scalar(which),
+            None if direction < n => Direction::Now(direction),
+            None => Direction::Delayed(direction / n - 1, direction % n),
+        }
+    }
+
+    /// Sets `rates` and `length` to values with their derivatives in one direction.
+    fn rates_along(&mut self, direction: usize) {
+        let (n, scalars) = (self.x.len(), self.x.len() + self.past.len());
+        let unit = |own: usize| f64::from(u8::from(direction == own));
+        for k in 0..n {
+            self.dx[k] = Dual64::new(self.x[k], unit(k));
+        }
+        self.length = Dual64::new(self.period, unit(scalars));
+        if let Some(free) = self.free {
+            self.dp[free].eps = unit(scalars + 1);
+        }
+        for j in 0..self.system.delays() {
+            let (x, past, p) = (&self.dx, &self.dpast, &self.dp);
+            let tau = Dual64::delay(self.system, j, Args { x, past, p });
+            let shift = -(tau / self.length).eps;
+            for k in j * n..(j + 1) * n {
+                let own = unit(n + k);
+                self.dpast[k] = Dual64::new(self.past[k], own + self.past_slope[k] * shift);
+            }
+        }
+        let (x, past, p) = (&self.dx, &self.dpast, &self.dp);
+        Dual64::rhs(self.system, Args { x, past, p }, &mut self.rates);
+    }
 }
 
 /// A linear condition on (nodes, T, parameter): row . unknowns = target.
@@ -272,64 +383,34 @@ pub(super) fn newton(
     let total = size + conditions.len();
     let mut new = cycle.clone();
     let scales: Vec<f64> = (0..n).map(|k| cycle.size(k)).collect();
-    let mut residual = Vec::new();
+    let failed = |residual| Error::NewtonFailed {
+        what: "a cycle",
+        iterations: ITERATIONS,
+        residual,
+    };
     let mut last = f64::INFINITY;
     for _ in 0..ITERATIONS {
         crate::work::spend(total * total * total / 32)?;
-        let mut a = vec![0.0; total * total];
-        let (nodes, period, p) = (new.nodes.clone(), new.period, new.p.clone());
-        let unit = |column: usize| {
-            if column < size {
-                scales[column % n]
-            } else if column == size {
-                period
-            } else {
-                free.map_or(1.0, |k| if p[k] == 0.0 { 1.0 } else { p[k].abs() })
-            }
-        };
-        collocation.assemble(
-            system,
-            &nodes,
-            period,
-            &p,
-            free,
-            &mut residual,
-            &mut |row, column, _, value| {
-                a[row * total + column] += value * unit(column) / scales[row % n];
-            },
-        )?;
-        for (i, r) in residual.iter_mut().enumerate() {
-            *r /= scales[i % n];
-        }
-        for (i, condition) in conditions.iter().enumerate() {
-            let unknowns = |k: usize| {
+        // each unknown in units of its size
+        let units: Vec<f64> = (0..total)
+            .map(|k| {
                 if k < size {
-                    nodes[k]
+                    scales[k % n]
                 } else if k == size {
-                    period
+                    new.period
                 } else {
-                    free.map_or(0.0, |f| p[f])
+                    free.map_or(1.0, |f| if new.p[f] == 0.0 { 1.0 } else { new.p[f].abs() })
                 }
-            };
-            let mut largest = 0.0_f64;
-            let row = (size + i) * total;
-            let mut value = -condition.target;
-            for (k, c) in condition.row.iter().enumerate() {
-                a[row + k] = c * unit(k);
-                largest = largest.max(a[row + k].abs());
-                value += c * unknowns(k);
-            }
-            for v in &mut a[row..row + total] {
-                *v /= largest;
-            }
-            residual.push(value / largest);
-        }
+            })
+            .collect();
+        let (a, residual) =
+            collocation.linearise(system, &new, free, conditions, &scales, &units)?;
         let step = solve(total, &a, &residual, "a cycle")?;
         let length = step.iter().fold(0.0_f64, |s, v| s.max(v.abs()));
         // far from the solution a full step may leave the domain of the equations
         let damping = (1.0 / length).min(1.0);
         for (k, s) in step.iter().enumerate() {
-            let change = damping * s * unit(k);
+            let change = damping * s * units[k];
             if k < size {
                 new.nodes[k] -= change;
             } else if k == size {
@@ -339,11 +420,7 @@ pub(super) fn newton(
             }
         }
         if new.period <= 0.0 || new.period.is_nan() {
-            return Err(Error::NewtonFailed {
-                what: "a cycle",
-                iterations: ITERATIONS,
-                residual: length,
-            });
+            return Err(failed(length));
         }
         if length < 1e-11 || length < 1e-8 && length > 0.2 * last {
             // collapsed: no state keeps a thousandth of its range
@@ -356,11 +433,7 @@ pub(super) fn newton(
         }
         last = length;
     }
-    Err(Error::NewtonFailed {
-        what: "a cycle",
-        iterations: ITERATIONS,
-        residual: last,
-    })
+    Err(failed(last))
 }
 
 /// Solves, adapts the mesh, and solves again until the error estimate is below the tolerance.

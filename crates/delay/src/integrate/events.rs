@@ -44,22 +44,29 @@ pub(super) fn crossed_break<D: DynSystem + ?Sized>(
         let Some((old, order)) = nearest else {
             continue;
         };
-        let (mut low, mut high) = (0.0, h);
-        for _ in 0..60 {
-            let middle = 0.5 * (low + high);
-            dense(c, middle / h, &mut state);
-            let here = argument(run, t + middle, &state)?;
-            if (here - old) * (from - old) > 0.0 {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        if best.is_none_or(|(at, _)| high < at) {
-            best = Some((high, order + 1));
+        let at = last_of(0.0, h, &mut |at| {
+            dense(c, at / h, &mut state);
+            let here = argument(run, t + at, &state)?;
+            Ok((here - old) * (from - old) > 0.0)
+        })?;
+        if best.is_none_or(|(first, _)| at < first) {
+            best = Some((at, order + 1));
         }
     }
     Ok(best)
+}
+
+/// Where between `low` and `high` a state of affairs ends that holds at `low`: the least place found where it does not hold.
+fn last_of(mut low: f64, mut high: f64, holds: &mut dyn FnMut(f64) -> Result<bool>) -> Result<f64> {
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if holds(middle)? {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Ok(high)
 }
 
 /// The earliest bound reached or left or switch passed within the step.
@@ -71,92 +78,90 @@ pub(super) fn first_event<D: DynSystem + ?Sized>(
     end: &[f64],
     signs: &mut [f64],
 ) -> Result<Option<(f64, EventKind)>> {
-    const PROBES: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
-    if run.bounds.is_empty() && signs.is_empty() {
-        return Ok(None);
-    }
-    let n = run.n;
     let mut best: Option<(f64, EventKind)> = None;
-    let mut state = vec![0.0; n];
-    let mut field = vec![0.0; n];
-    let bounds = run.bounds.clone();
-    for (index, bound) in bounds.iter().enumerate() {
-        let slides = run.sliding[index];
-        // positive: event not yet; the first probe at or below zero brackets it
-        let mut measure = |run: &mut Run<'_, D>, s: f64| -> Result<f64> {
-            dense(c, s, &mut state);
-            match slides {
-                None => {
-                    Ok((state[bound.state] - bound.lower).min(bound.upper - state[bound.state]))
-                }
-                Some(limit) => {
-                    run.free_field(t + s * h, &state, &mut field)?;
-                    Ok(if limit == bound.lower {
-                        -field[bound.state]
-                    } else {
-                        field[bound.state]
-                    })
-                }
-            }
+    let mut offer = |at: f64, kind| {
+        if best.is_none_or(|(first, _)| at < first) {
+            best = Some((at, kind));
+        }
+    };
+    for index in 0..run.bounds.len() {
+        let state = run.bounds[index].state;
+        let slides = run.sliding[index].is_some();
+        let Some(place) = bound_passed(run, index, t, h, c)? else {
+            continue;
         };
-        let kind = if slides.is_none() {
-            EventKind::Reached { state: bound.state }
-        } else {
-            EventKind::Left { state: bound.state }
-        };
-        let mut low = 0.0;
-        for probe in PROBES {
-            if measure(run, probe)? >= 0.0 {
-                low = probe;
-                continue;
-            }
-            let mut high = probe;
-            for _ in 0..60 {
-                let middle = 0.5 * (low + high);
-                if measure(run, middle)? >= 0.0 {
-                    low = middle;
-                } else {
-                    high = middle;
-                }
-            }
-            // touching within rounding of the start is no event; a state that should have left by then leaves now
-            let at = if slides.is_some() {
-                high.max(1e-12)
+        // touching within rounding of the start is no event; a state that should have left by then leaves now
+        let place = if slides { place.max(1e-12) } else { place };
+        if place * h >= 1e-12 * h {
+            let kind = if slides {
+                EventKind::Left { state }
             } else {
-                high
-            } * h;
-            if at >= 1e-12 * h && best.is_none_or(|(first, _)| at < first) {
-                best = Some((at, kind));
-            }
-            break;
+                EventKind::Reached { state }
+            };
+            offer(place * h, kind);
         }
     }
-    if !signs.is_empty() {
-        let mut values = vec![0.0; signs.len()];
-        run.switches(t + h, end, &mut values)?;
-        for k in 0..signs.len() {
-            if values[k] * signs[k] >= 0.0 {
-                continue;
-            }
-            let (mut low, mut high) = (0.0, 1.0);
-            for _ in 0..60 {
-                let middle = 0.5 * (low + high);
-                dense(c, middle, &mut state);
-                run.switches(t + middle * h, &state, &mut values)?;
-                if values[k] * signs[k] >= 0.0 {
-                    low = middle;
-                } else {
-                    high = middle;
-                }
-            }
-            if high < 1e-10 {
-                // it had passed before this step began, by rounding
-                signs[k] = -signs[k];
-            } else if best.is_none_or(|(at, _)| high * h < at) {
-                best = Some((high * h, EventKind::Switched { switch: k }));
-            }
-            run.switches(t + h, end, &mut values)?;
+    if signs.is_empty() {
+        return Ok(best);
+    }
+    let mut state = vec![0.0; run.n];
+    let mut at_end = vec![0.0; signs.len()];
+    run.switches(t + h, end, &mut at_end)?;
+    let mut values = at_end.clone();
+    for switch in 0..signs.len() {
+        if at_end[switch] * signs[switch] >= 0.0 {
+            continue;
+        }
+        let place = last_of(0.0, 1.0, &mut |place| {
+            dense(c, place, &mut state);
+            run.switches(t + place * h, &state, &mut values)?;
+            Ok(values[switch] * signs[switch] >= 0.0)
+        })?;
+        if place < 1e-10 {
+            // it had passed before this step began, by rounding
+            signs[switch] = -signs[switch];
+        } else {
+            offer(place * h, EventKind::Switched { switch });
         }
     }
     Ok(best)
+}
+
+/// Where in the step (0 to 1) a bound is reached, or left by a state that slides along it.
+fn bound_passed<D: DynSystem + ?Sized>(
+    run: &mut Run<'_, D>,
+    index: usize,
+    t: f64,
+    h: f64,
+    c: &[f64],
+) -> Result<Option<f64>> {
+    const PROBES: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
+    let bound = run.bounds[index];
+    let slides = run.sliding[index];
+    let mut state = vec![0.0; run.n];
+    let mut field = vec![0.0; run.n];
+    // the first probe at which it no longer holds brackets the event
+    let mut before = |place: f64| -> Result<bool> {
+        dense(c, place, &mut state);
+        let room = match slides {
+            None => (state[bound.state] - bound.lower).min(bound.upper - state[bound.state]),
+            Some(limit) => {
+                run.free_field(t + place * h, &state, &mut field)?;
+                if limit == bound.lower {
+                    -field[bound.state]
+                } else {
+                    field[bound.state]
+                }
+            }
+        };
+        Ok(room >= 0.0)
+    };
+    let mut low = 0.0;
+    for probe in PROBES {
+        if !before(probe)? {
+            return last_of(low, probe, &mut before).map(Some);
+        }
+        low = probe;
+    }
+    Ok(None)
 }

@@ -442,6 +442,28 @@ impl Model {
         }
     }
 
+    /// Growth of a class's window an ACK, and its fall a signal, where the window is its only state.
+    fn window_law<S: Scalar>(
+        &self,
+        c: usize,
+        tcp: &TcpLaw<S>,
+        window: S,
+        path: &Path<S>,
+    ) -> (S, S) {
+        let small = self.small.as_ref().map_or_else(
+            || self.choices.small_windows && window.real() < tcp.small_below(path).real(),
+            |frozen| frozen[c],
+        );
+        let (grow, fall) = if let Some(user) = &self.classes[c].user {
+            user::law(&**user, window, path.rtt)
+        } else if small {
+            tcp.small_window(window)
+        } else {
+            (tcp.increase(window, path), tcp.decrease(window, path))
+        };
+        (grow, self.choices.decrease.of(window, fall))
+    }
+
     /// The right-hand side.
     #[inline]
     fn field<S: Scalar>(
@@ -479,19 +501,7 @@ impl Model {
             let signals = lost * rate;
             let tcp = &prepared.tcp[c];
             if class.plain {
-                let window = state[0];
-                let small = self.small.as_ref().map_or_else(
-                    || self.choices.small_windows && window.real() < tcp.small_below(&path).real(),
-                    |frozen| frozen[c],
-                );
-                let (grow, fall) = if let Some(user) = &class.user {
-                    user::law(&**user, window, path.rtt)
-                } else if small {
-                    tcp.small_window(window)
-                } else {
-                    (tcp.increase(window, &path), tcp.decrease(window, &path))
-                };
-                let fall = self.choices.decrease.of(window, fall);
+                let (grow, fall) = self.window_law(c, tcp, state[0], &path);
                 rates[0] = grow * acks - fall * signals;
             } else {
                 let input = TcpInput {

@@ -67,78 +67,8 @@ impl WindowResponse {
             octaves,
             ..
         } = *self;
-        let zero = Complex64::from(0.0);
-        let chebyshev = Chebyshev::new();
-        // relative places 1 to 2 in an octave, in panels over which nothing turns or falls by more than a few e-folds
-        let panels = 2 + ((z.norm() + loss * w_max) * 0.5 * w_max / 6.0).min(500.0) as usize;
-        let place = |panel: usize| -> Panel<f64> {
-            // the parameter rises with the window: nodes from 1 to -1 are read backwards
-            chebyshev
-                .points
-                .map(|x| 1.0 + (panel as f64 + 0.5 * (1.0 - x)) / panels as f64)
-        };
-        // one function for each unknown value at the lower end of an octave, and the particular solution
-        let count = octaves + 2;
-        let particular = count - 1;
-        let mut above: Vec<Vec<Panel<Complex64>>> = Vec::new();
-        let mut tops: Vec<Vec<Complex64>> = Vec::with_capacity(octaves + 1);
-        let mut mass = vec![zero; count];
-        let mut first = vec![zero; count];
-        for octave in 0..=octaves {
-            let low = w_max * libm::ldexp(1.0, -(octave as i32) - 1);
-            let mut here = Vec::with_capacity(panels);
-            // the values at lower ends further down have no effect here: first this octave's own, then those above, last the particular solution
-            let mut start = vec![zero; octave + 2];
-            start[octave] = Complex64::from(1.0);
-            for panel in 0..panels {
-                let window = place(panel).map(|xi| low * xi);
-                let length = low / panels as f64;
-                let weight = window.map(|w| (z + loss * w) * length);
-                let mut problems: Vec<Panel<Complex64>> = vec![[zero; ORDER + 1]; octave + 2];
-                if let Some(above) = above.get(panel) {
-                    // of the octave above: all but the last are responses to unknown values, as here
-                    for (unknown, source) in above.iter().enumerate() {
-                        let problem = if unknown < octave {
-                            unknown
-                        } else {
-                            octave + 1
-                        };
-                        for i in 0..=ORDER {
-                            problems[problem][i] = source[i] * (4.0 * loss * window[i] * length);
-                        }
-                    }
-                }
-                for (value, w) in problems[octave + 1].iter_mut().zip(window) {
-                    let double = if octave > 0 {
-                        4.0 * w * self.law.density(2.0 * w)
-                    } else {
-                        0.0
-                    };
-                    // at the lower end of an octave the density of this side
-                    let here = w * self.law.density(w.max(low * (1.0 + 1e-15)));
-                    *value += (double - here) * length;
-                }
-                for (problem, start) in problems.iter_mut().zip(&start) {
-                    problem[0] = *start;
-                }
-                chebyshev.solve_all(&weight, &mut problems);
-                for (index, solution) in problems.iter().enumerate() {
-                    start[index] = solution[ORDER];
-                    let unknown = if index <= octave { index } else { particular };
-                    for i in 0..=ORDER {
-                        let part = solution[i] * (chebyshev.weights[i] * length);
-                        mass[unknown] += part;
-                        first[unknown] += part * window[i];
-                    }
-                }
-                here.push(problems);
-            }
-            let mut top = vec![zero; count];
-            top[..=octave].copy_from_slice(&start[..=octave]);
-            top[particular] = start[octave + 1];
-            tops.push(top);
-            above = here;
-        }
+        let Basis { tops, mass, first } = self.basis(z);
+        let particular = octaves + 1;
         // the atom follows from the value at the top: m = (u(W) - M W) / (z + K W)
         let mut change: Vec<Complex64> = tops[0].clone();
         change[particular] -= atom * w_max;
@@ -176,6 +106,108 @@ impl WindowResponse {
         };
         total(&first) + total(&change) * w_max
     }
+
+    /// Solves the equation octave by octave, once for each unknown value at a lower end and once for the source.
+    fn basis(&self, z: Complex64) -> Basis {
+        let Self { loss, w_max, .. } = *self;
+        let zero = Complex64::from(0.0);
+        let chebyshev = Chebyshev::new();
+        // relative places 1 to 2 in an octave, in panels over which nothing turns or falls by more than a few e-folds
+        let panels = 2 + ((z.norm() + loss * w_max) * 0.5 * w_max / 6.0).min(500.0) as usize;
+        let place = |panel: usize| -> Panel<f64> {
+            // the parameter rises with the window: nodes from 1 to -1 are read backwards
+            chebyshev
+                .points
+                .map(|x| 1.0 + (panel as f64 + 0.5 * (1.0 - x)) / panels as f64)
+        };
+        let count = self.octaves + 2;
+        let particular = count - 1;
+        let mut above: Vec<Vec<Panel<Complex64>>> = Vec::new();
+        let mut basis = Basis {
+            tops: Vec::with_capacity(self.octaves + 1),
+            mass: vec![zero; count],
+            first: vec![zero; count],
+        };
+        for octave in 0..=self.octaves {
+            let low = w_max * libm::ldexp(1.0, -(octave as i32) - 1);
+            let mut here = Vec::with_capacity(panels);
+            // the values at lower ends further down have no effect here: first this octave's own, then those above, last the particular solution
+            let mut start = vec![zero; octave + 2];
+            start[octave] = Complex64::from(1.0);
+            for panel in 0..panels {
+                let window = place(panel).map(|xi| low * xi);
+                let length = low / panels as f64;
+                let weight = window.map(|w| (z + loss * w) * length);
+                let mut problems = self.sources(octave, low, window, length, above.get(panel));
+                for (problem, start) in problems.iter_mut().zip(&start) {
+                    problem[0] = *start;
+                }
+                chebyshev.solve_all(&weight, &mut problems);
+                for (index, solution) in problems.iter().enumerate() {
+                    start[index] = solution[ORDER];
+                    let unknown = if index <= octave { index } else { particular };
+                    for i in 0..=ORDER {
+                        let part = solution[i] * (chebyshev.weights[i] * length);
+                        basis.mass[unknown] += part;
+                        basis.first[unknown] += part * window[i];
+                    }
+                }
+                here.push(problems);
+            }
+            let mut top = vec![zero; count];
+            top[..=octave].copy_from_slice(&start[..=octave]);
+            top[particular] = start[octave + 1];
+            basis.tops.push(top);
+            above = here;
+        }
+        basis
+    }
+
+    /// What flows into a panel: halved windows from the octave above, and for the particular solution the change of the
+    /// losses themselves.
+    fn sources(
+        &self,
+        octave: usize,
+        low: f64,
+        window: Panel<f64>,
+        length: f64,
+        above: Option<&Vec<Panel<Complex64>>>,
+    ) -> Vec<Panel<Complex64>> {
+        let zero = Complex64::from(0.0);
+        let mut problems = vec![[zero; ORDER + 1]; octave + 2];
+        // of the octave above: all but the last are responses to unknown values, as here
+        for (unknown, source) in above.into_iter().flatten().enumerate() {
+            let problem = if unknown < octave {
+                unknown
+            } else {
+                octave + 1
+            };
+            for i in 0..=ORDER {
+                problems[problem][i] = source[i] * (4.0 * self.loss * window[i] * length);
+            }
+        }
+        for (value, w) in problems[octave + 1].iter_mut().zip(window) {
+            let double = if octave > 0 {
+                4.0 * w * self.law.density(2.0 * w)
+            } else {
+                0.0
+            };
+            // at the lower end of an octave the density of this side
+            let here = w * self.law.density(w.max(low * (1.0 + 1e-15)));
+            *value += (double - here) * length;
+        }
+        problems
+    }
+}
+
+/// Solutions on all octaves: one for each unknown value at an octave's lower end, then the particular one.
+struct Basis {
+    /// By octave, their values at its top.
+    tops: Vec<Vec<Complex64>>,
+    /// Their integrals.
+    mass: Vec<Complex64>,
+    /// Their first moments.
+    first: Vec<Complex64>,
 }
 
 /// Solves `row . (x, 1) = 0` for every row, by Gaussian elimination with partial pivoting.

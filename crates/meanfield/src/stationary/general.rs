@@ -158,31 +158,21 @@ fn solve(
     // panels of the first generation, narrow enough for the exponential that the flux is there
     let bottom = jump(top).max(floor);
     let steps = (4.0 + 0.5 * rate(top).max(rate(bottom)) * (top - bottom)).min(400.0) as usize;
-    let mut windows: Vec<Nodes> = (0..steps)
-        .map(|i| {
-            let high = top + (bottom - top) * i as f64 / steps as f64;
-            let low = top + (bottom - top) * (i + 1) as f64 / steps as f64;
-            chebyshev
-                .points
-                .map(|x| 0.5 * (high + low) + 0.5 * (high - low) * x)
-        })
-        .collect();
+    let mut windows = panels_between(top, bottom, steps, &chebyshev);
     // with an atom of mass 1 (before normalisation); a window that was cut off has none, but the flux through the cut starts the solution
     let mut flux = hazard.rate(loss, top);
-    let mut source: Vec<Nodes> = vec![[0.0; ORDER + 1]; steps];
-    let mut sums = [
-        if cut { 0.0 } else { 1.0 },
-        if cut { 0.0 } else { top },
-        if cut { 0.0 } else { top * top },
-    ];
-    let mut panels: Vec<Panel> = Vec::new();
-    let mut scale = 1.0;
+    let mut sources: Vec<Nodes> = vec![[0.0; ORDER + 1]; steps];
+    let mut found = Unnormalised {
+        sums: if cut { [0.0; 3] } else { [1.0, top, top * top] },
+        panels: Vec::new(),
+        atom: 1.0,
+    };
     'generations: for generation in 0..GENERATIONS {
-        let before = sums[0];
+        let before = found.sums[0];
         if generation == 1 {
-            flux -= hazard.rate(loss, top) * scale;
+            flux -= hazard.rate(loss, top) * found.atom;
         }
-        for (nodes, source) in windows.iter_mut().zip(&mut source) {
+        for (k, nodes) in windows.iter_mut().enumerate() {
             if generation > 0 {
                 let above = *nodes;
                 *nodes = above.map(jump);
@@ -191,56 +181,90 @@ fn solve(
                 }
                 if nodes[ORDER] < floor {
                     // decreases from lower windows end at the floor: the density does too
-                    chebyshev.cut(&above, nodes, source, &jump, floor);
+                    chebyshev.cut(&above, nodes, &mut sources[k], &jump, floor);
                 }
             }
             let slope = chebyshev.derivative(nodes);
             let weight: Nodes = std::array::from_fn(|i| rate(nodes[i]) * slope[i]);
-            let f = chebyshev.solve(&weight, source, flux);
+            let f = chebyshev.solve(&weight, &sources[k], flux);
             flux = f[ORDER];
-            let mut density = [0.0; ORDER + 1];
-            for i in 0..=ORDER {
-                density[i] = f[i] / (nodes[i] * law.increase(nodes[i]));
-                // minus: nodes fall as the parameter rises
-                let mass = -chebyshev.weights[i] * slope[i] * density[i];
-                sums[0] += mass;
-                sums[1] += mass * nodes[i];
-                sums[2] += mass * nodes[i] * nodes[i];
-                source[i] = weight[i] * f[i];
-            }
-            panels.push(Panel {
-                window: *nodes,
-                density,
-            });
-            if sums[0] > 1e200 {
+            let density = std::array::from_fn(|i| f[i] / (nodes[i] * law.increase(nodes[i])));
+            sources[k] = std::array::from_fn(|i| weight[i] * f[i]);
+            // minus: nodes fall as the parameter rises
+            found.add(*nodes, density, |i| -chebyshev.weights[i] * slope[i]);
+            if found.sums[0] > 1e200 {
                 // a rare atom: the density grows by exp(hazard) on the way down
                 let down = 1e-200;
                 flux *= down;
-                scale *= down;
-                sums.iter_mut().for_each(|sum| *sum *= down);
-                panels
+                found.scale(down);
+                sources
                     .iter_mut()
-                    .for_each(|panel| panel.density.iter_mut().for_each(|p| *p *= down));
-                source.iter_mut().for_each(|value| *value *= down);
+                    .flatten()
+                    .for_each(|value| *value *= down);
             }
             if nodes[ORDER] <= floor * (1.0 + 1e-12) {
                 break 'generations;
             }
         }
-        if generation > 2 && sums[0] - before < 1e-17 * sums[0] {
+        if generation > 2 && found.sums[0] - before < 1e-17 * found.sums[0] {
             break;
         }
     }
-    panels
-        .iter_mut()
-        .for_each(|panel| panel.density.iter_mut().for_each(|p| *p /= sums[0]));
-    let atom = if cut { 0.0 } else { scale / sums[0] };
-    Stationary {
-        atom,
-        mean: sums[1] / sums[0],
-        second: sums[2] / sums[0],
-        panels,
+    found.normalised(cut)
+}
+
+/// A stationary law on the way down, before its mass is one.
+struct Unnormalised {
+    /// Mass, first and second moment.
+    sums: [f64; 3],
+    panels: Vec<Panel>,
+    atom: f64,
+}
+
+impl Unnormalised {
+    fn add(&mut self, window: Nodes, density: Nodes, weight: impl Fn(usize) -> f64) {
+        for i in 0..=ORDER {
+            let mass = weight(i) * density[i];
+            self.sums[0] += mass;
+            self.sums[1] += mass * window[i];
+            self.sums[2] += mass * window[i] * window[i];
+        }
+        self.panels.push(Panel { window, density });
     }
+
+    fn scale(&mut self, by: f64) {
+        self.atom *= by;
+        self.sums.iter_mut().for_each(|sum| *sum *= by);
+        for panel in &mut self.panels {
+            panel.density.iter_mut().for_each(|p| *p *= by);
+        }
+    }
+
+    fn normalised(mut self, cut: bool) -> Stationary {
+        let [mass, first, second] = self.sums;
+        for panel in &mut self.panels {
+            panel.density.iter_mut().for_each(|p| *p /= mass);
+        }
+        Stationary {
+            atom: if cut { 0.0 } else { self.atom / mass },
+            mean: first / mass,
+            second: second / mass,
+            panels: self.panels,
+        }
+    }
+}
+
+/// Nodes of panels of equal width, from `top` down.
+fn panels_between(top: f64, bottom: f64, steps: usize, chebyshev: &Chebyshev) -> Vec<Nodes> {
+    (0..steps)
+        .map(|i| {
+            let high = top + (bottom - top) * i as f64 / steps as f64;
+            let low = top + (bottom - top) * (i + 1) as f64 / steps as f64;
+            chebyshev
+                .points
+                .map(|x| 0.5 * (high + low) + 0.5 * (high - low) * x)
+        })
+        .collect()
 }
 
 #[cfg(test)]

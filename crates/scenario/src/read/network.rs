@@ -34,6 +34,14 @@ impl Net {
         }
     }
 
+    /// The nodes that each link joins, where it names them.
+    pub(super) fn graph(&self) -> Vec<Option<(&str, &str)>> {
+        self.names
+            .iter()
+            .map(|(_, ends)| ends.as_ref().map(|(from, to)| (from.as_str(), to.as_str())))
+            .collect()
+    }
+
     /// The first link of a name keeps it.
     fn push(&mut self, name: String, ends: Option<(String, String)>, link: Option<Link>) {
         self.index.entry(name.clone()).or_insert(self.names.len());
@@ -215,23 +223,8 @@ impl Reader<'_> {
     }
 
     fn queue_node(&self, node: &Node, place: Place, rate: Option<f64>) -> Option<Queue> {
-        // a queue may be given by the name of its AQM alone
-        let short;
-        let node = if let Value::Text(_) = node.value {
-            short = Node {
-                value: Value::Table(vec![(
-                    Name {
-                        text: "aqm".to_owned(),
-                        span: node.span.clone(),
-                    },
-                    node.clone(),
-                )]),
-                span: node.span.clone(),
-            };
-            &short
-        } else {
-            node
-        };
+        let named = named_alone(node);
+        let node = named.as_ref().unwrap_or(node);
         // a queue may also be given by the name of its scheduler, where an AQM's may stand
         let scheduled = with_scheduler(node);
         let node = scheduled.as_ref().unwrap_or(node);
@@ -289,24 +282,30 @@ impl Reader<'_> {
         let aqm = AqmSpec::from_values(meta.kind, &values)
             .map_err(|error| self.refused(&Self::place_of_parameter(&table, &error.name), &error))
             .ok()?;
-        let same = ackclock_algorithms::Value::Word("capacity".to_owned());
-        if capacity == Some(Capacity::Unlimited)
-            && let Some((name, _)) = aqm.values().into_iter().find(|(_, value)| *value == same)
-        {
-            self.push(
-                &Self::place_of_parameter(&table, name),
-                format!("contradicts the unlimited queue: `{name}` is its capacity"),
-                |diagnostic| {
-                    diagnostic.allowed = Some("a number of packets, or a limited queue".to_owned());
-                },
-            );
-            return None;
+        if capacity == Some(Capacity::Unlimited) {
+            self.needs_no_limit(&table, &aqm)?;
         }
         Some(Queue {
             aqm,
             capacity: capacity?,
             scheduler: scheduler?,
         })
+    }
+
+    /// Refuses an unlimited queue whose AQM takes a parameter from its capacity.
+    fn needs_no_limit(&self, table: &Table<'_>, aqm: &AqmSpec) -> Option<()> {
+        let same = ackclock_algorithms::Value::Word("capacity".to_owned());
+        let Some((name, _)) = aqm.values().into_iter().find(|(_, value)| *value == same) else {
+            return Some(());
+        };
+        self.push(
+            &Self::place_of_parameter(table, name),
+            format!("contradicts the unlimited queue: `{name}` is its capacity"),
+            |diagnostic| {
+                diagnostic.allowed = Some("a number of packets, or a limited queue".to_owned());
+            },
+        );
+        None
     }
 
     /// The item of a key that is not given, as if `text` stood there.
@@ -410,6 +409,21 @@ fn plain(rate: f64, delay: Time, queue: Queue) -> Link {
         loss: None,
         jitter: None,
     }
+}
+
+/// The table of a queue that is given by the name of its AQM alone.
+fn named_alone(node: &Node) -> Option<Node> {
+    let Value::Text(_) = node.value else {
+        return None;
+    };
+    let aqm = Name {
+        text: "aqm".to_owned(),
+        span: node.span.clone(),
+    };
+    Some(Node {
+        value: Value::Table(vec![(aqm, node.clone())]),
+        span: node.span.clone(),
+    })
 }
 
 /// `{ aqm = "fq_codel", quantum = "300 B", target = "5 ms" }` in full: the scheduler and its parameters

@@ -67,64 +67,7 @@ impl Reader<'_> {
             let path = self.path(&item, net);
             return Some((path?, back?.flatten()));
         }
-        let (from, to) = match (ends, &net.ends) {
-            ((Some(from), Some(to)), _) => {
-                let (from, to) = (self.node(&from, net), self.node(&to, net));
-                (from?, to?)
-            }
-            ((None, None), Some((from, to))) => (from.clone(), to.clone()),
-            ((None, None), None) => {
-                self.missing(
-                    &table.place,
-                    "path",
-                    format!(
-                        "names of links ({}), or `from` and `to`",
-                        quoted_list(net.names())
-                    ),
-                );
-                return None;
-            }
-            ((Some(_), None), _) => {
-                self.missing(
-                    &table.place,
-                    "to",
-                    "the receiver's node, because `from` is given".to_owned(),
-                );
-                return None;
-            }
-            ((None, Some(_)), _) => {
-                self.missing(
-                    &table.place,
-                    "from",
-                    "the sender's node, because `to` is given".to_owned(),
-                );
-                return None;
-            }
-        };
-        let graph: Vec<Option<(&str, &str)>> = net
-            .names
-            .iter()
-            .map(|(_, ends)| ends.as_ref().map(|(from, to)| (from.as_str(), to.as_str())))
-            .collect();
-        let names = |way: &[LinkId]| {
-            way.iter()
-                .map(|link| net.names[*link].0.as_str())
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
-        let tie = |key: &str, one: &[LinkId], other: &[LinkId]| {
-            self.push(
-                &table.place,
-                format!(
-                    "two ways are equally short: [{}] and [{}]",
-                    names(one),
-                    names(other)
-                ),
-                |diagnostic| {
-                    diagnostic.allowed = Some(format!("name the links in `{key}`"));
-                },
-            );
-        };
+        let (from, to) = self.ends(table, net)?;
         if from == to {
             self.push(
                 &table.place,
@@ -133,7 +76,7 @@ impl Reader<'_> {
             );
             return None;
         }
-        let path = match shortest(&graph, &from, &to) {
+        let path = match shortest(&net.graph(), &from, &to) {
             Ok(path) => path,
             Err(NoRoute::Unreachable) => {
                 self.push(
@@ -144,22 +87,73 @@ impl Reader<'_> {
                 return None;
             }
             Err(NoRoute::Tie(one, other)) => {
-                tie("path", &one, &other);
+                self.tie(table, net, "path", &one, &other);
                 return None;
             }
         };
         let back = match back? {
             Some(back) => back,
-            None => match shortest(&graph, &to, &from) {
+            None => match shortest(&net.graph(), &to, &from) {
                 Ok(back) => Some(back),
                 Err(NoRoute::Unreachable) => None,
                 Err(NoRoute::Tie(one, other)) => {
-                    tie("reverse_path", &one, &other);
+                    self.tie(table, net, "reverse_path", &one, &other);
                     return None;
                 }
             },
         };
         Some((path, back))
+    }
+
+    /// The nodes of sender and receiver: the class's own or all classes'.
+    fn ends(&self, table: &Table<'_>, net: &Net) -> Option<(String, String)> {
+        let missing = |key, allowed: String| {
+            self.missing(&table.place, key, allowed);
+            None
+        };
+        match (table.given("from"), table.given("to"), &net.ends) {
+            (Some(from), Some(to), _) => {
+                let (from, to) = (self.node(&from, net), self.node(&to, net));
+                Some((from?, to?))
+            }
+            (None, None, Some(ends)) => Some(ends.clone()),
+            (None, None, None) => missing(
+                "path",
+                format!(
+                    "names of links ({}), or `from` and `to`",
+                    quoted_list(net.names())
+                ),
+            ),
+            (Some(_), None, _) => missing(
+                "to",
+                "the receiver's node, because `from` is given".to_owned(),
+            ),
+            (None, Some(_), _) => missing(
+                "from",
+                "the sender's node, because `to` is given".to_owned(),
+            ),
+        }
+    }
+
+    /// Says that two ways are equally short.
+    fn tie(&self, table: &Table<'_>, net: &Net, key: &str, one: &[LinkId], other: &[LinkId]) {
+        let names = |way: &[LinkId]| {
+            way.iter()
+                .map(|link| net.names[*link].0.as_str())
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        self.push(
+            &table.place,
+            format!(
+                "two ways are equally short: [{}] and [{}]",
+                names(one),
+                names(other)
+            ),
+            |diagnostic| {
+                diagnostic.allowed = Some(format!("name the links in `{key}`"));
+            },
+        );
     }
 
     fn node(&self, item: &Item<'_>, net: &Net) -> Option<String> {

@@ -481,29 +481,7 @@ impl Reader<'_> {
             self.ok(item, quantity.value())
         };
         if let Value::Array(items) = &item.node.value {
-            if items.is_empty() {
-                self.wrong(item, "an empty list");
-                return None;
-            }
-            let read = |(at, node): (usize, &Node)| {
-                let place = Place {
-                    key: format!("{}[{at}]", item.place.key),
-                    span: node.span.clone().or(item.place.span.clone()),
-                };
-                let entry = Item {
-                    node: Cow::Borrowed(node),
-                    place,
-                    rule: item.rule,
-                };
-                let quantity = self.quantity(&entry, &[Dimension::Time])?;
-                self.time_of(&entry, quantity)?;
-                self.ok(&entry, quantity.value())
-            };
-            let list: Vec<Option<f64>> = items.iter().enumerate().map(read).collect();
-            return list
-                .into_iter()
-                .collect::<Option<_>>()
-                .map(Distribution::List);
+            return self.times(item, items).map(Distribution::List);
         }
         let Value::Text(text) = &item.node.value else {
             self.quantity(item, &[Dimension::Time]); // says what is wrong
@@ -554,6 +532,30 @@ impl Reader<'_> {
             }
             _ => value(text).map(Distribution::Fixed),
         }
+    }
+
+    fn times(&self, item: &Item<'_>, items: &[Node]) -> Option<Vec<f64>> {
+        if items.is_empty() {
+            self.wrong(item, "an empty list");
+            return None;
+        }
+        let read = |(at, node): (usize, &Node)| {
+            let place = Place {
+                key: format!("{}[{at}]", item.place.key),
+                span: node.span.clone().or(item.place.span.clone()),
+            };
+            let entry = Item {
+                node: Cow::Borrowed(node),
+                place,
+                rule: item.rule,
+            };
+            let quantity = self.quantity(&entry, &[Dimension::Time])?;
+            self.time_of(&entry, quantity)?;
+            self.ok(&entry, quantity.value())
+        };
+        // every entry is read, so that every mistake is told
+        let list: Vec<Option<f64>> = items.iter().enumerate().map(read).collect();
+        list.into_iter().collect()
     }
 
     /// A parameter of an algorithm, in the unit of its kind.

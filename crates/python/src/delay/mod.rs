@@ -2,138 +2,29 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 makes vectors of lists")]
 
+mod results;
+mod user;
+
 use std::sync::{Arc, Mutex};
 
 use ackclock_delay::{
-    Args, BranchPoint, Criticality, Crossing, Curve, Cycle, CyclePoint, Dual64, DynSystem, End,
-    Error, EventKind, FoldPoint, Follow, HopfPoint, HyperDual64, HyperHyperDual64, Linear,
-    Normalisation, Resolution, Tolerance, Trajectory, bautin_points, branch, c64, count_right_of,
+    BranchPoint, Crossing, Cycle, CyclePoint, DynSystem, Error, FoldPoint, Follow, HopfPoint,
+    Linear, Normalisation, Resolution, Tolerance, bautin_points, branch, c64, count_right_of,
     criticality, crossings, cycle_at, cycle_branch, cycle_fold, cycle_from_hopf,
     cycle_with_amplitude, equilibria, equilibrium, floquet, fold_curve, fold_near, hopf_curve,
     hopf_near, integrate, period_doubling, rightmost_roots, root_near, roots_right_of,
 };
-use numpy::{Complex64, PyArray1, PyArray2};
+use numpy::{Complex64, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyComplex, PyComplexMethods, PyDict, PyList};
+use pyo3::types::{PyComplex, PyDict, PyList};
 
-use crate::dual::Face;
 use crate::watch::watched;
 
-/// A Hopf point: an equilibrium with a pair of characteristic roots on the imaginary axis.
-#[pyclass(name = "HopfPoint", module = "ackclock._core", frozen)]
-pub(crate) struct PyHopfPoint(pub(crate) HopfPoint);
-
-#[pymethods]
-impl PyHopfPoint {
-    #[new]
-    fn new(state: Vec<f64>, frequency: f64, parameters: Vec<f64>) -> Self {
-        Self(HopfPoint {
-            x: state,
-            omega: frequency,
-            p: parameters,
-        })
-    }
-    /// The equilibrium.
-    #[getter]
-    fn state(&self) -> Vec<f64> {
-        self.0.x.clone()
-    }
-    /// Frequency, radians per unit of time.
-    #[getter]
-    fn frequency(&self) -> f64 {
-        self.0.omega
-    }
-    /// All parameters.
-    #[getter]
-    fn parameters(&self) -> Vec<f64> {
-        self.0.p.clone()
-    }
-}
-
-/// A periodic orbit.
-#[pyclass(name = "Cycle", module = "ackclock._core", frozen)]
-pub(crate) struct PyCycle(pub(crate) Cycle);
-
-#[pymethods]
-impl PyCycle {
-    /// The period.
-    #[getter]
-    fn period(&self) -> f64 {
-        self.0.period
-    }
-    /// All parameters.
-    #[getter]
-    fn parameters(&self) -> Vec<f64> {
-        self.0.p.clone()
-    }
-    /// Estimated error relative to the size of each state.
-    #[getter]
-    fn error(&self) -> f64 {
-        self.0.error
-    }
-    /// Number of mesh intervals.
-    #[getter]
-    fn intervals(&self) -> usize {
-        self.0.intervals()
-    }
-    /// Amplitude of the first harmonic of state `index`.
-    fn amplitude(&self, index: usize) -> f64 {
-        self.0.amplitude(index)
-    }
-    /// Time average of state `index`.
-    fn mean(&self, index: usize) -> f64 {
-        self.0.mean(index)
-    }
-    /// Smallest and largest value of state `index`.
-    fn range(&self, index: usize) -> (f64, f64) {
-        self.0.range(index)
-    }
-    /// The states at phases (fractions of a period), one row a phase.
-    fn at<'py>(&self, py: Python<'py>, phases: Vec<f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let rows: Vec<Vec<f64>> = phases
-            .iter()
-            .map(|s| self.0.state(s * self.0.period))
-            .collect();
-        Ok(PyArray2::from_vec2(py, &rows)?)
-    }
-}
-
-/// A computed solution, continuous in time.
-#[pyclass(name = "Trajectory", module = "ackclock._core", frozen)]
-pub(crate) struct PyTrajectory(pub(crate) Trajectory);
-
-#[pymethods]
-impl PyTrajectory {
-    /// First and last time.
-    #[getter]
-    fn span(&self) -> (f64, f64) {
-        (self.0.start(), self.0.end())
-    }
-    /// Times of the steps.
-    #[getter]
-    fn mesh<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_iter(py, self.0.mesh())
-    }
-    /// The states at `times`, one row a time.
-    fn at<'py>(&self, py: Python<'py>, times: Vec<f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let rows: Vec<Vec<f64>> = times.iter().map(|t| self.0.state(*t)).collect();
-        Ok(PyArray2::from_vec2(py, &rows)?)
-    }
-    /// Time, kind and index of each event: "reached" and "left" a bound (index of the state), "switched" (index of the switch function).
-    #[getter]
-    fn events(&self) -> Vec<(f64, &'static str, usize)> {
-        self.0
-            .events
-            .iter()
-            .map(|event| match event.kind {
-                EventKind::Reached { state } => (event.time, "reached", state),
-                EventKind::Left { state } => (event.time, "left", state),
-                EventKind::Switched { switch } => (event.time, "switched", switch),
-            })
-            .collect()
-    }
-}
+pub(crate) use results::{PyCycle, PyHopfPoint, PyTrajectory, normal_form};
+use results::{complexes, curve, fold, hopf, number};
+use user::UserSystem;
+pub(crate) use user::{Raised, keep};
 
 /// A system of delay-differential equations.
 #[pyclass(name = "DelaySystem", module = "ackclock._core", frozen)]
@@ -142,9 +33,6 @@ pub(crate) struct PyDelaySystem {
     /// Where a user's function leaves its exception.
     raised: Option<Raised>,
 }
-
-/// Where a user's function leaves its exception until the analysis is over.
-pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
 
 impl PyDelaySystem {
     pub(crate) fn of(system: impl DynSystem + 'static, raised: Option<Raised>) -> Self {
@@ -211,80 +99,6 @@ pub(crate) fn failure(py: Python<'_>, error: &Error) -> PyErr {
         _ => "failed",
     };
     crate::raise(py, "AnalysisError", (error.to_string(), kind))
-}
-
-fn number(py: Python<'_>, value: c64) -> Bound<'_, PyComplex> {
-    PyComplex::from_doubles(py, value.re, value.im)
-}
-
-fn complexes<'py>(py: Python<'py>, values: &[c64]) -> Bound<'py, PyArray1<Complex64>> {
-    PyArray1::from_iter(py, values.iter().map(|v| Complex64::new(v.re, v.im)))
-}
-
-/// Kind, index of a parameter (or None), its value (or None), and a sentence.
-type EndParts = (&'static str, Option<usize>, Option<f64>, String);
-
-fn end_parts(end: &End) -> EndParts {
-    let plain = |kind, text: &str| (kind, None, None, text.to_owned());
-    match end {
-        End::Range { parameter, value } => (
-            "range",
-            Some(*parameter),
-            Some(*value),
-            "end of the range".to_owned(),
-        ),
-        End::Points => plain("points", "as many points as asked for"),
-        End::Closed => plain("closed", "back at its start"),
-        End::ZeroFrequency => plain(
-            "zero frequency",
-            "the frequency goes to zero (Bogdanov-Takens point)",
-        ),
-        End::ZeroAmplitude => plain("zero amplitude", "the amplitude goes to zero (Hopf point)"),
-        End::Failed(error) => ("failed", None, None, error.to_string()),
-        other => ("failed", None, None, format!("{other:?}")),
-    }
-}
-
-fn curve<'py, P>(
-    py: Python<'py>,
-    curve: Curve<P>,
-    mut point: impl FnMut(P) -> PyResult<Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    let points = PyList::empty(py);
-    for one in curve.points {
-        points.append(point(one)?)?;
-    }
-    dict.set_item("points", points)?;
-    dict.set_item("start", end_parts(&curve.start))?;
-    dict.set_item("end", end_parts(&curve.end))?;
-    Ok(dict)
-}
-
-fn hopf<'py>(py: Python<'py>, point: HopfPoint) -> PyResult<Bound<'py, PyAny>> {
-    Ok(Bound::new(py, PyHopfPoint(point))?.into_any())
-}
-
-fn fold<'py>(py: Python<'py>, point: FoldPoint) -> PyResult<Bound<'py, PyAny>> {
-    let dict = PyDict::new(py);
-    dict.set_item("state", point.x)?;
-    dict.set_item("parameters", point.p)?;
-    Ok(dict.into_any())
-}
-
-pub(crate) fn normal_form<'py>(
-    py: Python<'py>,
-    form: &Criticality,
-) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("c1", number(py, form.c1))?;
-    dict.set_item("crossing", number(py, form.crossing))?;
-    dict.set_item("mu2", form.mu2)?;
-    dict.set_item("beta2", form.beta2)?;
-    dict.set_item("t2", form.t2)?;
-    dict.set_item("l1", form.l1)?;
-    dict.set_item("eigenvector", complexes(py, &form.q))?;
-    Ok(dict)
 }
 
 fn resolution(tolerance: f64) -> Resolution {
@@ -741,114 +555,5 @@ impl PyDelaySystem {
             Ok(Some(error)) => Err(error),
             _ => result.map(PyTrajectory),
         }
-    }
-}
-
-/// Keeps the first exception.
-pub(crate) fn keep(slot: &Mutex<Option<PyErr>>, error: PyErr) {
-    if let Ok(mut slot) = slot.lock() {
-        slot.get_or_insert(error);
-    }
-}
-
-/// A system whose functions are Python's. An exception makes the value NaN and waits for the end of the analysis.
-struct UserSystem {
-    rhs: Py<PyAny>,
-    delays: Vec<Py<PyAny>>,
-    dimension: usize,
-    state_dependent: bool,
-    bounds: Vec<ackclock_delay::Bound>,
-    raised: Raised,
-}
-
-impl UserSystem {
-    fn arguments<'py, S: Face>(
-        py: Python<'py>,
-        at: &Args<'_, S>,
-    ) -> PyResult<[Bound<'py, PyList>; 3]> {
-        let list = |values: &[S]| {
-            let given: PyResult<Vec<Py<PyAny>>> = values.iter().map(|v| v.give(py)).collect();
-            PyList::new(py, given?)
-        };
-        Ok([list(at.x)?, list(at.past)?, list(at.p)?])
-    }
-
-    fn value<S: Face>(&self, at: Args<'_, S>, out: &mut [S]) {
-        let result = Python::attach(|py| {
-            let [x, past, p] = Self::arguments(py, &at)?;
-            let values = self.rhs.bind(py).call1((x, past, p))?;
-            let mut count = 0;
-            for value in values.try_iter()? {
-                if let Some(slot) = out.get_mut(count) {
-                    *slot = S::take(&value?)?;
-                }
-                count += 1;
-            }
-            if count == out.len() {
-                return Ok(());
-            }
-            let n = out.len();
-            Err(PyValueError::new_err(format!(
-                "the right-hand side gave {count} values for {n} states"
-            )))
-        });
-        if let Err(error) = result {
-            keep(&self.raised, error);
-            out.fill(S::from(f64::NAN));
-        }
-    }
-
-    fn lag<S: Face>(&self, j: usize, at: Args<'_, S>) -> S {
-        let result = Python::attach(|py| {
-            let [x, past, p] = Self::arguments(py, &at)?;
-            S::take(&self.delays[j].bind(py).call1((x, past, p))?)
-        });
-        result.unwrap_or_else(|error| {
-            keep(&self.raised, error);
-            S::from(f64::NAN)
-        })
-    }
-}
-
-impl DynSystem for UserSystem {
-    fn dimension(&self) -> usize {
-        self.dimension
-    }
-    fn delays(&self) -> usize {
-        self.delays.len()
-    }
-    fn state_dependent(&self) -> bool {
-        self.state_dependent
-    }
-    fn switches(&self) -> usize {
-        0
-    }
-    fn switch(&self, _: Args<'_, f64>, _: &mut [f64]) {}
-    fn bounds(&self, _: &[f64]) -> Vec<ackclock_delay::Bound> {
-        self.bounds.clone()
-    }
-    fn rhs_f64(&self, at: Args<'_, f64>, out: &mut [f64]) {
-        self.value(at, out);
-    }
-    fn rhs_dual(&self, at: Args<'_, Dual64>, out: &mut [Dual64]) {
-        self.value(at, out);
-    }
-    fn rhs_hyper_dual(&self, at: Args<'_, HyperDual64>, out: &mut [HyperDual64]) {
-        self.value(at, out);
-    }
-    fn rhs_hyper_hyper_dual(&self, at: Args<'_, HyperHyperDual64>, out: &mut [HyperHyperDual64]) {
-        self.value(at, out);
-    }
-    fn delay_f64(&self, j: usize, at: Args<'_, f64>) -> f64 {
-        self.lag(j, at)
-    }
-    fn delay_dual(&self, j: usize, at: Args<'_, Dual64>) -> Dual64 {
-        self.lag(j, at)
-    }
-    fn delay_hyper_dual(&self, j: usize, at: Args<'_, HyperDual64>) -> HyperDual64 {
-        self.lag(j, at)
-    }
-    fn delay_hyper_hyper_dual(&self, j: usize, at: Args<'_, HyperHyperDual64>) -> HyperHyperDual64 {
-        self.lag(j, at)
     }
 }

@@ -126,7 +126,7 @@ pub enum Distribution {
     Range(f64, f64),
     /// Uniform between the two.
     Uniform(f64, f64),
-    /// Normal with mean and deviation, redrawn below zero.
+    /// Normal with mean and standard deviation, redrawn below zero.
     Normal(f64, f64),
     /// Exponential with this mean.
     Exponential(f64),

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from ._arrays import series
 
 _BATCHES = 2
-"""Fewer have no deviation."""
+"""Fewer have no standard deviation."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ BLOCKS = (4, 40)
 PERIODS = 1.5
 """Periods in such a piece, at least."""
 BESIDE = 0.05
-"""An amplitude, or a deviation, this near to its limit (relative to it) decides nothing: seeds differ by as much."""
+"""An amplitude, or a standard deviation, this near (relatively) to its limit decides nothing: seeds differ so much."""
 QUIET = 0.5
 """A trace that moves by less than this part of a limit is below it, however few of its swings it shows."""
 COARSEST = 0.5

@@ -3,7 +3,7 @@
 from typing import Final
 
 STABLE_DEVIATION: Final = 0.5**0.5
-"""Largest deviation over mean of a stable queue: that of a sine between empty and twice its mean."""
+"""Largest standard deviation over mean of a stable queue: that of a sine between empty and twice its mean."""
 
 OSCILLATION_AMPLITUDE: Final = 0.5
 """Least amplitude over mean of an oscillating queue: less is ripple, or noise at the loop's own pace."""

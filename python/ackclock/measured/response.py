@@ -38,9 +38,9 @@ class Response:
     frequency: Estimate
     """Angular frequency, rad/s."""
     largest: float
-    """Largest mean deviation of the queue after the disturbance, packets."""
+    """Largest mean departure of the queue from rest after the disturbance, packets."""
     noise: float
-    """Standard error of the mean deviation, packets."""
+    """Standard error of that departure, packets."""
     runs: int
     packets: int
 

@@ -128,7 +128,7 @@ impl Kind {
             Self::Congestion => r#"a name such as "cubic", or a table such as { kind = "compound", gamma = 30 }"#.to_owned(),
             Self::Traffic => r#"a table such as { kind = "transfer", size = "1 MB" }"#.to_owned(),
             Self::Sizes => concat!(
-                r#""12 kB", "exponential 12 kB", "pareto 12 kB, 1.3" (mean and tail index), "log-normal 12 kB, 30 kB" (mean and deviation), "#,
+                r#""12 kB", "exponential 12 kB", "pareto 12 kB, 1.3" (mean and tail index), "log-normal 12 kB, 30 kB" (mean and standard deviation), "#,
                 r#""web-search", or a table of sizes and the probability of sizes up to each, [["1 kB", 0.5], ["10 kB", 1]]"#
             )
             .to_owned(),

@@ -275,7 +275,7 @@ impl Reader<'_> {
             }
             "log-normal" => {
                 let Some((mean, deviation)) = rest.split_once(',') else {
-                    self.wrong(item, "not a mean and a deviation");
+                    self.wrong(item, "not a mean and a standard deviation");
                     return None;
                 };
                 Some(Sizes::LogNormal {
@@ -508,7 +508,7 @@ impl Reader<'_> {
             }
             "normal" => {
                 let Some((mean, deviation)) = rest.split_once(',') else {
-                    self.wrong(item, "not a mean and a deviation");
+                    self.wrong(item, "not a mean and a standard deviation");
                     return None;
                 };
                 Some(Distribution::Normal(value(mean)?, value(deviation)?))

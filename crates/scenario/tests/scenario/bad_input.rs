@@ -770,7 +770,7 @@ fn contradictions_of_a_class() {
     one(
         &with("\"30 ms\"", "\"normal 20 ms\""),
         "20:7",
-        &["not a mean and a deviation"],
+        &["not a mean and a standard deviation"],
     );
     one(&with("\"30 ms\"", "[]"), "20:7", &["an empty list"]);
     one(

@@ -124,7 +124,10 @@ fn wrong_sizes() {
     with("\"pareto 12 kB\"", &["not a mean and a tail index"]);
     with("\"pareto 12 kB, 1\"", &["above 1 (else there is no mean)"]);
     with("\"pareto 12 kB, 2 kB\"", &["unknown unit"]);
-    with("\"log-normal 12 kB\"", &["not a mean and a deviation"]);
+    with(
+        "\"log-normal 12 kB\"",
+        &["not a mean and a standard deviation"],
+    );
     with("\"log-normal 12 kB, 0 B\"", &["a size is from 1 B"]);
     with("[]", &["the last probability must be 1"]);
     with("[[\"1 kB\", 0.5]]", &["the last probability must be 1"]);

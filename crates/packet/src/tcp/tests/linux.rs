@@ -1,0 +1,216 @@
+//! What style "linux" does otherwise.
+
+use super::*;
+
+/// A bench in style "linux": round trips of 100 ms have been seen, 20 segments are out, the window
+/// is 20 and slow start over.
+fn linux_bench() -> Bench {
+    let mut bench = Bench::new(Recovery::Sack, 20.0);
+    bench.config = Config::new(&Tcp {
+        style: Style::Linux,
+        loss_detection: LossDetection::Rack,
+        reduction: WindowReduction::Prr,
+        ..options(Recovery::Sack, 20.0)
+    });
+    let reno = CongestionSpec::from_values("reno", &[]).expect("reno is registered");
+    bench.sender = Sender::new(reno.build(0), &bench.config, f64::INFINITY);
+    bench.sender.open(1000 * MS, 100 * MS, false, &bench.config);
+    bench.sender.written = u64::MAX;
+    bench.now = 1000 * MS;
+    bench.sent();
+    bench.sender.window.ssthresh = 20.0;
+    bench.now += 100 * MS;
+    bench
+}
+
+/// The timeout is the smoothed round trip and 200 ms at least, whatever the variation.
+#[test]
+fn linux_adds_the_smallest_timeout_to_the_round_trip() {
+    let mut bench = linux_bench();
+    for cum in 1..=20 {
+        bench.ack(cum, NONE, 0);
+    }
+    let rto = bench.sender.timeout(&bench.config);
+    assert_eq!(rto, bench.sender.rtt.srtt + 200 * MS);
+}
+
+/// A mark brings the window down over a round trip, to half; the ACK that ends that lets it grow
+/// again.
+#[test]
+fn linux_spreads_the_answer_to_a_mark() {
+    let mut bench = linux_bench();
+    let mut sent = bench.ack(2, NONE, Flags::ECE).len();
+    assert_eq!(bench.sender.window.ssthresh, 10.0);
+    assert!(bench.sender.window.cwnd > 15.0, "not at once");
+    for cum in (4..=20).step_by(2) {
+        sent += bench.ack(cum, NONE, Flags::ECE).len();
+    }
+    assert_eq!(sent, 10, "one for two");
+    assert_eq!(bench.sender.counters.ecn_reductions, 1);
+    bench.ack(22, NONE, 0);
+    assert_eq!(bench.sender.window.cwnd, 10.0 + 2.0 / 10.0);
+}
+
+/// A recovery is over with everything that was sent before it; what was sent since, was lost and is
+/// on its way again leads to the next at once, without an ACK that lets the window grow between
+/// them.
+#[test]
+fn linux_recovers_again_from_what_is_missing() {
+    let mut bench = linux_bench();
+    // 0 is lost, and 22 of those sent in the recovery
+    let mut resent = Vec::new();
+    for seq in (1..30).filter(|&seq| seq != 22) {
+        if seq < bench.sender.high {
+            resent.extend(bench.ack(0, seq, 0).into_iter().filter(|&seq| seq <= 0));
+        }
+    }
+    assert_eq!((resent.first(), resent.last()), (Some(&0), Some(&-22)));
+    assert_eq!(bench.sender.window.ssthresh, 10.0);
+    bench.ack(22, NONE, 0);
+    assert_eq!(bench.sender.state, State::Recovery);
+    assert_eq!(bench.sender.counters.fast_recoveries, 2);
+    assert_eq!(bench.sender.window.ssthresh, 5.0);
+    let sent = bench.ack(23, NONE, 0);
+    assert!(sent.iter().all(|&segment| segment > 0), "{sent:?}");
+}
+
+/// A paced segment that leaves later than it might shortens the gap after it, by half at most.
+#[test]
+fn linux_gives_credit_for_pacing() {
+    for (credit, late, gap) in [(true, 0, 10), (true, 2, 8), (true, 50, 5), (false, 50, 10)] {
+        let mut bench = linux_bench();
+        bench.config.pacing_credit = credit;
+        // 20 segments in 240 ms, with 20 % to spare: one in 10 ms
+        bench.sender.rtt.srtt = 240 * MS;
+        bench.sender.window.ssthresh = 2.0;
+        bench.sender.next_send = bench.now;
+        let now = bench.now + late * MS;
+        bench.sender.pace(now, &bench.config);
+        let found = bench.sender.next_send - now;
+        assert!(found.abs_diff(gap * MS) < 1000, "{found}");
+    }
+}
+
+/// DCTCP halves the window for a loss even while it comes down for a mark; others have answered it
+/// already. Its retransmissions are ECN-capable.
+#[test]
+fn linux_answers_a_loss_after_a_mark() {
+    for (kind, left) in [("reno", 10.0), ("dctcp", 9.0)] {
+        let mut bench = linux_bench();
+        let spec = CongestionSpec::from_values(kind, &[]).expect("it is registered");
+        let control = match spec {
+            CongestionSpec::Dctcp(params) => CongestionSpec::Dctcp(DctcpParams {
+                form: Form::Linux,
+                ..params
+            }),
+            other => other,
+        };
+        bench.sender.controller = control.build(0);
+        bench.sender.needs = bench.sender.controller.needs();
+        bench.config.accurate_ecn = kind == "dctcp";
+        bench.ack(2, NONE, Flags::ECE);
+        assert_eq!(bench.sender.window.ssthresh, 10.0);
+        for seq in [4, 5, 6] {
+            bench.ack(2, seq, 0);
+        }
+        assert_eq!(bench.sender.state, State::Recovery);
+        assert_eq!(bench.sender.window.ssthresh, left, "{kind}");
+    }
+    let mut config = linux_bench().config;
+    let segment = Segment {
+        seq: 0,
+        retransmission: true,
+        cwr: false,
+    };
+    assert!(!segment.ecn_flags(&config).has(Flags::ECT));
+    config.ecn_always = true;
+    assert!(segment.ecn_flags(&config).has(Flags::ECT));
+}
+
+/// RFC 5682, section 3.1: after a timeout new data goes out before what counts as lost; what is
+/// delivered counts in full.
+#[test]
+fn linux_asks_whether_a_timeout_was_needed() {
+    for real in [true, false] {
+        let mut bench = linux_bench();
+        bench.now = bench.sender.deadline;
+        bench.sender.on_timeout(bench.now, &bench.config);
+        assert_eq!(bench.sent(), [0]);
+        assert_eq!(bench.sender.window.ssthresh, 10.0);
+        let cwnd = bench.sender.window.cwnd;
+        bench.now += 100 * MS;
+        if real {
+            assert_eq!(bench.ack(1, NONE, 0), [20, 21]);
+            assert_eq!(bench.sender.window.cwnd, cwnd + 1.0);
+            bench.now += 100 * MS;
+            assert_eq!(bench.ack(1, 20, 0), [-1]);
+            assert_eq!(bench.sender.state, State::Loss);
+        } else {
+            // 1 to 3 were sent once only: nothing was lost
+            bench.ack(4, NONE, 0);
+            assert_eq!(bench.sender.state, State::Open);
+            assert!(bench.sender.window.cwnd >= 20.0);
+            assert_eq!(bench.sender.window.ssthresh, 20.0);
+        }
+    }
+}
+
+/// A recovery whose only retransmission the receiver reports to have arrived twice (DSACK) is undone;
+/// one that it does not report stands.
+#[test]
+fn linux_undoes_a_recovery_that_the_receiver_calls_needless() {
+    for (sack, undone) in [(0, true), (NONE, false)] {
+        let mut bench = linux_bench();
+        let before = bench.sender.window;
+        for seq in 1..=3 {
+            bench.ack(0, seq, 0);
+        }
+        assert_eq!(bench.sender.state, State::Recovery);
+        assert!(bench.sender.window.ssthresh < before.ssthresh);
+        bench.now += 100 * MS;
+        let all = bench.sender.recover;
+        bench.ack(all, sack, 0);
+        assert_eq!(bench.sender.state, State::Open);
+        assert_eq!(bench.sender.window.ssthresh == before.ssthresh, undone);
+        assert_eq!(bench.sender.window.cwnd >= before.cwnd, undone);
+    }
+}
+
+/// One timer, in whole ticks: a probe two round trips and 2 ms after an ACK, or a timeout after the
+/// first unacknowledged segment was sent; then the retransmission timer.
+#[test]
+fn linux_has_one_timer_in_ticks() {
+    let mut bench = linux_bench();
+    let first = bench.now + 10 * MS;
+    for cum in 1..=20 {
+        bench.sender.written = if cum == 1 { 21 } else { 20 };
+        bench.ack(cum, NONE, 0);
+    }
+    bench.sender.written = u64::MAX;
+    assert_eq!(bench.sender.una, 20);
+    // one segment is out, sent at `first`; the ACK that left it alone has set the timer
+    assert_eq!(
+        (bench.sender.rtt.srtt, bench.sender.rtt.base_timeout()),
+        (100 * MS, 300 * MS)
+    );
+    assert_eq!(
+        bench.sender.next_timer(),
+        timers::expiry(bench.now, 300 * MS)
+    );
+    bench.sent();
+    assert_eq!(
+        bench.sender.next_timer(),
+        timers::expiry(bench.now, first + 300 * MS - bench.now)
+    );
+    bench.now = bench.sender.next_timer();
+    let next = bench.sender.next;
+    bench.sender.on_timer(bench.now, &bench.config);
+    assert_eq!(bench.sent(), [next as i64]);
+    let timeout = bench.sender.timeout(&bench.config);
+    assert_eq!(timeout % MS, 0);
+    assert_eq!(
+        bench.sender.next_timer(),
+        timers::expiry(bench.now, timeout)
+    );
+    assert_eq!(bench.sender.next_timer(), bench.sender.deadline);
+}

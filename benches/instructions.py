@@ -3,7 +3,8 @@ Instructions that the packet engine takes for each bottleneck packet, by callgri
 
 They do not depend on the machine's load. Compares the bench set-ups with ``instructions.json``; fails where one takes
 more than the stated margin above its reference; ``--write`` makes new references. Needs valgrind (Debian package
-``valgrind``). Another compiler gives other counts: the reference names the one it was made with.
+``valgrind``). Another compiler gives other counts: the reference names the one it was made with, and others have a
+wider margin.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ SIMULATED = {
     "lot-3": 10,
 }
 """Seconds of each set-up: about 100,000 packets, slow start and recoveries included."""
+MARGINS = {"margin": 0.01, "margin_of_other_compilers": 0.1}
 
 
 def build() -> str:
@@ -73,11 +75,12 @@ def main() -> int:
     binary = build()
     counts = {setup: round(measure(binary, setup, seconds), 1) for setup, seconds in SIMULATED.items()}
     if options.write:
-        tree = {"rustc": compiler, "margin": 0.1, "instructions_per_packet": counts}
+        tree = {"rustc": compiler, **MARGINS, "instructions_per_packet": counts}
         REFERENCE.write_text(json.dumps(tree, indent=2) + "\n", encoding="utf-8")
     reference = json.loads(REFERENCE.read_text(encoding="utf-8"))
     margin, known = reference["margin"], reference["instructions_per_packet"]
     if compiler != reference["rustc"]:
+        margin = reference["margin_of_other_compilers"]
         print(f"the references are of {reference['rustc']}, this is {compiler}")
     slower = []
     for setup, count in counts.items():

@@ -212,6 +212,7 @@ def main() -> int:
     parser.add_argument("--only")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it, and so would ours
     rng, late, wrong = random.Random(options.seed), 0, 0
     start = started()
     print(f"a command begins after {start:.2f} s")

@@ -235,7 +235,7 @@ impl FastPath<'_> {
         let Ends::Tcp { sender, .. } = &mut state.ends else {
             return;
         };
-        if sender.is_plain_sack(ack, config) {
+        if sender.is_plain_sack(ack) {
             sender.on_plain_sack(ack, config);
         } else {
             sender.on_other_ack(now, ack, &[], config, &mut state.random);
@@ -243,7 +243,7 @@ impl FastPath<'_> {
         if state.stopped || now >= self.class.stop {
             return;
         }
-        if sender.is_full(config) {
+        if sender.is_full() {
             self.arm_timer(state);
         } else {
             self.send(state, now);

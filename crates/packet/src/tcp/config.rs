@@ -295,4 +295,12 @@ impl Config {
             && !self.undo.is_on()
             && self.accecn.is_none()
     }
+
+    /// Whether nearly all ACKs of a recovery say no more than which segment has arrived.
+    pub(crate) fn has_short_recovery(&self) -> bool {
+        self.recovery == RecoveryPolicy::Sack
+            && self.reduction == WindowReduction::AtOnce
+            && !self.detect_lost
+            && !self.restart_rto
+    }
 }

@@ -219,6 +219,8 @@ pub(crate) struct Sender {
     /// Recovery, timers and samples are those of the RFCs, no segment is remembered, and the
     /// congestion control asks for nothing beyond `on_ack`: the fast path is for these.
     fast_path_eligible: bool,
+    /// The same for ACKs within a recovery: it is that of RFC 6675, without options.
+    short_recovery: bool,
     /// No retransmission, CWR or recovery is pending: what [`Sender::is_plain`] asks of the state.
     /// Found anew after each ACK that is not plain, and withdrawn by timeouts.
     no_loss_pending: bool,
@@ -249,6 +251,8 @@ impl Sender {
             Box::new(SentPackets::new(rack, tick))
         });
         let watched = paced || remembers || config.remembers_use;
+        let fast_path_eligible =
+            config.has_short_path() && !(needs.delivery || needs.every_ack || needs.ca_state);
         Self {
             una: 0,
             next: 0,
@@ -290,8 +294,8 @@ impl Sender {
             sent_packets,
             watched,
             delivery: needs.delivery && selective,
-            fast_path_eligible: config.has_short_path()
-                && !(needs.delivery || needs.every_ack || needs.ca_state),
+            fast_path_eligible,
+            short_recovery: fast_path_eligible && config.has_short_recovery(),
             no_loss_pending: false,
             probe: false,
             accecn: config.accecn.map(|_| Box::default()),

@@ -11,16 +11,12 @@ impl Sender {
     /// Whether the ACK tells a sender in recovery of one more segment that has arrived, and nothing
     /// else.
     #[inline(always)]
-    pub(crate) fn is_plain_sack(&self, ack: &Ack, config: &Config) -> bool {
+    pub(crate) fn is_plain_sack(&self, ack: &Ack) -> bool {
         self.state == State::Recovery
-            && self.fast_path_eligible
+            && self.short_recovery
             && ack.cum == self.una
             && ack.sack != NONE
             && ack.flags.0 & (Flags::ECE | Flags::SYN) == 0
-            && config.recovery == RecoveryPolicy::Sack
-            && config.reduction == WindowReduction::AtOnce
-            && !config.detect_lost
-            && !config.restart_rto
     }
 
     /// What [`Sender::on_ack`] comes to then.
@@ -32,12 +28,10 @@ impl Sender {
 
     /// Whether a sender in recovery certainly has nothing to send.
     #[inline(always)]
-    pub(crate) fn is_full(&self, config: &Config) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.state == State::Recovery
-            && self.fast_path_eligible
+            && self.short_recovery
             && self.forced == NONE
-            && config.recovery == RecoveryPolicy::Sack
-            && config.reduction == WindowReduction::AtOnce
             && self.scoreboard.pipe(self.una, self.next) >= whole(self.window.cwnd)
     }
 

@@ -23,13 +23,34 @@ impl Engine {
         if state.stopped || now >= class.stop || now > self.end {
             return;
         }
-        let size = class.packet_size;
-        let (header, finite) = (size - class.payload, class.finite);
-        let limited = matches!(class.traffic, Traffic::AppLimited { .. });
-        let inside = now >= self.window.0 && now < self.window.1;
-        if limited {
+        if matches!(class.traffic, Traffic::AppLimited { .. }) {
             self.write(flow, now);
         }
+        let state = &mut self.flows[flow];
+        let config = &self.classes[state.class as usize].sender;
+        let Ends::Tcp { sender, .. } = &mut state.ends else {
+            return;
+        };
+        match sender.room(config) {
+            Some(0) => {}
+            Some(room) => {
+                let begin = sender.take(now, room, config);
+                let flags = Flags(config.ect);
+                let inside = now >= self.window.0 && now < self.window.1;
+                state.whole.sent += room;
+                state.window.sent += if inside { room } else { 0 };
+                for seq in begin..begin + room {
+                    self.send_segment(flow, now, seq, flags);
+                }
+            }
+            None => self.send_each(flow, now),
+        }
+        self.arm_timer(flow);
+    }
+
+    /// Asks the sender for one segment after the other.
+    fn send_each(&mut self, flow: usize, now: u64) {
+        let inside = now >= self.window.0 && now < self.window.1;
         loop {
             let state = &mut self.flows[flow];
             let config = &self.classes[state.class as usize].sender;
@@ -51,15 +72,20 @@ impl Engine {
                 state.window.sent += 1;
                 state.window.retransmissions += u64::from(segment.retransmission);
             }
-            let size = if finite && segment.seq + 1 == state.total {
-                header + state.tail
-            } else {
-                size
-            };
-            let packet = Packet::new(state.place, segment.seq, now, size, flags);
-            self.launch(flow, packet, now);
+            self.send_segment(flow, now, segment.seq, flags);
         }
-        self.arm_timer(flow);
+    }
+
+    /// A segment leaves the sender at `now`, by its clock.
+    #[inline(always)]
+    fn send_segment(&mut self, flow: usize, now: u64, seq: u64, flags: Flags) {
+        let state = &self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        let mut size = class.packet_size;
+        if class.finite && seq + 1 == state.total {
+            size = size - class.payload + state.tail;
+        }
+        self.launch(flow, Packet::new(state.place, seq, now, size, flags), now);
     }
 
     /// Keeps one entry of the retransmission timer in the calendar, no later than the timer itself.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from queue import Empty, SimpleQueue
 from typing import TypeVar
@@ -35,59 +36,37 @@ def completed(
     listed = list(tasks)
     for name in ("pandas", "xarray"):
         import_module(name)  # half a second, which Ctrl-C ends here, but not in a thread
-    halt, lock, left = threading.Event(), threading.Lock(), iter(range(len(listed)))
-    answers: SimpleQueue[tuple[int, Callable[[], _Found]]] = SimpleQueue()
+    halt = threading.Event()
 
     def check() -> None:
         if halt.is_set():
             raise _Halted
 
-    def labour() -> None:
-        _core.set_halt(check)
-        try:
-            while not halt.is_set():
-                with lock:
-                    number = next(left, None)
-                if number is None:
-                    return
-                answers.put((number, _answer(work, listed[number])))
-        finally:
-            _core.set_halt(None)
+    def begin(task: _Task) -> _Found:
+        check()
+        return work(task)
 
-    crew = [threading.Thread(target=labour) for _ in range(min(threads or os.cpu_count() or 1, len(listed)))]
+    most = max(1, min(threads or os.cpu_count() or 1, len(listed)))
+    crew = ThreadPoolExecutor(most, initializer=_core.set_halt, initargs=(check,))
+    numbers: dict[Future[_Found], int] = {}
+    done: SimpleQueue[Future[_Found]] = SimpleQueue()
     try:
-        for thread in crew:
-            thread.start()
+        for number, task in enumerate(listed):
+            future = crew.submit(begin, task)
+            numbers[future] = number
+            future.add_done_callback(done.put)
         for _ in listed:
-            number, answer = _next(answers, tell)
-            yield number, answer()
+            future = _next(done, tell)
+            yield numbers[future], future.result()
     finally:
         halt.set()  # before anything else: a second Ctrl-C may end the waiting
-        for thread in crew:
-            if thread.ident is not None:
-                thread.join()
+        crew.shutdown(wait=True, cancel_futures=True)
 
 
-def _answer(work: Callable[[_Task], _Found], task: _Task) -> Callable[[], _Found]:
-    """Do a task; what is returned gives what it found, or raises what it raised."""
-    try:
-        found = work(task)
-    except BaseException as error:
-        raised = error
-
-        def answer() -> _Found:
-            raise raised
-
-        return answer
-    return lambda: found
-
-
-def _next(
-    answers: SimpleQueue[tuple[int, Callable[[], _Found]]], tell: Callable[[], object] | None
-) -> tuple[int, Callable[[], _Found]]:
+def _next(done: SimpleQueue[Future[_Found]], tell: Callable[[], object] | None) -> Future[_Found]:
     while True:
         try:
-            return answers.get(timeout=None if tell is None else 1.0)
+            return done.get(timeout=None if tell is None else 1.0)
         except Empty:
             if tell is not None:
                 tell()

@@ -156,6 +156,25 @@ def test_ctrl_c_ends_tasks_while_others_still_begin(monkeypatch: pytest.MonkeyPa
     assert not ended
 
 
+def test_a_worker_that_dies_leaves_nobody_waiting() -> None:
+    """An old core beside a newer package has no `set_halt` that a thread could call."""
+    script = """
+import ackclock as ac
+from ackclock._parallel import parallel
+
+def gone(check):
+    raise AttributeError("set_halt")
+
+ac._core.set_halt = gone
+try:
+    parallel(str, range(3))
+except Exception as error:
+    print(type(error).__name__)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=300)
+    assert done.stdout == "BrokenThreadPool\n", done.stderr[-2000:]
+
+
 def test_ctrl_c_before_the_command_begins(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def parser() -> None:
         raise KeyboardInterrupt

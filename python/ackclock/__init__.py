@@ -17,6 +17,10 @@ True
 
 from __future__ import annotations
 
+from . import _starting  # noqa: F401  before all others: Ctrl-C while they are loaded is one line
+
+# isort: split
+
 from importlib import import_module
 from typing import TYPE_CHECKING
 

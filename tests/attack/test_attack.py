@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -182,6 +183,46 @@ def test_ctrl_c_before_the_command_begins(monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.setattr(cli, "parser", parser)
     assert cli.main(["list"]) == cli.INTERRUPTED
     assert capsys.readouterr().err == "ackclock: interrupted\n"
+
+
+INTERRUPTING_IMPORT = """
+import atexit, signal, sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "MODULE":
+            signal.raise_signal(signal.SIGINT)
+
+if "MODULE" == "the end":
+    atexit.register(signal.raise_signal, signal.SIGINT)
+else:
+    sys.meta_path.insert(0, Finder())
+"""
+
+
+def interrupted_at(folder: Path, module: str, *command: str) -> tuple[int, str]:
+    """How a command of Python ends, and its last words, where Ctrl-C comes as a module is imported."""
+    (folder / "sitecustomize.py").write_text(INTERRUPTING_IMPORT.replace("MODULE", module), encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    words = [sys.executable, *command]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("module", ["ackclock._core", "ackclock.compare", "ackclock.cli", "ackclock.cli.why"])
+def test_ctrl_c_while_the_package_is_loaded(tmp_path: Path, module: str) -> None:
+    script = tmp_path / "ackclock"
+    script.write_text("import sys\nfrom ackclock.cli import main\nsys.exit(main())\n", encoding="utf-8")
+    words = (130, "ackclock: interrupted\n")
+    assert interrupted_at(tmp_path, module, str(script), "list") == words
+    assert interrupted_at(tmp_path, module, "-m", "ackclock", "list") == words
+    # a program of its own hears of Ctrl-C as ever
+    _, told = interrupted_at(tmp_path, module, "-c", "import ackclock.cli")
+    assert told.endswith("KeyboardInterrupt\n")
+
+
+def test_ctrl_c_after_the_answer(tmp_path: Path) -> None:
+    assert interrupted_at(tmp_path, "the end", "-m", "ackclock", "list") == (-signal.SIGINT, "")
 
 
 @pytest.mark.parametrize("analysis", [ac.meanfield, lambda scenario: ac.stability(scenario).chart("rtt", "rate")])

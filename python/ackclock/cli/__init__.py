@@ -10,6 +10,7 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 
+from .. import _starting
 from . import (
     check,
     compare,
@@ -74,6 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line. Returns the exit code."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
+        _starting.over()
         options = parser().parse_args(words)
         options.line = shlex.join(["ackclock", *words])
         command: Callable[[argparse.Namespace], None] = options.command
@@ -85,12 +87,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit:
         raise
     except BaseException as error:  # a panic of the core is one, and no traceback is for people
+        _starting.ending()
         code = failure(error)
         try:
             sys.stdout.flush()
         except OSError:
             _drop_output()
         return code
+    finally:
+        _starting.ending()
     return DONE
 
 

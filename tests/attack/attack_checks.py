@@ -198,8 +198,8 @@ def flows_reordered(scenario: ac.Scenario) -> str | None:
     """
     The order of classes decides who is first among packets that arrive in the same picosecond, and nothing else.
 
-    Such ties are not chance: at 15.1 Mbit/s 151 packets take 120 ms to the picosecond. A difference that is gone when
-    each class has a round trip of its own, some picoseconds longer, comes from one.
+    Such ties are no chance: times are sums of round trips and transmissions, and two flows reach the same sum in
+    another order. A difference that is gone where the links jitter by a microsecond comes from one.
     """
     tree = scenario.canonical
     apart = [{**entry, "start": "uniform 0 s .. 100 ms"} for entry in tree["flows"]]
@@ -208,23 +208,15 @@ def flows_reordered(scenario: ac.Scenario) -> str | None:
     if len(apart) == 1 or by_flow or not fresh or "change" in tree:
         raise RefusedError
 
-    def differs(flows: list[dict[str, Any]]) -> str | None:
-        one, other = (another({**tree, "flows": order}) for order in (flows, flows[::-1]))
-        return difference(tree_of(one)["links"], tree_of(other)["links"])
+    def differs(links: list[dict[str, Any]]) -> str | None:
+        orders = (another({**tree, "link": links, "flows": flows}) for flows in (apart, apart[::-1]))
+        one, other = (tree_of(ordered)["links"] for ordered in orders)
+        return difference(one, other)
 
-    found = differs(apart)
+    found = differs(tree["link"])
     if found:
-        primes = (101, 211, 307, 401, 503, 601, 701, 809)
-        found = differs([with_longer_rtt(entry, primes[k % 8] * (1 + k // 8)) for k, entry in enumerate(apart)])
+        found = differs([{**link, "jitter": {"delay": "uniform 0 s .. 1 us"}} for link in tree["link"]])
     return f"links{found}" if found else None
-
-
-def with_longer_rtt(entry: dict[str, Any], picoseconds: int) -> dict[str, Any]:
-    """Flows whose round trip takes so much longer, where it is one for all of them."""
-    found = re.fullmatch(r"([0-9.e-]+) s", str(entry["rtt"]))
-    if found is None:
-        return entry  # drawn for each flow
-    return {**entry, "rtt": f"{round(1e12 * float(found[1])) + picoseconds} ps"}
 
 
 TIME_FREE = ("drop-tail", "threshold", "red")

@@ -38,6 +38,58 @@ def test_law_and_packets_agree(name: str) -> None:
             assert abs(row.distance) < 1.3 * queues.WITHIN, row
 
 
+MARKS = """
+[scenario]
+name = "marks at random"
+duration = "40 s"
+measure = "15 s .. 40 s"
+[[link]]
+name = "b"
+rate = "200 Mbit/s"
+delay = "1 ms"
+[link.queue]
+aqm = "red"
+ecn = MARKS
+capacity = "3000 packets"
+weight = 5e-4
+spacing = "bernoulli"
+mark_ceiling = 1.0
+min_threshold = "100 packets"
+max_threshold = "900 packets"
+max_probability = 0.5
+[[flows]]
+name = "senders"
+count = 20
+path = ["b"]
+congestion = "SENDER"
+rtt = "RTT"
+"""
+
+
+@pytest.mark.parametrize("sender", ["dctcp", "prague"])
+@pytest.mark.parametrize("rtt", ["40 ms", "8 ms"])
+def test_senders_by_the_share_of_marks(sender: str, rtt: str) -> None:
+    """Queue and marks within 10 % of the packets'; below 25 ms Prague is not DCTCP."""
+    text = MARKS.replace("MARKS", "true").replace("SENDER", sender).replace("RTT", rtt)
+    if sender == "prague":
+        text = text.replace('congestion = "prague"', 'congestion = { kind = "prague", rtt_transition = 1 }')
+    scenario = ac.loads(text)
+    [at] = ac.stability(scenario).equilibria()
+    link = ac.run(scenario).links.loc["b"]
+    assert at.state["b.queue"] == pytest.approx(link["queue_packets_mean"], rel=0.1)
+    assert at.probability["b"] == pytest.approx(link["marked"], rel=0.12)
+
+
+@pytest.mark.parametrize("sender", ["dctcp", "prague"])
+def test_without_marks_they_are_reno(sender: str) -> None:
+    """At a queue that drops, half of the window goes for a loss."""
+    text = MARKS.replace("MARKS", "false").replace("RTT", "40 ms")
+    states = [ac.stability(ac.loads(text.replace("SENDER", name))).equilibria()[0].state for name in ("reno", sender)]
+    for key, value in states[0].items():
+        assert states[1][key] == pytest.approx(value, rel=1e-5), key
+    assert states[1]["senders.estimated share of marks"] == 0
+
+
 CODEL = """
 [scenario]
 name = "CoDel"

@@ -28,6 +28,8 @@ pub struct Path<S = f64> {
     pub measured: S,
     /// Round-trip time with every queue of the path full, s; infinite where one has no limit.
     pub full: S,
+    /// Whether its signals are ECN marks; otherwise they are losses.
+    pub marks: bool,
 }
 
 impl<S: Scalar> Path<S> {
@@ -36,14 +38,21 @@ impl<S: Scalar> Path<S> {
         Self::steady(rtt, rtt)
     }
 
-    /// A path at rest: what the sender measures is the round-trip time of now. Its queues have no limit.
+    /// A path at rest: what the sender measures is the round-trip time of now. Its queues have no limit, its signals are losses.
     pub fn steady(rtt: S, base_rtt: S) -> Self {
         Self {
             rtt,
             base_rtt,
             measured: rtt,
             full: S::from_f64(f64::INFINITY),
+            marks: false,
         }
+    }
+
+    /// The path with signals that are ECN marks, or losses.
+    #[must_use]
+    pub fn with_marks(self, marks: bool) -> Self {
+        Self { marks, ..self }
     }
 
     /// Queueing delay that the sender measures now, s.
@@ -64,6 +73,36 @@ pub struct TcpInput<S = f64> {
     /// The path.
     pub path: Path<S>,
 }
+
+impl<S: Scalar> TcpInput<S> {
+    /// Packets that the sender hears of, packets/s.
+    pub fn packets(&self) -> S {
+        if self.per_ack {
+            self.acks + self.signals
+        } else {
+            self.acks
+        }
+    }
+
+    /// The fraction of packets with a signal.
+    pub fn share(&self) -> S {
+        self.signals / self.packets()
+    }
+
+    /// Falls a second of a sender that answers a signal and then none for `interval` seconds, signals being at random
+    /// among packets: after the interval it waits for the next, (1 - p) / p packets on average (derived here). Where all
+    /// packets have a signal it falls once an interval, as in the equations for DCTCP of Alizadeh, Javanmard and
+    /// Prabhakar (2011), whose signals come for all packets or for none.
+    pub fn falls(&self, interval: S) -> S {
+        self.signals / (self.signals * interval + (-self.share() + 1.0))
+    }
+}
+
+/// What a mark takes, in packets, where a sender falls once a round trip at most, by half the share of marked packets,
+/// and grows by a packet a round trip for packets without marks, at rest: (sqrt(3) - 1) / 2. With m marks a round trip
+/// 1 - p = (m / 2) m / (m + 1 - p) has the root m = (1 - p) (1 + sqrt(3)), whatever the window (from
+/// [`TcpInput::falls`]).
+pub(crate) const FALL_A_MARK: f64 = 0.366_025_403_784_438_6;
 
 fluid_law! {
     $ forward_fluid_tcp;

@@ -18,6 +18,7 @@ const PATH: Path = Path {
     base_rtt: 0.1,
     measured: 0.12,
     full: 0.36,
+    marks: false,
 };
 
 fn random(index: u64) -> Stream {

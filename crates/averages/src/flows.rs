@@ -158,14 +158,14 @@ pub fn reno_region(law: &TcpLaw) -> Option<(f64, f64)> {
     exists.then(|| law.small_window(1.0))
 }
 
-/// Growth a and decrease b of a law that is AIMD at every window from half a packet to a million: i(w) = a / w, d(w) = b w.
+/// Growth a and decrease b of a law that is AIMD at every window from half a packet to a million, for losses and marks alike: i(w) = a / w, d(w) = b w.
 #[must_use]
 pub fn aimd(law: &TcpLaw) -> Option<(f64, f64)> {
     if law.by_delay() {
         return None;
     }
     let path = Path::fixed(0.1);
-    let other = Path::fixed(0.2);
+    let other = Path::fixed(0.2).with_marks(true);
     let at = |w: f64, path| (w * law.increase(w, path), law.decrease(w, path) / w);
     let (a, b) = at(1.0, &path);
     let same = |(i, d): (f64, f64)| (i - a).abs() <= 1e-15 * a && d == b;

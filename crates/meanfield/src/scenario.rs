@@ -61,7 +61,7 @@ impl RegisteredTcp {
 
     /// Whether the growth depends on the round-trip time; it is then taken at the base round trip.
     fn depends_on_path(&self) -> bool {
-        let longer = Path::fixed(2.0 * self.path.rtt);
+        let longer = Path::fixed(2.0 * self.path.rtt).with_marks(self.path.marks);
         [2.0, 20.0, 200.0]
             .iter()
             .any(|&w| self.law.increase(w, &self.path) != self.law.increase(w, &longer))
@@ -368,7 +368,8 @@ impl<'a> Reader<'a> {
             ));
         }
         let rtt = group.rtt + self.jitter + sender.access.map_or(0.0, |access| access.transmission);
-        let law = RegisteredTcp::new(sender.law, Path::fixed(rtt));
+        let path = Path::fixed(rtt).with_marks(tcp.ecn && bottleneck.marks);
+        let law = RegisteredTcp::new(sender.law, path);
         let mut note = |text: String| self.notes.push(format!("flows `{name}`: {text}"));
         if law.depends_on_path() {
             note(format!(

@@ -259,7 +259,9 @@ fn stationaries<'py>(
             .fluid()
             .filter(|_| flows.access_rate.is_none());
         let found = law.and_then(|law| {
-            let law = RegisteredTcp::new(law, Path::fixed(class.rtt));
+            let marks = flows.tcp.ecn && outcome.link.marks > 0.0;
+            let path = Path::fixed(class.rtt).with_marks(marks);
+            let law = RegisteredTcp::new(law, path);
             Stationary::new(&law, loss, state.w_max, hazard).ok()
         });
         let Some(found) = found else {

@@ -14,7 +14,7 @@ use super::{
     Ack, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH, Needs,
     Reduction, SegmentCount, Signal, Window,
 };
-use crate::fluid::{FluidTcp, Path, TcpInput};
+use crate::fluid::{FALL_A_MARK, FluidTcp, Path, TcpInput};
 use crate::meta::{About, Algorithm};
 use crate::{DefaultValue, Interval, Scalar, Stream, parameters};
 
@@ -64,8 +64,8 @@ impl FluidTcp for DctcpParams {
     type Over<S: Scalar> = DctcpParams<S>;
 
     const APPROXIMATION: Option<&'static str> = Some(
-        "as a window with an estimate alpha beside it (Alizadeh, Javanmard and Prabhakar 2011, equations (1) and (2)); as d(w): that model at rest, \
-         where alpha = sqrt(2 / w)",
+        "as a window with an estimate alpha beside it, as Alizadeh, Javanmard and Prabhakar (2011) have it, for marks at random among packets (derived here); \
+         marks that come for all packets of a round trip or for none are fewer; losses beside marks count as marks",
     );
 
     /// 1 / w.
@@ -73,31 +73,43 @@ impl FluidTcp for DctcpParams {
         S::from_f64(1.0) / window
     }
 
-    /// alpha / 2 a marked packet, w alpha / 2 a fully marked window, with alpha = sqrt(2 / w).
-    fn decrease<S: Scalar>(_params: &DctcpParams<S>, window: S, _path: &Path<S>) -> S {
-        (window * 2.0).sqrt() / (window * 2.0)
+    /// A mark: what its share of alpha w / 2 once a round trip is at rest. A loss: half of the window.
+    fn decrease<S: Scalar>(_params: &DctcpParams<S>, window: S, path: &Path<S>) -> S {
+        if path.marks {
+            S::from_f64(FALL_A_MARK)
+        } else {
+            window * 0.5
+        }
     }
 
     fn state_names<S: Scalar>(_params: &DctcpParams<S>) -> &'static [&'static str] {
         &["window (packets)", "estimated share of marks"]
     }
 
-    /// At rest: alpha = sqrt(2 / w).
-    fn start<S: Scalar>(_params: &DctcpParams<S>, window: S, _path: &Path<S>, state: &mut [S]) {
+    /// At rest: alpha = p, and marks take as much as packets without marks give.
+    fn start<S: Scalar>(_params: &DctcpParams<S>, window: S, path: &Path<S>, state: &mut [S]) {
+        let share = S::from_f64(1.0) / (window * FALL_A_MARK + 1.0);
         state[0] = window;
-        state[1] = (S::from_f64(2.0) / window).sqrt().min(S::from_f64(1.0));
+        state[1] = share * f64::from(u8::from(path.marks));
     }
 
-    /// dw/dt = 1 / R - w alpha p / (2 R) with w / R = acks + signals; dalpha/dt = g (p - alpha) / R.
+    /// dw/dt = (1 - p) x / w - (alpha w / 2) falls a second; dalpha/dt = g (p - alpha) / R. Losses halve w, and alpha
+    /// forgets.
     fn derivative<S: Scalar>(
         params: &DctcpParams<S>,
         input: &TcpInput<S>,
         state: &[S],
         rate: &mut [S],
     ) {
-        let packets = input.acks + input.signals;
-        rate[0] = packets / state[0] - state[1] * input.signals * 0.5;
-        rate[1] = params.g * (input.signals / packets - state[1]) / input.path.rtt;
+        let (window, alpha, rtt) = (state[0], state[1], input.path.rtt);
+        let grow = input.acks / window;
+        if input.path.marks {
+            rate[0] = grow - alpha * window * input.falls(rtt) * 0.5;
+            rate[1] = params.g * (input.share() - alpha) / rtt;
+        } else {
+            rate[0] = grow - window * input.signals * 0.5;
+            rate[1] = -params.g * alpha / rtt;
+        }
     }
 }
 
@@ -385,22 +397,34 @@ mod tests {
 
     #[test]
     fn fluid_equilibrium() {
-        // dw/dt = 0 and dalpha/dt = 0 at alpha = p = sqrt(2 / w)
-        let (w, r): (f64, f64) = (50.0, PATH.rtt);
-        let p = (2.0 / w).sqrt();
-        let mut state = [0.0; 2];
-        DctcpParams::start(&params(), w, &PATH, &mut state);
-        let input = TcpInput {
-            per_ack: true,
-            acks: (1.0 - p) * w / r,
-            signals: p * w / r,
-            path: PATH,
+        let derivative = |path: Path, w: f64, p: f64, state: &[f64]| {
+            let x = w / path.rtt;
+            let input = TcpInput {
+                per_ack: true,
+                acks: (1.0 - p) * x,
+                signals: p * x,
+                path,
+            };
+            let mut rate = [f64::NAN; 2];
+            DctcpParams::derivative(&params(), &input, state, &mut rate);
+            (rate, input)
         };
-        let mut rate = [f64::NAN; 2];
-        DctcpParams::derivative(&params(), &input, &state, &mut rate);
+        let w = 50.0;
+        let marked = PATH.with_marks(true);
+        let mut state = [0.0; 2];
+        DctcpParams::start(&params(), w, &marked, &mut state);
+        let p = state[1];
+        let (rate, input) = derivative(marked, w, p, &state);
         assert!(rate[0].abs() < 1e-12 && rate[1].abs() < 1e-14, "{rate:?}");
-        // and d(w) of the model at rest balances one packet a round trip
-        let fall = DctcpParams::decrease(&params(), w, &PATH) * input.signals;
-        assert!((fall * r - 1.0).abs() < 1e-12);
+        // and d(w) balances what packets without marks give
+        let fall = DctcpParams::decrease(&params(), w, &marked) * input.signals;
+        assert!((fall - input.acks / w).abs() < 1e-12);
+        // where every packet is marked, half of alpha a round trip (Alizadeh, Javanmard and Prabhakar 2011, equation (1))
+        let (rate, _) = derivative(marked, w, 1.0, &[w, 0.4]);
+        assert!((rate[0] * PATH.rtt + 0.2 * w).abs() < 1e-12, "{rate:?}");
+        // losses: Reno
+        let p = 2.0 / (w * w + 2.0);
+        let (rate, _) = derivative(PATH, w, p, &[w, 0.0]);
+        assert!(rate[0].abs() < 1e-12 && rate[1] == 0.0, "{rate:?}");
     }
 }

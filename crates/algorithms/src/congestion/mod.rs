@@ -70,11 +70,11 @@ macro_rules! every_congestion_control {
                     Yeah(YeahParams),
                     Htcp(HtcpParams),
                     Westwood(WestwoodParams),
+                    Prague(PragueParams),
                 }
                 packets only {
                     Bbr(BbrParams),
                     Bbr3(Bbr3Params),
-                    Prague(PragueParams),
                 }
             }
         }
@@ -504,6 +504,7 @@ pub(crate) mod test {
         base_rtt: 0.1,
         measured: 0.1,
         full: f64::INFINITY,
+        marks: false,
     };
 
     /// An ACK of `acked` segments, 10 ms after nothing happened.

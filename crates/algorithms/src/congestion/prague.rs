@@ -25,8 +25,9 @@ use super::{
     Ack, CaState, CongestionAlgorithm, CongestionControl, Delivery, MIN_SSTHRESH, Needs, Reduction,
     Signal, Window,
 };
+use crate::fluid::{FALL_A_MARK, FluidTcp, Path, TcpInput};
 use crate::meta::{About, Algorithm};
-use crate::{Interval, Stream, Time, choices, parameters};
+use crate::{Interval, Scalar, Stream, Time, choices, parameters};
 
 choices! {
     /// How the rate depends on the round trip.
@@ -93,6 +94,79 @@ impl CongestionAlgorithm for PragueParams {
             rounds: 0.0,
             marked: false,
             classic: self.classic_fallback.then(Box::default),
+        }
+    }
+}
+
+impl FluidTcp for PragueParams {
+    type Over<S: Scalar> = PragueParams<S>;
+
+    const APPROXIMATION: Option<&'static str> = Some(
+        "as DCTCP, with the round trip that shorter ones count as from the start, smoothly about it (derived here); falls come once in that time, where packets wait for whole round trips; without pacing, whole segments and the classic fallback; \
+         losses beside marks count as marks",
+    );
+
+    /// (R / R_target)^2 / w, no more than 1 / w.
+    fn increase<S: Scalar>(params: &PragueParams<S>, window: S, path: &Path<S>) -> S {
+        let part = path.rtt / params.round(path.rtt);
+        part * part / window
+    }
+
+    /// A mark: what its share of alpha w / 2 once in the longer of R and R_target is at rest. A loss: half of the window.
+    fn decrease<S: Scalar>(params: &PragueParams<S>, window: S, path: &Path<S>) -> S {
+        if path.marks {
+            path.rtt / params.round(path.rtt) * FALL_A_MARK
+        } else {
+            window * 0.5
+        }
+    }
+
+    fn state_names<S: Scalar>(_params: &PragueParams<S>) -> &'static [&'static str] {
+        &["window (packets)", "estimated share of marks"]
+    }
+
+    /// At rest: alpha = p, and marks take as much as packets without marks give.
+    fn start<S: Scalar>(params: &PragueParams<S>, window: S, path: &Path<S>, state: &mut [S]) {
+        let part = path.rtt / params.round(path.rtt);
+        state[0] = window;
+        state[1] = if path.marks {
+            part / (window * FALL_A_MARK + part)
+        } else {
+            S::from_f64(0.0)
+        };
+    }
+
+    /// dw/dt = i(w) (1 - p) x - (alpha w / 2) falls a second; dalpha/dt = g (p - alpha) / T, with T the longer of R and
+    /// R_target. Losses halve w, and alpha forgets.
+    fn derivative<S: Scalar>(
+        params: &PragueParams<S>,
+        input: &TcpInput<S>,
+        state: &[S],
+        rate: &mut [S],
+    ) {
+        let (window, alpha) = (state[0], state[1]);
+        let round = params.round(input.path.rtt);
+        let grow = Self::increase(params, window, &input.path) * input.acks;
+        if input.path.marks {
+            rate[0] = grow - alpha * window * input.falls(round) * 0.5;
+            rate[1] = params.g * (input.share() - alpha) / round;
+        } else {
+            rate[0] = grow - window * input.signals * 0.5;
+            rate[1] = -params.g * alpha / round;
+        }
+    }
+}
+
+impl<S: Scalar> PragueParams<S> {
+    /// The time that a round trip counts as, s: the longer of itself and the target, with the corner between them rounded off.
+    fn round(&self, rtt: S) -> S {
+        const CORNER: f64 = 0.02;
+        match self.rtt_control {
+            RttControl::None => rtt,
+            RttControl::Rate => {
+                let (beyond, corner) = (rtt - self.rtt_target, self.rtt_target * CORNER);
+                (rtt + self.rtt_target + (beyond * beyond + corner * corner).sqrt()) * 0.5
+            }
         }
     }
 }

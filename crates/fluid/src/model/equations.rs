@@ -147,6 +147,7 @@ impl Model {
     pub(super) fn path_at_rest<S: Scalar>(&self, c: usize, rtt: S, p: &[S]) -> Path<S> {
         Path {
             full: self.full_rtt(c, p),
+            marks: self.classes[c].marked,
             ..Path::steady(rtt, self.base_rtt(c, p))
         }
     }
@@ -491,6 +492,7 @@ impl Model {
                 base_rtt: self.base_rtt(c, at.p),
                 measured,
                 full: prepared.full_rtt[c],
+                marks: class.marked,
             };
             let per_ack = self.choices.form == Form::PerAck && !class.timed;
             let acks = if per_ack {

@@ -212,7 +212,8 @@ impl Model {
                 state[0] = window;
             } else {
                 let base = class.rtt + class.access.map_or(0.0, |access| access.transmission);
-                class.law.start(window, &Path::fixed(base), state);
+                let path = Path::fixed(base).with_marks(class.marked);
+                class.law.start(window, &path, state);
             }
         }
         x

@@ -213,6 +213,7 @@ fn build_extras(
         scheduled,
         impairments: Impairments::new(link, seed, owner),
         reorders: link.jitter.as_ref().is_some_and(|jitter| jitter.reorder),
+        shaped: false,
     })
 }
 

@@ -285,3 +285,80 @@ fn jitter_with_and_without_reordering() {
     }
     assert!(ordered.flows[0].rtt_mean > 0.04 + 0.01 + PACKET);
 }
+
+/// htb with hardly any burst is a link of its rate whose packets leave as their transmission
+/// begins: under every kind of queue TCP sees the same but for the time of one transmission.
+#[test]
+fn htb_without_a_burst_is_a_link_of_its_rate() {
+    for (queue, congestion) in [
+        ("{ capacity = \"40 packets\" }", "reno"),
+        ("{ aqm = \"codel\" }", "cubic"),
+        ("{ aqm = \"fq_codel\" }", "cubic"),
+        ("{ aqm = \"dualpi2\" }", "prague"),
+    ] {
+        let flows = class(
+            "tcp",
+            &format!("congestion = \"{congestion}\"\nack_size = \"1500 B\""),
+        );
+        let run = |rtt: &str, link: &str| {
+            outcome(&format!(
+                "[scenario]\nduration = \"200 s\"\nmeasure = \"5 s .. 200 s\"\n[[link]]\nname = \"link\"\nqueue = {queue}\n{link}\n{}",
+                flows.replace("40 ms", rtt)
+            ))
+        };
+        let plain = run("40 ms", "rate = \"10 Mbit/s\"\ndelay = \"1 ms\"");
+        let shaped = run(
+            "41.2 ms",
+            "rate = \"1 Tbit/s\"\ndelay = \"2.2 ms\"\n\
+             shaper = { rate = \"10 Mbit/s\", burst = \"1 B\", discipline = \"htb\" }",
+        );
+        let (one, other) = (&plain.links[0], &shaped.links[0]);
+        let near = |a: f64, b: f64, within: f64| (a - b).abs() <= within * a.abs().max(1e-3);
+        assert!(
+            near(one.utilization, other.utilization, 0.0005)
+                && near(one.queue_packets_mean, other.queue_packets_mean, 0.005)
+                && one.drops.abs_diff(other.drops) <= one.drops / 100 + 1,
+            "{queue}: {} {} {}, behind htb {} {} {}",
+            one.utilization,
+            one.queue_packets_mean,
+            one.drops,
+            other.utilization,
+            other.queue_packets_mean,
+            other.drops
+        );
+    }
+}
+
+/// htb with a burst of one packet: of three that come at once after a silence two go at once, the
+/// third after one transmission, out of the queue. What the bucket saves in the silence is used.
+#[test]
+fn htb_lets_one_packet_more_than_the_burst_go() {
+    let three: String = (0..3)
+        .map(|n| {
+            let traffic = "traffic = { kind = \"cbr\", rate = \"600 kbit/s\" }\nstart = \"0 s\"";
+            class(&format!("cbr {n}"), traffic)
+        })
+        .collect();
+    // each sends 1500 B every 20 ms, at 10 Mbit/s 1.2 ms each
+    let of = |discipline: &str, burst: &str| {
+        let shaper = format!(
+            "shaper = {{ rate = \"10 Mbit/s\", burst = \"{burst}\", discipline = \"{discipline}\" }}"
+        );
+        outcome(&format!(
+            "[scenario]\nduration = \"20 s\"\nmeasure = \"5 s .. 20 s\"\n[[link]]\nname = \"link\"\nrate = \"1 Tbit/s\"\n{shaper}\n{three}"
+        ))
+    };
+    let waits = |outcome: &Outcome| outcome.links[0].queue_packets_mean * 20.0;
+    let htb = of("htb", "1500 B");
+    assert!((waits(&htb) - 1.2).abs() < 1e-3, "{} ms", waits(&htb));
+    assert!((htb.links[0].utilization - 0.18).abs() < 1e-3);
+    // tbf holds the second packet, the third waits for it: 1.2 ms in the queue
+    let tbf = of("tbf", "1500 B");
+    assert!((waits(&tbf) - 1.2).abs() < 1e-3, "{} ms", waits(&tbf));
+    // with two packets both let them go at once but one
+    let (htb, tbf) = (of("htb", "3000 B"), of("tbf", "3000 B"));
+    assert!(waits(&htb) < 1e-3 && waits(&tbf) < 1e-3);
+    assert_eq!(htb.links[0].packets, tbf.links[0].packets);
+    let ledger = &htb.links[0].ledger;
+    assert_eq!(ledger.sent, ledger.delivered + ledger.in_flight);
+}

@@ -86,7 +86,11 @@ fn impairments() -> impl Strategy<Value = String> {
         (1_u32..30, any::<bool>()).prop_map(|(ms, reorder)| format!(
             "jitter = {{ delay = \"exponential {ms} ms\", reorder = {reorder} }}\n"
         )),
-        (200_u32..4000).prop_map(|rate| format!("shaper = {{ rate = \"{rate} kbit/s\" }}\n")),
+        (200_u32..4000, prop::sample::select(vec!["tbf", "htb"])).prop_map(
+            |(rate, discipline)| format!(
+                "shaper = {{ rate = \"{rate} kbit/s\", discipline = \"{discipline}\" }}\n"
+            )
+        ),
         (200_u32..4000).prop_map(|rate| format!(
             "policer = {{ rate = \"{rate} kbit/s\", burst = \"20 kB\" }}\n"
         )),

@@ -8,7 +8,7 @@ mod token_bucket;
 
 pub use gilbert_elliott::{GilbertElliott, GilbertElliottParams};
 pub use random::{RandomLoss, RandomLossParams};
-pub use token_bucket::{PolicerParams, ShaperParams, TokenBucket};
+pub use token_bucket::{Discipline, PolicerParams, ShaperParams, TokenBucket};
 
 /// Every loss model: variant and parameters.
 macro_rules! every_loss {

@@ -5,15 +5,28 @@
 //! away.
 
 use crate::meta::{About, Algorithm};
-use crate::{Interval, Time, parameters};
+use crate::{Interval, Time, choices, parameters};
+
+choices! {
+    /// When a shaper lets a packet go, by the names of Linux's queueing disciplines.
+    pub enum Discipline {
+        /// When the bucket holds its size. It leaves the queue before: the shaper holds one packet.
+        Tbf = "tbf",
+        /// When the bucket is not overdrawn, whatever its size, which is then taken. It stays in the queue until then.
+        Htb = "htb",
+    }
+}
 
 parameters! {
     /// Parameters of a shaper.
     pub struct ShaperParams {
         /// Sustained rate.
         rate: rate = required, in Interval::above(0.0), "RFC 2697, section 3: committed information rate";
-        /// Bytes that may go at the link's own rate after a silence: at least the largest packet.
+        /// Bytes that may go at the link's own rate after a silence: at least the largest packet, but for `"htb"`.
         burst: bytes = 15140.0, in Interval::between(1.0, 4e9), "ten Ethernet frames of 1514 B; RFC 2697, section 3: committed burst size";
+        /// When a packet goes: `"tbf"`, when the bucket holds its size, having left the queue before; `"htb"`, when the bucket is not overdrawn, out of
+        /// the queue, so that a packet more than the burst goes after a silence.
+        discipline: choice(Discipline) = Tbf, "Linux 6.1, sch_tbf.c (tbf_dequeue), sch_htb.c (htb_class_mode, htb_charge_class)";
     }
 }
 
@@ -75,6 +88,18 @@ impl TokenBucket {
         let spare = u128::from(self.burst.saturating_sub(size)) * self.per_byte;
         let at = self.full_at.saturating_sub(spare).div_ceil(1 << 32);
         Time(at as u64).max(now)
+    }
+
+    /// The earliest time from `now` on at which the bucket is not overdrawn.
+    #[must_use]
+    pub fn settled_at(&self, now: Time) -> Time {
+        self.conforms_at(now, 0)
+    }
+
+    /// When the bucket will be full if nothing more is taken.
+    #[must_use]
+    pub fn full_at(&self) -> Time {
+        Time(self.full_at.div_ceil(1 << 32) as u64)
     }
 
     /// Takes the tokens of a packet that is sent at `now`.
@@ -161,6 +186,21 @@ mod tests {
             "{} against {exact}",
             now.seconds()
         );
+    }
+
+    /// With a burst of one packet two go at once, then one in each transmission time; a packet's own size does not count.
+    #[test]
+    fn a_bucket_that_may_be_overdrawn() {
+        let mut bucket = TokenBucket::new(8e6, 1000.0);
+        let mut now = Time::ZERO;
+        let mut times = Vec::new();
+        for size in [1000, 1000, 1000, 1500, 40, 1000] {
+            now = bucket.settled_at(now);
+            bucket.take(now, size);
+            times.push(now.0 / (MS / 1000));
+        }
+        assert_eq!(times, [0, 0, 1000, 2000, 3500, 3540]);
+        assert_eq!(bucket.full_at(), Time(5540 * (MS / 1000)));
     }
 
     #[test]

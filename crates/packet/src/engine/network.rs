@@ -35,7 +35,7 @@ impl Engine {
             }
             Offer::Dropped => self.record_drop(&packet),
             Offer::Policed => self.record_loss(&packet),
-            Offer::Starts(finish) => {
+            Offer::Acts(finish) => {
                 self.calendar
                     .push_near(finish, Tag::new(Order::Transmit, link, Kind::Transmit));
                 self.record_judged(link);

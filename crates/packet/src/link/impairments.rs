@@ -1,6 +1,6 @@
 //! What a link does to packets beside queueing: policing, shaping, losses on the wire, jitter.
 
-use ackclock_algorithms::impairment::{AnyLoss, Loss as _, TokenBucket};
+use ackclock_algorithms::impairment::{AnyLoss, Discipline, Loss as _, TokenBucket};
 use ackclock_algorithms::{Owner, Stream, Time};
 use ackclock_scenario::{Distribution, Link};
 
@@ -10,9 +10,14 @@ use crate::draw::draw;
 #[derive(Default)]
 pub(crate) struct Impairments {
     pub(crate) policer: Option<TokenBucket>,
-    pub(crate) shaper: Option<TokenBucket>,
+    shaper: Option<Shaper>,
     loss: Option<(AnyLoss, Stream)>,
     jitter: Option<Jitter>,
+}
+
+struct Shaper {
+    bucket: TokenBucket,
+    discipline: Discipline,
 }
 
 struct Jitter {
@@ -28,9 +33,10 @@ impl Impairments {
             policer: link
                 .policer
                 .map(|params| TokenBucket::new(params.rate, params.burst)),
-            shaper: link
-                .shaper
-                .map(|params| TokenBucket::new(params.rate, params.burst)),
+            shaper: link.shaper.map(|params| Shaper {
+                bucket: TokenBucket::new(params.rate, params.burst),
+                discipline: params.discipline,
+            }),
             loss: link.loss.map(|loss| {
                 let mut random = Stream::new(seed, Owner::Loss, entity);
                 (loss.build(&mut random), random)
@@ -50,13 +56,36 @@ impl Impairments {
             .is_none_or(|bucket| bucket.admits(Time(now), size))
     }
 
-    /// When the transmission of a packet that is next at `now` may begin.
+    /// When the transmission of a packet that leaves the queue at `now` begins.
     pub(crate) fn begins(&mut self, now: u64, size: u32) -> u64 {
-        self.shaper.as_mut().map_or(now, |bucket| {
-            let at = bucket.conforms_at(Time(now), size);
-            bucket.take(at, size);
-            at.0
-        })
+        let Some(Shaper { bucket, discipline }) = &mut self.shaper else {
+            return now;
+        };
+        let at = match discipline {
+            Discipline::Tbf => bucket.conforms_at(Time(now), size),
+            Discipline::Htb => Time(now),
+        };
+        bucket.take(at, size);
+        at.0
+    }
+
+    /// The bucket of a shaper that leaves packets in the queue until they may go.
+    fn overdrawable(&self) -> Option<&TokenBucket> {
+        let shaper = self.shaper.as_ref()?;
+        (shaper.discipline == Discipline::Htb).then_some(&shaper.bucket)
+    }
+
+    /// From when on, at the earliest at `now`, another packet may leave the queue.
+    pub(crate) fn open_from(&self, now: u64) -> u64 {
+        self.overdrawable()
+            .map_or(now, |bucket| bucket.settled_at(Time(now)).0)
+    }
+
+    /// From when on what a link that was free at `free` does not send is lost to it: an overdrawn
+    /// bucket pays for what it has sent, and one that is filled saves.
+    pub(crate) fn idle_from(&self, free: u64) -> u64 {
+        self.overdrawable()
+            .map_or(free, |bucket| bucket.full_at().0.max(free))
     }
 
     /// Whether the wire loses the next packet.

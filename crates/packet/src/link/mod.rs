@@ -42,8 +42,9 @@ pub(crate) enum Offer {
     Policed,
     /// Precomputed: it will have left at this time.
     Departs(u64),
-    /// Event-driven: its transmission began, and ends at this time.
-    Starts(u64),
+    /// Event-driven: the transmitter acts next at this time. A transmission that began now ends
+    /// then, or a shaper then lets a packet go.
+    Acts(u64),
     /// Event-driven: it waits.
     Waits,
 }
@@ -74,6 +75,9 @@ pub(crate) struct Extras {
     pub(crate) impairments: Impairments,
     /// Whether packets may overtake each other.
     pub(crate) reorders: bool,
+    /// Whether packets wait for a shaper while nothing is sent: it lets the first go when the
+    /// transmitter is free.
+    pub(crate) shaped: bool,
 }
 
 fn scheduled_in(extras: &mut Option<Box<Extras>>) -> Option<&mut Scheduled> {
@@ -105,7 +109,7 @@ pub(crate) struct Link {
     // what every packet touches
     waiting: Ring<Waiting>,
     bytes: u64,
-    /// When the transmitter is free again.
+    /// When the transmitter is free again, and a shaper lets the next packet go.
     free: u64,
     capacity: Capacity,
     transmitter: Transmitter,
@@ -457,11 +461,40 @@ impl Link {
         self.begin_at_once(now, packet)
     }
 
-    /// A packet arrives at an idle link without a scheduler.
+    /// A packet arrives at a link without a scheduler that sends nothing.
     #[inline(never)]
     fn begin_at_once(&mut self, now: u64, packet: &Packet) -> Offer {
-        self.busy.gap(self.free, now);
+        if self.free > now {
+            self.clock.account(now, self.queue.len(), self.bytes);
+            self.queue.push_back((now, *packet));
+            self.bytes += u64::from(packet.size);
+            return self.wait_for_shaper();
+        }
+        self.busy.gap(self.idle_from(), now);
         self.begin(now, now, *packet, self.free == now)
+    }
+
+    /// Event-driven departures: packets wait, and nothing is sent before a shaper lets the first of
+    /// them go.
+    #[cold]
+    #[inline(never)]
+    fn wait_for_shaper(&mut self) -> Offer {
+        let waits = self.length() > 0;
+        match &mut self.extras {
+            Some(extras) if waits && !extras.shaped => {
+                extras.shaped = true;
+                Offer::Acts(self.free)
+            }
+            _ => Offer::Waits,
+        }
+    }
+
+    /// Since when the link has been idle, if it is.
+    fn idle_from(&self) -> u64 {
+        match &self.extras {
+            Some(extras) => extras.impairments.idle_from(self.free),
+            None => self.free,
+        }
     }
 
     /// Service begins; a shaper may hold the packet back first.
@@ -472,18 +505,22 @@ impl Link {
         if let Some(extras) = &mut self.extras {
             start = extras.impairments.begins(now, packet.size);
         }
-        self.free = self
+        let finish = self
             .transmitter
             .finish(start, packet.size, follows && start == now);
+        self.free = match &self.extras {
+            Some(extras) => extras.impairments.open_from(finish),
+            None => finish,
+        };
         self.serving = Some(packet);
-        Offer::Starts(self.free)
+        Offer::Acts(finish)
     }
 
     /// A packet arrives at a link with a scheduler.
     fn offer_scheduled(&mut self, now: u64, packet: &mut Packet) -> Offer {
         let transmitter = &self.transmitter;
         let rate_at = |time| transmitter.rate_at(time);
-        let sending = self.serving.is_some();
+        let sending = self.serving.is_some() || self.free > now;
         let view = Self::packet_view(packet);
         let Some(scheduled) = scheduled_in(&mut self.extras) else {
             return Offer::Dropped;
@@ -505,10 +542,10 @@ impl Link {
             scheduled.push(queue, now, packet);
         }
         if !sending {
-            self.busy.gap(self.free, now);
+            self.busy.gap(self.idle_from(), now);
             let follows = self.free == now;
             return match self.serve(now, true, follows) {
-                Some(finish) => Offer::Starts(finish),
+                Some(finish) => Offer::Acts(finish),
                 None => Offer::Waits, // dropped, and counted as such
             };
         }
@@ -524,6 +561,9 @@ impl Link {
                 *bytes -= u64::from(packet.size);
                 judged.push((*packet, Fate::Dropped));
             });
+        }
+        if self.serving.is_none() {
+            return self.wait_for_shaper();
         }
         Offer::Waits
     }
@@ -563,8 +603,7 @@ impl Link {
                     continue;
                 }
             }
-            let Offer::Starts(finish) = self.begin(now, taken.arrival, taken.packet, follows)
-            else {
+            let Offer::Acts(finish) = self.begin(now, taken.arrival, taken.packet, follows) else {
                 return None;
             };
             if let Some(scheduled) = self.scheduled_mut() {
@@ -587,6 +626,16 @@ impl Link {
                 self.counters.losses += 1;
                 self.judged.push((packet, Fate::Lost));
                 sent = None;
+            }
+            extras.shaped = false;
+            if self.free > now {
+                // sent, and the bucket is overdrawn
+                self.counters.finished += u64::from(self.in_service);
+                self.in_service = false;
+                return match self.wait_for_shaper() {
+                    Offer::Acts(at) => (sent, Some(at)),
+                    _ => (sent, None),
+                };
             }
             if extras.scheduled.is_some() {
                 return (sent, self.serve(now, false, true));
@@ -621,7 +670,7 @@ impl Link {
                     }
                 }
             }
-            let Offer::Starts(finish) = self.begin(now, arrival, packet, true) else {
+            let Offer::Acts(finish) = self.begin(now, arrival, packet, true) else {
                 unreachable!()
             };
             return (sent, Some(finish));
@@ -727,7 +776,7 @@ impl Link {
     pub(crate) fn flush(&mut self, now: u64) {
         self.advance(now);
         self.clock.account(now, self.length(), self.bytes);
-        self.busy.gap(self.free, now);
+        self.busy.gap(self.idle_from(), now);
         self.counters.idle = self.busy.idle;
         if !self.event_driven {
             self.counters.started_bytes =
@@ -740,7 +789,7 @@ impl Link {
         self.flush(now);
         self.at_opening = self.counters;
         self.clock.restart(now);
-        self.busy.gap(self.free, now);
+        self.busy.gap(self.idle_from(), now);
         self.busy.restart(now);
     }
 
@@ -748,7 +797,7 @@ impl Link {
     pub(crate) fn close_window(&mut self, now: u64) {
         self.flush(now);
         self.at_closing = Some(self.counters);
-        self.busy.gap(self.free, now);
+        self.busy.gap(self.idle_from(), now);
         self.frozen = Some((self.clock.clone(), self.busy.clone()));
     }
 

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use ackclock_algorithms::impairment::{LossSpec, PolicerParams, ShaperParams, loss_models};
+use ackclock_algorithms::impairment::{
+    Discipline, LossSpec, PolicerParams, ShaperParams, loss_models,
+};
 use ackclock_algorithms::meta::{Algorithm, Meta};
 use ackclock_algorithms::scheduler::{SchedulerSpec, schedulers};
 use ackclock_algorithms::{Parameters, Time, Value as Setpoint, ValueError};
@@ -180,14 +182,16 @@ impl Reader<'_> {
         self.made(&item, P::from_values(&values)).map(Some)
     }
 
-    /// A token bucket must hold the largest packet, which else would never conform.
+    /// A token bucket must hold the largest packet, which else would never conform, unless it may be overdrawn.
     pub(super) fn buckets(&self, root: &Table<'_>, links: &[Link], classes: &[FlowClass]) {
+        let holding =
+            |shaper: ShaperParams| (shaper.discipline == Discipline::Tbf).then_some(shaper.burst);
         for (id, link) in links.iter().enumerate() {
             let crossing = classes.iter().filter(|class| class.path.contains(&id));
             let largest = crossing.map(|class| class.packet_size).max().unwrap_or(0);
             let buckets = [
                 ("policer", link.policer.map(|it| it.burst)),
-                ("shaper", link.shaper.map(|it| it.burst)),
+                ("shaper", link.shaper.and_then(holding)),
             ];
             for (key, burst) in buckets {
                 let Some(burst) = burst.filter(|burst| *burst < f64::from(largest)) else {

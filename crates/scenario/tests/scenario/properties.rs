@@ -146,6 +146,8 @@ fn impairments() -> impl Strategy<Value = String> {
         )),
     ];
     let bucket = || rate().prop_map(|rate| format!("{{ rate = \"{rate}\", burst = \"70 kB\" }}"));
+    let shaper = (bucket(), select(vec!["", ", discipline = \"htb\""]))
+        .prop_map(|(bucket, discipline)| bucket.replace(" }", &format!("{discipline} }}")));
     let sometimes = |name: &'static str, value: BoxedStrategy<String>| {
         proptest::option::weighted(0.2, value).prop_map(move |value| {
             value.map_or(String::new(), |value| format!("{name} = {value}\n"))
@@ -154,7 +156,7 @@ fn impairments() -> impl Strategy<Value = String> {
     (
         sometimes("loss", loss.boxed()),
         sometimes("jitter", jitter.boxed()),
-        sometimes("shaper", bucket().boxed()),
+        sometimes("shaper", shaper.boxed()),
         sometimes("policer", bucket().boxed()),
     )
         .prop_map(|(a, b, c, d)| a + &b + &c + &d)

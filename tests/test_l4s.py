@@ -42,7 +42,9 @@ def test_the_published_rows_are_all_there() -> None:
 def test_shares_are_those_that_linux_had(name: str) -> None:
     row = ROWS[name]
     setup = two_flows.Setup()
-    ours = [two_flows.goodputs((two_flows.of_row(row, setup), seed)) for seed in (1, 2)]
+    # which packet meets the free place of a full buffer is a matter of chance
+    seeds = 4 if row.queue.startswith("pfifo") else 2
+    ours = [two_flows.goodputs((two_flows.of_row(row, setup), seed)) for seed in range(1, seeds + 1)]
     share = statistics.mean(pair[0] / sum(pair) for pair in ours)
     assert share == pytest.approx(row.share, abs=0.05)
 

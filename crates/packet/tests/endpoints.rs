@@ -459,3 +459,42 @@ fn classic_senders_take_counted_marks() {
     );
     assert!((ace / counted - 1.0).abs() < 0.1, "{counted} {ace}");
 }
+
+/// RFC 9768, section 3.1.2: a sender falls back to what the peer has. What counts marks then
+/// answers those of RFC 3168 as Reno does, in queues of either kind, and without ECN it is dropped.
+#[test]
+fn a_peer_without_accecn_is_fallen_back_to() {
+    let run = |keys: &str| {
+        let text = link(
+            "aqm = \"red\", capacity = \"200 packets\", min_threshold = \"20 packets\", max_threshold = \"60 packets\", ecn = true",
+            60,
+            &format!("count = 5\n{keys}"),
+        );
+        let mut outcome = outcome(&text);
+        let link = outcome.links.swap_remove(0);
+        (link.marks, link.drops, link.utilization)
+    };
+    // the offer alone changes nothing
+    let classic = run("congestion = \"reno\"\necn = true");
+    let offered =
+        run("congestion = \"reno\"\necn = true\necn_feedback = \"accecn\"\npeer_ecn = \"classic\"");
+    assert_eq!(classic, offered);
+    let none = run("congestion = \"reno\"");
+    let refused = run("congestion = \"reno\"\necn = true\npeer_ecn = \"none\"");
+    assert_eq!(none, refused);
+    assert!(none.0 == 0 && none.1 > 20 && classic.0 > 20);
+    // TCP Prague takes AccECN by itself
+    let prague = run("congestion = \"prague\"");
+    assert_eq!(
+        prague,
+        run("congestion = \"prague\"\necn_feedback = \"accecn\"")
+    );
+    // a smaller share of marks holds flows that halve
+    let fallen = run("congestion = \"prague\"\npeer_ecn = \"classic\"");
+    assert!(
+        fallen.0 > 20 && 2 * fallen.0 < prague.0 && fallen.2 > 0.9,
+        "{fallen:?} {prague:?}"
+    );
+    let without = run("congestion = \"prague\"\npeer_ecn = \"none\"");
+    assert!(without.0 == 0 && without.1 > 20, "{without:?}");
+}

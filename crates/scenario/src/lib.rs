@@ -25,8 +25,8 @@ pub use model::{
     Setting, Tcp, Traffic,
 };
 pub use options::{
-    EcnFeedback, LossDetection, Pacing, PacketSizes, Recovery, RttSamples, Style, TraceFormat,
-    Undo, WindowReduction,
+    EcnFeedback, LossDetection, Pacing, PacketSizes, PeerEcn, Recovery, RttSamples, Style,
+    TraceFormat, Undo, WindowReduction,
 };
 pub use reference::reference;
 pub use schema::json_schema;

@@ -10,7 +10,7 @@ use ackclock_algorithms::registry::{AqmSpec, CongestionSpec};
 use ackclock_algorithms::scheduler::SchedulerSpec;
 
 use crate::options::{
-    EcnFeedback, LossDetection, Pacing, Recovery, RttSamples, Style, Undo, WindowReduction,
+    EcnFeedback, LossDetection, Pacing, PeerEcn, Recovery, RttSamples, Style, Undo, WindowReduction,
 };
 use crate::sizes::Sizes;
 use crate::trace::RateTrace;
@@ -282,6 +282,8 @@ pub struct Tcp {
     pub accurate_ecn: bool,
     /// How marks come back.
     pub ecn_feedback: EcnFeedback,
+    /// What the receiver says to the ECN that the sender asks for.
+    pub peer_ecn: PeerEcn,
     /// How the segments of a window are spread over time.
     pub pacing: Pacing,
     /// Whether the initial slow start ends when the round trip grows (HyStart++, RFC 9406).

@@ -108,9 +108,16 @@ options! {
 
     /// How marks come back to a sender with ECN.
     pub enum EcnFeedback {
-        Auto = "auto": "as `ecn` says: ECE until CWR (RFC 3168), or each mark as it came (RFC 8257)",
+        Auto = "auto": "as `ecn` says: ECE until CWR (RFC 3168), or each mark as it came (RFC 8257); a congestion control that is made for AccECN gets that",
         AccEcn = "accecn": "the receiver counts them, and each ACK has the count in three bits and in an option (AccECN, RFC 9768)",
         Ace = "ace": "the same in three bits alone",
+    }
+
+    /// What the receiver says to the ECN that a sender asks for.
+    pub enum PeerEcn {
+        Same = "same": "it has what the sender asks for",
+        Classic = "classic": "it has the ECN of RFC 3168 alone: the sender falls back to that",
+        None = "none": "it has no ECN, and the sender does without",
     }
 
     /// Which ACKs give samples of the round trip to the retransmission timer.

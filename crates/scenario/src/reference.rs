@@ -92,7 +92,10 @@ fn value(key: &Key) -> String {
         Kind::RateOrTrace => "rate or table".to_owned(),
         Kind::Loss => "probability or table".to_owned(),
         Kind::Jitter => "distribution of times or table".to_owned(),
-        Kind::Shaper | Kind::Policer => "table of `rate` and `burst`".to_owned(),
+        Kind::Shaper => {
+            "table of `rate`, `burst` and `discipline`: `\"tbf\"` or `\"htb\"`".to_owned()
+        }
+        Kind::Policer => "table of `rate` and `burst`".to_owned(),
         Kind::Steps => "pairs of time and rate".to_owned(),
     };
     match key.word {

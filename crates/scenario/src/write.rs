@@ -362,7 +362,7 @@ fn size(bytes: u32) -> Node {
     Node::text(format_size(u64::from(bytes)))
 }
 
-fn endpoint(tcp: &Tcp) -> [(&'static str, Node); 26] {
+fn endpoint(tcp: &Tcp) -> [(&'static str, Node); 27] {
     let specs = tcp
         .congestion
         .meta()
@@ -405,6 +405,7 @@ fn endpoint(tcp: &Tcp) -> [(&'static str, Node); 26] {
         ),
         ("ecn", ecn),
         ("ecn_feedback", Node::text(tcp.ecn_feedback.name())),
+        ("peer_ecn", Node::text(tcp.peer_ecn.name())),
         ("pacing", Node::text(tcp.pacing.name())),
         ("hystart", flag(tcp.hystart)),
         ("delayed_ack", flag(tcp.delayed_ack)),

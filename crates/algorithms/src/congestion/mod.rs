@@ -260,6 +260,8 @@ pub struct Needs {
     /// [`CongestionControl::on_ack`] as well, before [`CongestionControl::on_congestion`], which is
     /// called once a window as with RFC 3168.
     pub marks: bool,
+    /// Those come counted (AccECN, RFC 9768), so that no lost or delayed ACK hides one.
+    pub counted: bool,
     /// In style "linux" a loss found while the window comes down for a mark is answered as well, by
     /// [`CongestionControl::on_congestion`], of which then only `ssthresh` counts; else the answer to
     /// the mark stands for it. Style "rfc" answers it always.

@@ -383,6 +383,7 @@ impl CongestionControl for Prague {
             pacing: true,
             delivery: true,
             marks: true,
+            counted: true,
             ..Needs::default()
         }
     }

@@ -6,9 +6,10 @@
 //! their bytes modulo 2^24, as all segments are full; it has no counters of unmarked bytes, and is
 //! on every ACK where it is used at all.
 //!
-//! Deviation from RFC 9768, section 3.1: both ends of a class have AccECN or neither has, so that
-//! the handshake has no answer of an older kind to fall back for (a sender without a network takes
-//! the peer's answer, `Endpoint::negotiate`); nor do the first ACKs say what became of the SYN's own
+//! What the peer answers in the handshake is known when a class is set up (`Config::new`); a sender
+//! without a network takes its answer, `Endpoint::negotiate`.
+//!
+//! Deviation from RFC 9768, section 3.1: the first ACKs do not say what became of the SYN's own
 //! codepoint, which is Not-ECT.
 
 use super::{AckSummary, Config, Sender};

@@ -4,10 +4,21 @@
 //! policy and never the style, so that a policy can be chosen by itself.
 
 use ackclock_scenario::{
-    EcnFeedback, LossDetection, Pacing, Recovery, RttSamples, Style, Tcp, Undo, WindowReduction,
+    EcnFeedback, LossDetection, Pacing, PeerEcn, Recovery, RttSamples, Style, Tcp, Undo,
+    WindowReduction,
 };
 
+use super::accecn::{Agreement, agreed};
 use crate::packet::Flags;
+
+/// Whether the receiver is asked to count marks (AccECN), and with the option.
+fn counts_marks(tcp: &Tcp) -> Option<bool> {
+    match tcp.ecn_feedback {
+        EcnFeedback::Auto => (tcp.accurate_ecn && tcp.congestion.needs().counted).then_some(true),
+        EcnFeedback::AccEcn => Some(true),
+        EcnFeedback::Ace => Some(false),
+    }
+}
 
 /// How samples of the round-trip time become a retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,8 +214,25 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// The policies that a scenario's options come to.
+    /// The policies that a scenario's options come to, with the ECN that the peer agrees to.
+    ///
+    /// Deviation from RFC 9768, section 3.1.4.1: every SYN asks for the same, however many are lost.
     pub(crate) fn new(tcp: &Tcp) -> Self {
+        let bits = match tcp.peer_ecn {
+            PeerEcn::Same => return Self::agreed_upon(tcp),
+            PeerEcn::Classic => (false, false, true),
+            PeerEcn::None => (false, false, false),
+        };
+        let agreement = agreed(counts_marks(tcp).is_some(), bits);
+        Self::agreed_upon(&Tcp {
+            ecn: tcp.ecn && agreement == Agreement::Classic,
+            accurate_ecn: false,
+            ecn_feedback: EcnFeedback::Auto,
+            ..tcp.clone()
+        })
+    }
+
+    fn agreed_upon(tcp: &Tcp) -> Self {
         let linux = tcp.style == Style::Linux;
         // an algorithm that takes delivery-rate samples owns the window: nothing else steers it
         let steers = linux && tcp.congestion.needs().delivery;
@@ -265,11 +293,7 @@ impl Config {
                 (true, true) => Flags::ECT | Flags::ECT1,
             },
             accurate_ecn: tcp.accurate_ecn,
-            accecn: match tcp.ecn_feedback {
-                EcnFeedback::Auto => None,
-                EcnFeedback::AccEcn => Some(true),
-                EcnFeedback::Ace => Some(false),
-            },
+            accecn: counts_marks(tcp),
             ecn_always: tcp.accurate_ecn && linux,
             limited_transmit: tcp.limited_transmit,
             hystart: tcp.hystart,

@@ -73,7 +73,13 @@ pub const FLOWS: Section = Section {
             "ecn_feedback",
             Kind::Choice(EcnFeedback::CHOICES),
             Text(EcnFeedback::DEFAULT),
-            "How marks come back to the sender; both ends have it. Needs ECN.",
+            "How marks come back to the sender. Needs ECN.",
+        ),
+        Key::new(
+            "peer_ecn",
+            Kind::Choice(PeerEcn::CHOICES),
+            Text(PeerEcn::DEFAULT),
+            "What the receiver answers in the handshake (RFC 9768, section 3.1.2). A sender that falls back from counted or exact marks to those of RFC 3168 sends ECT(0), and halves its window once a round trip for a mark.",
         ),
         Key::new("pacing", Kind::Choice(Pacing::CHOICES), Text(Pacing::DEFAULT), "How the segments of a window are spread over time."),
         Key::new(
@@ -128,6 +134,7 @@ pub const TCP_KEYS: &[&str] = &[
     "max_window",
     "ecn",
     "ecn_feedback",
+    "peer_ecn",
     "pacing",
     "hystart",
     "delayed_ack",

@@ -45,7 +45,7 @@ pub const LINK: Section = Section {
             "shaper",
             Kind::Shaper,
             Text("none"),
-            "Token bucket behind the queue: holds packets back to a sustained `rate`; a `burst` goes at the rate of the link.",
+            "Token bucket behind the queue: holds packets back to a sustained `rate`; a `burst` goes at the rate of the link. Under \"tbf\" the first packet waits outside of the queue until the bucket holds its size; under \"htb\" packets wait in the queue while the bucket is overdrawn, so that one more than the burst goes after a pause.",
         )
         .or("none", "the link always sends at its own rate"),
         Key::new(

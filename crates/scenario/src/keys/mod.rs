@@ -14,8 +14,8 @@ pub use templates::{DUMBBELL, PARKING_LOT, REVERSE};
 pub use traffic::{TRAFFIC, TrafficKind};
 
 use crate::options::{
-    EcnFeedback, LossDetection, Named as _, Pacing, PacketSizes, Recovery, RttSamples, Style,
-    TraceFormat, Undo, WindowReduction,
+    EcnFeedback, LossDetection, Named as _, Pacing, PacketSizes, PeerEcn, Recovery, RttSamples,
+    Style, TraceFormat, Undo, WindowReduction,
 };
 use crate::units::Dimension;
 

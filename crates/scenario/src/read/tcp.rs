@@ -11,7 +11,7 @@ use crate::diagnostic::quoted_list;
 use crate::keys::{self, Fallback};
 use crate::model::Tcp;
 use crate::options::{
-    EcnFeedback, LossDetection, Named, Recovery, RttSamples, Style, Undo, WindowReduction,
+    EcnFeedback, LossDetection, Named, PeerEcn, Recovery, RttSamples, Style, Undo, WindowReduction,
 };
 use crate::tree::Value;
 use crate::units::format_time;
@@ -50,7 +50,8 @@ impl Reader<'_> {
         });
         let loss_detection = options.choice("loss_detection");
         let detect_lost_retransmissions = flag("detect_lost_retransmissions");
-        let (undo, ecn_feedback) = (options.choice("undo"), options.choice("ecn_feedback"));
+        let (ecn_feedback, peer_ecn) = (options.choice("ecn_feedback"), options.choice("peer_ecn"));
+        let undo = options.choice("undo");
         let initial_window = get("initial_window").and_then(|item| self.initial_window(&item));
         let initial_ssthresh =
             options.word_or("initial_ssthresh", f64::INFINITY, |item| self.packets(item));
@@ -89,6 +90,7 @@ impl Reader<'_> {
             ecn: ecn?.0,
             accurate_ecn: ecn?.1,
             ecn_feedback: ecn_feedback?,
+            peer_ecn: peer_ecn?,
             pacing: pacing?,
             hystart: hystart?,
             delayed_ack: delayed_ack?,
@@ -193,10 +195,16 @@ impl Reader<'_> {
     }
 
     fn fits_ecn(&self, table: &Table<'_>, tcp: &Tcp) -> bool {
-        let unasked = !tcp.ecn && tcp.ecn_feedback != EcnFeedback::Auto;
+        let unasked = |given: bool| !tcp.ecn && given;
         self.none_given(
             table,
-            &[("ecn_feedback", unasked)],
+            &[
+                (
+                    "ecn_feedback",
+                    unasked(tcp.ecn_feedback != EcnFeedback::Auto),
+                ),
+                ("peer_ecn", unasked(tcp.peer_ecn != PeerEcn::Same)),
+            ],
             "needs ECN",
             "with ecn = true only",
         )

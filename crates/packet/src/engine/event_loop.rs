@@ -6,6 +6,8 @@ use crate::calendar::{Kind, Tag};
 
 impl Engine {
     /// Runs at most `budget` events; true when the run is over.
+    // inlined into its only caller it takes four instructions more a packet
+    #[inline(never)]
     pub(crate) fn step(&mut self, budget: u64) -> Result<bool, Error> {
         for count in 0..budget {
             if count % 256 == 0

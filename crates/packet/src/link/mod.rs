@@ -501,18 +501,15 @@ impl Link {
     fn begin(&mut self, now: u64, arrival: u64, packet: Packet, follows: bool) -> Offer {
         self.started(packet.size);
         self.record(arrival, now);
-        let mut start = now;
-        if let Some(extras) = &mut self.extras {
-            start = extras.impairments.begins(now, packet.size);
-        }
-        let finish = self
-            .transmitter
-            .finish(start, packet.size, follows && start == now);
-        self.free = match &self.extras {
-            Some(extras) => extras.impairments.open_from(finish),
-            None => finish,
-        };
         self.serving = Some(packet);
+        let Some(extras) = &mut self.extras else {
+            self.free = self.transmitter.finish(now, packet.size, follows);
+            return Offer::Acts(self.free);
+        };
+        let start = extras.impairments.begins(now, packet.size);
+        let follows = follows && start == now;
+        let finish = self.transmitter.finish(start, packet.size, follows);
+        self.free = extras.impairments.open_from(finish);
         Offer::Acts(finish)
     }
 

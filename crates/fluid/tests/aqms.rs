@@ -7,21 +7,30 @@ const FLOWS: f64 = 100.0;
 const RATE: f64 = 100e6 / 12_000.0;
 const RTT: f64 = 0.1;
 
+/// Reno flows over a link of 5 ms, at a round trip of 100 ms: the keys of the link, those of the flows
+/// and what follows them.
+fn reno(link: &str, flows: &str, choices: Choices) -> (Model, Equilibrium) {
+    let text = format!(
+        "[scenario]\nduration = \"100 s\"\n\
+         [[link]]\nname = \"link\"\ndelay = \"5 ms\"\n{link}\n\
+         [[flows]]\nname = \"tcp\"\npath = [\"link\"]\ncongestion = \"reno\"\nrtt = \"100 ms\"\n{flows}\n"
+    );
+    let scenario = ackclock_scenario::parse(&text, "test")
+        .unwrap_or_else(|errors| panic!("{link} {flows}: {errors:?}"));
+    let model = Model::from_scenario(&scenario, choices).unwrap();
+    let at = model
+        .equilibrium()
+        .unwrap_or_else(|error| panic!("{link} {flows}: {error}"));
+    (model, at)
+}
+
 /// A hundred Reno flows over the given queue; queueing delay is left out of their round-trip time.
 fn rest(queue: &str, ecn: bool) -> (Model, Equilibrium) {
     let marks = if ecn { ", ecn = true" } else { "" };
-    let text = format!(
-        "[scenario]\nduration = \"100 s\"\nmeasure = \"50 s .. 100 s\"\n\
-         [[link]]\nname = \"link\"\nrate = \"100 Mbit/s\"\ndelay = \"5 ms\"\nqueue = {{ capacity = \"2000 packets\", {queue}{marks} }}\n\
-         [[flows]]\ncount = 100\npath = [\"link\"]\ncongestion = {{ kind = \"reno\" }}\nrtt = \"100 ms\"\necn = {ecn}\n"
-    );
-    let scenario =
-        ackclock_scenario::parse(&text, "test").unwrap_or_else(|e| panic!("{queue}: {e:?}"));
-    let model = Model::from_scenario(&scenario, Choices::default()).unwrap();
-    let at = model
-        .equilibrium()
-        .unwrap_or_else(|error| panic!("{queue} ecn {ecn}: {error}"));
-    (model, at)
+    let link =
+        format!("rate = \"100 Mbit/s\"\nqueue = {{ capacity = \"2000 packets\", {queue}{marks} }}");
+    let flows = format!("count = 100\necn = {ecn}");
+    reno(&link, &flows, Choices::default())
 }
 
 fn state(model: &Model, at: &Equilibrium, name: &str) -> f64 {
@@ -122,19 +131,15 @@ fn ap_red_is_red_with_scaled_parameters() {
 #[test]
 fn wred_knows_the_priority_of_traffic_that_does_not_react() {
     let rest = |aqm: &str, rate: u32, traffic: &str| {
-        let text = format!(
-            "[scenario]\nduration = \"100 s\"\n\
-             [[link]]\nname = \"link\"\nrate = \"{rate} Mbit/s\"\ndelay = \"5 ms\"\nqueue = {{ aqm = {aqm}, capacity = \"2000 packets\", \
-             min_threshold = \"50 packets\", max_threshold = \"300 packets\", max_probability = 0.05, weight = 1e-4, spacing = \"bernoulli\" }}\n\
-             [[flows]]\nname = \"tcp\"\ncount = 60\npath = [\"link\"]\ncongestion = \"reno\"\nrtt = \"100 ms\"\n{traffic}"
+        let link = format!(
+            "rate = \"{rate} Mbit/s\"\nqueue = {{ aqm = {aqm}, capacity = \"2000 packets\", min_threshold = \"50 packets\", \
+             max_threshold = \"300 packets\", max_probability = 0.05, weight = 1e-4, spacing = \"bernoulli\" }}"
         );
-        let scenario = ackclock_scenario::parse(&text, "test").unwrap_or_else(|e| panic!("{e:?}"));
         let choices = Choices {
             rtt: Rtt::Fixed,
             ..Choices::default()
         };
-        let model = Model::from_scenario(&scenario, choices).unwrap();
-        let at = model.equilibrium().unwrap();
+        let (model, at) = reno(&link, &format!("count = 60\n{traffic}"), choices);
         let window = state(&model, &at, "window (packets)");
         (window, state(&model, &at, "queue (packets)"))
     };
@@ -159,19 +164,14 @@ fn wred_knows_the_priority_of_traffic_that_does_not_react() {
 fn loss_and_jitter_on_the_wire() {
     let red = "aqm = \"red\", min_threshold = \"50 packets\", max_threshold = \"1000 packets\", max_probability = 0.1, weight = 1e-4, spacing = \"bernoulli\"";
     let with = |wire: &str| {
-        let text = format!(
-            "[scenario]\nduration = \"100 s\"\n\
-             [[link]]\nname = \"link\"\nrate = \"100 Mbit/s\"\ndelay = \"5 ms\"\n{wire}queue = {{ {red}, capacity = \"2000 packets\" }}\n\
-             [[flows]]\nname = \"tcp\"\ncount = 60\npath = [\"link\"]\ncongestion = \"reno\"\nrtt = \"100 ms\"\n"
+        let link = format!(
+            "rate = \"100 Mbit/s\"\n{wire}queue = {{ {red}, capacity = \"2000 packets\" }}"
         );
-        let scenario = ackclock_scenario::parse(&text, "test").unwrap_or_else(|e| panic!("{e:?}"));
         let choices = Choices {
             rtt: Rtt::Queueing,
             ..Choices::default()
         };
-        let model = Model::from_scenario(&scenario, choices).unwrap();
-        let at = model.equilibrium().unwrap();
-        (model, at)
+        reno(&link, "count = 60", choices)
     };
     let (model, at) = with("loss = { kind = \"random\", probability = 0.001 }\n");
     let (w, p) = (state(&model, &at, "window (packets)"), at.probability[0]);
@@ -192,18 +192,12 @@ fn loss_and_jitter_on_the_wire() {
 #[test]
 fn losses_at_random_give_the_square_root_law() {
     let red = "aqm = \"red\", min_threshold = \"50 packets\", max_threshold = \"1000 packets\", max_probability = 0.02, weight = 1e-4, spacing = \"bernoulli\"";
-    let text = format!(
-        "[scenario]\nduration = \"100 s\"\n\
-         [[link]]\nname = \"link\"\nrate = \"100 Mbit/s\"\ndelay = \"5 ms\"\nqueue = {{ {red}, capacity = \"2000 packets\" }}\n\
-         [[flows]]\nname = \"tcp\"\ncount = 10\npath = [\"link\"]\ncongestion = \"reno\"\nrtt = \"100 ms\"\n"
-    );
-    let scenario = ackclock_scenario::parse(&text, "test").unwrap_or_else(|e| panic!("{e:?}"));
+    let link = format!("rate = \"100 Mbit/s\"\nqueue = {{ {red}, capacity = \"2000 packets\" }}");
     let choices = Choices {
         decrease: Decrease::Random,
         ..Choices::default()
     };
-    let model = Model::from_scenario(&scenario, choices).unwrap();
-    let at = model.equilibrium().unwrap();
+    let (model, at) = reno(&link, "count = 10", choices);
     let (w, p) = (state(&model, &at, "window (packets)"), at.probability[0]);
     let square = p * w * w / (1.0 - p);
     assert!((square - 1.309_8 * 1.309_8).abs() < 1e-3, "{square}");

@@ -149,7 +149,7 @@ def test_other_formats_are_refused(result: ac.Result, tmp_path: Path) -> None:
 
 def test_notebook(result: ac.Result, replications: ac.Replications) -> None:
     page = result._repr_html_()
-    assert page.count("<table") == 3
+    assert page.count("<table") == 4
     assert "bottleneck" in page
     assert "nan" not in page.lower()
     assert "&lt;b&gt;" in ac.run(ac.loads(SMALL.replace('"small"', '"<b>"')))._repr_html_()

@@ -69,6 +69,7 @@ class Raw(TypedDict):
     departures: int
     notes: list[str]
     links: list[dict[str, Any]]
+    classes: NotRequired[list[dict[str, Any]]]
     flows: dict[str, NDArray[Any]]
     transfers: NotRequired[list[dict[str, Any]]]
     traces: dict[str, Any]
@@ -181,7 +182,7 @@ class Result:
         import pandas as pd
 
         table = pd.DataFrame.from_dict(self._groups, orient="index").astype(float)
-        counts = ["count", "started", *_FLOW_COUNTS, "starved", "completed", "censored"]
+        counts = ["count", "started", *_FLOW_COUNTS, "received", "one_way_packets", "starved", "completed", "censored"]
         table[counts] = table[counts].astype("Int64")
         table.index.name = "class"
         return table
@@ -241,6 +242,13 @@ class Result:
         """Sojourn times in each link's queue: upper edges of the bins (s), packets in them; empty bins are left out."""
         return {link["name"]: (link["delay_edges"], link["delay_counts"]) for link in self._raw["links"]}
 
+    @property
+    def one_way_histograms(self) -> dict[str, tuple[NDArray[np.float64], NDArray[np.uint64]]]:
+        """One-way delays by class: upper edges of the bins (s), packets measured in them; empty bins are left out."""
+        names = [entry["name"] for entry in self._scenario["flows"]]
+        rows = zip(names, self._raw.get("classes", []), strict=False)  # none in results that older versions saved
+        return {name: (row["delay_edges"], row["delay_counts"]) for name, row in rows}
+
     @cached_property
     def traces(self) -> xr.Dataset:
         """What was sampled over time; dimensions `link` or `flow`, and `time`. Empty unless traces were asked for."""
@@ -286,6 +294,7 @@ class Result:
         return groups
 
     def _group(self, member: NDArray[np.bool_], classes: Sequence[int]) -> dict[str, Any]:
+        from . import _one_way as one_way
         from . import analysis
 
         flows = {name: column[member] for name, column in self._raw["flows"].items()}
@@ -318,6 +327,7 @@ class Result:
             # a window may see drops of packets sent before it
             "loss": counts["drops"] / max(counts["sent"], counts["drops"]) if counts["sent"] else math.nan,
             **counts,
+            **one_way.measures(self._received(classes), counts["drops"] + counts["losses"]),
             "fct_s_mean": total / completed if completed else math.nan,
             **{f"fct_s_p{percent}": _percentile(times, numbers, percent) for percent in (50, 95, 99)},
             "completed": completed if transfers.any() or tallies else None,
@@ -325,6 +335,11 @@ class Result:
             if transfers.any() or tallies
             else None,
         }
+
+    def _received(self, classes: Sequence[int]) -> list[dict[str, Any]]:
+        """What the receivers of some classes measured; nothing in results that older versions saved."""
+        rows = self._raw.get("classes", [])
+        return [rows[index] for index in classes] if rows else []
 
     def json(self, *, timing: bool = False) -> dict[str, Any]:
         """
@@ -379,6 +394,7 @@ class Result:
             "departures": self.departures,
             "notes": self.notes,
             "links": scalars,
+            "classes": [{key: _listed(value) for key, value in row.items()} for row in self._raw.get("classes", [])],
             "transfers": [
                 {key: _listed(value) for key, value in row.items()} for row in self._raw.get("transfers", [])
             ],
@@ -408,6 +424,7 @@ class Result:
             "notes": head["notes"],
             "links": [{key: _unlisted(key, value) for key, value in link.items()} for link in head["links"]],
             "flows": {name: flows[name].to_numpy() for name in flows.column_names},
+            "classes": [{key: _unlisted(key, value) for key, value in row.items()} for row in head.get("classes", [])],
             "transfers": [
                 {key: _unlisted(key, value) for key, value in row.items()} | _infinite(row)
                 for row in head.get("transfers", [])
@@ -528,7 +545,7 @@ class Replications(Sequence[Result]):
 
 
 def overview(result: Result) -> list[pd.DataFrame]:
-    """Return the tables that people read: links, their queues, and classes of flows."""
+    """Return the tables that people read: links, their queues, classes of flows, and what these receive."""
     import pandas as pd
 
     links = result.links
@@ -567,10 +584,21 @@ def overview(result: Result) -> list[pd.DataFrame]:
             "FCT (s)": groups["fct_s_mean"].map("{:.3f}".format),
         }
     )
+    delays = {f"{name} (ms)": groups[f"one_way_s_{name}"] for name in ("mean", "p50", "p95", "p99")}
+    one_way = pd.DataFrame(
+        {
+            **{title: (1e3 * seconds).map("{:.2f}".format) for title, seconds in delays.items()},
+            "jitter (ms)": (1e3 * groups["jitter_s"]).map("{:.3f}".format),
+            "loss": groups["one_way_loss"].map("{:.3%}".format),
+        }
+    )
+    one_way.index.name = "one-way delay"
     tables = []
-    for table in (used, queues, classes):
+    for table in (used, queues, classes, one_way):
         text = table.astype(object).where(table.notna(), "").replace({"nan": "", "nan%": ""})
         tables.append(text.loc[:, (text != "").any()])
+    if not len(tables[-1].columns):
+        tables.pop()  # an older version saved this
     return tables
 
 
@@ -585,6 +613,9 @@ _MAIN = {
         "starved",
         "cwnd_mean",
         "rtt_s_mean",
+        "one_way_s_mean",
+        "one_way_s_p99",
+        "jitter_s",
         "loss",
         "timeouts",
         "fct_s_mean",

@@ -5,6 +5,7 @@ use ackclock_scenario::{Capacity, Distribution, Traffic};
 
 use crate::access::transmission;
 use crate::calendar::{Class as Order, Kind, Place, Tag};
+use crate::one_way::OneWay;
 use crate::tcp::{self, receiver};
 
 /// What the flows of a class share.
@@ -50,6 +51,7 @@ pub(crate) struct Class {
     pub(crate) controller: CongestionSpec,
     pub(crate) initial_ssthresh: f64,
     pub(crate) rtt: Distribution,
+    pub(crate) one_way: OneWay,
 }
 
 /// Constant delays of a flow's private path, ps.

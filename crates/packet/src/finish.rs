@@ -9,7 +9,7 @@ use crate::class::Class;
 use crate::engine::Engine;
 use crate::flow::{Ends, Flow, FlowCounters, Remains, Row};
 use crate::link::Link;
-use crate::outcome::{FlowOutcome, Ledger, LinkOutcome, Outcome, TransferOutcome};
+use crate::outcome::{ClassOutcome, FlowOutcome, Ledger, LinkOutcome, Outcome, TransferOutcome};
 use crate::tcp::Counters;
 
 const SECOND: u64 = Time::PER_SECOND;
@@ -37,6 +37,7 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
         .map(|(link, name)| link_outcome(link, name, from, to, end))
         .collect::<Result<Vec<_>, _>>()?;
     let (flows, unfinished) = flow_outcomes(&mut engine, &in_flight)?;
+    let classes = class_outcomes(&engine, &flows);
     let mut notes = std::mem::take(&mut engine.notes);
     if unfinished > 0 {
         notes.push(format!(
@@ -50,6 +51,7 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
         end: Time(end).seconds(),
         departures: engine.links.iter().map(|link| link.counters.starts).sum(),
         links,
+        classes,
         flows,
         transfers,
         traces: engine.recorder.rest(),
@@ -110,6 +112,18 @@ fn flow_outcomes(engine: &mut Engine, in_flight: &[u64]) -> Result<(Vec<FlowOutc
         }
     }
     Ok((flows, unfinished))
+}
+
+/// What the receivers of each class saw of its packets on their way.
+fn class_outcomes(engine: &Engine, flows: &[FlowOutcome]) -> Vec<ClassOutcome> {
+    let mut received = vec![0; engine.classes.len()];
+    for flow in flows {
+        received[flow.class] += flow.received;
+    }
+    let classes = engine.classes.iter().zip(received);
+    classes
+        .map(|(class, received)| class.one_way.outcome(received))
+        .collect()
 }
 
 /// How the transfers of sessions and sources fared, with a note for each class where some did not end.
@@ -227,6 +241,7 @@ impl Sum {
         counters.drops += flow.window.drops;
         counters.losses += flow.window.losses;
         counters.marks += flow.window.marks;
+        counters.received += flow.window.received;
         counters.payload += flow.window.payload;
         let watch = &flow.watch;
         let a = watch.at_opening.as_deref().copied().unwrap_or_default();
@@ -305,6 +320,7 @@ fn flow_outcome(
         drops: sum.window.drops,
         losses: sum.window.losses,
         marks: sum.window.marks,
+        received: sum.window.received,
         cwnd_mean: f64::NAN,
         rtt_mean: f64::NAN,
         completion: if member.completion == u64::MAX {

@@ -10,6 +10,7 @@ use crate::access::Access;
 use crate::calendar::{Calendar, Class as Order, Kind, Place, Tag};
 use crate::class::{Class, Delays, delays_of, lags, lags_if_fused};
 use crate::draw::entity;
+use crate::one_way::Latest;
 use crate::packet::{Ack, Flags, Outbound, Packet};
 use crate::ring::Ring;
 use crate::tcp::receiver::Receiver;
@@ -41,7 +42,16 @@ pub(crate) enum Ends {
     Source,
 }
 
-/// Counts of one flow: whole run, or inside the measurement window.
+/// Packets of one flow in the whole run, for the balance.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FlowTotals {
+    pub(crate) sent: u64,
+    pub(crate) drops: u64,
+    /// Packets that policers and wires took.
+    pub(crate) losses: u64,
+}
+
+/// Counts of one flow inside the measurement window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FlowCounters {
     pub(crate) sent: u64,
@@ -50,6 +60,8 @@ pub(crate) struct FlowCounters {
     /// Packets that policers and wires took.
     pub(crate) losses: u64,
     pub(crate) marks: u64,
+    /// Data packets that reached the receiver.
+    pub(crate) received: u64,
     /// New payload delivered to the application, bytes.
     pub(crate) payload: u64,
 }
@@ -81,6 +93,9 @@ impl Rare {
 pub(crate) struct Arriving {
     /// When it is there.
     pub(crate) at: u64,
+    /// When it was sent, and whether its one-way delay is measured.
+    pub(crate) sent: u64,
+    pub(crate) measured: bool,
     /// New payload that the application then gets, bytes, where that is known already.
     pub(crate) payload: u64,
 }
@@ -157,7 +172,7 @@ pub(crate) struct Remains {
     pub(crate) start: u64,
     pub(crate) completion: u64,
     pub(crate) delivered: u64,
-    pub(crate) whole: FlowCounters,
+    pub(crate) whole: FlowTotals,
     pub(crate) window: FlowCounters,
     pub(crate) watch: Watch,
     /// Congestion window, if there is an established connection.
@@ -231,7 +246,9 @@ pub(crate) struct Flow {
     /// How long the server takes before it sends, ps.
     pub(crate) server_delay: u64,
     pub(crate) application: Option<Box<Application>>,
-    pub(crate) whole: FlowCounters,
+    /// Whose one-way delay was measured last.
+    pub(crate) latest: Latest,
+    pub(crate) whole: FlowTotals,
     pub(crate) window: FlowCounters,
     pub(crate) rtt: u64,
     pub(crate) uplink: Option<Access>,
@@ -296,7 +313,8 @@ impl Flow {
             bytes: 0,
             server_delay: 0,
             application: None,
-            whole: FlowCounters::default(),
+            latest: Latest::default(),
+            whole: FlowTotals::default(),
             window: FlowCounters::default(),
             rtt: 0,
             uplink: None,
@@ -371,33 +389,88 @@ impl Flow {
 
     /// Records the data packets that have reached the receiver by `now`.
     #[inline]
-    pub(crate) fn flush(&mut self, now: u64, window: (u64, u64)) {
-        while let Some(&Arriving { at, payload }) = self.arriving.front()
-            && at <= now
+    pub(crate) fn flush(&mut self, now: u64, window: (u64, u64), class: &Class) {
+        while let Some(&packet) = self.arriving.front()
+            && packet.at <= now
         {
             self.arriving.pop_front();
-            self.delivered += 1;
-            self.record_payload(at, payload, window);
+            self.record_arrival(packet.at, packet.sent, packet.measured, window, class);
+            self.record_payload(packet.at, packet.payload, window);
         }
     }
 
-    /// A data packet will reach the receiver at `at`. It is counted now where nobody can ask before
-    /// then: the end of the run is known, and its connection is the flow's only one.
-    #[inline]
+    /// Data packet `seq` that was sent at `sent` will reach the receiver at `at`. It is counted now
+    /// where nobody can ask before then: the end of the run is known, and its connection is the
+    /// flow's only one.
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "inlined")]
     pub(crate) fn expect(
         &mut self,
         at: u64,
+        sent: u64,
+        seq: u64,
         now: u64,
         end: u64,
         window: (u64, u64),
         class: &Class,
     ) {
+        let measured = class.one_way.measures(seq);
         if at <= end && end != u64::MAX && !class.reuses_flow_state {
-            self.delivered += 1;
-            return;
+            self.record_arrival(at, sent, measured, window, class);
+        } else {
+            let packet = Arriving {
+                at,
+                sent,
+                measured,
+                payload: 0,
+            };
+            self.expect_later(packet, now, window, class);
         }
-        self.flush(now, window);
-        self.arriving.push_back(Arriving { at, payload: 0 });
+    }
+
+    #[inline(never)]
+    fn expect_later(&mut self, packet: Arriving, now: u64, window: (u64, u64), class: &Class) {
+        self.flush(now, window, class);
+        self.arriving.push_back(packet);
+    }
+
+    /// A data packet that was sent at `sent` reaches the receiver at `at`. Those of a flow are
+    /// recorded in order.
+    #[inline(always)]
+    fn record_arrival(
+        &mut self,
+        at: u64,
+        sent: u64,
+        measured: bool,
+        window: (u64, u64),
+        class: &Class,
+    ) {
+        self.delivered += 1;
+        if at >= window.0 && at < window.1 {
+            self.window.received += 1;
+        }
+        if measured {
+            self.record_delay(at, sent, window, class);
+        }
+    }
+
+    /// The one-way delay of the packet that was delivered last.
+    #[inline(never)]
+    pub(crate) fn record_delay(&mut self, at: u64, sent: u64, window: (u64, u64), class: &Class) {
+        if at >= window.0 && at < window.1 {
+            let number = self.delivered;
+            class.one_way.record(&mut self.latest, number, at - sent);
+        }
+    }
+
+    /// A data packet reaches the receiver, and the application gets new payload. Its arrival is
+    /// counted elsewhere ([`Flow::delivered`]).
+    #[inline(always)]
+    pub(crate) fn record_data(&mut self, at: u64, payload: u64, window: (u64, u64)) {
+        if at >= window.0 && at < window.1 {
+            self.window.received += 1;
+            self.window.payload += payload;
+        }
     }
 
     /// With the data packet expected last the application gets new payload at `at`.
@@ -453,7 +526,6 @@ impl Flow {
     /// The application gets new payload.
     #[inline]
     pub(crate) fn record_payload(&mut self, at: u64, payload: u64, window: (u64, u64)) {
-        self.whole.payload += payload;
         if at >= window.0 && at < window.1 {
             self.window.payload += payload;
         }

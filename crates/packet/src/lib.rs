@@ -16,6 +16,7 @@ mod engine;
 mod finish;
 mod flow;
 mod link;
+mod one_way;
 mod outcome;
 mod packet;
 mod probe;
@@ -33,7 +34,8 @@ use ackclock_scenario::{End, Scenario, Traffic};
 
 use engine::Engine;
 pub use outcome::{
-    FlowOutcome, FlowTrace, Ledger, LinkOutcome, LinkTrace, Outcome, Traces, TransferOutcome,
+    ClassOutcome, FlowOutcome, FlowTrace, Ledger, LinkOutcome, LinkTrace, Outcome, Traces,
+    TransferOutcome,
 };
 pub use tcp::drive::{Arrival, Departure, Endpoint, Info};
 

@@ -10,6 +10,8 @@ pub struct Outcome {
     pub end: f64,
     /// One entry a link, in scenario order.
     pub links: Vec<LinkOutcome>,
+    /// One entry a class of flows, in scenario order.
+    pub classes: Vec<ClassOutcome>,
     /// One entry a flow; those of a class are contiguous and in scenario order.
     pub flows: Vec<FlowOutcome>,
     /// Transfers of sessions and of connections that come and go, by class and size.
@@ -78,6 +80,34 @@ pub struct LinkOutcome {
     pub ledger: Ledger,
 }
 
+/// Packets of one class on their way, as its receivers see them inside the measurement window.
+///
+/// One-way delay: from a packet's sending by the source, before the source's access link, to its
+/// arrival at the destination (RFC 7679). Of endless TCP flows one packet in sixteen is measured, in
+/// pairs of neighbours, of all others every packet.
+#[derive(Clone, Debug, Default)]
+pub struct ClassOutcome {
+    /// Data packets that arrived, retransmissions included.
+    pub received: u64,
+    /// Of those, packets whose one-way delay was measured.
+    pub measured: u64,
+    /// One-way delay, mean, s; NaN where none was measured.
+    pub delay_mean: f64,
+    /// Smallest one-way delay, s.
+    pub delay_min: f64,
+    /// One-way delay: 50th, 95th, 99th percentile, s (within 0.8 %).
+    pub delay_percentiles: [f64; 3],
+    /// Largest one-way delay, s.
+    pub delay_max: f64,
+    /// Mean absolute difference in one-way delay of two packets of a flow that arrived one after
+    /// the other, s: the quantity that RFC 3550's interarrival jitter averages. NaN without such
+    /// pairs, and where connections follow one another in a flow.
+    pub jitter: f64,
+    /// Histogram of one-way delays: upper edge of the bin (s) and packets in it; empty bins left
+    /// out.
+    pub delay_histogram: Vec<(f64, u64)>,
+}
+
 /// Conservation of packets: each term is counted on its own, none is a difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
@@ -122,6 +152,8 @@ pub struct FlowOutcome {
     pub losses: u64,
     /// Data packets that a queue marked.
     pub marks: u64,
+    /// Data packets that reached the receiver, retransmissions included.
+    pub received: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// Window reductions by duplicate or selective ACKs.

@@ -146,32 +146,48 @@ pub(crate) struct QueueSummary {
     pub(crate) bytes_std: f64,
 }
 
-/// Bins an octave: a value is known within 1/64.
-const BINS: u64 = 64;
-
-/// A histogram of delays with bins of constant relative width.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct DelayHistogram {
+/// A histogram of delays with bins of constant relative width: `BINS` an octave (a power of two), so
+/// that a value is known within 1 / `BINS`.
+#[derive(Clone, Debug)]
+pub(crate) struct Histogram<const BINS: u64> {
     bins: Vec<u64>,
     sum: u128,
     max: u64,
 }
 
+impl<const BINS: u64> Default for Histogram<BINS> {
+    fn default() -> Self {
+        Self {
+            bins: Vec::new(),
+            sum: 0,
+            max: 0,
+        }
+    }
+}
+
+/// That of a link's queue and of completion times.
+pub(crate) type DelayHistogram = Histogram<64>;
+
 /// Delays below this many picoseconds (about a nanosecond) share the linear bins at the bottom.
 const SHIFT: u32 = 4;
 
-#[inline]
-fn bin(delay: u64) -> usize {
+/// The bin of a delay: linear up to `BINS`, then the exponent and the first bits of the value as a
+/// floating-point number. (Exact below 2^57 ps, which is 40 hours; above, a delay within a rounding
+/// of an edge may be found in the next bin.)
+#[inline(always)]
+fn bin<const BINS: u64>(delay: u64) -> usize {
     let value = delay >> SHIFT;
-    if value < 2 * BINS {
+    if value < BINS {
         return value as usize;
     }
-    let octave = 63 - value.leading_zeros() - BINS.trailing_zeros();
-    ((u64::from(octave) * BINS) + (value >> octave)) as usize
+    let bits = BINS.trailing_zeros();
+    // as i64: one instruction, and a value shifted right is no negative one
+    let number = (value as i64 as f64).to_bits() >> (52 - bits);
+    (number - (1022 + u64::from(bits)) * BINS) as usize
 }
 
 /// First delay above the bin, ps.
-fn upper_edge(bin: usize) -> u64 {
+fn upper_edge<const BINS: u64>(bin: usize) -> u64 {
     let next = bin as u64 + 1;
     if next <= 2 * BINS {
         return next << SHIFT;
@@ -180,10 +196,10 @@ fn upper_edge(bin: usize) -> u64 {
     (next - octave * BINS) << (octave + u64::from(SHIFT))
 }
 
-impl DelayHistogram {
+impl<const BINS: u64> Histogram<BINS> {
     #[inline(always)]
     pub(crate) fn record(&mut self, delay: u64) {
-        let bin = bin(delay);
+        let bin = bin::<BINS>(delay);
         self.sum += u128::from(delay);
         if let Some(count) = self.bins.get_mut(bin)
             && delay <= self.max
@@ -194,7 +210,7 @@ impl DelayHistogram {
         }
     }
 
-    /// [`DelayHistogram::record`] of a delay that is the largest so far.
+    /// [`Histogram::record`] of a delay that is the largest so far.
     #[cold]
     #[inline(never)]
     fn record_longer(&mut self, bin: usize, delay: u64) {
@@ -236,14 +252,16 @@ impl DelayHistogram {
             passed += n;
             passed as f64 >= wanted
         });
-        bin.map_or(f64::NAN, |bin| upper_edge(bin).min(self.max) as f64 * 1e-12)
+        bin.map_or(f64::NAN, |bin| {
+            upper_edge::<BINS>(bin).min(self.max) as f64 * 1e-12
+        })
     }
 
     /// Non-empty bins: upper edge (s) and number.
     pub(crate) fn bins(&self) -> Vec<(f64, u64)> {
         let filled = self.bins.iter().enumerate().filter(|(_, n)| **n > 0);
         filled
-            .map(|(bin, &n)| (upper_edge(bin) as f64 * 1e-12, n))
+            .map(|(bin, &n)| (upper_edge::<BINS>(bin) as f64 * 1e-12, n))
             .collect()
     }
 }
@@ -344,18 +362,24 @@ mod tests {
 
     #[test]
     fn a_bin_holds_its_values() {
+        holds::<64>();
+        holds::<128>();
+    }
+
+    fn holds<const BINS: u64>() {
         for delay in (0..100_000)
             .chain((1..200).map(|k| k * 7_654_321_987))
-            .chain([1 << 59, u64::MAX >> 5])
+            .chain((10..57).flat_map(|k| [(1 << k) - 1, 1 << k, (1 << k) + 1]))
         {
-            let bin = bin(delay);
-            let low = if bin == 0 { 0 } else { upper_edge(bin - 1) };
-            assert!(
-                low <= delay && delay < upper_edge(bin),
-                "{delay}: {low} .. {}",
-                upper_edge(bin)
-            );
-            assert!((upper_edge(bin) - low) as f64 <= 16.0_f64.max(delay as f64 / 64.0));
+            let bin = bin::<BINS>(delay);
+            let low = if bin == 0 {
+                0
+            } else {
+                upper_edge::<BINS>(bin - 1)
+            };
+            let high = upper_edge::<BINS>(bin);
+            assert!(low <= delay && delay < high, "{delay}: {low} .. {high}");
+            assert!((high - low) as f64 <= 16.0_f64.max(delay as f64 / BINS as f64));
         }
     }
 

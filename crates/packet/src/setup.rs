@@ -15,6 +15,7 @@ use crate::link::impairments::Impairments;
 use crate::link::schedule::{Rate, Schedule};
 use crate::link::scheduled::Scheduled;
 use crate::link::{Extras, Link, in_packets};
+use crate::one_way::OneWay;
 use crate::outcome::{FlowTrace, LinkTrace};
 use crate::tcp::{self, receiver};
 use crate::traffic::transfers::Transfers;
@@ -87,6 +88,7 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
         controller: class.tcp.congestion.clone(),
         initial_ssthresh: class.tcp.initial_ssthresh,
         rtt: class.rtt.clone(),
+        one_way: OneWay::new(!matches!(class.traffic, Traffic::Bulk), !reuses_flow_state),
     }
 }
 

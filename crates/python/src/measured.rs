@@ -1,7 +1,8 @@
 //! An outcome as Python dictionaries and numpy arrays.
 
 use ackclock_packet::{
-    FlowOutcome, FlowTrace, Ledger, LinkOutcome, LinkTrace, Outcome, Traces, TransferOutcome,
+    ClassOutcome, FlowOutcome, FlowTrace, Ledger, LinkOutcome, LinkTrace, Outcome, Traces,
+    TransferOutcome,
 };
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
@@ -20,6 +21,11 @@ pub(crate) fn outcome<'py>(py: Python<'py>, outcome: Outcome) -> PyResult<Bound<
         links.append(link(py, entry)?)?;
     }
     dict.set_item("links", links)?;
+    let classes = PyList::empty(py);
+    for entry in outcome.classes {
+        classes.append(class(py, entry)?)?;
+    }
+    dict.set_item("classes", classes)?;
     dict.set_item("flows", flows(py, outcome.flows)?)?;
     let transfers = PyList::empty(py);
     for entry in outcome.transfers {
@@ -82,6 +88,23 @@ fn link<'py>(py: Python<'py>, link: LinkOutcome) -> PyResult<Bound<'py, PyDict>>
     Ok(dict)
 }
 
+fn class<'py>(py: Python<'py>, class: ClassOutcome) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("received", class.received)?;
+    dict.set_item("measured", class.measured)?;
+    dict.set_item("delay_mean", class.delay_mean)?;
+    dict.set_item("delay_min", class.delay_min)?;
+    for (name, value) in ["p50", "p95", "p99"].iter().zip(class.delay_percentiles) {
+        dict.set_item(format!("delay_{name}"), value)?;
+    }
+    dict.set_item("delay_max", class.delay_max)?;
+    dict.set_item("jitter", class.jitter)?;
+    let (edges, counts): (Vec<f64>, Vec<u64>) = class.delay_histogram.into_iter().unzip();
+    dict.set_item("delay_edges", PyArray1::from_vec(py, edges))?;
+    dict.set_item("delay_counts", PyArray1::from_vec(py, counts))?;
+    Ok(dict)
+}
+
 fn transfer<'py>(py: Python<'py>, entry: TransferOutcome) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("class", entry.class)?;
@@ -125,6 +148,7 @@ fn flows(py: Python<'_>, mut flows: Vec<FlowOutcome>) -> PyResult<Bound<'_, PyDi
         ("drops", count(|flow| flow.drops)),
         ("losses", count(|flow| flow.losses)),
         ("marks", count(|flow| flow.marks)),
+        ("received", count(|flow| flow.received)),
         ("timeouts", count(|flow| flow.timeouts)),
         ("fast_recoveries", count(|flow| flow.fast_recoveries)),
         ("ecn_reductions", count(|flow| flow.ecn_reductions)),

@@ -25,15 +25,19 @@ LABELS: Final[dict[str, tuple[str, str, float]]] = {
     "jain": ("Jain index", "", 1.0),
     "cwnd_mean": ("mean window", "packets", 1.0),
     "rtt_s_mean": ("mean RTT", "ms", 1e3),
+    "one_way_loss": ("one-way loss", "%", 100.0),
+    "one_way_packets": ("packets whose one-way delay was measured", "", 1.0),
+    "jitter_s": ("mean jitter", "ms", 1e3),
     "fast_recoveries": ("fast recoveries", "", 1.0),
     "ecn_reductions": ("ECN reductions", "", 1.0),
 }
 """Words, unit and factor of what is measured; the others follow from their names."""
-_STATISTICS: Final = {"mean": "mean", "std": "standard deviation of", "max": "largest"}
+_STATISTICS: Final = {"mean": "mean", "std": "standard deviation of", "min": "smallest", "max": "largest"}
 _QUANTITIES: Final = {
     "queue_packets": ("queue", "packets", 1.0),
     "queue_bytes": ("queue", "kB", 1e-3),
     "delay_s": ("delay", "ms", 1e3),
+    "one_way_s": ("one-way delay", "ms", 1e3),
     "fct_s": ("completion time", "s", 1.0),
 }
 

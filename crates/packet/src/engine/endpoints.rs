@@ -67,7 +67,6 @@ impl Engine {
             };
             let flags = segment.ecn_flags(config);
             state.whole.sent += 1;
-            state.whole.retransmissions += u64::from(segment.retransmission);
             if inside {
                 state.window.sent += 1;
                 state.window.retransmissions += u64::from(segment.retransmission);
@@ -254,7 +253,9 @@ impl Engine {
         state.last_arrival = arrival;
         if !packet.flags.has(Flags::SYN) {
             let class = &self.classes[state.class as usize];
-            state.expect(arrival, self.now, self.end, self.window, class);
+            let (sent, seq) = (packet.stamp, packet.seq);
+            let (now, end) = (self.now, self.end);
+            state.expect(arrival, sent, seq, now, end, self.window, class);
         }
         let class = &self.classes[state.class as usize];
         if class.fused && class.reverse.is_none() {
@@ -568,6 +569,13 @@ impl Engine {
                 // every event so far lies before this, whatever the senders' clocks
                 self.end = self.last_completion + self.grace;
                 self.window.1 = self.window.1.min(self.end);
+                // what is expected from now on is counted at once, after these
+                for flow in &mut self.flows {
+                    let class = &self.classes[flow.class as usize];
+                    if !class.reuses_flow_state {
+                        flow.flush(self.end, self.window, class);
+                    }
+                }
             }
         }
     }

@@ -11,6 +11,7 @@ use crate::calendar::{Calendar, Class as Order, Entry, Held, Kind, Tag};
 use crate::class::Class;
 use crate::flow::{Ends, Flow};
 use crate::link::{Link, Passage};
+use crate::one_way::is_chosen;
 use crate::packet::{Ack, Flags, Outbound, Packet};
 use crate::tcp::receiver::Reply;
 
@@ -288,10 +289,7 @@ impl FastPath<'_> {
             let inside = u64::from(self.moment.measures(now));
             state.whole.sent += 1;
             state.window.sent += inside;
-            if segment.retransmission {
-                state.whole.retransmissions += 1;
-                state.window.retransmissions += inside;
-            }
+            state.window.retransmissions += inside * u64::from(segment.retransmission);
             self.launch(state, now, segment.seq, flags);
         }
         self.arm_timer(state);
@@ -371,7 +369,6 @@ impl FastPath<'_> {
     #[cold]
     #[inline(never)]
     fn record_mark(&self, state: &mut Flow, at: u64) {
-        state.whole.marks += 1;
         state.window.marks += u64::from(self.moment.measures(at));
     }
 
@@ -412,8 +409,11 @@ impl FastPath<'_> {
         let known = end != u64::MAX && at <= end;
         if known {
             state.delivered += 1;
+            if is_chosen(seq) {
+                state.record_delay(at, stamp, window, class);
+            }
         } else {
-            state.expect(at, now, end, window, class);
+            state.expect(at, stamp, seq, now, end, window, class);
             if at > end {
                 return;
             }
@@ -437,7 +437,7 @@ impl FastPath<'_> {
         if known && receiver.is_plain(seq, flags, &class.receiver) {
             let reply = receiver.on_plain_data(at, stamp, &class.receiver);
             let due = receiver.due;
-            state.record_payload(at, u64::from(class.payload), window);
+            state.record_data(at, u64::from(class.payload), window);
             match reply {
                 Some(reply) => self.answer(state, reply, at + lag),
                 None => self.arm_delayed_ack(state, due + lag),
@@ -466,6 +466,7 @@ impl FastPath<'_> {
             return;
         };
         if known && let Some(reply) = receiver.on_plain_gap(seq, flags, &class.receiver) {
+            state.record_data(at, 0, window);
             self.answer(state, reply, at + lag);
             return;
         }
@@ -474,7 +475,7 @@ impl FastPath<'_> {
         let payload = (receiver.next - before) * u64::from(class.payload);
         let due = receiver.due;
         if known {
-            state.record_payload(at, payload, window);
+            state.record_data(at, payload, window);
         } else {
             state.accept(at, now, end, window, class, payload);
         }

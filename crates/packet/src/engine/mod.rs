@@ -123,7 +123,7 @@ impl Engine {
             .flows
             .iter_mut()
             .map(|flow| {
-                flow.flush(end, window);
+                flow.flush(end, window, &self.classes[flow.class as usize]);
                 flow.flush_drops(end, window);
                 let data = flow
                     .outbound

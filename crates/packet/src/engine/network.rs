@@ -66,7 +66,6 @@ impl Engine {
         }
         let inside = self.in_window(self.now);
         let flow = &mut self.flows[packet.slot as usize];
-        flow.whole.marks += 1;
         flow.window.marks += u64::from(inside);
     }
 

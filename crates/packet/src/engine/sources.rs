@@ -277,7 +277,7 @@ impl Engine {
         while let Some(slot) = self.flows[source].next_at_rest(self.now) {
             let built = &self.classes[class];
             let state = &mut self.flows[slot as usize];
-            state.flush(self.now, self.window);
+            state.flush(self.now, self.window, built);
             state.flush_drops(self.now, self.window);
             if state.is_quiet(self.now, built) {
                 state.rest();

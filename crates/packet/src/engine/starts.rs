@@ -73,7 +73,8 @@ impl Engine {
         if !self.classes[state.class as usize].reclaimable || traced || self.now > self.end {
             return;
         }
-        state.flush(self.now, self.window);
+        let class = &self.classes[state.class as usize];
+        state.flush(self.now, self.window, class);
         state.flush_drops(self.now, self.window);
         if !state.is_over() {
             return;

@@ -6,11 +6,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import ackclock as ac
 from ackclock.causes.differences import REMOVALS, Removal
-from ackclock.compare import Comparison, Tried, _Experiments
+from ackclock.compare import Comparison, Lines, Tried, _Experiments
 from compare_checker import check_comparison
 from conftest import Command
 
@@ -159,6 +160,8 @@ def test_without_a_cause_it_says_so() -> None:
     found = ac.compare(ac.loads(MANY.replace('"40 Mbit/s"', '"10 Mbit/s"')))
     (one,) = [one for one in found.disagreements if (one.measure, one.engine) == ("deviation", "fluid")]
     assert one.found.key == "not-found"
+    assert one.sentence.startswith("standard deviation of the queue of shared: ")
+    assert found.units["standard deviation of the queue of shared"] == "packets"
     assert "cause not found (taken away one by one: delayed-acks, small-windows, flows)" in one.sentence
 
 
@@ -190,6 +193,31 @@ def test_engines_on_a_calm_queue() -> None:
         check(one)
     figure = found.plot()
     assert [line.get_label() for line in figure.axes[0].lines] == ["packet", "fluid", "mean-field"]
+
+
+def test_windows_are_made_larger_over_queues_with_gains_per_packet() -> None:
+    """REM's price rises by a gain per packet; that nothing could be taken away was the answer, where a part could."""
+    queue = {"aqm": "rem", "capacity": "481 packets", "gamma": 0.001, "reference": "57 packets"}
+    flows = ac.flows(27, "dctcp", rtt="84 ms")
+    scenario = ac.dumbbell(rate="81 Mbit/s", queue=queue, flows=flows, duration="50 s", measure="17 s .. 50 s")
+    made = next(one for one in REMOVALS if one.key == "small-windows").apply(scenario.canonical)
+    assert made is not None
+    larger = made["link"][0]["queue"]
+    assert (larger["gamma"], larger["reference"], larger["alpha"]) == (0.00025, "228 packets", 0.1)
+
+
+def test_a_spike_at_the_start_does_not_squash_the_figure() -> None:
+    time = np.arange(0.0, 20.0, 0.1)
+    queue, window = np.where(time < 3, 900.0, 30.0 + np.sin(time)), np.where(time < 3, 80.0, 7.0)
+    lines = {engine: Lines(time, {"shared": queue}, {"all-of-them": window}) for engine in ("packet", "fluid")}
+    found = Comparison(ac.loads(MANY), lines=lines, window=(10.0, 20.0))
+    above, below = found.plot().axes
+    assert above.get_ylim() == pytest.approx((0, 1.08 * queue[100:].max()))
+    assert below.get_ylim() == pytest.approx((0, 1.08 * 7))
+    assert below.get_xlabel() == "time, s; shaded: not measured"
+    # of a run that is measured from its start everything is shown
+    found.window = (0.0, 20.0)
+    assert found.plot().axes[0].get_ylim()[1] > 900
 
 
 def test_refusals_are_said(tmp_path: Path, ackclock: Command) -> None:

@@ -50,6 +50,8 @@ UNITS: Final = {
     "period": "s",
     "window": "packets",
 }
+WORDS: Final = {"deviation": "standard deviation of the queue"}
+"""What measures are called where their key does not say it."""
 _TIMES: Final = re.compile(r"[0-9.]+ [a-z]+")
 COARSE: Final = (2.0, 50.0)
 """Cells per packet and steps per round trip of the mean-field engine: to a per cent, which is what a picture shows."""
@@ -171,8 +173,8 @@ class Disagreement:
         """In words."""
         unit = UNITS[self.measure] and " " + UNITS[self.measure]
         return (
-            f"{self.measure} of {self.of}: {self.other:.3g}{unit} in the {self.engine} engine, {self.packet:.3g}{unit} "
-            f"packet by packet; {self.found.words}."
+            f"{row_name(self.measure, self.of)}: {self.other:.3g}{unit} in the {self.engine} engine, "
+            f"{self.packet:.3g}{unit} packet by packet; {self.found.words}."
         )
 
     def json(self) -> dict[str, Any]:
@@ -202,6 +204,8 @@ class Comparison:
     """Engines that cannot represent the scenario, with their reason."""
     stable: str = ""
     """What the stability engine says, in a sentence."""
+    window: tuple[float, float] | None = None
+    """The measured part, s."""
     disagreements: list[Disagreement] = field(default_factory=list)
 
     @property
@@ -212,7 +216,7 @@ class Comparison:
         apart = {(one.measure, one.of) for one in self.disagreements}
         engines = [engine for engine in ENGINES if engine in self.lines]
         rows = {
-            f"{measure} of {of}": {engine: found.get(engine, float("nan")) for engine in engines}
+            row_name(measure, of): {engine: found.get(engine, float("nan")) for engine in engines}
             | {"agree": self._agree(measure, of, found, apart)}
             for (measure, of), found in self.values.items()
         }
@@ -222,6 +226,11 @@ class Comparison:
         if measure == "period" and len(found) < len([lines for lines in self.lines.values() if of in lines.queue]):
             return "no"  # one oscillates, another does not
         return "-" if len(found) == 1 else "no" if (measure, of) in apart else "yes"
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Unit of each row of the table; empty for a share."""
+        return {row_name(measure, of): UNITS[measure] for measure, of in self.values}
 
     def json(self) -> dict[str, Any]:
         """Everything but the lines as plain values."""
@@ -234,7 +243,11 @@ class Comparison:
         }
 
     def plot(self) -> Figure:
-        """Draw queues and windows of all engines over one another; returns the figure."""
+        """
+        Draw queues and windows of all engines over one another; returns the figure.
+
+        Its scales are those of the measured part: a spike at the start may leave it.
+        """
         from matplotlib.figure import Figure
 
         from .plot import style
@@ -248,16 +261,38 @@ class Comparison:
                 ax.set_ylabel(f"queue of {link}, packets")
             self._draw(axes[-1], _mean_window)
             axes[-1].set_ylabel("mean window, packets")
-            axes[-1].set_xlabel("time, s")
+            axes[-1].set_xlabel("time, s" if self._begin() is None else "time, s; shaded: not measured")
             axes[0].legend(loc="upper right", ncols=len(self.lines))
         return figure
 
     def _draw(self, ax: Axes, of: Callable[[Lines], NDArray[np.float64] | None]) -> None:
+        import numpy as np
+
+        from .plot import style
+
+        top = 0.0
         for (engine, lines), look in zip(self.lines.items(), _LOOKS, strict=False):
             values = of(lines)
             if values is not None:
                 ax.plot(lines.time, values, label=engine, **look)
-        ax.set_ylim(bottom=0)
+                inside = values[self._inside(lines.time)]
+                top = max(top, float(inside[np.isfinite(inside)].max(initial=0.0)))
+        if (begin := self._begin()) is not None:
+            ax.axvspan(ax.get_xlim()[0], begin, color=style.PALE, linewidth=0, zorder=0)
+        ax.margins(x=0)
+        ax.set_ylim(0, 1.08 * top if top > 0 else 1.0)
+
+    def _begin(self) -> float | None:
+        """When the measured part begins, if something lies before it, s."""
+        return self.window[0] if self.window is not None and self.window[0] > 0 else None
+
+    def _inside(self, time: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which times are measured; all where none is."""
+        import numpy as np
+
+        begin, end = self.window or (-math.inf, math.inf)
+        inside = np.asarray((time >= begin) & (time <= end))
+        return inside if inside.any() else ~inside
 
     def __str__(self) -> str:
         lines = [self.table.map(cell).to_string(), ""]
@@ -266,6 +301,11 @@ class Comparison:
             lines.append(f"stability: {self.stable}")
         lines += [""] if self.disagreements else ["", "The engines agree."] if len(self.lines) > 1 else []
         return "\n".join([*lines, *(one.sentence for one in self.disagreements)])
+
+
+def row_name(measure: str, of: str) -> str:
+    """Return what a measure of a link or a class is called."""
+    return f"{WORDS.get(measure, measure)} of {of}"
 
 
 def cell(value: object) -> str:
@@ -319,7 +359,7 @@ def compare(
         trace_flows=TRACED,
         progress=lambda now: say(f"packet engine, {max(now['times']):.0f} s simulated"),
     )
-    found = Comparison(scenario)
+    found = Comparison(scenario, window=result.window)
     _add_packet(found, result)
     for engine, add in (("fluid", _add_fluid), ("mean-field", _add_meanfield)):
         say(f"{engine} engine")

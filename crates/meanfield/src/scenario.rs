@@ -397,7 +397,8 @@ impl<'a> Reader<'a> {
             name: if single {
                 name.clone()
             } else {
-                format!("{name} ({:.3} ms)", group.rtt * 1e3)
+                // to a microsecond, without zeros at the end
+                format!("{name} ({} ms)", (group.rtt * 1e6).round() / 1e3)
             },
             law: Arc::new(law),
             rtt,

@@ -8,7 +8,7 @@ is the cause. Names are those of `ackclock.causes.interventions` where the thing
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,8 +18,14 @@ from .scales import quantities
 
 FACTOR: Final = 4
 """How many times as large windows, or as many flows, are tried."""
-SCALABLE: Final = ("drop-tail", "threshold", "red", "adaptive-red", "pi", "codel", "pie", "pi2")
-"""AQMs of which it is known how their parameters grow with the link."""
+_RED: Final = ("red", "adaptive-red", "auto-tuning-red", "ap-red", "st-red", "wred")
+GAINS: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("drop-tail", "threshold", "codel", "pie", "pi2", "blue", "avq"), ()),
+    **dict.fromkeys(_RED, ("weight", "slope")),
+    **dict.fromkeys(("pi", "st-pi"), ("a", "b")),
+    "rem": ("gamma",),
+}
+"""AQMs of which it is known how their parameters grow with the link, and which of these are per packet."""
 
 
 @dataclass(frozen=True)
@@ -92,12 +98,13 @@ def scaled(flows: bool) -> Callable[[Tree], Tree | None]:
         for link in made["link"]:
             if not isinstance(link["rate"], str) or link["queue"].get("scheduler", "none") != "none":
                 return None
-            if link["queue"]["aqm"] not in SCALABLE or link.get("policer", "none") != "none":
+            gains = GAINS.get(link["queue"]["aqm"])
+            if gains is None or link.get("policer", "none") != "none":
                 return None
             link["rate"] = _times(link["rate"])
             if isinstance(link.get("shaper"), Mapping):
                 return None
-            link["queue"] = {key: _grown(key, value) for key, value in link["queue"].items()}
+            link["queue"] = {key: _grown(key, value, gains) for key, value in link["queue"].items()}
         for one in made["flows"]:
             if flows:
                 one["count"] = FACTOR * int(one["count"])
@@ -116,14 +123,14 @@ def _times(text: str) -> str:
     return f"{FACTOR * float(number):.12g} {unit}"
 
 
-def _grown(key: str, value: Any) -> Any:
+def _grown(key: str, value: Any, gains: Sequence[str]) -> Any:
     """A parameter of a queue in a link `FACTOR` times as large: sizes grow, weights and gains per packet shrink."""
     if key in ("mean_packet", "max_packet"):
         return value
     if isinstance(value, str) and value[:1].isdigit():
         _, kind = _core.quantity(value)
         return value if kind in ("time", "frequency") else _times(value)
-    if key in ("weight", "a", "b", "slope") and isinstance(value, int | float) and not isinstance(value, bool):
+    if key in gains and isinstance(value, int | float) and not isinstance(value, bool):
         return value / FACTOR
     return value
 

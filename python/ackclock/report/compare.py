@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ..compare import UNITS, cell
+from ..compare import cell
 from ._figures import _svg
 from .stability import Section, _cells, _rendered, _write
 
@@ -29,7 +29,8 @@ def page(found: Comparison) -> str:
     else:
         sentence = f"{apart} of {len(found.values)} measures differ between the engines ({engines})."
     table = found.table.map(cell)
-    table.index = table.index.map(_with_unit)
+    units = found.units
+    table.index = table.index.map(lambda row: f"{row} ({units[row] or 'share'})")
     table.index.name = "measure"
     return _rendered(
         title=f"{found.scenario.name}: engines compared",
@@ -47,8 +48,3 @@ def page(found: Comparison) -> str:
         sections=[Section("Over one another", [_svg(found.plot(), "engines-", "queues and windows of all engines")])],
         scenario_json=found.scenario.to_json(),
     )
-
-
-def _with_unit(row: str) -> str:
-    """Return a row's name with its unit: "queue of down (packets)"."""
-    return f"{row} ({UNITS.get(row.partition(' of ')[0]) or 'share'})"

@@ -1,6 +1,7 @@
 """`ackclock.fluid`: trajectories of windows and queues."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +170,23 @@ def test_refusals_name_the_cause() -> None:
         ac.fluid(scenario(), form="both")
     with pytest.raises(ValueError, match="there is no state"):
         ac.fluid(scenario(), start={"tcp": 1})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"relative": -1}, "relative must be above 0 and below 1, not -1"),
+        ({"relative": float("nan")}, "relative must be above 0 and below 1, not nan"),
+        ({"samples": 1}, "samples must be a whole number, 2 or more, not 1"),
+        ({"steps": 0}, "steps must be a whole number, 1 or more, not 0"),
+        ({"duration": float("inf")}, "duration must be above 0 s, not inf"),
+        ({"window": -3}, "window must be above 0 packets, not -3"),
+    ],
+)
+def test_numbers_out_of_range_are_named(options: dict[str, float], message: str) -> None:
+    """An error of -1 was taken, and the answer was whatever came of it."""
+    with pytest.raises(ValueError, match=re.escape(message)):
+        ac.fluid(scenario(), **options)  # type: ignore[arg-type]
 
 
 # the command

@@ -376,6 +376,8 @@ def fluid(
             raise ValueError('a fluid run needs a duration: the scenario runs "until done"')
     else:
         end = _core.quantity(duration)[0] if isinstance(duration, str) else float(duration)
+    if not 0 < window < math.inf:
+        raise ValueError(f"window must be above 0 packets, not {window:g}")
     state = equations.model.empty(window)
     for name, value in (start or {}).items():
         state[equations.state_index(name)] = float(value)
@@ -398,8 +400,14 @@ def integrate(
     """Return the solution from a constant history."""
     import numpy as np
 
-    if not (duration > 0 and samples >= 2):  # noqa: PLR2004  both ends
-        raise ValueError(f"a run of {duration} s with {samples} samples")
+    for name, value, right, allowed in (
+        ("duration", duration, 0 < duration < math.inf, "above 0 s"),
+        ("samples", samples, samples >= 2 and float(samples).is_integer(), "a whole number, 2 or more"),  # noqa: PLR2004  both ends
+        ("relative", relative, 0 < relative < 1, "above 0 and below 1"),
+        ("steps", steps, steps >= 1 and float(steps).is_integer(), "a whole number, 1 or more"),
+    ):
+        if not right:
+            raise ValueError(f"{name} must be {allowed}, not {value:g}")
     raw = equations.model.trajectory(at, list(state), duration, relative, 1e-3 * relative, steps)
     times = np.linspace(0.0, duration, samples)
     states = raw.at(times.tolist())

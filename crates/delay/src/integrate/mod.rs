@@ -46,6 +46,24 @@ impl Default for Tolerance {
     }
 }
 
+impl Tolerance {
+    fn check(&self) -> Result<()> {
+        let wrong = |name, allowed, value| {
+            Error::Argument(format!("{name} must be {allowed}, not {value}"))
+        };
+        if !(self.relative > 0.0 && self.relative < 1.0) {
+            return Err(wrong("relative", "above 0 and below 1", self.relative));
+        }
+        if !(self.absolute >= 0.0 && self.absolute.is_finite()) {
+            return Err(wrong("absolute", "0 or more", self.absolute));
+        }
+        if self.steps == 0 {
+            return Err(wrong("steps", "1 or more", 0.0));
+        }
+        Ok(())
+    }
+}
+
 /// What happened at a point of a trajectory where the right-hand side is not smooth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Event {
@@ -319,6 +337,7 @@ pub fn integrate<D: DynSystem + ?Sized>(
     if !(t0.is_finite() && t1.is_finite() && t1 >= t0) {
         return Err(Error::Argument(format!("integration from {t0} to {t1}")));
     }
+    tolerance.check()?;
     let mut work = Integration::new(system, p, history, (t0, t1), tolerance)?;
     for _ in 0..tolerance.steps {
         if work.t >= t1 {

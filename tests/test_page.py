@@ -121,6 +121,24 @@ def test_a_chart_does_not_depend_on_the_clock(monkeypatch: pytest.MonkeyPatch) -
     assert (quick.unstable == slow.unstable).all()
 
 
+def test_a_chart_tells_cells_without_equilibrium_from_cells_not_reached() -> None:
+    """Both were shown as cells without equilibrium."""
+    chart = model.chart(World(default()).with_(aqm="blue"), "count", (1, 100), model.watching(threading.Event()))
+    first, second = chart.first.tolist(), chart.second.tolist()
+    assert {model.BARE, model.UNREACHED} < set(chart.unstable.ravel().tolist())
+    for row, column in itertools.product(range(2, model.GRID, 7), repeat=2):
+        if chart.unstable[row, column] == model.BARE:
+            asked = ac.stability(World(default()).with_(aqm="blue").scenario)
+            free = [asked.equations.parameter(name) for name in ("flows.flows.rtt", "flows.flows.count")]
+            copy = asked.equations.model.copy()
+            for one, value in zip(free, (first[row], second[column]), strict=True):
+                copy.set(one.index, value / one.scale)
+            with pytest.raises(ac.AckclockError):
+                copy.equilibria()
+            return
+    pytest.fail("no place without equilibrium")
+
+
 def test_heavy_part_and_its_end() -> None:
     world = World(default()).with_(rate="10 Mbit/s", count=8)
     stale = threading.Event()

@@ -105,7 +105,7 @@ def boundaries(x: Any, y: Any, cells: Any) -> dict[str, list[Any]]:
 def names(x: Any, y: Any, cells: Any) -> dict[str, list[Any]]:
     """The names of the regions in their middles."""
     found: dict[str, list[Any]] = {"x": [], "y": [], "text": []}
-    for value, text in ((0.0, "stable"), (1.0, "oscillates"), (-1.0, "no equilibrium found")):
+    for value, text in ((0.0, "stable"), (1.0, "oscillates"), (-1.0, "not computed"), (-2.0, "no equilibrium found")):
         rows, columns = np.nonzero(cells == value)
         if rows.size < 0.04 * cells.size:
             continue

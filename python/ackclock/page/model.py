@@ -87,6 +87,12 @@ PATIENCE: Final = 30.0
 """Wall-clock time of a packet or mean-field run, s."""
 LOOKS: Final = 10
 """Places of the chart from which regimes of the law are looked for; a number, so that a link has one chart."""
+APART: Final = 7
+"""How far these places are from one another, points of the chart: each speaks for what lies nearest to it."""
+UNREACHED: Final = -1
+"""In a chart: no regime that was found reaches this point, and none was looked for near it."""
+BARE: Final = -2
+"""In a chart: there is no equilibrium at the place nearest to this point from which one was looked for."""
 GRID: Final = 32
 """Points of the stability chart in each direction."""
 TRACED: Final = 60
@@ -613,10 +619,11 @@ def chart(world: World, second: str, span: tuple[float, float], watch: Watch) ->
     plain = known[one.index].partition(" (")[0], known[two.index].partition(" (")[0]
     known_now = equations.parameters(equations.model.parameters)
     now = one.scale * known_now[one.index], two.scale * known_now[two.index]
-    unstable = np.full((GRID, GRID), -1, dtype=np.int64)
+    unstable = np.full((GRID, GRID), UNREACHED, dtype=np.int64)
     looks = 0
+    bare: list[tuple[int, int]] = []
     at_now = int(np.abs(first - now[0]).argmin()), int(np.abs(others - now[1]).argmin())
-    for row, column in [at_now, *itertools.product(range(2, GRID, 7), repeat=2)]:
+    for row, column in [at_now, *itertools.product(range(APART // 2 - 1, GRID, APART), repeat=2)]:
         watch()
         if looks == LOOKS:
             break
@@ -629,8 +636,13 @@ def chart(world: World, second: str, span: tuple[float, float], watch: Watch) ->
         try:
             counts = model.chart(model.equilibria()[0], plain, *axes)
         except AckclockError:
+            bare.append((row, column))
             continue
         unstable = np.where(unstable < 0, counts, unstable)
+    rows, columns = np.indices(unstable.shape)
+    for row, column in bare:
+        near = np.maximum(abs(rows - row), abs(columns - column)) <= APART // 2
+        unstable[near & (unstable < 0)] = BARE
     if (unstable < 0).all():
         raise AnalysisError("there is no equilibrium anywhere on this chart", "no equilibrium")
     return Chart(names, (one.unit, two.unit), first, others, unstable, now)

@@ -42,7 +42,7 @@ TYPES: Final = {
     "parquet": "application/vnd.apache.parquet",
     "csv": "text/csv",
 }
-STABLE, SWINGING, NONE = "#e3eff8", "#f0a868", "#ffffff"
+STABLE, SWINGING, NONE, UNREACHED = "#e3eff8", "#f0a868", "#ffffff", "#dcdcdc"
 """Of the chart: they differ in lightness, for grey print, and between blue and orange, for colour-blind readers."""
 QUICKS: Final[Kept[Quick]] = Kept(32)
 PACKETS: Final[Kept[Packets]] = Kept(6)
@@ -543,7 +543,7 @@ class Page:
         self._cells = ColumnDataSource({"image": [], "x": [], "y": [], "dw": [], "dh": []}, name="cells")
         self._chart_figure.image(
             "image", "x", "y", "dw", "dh", source=self._cells,
-            color_mapper=LinearColorMapper([NONE, STABLE, SWINGING], low=-1.5, high=1.5),
+            color_mapper=LinearColorMapper([NONE, UNREACHED, STABLE, SWINGING], low=-2.5, high=1.5),
         )  # fmt: skip
         self._boundary = ColumnDataSource({"xs": [], "ys": []}, name="boundary")
         self._chart_figure.multi_line("xs", "ys", source=self._boundary, color=style.BLACK, line_width=1.5)
@@ -635,7 +635,7 @@ class Page:
         control, _ = self._sliders[second]
         x, y = np.log10(1e3 * chart.first), np.log10(chart.second / scale(control))
         unstable = chart.unstable
-        cells = np.where(unstable < 0, -1.0, np.where(unstable == 0, 0.0, 1.0)).T
+        cells = np.where(unstable < 0, unstable, np.where(unstable == 0, 0, 1)).T.astype(float)
         half = 0.5 * (x[1] - x[0]), 0.5 * (y[1] - y[0])
         ends = [10 ** (x[0] - half[0]), 10 ** (y[0] - half[1]), 10 ** (x[-1] + half[0]), 10 ** (y[-1] + half[1])]
         self._cells.data = {

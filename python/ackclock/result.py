@@ -11,15 +11,17 @@ import html
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, Self, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import numpy as np
 
 from .errors import AckclockError
+from .overview import main_numbers, overview
 from .tables import counted, text_table
+from .traces import raw_traces, trace_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Version of the saved form."""
 
-_LINK_TRACES = ("queue_packets", "queue_bytes", "average_packets", "probability", "utilization", "drops", "marks")
-_FLOW_TRACES = ("cwnd", "ssthresh", "srtt", "delivered")
 _FLOW_COUNTS = ("sent", "retransmissions", "drops", "losses", "marks", "timeouts", "fast_recoveries", "ecn_reductions")
 _ENDLESS = ("bulk",)
 """Traffic whose flows compete all the time, so that fairness among them has a meaning."""
@@ -55,9 +55,6 @@ _TRACE_TEXT = {
     "flow_srtt": ("s", "smoothed round-trip time"),
     "flow_delivered": ("packets", "packets delivered in order since the start"),
 }
-
-
-TraceFormat = Literal["parquet", "csv"]
 
 
 class Raw(TypedDict):
@@ -429,7 +426,7 @@ class Result:
                 {key: _unlisted(key, value) for key, value in row.items()} | _infinite(row)
                 for row in head.get("transfers", [])
             ],
-            "traces": _raw_traces(pq.read_table(folder / "traces.parquet"), head),
+            "traces": raw_traces(pq.read_table(folder / "traces.parquet"), head),
         }
         return cls(raw, head["scenario"], seed=head["seed"], version=head["version"], toml=head["scenario_toml"])
 
@@ -544,102 +541,6 @@ class Replications(Sequence[Result]):
         return head + self.summary.to_html(na_rep="", escape=True, border=0)
 
 
-def overview(result: Result) -> list[pd.DataFrame]:
-    """Return the tables that people read: links, their queues, classes of flows, and what these receive."""
-    import pandas as pd
-
-    links = result.links
-    used = pd.DataFrame(
-        {
-            "utilisation": links["utilization"].map("{:.2%}".format),
-            "minimum 1-s utilisation": links["utilization_min_1s"].map("{:.2%}".format),
-            "loss": links["loss"].map("{:.3%}".format),
-            "marked": links["marked"].map("{:.3%}".format),
-        }
-    )
-    queues = pd.DataFrame(
-        {
-            "mean (packets)": links["queue_packets_mean"].map("{:.1f}".format),
-            "standard deviation": links["queue_packets_std"].map("{:.1f}".format),
-            "p95": links["queue_packets_p95"],
-            "delay (ms)": (1e3 * links["delay_mean"]).map("{:.2f}".format),
-            "p99 (ms)": (1e3 * links["delay_p99"]).map("{:.2f}".format),
-        }
-    )
-    queues.index.name = "queue"
-    groups = result.classes
-    if len(groups) == 2:  # noqa: PLR2004  one class: it says the same as all
-        groups = groups.drop(index="all")
-    classes = pd.DataFrame(
-        {
-            "flows": groups["count"],
-            "goodput (Mbit/s)": (groups["goodput_bps"] / 1e6).map("{:.3f}".format),
-            "Jain index": groups["jain"].map("{:.4f}".format),
-            "starved": groups["starved"],
-            "cwnd (packets)": groups["cwnd_mean"].map("{:.2f}".format),
-            "RTT (ms)": (1e3 * groups["rtt_s_mean"]).map("{:.1f}".format),
-            "loss": groups["loss"].map("{:.3%}".format),
-            "timeouts": groups["timeouts"],
-            "completed": groups["completed"],
-            "FCT (s)": groups["fct_s_mean"].map("{:.3f}".format),
-        }
-    )
-    delays = {f"{name} (ms)": groups[f"one_way_s_{name}"] for name in ("mean", "p50", "p95", "p99")}
-    one_way = pd.DataFrame(
-        {
-            **{title: (1e3 * seconds).map("{:.2f}".format) for title, seconds in delays.items()},
-            "jitter (ms)": (1e3 * groups["jitter_s"]).map("{:.3f}".format),
-            "loss": groups["one_way_loss"].map("{:.3%}".format),
-        }
-    )
-    one_way.index.name = "one-way delay"
-    tables = []
-    for table in (used, queues, classes, one_way):
-        text = table.astype(object).where(table.notna(), "").replace({"nan": "", "nan%": ""})
-        tables.append(text.loc[:, (text != "").any()])
-    if not len(tables[-1].columns):
-        tables.pop()  # an older version saved this
-    return tables
-
-
-_MAIN = {
-    "links": (
-        *("utilization", "utilization_min_1s", "loss", "marks", "queue_packets_mean", "queue_packets_std"),
-        *("delay_s_mean", "delay_s_p99"),
-    ),
-    "flows": (
-        "goodput_bps",
-        "jain",
-        "starved",
-        "cwnd_mean",
-        "rtt_s_mean",
-        "one_way_s_mean",
-        "one_way_s_p99",
-        "jitter_s",
-        "loss",
-        "timeouts",
-        "fct_s_mean",
-        "censored",
-    ),
-}
-"""What the summary of replications shows; the rest is in --json."""
-
-
-def main_numbers(replications: Replications) -> pd.DataFrame:
-    """Return the table that people read: mean and interval of the main numbers."""
-    summary = replications.summary
-    one_class = len(replications[0].classes) == len(("all", "its only class"))
-    rows = []
-    for path in summary.index:
-        branch, rest = path.split(".", 1)
-        name, key = rest.rsplit(".", 1)
-        if key in _MAIN[branch] and not (branch == "flows" and name == "all" and one_class):
-            rows.append(path)
-    shown = summary.loc[rows].map("{:.6g}".format).replace("nan", "")
-    shown.index.name = ""
-    return shown
-
-
 def flatten(tree: dict[str, Any], prefix: str = "") -> dict[str, float]:
     """Numbers of `links` and `flows` of a result's JSON by dotted path; NaN where there is none."""
     numbers: dict[str, float] = {}
@@ -749,118 +650,3 @@ def _unlisted(key: str, value: Any) -> Any:
     if isinstance(value, list):
         return np.array(value, dtype=np.uint64 if key in ("delay_counts", "fct_counts") else np.float64)
     return math.nan if value is None else value
-
-
-def trace_table(
-    raw: Mapping[str, Any], of_flow: NDArray[Any], links: Sequence[str], classes: Sequence[str], seed: int
-) -> pa.Table:
-    """Traces as the core gives them as `Result.to_arrow` shows them; `of_flow` is the class of each traced flow."""
-    import pyarrow as pa
-
-    time = raw["time"]
-    tables = []
-    for kind, names in (("link", _LINK_TRACES), ("flow", _FLOW_TRACES)):
-        entities = raw[f"{kind}s"]
-        count, samples = len(entities), len(time)
-        columns: dict[str, pa.Array] = {
-            "seed": pa.array(np.full(count * samples, seed, dtype=np.uint64)),
-            "time": pa.array(np.tile(time, count)),
-        }
-        index = pa.array(np.repeat(np.arange(count, dtype=np.int32), samples))
-        if kind == "link":
-            shown = pa.array([links[int(link)] for link in entities], pa.string())
-            columns["link"] = pa.DictionaryArray.from_arrays(index, shown)
-        else:
-            columns["flow"] = pa.array(np.repeat(entities.astype(np.int64), samples))
-            shown = pa.array([classes[int(entry)] for entry in of_flow], pa.string())
-            columns["class"] = pa.DictionaryArray.from_arrays(index, shown)
-        for name in names:
-            columns[name] = pa.array(raw[f"{kind}_{name}"].reshape(-1))
-        tables.append(pa.table(columns))
-    return pa.concat_tables(tables, promote_options="default")
-
-
-class TraceFile:
-    """
-    A file of traces that is written in pieces while runs go on, so that memory does not grow with their length.
-
-    Its `format` is ``"parquet"`` or ``"csv"``.
-
-    Each piece has the rows of `Result.to_arrow` over a stretch of time. Runs follow one another; `label`, if there is
-    one, tells them apart in a first column ``variant``.
-    """
-
-    def __init__(self, path: str | os.PathLike[str], format: TraceFormat = "parquet") -> None:  # noqa: A002
-        self._path = path
-        self._format = format
-        self._writer: Any = None
-        self.label: str | None = None
-
-    def write(self, table: pa.Table) -> None:
-        """Append `table`."""
-        import pyarrow as pa
-        import pyarrow.csv
-        import pyarrow.parquet
-
-        if self.label is not None:
-            table = table.add_column(0, "variant", pa.array([self.label] * len(table)).dictionary_encode())
-        if self._format == "csv":
-            table = table.cast(pa.schema([(field.name, _plain_type(field.type)) for field in table.schema]))
-        if self._writer is None:
-            make = pyarrow.csv.CSVWriter if self._format == "csv" else pyarrow.parquet.ParquetWriter
-            self._writer = make(self._path, table.schema)
-        self._writer.write_table(table)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        if self._writer is not None:
-            self._writer.close()
-
-
-def trace_format(path: str | os.PathLike[str]) -> TraceFormat:
-    """Return the format that a file's name asks for: CSV by its suffix, else Parquet."""
-    return "csv" if str(path).lower().endswith(".csv") else "parquet"
-
-
-def _plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of a column's values: CSV knows no dictionaries."""
-    import pyarrow as pa
-
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def _raw_traces(table: pa.Table, head: dict[str, Any]) -> dict[str, Any]:
-    """The arrays that `Result.to_arrow` made a table of."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    raw: dict[str, Any] = {"interval": head["trace_interval"]}
-    names = [link["name"] for link in head["links"]]
-    dtypes = {
-        "queue_packets": np.uint32,
-        "queue_bytes": np.uint64,
-        "drops": np.uint64,
-        "marks": np.uint64,
-        "delivered": np.uint64,
-    }
-    times = np.empty(0)
-    for kind, columns in (("link", _LINK_TRACES), ("flow", _FLOW_TRACES)):
-        rows = table.filter(pc.is_valid(table[kind]))
-        entities = (
-            []
-            if not len(rows)
-            else pc.unique(rows[kind].cast(pa.string()) if kind == "link" else rows[kind]).to_pylist()
-        )
-        if entities:
-            times = rows["time"].to_numpy()[: len(rows) // len(entities)]
-        shape = (len(entities), len(rows) // len(entities) if entities else len(times))
-        raw[f"{kind}s"] = np.array(
-            [names.index(name) for name in entities] if kind == "link" else entities, dtype=np.uint64
-        )
-        for name in columns:
-            values = rows[name].to_numpy().astype(dtypes.get(name, np.float64), copy=False)
-            raw[f"{kind}_{name}"] = values.reshape(shape)
-    raw["time"] = times
-    return raw

@@ -14,8 +14,9 @@ from . import _core
 from .files import whole_file
 
 if TYPE_CHECKING:
-    from .result import Replications, Result, Timing, TraceFile
+    from .result import Replications, Result, Timing
     from .scenario import Scenario
+    from .traces import TraceFile
 
 FlowTraces = Literal["all"] | int | Sequence[int] | None
 """Which flows to trace: all, the first so many of each class, those of these indices, or none."""
@@ -73,7 +74,7 @@ def run(
     seeds = [scenario.seed if seed is None else seed]
     with ExitStack() as outputs:
         if isinstance(traces_to, str | os.PathLike):
-            from .result import TraceFile, trace_format
+            from .traces import TraceFile, trace_format
 
             form = trace_format(traces_to)
             traces_to = outputs.enter_context(TraceFile(outputs.enter_context(whole_file(traces_to)), form))
@@ -117,7 +118,8 @@ def _run(
     progress: Callable[[Progress], None] | None,
     traces: TraceFile | None = None,
 ) -> tuple[list[Result], Timing]:
-    from .result import Result, Timing, trace_table
+    from .result import Result, Timing
+    from .traces import trace_table
 
     links, classes = ([entry["name"] for entry in scenario.canonical[kind]] for kind in ("link", "flows"))
 

@@ -30,7 +30,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> None:
     from ..fluid import fluid, overview
-    from ..result import trace_format
+    from ..traces import trace_format
 
     title, scenario = one_variant(options, "fluid")
     with ExitStack() as outputs:

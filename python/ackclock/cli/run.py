@@ -33,7 +33,8 @@ from ._output import (
 )
 
 if TYPE_CHECKING:
-    from ..result import Replications, Result, TraceFile
+    from ..result import Replications, Result
+    from ..traces import TraceFile
 
 TRACED_FLOWS = 10
 """Flows of each class whose windows are traced where the user does not say."""
@@ -166,7 +167,7 @@ def _simulate_to(
     traces: Path, variants: Sequence[tuple[dict[str, Any], Scenario]], options: argparse.Namespace
 ) -> list[Result | Replications]:
     """Run each variant, with traces written as the runs go on."""
-    from ..result import TraceFile, trace_format
+    from ..traces import TraceFile, trace_format
 
     results = []
     with writing(options.traces), TraceFile(traces, trace_format(options.traces)) as file:
@@ -228,7 +229,8 @@ def _write_traces(
     results: Sequence[Result | Replications],
     options: argparse.Namespace,
 ) -> None:
-    from ..result import Result, TraceFile, trace_format
+    from ..result import Result
+    from ..traces import TraceFile, trace_format
 
     with writing(options.traces), TraceFile(traces, trace_format(options.traces)) as file:
         for label, result in zip(labels, results, strict=True):
@@ -264,7 +266,8 @@ def _print(options: argparse.Namespace, labels: list[dict[str, Any]], results: S
 
 
 def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) -> None:
-    from ..result import Result, main_numbers, overview
+    from ..overview import main_numbers, overview
+    from ..result import Result
 
     title = result.name
     if changes:

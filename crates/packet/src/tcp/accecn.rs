@@ -191,6 +191,39 @@ mod tests {
         (sender.marked, truth)
     }
 
+    /// Section 3.2.2.5.1: a marked segment after unmarked ones is acknowledged at once. Linux
+    /// acknowledges each change at once, the end of marks, too.
+    #[test]
+    fn changes_are_acknowledged_at_once() {
+        for (linux, expected) in [(false, 1), (true, 2)] {
+            let config = Options {
+                delayed: true,
+                timeout: 40,
+                min_rto: 0,
+                opening: 0,
+                dsack: false,
+                echo: Echo::Count,
+                ecn_quick: linux,
+            };
+            let mut receiver = Receiver::default();
+            let marks = [false, false, true, false, true, true];
+            let acks: Vec<u64> = (0_u64..)
+                .zip(marks)
+                .filter_map(|(seq, marked)| {
+                    let flags = Flags(Flags::ECT | if marked { Flags::CE } else { 0 });
+                    receiver.on_data(1, seq, 1, flags, &config)
+                })
+                .map(|reply| reply.cum)
+                .collect();
+            let at_the_end = acks.iter().filter(|cum| **cum == 4).count() as u64;
+            assert!(
+                acks.contains(&2) && acks.contains(&3) && acks.contains(&5),
+                "{acks:?}"
+            );
+            assert_eq!(1 + at_the_end, expected, "{acks:?}");
+        }
+    }
+
     /// Without losses of ACKs three bits are enough; with the option always. Where so many ACKs are
     /// lost that three bits go round unseen, ACE alone errs to the safe side: it counts too much,
     /// never too little.

@@ -51,7 +51,7 @@ pub(crate) struct Config {
     /// What becomes of marks.
     pub(crate) echo: Echo,
     /// Whether segments with CWR are acknowledged at once, those whose mark differs from the last
-    /// one's with [`Echo::EachMark`], and else two after the first mark (Linux).
+    /// one's with [`Echo::EachMark`] and [`Echo::Count`], and else two after the first mark (Linux).
     pub(crate) ecn_quick: bool,
 }
 
@@ -274,8 +274,12 @@ impl Receiver {
                 self.echo = marked;
                 self.marked += u64::from(marked);
                 self.bits = accecn::bits(self.marked);
-                // section 3.2.2.5.1: a mark after segments without
-                return marked && !before;
+                // section 3.2.2.5.1: a mark after segments without; Linux: the end of marks, too
+                return if config.ecn_quick {
+                    marked != before
+                } else {
+                    marked && !before
+                };
             }
             Echo::EachMark => self.echo = marked,
             // RFC 3168, section 6.1.3: until CWR

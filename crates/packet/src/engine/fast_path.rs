@@ -204,8 +204,9 @@ struct FastPath<'e> {
 }
 
 impl FastPath<'_> {
-    /// An ACK of new data (what it acknowledges and echoes) reaches a sender that knows of no loss. Its end is that of
-    /// [`FastPath::send`]; one function for both costs 23 instructions a packet (3 %).
+    /// An ACK of new data (what it acknowledges and echoes) reaches a sender that knows of no loss.
+    /// Its end is that of [`FastPath::send`]; one function for both costs 23 instructions a packet
+    /// (3 %).
     #[inline(never)]
     fn take_plain_ack(&mut self, state: &mut Flow, now: u64, ack: (u64, u64)) {
         state.record_window(now, self.moment.window);

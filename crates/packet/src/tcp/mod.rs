@@ -435,8 +435,8 @@ impl Sender {
         }
     }
 
-    /// [`Sender::on_other_ack`]; without `ANY` of the options that [`Sender::fast_path_eligible`] rules
-    /// out the compiler leaves out what they ask for.
+    /// [`Sender::on_other_ack`]; without `ANY` of the options that [`Sender::fast_path_eligible`]
+    /// rules out the compiler leaves out what they ask for.
     #[inline(never)]
     fn on_other_ack_of<const ANY: bool>(
         &mut self,

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -225,3 +226,16 @@ def test_where_there_is_no_law_there_is_a_hint(tmp_path: Path, capsys: pytest.Ca
     told = json.loads(capsys.readouterr().out)
     assert "bbr" in told["equations"]
     assert told["verdict"] in ("oscillates", "does not oscillate", "cannot tell")
+
+
+def test_python_measures_where_there_are_no_equations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a law (BBR) and without an equilibrium (CoDel); where there are equations they answer."""
+    monkeypatch.setattr("ackclock.measured.measured_stability", partial(ac.measured_stability, packets=100_000))
+    for text in (CODEL.replace("AQM", "red").replace('"reno"', '"bbr"'), CODEL.replace("AQM", "codel")):
+        asked = ac.stability(ac.loads(text), source="auto")
+        assert isinstance(asked, ac.MeasuredStability)
+        assert asked.sentence.startswith("The queue of b ")
+    known = ac.loads(CODEL.replace("AQM", "red"))
+    auto = ac.stability(known, source="auto")
+    assert not isinstance(auto, ac.MeasuredStability)
+    assert auto.stable == ac.stability(known).stable

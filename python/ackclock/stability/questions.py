@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from .. import _core
 from .._words import quantity
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ..measured import MeasuredStability
     from ..scenario import Scenario
 
 _Found = TypeVar("_Found")
@@ -50,9 +51,11 @@ FEWEST_LOOKS = 40
 """Looks of a diagram on each side of the present value, at least."""
 
 
+@overload
 def stability(
     scenario: Scenario,
     *,
+    source: Literal["equations"] = "equations",
     equilibrium: int | None = None,
     form: Form = "ack",
     decrease: Decrease = "loss",
@@ -63,7 +66,42 @@ def stability(
     effective_spacing: bool = True,
     clamped: bool = True,
     adaptation: Adaptation = "moving",
-) -> Stability:
+) -> Stability: ...
+
+
+@overload
+def stability(
+    scenario: Scenario,
+    *,
+    source: Literal["auto"],
+    equilibrium: int | None = None,
+    form: Form = "ack",
+    decrease: Decrease = "loss",
+    rtt: Rtt = "queueing",
+    small_windows: SmallWindows | None = None,
+    memory: Memory | None = None,
+    averaging: Averaging = "exponential",
+    effective_spacing: bool = True,
+    clamped: bool = True,
+    adaptation: Adaptation = "moving",
+) -> Stability | MeasuredStability: ...
+
+
+def stability(
+    scenario: Scenario,
+    *,
+    source: Literal["equations", "auto"] = "equations",
+    equilibrium: int | None = None,
+    form: Form = "ack",
+    decrease: Decrease = "loss",
+    rtt: Rtt = "queueing",
+    small_windows: SmallWindows | None = None,
+    memory: Memory | None = None,
+    averaging: Averaging = "exponential",
+    effective_spacing: bool = True,
+    clamped: bool = True,
+    adaptation: Adaptation = "moving",
+) -> Stability | MeasuredStability:
     """
     Return what answers questions about the stability of a scenario.
 
@@ -71,6 +109,10 @@ def stability(
     ----------
     scenario
         What to analyse.
+    source
+        Where the answer comes from. "equations": only from them. "auto", as on the command line: from packet runs
+        (`measured_stability`) where there are no equations (an algorithm in Python without `increase` and `decrease`,
+        say) or no equilibrium. ``print`` shows either answer in words.
     equilibrium
         Which equilibrium, where there are several (counted from 0).
     memory
@@ -117,10 +159,23 @@ def stability(
         effective_spacing=effective_spacing,
         clamped=clamped,
     )
+    if source not in ("equations", "auto"):
+        raise ValueError(f'source={source!r}: allowed are "equations" and "auto"')
     try:
         asked = Stability(scenario, choices, equilibrium)
-    except ScenarioError as error:
-        error.add_note("ackclock.measured_stability needs no equations: it measures packet runs.")
+        if source == "auto" and equilibrium is None:
+            asked.each()
+    except (ScenarioError, AnalysisError) as error:
+        lacking = isinstance(error, ScenarioError) or error.kind == "no equilibrium"
+        if source == "auto" and lacking:
+            from ..measured import measured_stability
+
+            return measured_stability(scenario)
+        if isinstance(error, ScenarioError):
+            error.add_note(
+                "ackclock.measured_stability needs no equations: it measures packet runs; "
+                'stability(..., source="auto") does so by itself.'
+            )
         raise
     if adaptation == "moving":
         return asked

@@ -1,0 +1,234 @@
+//! Departures that are events of their own: queues that judge at departure, schedulers, shapers, rates that change.
+
+use ackclock_algorithms::Time;
+use ackclock_algorithms::aqm::{Aqm as _, QueueView, Verdict};
+use ackclock_scenario::Capacity;
+
+use super::{Fate, Link, Offer, scheduled_in};
+use crate::packet::Packet;
+
+impl Link {
+    pub(super) fn offer_event_driven(&mut self, now: u64, packet: &Packet) -> Offer {
+        if self.serving.is_some() {
+            self.clock.account(now, self.queue.len(), self.bytes);
+            self.queue.push_back((now, *packet));
+            self.bytes += u64::from(packet.size);
+            return Offer::Waits;
+        }
+        self.begin_at_once(now, packet)
+    }
+
+    /// A packet arrives at a link without a scheduler that sends nothing.
+    #[inline(never)]
+    fn begin_at_once(&mut self, now: u64, packet: &Packet) -> Offer {
+        if self.free > now {
+            self.clock.account(now, self.queue.len(), self.bytes);
+            self.queue.push_back((now, *packet));
+            self.bytes += u64::from(packet.size);
+            return self.wait_for_shaper();
+        }
+        self.busy.gap(self.idle_from(), now);
+        self.begin(now, now, *packet, self.free == now)
+    }
+
+    /// Event-driven departures: packets wait, and nothing is sent before a shaper lets the first of
+    /// them go.
+    #[cold]
+    #[inline(never)]
+    fn wait_for_shaper(&mut self) -> Offer {
+        let waits = self.length() > 0;
+        match &mut self.extras {
+            Some(extras) if waits && !extras.shaped => {
+                extras.shaped = true;
+                Offer::Acts(self.free)
+            }
+            _ => Offer::Waits,
+        }
+    }
+
+    /// Since when the link has been idle, if it is.
+    pub(super) fn idle_from(&self) -> u64 {
+        match &self.extras {
+            Some(extras) => extras.impairments.idle_from(self.free),
+            None => self.free,
+        }
+    }
+
+    /// Service begins; a shaper may hold the packet back first.
+    fn begin(&mut self, now: u64, arrival: u64, packet: Packet, follows: bool) -> Offer {
+        self.started(packet.size);
+        self.record(arrival, now);
+        self.serving = Some(packet);
+        let Some(extras) = &mut self.extras else {
+            self.free = self.transmitter.finish(now, packet.size, follows);
+            return Offer::Acts(self.free);
+        };
+        let start = extras.impairments.begins(now, packet.size);
+        let follows = follows && start == now;
+        let finish = self.transmitter.finish(start, packet.size, follows);
+        self.free = extras.impairments.open_from(finish);
+        Offer::Acts(finish)
+    }
+
+    /// A packet arrives at a link with a scheduler.
+    pub(super) fn offer_scheduled(&mut self, now: u64, packet: &mut Packet) -> Offer {
+        let transmitter = &self.transmitter;
+        let rate_at = |time| transmitter.rate_at(time);
+        let sending = self.serving.is_some() || self.free > now;
+        let view = Self::packet_view(packet);
+        let Some(scheduled) = scheduled_in(&mut self.extras) else {
+            return Offer::Dropped;
+        };
+        let queue = scheduled.classify(now, &view, self.label);
+        match scheduled.judge_arrival(queue, now, &view, rate_at, sending, &mut self.random) {
+            Verdict::Accept => {}
+            Verdict::Mark => {
+                self.mark(packet);
+            }
+            Verdict::Drop => {
+                self.drop_packet(packet.size);
+                return Offer::Dropped;
+            }
+        }
+        self.clock.account(now, self.length(), self.bytes);
+        self.bytes += u64::from(packet.size);
+        if let Some(scheduled) = self.scheduled_mut() {
+            scheduled.push(queue, now, packet);
+        }
+        if !sending {
+            self.busy.gap(self.idle_from(), now);
+            let follows = self.free == now;
+            return match self.serve(now, true, follows) {
+                Some(finish) => Offer::Acts(finish),
+                None => Offer::Waits, // dropped, and counted as such
+            };
+        }
+        while self.is_over_capacity() {
+            let Some(scheduled) = scheduled_in(&mut self.extras) else {
+                break;
+            };
+            let (judged, counters, bytes) = (&mut self.judged, &mut self.counters, &mut self.bytes);
+            scheduled.overflow(queue, |packet| {
+                counters.drops += 1;
+                counters.dropped_bytes += u64::from(packet.size);
+                counters.overflows += 1;
+                *bytes -= u64::from(packet.size);
+                judged.push((*packet, Fate::Dropped));
+            });
+        }
+        if self.serving.is_none() {
+            return self.wait_for_shaper();
+        }
+        Offer::Waits
+    }
+
+    fn is_over_capacity(&self) -> bool {
+        match self.capacity {
+            Capacity::Packets(limit) => self.length() > limit as usize,
+            Capacity::Bytes(limit) => self.bytes > limit,
+            Capacity::Unlimited => false,
+        }
+    }
+
+    /// The scheduler's next packet goes into service: when that ends. `direct`: it has just arrived
+    /// at an idle link.
+    fn serve(&mut self, now: u64, direct: bool, follows: bool) -> Option<u64> {
+        let rate = self.transmitter.rate_at(now);
+        loop {
+            let before = self.length();
+            let scheduled = self.extras.as_mut()?.scheduled.as_mut()?;
+            let mut taken =
+                scheduled.take(now, rate, direct, Self::packet_view, &mut self.random)?;
+            if !direct {
+                self.clock.account(now, before, self.bytes);
+            }
+            let size = taken.packet.size;
+            self.bytes -= u64::from(size);
+            match taken.verdict {
+                Verdict::Accept => {}
+                Verdict::Mark => {
+                    if self.mark(&mut taken.packet) {
+                        self.judged.push((taken.packet, Fate::Marked));
+                    }
+                }
+                Verdict::Drop => {
+                    self.drop_packet(size);
+                    self.judged.push((taken.packet, Fate::Dropped));
+                    continue;
+                }
+            }
+            let Offer::Acts(finish) = self.begin(now, taken.arrival, taken.packet, follows) else {
+                return None;
+            };
+            if let Some(scheduled) = self.scheduled_mut() {
+                scheduled.sends(&taken, finish);
+            }
+            return Some(finish);
+        }
+    }
+
+    /// Event-driven departures: the transmission that ends now has sent this packet; and when the
+    /// next ends, if one begins. What becomes of packets on the way out is left in `judged`.
+    pub(crate) fn transmit(&mut self, now: u64) -> (Option<Packet>, Option<u64>) {
+        let mut sent = self.serving.take();
+        if let Some(extras) = &mut self.extras {
+            if let Some(packet) = sent
+                && extras.impairments.loses()
+            {
+                // it is not among those that have come out
+                self.in_service = false;
+                self.counters.losses += 1;
+                self.judged.push((packet, Fate::Lost));
+                sent = None;
+            }
+            extras.shaped = false;
+            if self.free > now {
+                // sent, and the bucket is overdrawn
+                self.counters.finished += u64::from(self.in_service);
+                self.in_service = false;
+                return match self.wait_for_shaper() {
+                    Offer::Acts(at) => (sent, Some(at)),
+                    _ => (sent, None),
+                };
+            }
+            if extras.scheduled.is_some() {
+                return (sent, self.serve(now, false, true));
+            }
+        }
+        while let Some((arrival, mut packet)) = self.queue.pop_front() {
+            self.clock.account(now, self.queue.len() + 1, self.bytes);
+            self.bytes -= u64::from(packet.size);
+            if self.aqm.decides_at_dequeue() {
+                let view = QueueView {
+                    idle_since: None,
+                    ..self.view(now, packet.size)
+                };
+                let sojourn = Time(now - arrival);
+                match self.aqm.dequeue(
+                    Time(now),
+                    sojourn,
+                    &Self::packet_view(&packet),
+                    &view,
+                    &mut self.random,
+                ) {
+                    Verdict::Accept => {}
+                    Verdict::Mark => {
+                        if self.mark(&mut packet) {
+                            self.judged.push((packet, Fate::Marked));
+                        }
+                    }
+                    Verdict::Drop => {
+                        self.drop_packet(packet.size);
+                        self.judged.push((packet, Fate::Dropped));
+                        continue;
+                    }
+                }
+            }
+            let Offer::Acts(finish) = self.begin(now, arrival, packet, true) else {
+                unreachable!()
+            };
+            return (sent, Some(finish));
+        }
+        (sent, None)
+    }
+}

@@ -152,5 +152,7 @@ def test_a_sweep_has_it_as_metrics(tmp_path: Path) -> None:
     swept = ac.sweep(ac.loads(MIXED), rates, store=tmp_path / "swept", metrics=["flows.voice.one_way_s_p99"])
     slow, fast = swept.table["flows.voice.one_way_s_p99"]
     assert slow > fast > 0.02
+    # the link's loss and that of flows are two columns
+    assert len({swept.label(name) for name in ("links.link.loss", "flows.all.loss", "flows.voice.loss")}) == 3
     assert words_of("one_way_s_p99") == ("p99 one-way delay", "ms", 1e3)
     assert words_of("jitter_s") == ("mean jitter", "ms", 1e3)

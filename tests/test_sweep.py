@@ -286,3 +286,18 @@ def test_python_algorithms_are_refused(base: ac.Scenario) -> None:
 
     with pytest.raises(SweepError, match="written in Python"):
         plan(base.with_({"flows.congestion": Mine}), [axis("rtt", "20 ms,30 ms")])
+
+
+def test_losses_of_link_and_flows_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both were "loss, %": the table had one of them, and did not say which."""
+    from ackclock.cli import main
+
+    file = tmp_path / "small.toml"
+    file.write_text(
+        '[scenario]\nduration = "2 s"\n[[link]]\nname = "a"\nrate = "5 Mbit/s"\nqueue = { capacity = "20 packets" }\n'
+        '[[flows]]\nname = "some"\npath = ["a"]\nrtt = "20 ms"\n'
+    )
+    assert main(["sweep", str(file), "--vary", "rtt=10ms,20ms", "--store", str(tmp_path / "store")]) == 0
+    head = capsys.readouterr().out
+    assert head.count("loss, %") == 2
+    assert "flows: loss, %" in head

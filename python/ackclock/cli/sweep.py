@@ -146,8 +146,11 @@ def _sweep_line(progress: SweepProgress) -> str:
 
 def _usual(metrics: Sequence[str]) -> list[str]:
     """What a sweep shows where the user does not say."""
+    wanted = ("utilization", "loss", "delay_s_mean", "delay_s_p99")
+    classes = {name.rsplit(".", 1)[0] for name in metrics if name.startswith("flows.")} - {"flows.all"}
+    together = len(classes) > 1  # else all flows say the same again
     return [
-        name for name in metrics if name.rsplit(".", 1)[1] in ("utilization", "loss", "delay_s_mean", "delay_s_p99")
+        name for name in metrics if name.rsplit(".", 1)[1] in wanted and (together or not name.startswith("flows.all."))
     ][:8]
 
 

@@ -130,7 +130,9 @@ class Sweep:
         group = owner.partition(".")[0]
         owners = {other.rsplit(".", 1)[0] for other in self.metrics if other.startswith(f"{group}.")}
         alone = len(owners - {"flows.all"}) == 1
-        whose = "" if alone else f"{owner.partition('.')[2]}: "
+        key = name.rsplit(".", 1)[1]
+        of_links = any(other.startswith("links.") and other.endswith(f".{key}") for other in self.metrics)
+        whose = f"{owner.partition('.')[2]}: " if not alone else "flows: " if group == "flows" and of_links else ""
         return f"{whose}{words}, {unit}" if unit else f"{whose}{words}"
 
     def shown(self, metrics: Sequence[str]) -> pd.DataFrame:

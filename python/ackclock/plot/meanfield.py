@@ -15,6 +15,8 @@ from .style import Label
 if TYPE_CHECKING:
     from ..meanfield import MeanFieldResult
 
+RARE = 1e-3
+"""Of the flows so many may have windows beyond the end of a scale."""
 _COLUMNS = 600
 """Densities that an image shows side by side; more would be finer than a screen."""
 
@@ -65,7 +67,7 @@ def windows(result: MeanFieldResult, *, ax: Axes | None = None) -> Axes:
             known = values[np.isfinite(values)]
             if len(rows) > 1 and known.size:
                 labels.append(Label(float(known[-1]), plain_text(name), look["color"]))
-        ax.set_ylim(0, 1.08 * float(rows[np.isfinite(rows)].max(initial=1.0)))
+        ax.set_ylim(0, _top(result, time, rows))
         _frame(ax, result, time)
         ax.set_ylabel("mean window (packets)")
         ax.set_title("Mean windows", loc="left")
@@ -117,7 +119,7 @@ def density(
         mean = result.traces["window_mean"].sel({"class": _named(result, which)})
         ax.plot(_times(result), mean.to_numpy(), color=style.VERMILION, linewidth=1.0)
         ax.set_xlim(float(time[0]), float(time[-1]))
-        ax.set_ylim(0, float(largest.max()))
+        ax.set_ylim(0, _reach(result, _named(result, which), float(largest.max())))
         ax.set_xlabel("time (s)")
         ax.set_ylabel("window (packets)")
         ax.set_title("Density of the windows, and their mean (line)", loc="left")
@@ -140,7 +142,9 @@ def stationary(result: MeanFieldResult, which: str | None = None, *, ax: Axes | 
         if law is not None:
             text = f"stationary at a loss of {law.loss:.4%}; {law.atom:.2%} at the largest"
             ax.plot(law.window, law.density, color=style.VERMILION, linewidth=1.4, linestyle=style.DASHED, label=text)
-            ax.set_xlim(0, law.max_window)
+        end = law.max_window if law is not None else measured[0][-1] if measured is not None else 1.0
+        rare = law is None or law.atom <= RARE
+        ax.set_xlim(0, _reach(result, name, float(end)) if rare else float(end))
         ax.set_ylim(bottom=0)
         ax.set_xlabel("window (packets)")
         ax.set_ylabel("density (1/packet)")
@@ -184,10 +188,27 @@ def _over_time(
         shown = (time >= span[0]) & (time <= span[1])
         time, values = time[shown], values[shown]
     ax.plot(*thin(time, values), color=style.BLUE, linewidth=0.8)
-    known = values[np.isfinite(values)]
-    ax.set_ylim(0, 1.08 * float(known.max(initial=0.0)) or 1.0)
+    ax.set_ylim(0, _top(result, time, values))
     _frame(ax, result, time)
     ax.set_ylabel(label)
+
+
+def _top(result: MeanFieldResult, time: Floats, values: Floats) -> float:
+    """Return the end of a scale that shows the measured part: a spike at the start may leave it."""
+    inside = (time >= result.window[0]) & (time <= result.window[1])
+    shown = values[..., inside] if inside.any() else values
+    return 1.08 * float(shown[np.isfinite(shown)].max(initial=0.0)) or 1.0
+
+
+def _reach(result: MeanFieldResult, name: str, largest: float) -> float:
+    """Return a window that one flow in a thousand exceeds while it is measured; `largest` if some are there."""
+    measured = mean_density(result, name)
+    if measured is None or measured[2] > RARE:
+        return largest
+    window, values, _ = measured
+    passed = np.cumsum(np.nan_to_num(values))
+    place = int(np.searchsorted(passed, (1 - RARE) * passed[-1]))
+    return min(largest, 1.2 * float(window[min(place + 1, window.size - 1)]))
 
 
 def _frame(ax: Axes, result: MeanFieldResult, time: Floats) -> None:

@@ -55,8 +55,8 @@ class Cell:
             "start": spread,
             "packet_size": f"{PACKET} B",
             "header_size": "66 B",
-            # of the SYN: a packet leaves the guest's link as its transmission begins, so that its smallest
-            # round trip does not depend on its size
+            # of the SYN: a packet leaves the guest's link as its transmission begins, so that its
+            # smallest round trip does not depend on its size
             "ack_size": f"{PACKET} B",
         }
         return ac.dumbbell(

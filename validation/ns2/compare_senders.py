@@ -35,8 +35,9 @@ from compare import DROPS, LOSS, QUEUE, UTILISATION, Quantity, put, table  # noq
 
 Changes = dict[str, Any]
 
-# The Linux-derived agent's ways, as far as the scenario language has words for them (SEMANTICS.md, a): no handshake,
-# time stamps, rate halving, losses known at the fourth SACK, lost retransmissions found by SACK.
+# The Linux-derived agent's ways, as far as the scenario language has words for them (SEMANTICS.md,
+# a): no handshake, time stamps, rate halving, losses known at the fourth SACK, lost retransmissions
+# found by SACK.
 AGENT: Changes = {
     "flows[0].header_size": "50 B",
     "flows[0].handshake": False,
@@ -45,11 +46,12 @@ AGENT: Changes = {
     "flows[0].dup_threshold": 4,
     "flows[0].detect_lost_retransmissions": True,
 }
-# Its modules are of Linux 2.6.22: Scalable TCP adds 1/50 a segment there, and Illinois is Reno below 15 packets.
+# Its modules are of Linux 2.6.22: Scalable TCP adds 1/50 a segment there, and Illinois is Reno
+# below 15 packets.
 MODULES: dict[str, Changes] = {"scalable": {"a": 0.02}, "illinois": {"small_window": "15 packets"}}
 CONTROLS = ("reno", "highspeed", "illinois", "scalable", "htcp", "vegas", "veno", "westwood", "yeah")
-# ns-2's own parameters, with packets of 1500 B. An arrival that makes REM's waiting line reach the limit is refused;
-# PI and Vq let the limit wait.
+# ns-2's own parameters, with packets of 1500 B. An arrival that makes REM's waiting line reach the
+# limit is refused; PI and Vq let the limit wait.
 QUEUES: dict[str, tuple[Changes, int]] = {
     "REM": (
         {"aqm": "rem", "gamma": 0.001, "alpha": 0.1, "phi": 1.001, "reference": "20 packets", "frequency": "500 Hz"},

@@ -45,8 +45,9 @@ SETUPS: list[tuple[str, str, str, Options]] = [
     ("S6", "sack", "s6.tcl", {"tcp": "sack"}),
 ]
 
-# S1 with small queues, over round trips: RED 8/15 and a drop-tail queue of 15 packets (limit 16), access buffers of
-# ns-2's default and access delays spread by 30 %: the policies of compound-red's figures 15 to 19.
+# S1 with small queues, over round trips: RED 8/15 and a drop-tail queue of 15 packets (limit 16),
+# access buffers of ns-2's default and access delays spread by 30 %: the policies of compound-red's
+# figures 15 to 19.
 _SPREAD: Options = {"accbuf": 50, "jitter": 0.3}
 _POLICIES: list[tuple[str, Options]] = [
     ("RED", {"minth": 8, "maxth": 15}),
@@ -134,7 +135,8 @@ VARIANTS: list[tuple[str, str, str, Options]] = [
     ("S6", "newreno", "s6.tcl", {"tcp": "newreno"}),
 ]
 
-# S5 and S1 with the congestion controls of the Linux-derived agent. Its HighSpeed TCP crashes when ten flows begin.
+# S5 and S1 with the congestion controls of the Linux-derived agent. Its HighSpeed TCP crashes when
+# ten flows begin.
 CONTROLS = ("reno", "highspeed", "illinois", "scalable", "htcp", "vegas", "veno", "westwood", "yeah")
 SENDERS: list[tuple[str, str, str, Options]] = [
     ("S5", f"{cc}_N{n}", "s5.tcl", {"tcp": "linux", "cc": cc, "n": n})
@@ -146,14 +148,15 @@ SENDERS += [("S1", f"{cc}_rtt10", "s1.tcl", {"rtt": 0.01, "cc": cc}) for cc in C
 # A single Vegas flow still climbs at 20 s: once more, 120 to 160 s.
 SENDERS += [("S5 late", "vegas_N1", "s5.tcl", {"tcp": "linux", "cc": "vegas", "n": 1, "stop": 160, "warm": 120})]
 
-# The same links under other queues, with SACK flows. Parameters are ns-2's own, mean_pktsize_ apart (1500 B: a packet).
+# The same links under other queues, with SACK flows. Parameters are ns-2's own, mean_pktsize_ apart
+# (1500 B: a packet).
 QUEUES: list[tuple[str, str, str, Options]] = [
     ("S5", f"{queue}_N10", "s5.tcl", {"n": 10, "queue": queue}) for queue in ("REM", "Vq", "PI")
 ]
 QUEUES += [("S1", f"{queue}_rtt10", "s1.tcl", {**_SACK, "queue": queue}) for queue in ("REM", "Vq", "PI")]
 
-# What decides claims of the papers: chapter 6 of st-red (PI's threshold is counted in bytes / 500), and Compound over
-# RED and over a drop-tail queue of 15 packets, as S7.
+# What decides claims of the papers: chapter 6 of st-red (PI's threshold is counted in bytes / 500),
+# and Compound over RED and over a drop-tail queue of 15 packets, as S7.
 _CHAPTER_6: list[tuple[str, str, Options]] = [
     ("table-6-3", "15Mbps", {"stop": 200, "warm": 100}),
     ("table-6-3", "5Mbps", {"rates": "200 5e6", "stop": 400, "warm": 300}),

@@ -80,7 +80,8 @@ async def session(root: str, cookie: str) -> bool:
     )
     socket: WebSocketClientConnection = await websocket_connect(place, subprotocols=["bokeh", token[1]])
     try:
-        # the server says ACK once it can read messages; what comes before is lost, and so is the connection
+        # the server says ACK once it can read messages; what comes before is lost, and so is the
+        # connection
         if await asyncio.wait_for(socket.read_message(), PATIENCE) is None:
             return False
         for number, (kind, content) in enumerate(MESSAGES):

@@ -7,12 +7,14 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-# Threads of one small eigenvalue problem wait for each other longer than they work, beside other tests.
+# Threads of one small eigenvalue problem wait for each other longer than they work, beside other
+# tests.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 
-# A shell that runs the tests in the background ignores Ctrl-C, and so would they and all that they start.
+# A shell that runs the tests in the background ignores Ctrl-C, and so would they and all that they
+# start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SMALL = """\

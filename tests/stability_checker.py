@@ -179,7 +179,8 @@ def check_limit(answer: Any, limit: Any, draw: random.Random, looks: int = 4) ->
         except AckclockError:
             verdicts = []  # the search from afar finds none
         if expected not in verdicts:
-            # where there are several, the sentence is of the one that was followed: it must balance, and be so
+            # where there are several, the sentence is of the one that was followed: it must
+            # balance, and be so
             _, followed, _ = of.course(limit.parameter, value).looks[-1]
             verdicts = [place(of.scenario, of.choices, limit.parameter, value, followed).verdict]
         if expected not in verdicts and None not in verdicts:

@@ -20,12 +20,14 @@ SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
 
 
 def compound_red(name: str, rtt: str, seed: int) -> Result:
-    # Sampled finely enough for a round trip of 10 ms plus 12 ms of transmission on the access links.
+    # Sampled finely enough for a round trip of 10 ms plus 12 ms of transmission on the access
+    # links.
     scenario = ac.load(SCENARIOS / f"{name}.toml").with_({"scenario.sample": "20 ms", "flows.rtt": rtt})
     return ac.run(scenario, seed=seed, trace_links=True, trace_flows="all")
 
 
-# Manjunath and Raina, "Compound TCP with Random Early Detection (RED)", figure 6: sixty flows, thresholds 50 and 100.
+# Manjunath and Raina, "Compound TCP with Random Early Detection (RED)", figure 6: sixty flows,
+# thresholds 50 and 100.
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -66,8 +68,8 @@ def test_compound_over_red_oscillates_and_synchronises_at_200_ms(seed: int) -> N
 
 
 def test_one_reno_flow_over_a_buffer_of_one_bdp_is_a_sawtooth() -> None:
-    # BDP and buffer 50 packets each: the window runs from 50 to 101 (one in service) by one a round trip, and a round
-    # trip lasts as long as its window takes to transmit, at 1 ms a packet.
+    # BDP and buffer 50 packets each: the window runs from 50 to 101 (one in service) by one a round
+    # trip, and a round trip lasts as long as its window takes to transmit, at 1 ms a packet.
     scenario = ac.dumbbell(
         rate="12 Mbit/s",
         delay="10 ms",

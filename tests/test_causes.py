@@ -79,7 +79,8 @@ def test_the_same_seed_says_the_same() -> None:
     [
         ("bbr", "50 Mbit/s", "50 ms", 22.0, "measures the round trip"),
         ("bbr3", "50 Mbit/s", "50 ms", 11.0, "measures the round trip"),
-        # a window of 1242 packets grows by one a round trip of 300 ms from its half: 186 s, three times
+        # a window of 1242 packets grows by one a round trip of 300 ms from its half: 186 s, three
+        # times
         ("reno", "50 Mbit/s", "250 ms", 3 * 186.0, "sawtooth"),
         # (1242 x 0.3 / 0.4)^(1/3) = 9.8 s back to the last maximum, and a third beyond it
         ("cubic", "50 Mbit/s", "250 ms", 3 * 9.8, "CUBIC"),

@@ -251,7 +251,8 @@ def test_short_keys_and_another_aqm(ackclock: Command, tmp_path: Path) -> None:
 
 
 def test_a_report_samples_with_the_round_trip(ackclock: Command, tmp_path: Path) -> None:
-    # a thousandth of the duration is more than a round trip here, and shows its bursts as slow swings
+    # a thousandth of the duration is more than a round trip here, and shows its bursts as slow
+    # swings
     link = tmp_path / "link.toml"
     link.write_text(
         '[scenario]\nname = "x"\nduration = "40 s"\n[[link]]\nname = "l"\nrate = "2 Mbit/s"\ndelay = "5 ms"\n'

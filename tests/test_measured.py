@@ -80,7 +80,8 @@ def test_a_stable_and_an_oscillating_queue_are_told_apart() -> None:
     assert calm.mode is not None
     # the equations' frequency, raised by up to a fifth where windows are of ten packets
     assert 0.95 * 7.94 < calm.mode.frequency.value < 1.25 * 7.94
-    # and a slower decay: 0.55 per second with 150 flows, 1.0 with 600, where the equations of many flows have 1.30
+    # and a slower decay: 0.55 per second with 150 flows, 1.0 with 600, where the equations of many
+    # flows have 1.30
     assert 0.3 < calm.mode.decay.value < 1.3
     cycle = ac.measured_stability(red("80 ms"), packets=10_000_000)
     assert cycle.verdict == "oscillates"

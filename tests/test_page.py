@@ -344,7 +344,8 @@ HANDSHAKE = (
         (["GET / HTTP/1.1", "Host: localhost@evil.example", "Cookie: {cookie}"], 403),
         (["GET / HTTP/1.1", "Host:", "Cookie: {cookie}"], 403),
         (["GET /?token={token} HTTP/1.1", "Host: evil.example"], 403),
-        # no token, wrong tokens, the right one: in the address it is answered with a cookie and the address without it
+        # no token, wrong tokens, the right one: in the address it is answered with a cookie and the
+        # address without it
         (["GET / HTTP/1.1"], 403),
         (["GET /?token=guess HTTP/1.1"], 403),
         (["GET /?token= HTTP/1.1"], 403),

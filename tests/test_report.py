@@ -99,7 +99,8 @@ def test_several_results_stand_side_by_side_on_one_scale() -> None:
         "Where the scenarios differ 1 setting differs setting RTT 10 ms RTT 200 ms scenario.name RTT 10 ms"
         in found.text
     )
-    # The calm queue stays below 100 packets, but has the scale of the other: its ticks too reach 150.
+    # The calm queue stays below 100 packets, but has the scale of the other: its ticks too reach
+    # 150.
     first, second = (page.index(f'aria-label="Queue: RTT {rtt} ms"') for rtt in (10, 200))
     calm = page[first:second]
     assert ">150</text>" in calm

@@ -41,7 +41,8 @@ def as_in_the_paper(weight: Any, **keys: Any) -> Any:
     return ac.stability(one_flow(weight, **keys), rtt="constant", averaging="linear", small_windows="law")
 
 
-# critical round-trip time (s), frequency (rad/s), c1: figures 2a, 2b and 4a, recomputed with 30 digits
+# critical round-trip time (s), frequency (rad/s), c1: figures 2a, 2b and 4a, recomputed with 30
+# digits
 ORACLES = {
     1e-4: (0.084834105, 0.099470578, 0.000109127337737 - 0.000214176256441j),
     0.03: (0.170906, 0.93787731, -1.59450954388e-5 - 0.00101788161587j),
@@ -403,7 +404,8 @@ def test_queue_settles_only_where_no_root_is_unstable() -> None:
 
 
 def test_runs_last_until_an_oscillation_has_shown_its_period() -> None:
-    # a period of 28 s, 0.5 % of it full: a run of the linear oscillation's length said "between 0 and 0 packets"
+    # a period of 28 s, 0.5 % of it full: a run of the linear oscillation's length said "between 0
+    # and 0 packets"
     s = ac.stability(first().with_({"flows.rtt": "400 ms"}))
     run = s.disturbed
     assert run.settles is False
@@ -448,8 +450,9 @@ def test_checker_finds_a_false_limit() -> None:
 
 
 def test_limits_end_where_nothing_balances() -> None:
-    # Scalable's growth falls from 1/16 to 1/100 at 16 packets: its windows stay there from 68.2 to 68.4 ms. Newton's
-    # method took that for an equilibrium, and some ways passed over it to a limit at 156 ms
+    # Scalable's growth falls from 1/16 to 1/100 at 16 packets: its windows stay there from 68.2 to
+    # 68.4 ms. Newton's method took that for an equilibrium, and some ways passed over it to a limit
+    # at 156 ms
     scenario = random_scenario(1042)
     s = ac.stability(scenario)
     _, up = s.limits("rtt", tipping=False)
@@ -479,7 +482,8 @@ def test_ranges_end_at_what_a_scenario_can_be() -> None:
 
 
 def test_points_outside_the_laws_say_so() -> None:
-    # with the laws that hold at 100 ms continued, there is a Hopf point at a queue that does not exist
+    # with the laws that hold at 100 ms continued, there is a Hopf point at a queue that does not
+    # exist
     s = ac.stability(one_flow("off", "illinois", "100 ms"), rtt="constant", averaging="linear", small_windows="law")
     continued = s.crossings("rtt", ("20 ms", "3 s"), within_laws=False)
     true = s.crossings("rtt", ("20 ms", "3 s"))

@@ -370,7 +370,8 @@ def test_cubic_keeps_the_decrease_that_the_scenario_gives_it() -> None:
         assert place is not None
         assert place.law == "Reno-friendly CUBIC"
         places.append(place)
-    # RFC 9438, section 4.3: on average the window is Reno's for each b, so the loss is about the same ...
+    # RFC 9438, section 4.3: on average the window is Reno's for each b, so the loss is about the
+    # same ...
     assert places[0].probability == pytest.approx(places[1].probability, rel=0.3)
     # ... but the steering is not: the gain of the window's loop grows with the decrease
     assert places[0].gain != pytest.approx(places[1].gain, abs=0.05)

@@ -1,4 +1,5 @@
-//! Whatever scenario is accepted: the packet engine neither panics nor loses a packet, and both its paths give the same.
+//! Whatever scenario is accepted: the packet engine neither panics nor loses a packet, and both its
+//! paths give the same.
 
 #![no_main]
 

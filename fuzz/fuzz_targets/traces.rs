@@ -1,4 +1,5 @@
-//! Whatever a rate trace holds: no panic; one that is accepted has rates at all times, in steps that go on.
+//! Whatever a rate trace holds: no panic; one that is accepted has rates at all times, in steps
+//! that go on.
 //!
 //! The first byte chooses the format, and whether it repeats.
 

@@ -471,7 +471,8 @@ def _junos_red(queue: Queue, bits: float, packet: float) -> Commands:
     low, high, room = (number(queue, key) for key in ("min_threshold", "max_threshold", "capacity"))
     p = number(queue, "max_probability", 0.1)
 
-    # a buffer of which the thresholds are whole percents: as near as may be to the room that was asked for
+    # a buffer of which the thresholds are whole percents: as near as may be to the room that was
+    # asked for
     def miss(buffer: float) -> float:
         return sum(abs(value - round(100 * value / buffer) * buffer / 100) for value in (low, high)) / high
 

@@ -516,7 +516,8 @@ class FluidResult:
         import numpy as np
         import pandas as pd
 
-        # times of its own, many in every round trip: those of the traces depend on how long the run is
+        # times of its own, many in every round trip: those of the traces depend on how long the run
+        # is
         start, end = self.window
         shortest = float(np.nanmin(self._observed["rtt"]))
         count = int(np.clip(PER_ROUND_TRIP * (end - start) / shortest, FEWEST_TIMES, MOST_TIMES))

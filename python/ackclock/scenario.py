@@ -189,7 +189,8 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     """
     path = Path(path)
     with path.open("rb") as file:
-        # one byte more than is allowed, so that the parser refuses a huge file without our reading it
+        # one byte more than is allowed, so that the parser refuses a huge file without our reading
+        # it
         text = file.read(_core.MAX_BYTES + 1)
     return Scenario._parse(text, str(path), "json" if path.suffix.lower() == ".json" else "toml")
 

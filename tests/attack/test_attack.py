@@ -57,7 +57,8 @@ def test_scenarios_reach_far() -> None:
         assert read(tree) is not None
         keys(tree, "")
     assert scenario(3) == scenario(3)
-    # of so many scenarios: of forty the number of keys moves by a tenth when a key joins the language
+    # of so many scenarios: of forty the number of keys moves by a tenth when a key joins the
+    # language
     assert len(found) > 150
 
 

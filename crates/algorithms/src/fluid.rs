@@ -1,16 +1,20 @@
-//! Fluid faces: what algorithms do on average, as laws that the fluid, mean-field and stability engines build equations from.
+//! Fluid faces: what algorithms do on average, as laws that the fluid, mean-field and stability
+//! engines build equations from.
 //!
-//! Units everywhere: windows and queues in packets, rates in packets/s, times in seconds. Every law is generic over [`Scalar`], so that
-//! the analyses differentiate it exactly, in states and in parameters.
+//! Units everywhere: windows and queues in packets, rates in packets/s, times in seconds. Every law
+//! is generic over [`Scalar`], so that the analyses differentiate it exactly, in states and in
+//! parameters.
 //!
-//! A sender with window w (packets) and round-trip time R hears of x(t) = w(t - R) / R packets a second, of which a fraction
-//! p(t - R) was lost or marked. In the plainest case its window moves as
+//! A sender with window w (packets) and round-trip time R hears of x(t) = w(t - R) / R packets a
+//! second, of which a fraction p(t - R) was lost or marked. In the plainest case its window moves
+//! as
 //!
 //! dw/dt = ( i(w) (1 - p) - d(w) p ) x
 //!
-//! with i(w) = [`FluidTcp::increase`] and d(w) = [`FluidTcp::decrease`] (Raina and Wischik 2005; Manjunath and Raina, "Compound TCP with RED",
-//! equations (1) and (9)). Models that drop the factor 1 - p, or count a decrease from the peak of the window ([`round_average`]), are
-//! choices of the engine: it states them by the rates in [`TcpInput`], or combines i(w) and d(w) itself.
+//! with i(w) = [`FluidTcp::increase`] and d(w) = [`FluidTcp::decrease`] (Raina and Wischik 2005;
+//! Manjunath and Raina, "Compound TCP with RED", equations (1) and (9)). Models that drop the
+//! factor 1 - p, or count a decrease from the peak of the window ([`round_average`]), are choices
+//! of the engine: it states them by the rates in [`TcpInput`], or combines i(w) and d(w) itself.
 
 use crate::Scalar;
 use crate::forward::fluid_law;
@@ -24,7 +28,8 @@ pub struct Path<S = f64> {
     pub rtt: S,
     /// Round-trip time without queueing, s.
     pub base_rtt: S,
-    /// Round-trip time that the sender measures now, s: that of the packets whose ACKs arrive, which were sent one round trip ago.
+    /// Round-trip time that the sender measures now, s: that of the packets whose ACKs arrive,
+    /// which were sent one round trip ago.
     pub measured: S,
     /// Round-trip time with every queue of the path full, s; infinite where one has no limit.
     pub full: S,
@@ -38,7 +43,8 @@ impl<S: Scalar> Path<S> {
         Self::steady(rtt, rtt)
     }
 
-    /// A path at rest: what the sender measures is the round-trip time of now. Its queues have no limit, its signals are losses.
+    /// A path at rest: what the sender measures is the round-trip time of now. Its queues have no
+    /// limit, its signals are losses.
     pub fn steady(rtt: S, base_rtt: S) -> Self {
         Self {
             rtt,
@@ -68,7 +74,8 @@ pub struct TcpInput<S = f64> {
     pub acks: S,
     /// Congestion signals, 1/s: p x.
     pub signals: S,
-    /// Whether `acks` are those of packets without a signal, so that growth counts them; otherwise all that is sent: growth with time, as in some papers.
+    /// Whether `acks` are those of packets without a signal, so that growth counts them; otherwise
+    /// all that is sent: growth with time, as in some papers.
     pub per_ack: bool,
     /// The path.
     pub path: Path<S>,
@@ -89,10 +96,11 @@ impl<S: Scalar> TcpInput<S> {
         self.signals / self.packets()
     }
 
-    /// Falls a second of a sender that answers a signal and then none for `interval` seconds, signals being at random
-    /// among packets: after the interval it waits for the next, (1 - p) / p packets on average (derived here). Where all
-    /// packets have a signal it falls once an interval, as in the equations for DCTCP of Alizadeh, Javanmard and
-    /// Prabhakar (2011), whose signals come for all packets or for none.
+    /// Falls a second of a sender that answers a signal and then none for `interval` seconds,
+    /// signals being at random among packets: after the interval it waits for the next, (1 - p) / p
+    /// packets on average (derived here). Where all packets have a signal it falls once an
+    /// interval, as in the equations for DCTCP of Alizadeh, Javanmard and Prabhakar (2011), whose
+    /// signals come for all packets or for none.
     pub fn falls(&self, interval: S) -> S {
         self.signals / (self.signals * interval + (-self.share() + 1.0))
     }
@@ -106,19 +114,23 @@ pub(crate) const FALL_A_MARK: f64 = 0.366_025_403_784_438_6;
 
 fluid_law! {
     $ forward_fluid_tcp;
-    /// The fluid law of a congestion control in congestion avoidance; implemented by its parameters.
+    /// The fluid law of a congestion control in congestion avoidance; implemented by its
+    /// parameters.
     pub trait FluidTcp: Parameters {
         items {
             /// The parameters over a scalar.
             type Over<S: Scalar>;
 
-            /// Where the law leaves something of the algorithm out: what, and whose model it is. `None` for an exact law.
+            /// Where the law leaves something of the algorithm out: what, and whose model it is.
+            /// `None` for an exact law.
             const APPROXIMATION: Option<&'static str> = None;
 
-            /// Whether windows follow the queueing delay, so that the law has no meaning where round-trip times are without it.
+            /// Whether windows follow the queueing delay, so that the law has no meaning where
+            /// round-trip times are without it.
             const BY_DELAY: bool = false;
 
-            /// Whether i(w) and d(w) stand for the sender better than its states do: a law that is followed by default.
+            /// Whether i(w) and d(w) stand for the sender better than its states do: a law that is
+            /// followed by default.
             const AT_REST: bool = false;
         }
         law of S {
@@ -128,8 +140,9 @@ fluid_law! {
             /// d(w): what one congestion signal takes from the window `window`, packets.
             fn decrease(params, window: S, path: &Path<S>) -> S;
 
-            /// Window (packets) below which the sender really grows and shrinks by another law, that of [`FluidTcp::small_window`]; zero if it never does.
-            /// The papers' smooth models leave this out: whether to follow it is the engine's choice.
+            /// Window (packets) below which the sender really grows and shrinks by another law,
+            /// that of [`FluidTcp::small_window`]; zero if it never does. The papers' smooth models
+            /// leave this out: whether to follow it is the engine's choice.
             fn small_below(_params, _path: &Path<S>) -> S {
                 S::from_f64(0.0)
             }
@@ -139,13 +152,15 @@ fluid_law! {
                 (S::from_f64(1.0) / window, window * 0.5)
             }
 
-            /// What its state variables are, with their units. More than the window alone for senders with a memory; then [`FluidTcp::derivative`] is the better
-            /// law, and i(w) and d(w) are its quasi-static approximation.
+            /// What its state variables are, with their units. More than the window alone for
+            /// senders with a memory; then [`FluidTcp::derivative`] is the better law, and i(w) and
+            /// d(w) are its quasi-static approximation.
             fn state_names(_params) -> &'static [&'static str] {
                 &["window (packets)"]
             }
 
-            /// Whether the first state is the window, so that an engine may take more from it at a signal than its law does.
+            /// Whether the first state is the window, so that an engine may take more from it at a
+            /// signal than its law does.
             fn window_first(_params) -> bool {
                 true
             }
@@ -155,7 +170,8 @@ fluid_law! {
                 state[0]
             }
 
-            /// A state with window `window` from which an engine can start or search an equilibrium, written to `state`.
+            /// A state with window `window` from which an engine can start or search an
+            /// equilibrium, written to `state`.
             fn start(_params, window: S, _path: &Path<S>, state: &mut [S]) {
                 state[0] = window;
             }
@@ -175,22 +191,28 @@ fluid_law! {
     }
 }
 
-/// The decrease seen from the *average* window `window` of a sawtooth that falls by `decrease` = d(w) from its peak.
+/// The decrease seen from the *average* window `window` of a sawtooth that falls by `decrease` =
+/// d(w) from its peak.
 ///
-/// The average lies half a decrease below the peak. Where d(w) = delta w the peak is w / (1 - delta / 2), and the fall is
-/// 2 delta w / (2 - delta): 2 (1 - beta) / (1 + beta) w for AIMD with remaining fraction beta (Wang, Cai, Liu and Shen,
-/// "AIMD congestion control", equation (1)). Exact for decreases in proportion to the window.
+/// The average lies half a decrease below the peak. Where d(w) = delta w the peak is w / (1 - delta
+/// / 2), and the fall is 2 delta w / (2 - delta): 2 (1 - beta) / (1 + beta) w for AIMD with
+/// remaining fraction beta (Wang, Cai, Liu and Shen, "AIMD congestion control", equation (1)).
+/// Exact for decreases in proportion to the window.
 pub fn round_average<S: Scalar>(window: S, decrease: S) -> S {
     decrease * window * 2.0 / (window * 2.0 - decrease)
 }
 
-/// What losses at random take from windows of mean `window` on average, where one takes `decrease` = d(w) = b w from a window w.
+/// What losses at random take from windows of mean `window` on average, where one takes `decrease`
+/// = d(w) = b w from a window w.
 ///
-/// Losses at random meet larger windows more often: a loss takes `b E[w^2] / E[w]`, not `b E[w]`. Between losses the square of an AIMD window grows by the same for
-/// each packet, and packets between losses are geometric. The stationary law of that (Dumas, Guillemin and Robert, "A Markovian analysis of additive-increase
-/// multiplicative-decrease algorithms", 2002) has `E[w]^2 / E[w^2] = (2 b / pi) prod ((1 - (1 - b)^(2n)) / (1 - (1 - b)^(2n-1)))^2`, a quotient of theta functions;
-/// their transformation leaves - ln(1 - b) (1 - b)^(1/4) / b for the factor `E[w^2] / E[w]^2`, but for 5 exp(2 pi^2 / ln(1 - b)) of it (1e-12 where b = 1/2).
-/// Halvings: 1.1657; small decreases: 1 + b / 4.
+/// Losses at random meet larger windows more often: a loss takes `b E[w^2] / E[w]`, not `b E[w]`.
+/// Between losses the square of an AIMD window grows by the same for each packet, and packets
+/// between losses are geometric. The stationary law of that (Dumas, Guillemin and Robert, "A
+/// Markovian analysis of additive-increase multiplicative-decrease algorithms", 2002) has `E[w]^2 /
+/// E[w^2] = (2 b / pi) prod ((1 - (1 - b)^(2n)) / (1 - (1 - b)^(2n-1)))^2`, a quotient of theta
+/// functions; their transformation leaves - ln(1 - b) (1 - b)^(1/4) / b for the factor `E[w^2] /
+/// E[w]^2`, but for 5 exp(2 pi^2 / ln(1 - b)) of it (1e-12 where b = 1/2). Halvings: 1.1657; small
+/// decreases: 1 + b / 4.
 pub fn random_losses<S: Scalar>(window: S, decrease: S) -> S {
     let part = decrease / window;
     if part.re() > 0.0 && part.re() < 1.0 {
@@ -201,7 +223,8 @@ pub fn random_losses<S: Scalar>(window: S, decrease: S) -> S {
     }
 }
 
-/// A smooth step from -1 to 1 with slope one at zero, where an algorithm has a sharp one or a dead zone: its flows do not all stand at the same place of it.
+/// A smooth step from -1 to 1 with slope one at zero, where an algorithm has a sharp one or a dead
+/// zone: its flows do not all stand at the same place of it.
 #[must_use]
 pub fn smooth_sign<S: Scalar>(x: S) -> S {
     x / (x * x + 1.0).sqrt()
@@ -213,7 +236,8 @@ pub fn smooth_share<S: Scalar>(x: S) -> S {
     (smooth_sign(x) + 1.0) * 0.5
 }
 
-/// How the weight w of one sample in an average r of the queue q becomes a rate k in dr/dt = k (q - r).
+/// How the weight w of one sample in an average r of the queue q becomes a rate k in dr/dt = k (q -
+/// r).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Averaging {
     /// k = w x sampling rate: first order in w.
@@ -222,13 +246,15 @@ pub enum Averaging {
     Exponential,
 }
 
-/// How near to an end of its range the integral of [`held_at_ends`] slows down. Of PIE and PI2 it is a probability below 1e-7.
+/// How near to an end of its range the integral of [`held_at_ends`] slows down. Of PIE and PI2 it
+/// is a probability below 1e-7.
 const EDGE: f64 = 1e-4;
 
-/// The speed of an integral that stands still where the sum of which it is a part is clipped to 0 .. `top`, and would be clipped
-/// further: `change`, which falls to nothing within a narrow edge.
+/// The speed of an integral that stands still where the sum of which it is a part is clipped to 0
+/// .. `top`, and would be clipped further: `change`, which falls to nothing within a narrow edge.
 ///
-/// Switched off at once it would chatter. Beside zero the sum falls while the integral moves and rises while it stands still.
+/// Switched off at once it would chatter. Beside zero the sum falls while the integral moves and
+/// rises while it stands still.
 pub fn held_at_ends<S: Scalar>(sum: S, top: f64, change: S) -> S {
     let room = if change.re() < 0.0 { sum } else { -sum + top };
     if room.re() >= EDGE {
@@ -251,7 +277,8 @@ pub struct AqmInput<S = f64> {
     pub service: S,
     /// Largest queue, packets; infinite without a limit.
     pub limit: f64,
-    /// Rate at which an averaging AQM takes samples, packets/s: the arrivals, or (the papers' choice) the service rate.
+    /// Rate at which an averaging AQM takes samples, packets/s: the arrivals, or (the papers'
+    /// choice) the service rate.
     pub sampling: S,
     /// How the weight of a sample becomes a rate.
     pub averaging: Averaging,
@@ -274,8 +301,9 @@ pub struct AqmStart<S = f64> {
     pub probability: S,
 }
 
-/// Fraction of arrivals that a full queue drops, so that what enters is what leaves: (B - C) / B, zero while B < C
-/// (Baccelli, McDonald and Reynier, "A mean-field model for multiple TCP connections through a buffer", 2002).
+/// Fraction of arrivals that a full queue drops, so that what enters is what leaves: (B - C) / B,
+/// zero while B < C (Baccelli, McDonald and Reynier, "A mean-field model for multiple TCP
+/// connections through a buffer", 2002).
 ///
 /// It applies to every queue at its limit, after the AQM has taken its share of the arrivals.
 pub fn overflow<S: Scalar>(arrivals: S, service: S) -> S {
@@ -287,7 +315,8 @@ pub fn overflow<S: Scalar>(arrivals: S, service: S) -> S {
 }
 
 impl<S: Scalar> AqmInput<S> {
-    /// A link alone: `queue` packets wait, `arrivals` come and `service` can go in a second; no limit, one flow, samples at the service rate.
+    /// A link alone: `queue` packets wait, `arrivals` come and `service` can go in a second; no
+    /// limit, one flow, samples at the service rate.
     pub fn new(queue: S, arrivals: S, service: S) -> Self {
         let one = S::from_f64(1.0);
         Self {
@@ -303,15 +332,18 @@ impl<S: Scalar> AqmInput<S> {
         }
     }
 
-    /// Standard deviation of the queue that windows in step with nobody leave, packets: that of the sum of the flows' windows, each uniform between two thirds
-    /// and four thirds of its mean (Appenzeller, Keslassy and McKeown, "Sizing router buffers", SIGCOMM 2004, section 3: the mean over 3 sqrt(3) sqrt(N)).
+    /// Standard deviation of the queue that windows in step with nobody leave, packets: that of the
+    /// sum of the flows' windows, each uniform between two thirds and four thirds of its mean
+    /// (Appenzeller, Keslassy and McKeown, "Sizing router buffers", SIGCOMM 2004, section 3: the
+    /// mean over 3 sqrt(3) sqrt(N)).
     pub fn fluctuation(&self) -> S {
         let flight = self.arrivals * self.rtt;
         flight / (self.flows.sqrt() * (3.0 * 3.0_f64.sqrt()))
     }
 }
 
-/// How often a quantity that fluctuates around zero with the standard deviation `deviation` is below `x`: the logistic distribution, near the normal one.
+/// How often a quantity that fluctuates around zero with the standard deviation `deviation` is
+/// below `x`: the logistic distribution, near the normal one.
 pub fn below<S: Scalar>(x: S, deviation: S) -> S {
     let one = S::from_f64(1.0);
     let scaled = x * (std::f64::consts::PI / 3.0_f64.sqrt()) / deviation;
@@ -323,7 +355,8 @@ pub fn below<S: Scalar>(x: S, deviation: S) -> S {
     }
 }
 
-/// An AQM that adapts a parameter, with that parameter where it is: another AQM of the registry, and the values that it has.
+/// An AQM that adapts a parameter, with that parameter where it is: another AQM of the registry,
+/// and the values that it has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frozen<S = f64> {
     /// Kind of the AQM that is left.
@@ -337,8 +370,9 @@ pub struct Frozen<S = f64> {
 pub enum QueueModel {
     /// The queue integrates the difference of arrivals and service, and the probability follows it.
     Integrated,
-    /// The queue is in equilibrium with the present rate of arrivals (small buffers: it moves much faster than the windows do), and
-    /// the probability follows the rate. [`AqmInput::queue`] is not used.
+    /// The queue is in equilibrium with the present rate of arrivals (small buffers: it moves much
+    /// faster than the windows do), and the probability follows the rate. [`AqmInput::queue`] is
+    /// not used.
     Stationary,
 }
 
@@ -346,17 +380,20 @@ fluid_law! {
     $ forward_fluid_aqm;
     /// The fluid law of an AQM; implemented by its parameters.
     ///
-    /// Probabilities are smooth inside *regimes* (below the minimum threshold, on the slope, ...). [`FluidAqm::regime`] tells which regime a point is in;
-    /// [`FluidAqm::probability`] extends each regime smoothly beyond its own region, so that an analysis can freeze the regime.
+    /// Probabilities are smooth inside *regimes* (below the minimum threshold, on the slope, ...).
+    /// [`FluidAqm::regime`] tells which regime a point is in; [`FluidAqm::probability`] extends
+    /// each regime smoothly beyond its own region, so that an analysis can freeze the regime.
     pub trait FluidAqm: Parameters {
         items {
             /// The parameters over a scalar.
             type Over<S: Scalar>;
 
-            /// Where the law leaves something of the algorithm out: what, and whose model it is. `None` for an exact law.
+            /// Where the law leaves something of the algorithm out: what, and whose model it is.
+            /// `None` for an exact law.
             const APPROXIMATION: Option<&'static str> = None;
 
-            /// The same parameters with everything settled that depends on the link ("auto" words become numbers).
+            /// The same parameters with everything settled that depends on the link ("auto" words
+            /// become numbers).
             #[must_use]
             fn on_link(&self, link: &LinkView) -> Self;
         }
@@ -366,8 +403,9 @@ fluid_law! {
                 QueueModel::Integrated
             }
 
-            /// Whether the probability (and its regime) follows only the queue, the queue's limit and its own states: neither arrivals nor round-trip times.
-            /// An engine may then leave those out of [`AqmInput`] (zeros) where it asks for the probability alone.
+            /// Whether the probability (and its regime) follows only the queue, the queue's limit
+            /// and its own states: neither arrivals nor round-trip times. An engine may then leave
+            /// those out of [`AqmInput`] (zeros) where it asks for the probability alone.
             fn local(_params) -> bool {
                 false
             }
@@ -377,18 +415,22 @@ fluid_law! {
                 false
             }
 
-            /// The queue (packets) at which every packet is dropped or marked, of an AQM that does nothing below it; `None` of all others. An engine that follows the queue
-            /// through a round trip takes this in place of the probability, which is then that of a queue in equilibrium with its arrivals.
+            /// The queue (packets) at which every packet is dropped or marked, of an AQM that does
+            /// nothing below it; `None` of all others. An engine that follows the queue through a
+            /// round trip takes this in place of the probability, which is then that of a queue in
+            /// equilibrium with its arrivals.
             fn hard_limit(_params) -> Option<S> {
                 None
             }
 
-            /// How drops at its probability are spaced. An engine counts them at the mean rate of that spacing, [`Spacing::rate`].
+            /// How drops at its probability are spaced. An engine counts them at the mean rate of
+            /// that spacing, [`Spacing::rate`].
             fn spacing(_params) -> Spacing {
                 Spacing::Bernoulli
             }
 
-            /// What a packet of `bytes` counts for in its queue, thresholds and probability: its size over the mean packet in byte mode, one otherwise.
+            /// What a packet of `bytes` counts for in its queue, thresholds and probability: its
+            /// size over the mean packet in byte mode, one otherwise.
             fn packet_weight(_params, _bytes: u32) -> f64 {
                 1.0
             }
@@ -398,7 +440,8 @@ fluid_law! {
                 false
             }
 
-            /// Number of state variables of its own (an average, an integral). The names of [`FluidAqm::state_names`].
+            /// Number of state variables of its own (an average, an integral). The names of
+            /// [`FluidAqm::state_names`].
             fn states(params) -> usize {
                 Self::state_names(params).len()
             }
@@ -422,7 +465,8 @@ fluid_law! {
             ) {
             }
 
-            /// What is left where its adapted parameters stay as they are in `input` and `state`; `None` where nothing is adapted.
+            /// What is left where its adapted parameters stay as they are in `input` and `state`;
+            /// `None` where nothing is adapted.
             fn frozen(_params, _input: &AqmInput<S>, _state: &[S]) -> Option<crate::fluid::Frozen<S>> {
                 None
             }
@@ -448,8 +492,9 @@ fluid_law! {
 mod tests {
     use super::*;
 
-    /// The product of Dumas, Guillemin and Robert, from which the closed form follows; with halvings the mean window is 1.3098 / sqrt(p), and falls of w / 2 that
-    /// balance a growth of one a round trip need E[w^2] = 2 / p.
+    /// The product of Dumas, Guillemin and Robert, from which the closed form follows; with
+    /// halvings the mean window is 1.3098 / sqrt(p), and falls of w / 2 that balance a growth of
+    /// one a round trip need E[w^2] = 2 / p.
     #[test]
     fn losses_at_random_take_more() {
         for b in [0.75_f64, 0.5, 0.2, 0.02] {

@@ -1,8 +1,8 @@
 //! Enums whose variants all implement one trait: its methods, forwarded to the variant.
 
 /// Declares a trait and, under the name given first, a macro that implements the trait for an enum:
-/// each method goes to the variant. A method that is added to the trait is forwarded at once, so none
-/// can be forgotten and silently answered by its default.
+/// each method goes to the variant. A method that is added to the trait is forwarded at once, so
+/// none can be forgotten and silently answered by its default.
 macro_rules! forwarded {
     (
         $d:tt $forward:ident;
@@ -71,9 +71,10 @@ macro_rules! method {
 }
 pub(crate) use method;
 
-/// Declares the trait of a fluid law and, under the name given first, a macro that gives an enum over a
-/// scalar the same methods: each goes to the parameters in the variant. The methods take those over any
-/// scalar `S` (`params`), which the declaration leaves out; what is not of that kind stands under `items`.
+/// Declares the trait of a fluid law and, under the name given first, a macro that gives an enum
+/// over a scalar the same methods: each goes to the parameters in the variant. The methods take
+/// those over any scalar `S` (`params`), which the declaration leaves out; what is not of that kind
+/// stands under `items`.
 macro_rules! fluid_law {
     (
         $d:tt $forward:ident;
@@ -101,7 +102,8 @@ macro_rules! fluid_law {
             )*
         }
 
-        /// Gives an enum over a scalar the methods of the law of its variants, the parameters in a module.
+        /// Gives an enum over a scalar the methods of the law of its variants, the parameters in a
+        /// module.
         macro_rules! $forward {
             ($d enum:ident $d module:ident { $d($d variant:ident($d inner:ident)),+ $d(,)? }) => {
                 impl<S: Scalar> $d enum<S> {

@@ -1,8 +1,11 @@
-//! What senders and routers do, as pure code: no clock, no I/O, no engine, no allocation per packet.
+//! What senders and routers do, as pure code: no clock, no I/O, no engine, no allocation per
+//! packet.
 //!
-//! One algorithm is one file (in [`congestion`], [`aqm`], [`scheduler`] or [`impairment`]) that holds everything about it: parameters with unit, default, range and
-//! source, its behaviour per packet, its fluid law where one exists, its citation and its tests. One line in the `mod.rs` beside it makes it
-//! known to the scenario language, the command line, the documentation, the engines and the tests that run over every algorithm.
+//! One algorithm is one file (in [`congestion`], [`aqm`], [`scheduler`] or [`impairment`]) that
+//! holds everything about it: parameters with unit, default, range and source, its behaviour per
+//! packet, its fluid law where one exists, its citation and its tests. One line in the `mod.rs`
+//! beside it makes it known to the scenario language, the command line, the documentation, the
+//! engines and the tests that run over every algorithm.
 //!
 //! # Adding an algorithm
 //!
@@ -13,8 +16,8 @@
 //!    [`FluidTcp`](fluid::FluidTcp) or [`FluidAqm`](fluid::FluidAqm). `congestion/aimd.rs` and `aqm/threshold.rs` are short examples.
 //! 2. In `mod.rs` add `mod`, `pub use` and the line in the list, under "with fluid law" or "packets only".
 //!
-//! What is built on another algorithm takes over its parameters (`include` in [`parameters!`]) and calls its parts:
-//! see `aqm/adaptive_red.rs`.
+//! What is built on another algorithm takes over its parameters (`include` in [`parameters!`]) and
+//! calls its parts: see `aqm/adaptive_red.rs`.
 
 pub mod aqm;
 pub mod congestion;

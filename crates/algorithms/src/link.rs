@@ -1,4 +1,5 @@
-//! What both sides of an AQM, packets and averages, are told of a link, and how drops at a probability follow each other.
+//! What both sides of an AQM, packets and averages, are told of a link, and how drops at a
+//! probability follow each other.
 
 use crate::{Scalar, choices};
 
@@ -9,19 +10,24 @@ pub struct LinkView {
     pub rate: f64,
     /// Propagation delay, seconds.
     pub delay: f64,
-    /// Capacity of the queue in packets (bytes over the mean packet where it is set in bytes); infinite without a limit.
+    /// Capacity of the queue in packets (bytes over the mean packet where it is set in bytes);
+    /// infinite without a limit.
     pub capacity_packets: f64,
 }
 
 choices! {
-    /// How drops at initial probability p_b are spaced out in time. `count` is the number of packets since the last drop.
+    /// How drops at initial probability p_b are spaced out in time. `count` is the number of
+    /// packets since the last drop.
     pub enum Spacing {
-        /// ns-2's `wait_ = true`: none for 1 / p_b packets, then p_b / (2 - count p_b). Mean rate about 2 p_b / 3.
+        /// ns-2's `wait_ = true`: none for 1 / p_b packets, then p_b / (2 - count p_b). Mean rate
+        /// about 2 p_b / 3.
         UniformWait = "uniform-wait",
-        /// p_b / (1 - count p_b): uniform on 1 to 1 / p_b. Mean rate about 2 p_b. The rule of Floyd and Jacobson.
+        /// p_b / (1 - count p_b): uniform on 1 to 1 / p_b. Mean rate about 2 p_b. The rule of Floyd
+        /// and Jacobson.
         Uniform = "uniform",
-        /// The same by another way: a number u is drawn once a gap, and the packet goes at which count p_b reaches it; packets count, not bytes. Where p_b grows within the gap
-        /// it is shorter. Linux.
+        /// The same by another way: a number u is drawn once a gap, and the packet goes at which
+        /// count p_b reaches it; packets count, not bytes. Where p_b grows within the gap it is
+        /// shorter. Linux.
         Drawn = "drawn",
         /// p_b for each packet on its own. Mean rate p_b.
         Bernoulli = "bernoulli",
@@ -39,7 +45,8 @@ impl Spacing {
         }
     }
 
-    /// Long-run fraction of packets that are dropped at initial probability `p`: one in 1 / p, (1 + 1 / p) / 2 or (1 + 3 / p) / 2 packets; all from p = 1 on.
+    /// Long-run fraction of packets that are dropped at initial probability `p`: one in 1 / p, (1 +
+    /// 1 / p) / 2 or (1 + 3 / p) / 2 packets; all from p = 1 on.
     pub fn rate<S: Scalar>(self, p: S) -> S {
         match self {
             _ if p.re() >= 1.0 => p,

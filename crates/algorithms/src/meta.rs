@@ -1,4 +1,5 @@
-//! What an algorithm says of itself: its names, source, parameters and what it can do. Every algorithm's file builds on it.
+//! What an algorithm says of itself: its names, source, parameters and what it can do. Every
+//! algorithm's file builds on it.
 
 use crate::params::Fault;
 use crate::{DefaultValue, ParameterSpec, Parameters, ValueError};
@@ -33,10 +34,11 @@ pub struct Meta {
     pub parameters: &'static [ParameterSpec],
     /// Whether it has a fluid law, so that the fluid and stability engines know it.
     pub has_fluid: bool,
-    /// Whether the mean-field engine has it too: an AQM with a fluid law, or a congestion control whose fluid law does not depend
-    /// on the queueing delay.
+    /// Whether the mean-field engine has it too: an AQM with a fluid law, or a congestion control
+    /// whose fluid law does not depend on the queueing delay.
     pub has_mean_field: bool,
-    /// What its fluid law leaves out, and whose model it is; `None` for an exact law or none at all.
+    /// What its fluid law leaves out, and whose model it is; `None` for an exact law or none at
+    /// all.
     pub approximation: Option<&'static str>,
     /// For congestion control: whether it reacts to ECN marks. For an AQM: whether it can mark.
     pub ecn: bool,

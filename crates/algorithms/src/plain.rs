@@ -1,4 +1,5 @@
-//! Lists of algorithms without a user's own and without a fluid law: schedulers and what happens to packets on a wire.
+//! Lists of algorithms without a user's own and without a fluid law: schedulers and what happens to
+//! packets on a wire.
 
 /// Makes the specification of one kind of algorithm from the list of its file.
 macro_rules! plain_specs {
@@ -13,7 +14,8 @@ macro_rules! plain_specs {
         }
 
         impl $spec {
-            /// The algorithm `kind` with the given parameters, and defaults for all others. Checks ranges and consistency.
+            /// The algorithm `kind` with the given parameters, and defaults for all others. Checks
+            /// ranges and consistency.
             ///
             /// # Errors
             /// Names the parameter (or `"kind"`), what was given and what is allowed.

@@ -5,8 +5,9 @@ use rand_pcg::Pcg64Mcg;
 
 /// A random stream that belongs to one entity.
 ///
-/// It depends on the run's seed and the entity alone, so adding a flow does not change the draws of another. The number of an entity
-/// must therefore not follow from its place among others; the packet engine derives it from the name.
+/// It depends on the run's seed and the entity alone, so adding a flow does not change the draws of
+/// another. The number of an entity must therefore not follow from its place among others; the
+/// packet engine derives it from the name.
 #[derive(Clone, Debug)]
 pub struct Stream(Pcg64Mcg);
 

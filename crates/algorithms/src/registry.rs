@@ -1,4 +1,5 @@
-//! What is made of the lists of algorithms in [`crate::congestion`] and [`crate::aqm`]: specifications, dispatch, fluid laws, metadata.
+//! What is made of the lists of algorithms in [`crate::congestion`] and [`crate::aqm`]:
+//! specifications, dispatch, fluid laws, metadata.
 
 use std::fmt;
 use std::sync::Arc;
@@ -126,7 +127,8 @@ macro_rules! registry {
             /// Sets a numeric parameter, to differentiate in it.
             ///
             /// # Errors
-            /// Names the parameter if there is none of that name, it is not numeric, or the value is out of its range.
+            /// Names the parameter if there is none of that name, it is not numeric, or the value
+            /// is out of its range.
             pub fn set(&mut self, name: &str, value: S) -> Result<(), ValueError> {
                 match self {
                     $(Self::$fluid_tcp(params) => params.set_scalar(name, value),)*
@@ -193,7 +195,8 @@ macro_rules! registry {
             /// Sets a numeric parameter, to differentiate in it.
             ///
             /// # Errors
-            /// Names the parameter if there is none of that name, it is not numeric, or the value is out of its range.
+            /// Names the parameter if there is none of that name, it is not numeric, or the value
+            /// is out of its range.
             pub fn set(&mut self, name: &str, value: S) -> Result<(), ValueError> {
                 match self {
                     $(Self::$fluid_aqm(params) => params.set_scalar(name, value),)*
@@ -220,7 +223,8 @@ macro_rules! registry {
                 $(registry!(@meta $spec $params $fluid),)*
             ];
 
-            /// The algorithm `kind` with the given parameters, and defaults for all others. Checks ranges and consistency.
+            /// The algorithm `kind` with the given parameters, and defaults for all others. Checks
+            /// ranges and consistency.
             ///
             /// # Errors
             /// Names the parameter (or `"kind"`), what was given and what is allowed.
@@ -319,7 +323,8 @@ macro_rules! registry {
     (@path AqmSpec $params:ident) => { crate::aqm::$params };
 
     (@controller $($name:ident($params:ident),)*) => {
-        /// A sender's congestion control at work: the registered ones inline, a user's own behind a pointer.
+        /// A sender's congestion control at work: the registered ones inline, a user's own behind a
+        /// pointer.
         #[allow(missing_debug_implementations)]
         pub enum Controller {
             $(

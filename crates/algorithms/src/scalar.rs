@@ -58,7 +58,8 @@ pub trait Scalar:
     }
 }
 
-/// x^y. Quarters up to one (Compound's k - 1, say) by square roots: a sixth of the time, as accurate, and the same bits everywhere.
+/// x^y. Quarters up to one (Compound's k - 1, say) by square roots: a sixth of the time, as
+/// accurate, and the same bits everywhere.
 #[inline]
 fn power(x: f64, y: f64) -> f64 {
     let root = |quarters: f64| match quarters as u32 {

@@ -16,7 +16,8 @@ impl Time {
     /// Picoseconds in a second.
     pub const PER_SECOND: u64 = 1_000_000_000_000;
 
-    /// The time nearest to `seconds`; negative and NaN give zero, what is too large gives [`Time::NEVER`].
+    /// The time nearest to `seconds`; negative and NaN give zero, what is too large gives
+    /// [`Time::NEVER`].
     #[must_use]
     pub fn from_seconds(seconds: f64) -> Self {
         // `as` saturates, which is the documented behaviour

@@ -410,7 +410,8 @@ fn losses_never_enlarge_the_window_and_unused_windows_never_grow() {
 
 #[test]
 fn packet_and_fluid_face_agree_on_a_round_and_a_loss() {
-    // a window in congestion avoidance, just after a loss at `peak`: what a round adds and what the next loss takes
+    // a window in congestion avoidance, just after a loss at `peak`: what a round adds and what the
+    // next loss takes
     for (kind, peak) in [
         ("reno", 200.0),
         ("aimd", 200.0),
@@ -502,7 +503,8 @@ fn fluid_tcp_laws_make_sense() {
                 &mut rate,
             );
             assert!(rate.iter().all(|rate| rate.is_finite()), "{}", meta.kind);
-            // where the small-window law ends, it has the increase of the other, but for those that their sources let step there
+            // where the small-window law ends, it has the increase of the other, but for those that
+            // their sources let step there
             let edge = law.small_below(&PATH);
             let step = match meta.kind {
                 "highspeed" | "africa" => 1.0 / 0.9546193230090059, // a(38)
@@ -546,7 +548,8 @@ fn fluid_aqm_laws_make_sense() {
             } else {
                 base
             };
-            // an average equal to the queue, a virtual capacity near the link's, an integral of zero
+            // an average equal to the queue, a virtual capacity near the link's, an integral of
+            // zero
             let state: Vec<f64> = law
                 .state_names()
                 .iter()

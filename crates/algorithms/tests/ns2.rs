@@ -1,8 +1,9 @@
 //! AQMs under a Poisson stream, against ns-2.
 //!
-//! One queue of 60 packets at 8 Mbit/s, fed by Poisson packets, half of them of 500 B and half of 1500 B, at a multiple `load` of 1000 packets/s. Reference:
-//! ns-2 2.35 (Debian package), mean and standard error of four runs of 4000 s. The traffic does not react, so that the AQM
-//! alone is compared: its averaging, ageing, spacing, byte mode and adaptation. `ns2.tcl` is the script.
+//! One queue of 60 packets at 8 Mbit/s, fed by Poisson packets, half of them of 500 B and half of
+//! 1500 B, at a multiple `load` of 1000 packets/s. Reference: ns-2 2.35 (Debian package), mean and
+//! standard error of four runs of 4000 s. The traffic does not react, so that the AQM alone is
+//! compared: its averaging, ageing, spacing, byte mode and adaptation. `ns2.tcl` is the script.
 
 use std::collections::VecDeque;
 
@@ -214,7 +215,8 @@ fn pi_steers_as_in_ns_2() {
     }
 }
 
-/// Four runs of 1000 s, against one of ours as long as all of them: the error of the difference is that of ns-2 times the root of two.
+/// Four runs of 1000 s, against one of ours as long as all of them: the error of the difference is
+/// that of ns-2 times the root of two.
 fn agree_with_short_runs(case: &str, ours: f64, (reference, error): (f64, f64)) {
     agree(case, ours, reference, error * f64::sqrt(2.0 / 5.0));
 }

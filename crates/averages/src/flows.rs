@@ -40,9 +40,11 @@ pub struct Sender {
 /// Access links of one rate at both ends of each flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Access {
-    /// Packets/s: no flow sends faster. A window beyond rate times round trip waits at the sender's own link.
+    /// Packets/s: no flow sends faster. A window beyond rate times round trip waits at the sender's
+    /// own link.
     pub rate: f64,
-    /// What transmission on them adds to the base round trip: a data packet and an ACK at each end, s.
+    /// What transmission on them adds to the base round trip: a data packet and an ACK at each end,
+    /// s.
     pub transmission: f64,
 }
 
@@ -151,14 +153,16 @@ impl Sender {
     }
 }
 
-/// Growth a and decrease b of the AIMD law, i(w) = a / w and d(w) = b w, that a sender follows in its region of Reno growth; `None` without such a region.
+/// Growth a and decrease b of the AIMD law, i(w) = a / w and d(w) = b w, that a sender follows in
+/// its region of Reno growth; `None` without such a region.
 #[must_use]
 pub fn reno_region(law: &TcpLaw) -> Option<(f64, f64)> {
     let exists = law.small_below(&Path::fixed(0.1)) > 0.0;
     exists.then(|| law.small_window(1.0))
 }
 
-/// Growth a and decrease b of a law that is AIMD at every window from half a packet to a million, for losses and marks alike: i(w) = a / w, d(w) = b w.
+/// Growth a and decrease b of a law that is AIMD at every window from half a packet to a million,
+/// for losses and marks alike: i(w) = a / w, d(w) = b w.
 #[must_use]
 pub fn aimd(law: &TcpLaw) -> Option<(f64, f64)> {
     if law.by_delay() {

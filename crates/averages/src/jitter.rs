@@ -9,8 +9,9 @@ const NEGLIGIBLE: f64 = 1e-12;
 
 /// Mean of what is added to the delay, s, where `rate` packets/s leave the link.
 ///
-/// Packets that may not overtake each other wait for those before them: what is added is the largest of J_k - k / rate, with the jitter J_k of the packet that left k
-/// packets earlier. It is below x with the probability F(x) F(x + 1 / rate) F(x + 2 / rate) ...
+/// Packets that may not overtake each other wait for those before them: what is added is the
+/// largest of J_k - k / rate, with the jitter J_k of the packet that left k packets earlier. It is
+/// below x with the probability F(x) F(x + 1 / rate) F(x + 2 / rate) ...
 pub(crate) fn mean_jitter(jitter: &Jitter, rate: f64) -> f64 {
     let (mean, top) = match jitter.delay {
         Distribution::Fixed(value) => return value,
@@ -84,7 +85,8 @@ mod tests {
         mean_jitter(&Jitter { delay, reorder }, rate)
     }
 
-    /// Far apart, packets do not wait for each other; close together, all take the largest delay. Two packets within the range: the larger of J and J - 1 / rate.
+    /// Far apart, packets do not wait for each other; close together, all take the largest delay.
+    /// Two packets within the range: the larger of J and J - 1 / rate.
     #[test]
     fn packets_wait_for_those_before_them() {
         let uniform = Distribution::Uniform(0.0, 0.02);

@@ -1,7 +1,9 @@
-//! From a scenario to averages: what the fluid and the mean-field engine both make of its links and classes of flows.
+//! From a scenario to averages: what the fluid and the mean-field engine both make of its links and
+//! classes of flows.
 //!
-//! Both engines know no single packets. They share what a link and a class are on average, what is left out (with a note) and what is refused
-//! (with its reason). Windows and queues are counted in packets of one size, rates in packets/s, times in seconds.
+//! Both engines know no single packets. They share what a link and a class are on average, what is
+//! left out (with a note) and what is refused (with its reason). Windows and queues are counted in
+//! packets of one size, rates in packets/s, times in seconds.
 
 mod flows;
 mod jitter;
@@ -89,7 +91,8 @@ mod tests {
         assert!(!link.marks);
     }
 
-    /// A data packet is sent at both ends and an ACK at both ends: 2 x 6 ms and 2 x 0.16 ms at 2 Mbit/s.
+    /// A data packet is sent at both ends and an ACK at both ends: 2 x 6 ms and 2 x 0.16 ms at 2
+    /// Mbit/s.
     #[test]
     fn access_links_delay_and_limit() {
         let scenario = scenario(TCP);
@@ -102,7 +105,8 @@ mod tests {
         assert_eq!(sender.count, 3.0);
     }
 
-    /// CUBIC as AIMD with the alpha of RFC 9438, section 4.3, 3 (1 - beta) / (1 + beta), for the decrease that the scenario gives.
+    /// CUBIC as AIMD with the alpha of RFC 9438, section 4.3, 3 (1 - beta) / (1 + beta), for the
+    /// decrease that the scenario gives.
     #[test]
     fn the_region_of_reno_growth() {
         let law = |congestion: &str| {

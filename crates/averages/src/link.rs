@@ -23,7 +23,8 @@ pub struct Link {
     pub values: Vec<(&'static str, Value)>,
     /// How drops at the law's probability are spaced.
     pub spacing: Spacing,
-    /// What a packet counts for in queue, thresholds and probability of the law: its size in mean packets where the AQM counts bytes.
+    /// What a packet counts for in queue, thresholds and probability of the law: its size in mean
+    /// packets where the AQM counts bytes.
     pub packet_weight: f64,
     /// Whether the AQM marks packets that can carry a mark.
     pub marks: bool,
@@ -38,11 +39,13 @@ pub struct Link {
 }
 
 impl Link {
-    /// The averages of `link` with packets of `packet_size` bytes. Drops are counted at the mean rate of the AQM's spacing, or at its initial probability
-    /// (`effective_spacing` false: the papers' choice).
+    /// The averages of `link` with packets of `packet_size` bytes. Drops are counted at the mean
+    /// rate of the AQM's spacing, or at its initial probability (`effective_spacing` false: the
+    /// papers' choice).
     ///
     /// # Errors
-    /// When the link has something that only the packet engine follows, or its AQM has no fluid law.
+    /// When the link has something that only the packet engine follows, or its AQM has no fluid
+    /// law.
     pub fn new(
         link: &scenario::Link,
         packet_size: u32,

@@ -1,4 +1,5 @@
-//! The speed goals: verdicts, Hopf curves, cycles with multipliers, trajectories. `cargo bench -p ackclock-delay`
+//! The speed goals: verdicts, Hopf curves, cycles with multipliers, trajectories. `cargo bench -p
+//! ackclock-delay`
 
 use std::hint::black_box;
 

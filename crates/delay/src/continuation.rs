@@ -1,4 +1,5 @@
-//! Pseudo-arclength continuation of the zero set of m equations in m + 1 unknowns (Keller; Moore-Penrose corrector).
+//! Pseudo-arclength continuation of the zero set of m equations in m + 1 unknowns (Keller;
+//! Moore-Penrose corrector).
 
 use crate::{
     error::{Error, Result},
@@ -14,8 +15,9 @@ pub(crate) trait Equations {
         residual: &mut Vec<f64>,
         jacobian: &mut Vec<f64>,
     ) -> Result<()>;
-    /// Called with every accepted point and its tangent (in the units of the unknowns), for references that move along: null
-    /// vectors, phase conditions, meshes. Both may be replaced, even by longer ones as long as the last unknowns keep their meaning.
+    /// Called with every accepted point and its tangent (in the units of the unknowns), for
+    /// references that move along: null vectors, phase conditions, meshes. Both may be replaced,
+    /// even by longer ones as long as the last unknowns keep their meaning.
     fn accept(&mut self, _u: &mut Vec<f64>, _tangent: &mut Vec<f64>) -> Result<()> {
         Ok(())
     }
@@ -97,7 +99,8 @@ impl Limit {
     }
 }
 
-/// The scale of each unknown: a change by it counts as a step of one. An unknown that passes zero keeps a part of its past size.
+/// The scale of each unknown: a change by it counts as a step of one. An unknown that passes zero
+/// keeps a part of its past size.
 pub(crate) fn scales(u: &[f64], seen: &mut [f64]) -> Vec<f64> {
     u.iter()
         .zip(seen)
@@ -147,7 +150,8 @@ fn scale_rows(a: &mut [f64], columns: usize, rows: usize, mut residual: Option<&
     }
 }
 
-/// Newton's method with one linear condition `row . (u - anchor) / scales = 0` appended; returns the iterations spent.
+/// Newton's method with one linear condition `row . (u - anchor) / scales = 0` appended; returns
+/// the iterations spent.
 pub(crate) fn correct(
     equations: &mut dyn Equations,
     u: &mut [f64],
@@ -199,7 +203,8 @@ pub(crate) fn correct(
 /// Sees a point and its scaled tangent, and may end the curve.
 pub(crate) type Visit<'a> = &'a mut dyn FnMut(&[f64], &[f64]) -> Option<End>;
 
-/// Follows the curve from `start` (a solution), first along increasing (`sign` > 0) or decreasing unknown `lead`.
+/// Follows the curve from `start` (a solution), first along increasing (`sign` > 0) or decreasing
+/// unknown `lead`.
 /// `visit` sees every point with its scaled tangent and may stop the curve.
 #[allow(clippy::too_many_arguments)] // all of them independent
 pub(crate) fn follow(

@@ -8,14 +8,15 @@ use crate::{
     work::spend,
 };
 
-/// How close a switch function may come to zero, relative to the change that a relative change of 1e-9 of the states makes.
+/// How close a switch function may come to zero, relative to the change that a relative change of
+/// 1e-9 of the states makes.
 const CLAMP_TOLERANCE: f64 = 1e-9;
 
 /// The equilibrium near `guess` (Newton's method with step halving).
 ///
 /// # Errors
-/// [`Error::NewtonFailed`], [`Error::Singular`], or, for a solution where the model is not smooth, [`Error::OnClamp`] and
-/// [`Error::OutOfBounds`].
+/// [`Error::NewtonFailed`], [`Error::Singular`], or, for a solution where the model is not smooth,
+/// [`Error::OnClamp`] and [`Error::OutOfBounds`].
 pub fn equilibrium(system: &dyn DynSystem, guess: &[f64], p: &[f64]) -> Result<Vec<f64>> {
     if guess.len() != system.dimension() {
         return Err(Error::Argument(format!(
@@ -38,7 +39,8 @@ pub(crate) fn newton(system: &dyn DynSystem, guess: &[f64], p: &[f64]) -> Result
     let mut lu = Lu::new(n);
     let (mut f, mut jacobian) = steady(system, &x, p, &[]);
     for _ in 0..ITERATIONS {
-        // rows in units of their own derivatives, so that the residuals of different states can be compared
+        // rows in units of their own derivatives, so that the residuals of different states can be
+        // compared
         let weights = row_weights(n, &jacobian, &x);
         lu.factorise(&jacobian);
         lu.solve(&f, &mut step);
@@ -129,15 +131,17 @@ fn weighted(f: &[f64], weights: &[f64]) -> f64 {
         )
 }
 
-/// All equilibria in the box `lower <= x <= upper` that a dense multistart search finds, in ascending order of the first state.
+/// All equilibria in the box `lower <= x <= upper` that a dense multistart search finds, in
+/// ascending order of the first state.
 ///
-/// Newton's method is started from a grid over the box (every point where a one-dimensional right-hand side changes its sign, for
-/// a scalar system); what lies outside the box, repeats an earlier one, or sits on a clamp is left out. The search is thorough
-/// but not a proof that no further equilibrium exists.
+/// Newton's method is started from a grid over the box (every point where a one-dimensional
+/// right-hand side changes its sign, for a scalar system); what lies outside the box, repeats an
+/// earlier one, or sits on a clamp is left out. The search is thorough but not a proof that no
+/// further equilibrium exists.
 ///
 /// # Errors
-/// [`Error::NoEquilibrium`] when nothing was found; [`Error::OnClamp`] or [`Error::OutOfBounds`] when all that was found is not
-/// smooth there; [`Error::Argument`] for a bad box.
+/// [`Error::NoEquilibrium`] when nothing was found; [`Error::OnClamp`] or [`Error::OutOfBounds`]
+/// when all that was found is not smooth there; [`Error::Argument`] for a bad box.
 pub fn equilibria(
     system: &dyn DynSystem,
     lower: &[f64],
@@ -191,7 +195,8 @@ pub fn equilibria(
     Ok(found)
 }
 
-/// Points all over a box: a grid, or beyond six states, where that is too large, a fixed low-discrepancy sequence.
+/// Points all over a box: a grid, or beyond six states, where that is too large, a fixed
+/// low-discrepancy sequence.
 fn starts(lower: &[f64], upper: &[f64]) -> impl Iterator<Item = Vec<f64>> {
     let n = lower.len();
     let points: usize = match n {
@@ -267,7 +272,8 @@ pub(crate) fn check_smooth(system: &dyn DynSystem, x: &[f64], p: &[f64]) -> Resu
         out
     };
     let here = value(x);
-    // the size of each switch function's reaction to a relative change of the states sets the scale of "zero"
+    // the size of each switch function's reaction to a relative change of the states sets the scale
+    // of "zero"
     let mut scale = vec![0.0_f64; count];
     for i in 0..x.len() {
         let mut moved = x.to_vec();
@@ -276,7 +282,8 @@ pub(crate) fn check_smooth(system: &dyn DynSystem, x: &[f64], p: &[f64]) -> Resu
             *s = s.max((a - b).abs() * 1e4);
         }
     }
-    // a switch function that is a step (the number of a piece) has no slope, but changes its sign close by
+    // a switch function that is a step (the number of a piece) has no slope, but changes its sign
+    // close by
     for i in 0..x.len() {
         for way in [-CLAMP_TOLERANCE, CLAMP_TOLERANCE] {
             let mut moved = x.to_vec();

@@ -18,7 +18,8 @@ pub enum Error {
         /// Smallest residual met, in units of the right-hand side.
         residual: f64,
     },
-    /// The equilibrium (or cycle) lies on a surface where the right-hand side is not smooth: no linearisation exists there.
+    /// The equilibrium (or cycle) lies on a surface where the right-hand side is not smooth: no
+    /// linearisation exists there.
     #[error(
         "the solution lies on a clamp (switch {switch}): the model is not smooth there, so it has no linearisation"
     )]

@@ -14,7 +14,8 @@ pub enum Method {
     RungeKutta4,
 }
 
-/// Where a delayed state lies on the grid: steps back from now to the left node, and Hermite weights of the two nodes.
+/// Where a delayed state lies on the grid: steps back from now to the left node, and Hermite
+/// weights of the two nodes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lookup {
     back: usize,
@@ -39,10 +40,12 @@ impl Lookup {
     }
 }
 
-/// Steps through a system on the grid t0, t0 + h, ..., with cubic Hermite interpolation of the past.
+/// Steps through a system on the grid t0, t0 + h, ..., with cubic Hermite interpolation of the
+/// past.
 ///
-/// Delays must be zero or at least one step. Bounds are kept by projection after each step, so they are accurate to first order in
-/// the step; use [`crate::integrate`] where the moment of reaching a bound matters.
+/// Delays must be zero or at least one step. Bounds are kept by projection after each step, so they
+/// are accurate to first order in the step; use [`crate::integrate`] where the moment of reaching a
+/// bound matters.
 pub struct FixedStep<'a, D: DynSystem + ?Sized> {
     system: &'a D,
     /// The same with its parameters settled.
@@ -71,8 +74,8 @@ pub struct FixedStep<'a, D: DynSystem + ?Sized> {
 }
 
 impl<'a, D: DynSystem + ?Sized> FixedStep<'a, D> {
-    /// Starts at `t0` with the past given by `history` (for t <= t0), steps of `h`. `longest_delay` bounds the delays of a
-    /// state-dependent system and is ignored otherwise.
+    /// Starts at `t0` with the past given by `history` (for t <= t0), steps of `h`. `longest_delay`
+    /// bounds the delays of a state-dependent system and is ignored otherwise.
     ///
     /// # Errors
     /// [`Error::BadDelay`] for a delay between zero and `h`; [`Error::Argument`] for a bad step.
@@ -127,7 +130,8 @@ impl<'a, D: DynSystem + ?Sized> FixedStep<'a, D> {
             let slot = new.slot(back);
             let t = t0 - back as f64 * h;
             history(t, &mut new.states[slot..slot + n]);
-            // slopes of a given history by central differences a hundredth of a step wide, one-sided at its end
+            // slopes of a given history by central differences a hundredth of a step wide,
+            // one-sided at its end
             let width = 0.01 * h;
             history(t - width, &mut a);
             history(if back == 0 { t } else { t + width }, &mut b);
@@ -206,7 +210,8 @@ impl<'a, D: DynSystem + ?Sized> FixedStep<'a, D> {
     /// Replaces the parameters from now on.
     ///
     /// # Errors
-    /// [`Error::BadDelay`] when a new delay is shorter than the step or reaches further back than the history kept.
+    /// [`Error::BadDelay`] when a new delay is shorter than the step or reaches further back than
+    /// the history kept.
     pub fn set_parameters(&mut self, p: &[f64]) -> Result<()> {
         self.p.copy_from_slice(p);
         self.bounds = self.system.bounds(p);

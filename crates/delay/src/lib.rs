@@ -1,8 +1,9 @@
-//! Numerics of delay-differential equations, x'(t) = f(x(t), x(t - tau_1), ..., x(t - tau_m), p), in general.
+//! Numerics of delay-differential equations, x'(t) = f(x(t), x(t - tau_1), ..., x(t - tau_m), p),
+//! in general.
 //!
-//! Write the right-hand side once, for any [`Scalar`], and implement [`System`]: dual numbers then give exact derivatives up to
-//! third order, and every analysis follows. The crate knows nothing of what the equations describe. Failures are typed
-//! ([`Error`]) and name their cause.
+//! Write the right-hand side once, for any [`Scalar`], and implement [`System`]: dual numbers then
+//! give exact derivatives up to third order, and every analysis follows. The crate knows nothing of
+//! what the equations describe. Failures are typed ([`Error`]) and name their cause.
 
 // indices are those of the formulas
 #![allow(clippy::needless_range_loop)]

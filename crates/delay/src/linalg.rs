@@ -1,5 +1,6 @@
-//! Small dense matrices. Characteristic matrices have two to twenty rows and are factorised many thousand times a second, in place
-//! and without allocation; eigenvalues and the large systems of collocation go to faer.
+//! Small dense matrices. Characteristic matrices have two to twenty rows and are factorised many
+//! thousand times a second, in place and without allocation; eigenvalues and the large systems of
+//! collocation go to faer.
 
 use std::ops::{AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
@@ -59,7 +60,8 @@ impl<T: Field> Lu<T> {
         }
     }
 
-    /// Factorises `a`; a zero pivot is kept (the determinant is then zero and `solve` gives infinities).
+    /// Factorises `a`; a zero pivot is kept (the determinant is then zero and `solve` gives
+    /// infinities).
     pub(crate) fn factorise(&mut self, a: &[T]) {
         let n = self.n;
         self.a.copy_from_slice(a);
@@ -182,7 +184,8 @@ pub(crate) fn eigenvalues(n: usize, a: &[f64], what: &'static str) -> Result<Vec
         .map_err(|_| Error::Eigenvalues(what))
 }
 
-/// Right and left null vectors of a nearly singular complex matrix, of unit length, by bordered inverse iteration.
+/// Right and left null vectors of a nearly singular complex matrix, of unit length, by bordered
+/// inverse iteration.
 pub(crate) fn null_vectors(
     n: usize,
     a: &[c64],
@@ -190,7 +193,8 @@ pub(crate) fn null_vectors(
 ) -> Result<(Vec<c64>, Vec<c64>)> {
     let scale = a.iter().fold(0.0_f64, |s, v| s.max(v.norm()));
     let mut shifted = a.to_vec();
-    // a shift at rounding level keeps an exactly singular matrix solvable and does not move its null vector
+    // a shift at rounding level keeps an exactly singular matrix solvable and does not move its
+    // null vector
     for i in 0..n {
         shifted[i * n + i] += c64::new(1e-15 * scale.max(f64::MIN_POSITIVE), 0.0);
     }

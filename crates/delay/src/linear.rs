@@ -1,4 +1,5 @@
-//! The linearisation at an equilibrium, its characteristic matrix, and multilinear forms of the full system.
+//! The linearisation at an equilibrium, its characteristic matrix, and multilinear forms of the
+//! full system.
 
 use faer::c64;
 use num_dual::{Dual64, HyperDual64, HyperHyperDual64};
@@ -17,7 +18,8 @@ pub struct Linear {
 }
 
 impl Linear {
-    /// From its matrices (row by row, n x n each), `matrices[j]` belonging to `delays[j]`; the undelayed part has delay 0.
+    /// From its matrices (row by row, n x n each), `matrices[j]` belonging to `delays[j]`; the
+    /// undelayed part has delay 0.
     ///
     /// # Panics
     /// If the sizes do not agree or a delay is negative: a programming error.
@@ -35,8 +37,8 @@ impl Linear {
         }
     }
 
-    /// The linearisation of `system` at the equilibrium `x`. A state-dependent delay is frozen at its value there, which is exact
-    /// (the derivative of a constant history is zero).
+    /// The linearisation of `system` at the equilibrium `x`. A state-dependent delay is frozen at
+    /// its value there, which is exact (the derivative of a constant history is zero).
     #[must_use]
     pub fn of(system: &dyn DynSystem, x: &[f64], p: &[f64]) -> Self {
         let (n, m) = (system.dimension(), system.delays());
@@ -99,7 +101,8 @@ impl Linear {
         self.delays.iter().fold(0.0, |a, b| a.max(*b))
     }
 
-    /// The characteristic matrix Delta(lambda) = lambda I - sum_j A_j exp(-lambda tau_j), row by row.
+    /// The characteristic matrix Delta(lambda) = lambda I - sum_j A_j exp(-lambda tau_j), row by
+    /// row.
     #[must_use]
     pub fn characteristic(&self, lambda: c64) -> Vec<c64> {
         let mut out = vec![c64::ZERO; self.n * self.n];
@@ -145,8 +148,9 @@ impl Linear {
         Lu::of(self.n, &self.characteristic(lambda)).determinant()
     }
 
-    /// A bound on |lambda| for all characteristic roots with real part >= `line`: the Perron root of sum_j |A_j| exp(-line tau_j),
-    /// which does not depend on the units of the states. It is bounded from above (Collatz and Wielandt).
+    /// A bound on |lambda| for all characteristic roots with real part >= `line`: the Perron root
+    /// of sum_j |A_j| exp(-line tau_j), which does not depend on the units of the states. It is
+    /// bounded from above (Collatz and Wielandt).
     #[must_use]
     pub fn root_bound(&self, line: f64) -> f64 {
         let n = self.n;
@@ -169,7 +173,8 @@ impl Linear {
             if settled || best == 0.0 {
                 break;
             }
-            // averaging with the identity stops a periodic matrix from cycling; the floor keeps v positive
+            // averaging with the identity stops a periodic matrix from cycling; the floor keeps v
+            // positive
             v = w
                 .iter()
                 .zip(&v)
@@ -180,7 +185,8 @@ impl Linear {
     }
 }
 
-/// A history direction: the real part of `amplitude * exp(sigma theta)`, or a perturbation of the parameters alone.
+/// A history direction: the real part of `amplitude * exp(sigma theta)`, or a perturbation of the
+/// parameters alone.
 #[derive(Clone, Debug)]
 pub(crate) struct Mode {
     pub(crate) exponent: c64,
@@ -223,7 +229,8 @@ impl Mode {
     }
 }
 
-/// The derivatives of the right-hand side at an equilibrium as multilinear forms on complex histories, and along the parameters.
+/// The derivatives of the right-hand side at an equilibrium as multilinear forms on complex
+/// histories, and along the parameters.
 pub(crate) struct Forms<'a> {
     pub(crate) system: &'a dyn DynSystem,
     pub(crate) x: &'a [f64],
@@ -310,7 +317,8 @@ impl Forms<'_> {
         total
     }
 
-    /// d/da [ sum_j A_j exp(-lambda tau_j) ] q along a direction in (equilibrium, parameters): how the linear part moves.
+    /// d/da [ sum_j A_j exp(-lambda tau_j) ] q along a direction in (equilibrium, parameters): how
+    /// the linear part moves.
     pub(crate) fn drift(&self, mode: &Mode, dx: &[f64], dp: &[f64]) -> Vec<c64> {
         let p: Vec<HyperDual64> = self
             .p
@@ -332,7 +340,8 @@ impl Forms<'_> {
     }
 }
 
-/// f(x, ..., x, p) with its Jacobian in (x, p\[free\]): one row an equation, n + free.len() columns.
+/// f(x, ..., x, p) with its Jacobian in (x, p\[free\]): one row an equation, n + free.len()
+/// columns.
 pub(crate) fn steady(
     system: &dyn DynSystem,
     x: &[f64],

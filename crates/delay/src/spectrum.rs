@@ -1,7 +1,9 @@
-//! Characteristic roots: found by a Chebyshev discretisation, sharpened by Newton's method, certified by the argument principle.
+//! Characteristic roots: found by a Chebyshev discretisation, sharpened by Newton's method,
+//! certified by the argument principle.
 //!
-//! Discretisation of the infinitesimal generator: Breda, Maset and Vermiglio, SIAM J. Sci. Comput. 27 (2005). Counting roots by
-//! the change of the argument of det Delta along a line: Stepan, Retarded Dynamical Systems (1989).
+//! Discretisation of the infinitesimal generator: Breda, Maset and Vermiglio, SIAM J. Sci. Comput.
+//! 27 (2005). Counting roots by the change of the argument of det Delta along a line: Stepan,
+//! Retarded Dynamical Systems (1989).
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
@@ -17,9 +19,11 @@ use crate::{
 /// Characteristic roots to the right of a line, all of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spectrum {
-    /// The roots by descending real part, a multiple root repeated; of a complex pair the upper one comes first.
+    /// The roots by descending real part, a multiple root repeated; of a complex pair the upper one
+    /// comes first.
     pub roots: Vec<c64>,
-    /// All roots with a larger real part than this are listed: the argument principle counts as many.
+    /// All roots with a larger real part than this are listed: the argument principle counts as
+    /// many.
     pub line: f64,
 }
 
@@ -83,10 +87,11 @@ impl<'a> Determinant<'a> {
         (self.lu.determinant(), trace)
     }
 
-    /// The continuous change of arg D along `path(t)` = (lambda, d lambda/dt), t from `start` to `end`.
+    /// The continuous change of arg D along `path(t)` = (lambda, d lambda/dt), t from `start` to
+    /// `end`.
     ///
-    /// A step moves by a fraction of 1/|D'/D|, which is no more than the distance to the nearest root, and is accepted only when
-    /// the argument changes as its slopes at both ends predict.
+    /// A step moves by a fraction of 1/|D'/D|, which is no more than the distance to the nearest
+    /// root, and is accepted only when the argument changes as its slopes at both ends predict.
     fn turn(
         &mut self,
         path: &dyn Fn(f64) -> (c64, c64),
@@ -130,7 +135,8 @@ impl<'a> Determinant<'a> {
 /// The number of characteristic roots with a real part above `line`, by the argument principle.
 ///
 /// # Errors
-/// [`Error::RootOnLine`] if a root lies on the line to rounding, [`Error::CertificateFailed`] never.
+/// [`Error::RootOnLine`] if a root lies on the line to rounding, [`Error::CertificateFailed`]
+/// never.
 pub fn count_right_of(linear: &Linear, line: f64) -> Result<usize> {
     let n = linear.dimension();
     let bound = linear.root_bound(line);
@@ -142,7 +148,8 @@ pub fn count_right_of(linear: &Linear, line: f64) -> Result<usize> {
             Ok(if line < 0.0 { n } else { 0 })
         };
     }
-    // beyond `end` every eigenvalue of lambda^-1 (lambda I - Delta) is small: the remaining turn is known
+    // beyond `end` every eigenvalue of lambda^-1 (lambda I - Delta) is small: the remaining turn is
+    // known
     let end = bound / (FRAC_PI_2 / n as f64).sin() * 1.01;
     let mut determinant = Determinant::new(linear);
     let turned = determinant
@@ -168,10 +175,12 @@ pub fn count_right_of(linear: &Linear, line: f64) -> Result<usize> {
     Ok(rounded as usize)
 }
 
-/// Whether all characteristic roots have negative real parts, by the argument principle alone: no eigenvalue is computed.
+/// Whether all characteristic roots have negative real parts, by the argument principle alone: no
+/// eigenvalue is computed.
 ///
 /// # Errors
-/// [`Error::RootOnLine`] when a root lies on the imaginary axis to rounding: neither verdict would be safe.
+/// [`Error::RootOnLine`] when a root lies on the imaginary axis to rounding: neither verdict would
+/// be safe.
 pub fn is_stable(linear: &Linear) -> Result<bool> {
     Ok(count_right_of(linear, 0.0)? == 0)
 }
@@ -179,8 +188,8 @@ pub fn is_stable(linear: &Linear) -> Result<bool> {
 /// All characteristic roots with a real part above `line`, certified.
 ///
 /// # Errors
-/// [`Error::CertificateFailed`] when the count and the roots found disagree at every discretisation tried;
-/// [`Error::RootOnLine`] when a root lies on the line.
+/// [`Error::CertificateFailed`] when the count and the roots found disagree at every discretisation
+/// tried; [`Error::RootOnLine`] when a root lies on the line.
 pub fn roots_right_of(linear: &Linear, line: f64) -> Result<Spectrum> {
     let counted = count_right_of(linear, line)?;
     let mut found = 0;
@@ -209,10 +218,12 @@ pub fn roots_right_of(linear: &Linear, line: f64) -> Result<Spectrum> {
     })
 }
 
-/// The `count` rightmost characteristic roots or a few more (a pair is not split), certified to be the rightmost.
+/// The `count` rightmost characteristic roots or a few more (a pair is not split), certified to be
+/// the rightmost.
 ///
 /// # Errors
-/// [`Error::CertificateFailed`] when the count and the roots found disagree at every discretisation tried.
+/// [`Error::CertificateFailed`] when the count and the roots found disagree at every discretisation
+/// tried.
 pub fn rightmost_roots(linear: &Linear, count: usize) -> Result<Spectrum> {
     let mut failure = Error::CertificateFailed {
         found: 0,
@@ -275,7 +286,8 @@ fn degrees(linear: &Linear) -> impl Iterator<Item = usize> {
         .filter(move |d| *d == 16 || n * d <= 1600 && delayed)
 }
 
-/// Eigenvalues of the Chebyshev discretisation of the generator with polynomials of `degree`, by descending real part.
+/// Eigenvalues of the Chebyshev discretisation of the generator with polynomials of `degree`, by
+/// descending real part.
 fn discretised(linear: &Linear, degree: usize) -> Result<Vec<c64>> {
     let n = linear.dimension();
     let scale = balance(linear);
@@ -347,7 +359,8 @@ pub(crate) fn barycentric(nodes: &[f64], weights: &[f64], x: f64) -> Vec<f64> {
     terms.iter().map(|t| t / sum).collect()
 }
 
-/// A diagonal scaling that makes rows and columns of sum |A_j| equally large (Osborne), so that units of states do not matter.
+/// A diagonal scaling that makes rows and columns of sum |A_j| equally large (Osborne), so that
+/// units of states do not matter.
 fn balance(linear: &Linear) -> Vec<f64> {
     let n = linear.dimension();
     let mut scale = vec![1.0_f64; n];
@@ -369,7 +382,8 @@ fn balance(linear: &Linear) -> Vec<f64> {
     scale
 }
 
-/// Newton's method on every candidate; what converges is kept once, conjugates together, by descending real part.
+/// Newton's method on every candidate; what converges is kept once, conjugates together, by
+/// descending real part.
 fn polish(linear: &Linear, candidates: Vec<c64>) -> Vec<c64> {
     let mut determinant = Determinant::new(linear);
     let mut roots: Vec<c64> = Vec::new();

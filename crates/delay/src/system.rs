@@ -1,9 +1,11 @@
-//! What a delay system is: its right-hand side, delays, bounds and switches, and their exact derivatives.
+//! What a delay system is: its right-hand side, delays, bounds and switches, and their exact
+//! derivatives.
 
 use num_dual::{Dual64, DualNum, HyperDual64, HyperHyperDual64};
 
-/// The numbers a right-hand side is evaluated with: `f64`, and dual numbers that carry one, two or three independent
-/// infinitesimals and so give exact first, second and third derivatives. Comparisons look at the real part only.
+/// The numbers a right-hand side is evaluated with: `f64`, and dual numbers that carry one, two or
+/// three independent infinitesimals and so give exact first, second and third derivatives.
+/// Comparisons look at the real part only.
 pub trait Scalar: DualNum<Primitive = f64> + Copy + private::Evaluate {
     /// Its real part.
     #[inline]
@@ -39,7 +41,8 @@ impl<S: Copy> Args<'_, S> {
 
 /// A state that cannot leave an interval: a queue between empty and full.
 ///
-/// While a state sits on its bound and the right-hand side pushes it out, it slides along the bound (its derivative is zero).
+/// While a state sits on its bound and the right-hand side pushes it out, it slides along the bound
+/// (its derivative is zero).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
     /// Index of the state.
@@ -52,8 +55,9 @@ pub struct Bound {
 
 /// A system of delay-differential equations x'(t) = f(x(t), x(t - tau_1), ..., x(t - tau_m), p).
 ///
-/// Implement this trait; every analysis takes the object-safe [`DynSystem`], which each `System` is. A right-hand side that is
-/// only known at run time (a user's Python function) implements [`DynSystem`] itself.
+/// Implement this trait; every analysis takes the object-safe [`DynSystem`], which each `System`
+/// is. A right-hand side that is only known at run time (a user's Python function) implements
+/// [`DynSystem`] itself.
 pub trait System: Send + Sync {
     /// Number of states.
     fn dimension(&self) -> usize;
@@ -61,8 +65,9 @@ pub trait System: Send + Sync {
     fn delays(&self) -> usize;
     /// The right-hand side f, written to `out` (one entry a state).
     fn rhs<S: Scalar>(&self, at: Args<'_, S>, out: &mut [S]);
-    /// Delay `j` >= 0. It may depend on the parameters, and, if [`System::state_dependent`] says so, on the state now and on the
-    /// states delayed by the delays before it (`at.delayed(k, ..)` is defined for k < j only).
+    /// Delay `j` >= 0. It may depend on the parameters, and, if [`System::state_dependent`] says
+    /// so, on the state now and on the states delayed by the delays before it (`at.delayed(k, ..)`
+    /// is defined for k < j only).
     fn delay<S: Scalar>(&self, j: usize, at: Args<'_, S>) -> S;
     /// Whether a delay depends on the state.
     fn state_dependent(&self) -> bool {
@@ -78,14 +83,16 @@ pub trait System: Send + Sync {
     fn bounds(&self, _p: &[f64]) -> Vec<Bound> {
         Vec::new()
     }
-    /// The system at fixed parameters `_p`, for a long integration. What follows from the parameters alone can be computed here once.
+    /// The system at fixed parameters `_p`, for a long integration. What follows from the
+    /// parameters alone can be computed here once.
     /// `None` (the default) if there is nothing to gain.
     fn settle<'a>(&'a self, _p: &[f64]) -> Option<Box<dyn Settled + 'a>> {
         None
     }
 }
 
-/// A system whose parameters no longer change: the same values as those of the [`System`] it comes from.
+/// A system whose parameters no longer change: the same values as those of the [`System`] it comes
+/// from.
 pub trait Settled: Send {
     /// The right-hand side.
     fn rhs(&mut self, x: &[f64], past: &[f64], out: &mut [f64]);
@@ -182,7 +189,8 @@ impl<T: System> DynSystem for T {
 pub(crate) mod private {
     use super::{Args, Dual64, DynSystem, HyperDual64, HyperHyperDual64};
 
-    /// From the type of a scalar back to the method of [`DynSystem`] for it; also seals [`super::Scalar`].
+    /// From the type of a scalar back to the method of [`DynSystem`] for it; also seals
+    /// [`super::Scalar`].
     pub trait Evaluate: Sized {
         fn rhs<D: DynSystem + ?Sized>(system: &D, at: Args<'_, Self>, out: &mut [Self]);
         fn delay<D: DynSystem + ?Sized>(system: &D, j: usize, at: Args<'_, Self>) -> Self;
@@ -212,8 +220,9 @@ pub(crate) mod private {
     );
 }
 
-/// Evaluates the system on a history: `history(theta, out)` gives the state at time theta <= 0 relative to now. Because theta is
-/// a jet too, delays that depend on parameters or on the state are differentiated exactly.
+/// Evaluates the system on a history: `history(theta, out)` gives the state at time theta <= 0
+/// relative to now. Because theta is a jet too, delays that depend on parameters or on the state
+/// are differentiated exactly.
 pub(crate) fn evaluate<S: Scalar>(
     system: &dyn DynSystem,
     history: &dyn Fn(S, &mut [S]),

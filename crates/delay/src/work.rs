@@ -1,8 +1,9 @@
 //! A meter of work: analyses of this crate can be bounded and interrupted without a clock in it.
 //!
-//! Work is counted in evaluations of one equation, roughly; so many are done in a given order whatever the machine. The caller of
-//! [`metered`] is asked now and then whether to go on, and may look at a clock or at signals. The meter belongs to the thread:
-//! every loop of the crate draws on it, and none has to pass it on.
+//! Work is counted in evaluations of one equation, roughly; so many are done in a given order
+//! whatever the machine. The caller of [`metered`] is asked now and then whether to go on, and may
+//! look at a clock or at signals. The meter belongs to the thread: every loop of the crate draws on
+//! it, and none has to pass it on.
 
 use std::cell::RefCell;
 
@@ -35,11 +36,12 @@ impl Drop for Running {
     }
 }
 
-/// Runs `analysis` with at most `limit` units of work, asking `watch` now and then whether to go on.
+/// Runs `analysis` with at most `limit` units of work, asking `watch` now and then whether to go
+/// on.
 ///
 /// # Errors
-/// [`Error::OutOfWork`] when the limit was reached and [`Error::Interrupted`] when `watch` said no, whatever the analysis made of
-/// that; else what the analysis returned is in `Ok`.
+/// [`Error::OutOfWork`] when the limit was reached and [`Error::Interrupted`] when `watch` said no,
+/// whatever the analysis made of that; else what the analysis returned is in `Ok`.
 pub fn metered<T>(
     limit: u64,
     watch: impl FnMut() -> bool + 'static,
@@ -60,7 +62,8 @@ pub fn metered<T>(
     stopped.map_or(Ok(result), Err)
 }
 
-/// As [`metered`] for a part of an analysis: the work counts for the whole, too, and its caller is asked as before.
+/// As [`metered`] for a part of an analysis: the work counts for the whole, too, and its caller is
+/// asked as before.
 ///
 /// # Errors
 /// [`Error::OutOfWork`]; [`Error::Interrupted`] when the whole is to stop.
@@ -69,7 +72,8 @@ pub fn bounded<T>(limit: u64, analysis: impl FnOnce() -> T) -> Result<T> {
     spend(0).map(|()| result)
 }
 
-/// Draws `units` of work from the meters of this thread, if there are any. Once it has failed, it fails until the analysis ends.
+/// Draws `units` of work from the meters of this thread, if there are any. Once it has failed, it
+/// fails until the analysis ends.
 ///
 /// # Errors
 /// [`Error::OutOfWork`], [`Error::Interrupted`].
@@ -97,7 +101,8 @@ pub fn spend(units: usize) -> Result<()> {
     due.map_or(Ok(()), ask)
 }
 
-/// Asks the caller of a meter whether to go on; without a borrow, for it may run analyses of its own.
+/// Asks the caller of a meter whether to go on; without a borrow, for it may run analyses of its
+/// own.
 fn ask(level: usize) -> Result<()> {
     let taken = METERS.with_borrow_mut(|meters| meters.get_mut(level).and_then(|m| m.watch.take()));
     let Some(mut watch) = taken else {

@@ -1,5 +1,6 @@
-//! The models of "Compound TCP with RED: stability, bifurcation and performance analyses" (Manjunath and Raina): Hopf points,
-//! roots, normal forms against an independent 30-digit computation from the same equations.
+//! The models of "Compound TCP with RED: stability, bifurcation and performance analyses"
+//! (Manjunath and Raina): Hopf points, roots, normal forms against an independent 30-digit
+//! computation from the same equations.
 
 mod common;
 
@@ -74,7 +75,8 @@ fn critical_delay_against_capacity() {
     }
 }
 
-/// Equation (1) as printed, with (1 - p(t)) not delayed, moves the boundary by less than the figures show.
+/// Equation (1) as printed, with (1 - p(t)) not delayed, moves the boundary by less than the
+/// figures show.
 #[test]
 fn undelayed_acknowledgements() {
     let system = Tcp {
@@ -115,7 +117,8 @@ fn critical_delay_against_averaging() {
     close(point.omega, 0.93800087, 3e-8);
 }
 
-/// Figure 3: the rightmost root changes sides between gamma = 0.03 and 0.032; the equilibrium does not depend on gamma.
+/// Figure 3: the rightmost root changes sides between gamma = 0.03 and 0.032; the equilibrium does
+/// not depend on gamma.
 #[test]
 fn rightmost_roots_around_figure_3() {
     for (gamma, re, im) in [
@@ -136,7 +139,8 @@ fn rightmost_roots_around_figure_3() {
     }
 }
 
-/// Rightmost real parts on both sides of figures 2c and 4c, and for the tests of (18) and (35): larger alpha stabilises.
+/// Rightmost real parts on both sides of figures 2c and 4c, and for the tests of (18) and (35):
+/// larger alpha stabilises.
 #[test]
 fn rightmost_real_parts() {
     let avg = [
@@ -238,7 +242,8 @@ fn critical_values_against_the_lower_threshold() {
     }
 }
 
-/// Appendix B: tau = 0.7751 is not a Hopf point at the default parameters; these values of other parameters make it one.
+/// Appendix B: tau = 0.7751 is not a Hopf point at the default parameters; these values of other
+/// parameters make it one.
 #[test]
 fn what_would_make_0_7751_a_hopf_point() {
     let p = with(&[(TAU, 0.7751)]);
@@ -296,7 +301,8 @@ fn threshold_policy() {
     );
 }
 
-/// Stability under the threshold policy is not irrespective of the RTT: the Hopf value of C tau for several thresholds.
+/// Stability under the threshold policy is not irrespective of the RTT: the Hopf value of C tau for
+/// several thresholds.
 #[test]
 fn threshold_policy_depends_on_the_round_trip_time() {
     let p = with(&[(TAU, 0.5), (QTH, 39.0)]);
@@ -330,7 +336,8 @@ struct NormalForm {
     t2: f64,
 }
 
-/// Appendix, equations (67) and (68): c1(0) with the window's component 1, mu2 and beta2 (kappa the parameter), period coefficient.
+/// Appendix, equations (67) and (68): c1(0) with the window's component 1, mu2 and beta2 (kappa the
+/// parameter), period coefficient.
 #[test]
 fn normal_forms() {
     let reno = with(&[(ALPHA, 1.0), (K, 0.0)]);
@@ -553,7 +560,8 @@ fn africa() {
     }
 }
 
-/// The characteristic polynomials (12), (13) and (28), (29) of the paper are what the linearisation gives.
+/// The characteristic polynomials (12), (13) and (28), (29) of the paper are what the linearisation
+/// gives.
 #[test]
 fn characteristic_equations_of_the_paper() {
     let lambda = c64::new(0.3, 0.7);
@@ -578,7 +586,8 @@ fn characteristic_equations_of_the_paper() {
     let (tau, gamma) = (p[TAU], p[GAMMA]);
     let i = p[ALPHA] * w.powf(k - 1.0);
     let own = (2.0 - k) * i * (1.0 - loss) / tau;
-    // det of the 3 x 3 matrix, expanded: window (own), averaging (gamma C), queue (gamma C rho w / tau)
+    // det of the 3 x 3 matrix, expanded: window (own), averaging (gamma C), queue (gamma C rho w /
+    // tau)
     let a4 = rho * gamma * c * c * i / (loss * tau);
     let want = (lambda + own) * (lambda * (lambda + gamma * c) + gamma * c * rho * w / tau)
         + (-lambda * tau).exp() * a4;
@@ -589,8 +598,8 @@ fn characteristic_equations_of_the_paper() {
     );
 }
 
-/// The Hopf curve of figure 4a by continuation is the hyperbola C tau = 27.175129 (the system scales so), and of 2b passes the
-/// tabulated points.
+/// The Hopf curve of figure 4a by continuation is the hyperbola C tau = 27.175129 (the system
+/// scales so), and of 2b passes the tabulated points.
 #[test]
 fn hopf_curves() {
     let start = hopf(&INSTANTANEOUS, &DEFAULTS, TAU, (0.1, 0.6));

@@ -1,4 +1,5 @@
-//! Periodic orbits and Floquet multipliers against exact orbits, and against an independent Fourier collocation (eight digits).
+//! Periodic orbits and Floquet multipliers against exact orbits, and against an independent Fourier
+//! collocation (eight digits).
 
 mod common;
 
@@ -22,10 +23,12 @@ system!(
     }
 );
 
-/// The variational equation on the planted orbit is x' = -x(t - pi/2): multipliers exp(2 pi lambda), lambda = (2/pi) W_k(-pi/2).
+/// The variational equation on the planted orbit is x' = -x(t - pi/2): multipliers exp(2 pi
+/// lambda), lambda = (2/pi) W_k(-pi/2).
 #[test]
 fn planted_orbit_and_its_multipliers() {
-    // the orbit is neutral to first order in its amplitude, so no isolated cycle can be solved for: take the exact one
+    // the orbit is neutral to first order in its amplitude, so no isolated cycle can be solved for:
+    // take the exact one
     let cycle = Cycle::guess(1, TWO_PI, &[0.7], 24, &|s, x| {
         x[0] = 0.7 * (TWO_PI * s).cos();
     })
@@ -152,8 +155,8 @@ fn hopf(system: &Tcp, p: &[f64], free: usize, range: (f64, f64)) -> HopfPoint {
     point.clone()
 }
 
-/// Cycles of the Compound models, kappa against the first-harmonic amplitude of the window: (amplitude, kappa, period, largest
-/// non-trivial multiplier).
+/// Cycles of the Compound models, kappa against the first-harmonic amplitude of the window:
+/// (amplitude, kappa, period, largest non-trivial multiplier).
 #[test]
 fn compound_cycles_against_amplitude() {
     let resolution = Resolution::default();
@@ -209,7 +212,8 @@ fn compound_cycles_against_amplitude() {
     );
 }
 
-/// System (26): the branch of cycles in kappa folds at amplitude 10.16, kappa = 1.0005249, and is unstable beyond.
+/// System (26): the branch of cycles in kappa folds at amplitude 10.16, kappa = 1.0005249, and is
+/// unstable beyond.
 #[test]
 fn fold_of_cycles() {
     let resolution = Resolution::default();
@@ -239,7 +243,8 @@ fn fold_of_cycles() {
     assert!(highest < 1.0005250 && highest > 1.0005, "{highest}");
 }
 
-/// Figure 14b: size of the oscillation of the window against q_th (alpha = 0.125, tau = 1 s, C = 100).
+/// Figure 14b: size of the oscillation of the window against q_th (alpha = 0.125, tau = 1 s, C =
+/// 100).
 #[test]
 fn threshold_policy_oscillation() {
     let resolution = Resolution {
@@ -304,7 +309,8 @@ fn threshold_policy_oscillation() {
     }
 }
 
-/// The same Hopf point three ways: roots, cycles as the amplitude vanishes, trajectories on both sides.
+/// The same Hopf point three ways: roots, cycles as the amplitude vanishes, trajectories on both
+/// sides.
 #[test]
 fn one_hopf_point_from_three_routes() {
     let system = tcp(Policy::Instantaneous);
@@ -353,11 +359,13 @@ fn one_hopf_point_from_three_routes() {
 }
 
 system!(
-    /// x' = -x(t - tau) + x^3 - x^5: a subcritical Hopf point at tau = pi/2, then a fold of cycles; p = (tau).
+    /// x' = -x(t - tau) + x^3 - x^5: a subcritical Hopf point at tau = pi/2, then a fold of cycles;
+    /// p = (tau).
     Subcritical, 1, [|p| p[0]], |a, out| out[0] = -a.past[0] + a.x[0].powi(3) - a.x[0].powi(5)
 );
 
-/// A sudden onset: unstable cycles below the Hopf point, a fold, and stable ones that coexist with the stable equilibrium.
+/// A sudden onset: unstable cycles below the Hopf point, a fold, and stable ones that coexist with
+/// the stable equilibrium.
 #[test]
 fn subcritical_branch() {
     let point = hopf_near(&Subcritical, &[0.0], 1.0, &[1.5], 0).unwrap();
@@ -395,7 +403,8 @@ fn subcritical_branch() {
             .unwrap(),
         0
     );
-    // the stable cycle is what a large disturbance reaches at the same delay, although the equilibrium is stable
+    // the stable cycle is what a large disturbance reaches at the same delay, although the
+    // equilibrium is stable
     assert!(beyond.p[0] < FRAC_PI_2);
     let path = integrate(
         &Subcritical,
@@ -413,7 +422,8 @@ fn subcritical_branch() {
 }
 
 system!(
-    /// z' = (mu + i) z - |z|^2 z with the last term delayed by p1 turns: the orbit |z| = sqrt(mu), multipliers known; p = (mu, tau).
+    /// z' = (mu + i) z - |z|^2 z with the last term delayed by p1 turns: the orbit |z| = sqrt(mu),
+    /// multipliers known; p = (mu, tau).
     Circle, 2, [|p| p[1]], |a, out| {
         let (x, y, mu) = (a.x[0], a.x[1], a.p[0]);
         let r = a.delayed(0, 0) * a.delayed(0, 0) + a.delayed(0, 1) * a.delayed(0, 1);
@@ -422,7 +432,8 @@ system!(
     }
 );
 
-/// A delay longer than a period: the radius obeys r' = r (mu - r(t - tau)^2), so exponents solve lambda = -2 mu exp(-lambda tau).
+/// A delay longer than a period: the radius obeys r' = r (mu - r(t - tau)^2), so exponents solve
+/// lambda = -2 mu exp(-lambda tau).
 #[test]
 fn delays_longer_than_the_period() {
     for tau in [1.0, 7.0, 13.5] {

@@ -75,7 +75,8 @@ fn mackey_glass() {
     assert!(critical_root(&MackeyGlass, &point).unwrap().re.abs() < 1e-14);
 }
 
-/// DDE-BIFTOOL's neuron demo: a Hopf point, the steady bifurcation of the origin, and the double Hopf point.
+/// DDE-BIFTOOL's neuron demo: a Hopf point, the steady bifurcation of the origin, and the double
+/// Hopf point.
 #[test]
 fn neuron() {
     let p = [0.5, -1.0, 1.0, 0.2, 0.2, 0.2, 1.5];
@@ -166,7 +167,8 @@ fn neural_field() {
     }
 }
 
-/// Humphries' equation: the state-dependent delay leaves the linear part alone but not the normal form.
+/// Humphries' equation: the state-dependent delay leaves the linear part alone but not the normal
+/// form.
 #[test]
 fn state_dependent_delays() {
     for (kappa1, omega, l1) in [
@@ -189,7 +191,8 @@ fn state_dependent_delays() {
 }
 
 system!(
-    /// A Hopf bifurcation with a known Bautin point: z' = (mu + i) z + (nu + 0.5 i) |z|^2 z in the plane, p = (mu, nu).
+    /// A Hopf bifurcation with a known Bautin point: z' = (mu + i) z + (nu + 0.5 i) |z|^2 z in the
+    /// plane, p = (mu, nu).
     Planar, 2, [], |a, out| {
         let (x, y, p) = (a.x[0], a.x[1], a.p);
         let r = x * x + y * y;
@@ -198,12 +201,14 @@ system!(
     }
 );
 
-/// Without delays everything is known: c1 = nu + i/2 for the unit first component, Bautin point at nu = 0.
+/// Without delays everything is known: c1 = nu + i/2 for the unit first component, Bautin point at
+/// nu = 0.
 #[test]
 fn planar_normal_form() {
     let point = hopf_near(&Planar, &[0.0, 0.0], 1.0, &[0.01, -0.3], 0).unwrap();
     let nf = criticality(&Planar, &point, 0, Normalisation::Component(0)).unwrap();
-    // x = z + conj z and so |z|^2 = r / 4 for amplitude 2 |z|: the cubic term is four times the planar one
+    // x = z + conj z and so |z|^2 = r / 4 for amplitude 2 |z|: the cubic term is four times the
+    // planar one
     close_complex(nf.c1, c64::new(4.0 * -0.3, 4.0 * 0.5), 1e-12);
     close_complex(nf.crossing, c64::new(1.0, 0.0), 1e-12);
     let points: Vec<HopfPoint> = [-0.3, -0.1, 0.2]
@@ -276,7 +281,8 @@ fn failures_are_typed() {
         crossings(&Wright, &[0.0], &[0.5, 1.0], 7, 0.1, 1.0, 10),
         Err(Error::Argument(_))
     ));
-    // a + x - x^3 has no equilibrium branch through a fold that ends: scanning past it stops there and says so
+    // a + x - x^3 has no equilibrium branch through a fold that ends: scanning past it stops there
+    // and says so
     let search = crossings(&Hysteresis, &[-1.0], &[0.0], 0, 0.0, 1.0, 30);
     match search {
         Ok(search) => assert!(search.stopped.is_some() || search.crossings.is_empty()),

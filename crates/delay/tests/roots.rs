@@ -29,7 +29,8 @@ fn scalar_delay_has_the_roots_of_lambert_w() {
     assert_eq!(count_right_of(&linear, -2.0).unwrap(), 2);
 }
 
-/// Many roots right of a line far to the left need a fine discretisation; each must satisfy the equation.
+/// Many roots right of a line far to the left need a fine discretisation; each must satisfy the
+/// equation.
 #[test]
 fn long_lists_of_roots_are_complete() {
     let linear = Linear::of(&Wright, &[0.0], &[1.0, 0.0]);
@@ -92,7 +93,8 @@ fn mackey_glass_has_i_sqrt_15() {
     close(root.im, 3.872983346207417, 1e-13);
 }
 
-/// DDE-BIFTOOL's neuron demo at its Hopf-Hopf point, three delays of different size; spectrum recomputed independently.
+/// DDE-BIFTOOL's neuron demo at its Hopf-Hopf point, three delays of different size; spectrum
+/// recomputed independently.
 #[test]
 fn neuron_spectrum_at_the_double_hopf_point() {
     let p = [0.5, -1.0, 1.0, 0.2072962661, 0.2, 0.2, 8.6340742189];
@@ -122,7 +124,8 @@ fn neuron_spectrum_at_the_double_hopf_point() {
     assert_eq!(on_axis, 4);
 }
 
-/// The linearised Hollot, Misra, Towsley and Gong plant (N = 60, C = 3750 packet/s, R = 0.246 s): poles 2N/(R^2 C) and 1/R.
+/// The linearised Hollot, Misra, Towsley and Gong plant (N = 60, C = 3750 packet/s, R = 0.246 s):
+/// poles 2N/(R^2 C) and 1/R.
 #[test]
 fn open_loop_of_the_aqm_plant() {
     let (n, c, r) = (60.0, 3750.0, 0.246);

@@ -31,7 +31,8 @@ fn polynomial_pieces() {
         let t = f64::from(k) * 0.1;
         assert!((path.state(t)[0] - pieces(t)).abs() < 2e-11, "{t}");
     }
-    // the first pieces are polynomials of low degree: with the steps on the breakpoints they come out exactly
+    // the first pieces are polynomials of low degree: with the steps on the breakpoints they come
+    // out exactly
     let loose = Tolerance {
         relative: 1e-3,
         absolute: 1e-3,
@@ -128,8 +129,9 @@ fn planted_orbit() {
     }
 }
 
-/// y' = y(t) y(ln y(t)) / t, y = 1 for t <= 1 (Neves): y = t up to e, exp(t/e) up to e^2. The delay t - ln y depends on the state
-/// (time is the second one), and its argument passes the initial discontinuity at t = e.
+/// y' = y(t) y(ln y(t)) / t, y = 1 for t <= 1 (Neves): y = t up to e, exp(t/e) up to e^2. The delay
+/// t - ln y depends on the state (time is the second one), and its argument passes the initial
+/// discontinuity at t = e.
 struct Neves;
 impl System for Neves {
     fn dimension(&self) -> usize {
@@ -208,15 +210,17 @@ impl System for Confined {
     }
 }
 
-/// The state slides along its bounds and leaves them when the field turns inwards: all moments are known.
+/// The state slides along its bounds and leaves them when the field turns inwards: all moments are
+/// known.
 #[test]
 fn sliding_along_bounds() {
     let history = |_: f64, x: &mut [f64]| x.fill(0.0);
     let path = integrate(&Confined, &[], &history, 0.0, 10.0, &Tolerance::default()).unwrap();
     use EventKind::{Left, Reached, Switched};
     let pi = std::f64::consts::PI;
-    // up to 0.5 at asin 0.5; left at pi/2; x = 0.5 + sin t - 1 reaches -0.2 where sin t = 0.3; left at 3 pi/2; x = -0.2 + sin t + 1
-    // reaches 0.5 where sin t = -0.3; left at 5 pi/2; at t = 9 the slope becomes 1/4
+    // up to 0.5 at asin 0.5; left at pi/2; x = 0.5 + sin t - 1 reaches -0.2 where sin t = 0.3; left
+    // at 3 pi/2; x = -0.2 + sin t + 1 reaches 0.5 where sin t = -0.3; left at 5 pi/2; at t = 9 the
+    // slope becomes 1/4
     let want = [
         (0.5_f64.asin(), Reached { state: 0 }),
         (pi / 2.0, Left { state: 0 }),
@@ -357,7 +361,8 @@ fn failures_are_typed() {
     );
 }
 
-/// An empty queue under two growing flows: it begins to fill when their sum passes the capacity, whichever side of zero rounding puts it there.
+/// An empty queue under two growing flows: it begins to fill when their sum passes the capacity,
+/// whichever side of zero rounding puts it there.
 struct Filling;
 impl System for Filling {
     fn dimension(&self) -> usize {

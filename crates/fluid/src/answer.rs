@@ -16,7 +16,8 @@ use crate::{
 pub enum Onset {
     /// Small stable oscillations that grow with the distance from the limit (supercritical).
     Gradual,
-    /// No small stable oscillation: the system jumps to a large one, and a large enough disturbance tips it before the limit (subcritical).
+    /// No small stable oscillation: the system jumps to a large one, and a large enough disturbance
+    /// tips it before the limit (subcritical).
     Sudden,
 }
 
@@ -33,8 +34,9 @@ pub struct StabilityLimit {
     pub frequency: f64,
     /// How it sets in.
     pub onset: Onset,
-    /// First-harmonic amplitude of the first class's window, packets, of the small cycle at a distance of one per cent of the limit, from the normal form: a
-    /// stable one beyond the limit for a gradual onset, for a sudden one an unstable one before it: the disturbance that tips.
+    /// First-harmonic amplitude of the first class's window, packets, of the small cycle at a
+    /// distance of one per cent of the limit, from the normal form: a stable one beyond the limit
+    /// for a gradual onset, for a sudden one an unstable one before it: the disturbance that tips.
     pub amplitude_at_one_percent: f64,
 }
 
@@ -58,7 +60,8 @@ pub struct Answer {
 }
 
 impl Model {
-    /// Is the equilibrium stable, and how far may each of `parameters` move (between a thirtieth and thirty times its value) before that changes?
+    /// Is the equilibrium stable, and how far may each of `parameters` move (between a thirtieth
+    /// and thirty times its value) before that changes?
     ///
     /// # Errors
     /// As [`Model::equilibrium`] and [`Model::roots`]. What fails later is a caveat of the answer.

@@ -26,7 +26,8 @@ impl Plant {
     }
 }
 
-/// The increase alpha of an AIMD(alpha, beta) flow that shares fairly with TCP, 3 (1 - beta) / (1 + beta) (Wang, Cai, Liu and Shen, equation (11)).
+/// The increase alpha of an AIMD(alpha, beta) flow that shares fairly with TCP, 3 (1 - beta) / (1 +
+/// beta) (Wang, Cai, Liu and Shen, equation (11)).
 /// `beta` is the fraction of the window that remains after a reduction.
 #[must_use]
 pub fn tcp_friendly_alpha(beta: f64) -> f64 {
@@ -46,8 +47,9 @@ pub struct ApRed {
     pub weight: f64,
 }
 
-/// AP-RED's parameters in a new network, scaled from `initial` ones that suit `old` (Chen, "Statistical tuning ...", equations (4.3) to (4.6)).
-/// The probability is not clamped to the interval that a router would keep it in.
+/// AP-RED's parameters in a new network, scaled from `initial` ones that suit `old` (Chen,
+/// "Statistical tuning ...", equations (4.3) to (4.6)). The probability is not clamped to the
+/// interval that a router would keep it in.
 #[must_use]
 pub fn ap_red(initial: &ApRed, old: &Plant, new: &Plant) -> ApRed {
     let (kr, kc, kn) = (
@@ -65,8 +67,9 @@ pub fn ap_red(initial: &ApRed, old: &Plant, new: &Plant) -> ApRed {
     }
 }
 
-/// The left side of the stability proposition (4.9) over its right side: at most one means that the proposition holds. It is sufficient only; its exact
-/// counterpart is the gain margin of [`red_loop`].
+/// The left side of the stability proposition (4.9) over its right side: at most one means that the
+/// proposition holds. It is sufficient only; its exact counterpart is the gain margin of
+/// [`red_loop`].
 #[must_use]
 pub fn ap_red_gain(red: &ApRed, plant: &Plant) -> f64 {
     let bdp = plant.rtt * plant.rate;
@@ -82,7 +85,8 @@ fn slope(red: &ApRed) -> f64 {
     red.max_probability / (red.max_threshold - red.min_threshold)
 }
 
-/// The loop of TCP and RED linearised, without the delay of a window's own term (Hollot, Misra, Towsley and Gong 2001; Chen, equation (4.10)).
+/// The loop of TCP and RED linearised, without the delay of a window's own term (Hollot, Misra,
+/// Towsley and Gong 2001; Chen, equation (4.10)).
 pub fn red_loop(red: &ApRed, plant: &Plant) -> impl Loop + use<> {
     let average = -(1.0 - red.weight).ln() * plant.rate;
     let gain = slope(red) * (plant.rtt * plant.rate).powi(3) / (2.0 * plant.flows).powi(2);
@@ -110,7 +114,8 @@ impl PiController {
     }
 }
 
-/// The PI controller that ns-2's a, b at `frequency` stand for: the inverse of [`PiController::sampled`].
+/// The PI controller that ns-2's a, b at `frequency` stand for: the inverse of
+/// [`PiController::sampled`].
 #[must_use]
 pub fn pi_from_samples(a: f64, b: f64, frequency: f64) -> PiController {
     let gain = 0.5 * (a + b);
@@ -120,8 +125,8 @@ pub fn pi_from_samples(a: f64, b: f64, frequency: f64) -> PiController {
     }
 }
 
-/// The PI controller of the stability proposition (6.3) (Chen): its zero cancels the window's pole, and `lambda` (above 0; below about 0.86 for stability)
-/// sets the speed.
+/// The PI controller of the stability proposition (6.3) (Chen): its zero cancels the window's pole,
+/// and `lambda` (above 0; below about 0.86 for stability) sets the speed.
 #[must_use]
 pub fn pi_design(lambda: f64, plant: &Plant) -> PiController {
     let bdp = plant.rtt * plant.rate;

@@ -1,4 +1,5 @@
-//! What a plot needs, as plain arrays: frequency responses, bifurcation diagrams, branches of cycles.
+//! What a plot needs, as plain arrays: frequency responses, bifurcation diagrams, branches of
+//! cycles.
 
 use ackclock_delay::{
     Criticality, Crossing, Curve, Cycle, CyclePoint, End, Follow, HopfPoint, Resolution, branch,
@@ -10,7 +11,8 @@ use crate::{
     validity::Outside,
 };
 
-/// A loop's response to oscillations: a Bode plot is gain and phase against frequency, a Nyquist plot the response in the complex plane.
+/// A loop's response to oscillations: a Bode plot is gain and phase against frequency, a Nyquist
+/// plot the response in the complex plane.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrequencyResponse {
     /// Frequencies, rad/s.
@@ -19,11 +21,13 @@ pub struct FrequencyResponse {
     pub response: Vec<c64>,
     /// |L|, dB.
     pub gain: Vec<f64>,
-    /// Phase of L, degrees, continuous from the lowest frequency on, where it lies between -180 and 180.
+    /// Phase of L, degrees, continuous from the lowest frequency on, where it lies between -180 and
+    /// 180.
     pub phase: Vec<f64>,
 }
 
-/// The response of a loop at `samples` frequencies from `low` to `high` (rad/s), evenly spaced on a logarithmic scale.
+/// The response of a loop at `samples` frequencies from `low` to `high` (rad/s), evenly spaced on a
+/// logarithmic scale.
 #[must_use]
 pub fn frequency_response(
     open: &dyn Loop,
@@ -125,7 +129,8 @@ pub struct Diagram {
 }
 
 impl Model {
-    /// The frequency response of the loop of a model with one queue, from a hundredth of its lower crossover frequency to thirty times the upper one.
+    /// The frequency response of the loop of a model with one queue, from a hundredth of its lower
+    /// crossover frequency to thirty times the upper one.
     ///
     /// # Errors
     /// As [`Model::feedback_loop`].
@@ -173,10 +178,12 @@ impl Model {
         }
     }
 
-    /// Equilibria of the smooth model against parameter `name` in `range`, its Hopf points, and the cycles that grow from each, through folds.
+    /// Equilibria of the smooth model against parameter `name` in `range`, its Hopf points, and the
+    /// cycles that grow from each, through folds.
     ///
     /// # Errors
-    /// [`crate::Error::Parameter`], [`crate::Error::Analysis`] when the branch of equilibria cannot begin; later failures are in [`Diagram::caveats`].
+    /// [`crate::Error::Parameter`], [`crate::Error::Analysis`] when the branch of equilibria cannot
+    /// begin; later failures are in [`Diagram::caveats`].
     pub fn bifurcation_diagram(
         &mut self,
         at: &Equilibrium,
@@ -266,7 +273,8 @@ impl Model {
             .iter()
             .enumerate()
             .map(|(k, point)| CycleSummary {
-                // a fold between two cycles belongs to the later one, which the reversed order makes the earlier
+                // a fold between two cycles belongs to the later one, which the reversed order
+                // makes the earlier
                 after_fold: k > 0 && points[if backwards { k - 1 } else { k }].after_fold,
                 ..self.summary(at, &point.cycle, free)
             })
@@ -303,7 +311,8 @@ impl Model {
         }
     }
 
-    /// The cycle of a branch at one value of its parameter `name`: the one nearest in size to the last cycle before that value, from the Hopf point on.
+    /// The cycle of a branch at one value of its parameter `name`: the one nearest in size to the
+    /// last cycle before that value, from the Hopf point on.
     ///
     /// # Errors
     /// [`crate::Error::Parameter`], [`crate::Error::Analysis`].

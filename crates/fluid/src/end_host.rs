@@ -1,6 +1,8 @@
-//! Marking at the end host: senders that back off at random with a probability that follows their queueing delay (Cx-TCP, PERT).
+//! Marking at the end host: senders that back off at random with a probability that follows their
+//! queueing delay (Cx-TCP, PERT).
 //!
-//! Budzisz et al., "Cx-TCP", equations (1) to (6): w' = (1 - p(delta) w^2 / 2) / (RTT + delta), delta' = sum w / (RTT + delta) / C - 1.
+//! Budzisz et al., "Cx-TCP", equations (1) to (6): w' = (1 - p(delta) w^2 / 2) / (RTT + delta),
+//! delta' = sum w / (RTT + delta) / C - 1.
 
 use ackclock_delay::{Args, Bound, Scalar, System, equilibria};
 
@@ -16,7 +18,8 @@ pub enum Falling {
     Linear,
 }
 
-/// The backoff probability against the queueing delay: rising from `smallest` to `threshold`, falling to zero at `largest`.
+/// The backoff probability against the queueing delay: rising from `smallest` to `threshold`,
+/// falling to zero at `largest`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Response {
     /// Delay below which no backoff happens, s.
@@ -66,8 +69,9 @@ pub struct Flows {
     pub rtt: f64,
 }
 
-/// Classes of end-host-marking flows at one bottleneck; a [`System`] with the windows (packets) and the queueing delay (s) as states. Its parameters are the
-/// capacity (packets/s), the feedback delay (s; zero in the paper), then count and round-trip time of each class.
+/// Classes of end-host-marking flows at one bottleneck; a [`System`] with the windows (packets) and
+/// the queueing delay (s) as states. Its parameters are the capacity (packets/s), the feedback
+/// delay (s; zero in the paper), then count and round-trip time of each class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndHost {
     /// Capacity, packets/s.
@@ -97,8 +101,8 @@ impl EndHost {
         }
     }
 
-    /// The equilibria, by increasing queueing delay: one on the rising side (stable, if the flows are few enough) and one on the falling side, each with
-    /// its regime.
+    /// The equilibria, by increasing queueing delay: one on the rising side (stable, if the flows
+    /// are few enough) and one on the falling side, each with its regime.
     ///
     /// # Errors
     /// From the search, when neither side has one.
@@ -125,8 +129,8 @@ impl EndHost {
         }
     }
 
-    /// The largest number of flows of round-trip time `rtt` whose equilibrium lies below the threshold delay: C (RTT + threshold) sqrt(peak / 2), from
-    /// equation (5) at the threshold.
+    /// The largest number of flows of round-trip time `rtt` whose equilibrium lies below the
+    /// threshold delay: C (RTT + threshold) sqrt(peak / 2), from equation (5) at the threshold.
     #[must_use]
     pub fn largest_count(rate: f64, rtt: f64, response: &Response) -> f64 {
         rate * (rtt + response.threshold) * (0.5 * response.peak).sqrt()

@@ -1,8 +1,9 @@
 //! How far an equilibrium and its verdict go as one parameter moves.
 //!
-//! The equilibrium is followed in the regime of the laws that holds, and across switching boundaries into the next one. The number
-//! of unstable roots is counted by the argument principle at every look; where it changes, the change is located: a pair on the
-//! axis (Hopf point), a real root at zero, or a switching boundary.
+//! The equilibrium is followed in the regime of the laws that holds, and across switching
+//! boundaries into the next one. The number of unstable roots is counted by the argument principle
+//! at every look; where it changes, the change is located: a pair on the axis (Hopf point), a real
+//! root at zero, or a switching boundary.
 
 use ackclock_delay::{
     HopfPoint, Linear, bounded, count_right_of, equilibrium, hopf_near, rightmost_roots,
@@ -35,7 +36,8 @@ pub struct Look {
     pub x: Vec<f64>,
     /// The regime of each AQM's law.
     pub regimes: Vec<usize>,
-    /// Unstable roots; `None` where one lies on the axis to rounding whatever the parameter (CUBIC's states).
+    /// Unstable roots; `None` where one lies on the axis to rounding whatever the parameter
+    /// (CUBIC's states).
     pub unstable: Option<usize>,
     /// Which classes' windows are so small that another law holds for them.
     small: Vec<bool>,
@@ -81,9 +83,11 @@ pub struct Course {
 }
 
 impl Model {
-    /// Follows an equilibrium while parameter `free` (an index of [`Model::parameter_names`]) moves from its present value to `to`,
-    /// with `looks` looks (in proportion where the way spans more than a factor of five). With `every` all changes of the number
-    /// of unstable roots are located, else only those between stable and unstable: far on the unstable side there may be hundreds.
+    /// Follows an equilibrium while parameter `free` (an index of [`Model::parameter_names`]) moves
+    /// from its present value to `to`, with `looks` looks (in proportion where the way spans more
+    /// than a factor of five). With `every` all changes of the number of unstable roots are
+    /// located, else only those between stable and unstable: far on the unstable side there may be
+    /// hundreds.
     ///
     /// Two crossings that undo each other between two looks go unseen.
     ///
@@ -268,7 +272,8 @@ impl Follower<'_> {
         }
     }
 
-    /// Looks on the way to a value, more of them where the state moves far; and why they end before it, if they do.
+    /// Looks on the way to a value, more of them where the state moves far; and why they end before
+    /// it, if they do.
     fn advance(&self, last: &Look, value: f64, depth: usize) -> (Vec<Look>, Option<String>) {
         let next = match self.look(last, value) {
             Ok(next) => next,
@@ -333,7 +338,8 @@ impl Follower<'_> {
         self.other_law(edge, beyond)
     }
 
-    /// The equilibrium in the other laws of the senders whose windows stand where their laws change. Where a law jumps, so does the state.
+    /// The equilibrium in the other laws of the senders whose windows stand where their laws
+    /// change. Where a law jumps, so does the state.
     fn other_law(&self, edge: &Look, beyond: f64) -> Option<Look> {
         let p = self.parameters(edge.value);
         let windows = self.model.windows(&edge.x, &p);

@@ -1,4 +1,5 @@
-//! The fluid and stability engine: a scenario becomes delay-differential equations, and questions about it become analyses of them.
+//! The fluid and stability engine: a scenario becomes delay-differential equations, and questions
+//! about it become analyses of them.
 
 mod answer;
 mod coverage;

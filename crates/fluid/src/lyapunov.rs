@@ -1,4 +1,5 @@
-//! Lyapunov functions of the papers: energies of a state that never grow along the solutions that their theorems are about.
+//! Lyapunov functions of the papers: energies of a state that never grow along the solutions that
+//! their theorems are about.
 
 use ackclock_delay::{Args, DynSystem};
 
@@ -25,7 +26,8 @@ impl Lyapunov {
         self.terms(x).map(|(weight, off)| weight * off * off).sum()
     }
 
-    /// dV/dt at a state with a constant past, along the solution of `system`: gradient times right-hand side.
+    /// dV/dt at a state with a constant past, along the solution of `system`: gradient times
+    /// right-hand side.
     #[must_use]
     pub fn rate(&self, system: &dyn DynSystem, x: &[f64], p: &[f64]) -> f64 {
         let past = x.repeat(system.delays());
@@ -47,9 +49,11 @@ impl Lyapunov {
 }
 
 impl Model {
-    /// The Lyapunov function of AIMD flows over RED without averaging, for equations without feedback delay ([`Model::undelayed`]): sum over the classes of
-    /// N (w - w*)^2 / (b w*^2), and p'(q) (q - q*)^2, with b w the decrease per signal and p' RED's slope. Wang, Cai, Liu and Shen, "AIMD congestion control",
-    /// theorems 1 to 3; before theorem 1 they print half of the last term, with which V can grow.
+    /// The Lyapunov function of AIMD flows over RED without averaging, for equations without
+    /// feedback delay ([`Model::undelayed`]): sum over the classes of N (w - w*)^2 / (b w*^2), and
+    /// p'(q) (q - q*)^2, with b w the decrease per signal and p' RED's slope. Wang, Cai, Liu and
+    /// Shen, "AIMD congestion control", theorems 1 to 3; before theorem 1 they print half of the
+    /// last term, with which V can grow.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a model that the theorems are not about.
@@ -82,8 +86,10 @@ impl Model {
 }
 
 impl EndHost {
-    /// The Lyapunov function of the equilibrium `at` on the rising side, for feedback without delay: sum over the flows of (W - W*)^2 / W*^2, and
-    /// K C (delta - delta*)^2 / 2 with the probability's slope K. Budzisz et al., "Cx-TCP", lemma 4.2. Their (11) gives half of its derivative.
+    /// The Lyapunov function of the equilibrium `at` on the rising side, for feedback without
+    /// delay: sum over the flows of (W - W*)^2 / W*^2, and K C (delta - delta*)^2 / 2 with the
+    /// probability's slope K. Budzisz et al., "Cx-TCP", lemma 4.2. Their (11) gives half of its
+    /// derivative.
     #[must_use]
     pub fn lyapunov(&self, at: &[f64]) -> Lyapunov {
         let r = &self.response;

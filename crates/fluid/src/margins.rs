@@ -37,8 +37,8 @@ pub struct Margins {
     pub delay: f64,
 }
 
-/// The margins of a loop between two frequencies (rad/s), by a scan of `samples` points on a logarithmic scale and bisection. The phase is followed
-/// continuously from the lowest frequency.
+/// The margins of a loop between two frequencies (rad/s), by a scan of `samples` points on a
+/// logarithmic scale and bisection. The phase is followed continuously from the lowest frequency.
 #[must_use]
 pub fn margins(open: &dyn Loop, low: f64, high: f64, samples: usize) -> Margins {
     let at = |w: f64| open.at(c64::new(0.0, w));
@@ -93,7 +93,8 @@ pub fn margins(open: &dyn Loop, low: f64, high: f64, samples: usize) -> Margins 
     found
 }
 
-/// A loop of a model, cut where senders hear of losses and delays: L = det Delta_closed / det Delta_open - 1.
+/// A loop of a model, cut where senders hear of losses and delays: L = det Delta_closed / det
+/// Delta_open - 1.
 struct ModelLoop {
     closed: Linear,
     open: Linear,
@@ -106,10 +107,12 @@ impl Loop for ModelLoop {
 }
 
 impl Model {
-    /// The loop transfer function at an equilibrium, cut where the senders hear of losses, marks and queueing delays.
+    /// The loop transfer function at an equilibrium, cut where the senders hear of losses, marks
+    /// and queueing delays.
     ///
     /// # Errors
-    /// [`Error::SeveralLoops`] with more than one queue: then there is no single loop, but one for each class ([`Model::feedback_loop_of`]).
+    /// [`Error::SeveralLoops`] with more than one queue: then there is no single loop, but one for
+    /// each class ([`Model::feedback_loop_of`]).
     pub fn feedback_loop(&self, at: &Equilibrium) -> Result<impl Loop + use<>> {
         if self.link_count() != 1 {
             return Err(Error::SeveralLoops {
@@ -120,7 +123,8 @@ impl Model {
         Ok(self.cut(at, every.collect()))
     }
 
-    /// The loop of one class with those of the others closed, cut where its senders hear of losses, marks and queueing delays.
+    /// The loop of one class with those of the others closed, cut where its senders hear of losses,
+    /// marks and queueing delays.
     ///
     /// # Errors
     /// [`Error::Parameter`] for no class of that name.
@@ -155,7 +159,8 @@ impl Model {
         Ok(self.scan(at, &self.feedback_loop(at)?))
     }
 
-    /// The margins of one class's loop with those of the others closed (one loop at a time: not how far all may move together).
+    /// The margins of one class's loop with those of the others closed (one loop at a time: not how
+    /// far all may move together).
     ///
     /// # Errors
     /// As [`Model::feedback_loop_of`].

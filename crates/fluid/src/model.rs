@@ -1,13 +1,17 @@
 //! From a scenario to a system of delay-differential equations.
 //!
-//! A class of N flows with windows w and round-trip time R sends x = N w / R packets a second. Each link i on its path loses or marks
-//! the fraction p_i of what reaches it. A sender hears after one round trip of what it sent then: its window follows the law of its
-//! congestion control ([`ackclock_algorithms::fluid::FluidTcp`]), driven by w(t - R) / R and the path's loss probability at t - R. A queue integrates
-//! arrivals less service. A sender behind an access link of rate a sends min(w / R, a): what its window has beyond a R waits at its own link and is part of
-//! its round trip, w / a then. The delay from sender to queue is neglected against the whole round trip, as in all the papers below.
+//! A class of N flows with windows w and round-trip time R sends x = N w / R packets a second. Each
+//! link i on its path loses or marks the fraction p_i of what reaches it. A sender hears after one
+//! round trip of what it sent then: its window follows the law of its congestion control
+//! ([`ackclock_algorithms::fluid::FluidTcp`]), driven by w(t - R) / R and the path's loss
+//! probability at t - R. A queue integrates arrivals less service. A sender behind an access link
+//! of rate a sends min(w / R, a): what its window has beyond a R waits at its own link and is part
+//! of its round trip, w / a then. The delay from sender to queue is neglected against the whole
+//! round trip, as in all the papers below.
 //!
-//! Sources: Manjunath and Raina, "Compound TCP with RED", equations (1), (9), (26), (36); Misra, Gong and Towsley 2000; Wang, Cai, Liu and Shen,
-//! "AIMD congestion control", equations (1) and (2).
+//! Sources: Manjunath and Raina, "Compound TCP with RED", equations (1), (9), (26), (36); Misra,
+//! Gong and Towsley 2000; Wang, Cai, Liu and Shen, "AIMD congestion control", equations (1) and
+//! (2).
 
 mod alone;
 mod equations;
@@ -31,10 +35,12 @@ pub const LARGEST: usize = 16;
 /// Which form of the window equation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Form {
-    /// w' = (i(w) (1 - p) - d(w) p) w(t - R) / R: growth with acknowledgements (Manjunath and Raina, equation (9)).
+    /// w' = (i(w) (1 - p) - d(w) p) w(t - R) / R: growth with acknowledgements (Manjunath and
+    /// Raina, equation (9)).
     #[default]
     PerAck,
-    /// w' = i(w) w / R - d(w) p w(t - R) / R: growth with time (Misra, Gong and Towsley 2000; Wang et al., equation (1)).
+    /// w' = i(w) w / R - d(w) p w(t - R) / R: growth with time (Misra, Gong and Towsley 2000; Wang
+    /// et al., equation (1)).
     Rate,
 }
 
@@ -44,16 +50,19 @@ pub enum Decrease {
     /// d(w) of the present window (Manjunath and Raina; Reddy).
     #[default]
     PerSignal,
-    /// d as seen from the average over a sawtooth, 2 (1 - beta) / (1 + beta) w for AIMD (Wang et al., equation (1)).
+    /// d as seen from the average over a sawtooth, 2 (1 - beta) / (1 + beta) w for AIMD (Wang et
+    /// al., equation (1)).
     RoundAverage,
-    /// d as losses at random take it from windows of which the state is the mean, in proportion to `E[w^2] / E[w]^2` ([`random_losses`]).
+    /// d as losses at random take it from windows of which the state is the mean, in proportion to
+    /// `E[w^2] / E[w]^2` ([`random_losses`]).
     ///
     /// [`random_losses`]: ackclock_algorithms::fluid::random_losses
     Random,
 }
 
 impl Decrease {
-    /// What a signal takes from a window of `window` packets, of which the sender's law takes `fall`.
+    /// What a signal takes from a window of `window` packets, of which the sender's law takes
+    /// `fall`.
     pub(crate) fn of<S: Scalar>(self, window: S, fall: S) -> S {
         match self {
             Self::PerSignal => fall,
@@ -98,11 +107,11 @@ pub struct Choices {
     pub memory: Memory,
     /// How RED's weight becomes a rate.
     pub averaging: Averaging,
-    /// Whether RED's drop spacing counts: the mean rate that it gives ([`Spacing::rate`]) instead of the initial probability. The papers take the
-    /// initial one, as for `spacing = "bernoulli"`.
+    /// Whether RED's drop spacing counts: the mean rate that it gives ([`Spacing::rate`]) instead
+    /// of the initial probability. The papers take the initial one, as for `spacing = "bernoulli"`.
     pub effective_spacing: bool,
-    /// True: queues stay between empty and full, and laws follow all their regimes. False: every law stays in the smooth regime that holds
-    /// at the equilibrium, continued everywhere.
+    /// True: queues stay between empty and full, and laws follow all their regimes. False: every
+    /// law stays in the smooth regime that holds at the equilibrium, continued everywhere.
     pub clamped: bool,
 }
 
@@ -140,7 +149,8 @@ struct Class {
     states: usize,
     /// Whether its state is the window itself.
     plain: bool,
-    /// Whether its window at rest grows with what is sent, lost packets included: then it rests where the states of a sender with a memory do.
+    /// Whether its window at rest grows with what is sent, lost packets included: then it rests
+    /// where the states of a sender with a memory do.
     timed: bool,
     /// A user's i(w) and d(w) in place of the law's.
     user: Option<Arc<dyn WindowLaw>>,
@@ -198,8 +208,9 @@ struct Varied {
 
 /// The equations of a scenario; a [`System`](ackclock_delay::System) of the delay crate.
 ///
-/// Parameters of the system are, in order: `gain` (an exogenous factor kappa on all rates of change), the rate of each link, count and base round-trip
-/// time of each class, then those enrolled by [`Model::parameter`].
+/// Parameters of the system are, in order: `gain` (an exogenous factor kappa on all rates of
+/// change), the rate of each link, count and base round-trip time of each class, then those
+/// enrolled by [`Model::parameter`].
 #[derive(Clone, Debug)]
 pub struct Model {
     choices: Choices,
@@ -211,16 +222,18 @@ pub struct Model {
     dimension: usize,
     names: Vec<String>,
     notes: Vec<String>,
-    /// Regime of each link, when frozen: a regime of its AQM's law, and with the number of regimes added, that regime and a queue that overflows. `None` where it
-    /// follows the state.
+    /// Regime of each link, when frozen: a regime of its AQM's law, and with the number of regimes
+    /// added, that regime and a queue that overflows. `None` where it follows the state.
     regimes: Option<Vec<usize>>,
-    /// Whether each class follows its law of small windows, when frozen. `None` where that follows the window.
+    /// Whether each class follows its law of small windows, when frozen. `None` where that follows
+    /// the window.
     small: Option<Vec<bool>>,
     /// What a class's senders are told instead of what the queues do: its loop is open.
     opened: Vec<Option<Heard>>,
     /// Whether senders hear of losses at once.
     undelayed: bool,
-    /// Whether its one flow stands for many, each with a queue and a share of the link: rate and number of flows are then a flow's.
+    /// Whether its one flow stands for many, each with a queue and a share of the link: rate and
+    /// number of flows are then a flow's.
     one_of: bool,
 }
 
@@ -303,7 +316,8 @@ impl Model {
         p
     }
 
-    /// The index of a parameter: `gain`, `<link>.rate` (packets/s), `<class>.count`, `<class>.rtt` (s), or any numeric parameter of an algorithm as
+    /// The index of a parameter: `gain`, `<link>.rate` (packets/s), `<class>.count`, `<class>.rtt`
+    /// (s), or any numeric parameter of an algorithm as
     /// `<link>.<name>` or `<class>.<name>`, which is enrolled on its first use.
     ///
     /// # Errors
@@ -397,7 +411,8 @@ impl Model {
         }
     }
 
-    /// The same model with every AQM frozen in the given regime of its law, queues unbounded: smooth everywhere.
+    /// The same model with every AQM frozen in the given regime of its law, queues unbounded:
+    /// smooth everywhere.
     #[must_use]
     pub fn frozen(&self, regimes: &[usize]) -> Self {
         Self {
@@ -406,7 +421,8 @@ impl Model {
         }
     }
 
-    /// The same model with every class frozen in its law of small windows, or above it: smooth where the window passes from one to the other.
+    /// The same model with every class frozen in its law of small windows, or above it: smooth
+    /// where the window passes from one to the other.
     #[must_use]
     pub(crate) fn frozen_small(&self, small: &[bool]) -> Self {
         Self {
@@ -415,7 +431,8 @@ impl Model {
         }
     }
 
-    /// The same model with the senders of some classes told the same whatever the queues do: their loops are cut.
+    /// The same model with the senders of some classes told the same whatever the queues do: their
+    /// loops are cut.
     pub(crate) fn opened(&self, told: Vec<Option<Heard>>) -> Self {
         Self {
             opened: told,
@@ -435,7 +452,8 @@ impl Model {
         })
     }
 
-    /// The same equations with the feedback delay zero: senders hear at once, at unchanged rates. Theorems on global stability are about these.
+    /// The same equations with the feedback delay zero: senders hear at once, at unchanged rates.
+    /// Theorems on global stability are about these.
     #[must_use]
     pub fn undelayed(&self) -> Self {
         Self {
@@ -460,7 +478,8 @@ impl Model {
         }
     }
 
-    /// Number of regimes of each link: those of its law, and where its queue can be full, as many again in which it overflows.
+    /// Number of regimes of each link: those of its law, and where its queue can be full, as many
+    /// again in which it overflows.
     pub(crate) fn regime_counts(&self) -> Vec<usize> {
         self.links
             .iter()

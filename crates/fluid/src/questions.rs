@@ -30,10 +30,12 @@ pub struct Equilibrium {
 }
 
 impl Model {
-    /// All equilibria that a search over queues from empty to full finds, each in the regime of the AQMs' laws that holds there.
+    /// All equilibria that a search over queues from empty to full finds, each in the regime of the
+    /// AQMs' laws that holds there.
     ///
-    /// Newton's method runs with the regimes following the state, and (up to 256 combinations of regimes) with each combination frozen. Where that finds none, it
-    /// runs with the senders frozen above and below the windows at which their laws change.
+    /// Newton's method runs with the regimes following the state, and (up to 256 combinations of
+    /// regimes) with each combination frozen. Where that finds none, it runs with the senders
+    /// frozen above and below the windows at which their laws change.
     ///
     /// # Errors
     /// [`Error::NoEquilibrium`] when there is none in any regime.
@@ -80,7 +82,8 @@ impl Model {
         found
     }
 
-    /// Adds what Newton's method finds from many starts, with the given regimes frozen or following the state.
+    /// Adds what Newton's method finds from many starts, with the given regimes frozen or following
+    /// the state.
     fn search(
         &self,
         regimes: Option<&[usize]>,
@@ -161,7 +164,8 @@ impl Model {
         }
     }
 
-    /// Whether an equilibrium of frozen regimes is none of the system: it lies in other regimes, or on a boundary.
+    /// Whether an equilibrium of frozen regimes is none of the system: it lies in other regimes, or
+    /// on a boundary.
     /// `near` then says so.
     fn belongs_elsewhere(
         &self,
@@ -196,7 +200,8 @@ impl Model {
     /// The only equilibrium.
     ///
     /// # Errors
-    /// As [`Model::equilibria`]; [`Error::OutsideValidity`] when there are several, which must then be asked for.
+    /// As [`Model::equilibria`]; [`Error::OutsideValidity`] when there are several, which must then
+    /// be asked for.
     pub fn equilibrium(&self) -> Result<Equilibrium> {
         let mut all = self.equilibria()?;
         match all.len() {
@@ -229,7 +234,8 @@ impl Model {
         Ok(is_stable(&self.linearised(at))?)
     }
 
-    /// The losses and gains of stability as parameter `name` runs from `from` to `to` with `samples` looks.
+    /// The losses and gains of stability as parameter `name` runs from `from` to `to` with
+    /// `samples` looks.
     ///
     /// # Errors
     /// [`Error::Parameter`], [`Error::Analysis`].
@@ -277,7 +283,8 @@ impl Model {
         )?)
     }
 
-    /// Where on a Hopf curve the onset turns from gradual to sudden (Bautin points), the curve being one in the two named parameters.
+    /// Where on a Hopf curve the onset turns from gradual to sudden (Bautin points), the curve
+    /// being one in the two named parameters.
     ///
     /// # Errors
     /// [`Error::Parameter`], [`Error::Analysis`].
@@ -291,7 +298,8 @@ impl Model {
         Ok(bautin_points(&self.frozen(&at.regimes), curve, free)?)
     }
 
-    /// Whether oscillations set in gradually or suddenly at a Hopf point: the normal form, for amplitudes of the first state (a window).
+    /// Whether oscillations set in gradually or suddenly at a Hopf point: the normal form, for
+    /// amplitudes of the first state (a window).
     ///
     /// # Errors
     /// [`Error::Parameter`], [`Error::Analysis`].
@@ -314,7 +322,8 @@ impl Model {
         )?)
     }
 
-    /// The cycles that grow from a Hopf point as parameter `name` varies: one for each first-harmonic amplitude of the first state asked for.
+    /// The cycles that grow from a Hopf point as parameter `name` varies: one for each
+    /// first-harmonic amplitude of the first state asked for.
     ///
     /// # Errors
     /// [`Error::Parameter`], [`Error::Analysis`].
@@ -343,8 +352,9 @@ impl Model {
         Ok(cycles)
     }
 
-    /// For every pair of values of two parameters: the number of unstable roots (argument principle), or `None` where the equilibrium was lost or a root
-    /// lies on the axis. Row by row, the first parameter outermost.
+    /// For every pair of values of two parameters: the number of unstable roots (argument
+    /// principle), or `None` where the equilibrium was lost or a root lies on the axis. Row by row,
+    /// the first parameter outermost.
     ///
     /// # Errors
     /// [`Error::Parameter`].
@@ -383,8 +393,8 @@ impl Model {
         Ok(out)
     }
 
-    /// The trajectory from a constant history `start` over `duration` seconds. A clamped model keeps queues between empty and full; a smooth one is
-    /// frozen in the regimes of `at`.
+    /// The trajectory from a constant history `start` over `duration` seconds. A clamped model
+    /// keeps queues between empty and full; a smooth one is frozen in the regimes of `at`.
     ///
     /// # Errors
     /// [`Error::Analysis`].

@@ -28,9 +28,10 @@ pub struct Place {
 }
 
 impl Model {
-    /// Equilibrium, verdict and margins where parameters `names` have the values of each row of `places`; `None` where there is no equilibrium. Neighbouring
-    /// rows should be near each other: an equilibrium is carried on from the row before, in whatever regime of an AQM's law it comes to, and searched anew
-    /// where that fails.
+    /// Equilibrium, verdict and margins where parameters `names` have the values of each row of
+    /// `places`; `None` where there is no equilibrium. Neighbouring rows should be near each other:
+    /// an equilibrium is carried on from the row before, in whatever regime of an AQM's law it
+    /// comes to, and searched anew where that fails.
     ///
     /// `lag` (s) is a delay in the loop that the equations do not have, such as half the period of a sampled controller: it counts in the margins.
     ///
@@ -68,7 +69,8 @@ impl Model {
         Ok(out)
     }
 
-    /// The equilibrium that Newton's method reaches from a state, if it is one of the clamped equations.
+    /// The equilibrium that Newton's method reaches from a state, if it is one of the clamped
+    /// equations.
     fn carried(&self, from: &[f64]) -> Option<Equilibrium> {
         let p = self.parameters();
         let x = equilibrium(self, from, &p).ok()?;

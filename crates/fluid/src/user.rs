@@ -4,8 +4,8 @@ use std::{any::Any, fmt::Debug};
 
 use ackclock_delay::{Dual64, HyperDual64, HyperHyperDual64, Scalar};
 
-/// i(w) and d(w), packets per acknowledgement and per congestion signal, of a window w (packets) at a round-trip time (s), for every kind of number that
-/// the analyses compute with.
+/// i(w) and d(w), packets per acknowledgement and per congestion signal, of a window w (packets) at
+/// a round-trip time (s), for every kind of number that the analyses compute with.
 pub trait WindowLaw: Debug + Send + Sync {
     /// Values only.
     fn law_f64(&self, window: f64, rtt: f64) -> (f64, f64);

@@ -34,7 +34,8 @@ pub enum Outside {
         /// Name of the class.
         class: String,
     },
-    /// The window is so small that the sender really follows another law (Compound's Reno branch, HighSpeed's and AFRICA's below 38 packets).
+    /// The window is so small that the sender really follows another law (Compound's Reno branch,
+    /// HighSpeed's and AFRICA's below 38 packets).
     SmallWindow {
         /// Name of the class.
         class: String,
@@ -64,7 +65,8 @@ impl fmt::Display for Outside {
 }
 
 impl Model {
-    /// What a state has passed of the limits of the smooth model frozen in `regimes`. Empty if the clamped model would have the same derivative there.
+    /// What a state has passed of the limits of the smooth model frozen in `regimes`. Empty if the
+    /// clamped model would have the same derivative there.
     #[must_use]
     pub fn outside(&self, regimes: &[usize], x: &[f64], p: &[f64]) -> Vec<Outside> {
         let mut found = Vec::new();
@@ -107,7 +109,8 @@ impl Model {
         found
     }
 
-    /// Where a cycle of the smooth model leaves what the smooth model holds for. Empty if the clamped model has the same cycle.
+    /// Where a cycle of the smooth model leaves what the smooth model holds for. Empty if the
+    /// clamped model has the same cycle.
     #[must_use]
     pub fn leaves_validity(&self, at: &Equilibrium, cycle: &Cycle) -> Vec<Outside> {
         let mut left: Vec<Outside> = Vec::new();

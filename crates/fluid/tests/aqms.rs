@@ -7,8 +7,8 @@ const FLOWS: f64 = 100.0;
 const RATE: f64 = 100e6 / 12_000.0;
 const RTT: f64 = 0.1;
 
-/// Reno flows over a link of 5 ms, at a round trip of 100 ms: the keys of the link, those of the flows
-/// and what follows them.
+/// Reno flows over a link of 5 ms, at a round trip of 100 ms: the keys of the link, those of the
+/// flows and what follows them.
 fn reno(link: &str, flows: &str, choices: Choices) -> (Model, Equilibrium) {
     let text = format!(
         "[scenario]\nduration = \"100 s\"\n\
@@ -127,7 +127,8 @@ fn ap_red_is_red_with_scaled_parameters() {
     }
 }
 
-/// WRED drops traffic that does not react by its own priority: where that spares it, TCP has what is left of the link to itself.
+/// WRED drops traffic that does not react by its own priority: where that spares it, TCP has what
+/// is left of the link to itself.
 #[test]
 fn wred_knows_the_priority_of_traffic_that_does_not_react() {
     let rest = |aqm: &str, rate: u32, traffic: &str| {
@@ -159,7 +160,8 @@ fn wred_knows_the_priority_of_traffic_that_does_not_react() {
     assert!(dropped.0 > 1.005 * alone.0, "{dropped:?} {alone:?}");
 }
 
-/// The wire loses a tenth of a percent after the queue: senders hear of both, the queue's own share falls, and round trips have the mean of the jitter.
+/// The wire loses a tenth of a percent after the queue: senders hear of both, the queue's own share
+/// falls, and round trips have the mean of the jitter.
 #[test]
 fn loss_and_jitter_on_the_wire() {
     let red = "aqm = \"red\", min_threshold = \"50 packets\", max_threshold = \"1000 packets\", max_probability = 0.1, weight = 1e-4, spacing = \"bernoulli\"";
@@ -188,7 +190,8 @@ fn loss_and_jitter_on_the_wire() {
     close("jitter", 60.0 * w / rtt * (1.0 - at.probability[0]), RATE);
 }
 
-/// Losses that meet windows at random: the square of the mean window is 1.7155 / p for halvings, as in the law of a single window (Reynier; Ott), not 2 / p.
+/// Losses that meet windows at random: the square of the mean window is 1.7155 / p for halvings, as
+/// in the law of a single window (Reynier; Ott), not 2 / p.
 #[test]
 fn losses_at_random_give_the_square_root_law() {
     let red = "aqm = \"red\", min_threshold = \"50 packets\", max_threshold = \"1000 packets\", max_probability = 0.02, weight = 1e-4, spacing = \"bernoulli\"";

@@ -18,7 +18,8 @@ fn model(queue: &str, congestion: &str, rtt_ms: f64, choices: Choices) -> Model 
 const RED: &str = "{ aqm = 'red', capacity = 'unlimited', min_threshold = '50 packets', max_threshold = '550 packets', max_probability = 0.1, \
      weight = 'off', spacing = 'bernoulli', gentle = GENTLE }";
 
-/// Compound balances p / (1 - p) = w^(-5/4) / 4: at p = p_max = 0.1 with w = 2.25^0.8, which a round trip of 0.9 w / C makes the equilibrium.
+/// Compound balances p / (1 - p) = w^(-5/4) / 4: at p = p_max = 0.1 with w = 2.25^0.8, which a
+/// round trip of 0.9 w / C makes the equilibrium.
 #[test]
 fn an_equilibrium_on_a_clamp() {
     let rtt = 1e3 * 0.9 * 2.25_f64.powf(0.8) / 100.0;
@@ -48,7 +49,8 @@ fn an_equilibrium_on_a_clamp() {
     }
 }
 
-/// Without the gentle slope nothing balances beyond p_max, and the message says which regime would and where it ends.
+/// Without the gentle slope nothing balances beyond p_max, and the message says which regime would
+/// and where it ends.
 #[test]
 fn no_equilibrium() {
     let strict = model(
@@ -62,7 +64,8 @@ fn no_equilibrium() {
         text.contains("\"minimum to maximum\"") && text.contains("reaches \"above maximum\""),
         "{text}"
     );
-    // the threshold policy's law is a power of the load: overloaded, it would lose more than everything
+    // the threshold policy's law is a power of the load: overloaded, it would lose more than
+    // everything
     let queue = "{ aqm = 'threshold', threshold = '20 packets', capacity = 'unlimited' }";
     let policy = model(queue, "compound", 1000.0, Choices::default());
     let at = policy.equilibrium().unwrap();
@@ -102,7 +105,8 @@ fn a_law_outside_its_range() {
     }
 }
 
-/// A Hopf curve ends at the boundary of its range and says so; where an AQM leaves the regime of its law on the way, the points say that.
+/// A Hopf curve ends at the boundary of its range and says so; where an AQM leaves the regime of
+/// its law on the way, the points say that.
 #[test]
 fn a_curve_and_its_ends() {
     let queue = "{ aqm = 'red', capacity = 'unlimited', min_threshold = '50 packets', max_threshold = '75 packets', slope = 2e-4, weight = 'off', \
@@ -148,7 +152,8 @@ fn a_curve_and_its_ends() {
     assert!(inside > 3 && beyond > 3, "{inside} {beyond}");
 }
 
-/// x' = 1 + x^2: no equilibrium; bounded below at zero and pushed down: its only one is beyond the bound.
+/// x' = 1 + x^2: no equilibrium; bounded below at zero and pushed down: its only one is beyond the
+/// bound.
 struct Pushed {
     linear: bool,
 }
@@ -210,7 +215,8 @@ fn newton_and_the_certificate() {
         root_near(&plain, ackclock_delay::c64::new(0.0, 1000.0)),
         Err(Failure::NewtonFailed { .. })
     ));
-    // ten thousand roots crowd within a hundredth of a line: more than a generator of affordable size resolves, and what is missing is noticed
+    // ten thousand roots crowd within a hundredth of a line: more than a generator of affordable
+    // size resolves, and what is missing is noticed
     let crowded = Linear::new(1, vec![0.0, 1e5], vec![vec![-1.0], vec![0.999]]);
     assert!(matches!(
         rightmost_roots(&crowded, 3000),

@@ -1,4 +1,5 @@
-//! "Cx-TCP" (Budzisz et al.), section IV: equilibria, their stability, and the largest number of flows, against a 30-digit computation.
+//! "Cx-TCP" (Budzisz et al.), section IV: equilibria, their stability, and the largest number of
+//! flows, against a 30-digit computation.
 
 use ackclock_delay::{Linear, Tolerance, integrate, rightmost_roots};
 use ackclock_fluid::{EndHost, Falling, Flows, Response};
@@ -22,7 +23,8 @@ fn response(falling: Falling) -> Response {
 }
 
 fn homogeneous(rate: f64, rtt: f64, count: f64, falling: Falling) -> EndHost {
-    // the model's round-trip time includes the base queueing delay from which the probability is counted
+    // the model's round-trip time includes the base queueing delay from which the probability is
+    // counted
     EndHost {
         rate,
         flows: vec![Flows { count, rtt }],
@@ -31,7 +33,8 @@ fn homogeneous(rate: f64, rtt: f64, count: f64, falling: Falling) -> EndHost {
     }
 }
 
-/// Lemmas 4.1 to 4.3 with the paper's illustration: 100 Mbit/s, 200 ms, 400 flows: a stable equilibrium below the threshold, a saddle above it.
+/// Lemmas 4.1 to 4.3 with the paper's illustration: 100 Mbit/s, 200 ms, 400 flows: a stable
+/// equilibrium below the threshold, a saddle above it.
 #[test]
 fn illustration() {
     for (falling, saddle, eigenvalues) in [

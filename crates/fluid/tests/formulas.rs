@@ -1,4 +1,5 @@
-//! The closed formulas of "Compound TCP with RED" (Manjunath and Raina) evaluated at our equilibria: which are right, which misprinted.
+//! The closed formulas of "Compound TCP with RED" (Manjunath and Raina) evaluated at our
+//! equilibria: which are right, which misprinted.
 
 use ackclock_delay::{Crossing, c64};
 use ackclock_fluid::{Choices, Model};
@@ -11,7 +12,8 @@ fn close(got: f64, want: f64, tolerance: f64) {
     );
 }
 
-/// One flow of 100 packets/s: equilibrium window, loss probability, and the numbers of the formulas.
+/// One flow of 100 packets/s: equilibrium window, loss probability, and the numbers of the
+/// formulas.
 struct Point {
     w: f64,
     p: f64,
@@ -57,7 +59,8 @@ impl Point {
         (2.0 - self.k) * self.beta * self.p
     }
 
-    /// Omega of section IV with `factor` rho^2 beta^2 under the root: four is right, one is printed.
+    /// Omega of section IV with `factor` rho^2 beta^2 under the root: four is right, one is
+    /// printed.
     fn omega(&self, factor: f64) -> f64 {
         let (r2, m2) = (self.rho * self.rho, self.m() * self.m());
         let inner = ((r2 - m2).powi(2) + factor * r2 * self.beta * self.beta).sqrt();
@@ -89,14 +92,16 @@ impl Point {
 const NOAVG: f64 = 0.271_751_286;
 const AVG: f64 = 0.084_834_105;
 
-/// Omega, (33) and (34): the printed rho^2 beta^2 must be 4 rho^2 beta^2, and the printed denominator must lose its tau.
+/// Omega, (33) and (34): the printed rho^2 beta^2 must be 4 rho^2 beta^2, and the printed
+/// denominator must lose its tau.
 #[test]
 fn without_averaging() {
     let at = point("'off'", NOAVG);
     let x = at.w / at.tau;
     close(at.omega(4.0) * x, 0.98839363, 2e-8);
     close(at.omega(1.0) * x, 0.68803092, 2e-8);
-    // (33) gives the critical delay at the equilibrium of that very delay: the fixed point, by the secant rule
+    // (33) gives the critical delay at the equilibrium of that very delay: the fixed point, by the
+    // secant rule
     let tau = |factor: f64| {
         let excess = |tau: f64| {
             let at = point("'off'", tau);
@@ -123,7 +128,8 @@ fn without_averaging() {
     // (28) has the root i omega0 there
     let s = c64::new(0.0, w0);
     assert!((s * s + s * a1 + a2 + (-s * at.tau).exp() * a3).norm() < 1e-7);
-    // (34) corrected and as printed: Re (dlambda / dkappa)^-1 at kappa = 1, against the root's own derivative
+    // (34) corrected and as printed: Re (dlambda / dkappa)^-1 at kappa = 1, against the root's own
+    // derivative
     let e = (-s * at.tau).exp();
     let slope = -(s * a1 + a2 * 2.0 + e * a3 * 2.0) / (s * 2.0 + a1 - e * a3 * at.tau);
     close(slope.inv().re, 0.13768894, 1e-7);
@@ -131,7 +137,8 @@ fn without_averaging() {
     close(slope.im, 0.95374146, 1e-7);
 }
 
-/// (35) as a test of stability: its left side passes one at the Hopf point, but falls again for long round trips where the system is unstable.
+/// (35) as a test of stability: its left side passes one at the Hopf point, but falls again for
+/// long round trips where the system is unstable.
 #[test]
 fn condition_35() {
     let left = |tau: f64| {
@@ -151,7 +158,8 @@ fn condition_35() {
     }
 }
 
-/// (12) to (24): the averaged model's coefficients, condition (16), and the transversality expression with its misprints.
+/// (12) to (24): the averaged model's coefficients, condition (16), and the transversality
+/// expression with its misprints.
 #[test]
 fn with_averaging() {
     let at = point("0.0001", AVG);
@@ -194,7 +202,8 @@ fn red_of_section_2() {
     close(at.p, 0.1, 1e-7);
 }
 
-/// (40), (42), (43) and (44): the threshold policy, w' = (i (1 - p) - d p) w(t - tau) / tau with p = (w / (C tau))^q_th, at C tau = 100.
+/// (40), (42), (43) and (44): the threshold policy, w' = (i (1 - p) - d p) w(t - tau) / tau with p
+/// = (w / (C tau))^q_th, at C tau = 100.
 #[test]
 fn threshold_conditions() {
     let text = |threshold: f64, congestion: &str| {
@@ -266,8 +275,8 @@ fn threshold_conditions() {
     close(secant(&excess, 140.0, 155.0), 148.43298, 5e-8);
 }
 
-/// (15) and (16) hold with equality at the Hopf point; (18), offered as a sufficient condition, holds where the system is unstable too: its left side lost
-/// the modulus of (16) and is negative.
+/// (15) and (16) hold with equality at the Hopf point; (18), offered as a sufficient condition,
+/// holds where the system is unstable too: its left side lost the modulus of (16) and is negative.
 #[test]
 fn conditions_15_16_and_18() {
     let (tau, omega) = (0.084_834_105, 0.099_470_578);
@@ -300,7 +309,8 @@ fn conditions_15_16_and_18() {
     }
 }
 
-/// A factor of the quadratic and cubic terms: its coefficients of z, z^2 / 2 and z conj(z) on the centre manifold.
+/// A factor of the quadratic and cubic terms: its coefficients of z, z^2 / 2 and z conj(z) on the
+/// centre manifold.
 #[derive(Clone, Copy)]
 struct Factor {
     one: c64,
@@ -308,7 +318,8 @@ struct Factor {
     mixed: c64,
 }
 
-/// Coefficients of z^2 / 2, z conj(z), conj(z)^2 / 2 and z^2 conj(z) / 2 in a product of two factors.
+/// Coefficients of z^2 / 2, z conj(z), conj(z)^2 / 2 and z^2 conj(z) / 2 in a product of two
+/// factors.
 fn product(a: Factor, b: Factor) -> [c64; 4] {
     let (ac, bc) = (a.one.conj(), b.one.conj());
     [
@@ -325,8 +336,9 @@ fn cubic(a: Factor, b: Factor, c: Factor) -> c64 {
     (a * b * c.conj() + a * b.conj() * c + a.conj() * b * c) * 2.0
 }
 
-/// The appendix's recipe, (47) to (67), at the Hopf point without averaging, step by step: it gives the normal form of the general analysis if table II's
-/// coefficient of u1(t) u1(t - tau) u2(t - tau) is - p' (i' + d') / tau, and 32 times its mu2 with the printed half of that.
+/// The appendix's recipe, (47) to (67), at the Hopf point without averaging, step by step: it gives
+/// the normal form of the general analysis if table II's coefficient of u1(t) u1(t - tau) u2(t -
+/// tau) is - p' (i' + d') / tau, and 32 times its mu2 with the printed half of that.
 #[test]
 fn recipe_of_the_appendix() {
     let mut model = one_flow("'off'", 0.2, "'compound'");

@@ -1,4 +1,5 @@
-//! The papers' Lyapunov functions: never growing at random states and along trajectories from them, and where a printed one does grow.
+//! The papers' Lyapunov functions: never growing at random states and along trajectories from them,
+//! and where a printed one does grow.
 
 use ackclock_algorithms::{Owner, Stream};
 use ackclock_delay::{DynSystem, Tolerance, integrate};
@@ -6,8 +7,9 @@ use ackclock_fluid::{
     Choices, Decrease, EndHost, Error, Falling, Flows, Form, Lyapunov, Model, Response,
 };
 
-/// "AIMD congestion control" (Wang et al.): 1.2 Gbit/s, 100 ms, RED without averaging of slope 1e-4. The paper's q is the queue above the threshold,
-/// which is zero here: there the queue is reflected.
+/// "AIMD congestion control" (Wang et al.): 1.2 Gbit/s, 100 ms, RED without averaging of slope
+/// 1e-4. The paper's q is the queue above the threshold, which is zero here: there the queue is
+/// reflected.
 fn aimd(classes: &[(u32, f64, f64)]) -> Model {
     let mut text = "[scenario]\nname = 'aimd'\nduration = '10 s'\n[[link]]\nname = 'link'\nrate = '1200 Mbit/s'\ndelay = '0 ms'\n\
          queue = { aqm = 'red', capacity = 'unlimited', min_threshold = '0 packets', slope = 1e-4, weight = 'off', ecn = true, \
@@ -44,8 +46,10 @@ fn falls(v: &Lyapunov, system: &dyn DynSystem, p: &[f64], start: &[f64], duratio
     assert!(last < 1e-3 * first, "{last} {first}");
 }
 
-/// Theorems 1 to 3: one, two and three classes. dV/dt <= 0 at 200 random states with windows up to three times, queues up to forty times those of the
-/// equilibrium, and V falls along the trajectories from five of them. With half of the queue's term, as printed before theorem 1, it grows at some.
+/// Theorems 1 to 3: one, two and three classes. dV/dt <= 0 at 200 random states with windows up to
+/// three times, queues up to forty times those of the equilibrium, and V falls along the
+/// trajectories from five of them. With half of the queue's term, as printed before theorem 1, it
+/// grows at some.
 #[test]
 fn aimd_over_red_without_delay() {
     for classes in [
@@ -114,8 +118,9 @@ fn other_models_are_refused() {
     }
 }
 
-/// "Cx-TCP" (Budzisz et al.), lemma 4.2, with one class (the paper's illustration) and with two round-trip times: dV/dt is twice the last line of (11), as
-/// that drops the factor two of d(w^2), and never positive on the rising side.
+/// "Cx-TCP" (Budzisz et al.), lemma 4.2, with one class (the paper's illustration) and with two
+/// round-trip times: dV/dt is twice the last line of (11), as that drops the factor two of d(w^2),
+/// and never positive on the rising side.
 #[test]
 fn end_host_marking() {
     let one = [(400.0, 0.2)];

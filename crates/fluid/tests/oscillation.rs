@@ -1,4 +1,5 @@
-//! Oscillations by independent routes: characteristic roots, collocation and time integration agree on where they set in, how, and how large they are.
+//! Oscillations by independent routes: characteristic roots, collocation and time integration agree
+//! on where they set in, how, and how large they are.
 
 use ackclock_delay::{Crossing, Follow, HopfPoint, Resolution, Tolerance, Trajectory};
 use ackclock_fluid::{Choices, Equilibrium, Error, Memory, Model, Onset, Rtt};
@@ -47,15 +48,16 @@ fn disturbed(model: &Model, at: &Equilibrium, disturbance: f64, duration: f64) -
     model.trajectory(at, &start, duration, &tolerance).unwrap()
 }
 
-/// Half of the queue's range over a little more than a period of at most `period` seconds, from `from` on.
+/// Half of the queue's range over a little more than a period of at most `period` seconds, from
+/// `from` on.
 fn swing(path: &Trajectory, from: f64, period: f64) -> f64 {
     let queue = (0..2000).map(|k| path.state(from + period * f64::from(k) / 2000.0)[1]);
     let (low, high) = queue.fold((f64::INFINITY, 0.0_f64), |(a, b), q| (a.min(q), b.max(q)));
     0.5 * (high - low)
 }
 
-/// The critical round-trip time without averaging: where the roots cross, where the cycles shrink to nothing, and where small oscillations neither grow
-/// nor decay in time.
+/// The critical round-trip time without averaging: where the roots cross, where the cycles shrink
+/// to nothing, and where small oscillations neither grow nor decay in time.
 #[test]
 fn three_routes_to_one_hopf_point() {
     let mut model = compound("'off'", 0.2, false);
@@ -91,8 +93,9 @@ fn three_routes_to_one_hopf_point() {
     close(zero, roots.p[3], 5e-4);
 }
 
-/// Compound over averaged RED at gamma = 0.008 (figure 2b, between the two values where the onset changes): gradual. Just beyond the critical round-trip
-/// time a small and a large disturbance end on one and the same small oscillation, that of the collocation; just below it both die out.
+/// Compound over averaged RED at gamma = 0.008 (figure 2b, between the two values where the onset
+/// changes): gradual. Just beyond the critical round-trip time a small and a large disturbance end
+/// on one and the same small oscillation, that of the collocation; just below it both die out.
 #[test]
 fn gradual_onset_in_time() {
     let mut model = compound("0.008", 0.1, true);
@@ -140,8 +143,8 @@ fn gradual_onset_in_time() {
     }
 }
 
-/// The same at gamma = 0.045, beyond the second change: sudden again. Below the critical round-trip time a disturbance smaller than the unstable cycle dies
-/// out, one that is larger grows away.
+/// The same at gamma = 0.045, beyond the second change: sudden again. Below the critical round-trip
+/// time a disturbance smaller than the unstable cycle dies out, one that is larger grows away.
 #[test]
 fn sudden_onset_in_time() {
     let mut model = compound("0.045", 0.15, true);
@@ -212,7 +215,8 @@ fn cubic_and_compound_over_two_links() {
         close((both + first) * passed[0], capacity, 1e-10);
         close((both * passed[0] + second) * passed[1], capacity, 1e-10);
         close(1.0 - at.signals[0], passed[0] * passed[1], 1e-12);
-        // CUBIC's window at rest is w = (R^3 0.4 / (0.3 p^3))^(1/4) with 1 - p acknowledged; Compound's p / (1 - p) = w^(-5/4) / 4
+        // CUBIC's window at rest is w = (R^3 0.4 / (0.3 p^3))^(1/4) with 1 - p acknowledged;
+        // Compound's p / (1 - p) = w^(-5/4) / 4
         let p = at.signals[0];
         let rtt = 0.04 + delays[0] + delays[1];
         let (acked, decrease) = (1.0 - p, 0.3);
@@ -252,7 +256,8 @@ fn cubic_and_compound_over_two_links() {
         } else {
             assert!(peak(span) > 5.0 * peak(0.0));
         }
-        // no single loop, but one for each class: with the others closed its gain may grow to the margin, and there a root reaches the axis
+        // no single loop, but one for each class: with the others closed its gain may grow to the
+        // margin, and there a root reaches the axis
         assert!(matches!(
             model.margins(&at),
             Err(Error::SeveralLoops { links: 2 })
@@ -280,14 +285,16 @@ fn cubic_and_compound_over_two_links() {
     }
 }
 
-/// With CUBIC's memory as states the equilibrium is the same, but dW_max/dt = (W - W_max) x p vanishes there to third order: one root is zero, no verdict
-/// follows from the linearisation, and none is given (Vardoyan, Hollot and Towsley 2018, section 4).
+/// With CUBIC's memory as states the equilibrium is the same, but dW_max/dt = (W - W_max) x p
+/// vanishes there to third order: one root is zero, no verdict follows from the linearisation, and
+/// none is given (Vardoyan, Hollot and Towsley 2018, section 4).
 #[test]
 fn cubic_with_memory_has_a_root_at_zero() {
     let (rest, _) = two_links(Memory::AtRest, 24.0);
     let (states, _) = two_links(Memory::States, 24.0);
     let (a, b) = (rest.equilibrium().unwrap(), states.equilibrium().unwrap());
-    // time passes for all packets, while only 1 - p of them are acknowledged: the two laws at rest differ by that
+    // time passes for all packets, while only 1 - p of them are acknowledged: the two laws at rest
+    // differ by that
     for (p, q) in a.probability.iter().zip(&b.probability) {
         close(*p, *q, 0.03);
     }
@@ -309,7 +316,8 @@ fn cubic_with_memory_has_a_root_at_zero() {
     ));
 }
 
-/// Bode and Nyquist arrays: at the crossovers they have the margins' values; the phase is continuous.
+/// Bode and Nyquist arrays: at the crossovers they have the margins' values; the phase is
+/// continuous.
 #[test]
 fn frequency_responses() {
     let model = compound("'off'", 0.15, false);
@@ -340,8 +348,8 @@ fn frequency_responses() {
     assert!(*phase.last().unwrap() < -180.0);
 }
 
-/// The bifurcation diagram of the threshold policy against its threshold (figure 14): where it turns unstable, and how far the window swings beyond,
-/// against an independent computation.
+/// The bifurcation diagram of the threshold policy against its threshold (figure 14): where it
+/// turns unstable, and how far the window swings beyond, against an independent computation.
 #[test]
 fn diagram_of_the_threshold_policy() {
     let text = "[scenario]\nname = 'one flow'\nduration = '10 s'\n[[link]]\nname = 'link'\nrate = '1.2 Mbit/s'\ndelay = '0 ms'\n\

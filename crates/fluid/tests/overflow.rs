@@ -19,8 +19,8 @@ fn drop_tail(flows: u32, capacity: u32, more: &str) -> Model {
     Model::from_scenario(&scenario, choices).unwrap()
 }
 
-/// The only equilibrium over drop-tail: the queue full, and a loss at which Reno's window, w^2 = 2 (1 - p) / p, sends what the link takes:
-/// N w (1 - p) / R = C with R = RTT + limit / C.
+/// The only equilibrium over drop-tail: the queue full, and a loss at which Reno's window, w^2 = 2
+/// (1 - p) / p, sends what the link takes: N w (1 - p) / R = C with R = RTT + limit / C.
 #[test]
 fn the_overflow_regime_is_the_equilibrium() {
     let model = drop_tail(200, 100, "");
@@ -54,7 +54,8 @@ fn small_windows_rest_and_large_ones_cycle() {
     }
 }
 
-/// Access links: transmission is part of the round trip, and windows beyond what the link lets out send no faster.
+/// Access links: transmission is part of the round trip, and windows beyond what the link lets out
+/// send no faster.
 #[test]
 fn access_links_delay_and_limit() {
     let model = drop_tail(40, 100, "access_rate = \"2 Mbit/s\"");

@@ -1,4 +1,5 @@
-//! Scenarios of the papers, analysed, against an independent 30-digit computation from the papers' own equations.
+//! Scenarios of the papers, analysed, against an independent 30-digit computation from the papers'
+//! own equations.
 
 use ackclock_delay::{Crossing, EventKind, Follow, HopfPoint, Resolution, Tolerance, c64};
 use ackclock_fluid::{
@@ -41,7 +42,8 @@ fn first_hopf(model: &mut Model, at: &Equilibrium, name: &str, from: f64, to: f6
     point.clone()
 }
 
-/// Figures 2a, 2b and 4a of "Compound TCP with RED": critical round-trip time, frequency, window, kind of onset (mu2, beta2, c1).
+/// Figures 2a, 2b and 4a of "Compound TCP with RED": critical round-trip time, frequency, window,
+/// kind of onset (mu2, beta2, c1).
 #[test]
 fn compound_over_red() {
     for (weight, tau, omega, w, c1) in [
@@ -111,7 +113,8 @@ fn rightmost_roots() {
     }
 }
 
-/// Figures 2c and 4c by the congestion control's own parameter, 2b by RED's, Reno and Illinois (as AIMD) of table I.
+/// Figures 2c and 4c by the congestion control's own parameter, 2b by RED's, Reno and Illinois (as
+/// AIMD) of table I.
 #[test]
 fn parameters_of_algorithms() {
     let mut one = model(
@@ -187,7 +190,8 @@ fn threshold_policy() {
     }
 }
 
-/// Fig. 2a and 4a by continuation: the curve is a hyperbola in capacity and round-trip time; the chart agrees with it.
+/// Fig. 2a and 4a by continuation: the curve is a hyperbola in capacity and round-trip time; the
+/// chart agrees with it.
 #[test]
 fn hopf_curve_and_chart() {
     let mut model = model(
@@ -224,7 +228,8 @@ fn hopf_curve_and_chart() {
     }
 }
 
-/// Margins at the critical round-trip time are one and zero; inside they are those of the scaled loop.
+/// Margins at the critical round-trip time are one and zero; inside they are those of the scaled
+/// loop.
 #[test]
 fn margins_vanish_at_the_hopf_point() {
     let critical = 271.75129;
@@ -274,7 +279,8 @@ const WANG: Choices = Choices {
     clamped: false,
 };
 
-/// "AIMD congestion control" (Wang et al.): equilibria (3) and (8), and the delayed system (2), which the paper's theorems leave out.
+/// "AIMD congestion control" (Wang et al.): equilibria (3) and (8), and the delayed system (2),
+/// which the paper's theorems leave out.
 #[test]
 fn aimd_over_red() {
     for (alpha, beta, q) in [
@@ -429,7 +435,8 @@ fn aimd_over_red() {
     }
 }
 
-/// With the queueing delay in the round-trip time (a state-dependent delay) the same system is stable up to a larger slope, still below the paper's.
+/// With the queueing delay in the round-trip time (a state-dependent delay) the same system is
+/// stable up to a larger slope, still below the paper's.
 #[test]
 fn queueing_delay_in_the_round_trip_time() {
     let choices = Choices {
@@ -443,11 +450,14 @@ fn queueing_delay_in_the_round_trip_time() {
     let hopf = first_hopf(&mut one, &at, "link.slope", 1e-8, 1e-4);
     let slope = *hopf.p.last().unwrap();
     assert!(one.criticality(&at, &hopf, "gain").is_ok());
-    // the characteristic equation of w' = 1/R - 2/3 w w_R / R_R K q_R, q' = N w / R - C with R = q / C + T_p, written out and solved by hand
+    // the characteristic equation of w' = 1/R - 2/3 w w_R / R_R K q_R, q' = N w / R - C with R = q
+    // / C + T_p, written out and solved by hand
     close(slope, 1.708_963_184_4e-6, 1e-9);
     close(hopf.omega, 8.689_530_995, 1e-9);
-    // another reading of the same parameters: 0.1 s is the whole round trip at the equilibrium, so that the propagation shrinks as the queue q* = 1.5e-4 / slope
-    // grows. The slope at which that becomes unstable: where the critical slope of a base round trip 0.1 - q* / C is the slope that gave q*
+    // another reading of the same parameters: 0.1 s is the whole round trip at the equilibrium, so
+    // that the propagation shrinks as the queue q* = 1.5e-4 / slope grows. The slope at which that
+    // becomes unstable: where the critical slope of a base round trip 0.1 - q* / C is the slope
+    // that gave q*
     let whole = 1.7388912e-6;
     let base = 0.1 - 1.5e-4 / whole / 1e5;
     let index = one.parameter("a.rtt").unwrap();
@@ -459,8 +469,9 @@ fn queueing_delay_in_the_round_trip_time() {
     close(hopf.omega, 8.765877, 1e-6);
 }
 
-/// Figure 9 of "Compound TCP with RED": 60 flows over 100 Mbit/s. Thresholds act through the slope of the probability alone, so that raising both makes the
-/// fluid model more stable, not less as the text has it.
+/// Figure 9 of "Compound TCP with RED": 60 flows over 100 Mbit/s. Thresholds act through the slope
+/// of the probability alone, so that raising both makes the fluid model more stable, not less as
+/// the text has it.
 #[test]
 fn larger_thresholds_with_a_gentler_slope_are_more_stable() {
     for (min, max, critical) in [(8, 15, 0.018056), (100, 200, 0.022333)] {
@@ -480,7 +491,8 @@ fn larger_thresholds_with_a_gentler_slope_are_more_stable() {
     assert_eq!(buffer.ceil(), 2084.0);
 }
 
-/// Statistical tuning (Chen): AP-RED's scaling, its proposition (4.9) against the exact gain margin.
+/// Statistical tuning (Chen): AP-RED's scaling, its proposition (4.9) against the exact gain
+/// margin.
 #[test]
 fn ap_red_rules() {
     let initial = ApRed {
@@ -574,7 +586,8 @@ fn ap_red_rules() {
             rtt: plant.rtt + queue / plant.rate,
             ..plant
         };
-        // the queue is printed with six digits, and the bound goes with the fifth power of the round-trip time
+        // the queue is printed with six digits, and the bound goes with the fifth power of the
+        // round-trip time
         close(ap_red_gain(&red, &plant), proposition, 2e-5);
         close(
             margins(&red_loop(&red, &plant), 1e-3, 1e3, 4000).gain,
@@ -584,7 +597,8 @@ fn ap_red_rules() {
     }
 }
 
-/// Statistical tuning (Chen): the PI design (6.3), its largest lambda, and what the printed and ns-2's coefficients stand for.
+/// Statistical tuning (Chen): the PI design (6.3), its largest lambda, and what the printed and
+/// ns-2's coefficients stand for.
 #[test]
 fn pi_rules() {
     let plant = Plant {
@@ -612,14 +626,16 @@ fn pi_rules() {
     let printed = pi_from_samples(7.288e-5, 7.264e-5, 170.0);
     close(printed.gain, 7.276e-5, 1e-12);
     close(printed.zero, 0.56074766, 1e-8);
-    // the lambda of the printed gain, from lambda^2 (lambda^2 + 1) = (K (R C)^2 / 2 N)^2, and the coefficients that (6.3) has for it: not the printed ones
+    // the lambda of the printed gain, from lambda^2 (lambda^2 + 1) = (K (R C)^2 / 2 N)^2, and the
+    // coefficients that (6.3) has for it: not the printed ones
     let half = printed.gain * (plant.rtt * plant.rate).powi(2) / (2.0 * plant.flows);
     let lambda = (0.5 * ((1.0 + 4.0 * half * half).sqrt() - 1.0)).sqrt();
     close(lambda, 0.26382305, 3e-8);
     let right = pi_design(lambda, &plant).sampled(170.0);
     close(right.0, 7.2974e-5, 1e-6);
     close(right.1, 7.2546e-5, 1e-6);
-    // Hollot, Misra, Towsley and Gong: K = 9.64e-6, z = 0.53, N = 60, C = 3750, R = 0.246: crossover at z with 75 degrees
+    // Hollot, Misra, Towsley and Gong: K = 9.64e-6, z = 0.53, N = 60, C = 3750, R = 0.246:
+    // crossover at z with 75 degrees
     let hollot = Plant {
         flows: 60.0,
         rtt: 0.246,
@@ -679,7 +695,8 @@ fn pi_rules() {
     }
 }
 
-/// A scenario that no paper has: Compound and Reno classes with different round-trip times over two RED links.
+/// A scenario that no paper has: Compound and Reno classes with different round-trip times over two
+/// RED links.
 #[test]
 fn two_links_and_three_classes() {
     let queue = "{ aqm = 'red', capacity = '1000 packets', min_threshold = '50 packets', max_threshold = '400 packets', max_probability = 0.1, weight = 'off', spacing = 'bernoulli' }";
@@ -782,8 +799,9 @@ fn refusals() {
     );
 }
 
-/// Figures 2a and 2b of "Compound TCP with RED": along 2a (gamma = 1e-4) every onset is sudden; along 2b it turns gradual at one value of gamma and
-/// sudden again at a larger one. Checked by cycles on both sides of each.
+/// Figures 2a and 2b of "Compound TCP with RED": along 2a (gamma = 1e-4) every onset is sudden;
+/// along 2b it turns gradual at one value of gamma and sudden again at a larger one. Checked by
+/// cycles on both sides of each.
 #[test]
 fn where_the_onset_turns_gradual() {
     let mut one = model(
@@ -833,7 +851,8 @@ fn where_the_onset_turns_gradual() {
     {
         close(*change.p.last().unwrap(), gamma, 1e-7);
         assert!(one.criticality(&at, change, "gain").unwrap().l1.abs() < 1e-9);
-        // small cycles on both sides: beyond the limit (gain above 1) where the onset is gradual, before it where it is sudden
+        // small cycles on both sides: beyond the limit (gain above 1) where the onset is gradual,
+        // before it where it is sudden
         for (factor, below) in [(0.8, true), (1.25, false)] {
             let off = |h: &HopfPoint| (h.p.last().unwrap() / (gamma * factor)).ln().abs();
             let point = along_2b
@@ -892,8 +911,9 @@ fn an_answer_in_a_sentence() {
     );
 }
 
-/// A sudden onset: a thousandth below the critical round-trip time the equilibrium is stable, a small disturbance of the queue dies out, and a large one
-/// grows (in the clamped model, where queues stay above empty): the unstable cycle in between is where the normal form puts it.
+/// A sudden onset: a thousandth below the critical round-trip time the equilibrium is stable, a
+/// small disturbance of the queue dies out, and a large one grows (in the clamped model, where
+/// queues stay above empty): the unstable cycle in between is where the normal form puts it.
 #[test]
 fn a_disturbance_can_tip_a_stable_queue() {
     let clamped = Choices {
@@ -931,7 +951,8 @@ fn a_disturbance_can_tip_a_stable_queue() {
         let (early, late) = swings(below * tip);
         assert!(late < 0.75 * early, "{below}: {early} {late}");
     }
-    // above it the oscillation grows to one and the same size, with the queue empty for a part of each period
+    // above it the oscillation grows to one and the same size, with the queue empty for a part of
+    // each period
     let (early, late) = swings(1.25 * tip);
     assert!(late > 1.3 * early);
     close(swings(1.5 * tip).1, late, 1e-4);
@@ -962,7 +983,8 @@ fn coverage_is_complete() {
         && !matches!(p.coverage, ackclock_fluid::Coverage::Refused(_))));
 }
 
-/// A drop-tail queue in the clamped model: it fills, overflows, slides at its limit, and every sender hears of it a round trip later.
+/// A drop-tail queue in the clamped model: it fills, overflows, slides at its limit, and every
+/// sender hears of it a round trip later.
 #[test]
 fn a_full_buffer() {
     let clamped = Choices {
@@ -1006,7 +1028,8 @@ fn a_full_buffer() {
         .filter(|e| matches!(e.kind, EventKind::Left { state: 1 }))
         .count();
     assert!(reached > 3 && left > 3, "{:?}", path.events);
-    // what goes through in the long run is the capacity or a little less: windows average near C R (1 - p)
+    // what goes through in the long run is the capacity or a little less: windows average near C R
+    // (1 - p)
     let mean = (0..3000)
         .map(|k| path.state(150.0 + f64::from(k) * 0.05)[0])
         .sum::<f64>()
@@ -1014,8 +1037,9 @@ fn a_full_buffer() {
     assert!(mean > 50.0 && mean < 110.0, "{mean}");
 }
 
-/// Without averaging the cycles of (26) leave the affine law when the queue falls to the lower threshold, and the analysis says so. An independent computation
-/// puts that at kappa = 1.0002529 and the fold of cycles, beyond it, at kappa = 1.0005249.
+/// Without averaging the cycles of (26) leave the affine law when the queue falls to the lower
+/// threshold, and the analysis says so. An independent computation puts that at kappa = 1.0002529
+/// and the fold of cycles, beyond it, at kappa = 1.0005249.
 #[test]
 fn cycles_that_leave_the_affine_law() {
     let mut one = model(

@@ -65,7 +65,8 @@ fn what_is_not_alike_is_refused_by_name() {
     );
 }
 
-/// RED's automatic thresholds are those of the whole link (20.8 packets at 100 Mbit/s), as in the packet engine; those of a tenth of it would be 5 packets.
+/// RED's automatic thresholds are those of the whole link (20.8 packets at 100 Mbit/s), as in the
+/// packet engine; those of a tenth of it would be 5 packets.
 #[test]
 fn automatic_parameters_are_those_of_the_whole_link() {
     let text = "[scenario]\nduration = \"10 s\"\n[[link]]\nname = \"link\"\nrate = \"100 Mbit/s\"\ndelay = \"5 ms\"\n\

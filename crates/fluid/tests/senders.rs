@@ -1,4 +1,5 @@
-//! Senders whose windows follow the queueing delay: where they rest, and the characteristic equations of their papers.
+//! Senders whose windows follow the queueing delay: where they rest, and the characteristic
+//! equations of their papers.
 
 use ackclock_fluid::{Choices, Equilibrium, Form, Model, Rtt};
 use std::f64::consts::TAU;
@@ -49,10 +50,10 @@ fn close(what: &str, seen: f64, expected: f64, within: f64) {
     );
 }
 
-/// What s + k (1 - r) + k r e^-s F(s) is at the rightmost root, with s in round trips and
-/// r = base RTT / RTT. It is zero for senders whose window falls by k packets a round trip for each
-/// packet of their own that waits, and that see the delay through the filter F. ACKs clock them: the
-/// queue is what windows have beyond what the path carries.
+/// What s + k (1 - r) + k r e^-s F(s) is at the rightmost root, with s in round trips and r = base
+/// RTT / RTT. It is zero for senders whose window falls by k packets a round trip for each packet
+/// of their own that waits, and that see the delay through the filter F. ACKs clock them: the queue
+/// is what windows have beyond what the path carries.
 fn residual(
     model: &Model,
     at: &Equilibrium,
@@ -102,7 +103,8 @@ fn vegas_rests_between_alpha_and_beta() {
     assert_eq!(at.signals[0], 0.0);
     assert!(residual(&model, &at, 1.0 / 1.5, |_| (1.0, 0.0)) < 1e-7);
     assert!(model.is_stable(&at).unwrap());
-    // a single threshold is a sharper step, and too sharp a one for a path whose queue is short: k r = 1.9 > pi / 2
+    // a single threshold is a sharper step, and too sharp a one for a path whose queue is short: k
+    // r = 1.9 > pi / 2
     let sharp = over(
         ENDLESS,
         "{ kind = \"vegas\", alpha = \"1 packets\", beta = \"1 packets\" }",
@@ -114,7 +116,8 @@ fn vegas_rests_between_alpha_and_beta() {
     assert!(!sharp.is_stable(&at).unwrap());
 }
 
-/// s + K e^-s with K = gain N / q has its first root on the axis where K is pi / 2: four round trips are a period.
+/// s + K e^-s with K = gain N / q has its first root on the axis where K is pi / 2: four round
+/// trips are a period.
 #[test]
 fn ledbat_waits_for_its_target_and_is_stable_up_to_a_number_of_flows() {
     let text = "{ kind = \"ledbat\", target = \"20 ms\", gain = 0.5 }";
@@ -123,7 +126,8 @@ fn ledbat_waits_for_its_target_and_is_stable_up_to_a_number_of_flows() {
     close("queue", queue(&model, &at), 200.0, 1e-9);
     assert_eq!(at.signals[0], 0.0);
     let most = 0.25 * TAU * 200.0 / 0.5;
-    // cut where the senders see the delay, the loop is K e^-s / s: so much more K, that is flows, does it bear
+    // cut where the senders see the delay, the loop is K e^-s / s: so much more K, that is flows,
+    // does it bear
     let margins = model.margins(&at).unwrap();
     close("gain margin", margins.gain, most / 100.0, 1e-6);
     let found = model
@@ -135,8 +139,9 @@ fn ledbat_waits_for_its_target_and_is_stable_up_to_a_number_of_flows() {
     close("period", TAU / point.omega, 4.0 * 0.12, 1e-6);
 }
 
-/// Budzisz et al., lemma 4.1: 400 flows of 200 ms at 100 Mbit/s rest in region A and in region B; with growth in time as in equation (2). Lemma 4.3: the
-/// second is a saddle. Figure 2: 25 Mbit/s and 100 ms.
+/// Budzisz et al., lemma 4.1: 400 flows of 200 ms at 100 Mbit/s rest in region A and in region B;
+/// with growth in time as in equation (2). Lemma 4.3: the second is a saddle. Figure 2: 25 Mbit/s
+/// and 100 ms.
 #[test]
 fn cx_rests_on_both_sides_of_its_threshold() {
     let text = "{ kind = \"cx\", delta_max = \"100 ms\" }";
@@ -161,7 +166,8 @@ fn cx_rests_on_both_sides_of_its_threshold() {
     }
 }
 
-/// Lemma 4.2 and 4.3 have no delays and no averaging: there region A is stable, with the roots of equations (2) and (3).
+/// Lemma 4.2 and 4.3 have no delays and no averaging: there region A is stable, with the roots of
+/// equations (2) and (3).
 #[test]
 fn cx_without_delays_has_the_roots_of_the_paper() {
     let text = "{ kind = \"cx\", delta_max = \"100 ms\", averaging_time = \"1 us\" }";
@@ -188,8 +194,9 @@ fn pert_rests_where_early_responses_balance_growth() {
     assert_eq!(at.signals[0], 0.0);
 }
 
-/// Fu and Liew: with a share c of congested flows, (1 - c / 2) (1 - p) = p w^2 (0.2 + 0.3 c). Over a long queue c is nearly one: half of Reno's growth, and
-/// a loss halves. With none it is Reno that loses a fifth.
+/// Fu and Liew: with a share c of congested flows, (1 - c / 2) (1 - p) = p w^2 (0.2 + 0.3 c). Over
+/// a long queue c is nearly one: half of Reno's growth, and a loss halves. With none it is Reno
+/// that loses a fifth.
 #[test]
 fn veno_is_reno_with_half_the_growth_over_a_long_queue() {
     let short = "aqm = \"red\", capacity = \"4000 packets\", min_threshold = \"1 packets\", max_threshold = \"8 packets\", spacing = \"bernoulli\"";
@@ -206,7 +213,8 @@ fn veno_is_reno_with_half_the_growth_over_a_long_queue() {
     }
 }
 
-/// A short queue leaves YeAH fast: Scalable TCP's 1 / 100 and an eighth, p = 0.08 whatever the window. A long one makes it Reno.
+/// A short queue leaves YeAH fast: Scalable TCP's 1 / 100 and an eighth, p = 0.08 whatever the
+/// window. A long one makes it Reno.
 #[test]
 fn yeah_is_fast_over_a_short_queue_and_reno_over_a_long_one() {
     let model = over(RED, "{ kind = \"yeah\" }", 40);
@@ -215,7 +223,8 @@ fn yeah_is_fast_over_a_short_queue_and_reno_over_a_long_one() {
     close("p w^2", p * w * w, 2.0, 0.05);
 }
 
-/// Mascolo: at rest the rate estimate is the rate of ACKs, and a signal takes what waits: (1 - p) = p w^2 (1 - (1 - p) base RTT / RTT).
+/// Mascolo: at rest the rate estimate is the rate of ACKs, and a signal takes what waits: (1 - p) =
+/// p w^2 (1 - (1 - p) base RTT / RTT).
 #[test]
 fn westwood_gives_up_what_waits() {
     let model = over(RED, "{ kind = \"westwood\" }", 40);
@@ -227,7 +236,8 @@ fn westwood_gives_up_what_waits() {
     close("p w^2", p * w * w * waits, 1.0 - p, 1e-9);
 }
 
-/// Growth and fall of H-TCP are both in proportion to 1 - beta: 2 alpha(s) = w s / R at the mean time s = 1 / (p x) since a loss.
+/// Growth and fall of H-TCP are both in proportion to 1 - beta: 2 alpha(s) = w s / R at the mean
+/// time s = 1 / (p x) since a loss.
 #[test]
 fn htcp_rests_where_the_time_since_the_last_loss_does() {
     let model = over(RED, "{ kind = \"htcp\", rtt_scaling = false }", 40);

@@ -1,4 +1,5 @@
-//! Speed of the engine: simulated seconds per second on the example of Reynier (2006), section 5, and of the analyses.
+//! Speed of the engine: simulated seconds per second on the example of Reynier (2006), section 5,
+//! and of the analyses.
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -14,7 +14,8 @@ pub(crate) type Nodes = [f64; ORDER + 1];
 /// Collocation on Chebyshev's extreme points, in falling order from 1 to -1.
 pub(crate) struct Chebyshev {
     pub(crate) points: Nodes,
-    /// Derivative with respect to the parameter that rises from 0 (at the first point) to 1 (at the last).
+    /// Derivative with respect to the parameter that rises from 0 (at the first point) to 1 (at the
+    /// last).
     derivative: [Nodes; ORDER + 1],
     /// Integral over that parameter.
     pub(crate) weights: Nodes,
@@ -54,12 +55,14 @@ impl Chebyshev {
         }
     }
 
-    /// Value at `x` (from 1 at the first node to -1 at the last) of the polynomial with these values.
+    /// Value at `x` (from 1 at the first node to -1 at the last) of the polynomial with these
+    /// values.
     pub(crate) fn interpolate(&self, values: &Nodes, x: f64) -> f64 {
         barycentric(&self.points, values, x)
     }
 
-    /// Shortens a panel so that its last node, the image of `above` under `jump`, lies on the floor.
+    /// Shortens a panel so that its last node, the image of `above` under `jump`, lies on the
+    /// floor.
     pub(crate) fn cut(
         &self,
         above: &Nodes,
@@ -107,8 +110,8 @@ impl Chebyshev {
         f
     }
 
-    /// Solves `f' = -weight f + source` for each of `problems`: on entry the sources, with the value of `f` at the first node in place of the source
-    /// there; on return the solutions.
+    /// Solves `f' = -weight f + source` for each of `problems`: on entry the sources, with the
+    /// value of `f` at the first node in place of the source there; on return the solutions.
     pub(crate) fn solve_all<T: Number>(
         &self,
         weight: &[T; ORDER + 1],
@@ -167,7 +170,8 @@ impl Number for Complex64 {
     }
 }
 
-/// Interpolation between Chebyshev's extreme points, mapped to `nodes` by a smooth monotone function.
+/// Interpolation between Chebyshev's extreme points, mapped to `nodes` by a smooth monotone
+/// function.
 pub(crate) fn barycentric(nodes: &Nodes, values: &Nodes, at: f64) -> f64 {
     let (mut above, mut below) = (0.0, 0.0);
     for i in 0..=ORDER {

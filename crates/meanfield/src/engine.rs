@@ -18,11 +18,14 @@ const CHECK_EVERY: u64 = 1 << 14;
 
 /// A run of the mean-field engine.
 ///
-/// Each class has a distribution of windows ([`WindowLaw`](crate::WindowLaw), [`Hazard`](crate::Hazard)). What comes back to it through the delay line in
-/// a step, over what was in flight when that was sent, is the growth of its windows, in round trips (Reynier 2006, equation (5), with the queueing
-/// delay that the packets met and ACKs at the rate of the bottleneck); the fraction of it that was dropped or marked is the loss per packet.
-/// What the class sends in the step is what came back plus the change of the sum of its windows, so that packets are conserved (equation (7) as
-/// corrected: `dF/dt = B - a`). When windows shrink faster than packets come back, nothing is sent and the difference is owed.
+/// Each class has a distribution of windows ([`WindowLaw`](crate::WindowLaw),
+/// [`Hazard`](crate::Hazard)). What comes back to it through the delay line in a step, over what
+/// was in flight when that was sent, is the growth of its windows, in round trips (Reynier 2006,
+/// equation (5), with the queueing delay that the packets met and ACKs at the rate of the
+/// bottleneck); the fraction of it that was dropped or marked is the loss per packet. What the
+/// class sends in the step is what came back plus the change of the sum of its windows, so that
+/// packets are conserved (equation (7) as corrected: `dF/dt = B - a`). When windows shrink faster
+/// than packets come back, nothing is sent and the difference is owed.
 #[derive(Clone, Debug)]
 pub struct MeanField {
     model: Model,
@@ -84,7 +87,8 @@ impl MeanField {
         self.queue
     }
 
-    /// Mean window of the active flows of a class now, packets; NaN without any, or without such a class.
+    /// Mean window of the active flows of a class now, packets; NaN without any, or without such a
+    /// class.
     #[must_use]
     pub fn window_mean(&self, class: usize) -> f64 {
         self.classes

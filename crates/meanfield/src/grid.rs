@@ -1,9 +1,11 @@
 //! The distribution of one class's windows on a grid that moves with the growth.
 //!
-//! In the coordinate `y(w) = integral of dw / (w i(w))` (round trips of growth) every window moves at the same speed. So the cells move, not
-//! their contents: growth is exact, without numerical diffusion, until a cell has moved by its own width, when all contents are renumbered.
-//! What crosses the largest window collects in an atom there. Decreases carry mass down to the two cells around the target, with weights that
-//! keep the mean window; they are integrated by a two-stage Runge-Kutta method, so that a flow that has jumped within a step may jump again.
+//! In the coordinate `y(w) = integral of dw / (w i(w))` (round trips of growth) every window moves
+//! at the same speed. So the cells move, not their contents: growth is exact, without numerical
+//! diffusion, until a cell has moved by its own width, when all contents are renumbered. What
+//! crosses the largest window collects in an atom there. Decreases carry mass down to the two cells
+//! around the target, with weights that keep the mean window; they are integrated by a two-stage
+//! Runge-Kutta method, so that a flow that has jumped within a step may jump again.
 
 mod general;
 mod halving;
@@ -20,7 +22,8 @@ const LARGEST_HAZARD: f64 = 0.2;
 /// Cells beyond which a grid is refused.
 const MOST_CELLS: f64 = 200_000.0;
 
-/// Empties a cell that holds next to nothing: towards zero the density falls faster than any power, and subnormal numbers are slow.
+/// Empties a cell that holds next to nothing: towards zero the density falls faster than any power,
+/// and subnormal numbers are slow.
 #[inline]
 fn flush(mass: &mut f64) {
     if *mass < 1e-150 {
@@ -35,12 +38,14 @@ pub(crate) struct Step {
     pub(crate) rounds: f64,
     /// The integral of kappa A.
     pub(crate) losses: f64,
-    /// Packets that a flow can have in the network, whatever its window: an access link's rate times the round trip. Windows beyond it grow and lose as this
-    /// many packets do. Infinite without such a link.
+    /// Packets that a flow can have in the network, whatever its window: an access link's rate
+    /// times the round trip. Windows beyond it grow and lose as this many packets do. Infinite
+    /// without such a link.
     pub(crate) limit: f64,
 }
 
-/// The distribution of the windows of one class. Masses are numbers of flows, in whatever unit the caller adds them.
+/// The distribution of the windows of one class. Masses are numbers of flows, in whatever unit the
+/// caller adds them.
 #[derive(Clone, Debug)]
 pub(crate) enum Grid {
     Halving(Box<Halving>),
@@ -202,7 +207,8 @@ mod tests {
         step: f64,
     ) -> Grid {
         let mut grid = Grid::new(law, 64.0, cells, hazard, false).unwrap();
-        // spread out: a decrease of Scalable TCP is always the same number of rounds of growth, so that phases never mix below the top
+        // spread out: a decrease of Scalable TCP is always the same number of rounds of growth, so
+        // that phases never mix below the top
         (0..600).for_each(|i| grid.add(3.0 + 0.1 * f64::from(i), 1.0 / 600.0));
         for _ in 0..(rounds / step) as u32 {
             grid.advance(Step {
@@ -329,15 +335,18 @@ mod tests {
         }
     }
 
-    /// Windows that an access link limits: dw/dn = i(w) e and kappa e decreases a round trip, with e = min(w, limit). In a clock that runs with the packets
-    /// sent such a law is the one of its own with growth i(w) e and hazard kappa e; its stationary mean is found by a walk over a fine fixed grid.
+    /// Windows that an access link limits: dw/dn = i(w) e and kappa e decreases a round trip, with
+    /// e = min(w, limit). In a clock that runs with the packets sent such a law is the one of its
+    /// own with growth i(w) e and hazard kappa e; its stationary mean is found by a walk over a
+    /// fine fixed grid.
     #[test]
     fn a_limit_slows_what_is_beyond_it() {
         let (kappa, limit, top) = (0.02, 8.0, 64.0);
         let cells = 4096_usize;
         let width = top / cells as f64;
         let centre = |j: usize| (j as f64 + 0.5) * width;
-        // f' speed = source - rate f, marched down from the top by the balance of what crosses each edge: up-flow = down-jumps from (w, 2 w)
+        // f' speed = source - rate f, marched down from the top by the balance of what crosses each
+        // edge: up-flow = down-jumps from (w, 2 w)
         let speed = |w: f64| w.min(limit) / w;
         let hazard = |w: f64| kappa * w.min(limit);
         let mut density = vec![0.0; 2 * cells + 2];

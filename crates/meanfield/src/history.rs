@@ -79,9 +79,10 @@ pub(crate) struct Returned {
 
 /// The delay line of one class: from the sender through the queue and back.
 ///
-/// A packet that enters the queue in step k leaves it when the link has sent all that was accepted before, and is back one base round trip later. This
-/// solves `R(t) = T + Q(t - R(t))` without iteration: what the link sent up to `t - T` came in the order of arrival, and is looked up in the record
-/// of arrivals. Within a step all rates are constant.
+/// A packet that enters the queue in step k leaves it when the link has sent all that was accepted
+/// before, and is back one base round trip later. This solves `R(t) = T + Q(t - R(t))` without
+/// iteration: what the link sent up to `t - T` came in the order of arrival, and is looked up in
+/// the record of arrivals. Within a step all rates are constant.
 #[derive(Clone, Debug)]
 pub(crate) struct DelayLine {
     sent: Ring<Sent>,

@@ -1,8 +1,11 @@
-//! The mean-field engine: the distribution of the congestion windows of many flows that share a queue.
+//! The mean-field engine: the distribution of the congestion windows of many flows that share a
+//! queue.
 //!
-//! With many flows the histogram of their windows becomes a density with an atom at the largest window, which obeys a transport equation: windows grow
-//! with the ACKs that come back and jump down with the losses that come back, while the flows together make the queue that delays and drops. It tells
-//! more than an average window (a fluid model) and costs the same for a hundred flows as for ten thousand.
+//! With many flows the histogram of their windows becomes a density with an atom at the largest
+//! window, which obeys a transport equation: windows grow with the ACKs that come back and jump
+//! down with the losses that come back, while the flows together make the queue that delays and
+//! drops. It tells more than an average window (a fluid model) and costs the same for a hundred
+//! flows as for ten thousand.
 //!
 //! - [`RenoStationary`] and [`Stationary`]: the law of a window at a constant loss probability, in closed form for Reno and numerically for any
 //!   increase i(w) and decrease d(w); [`simulate_users`] is its reference implementation.

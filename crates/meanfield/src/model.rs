@@ -12,7 +12,8 @@ use crate::law::{Hazard, WindowLaw};
 
 /// How an AQM drops or marks on average.
 pub trait QueueLaw: Debug + Send + Sync {
-    /// The queue (packets) at which it drops or marks every packet, where it does nothing below; its probability is not asked for then.
+    /// The queue (packets) at which it drops or marks every packet, where it does nothing below;
+    /// its probability is not asked for then.
     fn hard_limit(&self) -> Option<f64> {
         None
     }
@@ -20,20 +21,23 @@ pub trait QueueLaw: Debug + Send + Sync {
     fn states(&self) -> usize {
         0
     }
-    /// Writes the state variables over an empty queue of a link that sends `rate` packets/s to `state`.
+    /// Writes the state variables over an empty queue of a link that sends `rate` packets/s to
+    /// `state`.
     fn start(&self, _rate: f64, state: &mut [f64]) {
         state.fill(0.0);
     }
     /// Writes the time derivative of each state variable (per second) to `rate`.
     fn derivative(&self, _input: &AqmInput, _state: &[f64], _rate: &mut [f64]) {}
-    /// Fraction of arriving packets that are dropped or marked; the overflow of a full queue comes on top.
+    /// Fraction of arriving packets that are dropped or marked; the overflow of a full queue comes
+    /// on top.
     fn probability(&self, input: &AqmInput, state: &[f64]) -> f64;
     /// Whether it never drops or marks by itself: only a full queue does.
     fn overflow_only(&self) -> bool {
         false
     }
-    /// Whether it takes the queue to be in equilibrium with the rate of arrivals, and follows that rate: then a step's arrivals are not asked for, but
-    /// those of the windows over a round trip. An ACK clock sends in bursts of any density, and no queue is in equilibrium with a burst.
+    /// Whether it takes the queue to be in equilibrium with the rate of arrivals, and follows that
+    /// rate: then a step's arrivals are not asked for, but those of the windows over a round trip.
+    /// An ACK clock sends in bursts of any density, and no queue is in equilibrium with a burst.
     fn follows_rate(&self) -> bool {
         false
     }
@@ -66,9 +70,11 @@ impl QueueLaw for DropTail {
 pub struct RegisteredAqm {
     /// The law.
     pub law: AqmLaw,
-    /// How drops at the law's probability are spaced: RED's rules `uniform` and `uniform-wait` drop more, or fewer, than one in `1 / p` packets.
+    /// How drops at the law's probability are spaced: RED's rules `uniform` and `uniform-wait` drop
+    /// more, or fewer, than one in `1 / p` packets.
     pub spacing: Spacing,
-    /// Size of a packet over the mean packet of an AQM that counts bytes; 1 for one that counts packets.
+    /// Size of a packet over the mean packet of an AQM that counts bytes; 1 for one that counts
+    /// packets.
     pub relative_size: f64,
     /// The priority of all packets, for an AQM that looks at it.
     pub priority: u8,
@@ -143,7 +149,8 @@ pub struct Bottleneck {
 }
 
 impl Bottleneck {
-    /// The largest queue that packets can form: with an AQM that drops all of them at a limit, that limit.
+    /// The largest queue that packets can form: with an AQM that drops all of them at a limit, that
+    /// limit.
     #[must_use]
     pub fn room(&self) -> f64 {
         match self.aqm.hard_limit() {
@@ -162,11 +169,13 @@ pub struct Class {
     pub law: Arc<dyn WindowLaw>,
     /// Base round-trip time without queueing, s; transmission on access links is part of it.
     pub rtt: f64,
-    /// Packets/s that the access link of a flow lets out, whatever its window; what the window has beyond that rate times the round trip waits there.
+    /// Packets/s that the access link of a flow lets out, whatever its window; what the window has
+    /// beyond that rate times the round trip waits there.
     pub access: Option<f64>,
     /// Largest window, packets; finite.
     pub w_max: f64,
-    /// Whether `w_max` only bounds the grid and should never be reached. If it is, the result says so.
+    /// Whether `w_max` only bounds the grid and should never be reached. If it is, the result says
+    /// so.
     pub open_ended: bool,
     /// Whether its packets can be marked instead of dropped (ECN).
     pub ecn: bool,
@@ -204,7 +213,8 @@ pub enum Action {
         /// Their window, packets.
         window: f64,
     },
-    /// Flows of a class stop, whatever their windows. What they have in flight is delivered, but answered no more.
+    /// Flows of a class stop, whatever their windows. What they have in flight is delivered, but
+    /// answered no more.
     Stop {
         /// Index of the class.
         class: usize,
@@ -279,11 +289,13 @@ pub struct Model {
 /// How packets in flight are accounted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Closure {
-    /// A delay line: ACKs come back at the rate of the bottleneck, and what is sent is what comes back plus the growth of the windows.
+    /// A delay line: ACKs come back at the rate of the bottleneck, and what is sent is what comes
+    /// back plus the growth of the windows.
     #[default]
     DelayLine,
-    /// The approximation of usual fluid models, for comparison: at any time flows send at `w / R` with R the round trip of a packet that
-    /// arrives now (Reynier 2006, section 2.2.1). It does not conserve packets in flight.
+    /// The approximation of usual fluid models, for comparison: at any time flows send at `w / R`
+    /// with R the round trip of a packet that arrives now (Reynier 2006, section 2.2.1). It does
+    /// not conserve packets in flight.
     Little,
 }
 
@@ -294,11 +306,14 @@ pub struct Options {
     pub hazard: Hazard,
     /// How packets in flight are accounted for.
     pub closure: Closure,
-    /// Cells of the window grid per packet (of growth per round trip, where that is not one packet). The error falls with the square.
+    /// Cells of the window grid per packet (of growth per round trip, where that is not one
+    /// packet). The error falls with the square.
     pub cells_per_packet: f64,
-    /// Steps per smallest base round-trip time. The error falls with the square, apart from the instants at which the queue fills or empties.
+    /// Steps per smallest base round-trip time. The error falls with the square, apart from the
+    /// instants at which the queue fills or empties.
     pub steps_per_rtt: f64,
-    /// Whether RED's drop spacing counts: its mean rate instead of the nominal probability. Used when a scenario is read.
+    /// Whether RED's drop spacing counts: its mean rate instead of the nominal probability. Used
+    /// when a scenario is read.
     pub effective_spacing: bool,
     /// Interval of traces, s; `None`: no traces (from a scenario: its own interval).
     pub sample: Option<f64>,

@@ -24,8 +24,8 @@ pub struct Users {
     pub second_moment: Estimate,
 }
 
-/// Simulates `users` independent windows for `rounds` round trips each (after a tenth of that to forget the start), each packet lost with
-/// probability `loss`.
+/// Simulates `users` independent windows for `rounds` round trips each (after a tenth of that to
+/// forget the start), each packet lost with probability `loss`.
 ///
 /// `w_max` must be finite and above the law's floor, `rounds` positive and `users` at least 2.
 pub fn simulate_users(
@@ -84,7 +84,8 @@ struct User<'a> {
 
 impl User<'_> {
     fn run(&mut self, rounds: f64, stream: &mut Stream) {
-        // candidates for decreases come at the largest rate and are accepted in proportion to the rate at the window then (thinning)
+        // candidates for decreases come at the largest rate and are accepted in proportion to the
+        // rate at the window then (thinning)
         let largest = self.hazard.rate(self.loss, self.w_max);
         let mut left = rounds;
         while left > 0.0 {
@@ -102,7 +103,8 @@ impl User<'_> {
         let speed = |w: f64| w * self.law.increase(w);
         let mut left = rounds;
         while left > 0.0 && self.window < self.w_max {
-            // steps of at most an eighth of the window, as the speed may vary with it; Heun's method at both ends
+            // steps of at most an eighth of the window, as the speed may vary with it; Heun's
+            // method at both ends
             let here = speed(self.window.max(1e-9));
             let mut step = (0.125 * (self.window + 1.0) / here).min(left);
             let advance = |step: f64| {

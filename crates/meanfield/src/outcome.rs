@@ -1,4 +1,5 @@
-//! What a run measured. Times in seconds, queues and windows in packets, rates in packets/s; NaN where a quantity has no value.
+//! What a run measured. Times in seconds, queues and windows in packets, rates in packets/s; NaN
+//! where a quantity has no value.
 
 /// Results of one run.
 #[derive(Clone, Debug, Default)]
@@ -119,11 +120,14 @@ pub struct Balance {
     pub mass: f64,
     /// Sum of these differences over the run: the rounding that was put right.
     pub rounding: f64,
-    /// Packets that arrived against those dropped, sent and waiting, relative to those that arrived.
+    /// Packets that arrived against those dropped, sent and waiting, relative to those that
+    /// arrived.
     pub packets: f64,
-    /// Packets in flight counted one by one in the delay line against the sum of the windows, relative.
+    /// Packets in flight counted one by one in the delay line against the sum of the windows,
+    /// relative.
     pub in_flight: f64,
-    /// Largest debt, packets: windows had shrunk to less than was in flight, so that nothing could be sent until that many had returned.
+    /// Largest debt, packets: windows had shrunk to less than was in flight, so that nothing could
+    /// be sent until that many had returned.
     pub debt: f64,
     /// Steps with a debt.
     pub debt_steps: u64,

@@ -1,4 +1,5 @@
-//! From a scenario to the engine's plain inputs: what it means, what is approximated (with a note), what is refused (by name).
+//! From a scenario to the engine's plain inputs: what it means, what is approximated (with a note),
+//! what is refused (by name).
 
 mod changes;
 
@@ -20,7 +21,8 @@ use crate::model::{Action, Bottleneck, Class, Event, Model, Options, RegisteredA
 const GROUPS: usize = 8;
 /// Cells of a window grid where the largest window is large beside the share of a flow.
 const CELLS: f64 = 1024.0;
-/// Flows from which the mean-field limit is accurate with drop-tail, and with an AQM (Reynier 2006, sections 2 and 5).
+/// Flows from which the mean-field limit is accurate with drop-tail, and with an AQM (Reynier 2006,
+/// sections 2 and 5).
 const ENOUGH: (f64, f64) = (10.0, 25.0);
 
 /// A registered congestion control, as a law of its window.
@@ -35,7 +37,8 @@ pub struct RegisteredTcp {
 }
 
 impl RegisteredTcp {
-    /// The law on a path. Small windows follow the sender's real behaviour where its smooth law leaves it out.
+    /// The law on a path. Small windows follow the sender's real behaviour where its smooth law
+    /// leaves it out.
     #[must_use]
     pub fn new(law: TcpLaw, path: Path) -> Self {
         let mut new = Self {
@@ -92,10 +95,12 @@ impl WindowLaw for RegisteredTcp {
 }
 
 impl MeanField {
-    /// Prepares a run of a scenario. Traces are sampled at the scenario's interval unless the options give one.
+    /// Prepares a run of a scenario. Traces are sampled at the scenario's interval unless the
+    /// options give one.
     ///
     /// # Errors
-    /// Names what the scenario holds that a window distribution at one shared queue cannot represent, or what is out of range.
+    /// Names what the scenario holds that a window distribution at one shared queue cannot
+    /// represent, or what is out of range.
     pub fn new(scenario: &Scenario, mut options: Options) -> Result<Self, Error> {
         let mut reader = Reader::new(scenario)?;
         let model = reader.model(&mut options)?;
@@ -383,7 +388,8 @@ impl<'a> Reader<'a> {
                 tcp.initial_window
             ));
         }
-        // windows beyond what fills link and buffer alone never matter; many flows share, and a window sixteen times the share is out of reach
+        // windows beyond what fills link and buffer alone never matter; many flows share, and a
+        // window sixteen times the share is out of reach
         let buffer = if bottleneck.room().is_finite() {
             bottleneck.room()
         } else {

@@ -1,8 +1,9 @@
 //! Stability of RED's equilibrium with many Reno flows: the printed bounds, and the true threshold.
 //!
-//! Source: Reynier, "A simple stability condition for RED using TCP mean-field modeling" (INRIA, 2006), sections 3.4 and 4. The paper closes the linearised
-//! equations with `dp(W_max) = p(W_max) dF`; its static gain has the wrong sign when more than half of the flows are at the largest window. The threshold
-//! here solves the linearised transport equation itself ([`WindowResponse`]).
+//! Source: Reynier, "A simple stability condition for RED using TCP mean-field modeling" (INRIA,
+//! 2006), sections 3.4 and 4. The paper closes the linearised equations with `dp(W_max) = p(W_max)
+//! dF`; its static gain has the wrong sign when more than half of the flows are at the largest
+//! window. The threshold here solves the linearised transport equation itself ([`WindowResponse`]).
 
 mod response;
 
@@ -14,7 +15,8 @@ use crate::error::{Error, check};
 use crate::stationary::{RenoStationary, SQUARE_ROOT_LAW};
 pub use response::WindowResponse;
 
-/// Many long-lived Reno flows of one round trip through one queue with RED on its instantaneous length. Queues are measured as delays.
+/// Many long-lived Reno flows of one round trip through one queue with RED on its instantaneous
+/// length. Queues are measured as delays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RedLink {
     /// Packets that the link can send in a second.
@@ -108,7 +110,8 @@ impl RedLink {
         self.max_probability / (self.max_threshold - self.min_threshold)
     }
 
-    /// The number of flows that hold the queue at `delay` seconds, whatever [`RedLink::flows`] says: equations (13) to (15).
+    /// The number of flows that hold the queue at `delay` seconds, whatever [`RedLink::flows`]
+    /// says: equations (13) to (15).
     ///
     /// # Errors
     /// If a number is out of range, or `delay` is outside the thresholds.
@@ -129,7 +132,8 @@ impl RedLink {
     /// The steady state with losses.
     ///
     /// # Errors
-    /// If a number is out of range, the flows are too few to reach the minimum threshold, or so many that the queue is full.
+    /// If a number is out of range, the flows are too few to reach the minimum threshold, or so
+    /// many that the queue is full.
     pub fn equilibrium(&self) -> Result<RedEquilibrium, Error> {
         self.check()?;
         let few = self.flows_at(self.min_threshold)?;
@@ -179,8 +183,9 @@ impl RedLink {
     /// The constant of theorem 4 as printed.
     pub const PRINTED: f64 = SQUARE_ROOT_LAW * SQUARE_ROOT_LAW;
 
-    /// The slope and frequency at which the equilibrium loses its stability when RED's slope is raised about it (its place held fixed), with an
-    /// average of the queue that follows it at `averaging` per second (`None`: instantaneous).
+    /// The slope and frequency at which the equilibrium loses its stability when RED's slope is
+    /// raised about it (its place held fixed), with an average of the queue that follows it at
+    /// `averaging` per second (`None`: instantaneous).
     ///
     /// # Errors
     /// As [`RedLink::equilibrium`]; or if no slope destabilises.
@@ -191,7 +196,8 @@ impl RedLink {
     /// The maximum probability at which the equilibrium (which moves with it) loses its stability.
     ///
     /// # Errors
-    /// As [`RedLink::equilibrium`]; or if RED is stable at every maximum probability below one that keeps an equilibrium.
+    /// As [`RedLink::equilibrium`]; or if RED is stable at every maximum probability below one that
+    /// keeps an equilibrium.
     pub fn critical_max_probability(&self, averaging: Option<f64>) -> Result<f64, Error> {
         self.check()?;
         let excess = |p: f64| {
@@ -226,8 +232,9 @@ impl RedLink {
 }
 
 impl RedEquilibrium {
-    /// Theorem 3, equation (31): the equilibrium is stable if RED's slope, in 1/s of queueing delay, is below this. The printed proof has
-    /// gaps; the condition was sufficient wherever it was compared with [`RedLink::threshold`].
+    /// Theorem 3, equation (31): the equilibrium is stable if RED's slope, in 1/s of queueing
+    /// delay, is below this. The printed proof has gaps; the condition was sufficient wherever it
+    /// was compared with [`RedLink::threshold`].
     #[must_use]
     pub fn theorem_3(&self) -> f64 {
         self.loss * self.share / (1.0 - self.atom)
@@ -240,7 +247,8 @@ impl RedEquilibrium {
             / (self.loss * (self.share + slope * self.window))
     }
 
-    /// Corollary 1: the bound of theorem 3 for an unlimited window, 1/s; infinite where its denominator is negative (losses above 29.2 %).
+    /// Corollary 1: the bound of theorem 3 for an unlimited window, 1/s; infinite where its
+    /// denominator is negative (losses above 29.2 %).
     #[must_use]
     pub fn corollary_1(&self) -> f64 {
         let room = 1.0 - SQUARE_ROOT_LAW * self.loss.sqrt() - self.loss;
@@ -254,7 +262,8 @@ impl RedEquilibrium {
     /// Response of the queueing delay (s) to the drop probability at complex frequency `s` (1/s):
     /// `(1 - K) H(s) exp(-s R) / C - (1 - exp(-s R)) / (s (1 - K))`, from equations (7) and (8) with H the [`WindowResponse`].
     ///
-    /// Where the link is saturated the advance A of the windows varies, but it multiplies what is zero in equilibrium: only the losses act.
+    /// Where the link is saturated the advance A of the windows varies, but it multiplies what is
+    /// zero in equilibrium: only the losses act.
     #[must_use]
     pub fn queue_response(&self, windows: &WindowResponse, s: Complex64) -> Complex64 {
         let round = s * self.rtt;
@@ -282,7 +291,8 @@ impl RedEquilibrium {
         // the loop closes with gain one where the response is real and positive
         let mut lowest: Option<Crossing> = None;
         let step = 1.12;
-        // the response falls with the frequency: higher crossings than the first two need larger slopes
+        // the response falls with the frequency: higher crossings than the first two need larger
+        // slopes
         let mut low = if averaging.is_some() { 0.01 } else { 0.2 } / self.rtt;
         let mut at_low = gain(low);
         while low < 3.0 * PI / self.rtt {

@@ -1,6 +1,8 @@
-//! The dynamics on the example of Reynier (2006), section 5: 1 Gbit/s, 10 ms, a buffer of 2 ms, windows of at most 64 packets of 1064 B.
+//! The dynamics on the example of Reynier (2006), section 5: 1 Gbit/s, 10 ms, a buffer of 2 ms,
+//! windows of at most 64 packets of 1064 B.
 //!
-//! The expected numbers come from an independent implementation of the same equations with 8 cells a packet and 400 steps a round trip.
+//! The expected numbers come from an independent implementation of the same equations with 8 cells
+//! a packet and 400 steps a round trip.
 
 use std::sync::Arc;
 
@@ -98,7 +100,8 @@ fn near(value: f64, expected: f64, tolerance: f64) {
     );
 }
 
-/// Section 5.1.1: 18 users do not fill the link; 19 to 22 fill a part of the buffer, N 64 - T C packets.
+/// Section 5.1.1: 18 users do not fill the link; 19 to 22 fill a part of the buffer, N 64 - T C
+/// packets.
 #[test]
 fn before_congestion() {
     near(drop_tail(18.0, 20.0).link.utilization, 0.980582, 1e-6);
@@ -116,8 +119,9 @@ fn before_congestion() {
     }
 }
 
-/// Section 5.1.1: the queue of 23 and 24 users oscillates but does not empty. The trajectory is chaotic in its last digits: a change of the first
-/// window by 1e-9 moves the smallest queue by 0.003 of the buffer.
+/// Section 5.1.1: the queue of 23 and 24 users oscillates but does not empty. The trajectory is
+/// chaotic in its last digits: a change of the first window by 1e-9 moves the smallest queue by
+/// 0.003 of the buffer.
 #[test]
 fn first_oscillations() {
     for (flows, deviation, smallest) in [(23.0, 0.1476, 0.513), (24.0, 0.258094, 0.141)] {
@@ -158,7 +162,8 @@ fn early_congestion() {
     near(period, 0.166513, 5e-4);
 }
 
-/// Section 5.2: RED holds a steady queue up to 76 users (closed form of the equilibrium), then oscillates, and empties from about 97 on.
+/// Section 5.2: RED holds a steady queue up to 76 users (closed form of the equilibrium), then
+/// oscillates, and empties from about 97 on.
 #[test]
 fn red_through_its_range() {
     for (flows, queue) in [(40.0, 0.461744), (76.0, 0.991987)] {
@@ -193,7 +198,8 @@ fn red_per_loss_event() {
     }
 }
 
-/// Mass to 1e-12 and packets to 1e-9 over 100 s, with losses all the time and with bursts of them, from a start that overruns the buffer.
+/// Mass to 1e-12 and packets to 1e-9 over 100 s, with losses all the time and with bursts of them,
+/// from a start that overruns the buffer.
 #[test]
 fn balances_over_100_s() {
     for out in [drop_tail(40.0, 100.0), red(60.0, 100.0), red(140.0, 100.0)] {
@@ -343,7 +349,8 @@ fn classes_share_the_queue() {
     near(two.classes[0].window_mean, one.classes[0].window_mean, 1e-8);
     model.classes[1].rtt = 0.03;
     let mixed = run(model, Options::default());
-    // both see the same losses, so their windows agree once they are below the limit; their rates are as one over the round trips
+    // both see the same losses, so their windows agree once they are below the limit; their rates
+    // are as one over the round trips
     let delay = mixed.link.delay_mean;
     let ratio = mixed.classes[0].throughput / mixed.classes[1].throughput;
     let windows = mixed.classes[0].window_mean / mixed.classes[1].window_mean;
@@ -403,7 +410,8 @@ fn flows_start_and_stop() {
     assert!(out.balance.packets < 1e-9 && out.balance.abandoned > 0.0);
 }
 
-/// Changes of rate, buffer, round trip and largest window lead to the state that a run with these values has.
+/// Changes of rate, buffer, round trip and largest window lead to the state that a run with these
+/// values has.
 #[test]
 fn changes_during_a_run() {
     let mut model = figure_7(40.0, Arc::new(Red::PAPER), 20.0);
@@ -439,7 +447,8 @@ fn changes_during_a_run() {
         fresh.classes[0].window_mean,
         2e-3,
     );
-    // the round trip shortens below the time that has passed since the last ACK, and the window limit falls below what is in flight
+    // the round trip shortens below the time that has passed since the last ACK, and the window
+    // limit falls below what is in flight
     let mut model = figure_7(40.0, Arc::new(DropTail), 10.0);
     model.events.push(Event {
         at: 5.0,
@@ -601,8 +610,9 @@ fn refuses_what_makes_no_sense() {
     assert!(run.step().is_err());
 }
 
-/// Section 2.2.1: the Little-like closure has the same equilibria and destabilises them: at 76 users RED's queue is steady with the delay line and
-/// oscillates over the whole buffer without; drop-tail loses two per cent more of the link.
+/// Section 2.2.1: the Little-like closure has the same equilibria and destabilises them: at 76
+/// users RED's queue is steady with the delay line and oscillates over the whole buffer without;
+/// drop-tail loses two per cent more of the link.
 #[test]
 fn the_little_like_closure() {
     let both = |flows: f64, aqm: Arc<dyn QueueLaw>| {
@@ -632,9 +642,10 @@ fn the_little_like_closure() {
     );
 }
 
-/// Section 5.4: the equivalent single latency. While RED holds the queue steady all flows see one loss probability and so one mean window, and the single
-/// latency that gives the same queue is the one whose round trip *with* queueing is the harmonic mean of the others'. The harmonic mean of the latencies
-/// themselves, as the paper has it, is close: it puts the queue 1.4 % too high here.
+/// Section 5.4: the equivalent single latency. While RED holds the queue steady all flows see one
+/// loss probability and so one mean window, and the single latency that gives the same queue is the
+/// one whose round trip *with* queueing is the harmonic mean of the others'. The harmonic mean of
+/// the latencies themselves, as the paper has it, is close: it puts the queue 1.4 % too high here.
 #[test]
 fn mixed_latencies() {
     let latencies = [0.01, 0.02, 0.04];

@@ -26,7 +26,8 @@ fn refusal(text: &str) -> String {
     }
 }
 
-/// Reynier (2006), section 5.2.1: RED without averaging, drops of single packets independent of each other.
+/// Reynier (2006), section 5.2.1: RED without averaging, drops of single packets independent of
+/// each other.
 fn figure_7(flows: u32, queue: &str) -> String {
     format!(
         r#"
@@ -72,8 +73,9 @@ fn figure_7_from_a_file() {
     );
 }
 
-/// ns-2's RED spaces its drops. Their mean rate predicts queues of 0.3374 and 0.5757 of the buffer for 40 users, where ns-2 2.35 (Sack, seeds 1 and 2)
-/// has 0.31 and 0.53; the nominal probability gives 0.4617 for both.
+/// ns-2's RED spaces its drops. Their mean rate predicts queues of 0.3374 and 0.5757 of the buffer
+/// for 40 users, where ns-2 2.35 (Sack, seeds 1 and 2) has 0.31 and 0.53; the nominal probability
+/// gives 0.4617 for both.
 #[test]
 fn spacing_of_drops() {
     for (spacing, queue) in [("uniform", 0.3374), ("uniform-wait", 0.5757)] {
@@ -104,7 +106,8 @@ fn spacing_of_drops() {
     }
 }
 
-/// Access links: transmission of a data packet and of an ACK at both ends is part of the base round trip, and no flow sends faster.
+/// Access links: transmission of a data packet and of an ACK at both ends is part of the base round
+/// trip, and no flow sends faster.
 #[test]
 fn access_links_delay_and_limit() {
     let text = figure_7(40, r#"aqm = "drop-tail""#)
@@ -146,7 +149,8 @@ fn ap_red_spaces_its_drops_as_red_does() {
     }
 }
 
-/// Flows of one priority have WRED's thresholds of that priority, which are those of another RED; flows of two are refused.
+/// Flows of one priority have WRED's thresholds of that priority, which are those of another RED;
+/// flows of two are refused.
 #[test]
 fn wred_has_the_thresholds_of_the_priority() {
     let loss_at_rest = |text: &str| {
@@ -209,7 +213,8 @@ fn every_registered_congestion_control() {
     assert!(runs >= 4, "only {runs} laws run");
 }
 
-/// At a steady queue the distribution is the stationary law at the loss that the queue gives: RED with Compound's i(w), d(w).
+/// At a steady queue the distribution is the stationary law at the loss that the queue gives: RED
+/// with Compound's i(w), d(w).
 #[test]
 fn steady_state_is_the_stationary_law() {
     let text = figure_7(60, &format!("{RED}, spacing = \"bernoulli\""))
@@ -384,8 +389,9 @@ fn ten_flows(queue: &str) -> String {
     )
 }
 
-/// A law of the rate of arrivals does not see the bursts of an ACK clock: a burst that exceeds the link lost all, and so did what its loss sent
-/// a round trip later (utilisations of 0.002 and 0.06).
+/// A law of the rate of arrivals does not see the bursts of an ACK clock: a burst that exceeds the
+/// link lost all, and so did what its loss sent a round trip later (utilisations of 0.002 and
+/// 0.06).
 #[test]
 fn laws_of_the_rate_of_arrivals() {
     for (aqm, low, high) in [("avq", 0.8, 0.981), ("exponential-red", 0.95, 0.99)] {
@@ -395,8 +401,9 @@ fn laws_of_the_rate_of_arrivals() {
     }
 }
 
-/// A threshold that drops is the limit of its queue: packets see no difference (both use 99.18 %). As the equilibrium of a queue that follows the rate of
-/// arrivals, a link of ten flows was used by 55 %.
+/// A threshold that drops is the limit of its queue: packets see no difference (both use 99.18 %).
+/// As the equilibrium of a queue that follows the rate of arrivals, a link of ten flows was used by
+/// 55 %.
 #[test]
 fn a_threshold_that_drops_is_a_full_queue() {
     let threshold = run(
@@ -414,8 +421,9 @@ fn a_threshold_that_drops_is_a_full_queue() {
     );
 }
 
-/// A threshold that marks is no limit: the queue grows beyond it, and windows fall together. A hundred flows over 100 Mbit/s: packets use 85 %, their queue is 68
-/// packets with a deviation of 70, and 20 % are marked. Where each mark is a decrease the engine has 77 %, 82, 81 and 29 %.
+/// A threshold that marks is no limit: the queue grows beyond it, and windows fall together. A
+/// hundred flows over 100 Mbit/s: packets use 85 %, their queue is 68 packets with a deviation of
+/// 70, and 20 % are marked. Where each mark is a decrease the engine has 77 %, 82, 81 and 29 %.
 #[test]
 fn a_threshold_that_marks_is_no_limit() {
     let text = ten_flows(r#"aqm = "threshold", threshold = "150 packets", ecn = true"#)
@@ -430,7 +438,8 @@ fn a_threshold_that_marks_is_no_limit() {
     assert!(link.queue_max > 150.0, "{link:?}");
 }
 
-/// An adapted maximum probability starts where the parameter says, not at zero: with steps that take longer than the run it is RED.
+/// An adapted maximum probability starts where the parameter says, not at zero: with steps that
+/// take longer than the run it is RED.
 #[test]
 fn states_of_an_aqm_start_where_its_law_says() {
     let thresholds = r#"min_threshold = "10 packets", max_threshold = "40 packets", max_probability = 0.1, weight = 0.002"#;

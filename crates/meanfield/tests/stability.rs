@@ -42,7 +42,8 @@ fn the_example() {
     close(RATE * 0.012 / 64.0, 22.027_73, 1e-6);
 }
 
-/// Section 5.2.2: the last number of users with a steady queue, and the one with 1 ms of queue (the paper prints 80 and 70).
+/// Section 5.2.2: the last number of users with a steady queue, and the one with 1 ms of queue (the
+/// paper prints 80 and 70).
 #[test]
 fn range_of_red() {
     close(example(1.0).flows_at(0.002).unwrap(), 76.488_62, 1e-7);
@@ -71,7 +72,8 @@ fn theorem_3() {
     close(example(76.0).equilibrium().unwrap().theorem_3(), 7.65, 1e-3);
 }
 
-/// Theorem 4, equation (32): 0.36 % with the printed constant, 0.35417 % with alpha^2 = 1.7, 0.41667 % with the sharp one.
+/// Theorem 4, equation (32): 0.36 % with the printed constant, 0.35417 % with alpha^2 = 1.7,
+/// 0.41667 % with the sharp one.
 #[test]
 fn theorem_4() {
     let link = example(20.0);
@@ -82,7 +84,8 @@ fn theorem_4() {
     );
     close(link.theorem_4(1.7), 0.003_541_7, 1e-5);
     close(link.theorem_4(2.0), 0.004_166_7, 1e-5);
-    // why the constant is 2: k F W / (1 - M) = 2 F W / F_2, which tends to 2 from above for vanishing losses
+    // why the constant is 2: k F W / (1 - M) = 2 F W / F_2, which tends to 2 from above for
+    // vanishing losses
     let g = |loss: f64| {
         let law = RenoStationary::new(loss, 64.0).unwrap();
         loss * law.mean() * 64.0 / (1.0 - law.atom())
@@ -102,7 +105,8 @@ fn theorem_2() {
     assert!(mass(0.0015) > 1.1);
 }
 
-/// Corollary 1: its denominator vanishes at K = 0.292; the 54 % of its footnote are the square root of that.
+/// Corollary 1: its denominator vanishes at K = 0.292; the 54 % of its footnote are the square root
+/// of that.
 #[test]
 fn corollary_1() {
     let with = |loss: f64| RedEquilibrium {
@@ -122,7 +126,8 @@ fn corollary_1() {
     );
 }
 
-/// The static gain dF/dK of the linearised equation is that of the closed form; the paper's closure has the wrong sign at 20 users.
+/// The static gain dF/dK of the linearised equation is that of the closed form; the paper's closure
+/// has the wrong sign at 20 users.
 #[test]
 fn static_gain() {
     let equilibrium = example(20.0).equilibrium().unwrap();
@@ -144,7 +149,8 @@ fn static_gain() {
         let slope = (mean(loss + step) - mean(loss - step)) / (2.0 * step);
         let response = WindowResponse::new(loss, 64.0).unwrap();
         close(response.at(Complex64::from(0.0)).re, slope, 1e-7);
-        // at high frequency windows fall by half of what is lost: -F_2 / 2 per round trip, integrated
+        // at high frequency windows fall by half of what is lost: -F_2 / 2 per round trip,
+        // integrated
         let z = Complex64::new(0.0, 30.0);
         close(
             (response.at(z) * z).norm(),
@@ -154,8 +160,9 @@ fn static_gain() {
     }
 }
 
-/// The true threshold lies well above theorem 3: 5.26 to 5.28 per second at 20 users, 14.8 at 76; the crossing is at about 1.64 per round trip, where
-/// the proof's "small compared with one" does not hold.
+/// The true threshold lies well above theorem 3: 5.26 to 5.28 per second at 20 users, 14.8 at 76;
+/// the crossing is at about 1.64 per round trip, where the proof's "small compared with one" does
+/// not hold.
 #[test]
 fn true_threshold() {
     for (flows, low, high) in [(20.0, 5.26, 5.28), (76.0, 14.75, 14.85)] {
@@ -187,7 +194,8 @@ fn true_threshold() {
     }
 }
 
-/// Raising the maximum probability moves the equilibrium too. At the critical value RED's own slope is the critical one.
+/// Raising the maximum probability moves the equilibrium too. At the critical value RED's own slope
+/// is the critical one.
 #[test]
 fn critical_max_probability() {
     for flows in [25.0, 60.0] {
@@ -218,7 +226,8 @@ impl QueueLaw for Line {
     }
 }
 
-/// The dynamics agree with the linear analysis: five per cent below the threshold an oscillation dies out, five per cent above it grows.
+/// The dynamics agree with the linear analysis: five per cent below the threshold an oscillation
+/// dies out, five per cent above it grows.
 #[test]
 fn dynamics_confirm_the_threshold() {
     for flows in [25.0, 60.0] {

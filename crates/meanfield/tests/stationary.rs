@@ -1,4 +1,5 @@
-//! The stationary law against numbers computed independently with 40 digits, and against simulated users.
+//! The stationary law against numbers computed independently with 40 digits, and against simulated
+//! users.
 
 use ackclock_algorithms::{Owner, Stream};
 use ackclock_meanfield::{
@@ -78,7 +79,8 @@ fn square_root_law() {
     );
 }
 
-/// Figure 5: the square-root law cut at W_max is furthest off at small loss. (These numbers were computed with alpha rounded to 1.309833.)
+/// Figure 5: the square-root law cut at W_max is furthest off at small loss. (These numbers were
+/// computed with alpha rounded to 1.309833.)
 #[test]
 fn gap_of_the_cut_square_root_law() {
     for (loss, gap) in [
@@ -104,7 +106,8 @@ fn gap_of_the_cut_square_root_law() {
     assert!((worst.unwrap() - 0.0004).abs() < 3e-5, "{worst:?}");
 }
 
-/// Extremes: nothing lost, next to nothing lost, everything lost, a window far beyond what losses allow.
+/// Extremes: nothing lost, next to nothing lost, everything lost, a window far beyond what losses
+/// allow.
 #[test]
 fn extremes() {
     let law = RenoStationary::new(0.0, 64.0).unwrap();
@@ -112,7 +115,8 @@ fn extremes() {
         (law.atom(), law.mean(), law.second_moment()),
         (1.0, 64.0, 4096.0)
     );
-    // E w = W - (rate of halving k W) x (integral of the deficit on the way up, W^2 / 8), to first order
+    // E w = W - (rate of halving k W) x (integral of the deficit on the way up, W^2 / 8), to first
+    // order
     let law = RenoStationary::new(1e-12, 64.0).unwrap();
     close(64.0 - law.mean(), 1e-12 * 64.0_f64.powi(3) / 8.0, 1e-3);
     let law = RenoStationary::new(1.0, 1e6).unwrap();
@@ -134,7 +138,8 @@ fn extremes() {
     }
 }
 
-/// The density integrates to what the moments say, and its flux balances at every window: equation (12) with the atom.
+/// The density integrates to what the moments say, and its flux balances at every window: equation
+/// (12) with the atom.
 #[test]
 fn flux_balance() {
     let (loss, w_max) = (0.0015, 64.0);
@@ -172,7 +177,8 @@ fn flux_balance() {
     }
 }
 
-/// Laws of other shapes: Compound's power law, Scalable TCP, an additive increase of two packets, losses counted once a window.
+/// Laws of other shapes: Compound's power law, Scalable TCP, an additive increase of two packets,
+/// losses counted once a window.
 #[derive(Debug)]
 struct Power {
     alpha: f64,
@@ -239,7 +245,8 @@ fn independent_users_follow_the_law() {
             ("mean", users.mean, exact.mean()),
             ("second moment", users.second_moment, exact.second_moment()),
         ] {
-            // users are independent: the spread of their averages gives the standard error; 4 of them and a floor for vanishing atoms
+            // users are independent: the spread of their averages gives the standard error; 4 of
+            // them and a floor for vanishing atoms
             let allowed = 4.0 * found.standard_error + 1e-6;
             assert!(
                 (found.value - expected).abs() < allowed,

@@ -126,7 +126,8 @@ fn class_outcomes(engine: &Engine, flows: &[FlowOutcome]) -> Vec<ClassOutcome> {
         .collect()
 }
 
-/// How the transfers of sessions and sources fared, with a note for each class where some did not end.
+/// How the transfers of sessions and sources fared, with a note for each class where some did not
+/// end.
 fn transfer_outcomes(
     engine: &Engine,
     notes: &mut Vec<String>,

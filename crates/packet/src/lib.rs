@@ -203,9 +203,9 @@ impl Simulation {
         })
     }
 
-    /// Takes the samples since the last call, if they fill at least `bytes` bytes; `None` otherwise.
-    /// Called often, it keeps the memory of long traces bounded. Samples that are never taken are in
-    /// [`Outcome::traces`].
+    /// Takes the samples since the last call, if they fill at least `bytes` bytes; `None`
+    /// otherwise. Called often, it keeps the memory of long traces bounded. Samples that are never
+    /// taken are in [`Outcome::traces`].
     pub fn take_traces(&mut self, bytes: usize) -> Option<Traces> {
         self.engine.recorder.take(bytes)
     }
@@ -228,8 +228,8 @@ impl Simulation {
         finish::finish(self.engine, self.names)
     }
 
-    /// A rough estimate of the memory that a run will need, in bytes: flows with 64 segments each in
-    /// flight, full queues and traces. It is no bound: flows with larger windows need more.
+    /// A rough estimate of the memory that a run will need, in bytes: flows with 64 segments each
+    /// in flight, full queues and traces. It is no bound: flows with larger windows need more.
     #[must_use]
     pub fn memory_estimate(scenario: &Scenario, options: &Options) -> u64 {
         let mut bytes = 0_u64;

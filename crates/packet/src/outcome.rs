@@ -83,8 +83,8 @@ pub struct LinkOutcome {
 /// Packets of one class on their way, as its receivers see them inside the measurement window.
 ///
 /// One-way delay: from a packet's sending by the source, before the source's access link, to its
-/// arrival at the destination (RFC 7679). Of endless TCP flows one packet in sixteen is measured, in
-/// pairs of neighbours, of all others every packet.
+/// arrival at the destination (RFC 7679). Of endless TCP flows one packet in sixteen is measured,
+/// in pairs of neighbours, of all others every packet.
 #[derive(Clone, Debug, Default)]
 pub struct ClassOutcome {
     /// Data packets that arrived, retransmissions included.

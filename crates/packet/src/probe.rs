@@ -146,8 +146,8 @@ pub(crate) struct QueueSummary {
     pub(crate) bytes_std: f64,
 }
 
-/// A histogram of delays with bins of constant relative width: `BINS` an octave (a power of two), so
-/// that a value is known within 1 / `BINS`.
+/// A histogram of delays with bins of constant relative width: `BINS` an octave (a power of two),
+/// so that a value is known within 1 / `BINS`.
 #[derive(Clone, Debug)]
 pub(crate) struct Histogram<const BINS: u64> {
     bins: Vec<u64>,

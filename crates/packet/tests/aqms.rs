@@ -183,9 +183,9 @@ fn wred_prefers_high_priorities() {
     assert!(share(0) > 5.0 * share(1), "{} {}", share(0), share(1));
 }
 
-/// FQ-CoDel with the step of L4S, 1 ms for ECT(1) alone: TCP Prague keeps its queue at the step, and
-/// a CUBIC with classic ECN beside it is judged by CoDel's law alone, as without the step. A step for
-/// all ECN-capable packets takes from CUBIC what it needs.
+/// FQ-CoDel with the step of L4S, 1 ms for ECT(1) alone: TCP Prague keeps its queue at the step,
+/// and a CUBIC with classic ECN beside it is judged by CoDel's law alone, as without the step. A
+/// step for all ECN-capable packets takes from CUBIC what it needs.
 #[test]
 fn fq_codel_has_a_step_for_scalable_flows() {
     let run = |step: &str| {

@@ -1,6 +1,6 @@
-//! The example test cases of draft-ietf-ccwg-bbr-06, each a scenario run through the packet engine with its
-//! criterion judged on the sender's variables after every event. Where the draft contradicts itself, the test
-//! says so and judges what its pseudocode does.
+//! The example test cases of draft-ietf-ccwg-bbr-06, each a scenario run through the packet engine
+//! with its criterion judged on the sender's variables after every event. Where the draft
+//! contradicts itself, the test says so and judges what its pseudocode does.
 
 mod common;
 
@@ -45,14 +45,16 @@ impl Entry {
     }
 }
 
-/// Whether a packet is dropped, given the time, its number since the rule began to ask, and the state.
+/// Whether a packet is dropped, given the time, its number since the rule began to ask, and the
+/// state.
 type Rule = fn(f64, &mut u64, &Bbr3State) -> bool;
 
 #[derive(Debug, Default)]
 struct Log {
     entries: Vec<Entry>,
     count: u64,
-    /// The test plays the endpoint's detection: nothing is dropped, so that each recovery is spurious.
+    /// The test plays the endpoint's detection: nothing is dropped, so that each recovery is
+    /// spurious.
     undo: bool,
 }
 
@@ -198,7 +200,8 @@ fn trial(text: &str) -> Trial {
 }
 
 impl Trial {
-    /// Entries from the first one in `mode` after `from` (s) until the first one outside of it, and that one.
+    /// Entries from the first one in `mode` after `from` (s) until the first one outside of it, and
+    /// that one.
     fn stay(&self, mode: BbrMode, from: f64) -> (&[Entry], &Entry) {
         let inside = |entry: &Entry| entry.state.mode == mode;
         let begin = self
@@ -250,7 +253,8 @@ impl Trial {
     }
 }
 
-/// A link of 1000 packets/s at a base round trip of 100 ms, 100 packets of bandwidth-delay product, unless
+/// A link of 1000 packets/s at a base round trip of 100 ms, 100 packets of bandwidth-delay product,
+/// unless
 /// `changes` say otherwise.
 fn text(seconds: f64, queue: &str, flow: &str, changes: &str) -> String {
     link("\"12 Mbit/s\"", "100 ms", seconds, queue, flow, changes)
@@ -344,8 +348,8 @@ fn drain_ends_when_the_queue_is_gone() {
     assert!(matches!(after.state.mode, BbrMode::Down | BbrMode::Cruise));
 }
 
-/// "Exiting DRAIN Based on Time". With the draft's 10 % less bandwidth the queue goes all the same, at half of
-/// the rate: step 3 of the test case cannot be had with step 2. With 60 % less it stays.
+/// "Exiting DRAIN Based on Time". With the draft's 10 % less bandwidth the queue goes all the same,
+/// at half of the rate: step 3 of the test case cannot be had with step 2. With 60 % less it stays.
 #[test]
 fn drain_ends_after_three_rounds() {
     let begin = trial(&text(4.0, "400", "", "")).time_of(BbrMode::Drain, 0.0) + 1e-6;
@@ -385,15 +389,16 @@ fn a_probe_ends_on_a_plateau() {
     assert!((after.state.max_bw / 1000.0 - 1.0).abs() < 0.02);
 }
 
-/// A flow whose application writes more than the link takes until Startup is over, and half as much from then on.
+/// A flow whose application writes more than the link takes until Startup is over, and half as much
+/// from then on.
 fn limited_from_the_first_cycle(seconds: f64) -> String {
     let change = application_at(1.2, "6 Mbit/s");
     text(seconds, "400", &app_limited("12 Mbit/s"), &change)
 }
 
-/// "Exiting PROBE_UP on Loss When Application-Limited". The test case wants `inflight_longterm` updated
-/// "regardless of the application-limited state"; `HandleInflightTooHigh` leaves it as it is when the lost
-/// segment was application-limited.
+/// "Exiting PROBE_UP on Loss When Application-Limited". The test case wants `inflight_longterm`
+/// updated "regardless of the application-limited state"; `HandleInflightTooHigh` leaves it as it
+/// is when the lost segment was application-limited.
 #[test]
 fn a_probe_ends_on_loss_when_application_limited() {
     let rule: Rule = |_, count, state| state.mode == BbrMode::Up && one_in(count, 10);
@@ -410,8 +415,8 @@ fn a_probe_ends_on_loss_when_application_limited() {
     assert!(after.state.inflight_longterm.is_infinite());
 }
 
-/// "Never Exiting PROBE_UP (or STARTUP) When Application-Limited With No Loss". "Indefinitely" is until ProbeRTT,
-/// which the draft enters from any state.
+/// "Never Exiting PROBE_UP (or STARTUP) When Application-Limited With No Loss". "Indefinitely" is
+/// until ProbeRTT, which the draft enters from any state.
 #[test]
 fn a_probe_and_startup_last_while_the_application_is_the_limit() {
     let probe = trial(&limited_from_the_first_cycle(12.0));
@@ -548,7 +553,8 @@ fn startup_finds_the_bandwidth_behind_batches() {
     }
 }
 
-/// "Achieving Expected Cruise Bandwidth on a Link With Aggregation": ACKs that come in batches from 3 s on.
+/// "Achieving Expected Cruise Bandwidth on a Link With Aggregation": ACKs that come in batches from
+/// 3 s on.
 #[test]
 fn cruise_keeps_the_link_busy_behind_batches() {
     let mut steps = vec!["[\"0 s\", \"10 Mbit/s\"]".to_owned()];
@@ -598,9 +604,10 @@ fn cruise_keeps_the_link_busy_behind_batches() {
     assert!(trial.rate(from, to) > 950.0, "{}", trial.rate(from, to));
 }
 
-/// "Correctly Managing Sub-Packet BDPs": 64 kbit/s at 20 ms is a ninth of a packet. (The draft's `SetSendQuantum`
-/// makes a quantum of two packets at least, and `QuantizationBudget` three quanta: six packets, above the four of
-/// the test case. Quanta of ours are one packet at such rates, as the draft allows.)
+/// "Correctly Managing Sub-Packet BDPs": 64 kbit/s at 20 ms is a ninth of a packet. (The draft's
+/// `SetSendQuantum` makes a quantum of two packets at least, and `QuantizationBudget` three quanta:
+/// six packets, above the four of the test case. Quanta of ours are one packet at such rates, as
+/// the draft allows.)
 #[test]
 fn less_than_a_packet_in_the_network() {
     // the timer of a segment that takes 188 ms must not be one for a path of 20 ms
@@ -626,8 +633,8 @@ fn less_than_a_packet_in_the_network() {
     );
 }
 
-/// "Increasing Bandwidth 10x and Ensuring Full Bandwidth is Reached": 10 to 100 Mbit/s, with a long-term limit that
-/// losses have set.
+/// "Increasing Bandwidth 10x and Ensuring Full Bandwidth is Reached": 10 to 100 Mbit/s, with a
+/// long-term limit that losses have set.
 #[test]
 fn ten_times_the_bandwidth() {
     let change = link_at(12.0, "100 Mbit/s");

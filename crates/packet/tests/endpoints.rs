@@ -138,8 +138,8 @@ fn slow_start_ends_before_losses() {
 /// A BBR alone on a link uses it, and its queue is that of its probes, a quarter of the
 /// bandwidth-delay product, however large the buffer. With a buffer of a tenth of that product
 /// version 1 does not mind the losses that it causes, version 3 keeps them below 2 % of what it
-/// sends. Losses are found by time, retransmissions' too: with duplicate ACKs each of these costs a timeout, and
-/// version 3 then uses 89 %.
+/// sends. Losses are found by time, retransmissions' too: with duplicate ACKs each of these costs a
+/// timeout, and version 3 then uses 89 %.
 #[test]
 fn bbr_alone() {
     for (kind, used) in [("bbr", 0.97), ("bbr3", 0.95)] {
@@ -305,8 +305,8 @@ fn rack_bears_jitter() {
     assert!(plain.0 > 20, "{plain:?}");
 }
 
-/// The Linux forms of Vegas, Veno and YeAH measure round trips by every ACK and rest while something is
-/// lost. They do so in style "rfc" too, with and without selective acknowledgements.
+/// The Linux forms of Vegas, Veno and YeAH measure round trips by every ACK and rest while
+/// something is lost. They do so in style "rfc" too, with and without selective acknowledgements.
 #[test]
 fn linux_forms_measure_in_every_style() {
     let queue = |kind: &str, recovery: &str, buffer: u32| {
@@ -340,10 +340,10 @@ fn linux_forms_measure_in_every_style() {
     }
 }
 
-/// Packets that overtake one another (jitter of 0 to 20 ms on a path of 100 ms) at 12 Mbit/s, and no
-/// losses. Without an undo each overtaking halves the window. Time stamps tell of it with the first
-/// ACK that moves on; reports of duplicates come a round trip later, when mostly the next recovery is
-/// under way.
+/// Packets that overtake one another (jitter of 0 to 20 ms on a path of 100 ms) at 12 Mbit/s, and
+/// no losses. Without an undo each overtaking halves the window. Time stamps tell of it with the
+/// first ACK that moves on; reports of duplicates come a round trip later, when mostly the next
+/// recovery is under way.
 #[test]
 fn needless_recoveries_are_undone() {
     let goodput = |congestion: &str, undo: &str| {

@@ -1,7 +1,8 @@
 //! Congestion controls against those of ns-2's Linux-derived agent: one flow and ten over a
 //! drop-tail link of one bandwidth-delay product; and sixty Compound flows over small queues.
 //!
-//! The reference implementation is ns-2: `validation/ns2/ns2_senders.csv` (five seeds of S5, 20 to 60 s; `run.py
+//! The reference implementation is ns-2: `validation/ns2/ns2_senders.csv` (five seeds of S5, 20 to
+//! 60 s; `run.py
 //! --senders`). The mean of our seeds may be off the mean of its by one point of utilisation, 5 %
 //! or 3 packets of queue and 15 % of loss (or one packet lost), the tolerances of
 //! `validation/agreement`, and two standard errors of the difference. `validation/ns2/AGREEMENT.md`

@@ -107,8 +107,8 @@ fn poisson_arrivals_wait_as_theory_says() {
     close(class.delay_min, base, 1e-9);
 }
 
-/// A class behind a known queue: bulk TCP with a window of 60 packets keeps 60 - 41 of them waiting,
-/// or in service, and voice joins them.
+/// A class behind a known queue: bulk TCP with a window of 60 packets keeps 60 - 41 of them
+/// waiting, or in service, and voice joins them.
 #[test]
 fn a_thin_class_waits_behind_a_standing_queue() {
     let found = network(

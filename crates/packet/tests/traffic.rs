@@ -286,8 +286,9 @@ fn populations_change() {
     assert_eq!(found.flows[6 + 35 - 1].class, 1);
 }
 
-/// An application that writes more slowly from now on has written what it has: nothing is taken back, and it does not
-/// fall silent until the slower rate has caught up. One that writes faster does so at once.
+/// An application that writes more slowly from now on has written what it has: nothing is taken
+/// back, and it does not fall silent until the slower rate has caught up. One that writes faster
+/// does so at once.
 #[test]
 fn the_rate_of_an_application_changes() {
     let run = |seconds: u32, changes: &str| {
@@ -304,7 +305,8 @@ fn the_rate_of_an_application_changes() {
     // bits: 2 s at 10 Mbit/s, 2 s at 1 Mbit/s
     let slower = run(4, &change(2, "1 Mbit/s"));
     assert!((slower / 22e6 - 1.0).abs() < 0.01, "{slower}");
-    // 2 s at 10 Mbit/s, 4 s of silence (the next segment would be written after 117 s), 2 s at 20 Mbit/s
+    // 2 s at 10 Mbit/s, 4 s of silence (the next segment would be written after 117 s), 2 s at 20
+    // Mbit/s
     let pause = run(8, &(change(2, "100 bit/s") + &change(6, "20 Mbit/s")));
     assert!((pause / 60e6 - 1.0).abs() < 0.01, "{pause}");
 }

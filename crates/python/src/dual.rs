@@ -15,7 +15,8 @@ pub(crate) enum Jet {
     Third(HyperHyperDual64),
 }
 
-/// A number that carries exact derivatives along; it takes part in arithmetic with floats, and comparisons look at its value.
+/// A number that carries exact derivatives along; it takes part in arithmetic with floats, and
+/// comparisons look at its value.
 #[pyclass(name = "Dual", module = "ackclock._core", frozen)]
 pub(crate) struct PyDual(Jet);
 

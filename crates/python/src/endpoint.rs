@@ -51,7 +51,8 @@ impl PyEndpoint {
 
 #[pymethods]
 impl PyEndpoint {
-    /// A sender of class `index` of a checked scenario, with a Python class in place of its congestion control if there is one.
+    /// A sender of class `index` of a checked scenario, with a Python class in place of its
+    /// congestion control if there is one.
     #[new]
     fn new(
         py: Python<'_>,

@@ -1,4 +1,5 @@
-//! The fluid model of a scenario: its equations, equilibria, margins and trajectories. Its other analyses are those of its [`PyDelaySystem`].
+//! The fluid model of a scenario: its equations, equilibria, margins and trajectories. Its other
+//! analyses are those of its [`PyDelaySystem`].
 
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 makes vectors of lists")]
 
@@ -297,7 +298,8 @@ impl PyFluidModel {
         PyDelaySystem::of(self.model.frozen(&at.0.regimes), self.raised.clone())
     }
 
-    /// The way of an equilibrium as the parameter of an index moves to a value: see [`Model::follow`]. Looks are (value, state, unstable roots or -1).
+    /// The way of an equilibrium as the parameter of an index moves to a value: see
+    /// [`Model::follow`]. Looks are (value, state, unstable roots or -1).
     fn follow<'py>(
         &self,
         py: Python<'py>,
@@ -346,8 +348,9 @@ impl PyFluidModel {
         passed.iter().map(ToString::to_string).collect()
     }
 
-    /// Gain and phase margin (a factor, degrees), delay margin (s), and the two crossover frequencies (rad/s); with `class` those of the loop that is cut
-    /// where this class hears of losses.
+    /// Gain and phase margin (a factor, degrees), delay margin (s), and the two crossover
+    /// frequencies (rad/s); with `class` those of the loop that is cut where this class hears of
+    /// losses.
     #[pyo3(signature = (at, class_ = None))]
     fn margins<'py>(
         &self,
@@ -385,7 +388,8 @@ impl PyFluidModel {
         Ok(PyArray1::from_vec(py, values))
     }
 
-    /// Number of unstable roots over a grid of two parameters, the first outermost; -1 where it is not known.
+    /// Number of unstable roots over a grid of two parameters, the first outermost; -1 where it is
+    /// not known.
     fn chart<'py>(
         &mut self,
         py: Python<'py>,
@@ -410,7 +414,8 @@ impl PyFluidModel {
         Ok(PyArray2::from_vec2(py, &rows)?)
     }
 
-    /// Verdict and margins where parameters have the values of each row of `places`: see [`Model::survey`]. `None` where there is no equilibrium.
+    /// Verdict and margins where parameters have the values of each row of `places`: see
+    /// [`Model::survey`]. `None` where there is no equilibrium.
     fn survey<'py>(
         &self,
         py: Python<'py>,
@@ -431,8 +436,8 @@ impl PyFluidModel {
             .collect()
     }
 
-    /// Where a cycle leaves what the equations frozen in one regime hold for, beyond what its equilibrium does already; and whether that is by choice (one law
-    /// for all windows).
+    /// Where a cycle leaves what the equations frozen in one regime hold for, beyond what its
+    /// equilibrium does already; and whether that is by choice (one law for all windows).
     fn leaves_validity(&self, at: &PyEquilibrium, cycle: &PyCycle) -> Vec<(String, bool)> {
         let known = self.model.outside(&at.0.regimes, &at.0.x, &at.0.p);
         let left = self.model.leaves_validity(&at.0, &cycle.0);
@@ -451,7 +456,8 @@ impl PyFluidModel {
         passed.iter().map(ToString::to_string).collect()
     }
 
-    /// The regime of each AQM's law at a state, by name, and whether probabilities and queues can be at all.
+    /// The regime of each AQM's law at a state, by name, and whether probabilities and queues can
+    /// be at all.
     fn validity(&self, state: Vec<f64>, parameters: Vec<f64>) -> (Vec<&'static str>, bool) {
         (
             self.model.regimes_named(&state, &parameters),
@@ -459,7 +465,8 @@ impl PyFluidModel {
         )
     }
 
-    /// The derivative of the states by the clamped laws, at `state` with the states that lie one delay of each class back.
+    /// The derivative of the states by the clamped laws, at `state` with the states that lie one
+    /// delay of each class back.
     fn derivative(&self, state: Vec<f64>, past: Vec<Vec<f64>>) -> PyResult<Vec<f64>> {
         let n = self.model.state_names().len();
         let delays = DynSystem::delays(&self.model);
@@ -539,8 +546,9 @@ impl PyFluidModel {
             .map_err(|error| analysis_failure(py, &error))
     }
 
-    /// At `states`, one row a state: windows (packets), round-trip times (s) and rates (packets/s) of one flow of each class; arrivals (packets/s) and loss or
-    /// marking probability of each link.
+    /// At `states`, one row a state: windows (packets), round-trip times (s) and rates (packets/s)
+    /// of one flow of each class; arrivals (packets/s) and loss or marking probability of each
+    /// link.
     fn observe<'py>(
         &self,
         py: Python<'py>,
@@ -573,7 +581,8 @@ impl PyFluidModel {
     }
 }
 
-/// Every congestion control with every AQM: (congestion control, AQM, "exact" | "approximate" | "refused", why).
+/// Every congestion control with every AQM: (congestion control, AQM, "exact" | "approximate" |
+/// "refused", why).
 #[pyfunction]
 pub(crate) fn coverage(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
@@ -588,8 +597,9 @@ pub(crate) fn coverage(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     Ok(list)
 }
 
-/// What the averages need to know of the law of each class with an endless sender: its name, whether it is followed at rest by default, and growth a and what
-/// remains after a decrease of its region of Reno growth, i(w) = a / w, if it has one. Classes without a law are left out.
+/// What the averages need to know of the law of each class with an endless sender: its name,
+/// whether it is followed at rest by default, and growth a and what remains after a decrease of its
+/// region of Reno growth, i(w) = a / w, if it has one. Classes without a law are left out.
 #[pyfunction]
 pub(crate) fn sender_laws<'py>(py: Python<'py>, scenario: &str) -> PyResult<Bound<'py, PyList>> {
     let scenario = crate::parse(py, scenario)?;
@@ -603,7 +613,8 @@ pub(crate) fn sender_laws<'py>(py: Python<'py>, scenario: &str) -> PyResult<Boun
     Ok(list)
 }
 
-/// A quantity such as "10 ms" in SI units (bit/s, bytes), and what it is: "time", "rate", ...; a plain number is a "number".
+/// A quantity such as "10 ms" in SI units (bit/s, bytes), and what it is: "time", "rate", ...; a
+/// plain number is a "number".
 #[pyfunction]
 pub(crate) fn quantity(text: &str) -> PyResult<(f64, &'static str)> {
     use ackclock_scenario::units::Dimension;

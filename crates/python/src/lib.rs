@@ -65,9 +65,11 @@ mod _core {
     const MAX_BYTES: usize = ackclock_scenario::MAX_BYTES;
 }
 
-/// The scenario with every default as JSON. `form` is "toml" or "json"; errors call the text `origin`.
+/// The scenario with every default as JSON. `form` is "toml" or "json"; errors call the text
+/// `origin`.
 ///
-/// Files that it names are relative to `origin`. With `below` only those below that folder are read, none if it is empty.
+/// Files that it names are relative to `origin`. With `below` only those below that folder are
+/// read, none if it is empty.
 #[pyfunction]
 #[pyo3(signature = (text, origin, form, below = None))]
 fn check(
@@ -104,7 +106,8 @@ fn beside(origin: &str, path: &str) -> Result<String, String> {
     read(&folder.join(path))
 }
 
-/// A file below `folder`, wherever links lead; of any other it is not even said whether it is there.
+/// A file below `folder`, wherever links lead; of any other it is not even said whether it is
+/// there.
 fn within(folder: &str, path: &str) -> Result<String, String> {
     let found = Path::new(folder)
         .canonicalize()

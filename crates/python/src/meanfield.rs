@@ -38,7 +38,8 @@ fn closure_named(name: &str) -> PyResult<Closure> {
     }
 }
 
-/// Runs a checked scenario in the mean-field engine; errors call it `origin`. `progress` is called with the simulated time and the end, s.
+/// Runs a checked scenario in the mean-field engine; errors call it `origin`. `progress` is called
+/// with the simulated time and the end, s.
 #[pyfunction]
 #[pyo3(signature = (scenario, *, origin, hazard, closure, cells_per_packet, steps_per_rtt, effective_spacing, sample, snapshot, bins, progress = None))]
 #[expect(
@@ -238,7 +239,8 @@ fn traces_dict<'py>(py: Python<'py>, given: &Traces) -> PyResult<Bound<'py, PyDi
     Ok(traces)
 }
 
-/// For each class what its windows would be if the mean loss of the run were constant; None where that has no stationary law.
+/// For each class what its windows would be if the mean loss of the run were constant; None where
+/// that has no stationary law.
 fn stationaries<'py>(
     py: Python<'py>,
     outcome: &Outcome,
@@ -252,7 +254,8 @@ fn stationaries<'py>(
     let loss = outcome.link.loss + outcome.link.marks;
     for (class, state) in outcome.classes.iter().zip(last) {
         let flows = &scenario.flows[class.origin];
-        // behind access links windows are slower beyond what those let out: there is no such law of them
+        // behind access links windows are slower beyond what those let out: there is no such law of
+        // them
         let law = flows
             .tcp
             .congestion
@@ -286,7 +289,8 @@ fn stationaries<'py>(
     Ok(list)
 }
 
-/// The stationary law of an AIMD window: mass at the largest, mean, mean square, and its density at `windows`.
+/// The stationary law of an AIMD window: mass at the largest, mean, mean square, and its density at
+/// `windows`.
 ///
 /// Reno with a decrease for each lost packet in closed form, everything else numerically.
 #[pyfunction]
@@ -326,7 +330,8 @@ pub(crate) fn stationary<'py>(
     Ok(dict)
 }
 
-/// RED's equilibrium with many Reno flows, the bounds of theorems 3 and 4 and the true threshold. Rates in packets/s, delays in s.
+/// RED's equilibrium with many Reno flows, the bounds of theorems 3 and 4 and the true threshold.
+/// Rates in packets/s, delays in s.
 #[pyfunction]
 #[expect(
     clippy::too_many_arguments,

@@ -8,7 +8,8 @@ use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// Everything that a run measured. Columns rather than records, so that a run of 100,000 flows stays small.
+/// Everything that a run measured. Columns rather than records, so that a run of 100,000 flows
+/// stays small.
 pub(crate) fn outcome<'py>(py: Python<'py>, outcome: Outcome) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("window", outcome.window)?;

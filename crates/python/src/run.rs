@@ -55,7 +55,8 @@ pub(crate) struct Standing {
     finished: AtomicBool,
 }
 
-/// Events between looks at Ctrl-C: at first, and at most. Fewer where they take long, such as calls of Python.
+/// Events between looks at Ctrl-C: at first, and at most. Fewer where they take long, such as calls
+/// of Python.
 const EVENTS_PER_STEP: u64 = 2_000;
 const FEWEST_EVENTS_PER_STEP: u64 = 50;
 const STEP_TIME: Duration = Duration::from_millis(50);
@@ -67,7 +68,8 @@ const LOOKS_PER_REPORT: u32 = 4;
 const PIECE: usize = 1 << 22;
 
 impl Job<'_> {
-    /// Runs everything on up to `threads` threads. Results depend on the options alone, not on the threads.
+    /// Runs everything on up to `threads` threads. Results depend on the options alone, not on the
+    /// threads.
     ///
     /// `watch` is called from the calling thread many times a second, attached to Python; its error cancels what still runs. A few
     /// times a second it is told to report.
@@ -235,7 +237,8 @@ impl Job<'_> {
         .map_err(Stop::Traces)
     }
 
-    /// The scenario with a user's algorithms in place, all reporting to `failure`; `None` if there are none.
+    /// The scenario with a user's algorithms in place, all reporting to `failure`; `None` if there
+    /// are none.
     fn with_substitutes(&self, failure: &Failure) -> Option<Scenario> {
         if self.controllers.is_empty() && self.managers.is_empty() {
             return None;

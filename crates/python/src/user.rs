@@ -1,6 +1,7 @@
 //! A user's congestion control or AQM, written as a Python class, at work in the engine.
 //!
-//! The engine knows no exceptions: the first one is kept in [`Failure`], every later call does nothing, and the run stops.
+//! The engine knows no exceptions: the first one is kept in [`Failure`], every later call does
+//! nothing, and the run stops.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,12 +14,14 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The largest window that a user's controller may set, packets: TCP's largest, 2^30 bytes, at the usual packet size.
+/// The largest window that a user's controller may set, packets: TCP's largest, 2^30 bytes, at the
+/// usual packet size.
 const LARGEST_WINDOW: f64 = 1e6;
 /// The smallest one, packets.
 const SMALLEST_WINDOW: f64 = 1e-3;
 
-/// The first exception that a user's algorithm raised, and when (simulated time, s); and the call that is under way.
+/// The first exception that a user's algorithm raised, and when (simulated time, s); and the call
+/// that is under way.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     first: Arc<Mutex<Option<(f64, PyErr)>>>,
@@ -79,7 +82,8 @@ impl Failure {
         self.lock().take()
     }
 
-    /// Raises `KeyboardInterrupt` in a call that has not returned since this was last asked, and says which it is.
+    /// Raises `KeyboardInterrupt` in a call that has not returned since this was last asked, and
+    /// says which it is.
     pub(crate) fn interrupt_stuck(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let (kind, method, thread) = {
             let mut calls = self.calls();
@@ -101,7 +105,8 @@ impl Failure {
         Ok(Some(format!("{kind}.{method}")))
     }
 
-    /// Runs `call`, a method of the algorithm, unless something failed before; `fallback` where there is no answer.
+    /// Runs `call`, a method of the algorithm, unless something failed before; `fallback` where
+    /// there is no answer.
     fn guard<T>(
         &self,
         now: Time,
@@ -147,7 +152,8 @@ fn thread_number(py: Python<'_>) -> PyResult<u64> {
     Ok(number)
 }
 
-/// The random stream of the algorithm's flow or queue. Draw from it and nothing else, so that a seed gives the same run again.
+/// The random stream of the algorithm's flow or queue. Draw from it and nothing else, so that a
+/// seed gives the same run again.
 #[pyclass(module = "ackclock._core")]
 pub(crate) struct Random(Stream);
 
@@ -201,7 +207,8 @@ impl PyWindow {
         self.cwnd < self.ssthresh
     }
 
-    /// Grow by one segment per segment acknowledged, up to `ssthresh`. Returns the segments left over for congestion avoidance.
+    /// Grow by one segment per segment acknowledged, up to `ssthresh`. Returns the segments left
+    /// over for congestion avoidance.
     fn slow_start(&mut self, acked: f64) -> f64 {
         let mut window = Window {
             cwnd: self.cwnd,
@@ -264,7 +271,8 @@ impl From<&Ack> for PyAck {
     }
 }
 
-/// The sender's state when it must reduce; times in seconds. `signal` is "loss", "ecn" or "timeout".
+/// The sender's state when it must reduce; times in seconds. `signal` is "loss", "ecn" or
+/// "timeout".
 #[pyclass(name = "Reduction", module = "ackclock._core", frozen, get_all)]
 pub(crate) struct PyReduction {
     now: f64,

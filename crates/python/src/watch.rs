@@ -1,4 +1,5 @@
-//! Analyses that heed Ctrl-C and a deadline. The core crates have no clock: they count work, and ask now and then.
+//! Analyses that heed Ctrl-C and a deadline. The core crates have no clock: they count work, and
+//! ask now and then.
 
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex};
@@ -17,8 +18,9 @@ thread_local! {
     static HALT: RefCell<Option<Py<PyAny>>> = const { RefCell::new(None) };
 }
 
-/// What engines and analyses of this thread call many times a second, without arguments; what it raises ends them. `None` for
-/// nothing. Ctrl-C is seen by the main thread alone: this is how it ends the others.
+/// What engines and analyses of this thread call many times a second, without arguments; what it
+/// raises ends them. `None` for nothing. Ctrl-C is seen by the main thread alone: this is how it
+/// ends the others.
 #[pyfunction]
 pub(crate) fn set_halt(check: Option<Py<PyAny>>) {
     drop(HALT.replace(check));
@@ -34,8 +36,8 @@ pub(crate) fn interrupts(py: Python<'_>) -> PyResult<()> {
     check.map_or(Ok(()), |check| check.call0(py).map(drop))
 }
 
-/// Ends analyses of this thread that are under way in so many seconds; `None` for no deadline. Returns what was left of the last
-/// one.
+/// Ends analyses of this thread that are under way in so many seconds; `None` for no deadline.
+/// Returns what was left of the last one.
 #[pyfunction]
 pub(crate) fn set_deadline(seconds: Option<f64>) -> Option<f64> {
     let now = Instant::now();
@@ -45,8 +47,8 @@ pub(crate) fn set_deadline(seconds: Option<f64>) -> Option<f64> {
         .map(|end| end.saturating_duration_since(now).as_secs_f64())
 }
 
-/// Loads NumPy, whose arrays carry results: interrupted here the import is an error like any other, when an array is made it would
-/// be a panic.
+/// Loads NumPy, whose arrays carry results: interrupted here the import is an error like any other,
+/// when an array is made it would be a panic.
 ///
 /// # Errors
 /// What the import raised, `KeyboardInterrupt` among it.

@@ -4,12 +4,14 @@ use std::fmt;
 
 /// One mistake in a scenario: where it is, what was found, what is allowed.
 ///
-/// Printed as `home.toml:12:8: link[0].queue.max_probabilty: unknown key; did you mean "max_probability"? allowed: ...`.
+/// Printed as `home.toml:12:8: link[0].queue.max_probabilty: unknown key; did you mean
+/// "max_probability"? allowed: ...`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Name of the file, or of whatever else the text came from.
     pub file: String,
-    /// Line and column, counted from 1 (columns in characters); `None` for JSON trees, where [`Diagnostic::key`] alone tells the place.
+    /// Line and column, counted from 1 (columns in characters); `None` for JSON trees, where
+    /// [`Diagnostic::key`] alone tells the place.
     pub position: Option<(u32, u32)>,
     /// Path of keys, such as `link[0].queue.capacity`; empty when the whole text is meant.
     pub key: String,

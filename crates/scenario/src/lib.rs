@@ -1,9 +1,12 @@
-//! The one description of a world that every engine reads: links with their queues, flows with their traffic, what changes and when.
+//! The one description of a world that every engine reads: links with their queues, flows with
+//! their traffic, what changes and when.
 //!
-//! [`parse`] reads a scenario file (TOML), [`parse_json`] the same tree as JSON; both give a [`Scenario`] in SI units with every default
-//! filled in, or a list of [`Diagnostic`]s that say where each mistake is, what was found and what is allowed. [`to_json`] and
-//! [`canonical_toml`] write a scenario back, [`json_schema`] describes the files to editors. The keys themselves are declared once, in
-//! [`keys`]; the parameters of algorithms come from [`ackclock_algorithms::registry`].
+//! [`parse`] reads a scenario file (TOML), [`parse_json`] the same tree as JSON; both give a
+//! [`Scenario`] in SI units with every default filled in, or a list of [`Diagnostic`]s that say
+//! where each mistake is, what was found and what is allowed. [`to_json`] and [`canonical_toml`]
+//! write a scenario back, [`json_schema`] describes the files to editors. The keys themselves are
+//! declared once, in [`keys`]; the parameters of algorithms come from
+//! [`ackclock_algorithms::registry`].
 
 mod diagnostic;
 pub mod keys;
@@ -63,7 +66,8 @@ pub fn parse(text: impl AsRef<[u8]>, origin: &str) -> Result<Scenario, Vec<Diagn
     parse_with(text, origin, &no_files)
 }
 
-/// Reads a file that a scenario names (a rate trace): its path as the scenario gives it; the text, or why there is none.
+/// Reads a file that a scenario names (a rate trace): its path as the scenario gives it; the text,
+/// or why there is none.
 pub type Files<'f> = &'f dyn Fn(&str) -> Result<String, String>;
 
 fn no_files(_path: &str) -> Result<String, String> {
@@ -85,8 +89,8 @@ pub fn parse_with(
     read::scenario(&root, &source, files)
 }
 
-/// Reads a scenario from JSON with the keys of the file format. `origin` is its name in messages, which give the path of keys
-/// instead of line and column.
+/// Reads a scenario from JSON with the keys of the file format. `origin` is its name in messages,
+/// which give the path of keys instead of line and column.
 ///
 /// # Errors
 /// As [`parse`].
@@ -108,9 +112,11 @@ pub fn parse_json_with(
     read::scenario(&root, &tree::Source::new(origin, ""), files)
 }
 
-/// The whole scenario with every default filled in, as JSON that [`parse_json`] reads back: the same bytes for the same scenario.
+/// The whole scenario with every default filled in, as JSON that [`parse_json`] reads back: the
+/// same bytes for the same scenario.
 ///
-/// Topology templates appear as the links that they stand for. A user's own congestion control or AQM appears by its name alone.
+/// Topology templates appear as the links that they stand for. A user's own congestion control or
+/// AQM appears by its name alone.
 #[must_use]
 pub fn to_json(scenario: &Scenario) -> String {
     // a tree of text, flags and finite numbers cannot fail to serialise

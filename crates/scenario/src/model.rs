@@ -147,7 +147,8 @@ pub struct FlowClass {
     pub rtt: Distribution,
     /// Priority at links with a priority scheduler, 0 to 7: higher ones go first.
     pub priority: u8,
-    /// bit/s of the sender's uplink and the receiver's downlink each (and of the ACKs' access in the other direction); `None`: access adds delay only.
+    /// bit/s of the sender's uplink and the receiver's downlink each (and of the ACKs' access in
+    /// the other direction); `None`: access adds delay only.
     pub access_rate: Option<f64>,
     /// Limit of each access queue.
     pub access_buffer: Capacity,
@@ -172,7 +173,8 @@ pub struct FlowClass {
 pub enum Traffic {
     /// TCP: always has data.
     Bulk,
-    /// TCP: `bytes` of payload, then the flow is done; its completion time is measured from start to the last ACK.
+    /// TCP: `bytes` of payload, then the flow is done; its completion time is measured from start
+    /// to the last ACK.
     Transfer {
         /// Payload, bytes.
         bytes: u64,
@@ -207,7 +209,8 @@ pub enum Traffic {
     Http {
         /// Sizes of the transfers.
         sizes: Sizes,
-        /// Mean of the exponential time from the last ACK of one transfer to the start of the next, s.
+        /// Mean of the exponential time from the last ACK of one transfer to the start of the next,
+        /// s.
         think: f64,
         /// One connection for all transfers, instead of a new one for each.
         persistent: bool,
@@ -219,7 +222,8 @@ pub enum Traffic {
         /// Their sizes.
         sizes: Sizes,
     },
-    /// TCP: HTTP responses after the PackMime model (Cao et al., INFOCOM 2004), each a connection of its own.
+    /// TCP: HTTP responses after the PackMime model (Cao et al., INFOCOM 2004), each a connection
+    /// of its own.
     PackMime {
         /// Connections a second.
         rate: f64,
@@ -245,7 +249,8 @@ impl Traffic {
         )
     }
 
-    /// Whether connections come and go: each flow of the class is then a source of connections, not a connection.
+    /// Whether connections come and go: each flow of the class is then a source of connections, not
+    /// a connection.
     #[must_use]
     pub fn opens_connections(&self) -> bool {
         matches!(self, Self::Arrivals { .. } | Self::PackMime { .. })
@@ -265,10 +270,11 @@ pub struct Tcp {
     pub reduction: WindowReduction,
     /// What tells a lost segment from one that is late.
     pub loss_detection: LossDetection,
-    /// Whether a lost retransmission is found when something sent after it is acknowledged selectively, as RACK does (RFC 8985), instead of by
-    /// a timeout.
+    /// Whether a lost retransmission is found when something sent after it is acknowledged
+    /// selectively, as RACK does (RFC 8985), instead of by a timeout.
     pub detect_lost_retransmissions: bool,
-    /// Whether a three-way handshake precedes the data (one round trip; its packets cross the queues).
+    /// Whether a three-way handshake precedes the data (one round trip; its packets cross the
+    /// queues).
     pub handshake: bool,
     /// Initial window, segments (RFC 6928: 10).
     pub initial_window: f64,
@@ -278,7 +284,8 @@ pub struct Tcp {
     pub max_window: Option<u32>,
     /// Whether ECN is negotiated (RFC 3168).
     pub ecn: bool,
-    /// Whether the receiver echoes each mark as it came (RFC 8257, section 3.2), for congestion controls that count marks.
+    /// Whether the receiver echoes each mark as it came (RFC 8257, section 3.2), for congestion
+    /// controls that count marks.
     pub accurate_ecn: bool,
     /// How marks come back.
     pub ecn_feedback: EcnFeedback,
@@ -288,13 +295,15 @@ pub struct Tcp {
     pub pacing: Pacing,
     /// Whether the initial slow start ends when the round trip grows (HyStart++, RFC 9406).
     pub hystart: bool,
-    /// Whether the receiver delays ACKs: one per two segments or after `delayed_ack_timeout` (RFC 5681, section 4.2).
+    /// Whether the receiver delays ACKs: one per two segments or after `delayed_ack_timeout` (RFC
+    /// 5681, section 4.2).
     pub delayed_ack: bool,
     /// Longest wait of a delayed ACK.
     pub delayed_ack_timeout: Time,
     /// Whether one new segment is sent for each of the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
-    /// Whether a marked sender whose window is one segment waits for the retransmission timer (RFC 3168, section 6.1.2).
+    /// Whether a marked sender whose window is one segment waits for the retransmission timer (RFC
+    /// 3168, section 6.1.2).
     pub ecn_pause: bool,
     /// Smallest retransmission timeout (RFC 6298, rule 2.4: 1 s; Linux 200 ms).
     pub min_rto: Time,
@@ -306,7 +315,8 @@ pub struct Tcp {
     pub dup_threshold: u32,
     /// Which ACKs give samples of the round trip to the retransmission timer.
     pub rtt_samples: RttSamples,
-    /// Tick of the retransmission timer's samples (the G of RFC 6298, section 4); zero: an exact clock.
+    /// Tick of the retransmission timer's samples (the G of RFC 6298, section 4); zero: an exact
+    /// clock.
     pub clock_granularity: Time,
     /// Whether every ACK restarts the retransmission timer, duplicates too.
     pub restart_rto_on_every_ack: bool,
@@ -338,10 +348,12 @@ pub enum Setting {
     Rtt(ClassId, Distribution),
     /// Rate of the access links of a class, bit/s.
     AccessRate(ClassId, f64),
-    /// Number of active flows of a class: flows beyond it stop, flows up to it start. [`FlowClass::count`] is the number at the start; the
-    /// largest number ever wanted is [`Scenario::max_count`].
+    /// Number of active flows of a class: flows beyond it stop, flows up to it start.
+    /// [`FlowClass::count`] is the number at the start; the largest number ever wanted is
+    /// [`Scenario::max_count`].
     Count(ClassId, u32),
-    /// Rate of a UDP or application-limited class, bit/s; of a class of arrivals, connections a second.
+    /// Rate of a UDP or application-limited class, bit/s; of a class of arrivals, connections a
+    /// second.
     TrafficRate(ClassId, f64),
     /// Receiver's window of a class, segments.
     MaxWindow(ClassId, u32),

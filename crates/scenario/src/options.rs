@@ -1,5 +1,5 @@
-//! Options with named values, each declared once: the declaration is the type in the model, its names
-//! in a scenario, how it is read and written, its schema and its documentation.
+//! Options with named values, each declared once: the declaration is the type in the model, its
+//! names in a scenario, how it is read and written, its schema and its documentation.
 
 /// An option with named values.
 pub(crate) trait Named: Copy + Sized + 'static {

@@ -1,4 +1,5 @@
-//! JSON Schema (draft 2020-12) of scenario files, for editors: generated from the tables of keys and the registry of algorithms.
+//! JSON Schema (draft 2020-12) of scenario files, for editors: generated from the tables of keys
+//! and the registry of algorithms.
 
 use ackclock_algorithms::impairment::{PolicerParams, ShaperParams, loss_models};
 use ackclock_algorithms::meta::{Algorithm, Meta};
@@ -12,8 +13,9 @@ use crate::units::{Dimension, unit_names};
 
 /// The schema of scenario files.
 ///
-/// Valid for the TOML as for the JSON form. It describes keys, kinds, units, ranges and defaults; what depends on several keys at once
-/// (thresholds in order, paths over declared links) only the parser checks.
+/// Valid for the TOML as for the JSON form. It describes keys, kinds, units, ranges and defaults;
+/// what depends on several keys at once (thresholds in order, paths over declared links) only the
+/// parser checks.
 #[must_use]
 pub fn json_schema() -> Value {
     let mut properties = Map::new();
@@ -298,8 +300,8 @@ fn algorithm(meta: &Meta, tag: &str, more: &'static [Key]) -> Value {
     )
 }
 
-/// A queue that names its scheduler where an AQM's name may stand: the parameters of the scheduler and of
-/// its AQM stand beside it.
+/// A queue that names its scheduler where an AQM's name may stand: the parameters of the scheduler
+/// and of its AQM stand beside it.
 fn as_aqm(meta: &Meta) -> Value {
     let mut schema = algorithm(meta, "aqm", keys::QUEUE.keys);
     let own = SchedulerSpec::from_values(meta.kind, &[])
@@ -394,7 +396,8 @@ fn change_table() -> Value {
             ..*key
         });
         schema["description"] = json!(key.doc);
-        // keys of one name may differ in kind (the rate of a link, of arrivals); which one a target has only the parser knows
+        // keys of one name may differ in kind (the rate of a link, of arrivals); which one a target
+        // has only the parser knows
         match properties.get_mut(&name) {
             Some(known) if known["$ref"] != schema["$ref"] && known.get("anyOf").is_none() => {
                 let doc = known["description"].take();

@@ -23,13 +23,14 @@ pub enum Sizes {
         /// Standard deviation, bytes.
         deviation: f64,
     },
-    /// Sizes (bytes, not falling) and the probability of sizes up to each (rising to one), linear between them.
+    /// Sizes (bytes, not falling) and the probability of sizes up to each (rising to one), linear
+    /// between them.
     Empirical(Vec<(f64, f64)>),
 }
 
-/// Flow sizes of a web-search cluster (Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, figure 4), as the evaluation of pFabric
-/// (Alizadeh et al., SIGCOMM 2013) tabulated them in segments of 1460 B: linear between the points the mean is
-/// 1141 segments (its scripts say 1138).
+/// Flow sizes of a web-search cluster (Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010,
+/// figure 4), as the evaluation of pFabric (Alizadeh et al., SIGCOMM 2013) tabulated them in
+/// segments of 1460 B: linear between the points the mean is 1141 segments (its scripts say 1138).
 pub(crate) const WEB_SEARCH: [(f64, f64); 11] = [
     (6.0, 0.15),
     (13.0, 0.2),
@@ -180,7 +181,8 @@ mod tests {
         );
     }
 
-    /// The maximum-likelihood estimate of the tail index (Hill's, over all values) is the index, and nothing lies below the scale.
+    /// The maximum-likelihood estimate of the tail index (Hill's, over all values) is the index,
+    /// and nothing lies below the scale.
     #[test]
     fn tail_of_the_pareto_law() {
         let (mean_size, shape) = (1e7, 1.3);

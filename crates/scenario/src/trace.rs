@@ -14,14 +14,16 @@ const OPPORTUNITY: f64 = 1500.0;
 /// A rate over time: constant from each step to the next.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateTrace {
-    /// When a step begins, and its rate in bit/s (zero: nothing is sent); ascending, the first at zero.
+    /// When a step begins, and its rate in bit/s (zero: nothing is sent); ascending, the first at
+    /// zero.
     steps: Vec<(Time, f64)>,
     /// After this time it begins anew; `None`: the last step lasts for ever.
     repeat: Option<Time>,
 }
 
 impl RateTrace {
-    /// Checks the steps: from zero on, ascending, not all zero, and not ending with zero unless the trace repeats.
+    /// Checks the steps: from zero on, ascending, not all zero, and not ending with zero unless the
+    /// trace repeats.
     pub(crate) fn new(steps: Vec<(Time, f64)>, repeat: Option<Time>) -> Result<Self, String> {
         let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
             return Err("the trace has no steps".to_owned());
@@ -175,8 +177,9 @@ impl RateTrace {
         Self::new(steps, repeat)
     }
 
-    /// Reads a Mahimahi trace: each line is a millisecond in which a packet of 1500 B can be delivered. The opportunities of a millisecond become
-    /// a rate over the millisecond that ends then; the trace repeats after its last line.
+    /// Reads a Mahimahi trace: each line is a millisecond in which a packet of 1500 B can be
+    /// delivered. The opportunities of a millisecond become a rate over the millisecond that ends
+    /// then; the trace repeats after its last line.
     pub(crate) fn from_mahimahi(text: &str, repeat: Option<Time>) -> Result<Self, String> {
         const MS: u64 = Time::PER_SECOND / 1000;
         let mut opportunities: Vec<u32> = Vec::new();

@@ -9,7 +9,8 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use crate::diagnostic::Diagnostic;
 use crate::units::shorten;
 
-/// The largest text that is read. A scenario is a page long; anything of this size is some other file.
+/// The largest text that is read. A scenario is a page long; anything of this size is some other
+/// file.
 pub const MAX_BYTES: usize = 16 << 20;
 
 /// A value and where it stands.
@@ -326,7 +327,8 @@ impl Serialize for Node {
     }
 }
 
-/// Writes a scenario's tree as TOML: tables of the top level as sections, everything below on one line.
+/// Writes a scenario's tree as TOML: tables of the top level as sections, everything below on one
+/// line.
 pub(crate) fn to_toml(root: &Node) -> String {
     let mut out = String::new();
     let Value::Table(sections) = &root.value else {

@@ -76,8 +76,8 @@ const fn unit(
     }
 }
 
-/// Every unit that is understood. Upper and lower case count, except where only one meaning is possible:
-/// a small b is a bit, a large one a byte.
+/// Every unit that is understood. Upper and lower case count, except where only one meaning is
+/// possible: a small b is a bit, a large one a byte.
 const UNITS: &[Unit] = &[
     unit(Dimension::Time, 1, -12, &["ps"]),
     unit(Dimension::Time, 1, -9, &["ns"]),
@@ -232,7 +232,8 @@ impl Quantity {
     /// Reads a number without a unit.
     ///
     /// # Errors
-    /// Not a number or not finite; [`QuantityError::UnknownUnit`] when something follows the number.
+    /// Not a number or not finite; [`QuantityError::UnknownUnit`] when something follows the
+    /// number.
     pub fn parse_number(text: &str) -> Result<Self, QuantityError> {
         let (decimal, rest) = split_number(text.trim())?;
         if rest.is_empty() {
@@ -464,7 +465,8 @@ fn with_prefix(digits: &str, exponent: i32, prefixes: &[(i32, &str)]) -> String 
     format!("{} {name}", positional(digits, exponent - power))
 }
 
-/// The shortest decimal digits that read back as `value` (finite, not negative), and their exponent.
+/// The shortest decimal digits that read back as `value` (finite, not negative), and their
+/// exponent.
 fn shortest(value: f64) -> (String, i32) {
     let text = format!("{:e}", value.abs());
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -488,7 +490,8 @@ const RATES: &[(i32, &str)] = &[
 ];
 const FREQUENCIES: &[(i32, &str)] = &[(0, "Hz")];
 
-/// A span of time in seconds, correctly rounded ([`Time::seconds`] may be off in the last digit, which would show in print).
+/// A span of time in seconds, correctly rounded ([`Time::seconds`] may be off in the last digit,
+/// which would show in print).
 #[must_use]
 pub fn seconds(time: Time) -> f64 {
     time.0 as f64 / Time::PER_SECOND as f64

@@ -65,7 +65,8 @@ def find_oscillation(
     if residual.std() <= 1e-9 * max(1.0, float(np.abs(x).max())):
         return None
     zero = _first_zero(_autocorrelation(residual))
-    # Averaged over a small part of a period (the first zero is near a quarter of it), so that noise hides no period.
+    # Averaged over a small part of a period (the first zero is near a quarter of it), so that noise
+    # hides no period.
     found = _best_peak(_autocorrelation(_smooth(residual, zero // 4)))
     if found is None:
         return None

@@ -94,7 +94,8 @@ def regularity(x: Floats, interval: float, rtt: float | None = None, confidence:
     if y.size < SHORTEST:
         return Regularity(None, 0.0, None, "it is short", SHORTEST / y.size)
     found = _judged(y, step, confidence)
-    # no sine in the trace is larger than the root of twice its variance: unseen swings would have to double that
+    # no sine in the trace is larger than the root of twice its variance: unseen swings would have
+    # to double that
     if found.oscillates is None and math.sqrt(2) * float(y.std() / y.mean()) <= QUIET * OSCILLATION_AMPLITUDE:
         return replace(found, oscillates=False, why="", longer=math.nan)
     return found
@@ -107,7 +108,8 @@ def _judged(y: Floats, step: float, confidence: float) -> Regularity:
     residual = level - ramp * (ramp @ level) / (ramp @ ramp)
     if residual.std() <= 1e-9 * max(1.0, float(np.abs(y).max())):
         return Regularity(None, 0.0, None, "it drifts", 2.0)
-    # averaged over a small part of a period (the first zero is near a quarter of it), so that noise hides no period
+    # averaged over a small part of a period (the first zero is near a quarter of it), so that noise
+    # hides no period
     z = _smooth(residual, _first_zero(_autocorrelation(residual)) // 4)
     r = _autocorrelation(z)
     zero = _first_zero(r)

@@ -29,7 +29,8 @@ def window_correlation(cwnd: ArrayLike) -> float:
     if flows < _FLOWS:
         return float("nan")
     z = (x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, keepdims=True)
-    # The square of the sum holds every pair twice and every flow with itself once: no need for the matrix of all pairs.
+    # The square of the sum holds every pair twice and every flow with itself once: no need for the
+    # matrix of all pairs.
     total = np.square(z.sum(axis=0)).sum() / samples
     return float((total - flows) / (flows * (flows - 1)))
 

@@ -308,7 +308,8 @@ class Stability(AtRest):
         if passage.point is not None:
             system = self.equations.model.system(passage.regime)
             point = _lengthened(passage.point, self.equations.parameters(passage.regime.parameters))
-            # the cycles of a queue that overflows leave its limit, which the equations of that regime do not know
+            # the cycles of a queue that overflows leave its limit, which the equations of that
+            # regime do not know
             if "overflow" not in passage.regime.regimes:
                 onset = analyses.criticality(system, self.equations, point, free.name, self._watched)
         if tipping:

@@ -1,6 +1,8 @@
-//! RED whose maximum probability moves, on average: what the fluid laws of Adaptive RED, Auto-Tuning RED and ST-RED share.
+//! RED whose maximum probability moves, on average: what the fluid laws of Adaptive RED,
+//! Auto-Tuning RED and ST-RED share.
 //!
-//! The maximum probability is a state after RED's own. The gentle part keeps the maximum probability that it has in the parameters, as the algorithms do.
+//! The maximum probability is a state after RED's own. The gentle part keeps the maximum
+//! probability that it has in the parameters, as the algorithms do.
 
 use super::red::RedParams;
 use crate::fluid::{AqmInput, AqmStart, FluidAqm, Frozen, below};
@@ -18,7 +20,8 @@ pub(super) fn state_names<S: Scalar>(red: &RedParams<S>) -> &'static [&'static s
     }
 }
 
-/// The maximum probability starts where it is set; searches for an equilibrium also try others, in proportion to the level that they try.
+/// The maximum probability starts where it is set; searches for an equilibrium also try others, in
+/// proportion to the level that they try.
 pub(super) fn start<S: Scalar>(red: &RedParams<S>, from: &AqmStart<S>, state: &mut [S]) {
     let usual = 0.01;
     if let [averages @ .., top] = state {
@@ -92,7 +95,8 @@ pub(super) fn average_and_thresholds<S: Scalar>(
     )
 }
 
-/// Moves RED's states as RED does and the maximum probability by `drift` (1/s), which no longer moves it out of `bounds`: at a bound it comes to rest within about an `interval`.
+/// Moves RED's states as RED does and the maximum probability by `drift` (1/s), which no longer
+/// moves it out of `bounds`: at a bound it comes to rest within about an `interval`.
 pub(super) fn derivative<S: Scalar>(
     red: &RedParams<S>,
     input: &AqmInput<S>,
@@ -112,7 +116,8 @@ pub(super) fn derivative<S: Scalar>(
     }
 }
 
-/// How Adaptive RED steps: what it adds at most, the factor of a decrease, and the time between two steps.
+/// How Adaptive RED steps: what it adds at most, the factor of a decrease, and the time between two
+/// steps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Steps<S> {
     pub(super) increment: S,
@@ -123,8 +128,10 @@ pub(super) struct Steps<S> {
 impl<S: Scalar> Steps<S> {
     /// Mean change of the maximum probability per second.
     ///
-    /// Each `interval` a step up is made if the average is then above the target band, and one down if it is below. The average is taken to fluctuate around
-    /// its mean with half the width of the band as its standard deviation: without fluctuations every state inside the band would be at rest.
+    /// Each `interval` a step up is made if the average is then above the target band, and one down
+    /// if it is below. The average is taken to fluctuate around its mean with half the width of the
+    /// band as its standard deviation: without fluctuations every state inside the band would be at
+    /// rest.
     pub(super) fn drift(&self, average: S, min: S, max: S, margin: f64, top: S) -> S {
         let band = max - min;
         let deviation = band * (0.5 - margin);

@@ -1,6 +1,7 @@
 //! Adaptive RED: RED whose maximum probability follows the average queue.
 //!
-//! At an arrival more than `interval` after the last change: while the average is below min + 0.4 (max - min), `max_probability` is multiplied by
+//! At an arrival more than `interval` after the last change: while the average is below min + 0.4
+//! (max - min), `max_probability` is multiplied by
 //! `decrease`; while it is above max - 0.4 (max - min), the smaller of `increment` and a quarter of itself is added. It is left alone once it is at
 //! or beyond `lowest` or `highest`, so one step may pass a bound. The gentle part keeps the slope of the start, as in ns-2 2.35. Nothing else differs
 //! from RED.
@@ -20,7 +21,8 @@ use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, parameters};
 const MARGIN: f64 = 0.4;
 
 parameters! {
-    /// Parameters of Adaptive RED: those of RED (`max_probability` is where it starts) and how it adapts.
+    /// Parameters of Adaptive RED: those of RED (`max_probability` is where it starts) and how it
+    /// adapts.
     pub struct AdaptiveRedParams {
         include red: RedParams;
         /// Shortest time between two changes of the maximum probability.
@@ -31,7 +33,8 @@ parameters! {
         decrease: number = 0.9, in Interval::inside(0.0, 1.0), "Floyd, Gummadi and Shenker 2001, section 4";
         /// The maximum probability does not increase from here on.
         highest: number = 0.5, in Interval::above_to(0.0, 1.0), "Floyd, Gummadi and Shenker 2001, section 4";
-        /// The maximum probability does not decrease from here on. "auto": 0.01, or 80,000 bit/s over the link's rate where that is less.
+        /// The maximum probability does not decrease from here on. "auto": 0.01, or 80,000 bit/s
+        /// over the link's rate where that is less.
         lowest: number("auto") = word "auto", in Interval::between(0.0, 1.0), "ns-2 2.35: bottom_ 0";
     }
 }

@@ -1,14 +1,16 @@
 //! AP-RED: RED whose parameters are scaled to the network that the router measures.
 //!
-//! Parameters that suit a network of round-trip time R_0, rate C_0 and N_0 flows become, with k_r = R / R_0, k_c = C / C_0 and k_n = N / N_0 (Chen 2010,
-//! equations (4.3) to (4.6)):
+//! Parameters that suit a network of round-trip time R_0, rate C_0 and N_0 flows become, with k_r =
+//! R / R_0, k_c = C / C_0 and k_n = N / N_0 (Chen 2010, equations (4.3) to (4.6)):
 //!
 //! - both thresholds times k = k_r k_c;
 //! - the maximum probability times (k_n / k)^2, kept between `lowest` and `highest`;
 //! - the weight times k_n / k^2 while N is at most R C / 2 (C in packets/s), else times 1 / k.
 //!
-//! C is the link's rate. R and N are given, or measured as a router can (section 4.4): R is the mean over `interval` of the times from a flow's SYN to its next
-//! packet, a SYN that is seen twice not counted; N is the number of 5-tuples seen within `flow_timeout`. Before there is a measurement they are R_0 and N_0.
+//! C is the link's rate. R and N are given, or measured as a router can (section 4.4): R is the
+//! mean over `interval` of the times from a flow's SYN to its next packet, a SYN that is seen twice
+//! not counted; N is the number of 5-tuples seen within `flow_timeout`. Before there is a
+//! measurement they are R_0 and N_0.
 
 use std::collections::HashMap;
 
@@ -64,8 +66,9 @@ impl Algorithm for ApRedParams {
     }
 }
 
-/// Factors of thresholds, maximum probability and weight when round-trip time, rate and number of flows change by `k_r`, `k_c`, `k_n` (Chen 2010, equations
-/// (4.3) to (4.6)). `few`: whether N is at most R C / 2 afterwards.
+/// Factors of thresholds, maximum probability and weight when round-trip time, rate and number of
+/// flows change by `k_r`, `k_c`, `k_n` (Chen 2010, equations (4.3) to (4.6)). `few`: whether N is
+/// at most R C / 2 afterwards.
 pub fn ap_red_factors<S: Scalar>(k_r: S, k_c: S, k_n: S, few: bool) -> (S, S, S) {
     let k = k_r * k_c;
     let weight = if few {
@@ -80,7 +83,8 @@ pub fn ap_red_factors<S: Scalar>(k_r: S, k_c: S, k_n: S, few: bool) -> (S, S, S)
 const LARGEST_WEIGHT: f64 = 0.999;
 
 impl<S: Scalar> ApRedParams<S> {
-    /// RED's parameters, settled before, in a network of round-trip time `rtt`, `flows` flows and rate `rate` (bit/s) that was `reference_rate`.
+    /// RED's parameters, settled before, in a network of round-trip time `rtt`, `flows` flows and
+    /// rate `rate` (bit/s) that was `reference_rate`.
     fn scaled(&self, rtt: S, flows: S, rate: S, reference_rate: S) -> RedParams<S> {
         let packets = rate.re() / (8.0 * self.red.mean_packet.re());
         let few = flows.re() <= 0.5 * rtt.re() * packets;
@@ -369,7 +373,8 @@ mod tests {
 
     #[test]
     fn printed_parameter_sets() {
-        // Chen 2010, sections 4.5.1 to 4.5.3. The second set is printed rounded: 0.1, 20, 60, 3.5e-4
+        // Chen 2010, sections 4.5.1 to 4.5.3. The second set is printed rounded: 0.1, 20, 60,
+        // 3.5e-4
         for (seen, printed) in [
             (scaled(0.12, 50.0, 10e6), [0.05, 50.0, 150.0, 1e-4]),
             (
@@ -386,7 +391,8 @@ mod tests {
 
     #[test]
     fn many_flows_and_bounds() {
-        // 200 flows against R C / 2 = 150: the weight goes with 1 / k only; (4)^2 x 0.05 is above the bound
+        // 200 flows against R C / 2 = 150: the weight goes with 1 / k only; (4)^2 x 0.05 is above
+        // the bound
         assert_eq!(scaled(0.12, 200.0, 10e6), [0.5, 50.0, 150.0, 1e-4]);
         assert_eq!(scaled(0.48, 50.0, 10e6)[0], 0.01); // 0.05 / 16
     }

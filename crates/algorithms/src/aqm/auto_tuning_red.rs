@@ -1,11 +1,15 @@
-//! Auto-Tuning RED: RED whose maximum probability moves in proportion to the averaged queue's distance from the middle of the thresholds.
+//! Auto-Tuning RED: RED whose maximum probability moves in proportion to the averaged queue's
+//! distance from the middle of the thresholds.
 //!
-//! If the averaged queue r settled at a probability p_b, the maximum probability that brings it to q_ref, half-way between the thresholds, is 2 p_b: a change by
-//! 2 (r - q_ref) / (max - min) of itself. Every four round-trip times the fraction `acceleration` x `fraction` of that change is made, within
+//! If the averaged queue r settled at a probability p_b, the maximum probability that brings it to
+//! q_ref, half-way between the thresholds, is 2 p_b: a change by 2 (r - q_ref) / (max - min) of
+//! itself. Every four round-trip times the fraction `acceleration` x `fraction` of that change is
+//! made, within
 //! `lowest` and `highest` (Sirisena, Haider and Pawlikowski 2002, as described by Chen 2010, section 3.3 and figure 3.2). The authors set thresholds at least
 //! 0.21 bandwidth-delay products apart and the weight to 1 - exp(-1 / (10 R C)).
 //!
-//! The fluid law makes that change continuously: the maximum probability is a slow state that integrates the distance, so that the average rests at q_ref.
+//! The fluid law makes that change continuously: the maximum probability is a slow state that
+//! integrates the distance, so that the average rests at q_ref.
 
 use super::adapted;
 use super::red::{Red, RedParams};
@@ -17,7 +21,8 @@ use crate::params::inconsistent;
 use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {
-    /// Parameters of Auto-Tuning RED: those of RED (`max_probability` is where it starts) and how it adapts.
+    /// Parameters of Auto-Tuning RED: those of RED (`max_probability` is where it starts) and how
+    /// it adapts.
     pub struct AutoTuningRedParams {
         include red: RedParams;
         /// Round-trip time R: the maximum probability changes every 4 R.
@@ -253,7 +258,8 @@ mod tests {
 
     #[test]
     fn whole_steps_arrive_at_once() {
-        // a queue that settled at r has p_b = p_max (r - 20) / 40; without the fraction one step makes that half of the new maximum
+        // a queue that settled at r has p_b = p_max (r - 20) / 40; without the fraction one step
+        // makes that half of the new maximum
         let mut whole = AutoTuningRedParams {
             acceleration: 1.0,
             fraction: 1.0,

@@ -1,13 +1,17 @@
 //! The adaptive virtual queue.
 //!
-//! A virtual queue has the real one's arrivals and buffer but a smaller capacity. A packet that would overflow it is dropped or marked in the real
-//! queue. The virtual capacity follows dC~/dt = alpha (gamma C - lambda), between 0 and C, where lambda is the rate of arrivals: it falls until the
-//! arrivals use the fraction gamma of the link. At each arrival, b being the packet (paper, figure 1):
+//! A virtual queue has the real one's arrivals and buffer but a smaller capacity. A packet that
+//! would overflow it is dropped or marked in the real queue. The virtual capacity follows dC~/dt =
+//! alpha (gamma C - lambda), between 0 and C, where lambda is the rate of arrivals: it falls until
+//! the arrivals use the fraction gamma of the link. At each arrival, b being the packet (paper,
+//! figure 1):
 //!
-//! VQ <- max(VQ - C~ (t - s), 0); drop or mark if VQ + b > B, else VQ <- VQ + b; C~ <- max(min(C~ + alpha gamma C (t - s), C) - alpha b, 0); s <- t
+//! VQ <- max(VQ - C~ (t - s), 0); drop or mark if VQ + b > B, else VQ <- VQ + b; C~ <- max(min(C~ +
+//! alpha gamma C (t - s), C) - alpha b, 0); s <- t
 //!
-//! Where packets are dropped, arrivals that never enter the queue count as load in the paper's algorithm, so that the link carries less than the
-//! fraction gamma; ns-2 2.35 leaves them out (`count_drops = false`).
+//! Where packets are dropped, arrivals that never enter the queue count as load in the paper's
+//! algorithm, so that the link carries less than the fraction gamma; ns-2 2.35 leaves them out
+//! (`count_drops = false`).
 
 use super::red::Mode;
 use super::{
@@ -33,7 +37,8 @@ parameters! {
         count_drops: flag = true, "Kunniyur and Srikant 2004, figure 1; ns-2 2.35: false";
         /// Whether the virtual queue is measured in packets or bytes.
         mode: choice(Mode) = Bytes, "ns-2 2.35: queue_in_bytes_";
-        /// Size of an average packet: turns the link's rate into packets/s, and a buffer in packets into bytes.
+        /// Size of an average packet: turns the link's rate into packets/s, and a buffer in packets
+        /// into bytes.
         mean_packet: bytes = 1500.0, in Interval::above(0.0), "ns-2 2.35: mean_pktsize_ (there 1000 B)";
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: flag = false, "Kunniyur and Srikant 2004, section II; ns-2 2.35: markpkts_";
@@ -93,7 +98,8 @@ impl FluidAqm for AvqParams {
         &["virtual capacity (packets/s)"]
     }
 
-    /// dC~/dt = alpha (gamma C - lambda), between 0 and C; where drops do not count, lambda is what passes, at most C~.
+    /// dC~/dt = alpha (gamma C - lambda), between 0 and C; where drops do not count, lambda is what
+    /// passes, at most C~.
     fn derivative<S: Scalar>(
         params: &AvqParams<S>,
         input: &AqmInput<S>,
@@ -250,7 +256,8 @@ mod tests {
             assert!((seen.1 - waiting).abs() < 1e-9, "{seen:?}");
             assert!((seen.2 - capacity).abs() < 1e-6, "{seen:?}");
         };
-        // C~ = 8000 at the start; a packet takes 100 off, 100 us give 100 x 0.98 x 10000 x 1e-4 = 98
+        // C~ = 8000 at the start; a packet takes 100 off, 100 us give 100 x 0.98 x 10000 x 1e-4 =
+        // 98
         near(arrive(0.0), Verdict::Accept, 1.0, 7900.0);
         near(arrive(0.0), Verdict::Accept, 2.0, 7800.0);
         near(arrive(1e-4), Verdict::Accept, 2.22, 7798.0); // 0.78 drained
@@ -280,7 +287,8 @@ mod tests {
 
     #[test]
     fn drops_count_as_load_unless_told_not_to() {
-        // twice the link's rate, nothing reacts: C~ falls by 0.15 x 1.02 C a second if drops count, else by 0.15 (C~ - 0.98 C)
+        // twice the link's rate, nothing reacts: C~ falls by 0.15 x 1.02 C a second if drops count,
+        // else by 0.15 (C~ - 0.98 C)
         let run = |count_drops| {
             let mut aqm = AvqParams {
                 count_drops,

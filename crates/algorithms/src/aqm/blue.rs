@@ -1,10 +1,13 @@
 //! BLUE: a probability that rises when packets are lost and falls when the link is idle.
 //!
-//! When the queue overflows, or is longer than `threshold`, the probability rises by `increment`; when the link becomes idle it falls by `decrement`; neither
-//! before `freeze_time` has passed since the last change (Feng, Shin, Kandlur and Saha 2002, figure 3). Each arriving packet is dropped or marked
-//! with that probability on its own. The end of the last transmission is seen when the next packet arrives, but counts from when it was.
+//! When the queue overflows, or is longer than `threshold`, the probability rises by `increment`;
+//! when the link becomes idle it falls by `decrement`; neither before `freeze_time` has passed
+//! since the last change (Feng, Shin, Kandlur and Saha 2002, figure 3). Each arriving packet is
+//! dropped or marked with that probability on its own. The end of the last transmission is seen
+//! when the next packet arrives, but counts from when it was.
 //!
-//! The fluid law has the probability as a state that moves by the mean of those steps, one in a freeze time, over the fluctuations of the queue.
+//! The fluid law has the probability as a state that moves by the mean of those steps, one in a
+//! freeze time, over the fluctuations of the queue.
 
 use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, happens,
@@ -23,7 +26,8 @@ parameters! {
         decrement: number = 0.002, in Interval::above_to(0.0, 1.0), "Feng et al. 2002, section III: a tenth of the increment";
         /// Shortest time between two changes; about a round-trip time.
         freeze_time: time = 0.1, in Interval::at_least(0.0), "Feng et al. 2002, section III";
-        /// Queue above which the probability rises as if packets were lost. "capacity": only losses count.
+        /// Queue above which the probability rises as if packets were lost. "capacity": only losses
+        /// count.
         threshold: packets("capacity") = word "capacity", in Interval::at_least(0.0), "Feng et al. 2002, section III: L";
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: flag = false, "Feng et al. 2002, section III";

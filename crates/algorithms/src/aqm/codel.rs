@@ -1,15 +1,21 @@
-//! CoDel, RFC 8289: drops at the head of the queue while the shortest recent delay stays above a target.
+//! CoDel, RFC 8289: drops at the head of the queue while the shortest recent delay stays above a
+//! target.
 //!
-//! Packets are judged as they leave. Once their sojourn times have been at or above `target` for a whole `interval`, a packet is dropped; further ones
-//! follow at interval / sqrt(count) after each other until a sojourn is below the target (or at most one packet of maximal size is left). When dropping starts
-//! again within 16 intervals, it goes on at the rate that it had reached, less what it started with (RFC 8289, section 5.5; count and lastcount).
+//! Packets are judged as they leave. Once their sojourn times have been at or above `target` for a
+//! whole `interval`, a packet is dropped; further ones follow at interval / sqrt(count) after each
+//! other until a sojourn is below the target (or at most one packet of maximal size is left). When
+//! dropping starts again within 16 intervals, it goes on at the rate that it had reached, less what
+//! it started with (RFC 8289, section 5.5; count and lastcount).
 //!
-//! The fluid law has the time above the target, the drops of the present row and the count at its start as states. It has no equilibrium: drops come ever
-//! faster until the queue is below the target, and none come there. Its answer is a cycle.
+//! The fluid law has the time above the target, the drops of the present row and the count at its
+//! start as states. It has no equilibrium: drops come ever faster until the queue is below the
+//! target, and none come there. Its answer is a cycle.
 //!
-//! With `ce_threshold` packets that have waited for longer are marked as well, as in Linux; they count for nothing else.
+//! With `ce_threshold` packets that have waited for longer are marked as well, as in Linux; they
+//! count for nothing else.
 //!
-//! An ECN-capable packet is marked instead and sent. [`CodelState`] is what a queue keeps, so that a scheduler can have one for each flow (RFC 8290).
+//! An ECN-capable packet is marked instead and sent. [`CodelState`] is what a queue keeps, so that
+//! a scheduler can have one for each flow (RFC 8290).
 
 use super::{Aqm, AqmAlgorithm, LinkView, PacketView, QueueView, Verdict, changed, signal};
 use crate::fluid::{AqmInput, AqmStart, FluidAqm};
@@ -31,19 +37,22 @@ parameters! {
     pub struct CodelParams {
         /// Acceptable sojourn time in the queue.
         target: time = 0.005, in Interval::above(0.0), "RFC 8289, section 4.4";
-        /// How long sojourn times must stay above the target before the first drop: about the largest round-trip time.
+        /// How long sojourn times must stay above the target before the first drop: about the
+        /// largest round-trip time.
         interval: time = 0.1, in Interval::above(0.0), "RFC 8289, section 4.4";
         /// Largest packet: with no more than this left in the queue nothing is dropped.
         max_packet: bytes = 1500.0, in Interval::at_least(0.0), "RFC 8289, section 5.4: maxpacket";
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: flag = false, "RFC 8289, section 3";
-        /// Sojourn time above which every ECN-capable packet that leaves is marked, whatever CoDel's own law says and whether or not it marks: with 1 ms and
+        /// Sojourn time above which every ECN-capable packet that leaves is marked, whatever
+        /// CoDel's own law says and whether or not it marks: with 1 ms and
         /// `ce_threshold_selector = "ect1"` the step of L4S for scalable congestion controls, beside CoDel for the others.
         ce_threshold: time("none") = word "none", in Interval::at_least(0.0), "Linux 6.1, codel_dequeue";
         /// Which packets those are.
         ce_threshold_selector: choice(Selector) = Any, "Linux 6.1, codel_dequeue: ce_threshold_selector, ce_threshold_mask";
-        /// Whether 1 / sqrt(count) is followed by one Newton step a drop, in 65536ths, as in kernels: after a jump of the count it is off for some drops, so that
-        /// dropping that starts again at a lower count goes on faster than it should.
+        /// Whether 1 / sqrt(count) is followed by one Newton step a drop, in 65536ths, as in
+        /// kernels: after a jump of the count it is off for some drops, so that dropping that
+        /// starts again at a lower count goes on faster than it should.
         newton: flag = false, "Linux 6.1";
     }
 }
@@ -87,7 +96,8 @@ pub struct CodelLaw {
     interval: Time,
     max_packet: u64,
     ecn: bool,
-    /// Sojourn time above which packets are marked, [`Time::NEVER`] without one; only scalable ones.
+    /// Sojourn time above which packets are marked, [`Time::NEVER`] without one; only scalable
+    /// ones.
     ce_threshold: Time,
     scalable_only: bool,
     newton: bool,
@@ -132,7 +142,8 @@ pub struct CodelState {
 }
 
 impl CodelState {
-    /// Judges a packet that leaves after `sojourn`, `left` bytes staying behind. After a drop the next packet is to be judged at once.
+    /// Judges a packet that leaves after `sojourn`, `left` bytes staying behind. After a drop the
+    /// next packet is to be judged at once.
     #[inline]
     pub fn dequeue(
         &mut self,
@@ -239,7 +250,8 @@ impl CodelState {
     }
 }
 
-/// States that are set at once in the algorithm follow within this part of the interval in the equations.
+/// States that are set at once in the algorithm follow within this part of the interval in the
+/// equations.
 const AT_ONCE: f64 = 0.02;
 
 impl FluidAqm for CodelParams {
@@ -267,8 +279,9 @@ impl FluidAqm for CodelParams {
         }
     }
 
-    /// Below the target the time above it is forgotten, and the next row's count takes the drops of the last one (at least one). Above it and not yet dropping
-    /// the time grows and the row has no drops. While dropping, sqrt(count) / interval drops are made a second.
+    /// Below the target the time above it is forgotten, and the next row's count takes the drops of
+    /// the last one (at least one). Above it and not yet dropping the time grows and the row has no
+    /// drops. While dropping, sqrt(count) / interval drops are made a second.
     fn derivative<S: Scalar>(
         params: &CodelParams<S>,
         input: &AqmInput<S>,
@@ -309,7 +322,8 @@ impl FluidAqm for CodelParams {
         true
     }
 
-    /// sqrt(count) / (interval C) while dropping, C being what the link sends in a second; zero otherwise.
+    /// sqrt(count) / (interval C) while dropping, C being what the link sends in a second; zero
+    /// otherwise.
     fn probability<S: Scalar>(
         params: &CodelParams<S>,
         input: &AqmInput<S>,
@@ -412,7 +426,8 @@ mod tests {
         Time::from_seconds(1e-3 * time)
     }
 
-    /// Verdicts on the packets of a queue that is 20 packets long but for the last: (time, sojourn), both in ms.
+    /// Verdicts on the packets of a queue that is 20 packets long but for the last: (time,
+    /// sojourn), both in ms.
     fn judge(state: &mut CodelState, law: &CodelLaw, packets: &[(f64, f64)]) -> Vec<Verdict> {
         let mut one = |&(time, sojourn): &(f64, f64)| {
             state.dequeue(law, ms(time), ms(sojourn), 20 * 1500, &packet())
@@ -420,8 +435,9 @@ mod tests {
         packets.iter().map(&mut one).collect()
     }
 
-    /// The kernel's log of a queue whose dropping begins with 45 drops counted and 44 reached: a root of 9877 / 65536, where 1 / sqrt(44) is 9880; then of one
-    /// with 55 counted that goes on from 11: 12369, where the true one is 19760.
+    /// The kernel's log of a queue whose dropping begins with 45 drops counted and 44 reached: a
+    /// root of 9877 / 65536, where 1 / sqrt(44) is 9880; then of one with 55 counted that goes on
+    /// from 11: 12369, where the true one is 19760.
     #[test]
     fn roots_follow_by_newton_steps_as_in_linux() {
         let law = CodelParams {
@@ -510,7 +526,8 @@ mod tests {
 
     #[test]
     fn overdue_drops_happen_at_once() {
-        // no packet left for a long time: drops were due at 100 (the first now), 200, 270.7, 328.4 and 378.4 ms
+        // no packet left for a long time: drops were due at 100 (the first now), 200, 270.7, 328.4
+        // and 378.4 ms
         let mut state = CodelState::default();
         judge(
             &mut state,
@@ -551,7 +568,8 @@ mod tests {
         );
     }
 
-    /// Linux: above the threshold, and not at it; ECT(1) alone where the selector says so; marking need not be on; CoDel's own state goes on as without it.
+    /// Linux: above the threshold, and not at it; ECT(1) alone where the selector says so; marking
+    /// need not be on; CoDel's own state goes on as without it.
     #[test]
     fn above_a_threshold_of_its_own_every_packet_is_marked() {
         let law = |selector| {

@@ -1,6 +1,7 @@
 //! Drop-tail: no active management, the queue drops what does not fit.
 //!
-//! An arriving packet is dropped if with it the queue would exceed its capacity, in packets or in bytes; the packet in service does not count.
+//! An arriving packet is dropped if with it the queue would exceed its capacity, in packets or in
+//! bytes; the packet in service does not count.
 
 use super::{Aqm, AqmAlgorithm, LinkView, PacketView, QueueView, Verdict};
 use crate::fluid::{AqmInput, FluidAqm};
@@ -53,7 +54,8 @@ impl FluidAqm for DropTailParams {
         0
     }
 
-    /// Zero: what a full queue drops is the engine's to count, as for every queue ([`crate::fluid::overflow`]).
+    /// Zero: what a full queue drops is the engine's to count, as for every queue
+    /// ([`crate::fluid::overflow`]).
     fn probability<S: Scalar>(
         _params: &DropTailParams<S>,
         _input: &AqmInput<S>,

@@ -1,8 +1,10 @@
 //! Exponential RED: a probability that grows exponentially with a virtual queue.
 //!
-//! The virtual queue v has the arrivals of the real one but only the fraction `gamma` of the link's rate. Each arriving packet is dropped or marked
-//! with probability min_probability exp(beta (v - min_threshold)) from `min_threshold` on, and never below (Liu, Basar and Srikant 2005). Since dp/dt is
-//! then in proportion to p, the loop's gain does not depend on the load. The paper chooses its numbers for each network; the defaults are those of no paper.
+//! The virtual queue v has the arrivals of the real one but only the fraction `gamma` of the link's
+//! rate. Each arriving packet is dropped or marked with probability min_probability exp(beta (v -
+//! min_threshold)) from `min_threshold` on, and never below (Liu, Basar and Srikant 2005). Since
+//! dp/dt is then in proportion to p, the loop's gain does not depend on the load. The paper chooses
+//! its numbers for each network; the defaults are those of no paper.
 
 use super::red::Mode;
 use super::{
@@ -120,7 +122,8 @@ impl FluidAqm for ExponentialRedParams {
         usize::from(v >= params.min_threshold.re()) + usize::from(v >= end)
     }
 
-    /// min_probability exp(beta (v - min_threshold)) from min_threshold to where it is one; zero below.
+    /// min_probability exp(beta (v - min_threshold)) from min_threshold to where it is one; zero
+    /// below.
     fn probability<S: Scalar>(
         params: &ExponentialRedParams<S>,
         _input: &AqmInput<S>,

@@ -1,14 +1,17 @@
 //! LRED, loss ratio based RED: a probability from the measured loss ratio and the queue.
 //!
-//! Every `period` the loss ratio l is taken over the last `periods` periods (packets dropped or marked, over packets that arrived) and averaged:
-//! L <- w L + (1 - w) l. Each arriving packet is then dropped or marked with probability
+//! Every `period` the loss ratio l is taken over the last `periods` periods (packets dropped or
+//! marked, over packets that arrived) and averaged: L <- w L + (1 - w) l. Each arriving packet is
+//! then dropped or marked with probability
 //!
 //! p = L + beta sqrt(L) (q - q_ref)
 //!
-//! where q is the present queue (Wang, Li, Hou, Sohraby and Lin 2007): in equilibrium, where the loss ratio is p, the queue is q_ref. Losses of a full queue
-//! count, so that a ratio of zero is left when the queue first overflows.
+//! where q is the present queue (Wang, Li, Hou, Sohraby and Lin 2007): in equilibrium, where the
+//! loss ratio is p, the queue is q_ref. Losses of a full queue count, so that a ratio of zero is
+//! left when the queue first overflows.
 //!
-//! The fluid law has the averaged ratio as a state that follows p with the mean delay of the measurement.
+//! The fluid law has the averaged ratio as a state that follows p with the mean delay of the
+//! measurement.
 
 use std::collections::VecDeque;
 
@@ -90,8 +93,9 @@ impl FluidAqm for LredParams {
         &["averaged loss ratio"]
     }
 
-    /// dL/dt = (l - L) / T, l what is lost now (of a full queue too). A sample stands for the M periods before it, so its age is M/2 periods when it is taken,
-    /// half a period more on average until the next, and the average adds w / (1 - w) periods.
+    /// dL/dt = (l - L) / T, l what is lost now (of a full queue too). A sample stands for the M
+    /// periods before it, so its age is M/2 periods when it is taken, half a period more on average
+    /// until the next, and the average adds w / (1 - w) periods.
     fn derivative<S: Scalar>(
         params: &LredParams<S>,
         input: &AqmInput<S>,

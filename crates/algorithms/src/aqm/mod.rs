@@ -106,7 +106,8 @@ pub struct QueueView {
     pub packets: u32,
     /// Bytes waiting.
     pub bytes: u64,
-    /// Whether the arriving packet would exceed the queue's capacity. The link drops it in any case, whatever the AQM answers.
+    /// Whether the arriving packet would exceed the queue's capacity. The link drops it in any
+    /// case, whatever the AQM answers.
     pub full: bool,
     /// Since when the link has had nothing to send; `None` while it transmits.
     pub idle_since: Option<Time>,
@@ -139,7 +140,8 @@ pub struct Observation {
 forwarded! { $ forward_aqm;
     /// What a queue does to packets. Pure: time, queue and random numbers are passed in.
     pub trait Aqm {
-        /// True when packets are judged as they leave ([`Aqm::dequeue`]), so that departures cannot be known at arrival.
+        /// True when packets are judged as they leave ([`Aqm::dequeue`]), so that departures cannot
+        /// be known at arrival.
         fn decides_at_dequeue(&self) -> bool {
             false
         }
@@ -149,7 +151,8 @@ forwarded! { $ forward_aqm;
             false
         }
 
-        /// A packet arrives. Packets whose service begins at this very moment have left the queue already.
+        /// A packet arrives. Packets whose service begins at this very moment have left the queue
+        /// already.
         fn enqueue(
             &mut self,
             now: Time,
@@ -158,8 +161,8 @@ forwarded! { $ forward_aqm;
             random: &mut Stream,
         ) -> Verdict;
 
-        /// A packet is taken out of the queue to be sent, after `sojourn` in it; `queue` no longer holds it. Called only with
-        /// [`Aqm::decides_at_dequeue`].
+        /// A packet is taken out of the queue to be sent, after `sojourn` in it; `queue` no longer
+        /// holds it. Called only with [`Aqm::decides_at_dequeue`].
         fn dequeue(
             &mut self,
             _now: Time,
@@ -171,7 +174,8 @@ forwarded! { $ forward_aqm;
             Verdict::Accept
         }
 
-        /// The queue was asked for a packet and had none. Only under a scheduler that says so ([`crate::scheduler::Scheduler::found_empty`]).
+        /// The queue was asked for a packet and had none. Only under a scheduler that says so
+        /// ([`crate::scheduler::Scheduler::found_empty`]).
         fn on_empty(&mut self) {}
 
         /// When [`Aqm::on_timer`] wants to run next; asked at the start and after each run of it.
@@ -179,7 +183,8 @@ forwarded! { $ forward_aqm;
             None
         }
 
-        /// The time asked for by [`Aqm::next_timer`] has come. It runs before packets that arrive at the same moment.
+        /// The time asked for by [`Aqm::next_timer`] has come. It runs before packets that arrive
+        /// at the same moment.
         fn on_timer(&mut self, _now: Time, _queue: &QueueView, _random: &mut Stream) {}
 
         /// The link's rate has changed (bit/s).

@@ -1,7 +1,8 @@
 //! The PI controller: a probability that integrates the distance of the queue from a reference.
 //!
-//! At a fixed frequency p <- p + a (q - q_ref) - b (q_old - q_ref), clipped to [0, 1], where q_old is the queue of the last time. Each arriving packet
-//! is then dropped or marked with probability p on its own. In byte mode the queue is measured in mean packets and a packet's probability is
+//! At a fixed frequency p <- p + a (q - q_ref) - b (q_old - q_ref), clipped to [0, 1], where q_old
+//! is the queue of the last time. Each arriving packet is then dropped or marked with probability p
+//! on its own. In byte mode the queue is measured in mean packets and a packet's probability is
 //! proportional to its size.
 
 use super::red::Mode;
@@ -82,8 +83,9 @@ impl FluidAqm for PiParams {
         &["integral part of the probability"]
     }
 
-    /// dI/dt = (a - b) f (q - q_ref): the trapezoidal rule turned round. It stands still where the probability is clipped and would be clipped
-    /// further, since the algorithm stores the clipped probability.
+    /// dI/dt = (a - b) f (q - q_ref): the trapezoidal rule turned round. It stands still where the
+    /// probability is clipped and would be clipped further, since the algorithm stores the clipped
+    /// probability.
     fn derivative<S: Scalar>(
         params: &PiParams<S>,
         input: &AqmInput<S>,

@@ -1,9 +1,11 @@
 //! PI2: a PI controller of the queueing delay whose output is squared.
 //!
-//! Every `interval` a base probability p' moves by alpha (d - d_ref) + beta (d - d_old), d being the queueing delay now and d_old at the last update
-//! (RFC 9332, appendix A.1, figure 6; the law and gains of DualPI2's classic queue). A packet is dropped or marked with probability p'^2: since a window
-//! of Reno or CUBIC goes with one over the square root of the probability, the loop has the same gain at all loads, without PIE's table (De Schepper,
-//! Bondarenko, Tsang and Briscoe 2016).
+//! Every `interval` a base probability p' moves by alpha (d - d_ref) + beta (d - d_old), d being
+//! the queueing delay now and d_old at the last update (RFC 9332, appendix A.1, figure 6; the law
+//! and gains of DualPI2's classic queue). A packet is dropped or marked with probability p'^2:
+//! since a window of Reno or CUBIC goes with one over the square root of the probability, the loop
+//! has the same gain at all loads, without PIE's table (De Schepper, Bondarenko, Tsang and Briscoe
+//! 2016).
 //!
 //! The delay is the queue's length over the link's rate.
 
@@ -22,7 +24,8 @@ parameters! {
         target: time = 0.015, in Interval::above(0.0), "RFC 9332, appendix A.1";
         /// Time between two updates (T_update).
         interval: time = 0.016, in Interval::above(0.0), "RFC 9332, appendix A.1";
-        /// Weight of the delay's distance from the target, per second and update: 0.1 T_update / RTT_max^2 with RTT_max = 100 ms.
+        /// Weight of the delay's distance from the target, per second and update: 0.1 T_update /
+        /// RTT_max^2 with RTT_max = 100 ms.
         alpha: number = 0.16, in Interval::above(0.0), "RFC 9332, appendix A.1";
         /// Weight of the delay's change since the last update, per second: about 0.3 / RTT_max.
         beta: number = 3.2, in Interval::at_least(0.0), "RFC 9332, appendix A.1";
@@ -91,7 +94,8 @@ impl FluidAqm for Pi2Params {
         &["integral part of the base probability"]
     }
 
-    /// dI/dt = alpha / T (d - d_ref). It stands still where the base probability is clipped and would be clipped further.
+    /// dI/dt = alpha / T (d - d_ref). It stands still where the base probability is clipped and
+    /// would be clipped further.
     fn derivative<S: Scalar>(
         params: &Pi2Params<S>,
         input: &AqmInput<S>,

@@ -1,13 +1,17 @@
 //! PIE: a PI controller of the queueing delay, RFC 8033.
 //!
-//! Every `interval` the drop probability moves by alpha (d - d_ref) + beta (d - d_old), where d is the queueing delay now and d_old at the last
-//! update, scaled down while the probability is small (section 4.2). A packet is dropped at random as it arrives; never while the burst allowance lasts,
-//! while the delay is below half the reference and the probability below 0.2, or while at most two mean packets wait (sections 4.1 and 4.4).
+//! Every `interval` the drop probability moves by alpha (d - d_ref) + beta (d - d_old), where d is
+//! the queueing delay now and d_old at the last update, scaled down while the probability is small
+//! (section 4.2). A packet is dropped at random as it arrives; never while the burst allowance
+//! lasts, while the delay is below half the reference and the probability below 0.2, or while at
+//! most two mean packets wait (sections 4.1 and 4.4).
 //!
-//! The delay is the queue's length over the link's rate (section 4.3): on a link of known rate there is nothing to estimate. What the RFC calls optional
-//! is optional here: ECN with its threshold (5.1), activation (5.3), de-randomisation (5.4), the capped increase (5.5). With `timestamps` the delay is that
-//! of the packet that left last (section 4.3 allows it, kernels do it): known only once it has been endured, so that the controller hears of a growing queue
-//! a queueing delay later.
+//! The delay is the queue's length over the link's rate (section 4.3): on a link of known rate
+//! there is nothing to estimate. What the RFC calls optional is optional here: ECN with its
+//! threshold (5.1), activation (5.3), de-randomisation (5.4), the capped increase (5.5). With
+//! `timestamps` the delay is that of the packet that left last (section 4.3 allows it, kernels do
+//! it): known only once it has been endured, so that the controller hears of a growing queue a
+//! queueing delay later.
 
 use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, happens,
@@ -29,7 +33,8 @@ parameters! {
         beta: number = 1.25, in Interval::at_least(0.0), "RFC 8033, section 4.2";
         /// For how long after a time without congestion nothing is dropped (MAX_BURST).
         max_burst: time = 0.15, in Interval::at_least(0.0), "RFC 8033, section 4.4";
-        /// Whether drops are spaced out: none before the probabilities of the packets since the last add up to 0.85, one at the latest when they reach 8.5.
+        /// Whether drops are spaced out: none before the probabilities of the packets since the
+        /// last add up to 0.85, one at the latest when they reach 8.5.
         derandomize: flag = false, "RFC 8033, section 5.4 (optional)";
         /// Whether the probability, once at 0.1, rises by 0.02 at most in an update.
         cap_increase: flag = false, "RFC 8033, section 5.5 (optional)";
@@ -41,21 +46,26 @@ parameters! {
         ecn: flag = false, "RFC 8033, section 5.1";
         /// From this probability on ECN-capable packets are dropped too (mark_ecnth).
         mark_ceiling: number = 0.1, in Interval::between(0.0, 1.0), "RFC 8033, section 5.1";
-        /// Whether the delay is the time that the packet which left last has spent in the queue, zero where it left none behind, instead of the queue's length
-        /// over the link's rate. The burst allowance then runs down from departure to departure, and begins anew at updates only.
+        /// Whether the delay is the time that the packet which left last has spent in the queue,
+        /// zero where it left none behind, instead of the queue's length over the link's rate. The
+        /// burst allowance then runs down from departure to departure, and begins anew at updates
+        /// only.
         timestamps: flag = false, "RFC 8033, section 4.3; Linux 6.1";
         /// What an update makes of the probability while there is no delay.
         decay: number = 0.98, in Interval::between(0.0, 1.0), "RFC 8033, section 4.2 (Linux: 63/64)";
         /// Above this delay every update adds 0.02 more to the probability; 0: never.
         steep_above: time = 0.0, in Interval::at_least(0.0), "Linux 6.1 (250 ms)";
-        /// Whether a packet that is marked because the probabilities since the last drop have reached 8.5 leaves that sum as it is, so that all that follow are
-        /// marked too, until one is dropped or the probability is zero.
+        /// Whether a packet that is marked because the probabilities since the last drop have
+        /// reached 8.5 leaves that sum as it is, so that all that follow are marked too, until one
+        /// is dropped or the probability is zero.
         repeat_marks: flag = false, "Linux 6.1";
-        /// Up to what the probability adds up while delays stay long: above one it takes its time to come down again.
+        /// Up to what the probability adds up while delays stay long: above one it takes its time
+        /// to come down again.
         probability_ceiling: number = 1.0, in Interval::at_least(1.0), "RFC 8033, section 4.2 (Linux: 256, where its counter overflows)";
         /// When the first update comes; 0: after `interval`.
         first_update: time = 0.0, in Interval::at_least(0.0), "Linux 6.1 (half a second)";
-        /// By how much each update is late: a kernel's timer that is set anew on a tick of its clock runs one tick after its time.
+        /// By how much each update is late: a kernel's timer that is set anew on a tick of its
+        /// clock runs one tick after its time.
         tick: time = 0.0, in Interval::at_least(0.0), "Linux 6.1 (1 ms at 1000 Hz)";
     }
 }
@@ -70,7 +80,8 @@ impl Algorithm for PieParams {
     };
 }
 
-/// Up to which drop probability a step is divided by what (RFC 8033, section 4.2); above them it is not.
+/// Up to which drop probability a step is divided by what (RFC 8033, section 4.2); above them it is
+/// not.
 const TUNING: [(f64, f64); 6] = [
     (1e-6, 2048.0),
     (1e-5, 512.0),
@@ -138,12 +149,14 @@ impl FluidAqm for PieParams {
         *self
     }
 
-    /// The integral part of the sum of unscaled steps: the probability is a function of that sum, each decade of it with the slope of its scale.
+    /// The integral part of the sum of unscaled steps: the probability is a function of that sum,
+    /// each decade of it with the slope of its scale.
     fn state_names<S: Scalar>(_params: &PieParams<S>) -> &'static [&'static str] {
         &["integral part of the unscaled probability"]
     }
 
-    /// dI/dt = alpha / T (d - d_ref). It stands still where the probability is clipped and would be clipped further.
+    /// dI/dt = alpha / T (d - d_ref). It stands still where the probability is clipped and would be
+    /// clipped further.
     fn derivative<S: Scalar>(
         params: &PieParams<S>,
         input: &AqmInput<S>,
@@ -174,8 +187,9 @@ impl FluidAqm for PieParams {
         (0..8).filter(|regime| sum > corner(*regime).0).count()
     }
 
-    /// p of the sum beta (d - d_ref) + I of unscaled steps, which the table of section 4.2 scales: below 1e-6 it rises by 1/2048 of the sum, and in each of the
-    /// next decades by the slope of its row, up to the whole above 0.1.
+    /// p of the sum beta (d - d_ref) + I of unscaled steps, which the table of section 4.2 scales:
+    /// below 1e-6 it rises by 1/2048 of the sum, and in each of the next decades by the slope of
+    /// its row, up to the whole above 0.1.
     fn probability<S: Scalar>(
         params: &PieParams<S>,
         input: &AqmInput<S>,
@@ -201,7 +215,8 @@ fn unscaled<S: Scalar>(params: &PieParams<S>, input: &AqmInput<S>, state: &[S]) 
     params.beta * (input.queue / input.service - params.target) + state[0]
 }
 
-/// The corner where regime `regime` of the curve from sums of unscaled steps to probabilities ends: the sum, and the probability.
+/// The corner where regime `regime` of the curve from sums of unscaled steps to probabilities ends:
+/// the sum, and the probability.
 fn corner(regime: usize) -> (f64, f64) {
     let (mut sum, mut p) = (0.0, 0.0);
     for (below, divisor) in TUNING.into_iter().chain([(1.0, 1.0)]).take(regime) {
@@ -450,7 +465,8 @@ mod tests {
 
     #[test]
     fn updates_by_hand() {
-        // n packets are n ms; each step is 0.125 (d - 15 ms) + 1.25 (d - d_old) over the scale of the probability before it
+        // n packets are n ms; each step is 0.125 (d - 15 ms) + 1.25 (d - d_old) over the scale of
+        // the probability before it
         let mut aqm = params().build(&LINK);
         let mut expected = 0.0;
         for (packets, step, scale) in [
@@ -471,7 +487,8 @@ mod tests {
         assert_eq!(aqm.probability, 0.0);
     }
 
-    /// The delay is that of the last departure, the burst allowance runs down between departures, and what the kernel adds.
+    /// The delay is that of the last departure, the burst allowance runs down between departures,
+    /// and what the kernel adds.
     #[test]
     fn time_stamps_as_in_linux() {
         let ms = |ms: u64| Time(ms * Time::PER_SECOND / 1000);

@@ -1,7 +1,7 @@
 //! Random Early Detection.
 //!
-//! Each arriving packet moves an average of the queue, and is dropped or marked with a probability that grows with the average. This is
-//! the RED of ns-2 2.35, whose choices are all options here:
+//! Each arriving packet moves an average of the queue, and is dropped or marked with a probability
+//! that grows with the average. This is the RED of ns-2 2.35, whose choices are all options here:
 //!
 //! - The average takes a sample at each arrival, before the packet joins; the packet in service is not counted. An idle link ages it by as many
 //!   empty samples as average packets could have been sent meanwhile.
@@ -13,8 +13,9 @@
 //!   is proportional to its size.
 //! - No early drop when nothing waits; in packet mode also none when a single packet waits.
 //!
-//! Two details differ from ns-2: a change of the link's rate also changes the ageing and an automatic weight (ns-2 keeps those of the start), and
-//! the average that ages over an idle time is not looped over but raised to a power (equal up to rounding).
+//! Two details differ from ns-2: a change of the link's rate also changes the ageing and an
+//! automatic weight (ns-2 keeps those of the start), and the average that ages over an idle time is
+//! not looped over but raised to a power (equal up to rounding).
 
 use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, weight,
@@ -38,33 +39,41 @@ choices! {
 parameters! {
     /// Parameters of RED.
     pub struct RedParams {
-        /// Average queue at which dropping or marking begins. "auto": half of `target_delay`, at least 5 packets.
+        /// Average queue at which dropping or marking begins. "auto": half of `target_delay`, at
+        /// least 5 packets.
         min_threshold: packets("auto") = word "auto", in Interval::at_least(0.0),
             "Floyd and Jacobson 1993, section IV; automatic: Floyd, Gummadi and Shenker 2001, section 5";
-        /// Average queue at which the initial probability reaches `max_probability`. "auto": three times the minimum, or where a given `slope` reaches one.
+        /// Average queue at which the initial probability reaches `max_probability`. "auto": three
+        /// times the minimum, or where a given `slope` reaches one.
         max_threshold: packets("auto") = word "auto", in Interval::above(0.0),
             "Floyd and Jacobson 1993, section IV; automatic: Floyd, Gummadi and Shenker 2001, section 5";
         /// Initial probability at the maximum threshold (1 / linterm_ in ns-2).
         max_probability: number = 0.1, in Interval::above_to(0.0, 1.0), "Floyd and Jacobson 1993, section IV; ns-2 2.35";
-        /// Initial probability per packet of average queue above the minimum (K_p), instead of `max_probability`.
+        /// Initial probability per packet of average queue above the minimum (K_p), instead of
+        /// `max_probability`.
         slope: number("none") = word "none", in Interval::above(0.0), "Wang, Cai, Liu and Shen, section III-A";
-        /// Weight of one sample in the average. "auto": time constant of ten round trips of at least 100 ms (q_weight_ -1 of ns-2); "auto-1s", "auto-0.1s": time
-        /// constants of 1 s and 0.1 s (0 and -2); "off": no averaging.
+        /// Weight of one sample in the average. "auto": time constant of ten round trips of at
+        /// least 100 ms (q_weight_ -1 of ns-2); "auto-1s", "auto-0.1s": time constants of 1 s and
+        /// 0.1 s (0 and -2); "off": no averaging.
         weight: number("auto", "auto-1s", "auto-0.1s", "off") = word "auto", in Interval::above_to(0.0, 1.0),
             "Floyd and Jacobson 1993, section VI; automatic rules: ns-2 2.35";
         /// Whether the queue is measured, and packets are counted, in packets or bytes.
         mode: choice(Mode) = Packets, "ns-2 2.35: bytes_ and queue_in_bytes_";
-        /// Size of an average packet: scales thresholds and counts in byte mode, and sets the rate of ageing and the automatic weights.
+        /// Size of an average packet: scales thresholds and counts in byte mode, and sets the rate
+        /// of ageing and the automatic weights.
         mean_packet: bytes = 1500.0, in Interval::above(0.0), "ns-2 2.35: mean_pktsize_ (there 500 B)";
         /// How drops are spaced.
         spacing: choice(Spacing) = UniformWait, "Floyd and Jacobson 1993, section VII; ns-2 2.35: wait_";
-        /// Whether the probability rises to one at twice the maximum threshold, instead of jumping to one at the threshold.
+        /// Whether the probability rises to one at twice the maximum threshold, instead of jumping
+        /// to one at the threshold.
         gentle: flag = true, "Floyd, Recommendation on using the gentle variant of RED, 2000";
-        /// Whether the average fades while the queue is empty. In Linux it does not under a shaper that does not ask an empty queue for packets (htb).
+        /// Whether the average fades while the queue is empty. In Linux it does not under a shaper
+        /// that does not ask an empty queue for packets (htb).
         ageing: flag = true, "Floyd and Jacobson 1993, section IV; Linux 6.1";
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: flag = false, "RFC 3168, section 5; ns-2 2.35: setbit_";
-        /// Packets are marked only while p_b is below this, and dropped above it. "none": marked up to the point where p_b is one; "never": marked beyond it too (Linux).
+        /// Packets are marked only while p_b is below this, and dropped above it. "none": marked up
+        /// to the point where p_b is one; "never": marked beyond it too (Linux).
         mark_ceiling: number("none", "never") = 0.1, in Interval::between(0.0, 1.0), "ns-2 2.35: mark_p_ and use_mark_p_";
         /// Queueing delay that automatic thresholds aim at.
         target_delay: time = 0.005, in Interval::above(0.0), "Floyd, Gummadi and Shenker 2001, section 5; ns-2 2.35: targetdelay_";
@@ -110,7 +119,8 @@ impl<S: Scalar> RedParams<S> {
 }
 
 impl RedParams {
-    /// The same with numbers for every word, and the probability at the maximum threshold instead of a slope.
+    /// The same with numbers for every word, and the probability at the maximum threshold instead
+    /// of a slope.
     pub(super) fn settled(&self, link: &LinkView) -> Self {
         let (_, _, top) = self.curve(automatic_minimum(self, link));
         Self {
@@ -160,7 +170,8 @@ impl Algorithm for RedParams {
                 "left out when max_probability is given".to_owned(),
             ));
         }
-        // an automatic maximum is three times the minimum and an automatic minimum is at least five packets
+        // an automatic maximum is three times the minimum and an automatic minimum is at least five
+        // packets
         match (self.min_threshold, self.max_threshold, self.slope) {
             (NumberOr::Number(min), NumberOr::Word(_), NumberOr::Word(_)) if min <= 0.0 => {
                 Err(inconsistent(
@@ -216,8 +227,9 @@ impl FluidAqm for RedParams {
         }
     }
 
-    /// dr/dt = k (q - r) with k = weight x sampling rate (Manjunath and Raina, equation (5)), or - ln(1 - weight) x sampling rate (Misra, Gong
-    /// and Towsley 2000), as [`AqmInput::averaging`] says.
+    /// dr/dt = k (q - r) with k = weight x sampling rate (Manjunath and Raina, equation (5)), or -
+    /// ln(1 - weight) x sampling rate (Misra, Gong and Towsley 2000), as [`AqmInput::averaging`]
+    /// says.
     fn derivative<S: Scalar>(
         params: &RedParams<S>,
         input: &AqmInput<S>,
@@ -277,7 +289,8 @@ impl FluidAqm for RedParams {
         ends.iter().filter(|end| average >= **end).count()
     }
 
-    /// p_b of the averaged queue (Manjunath and Raina, equation (6)). How drops are spaced does not enter: see [`Spacing::rate_factor`].
+    /// p_b of the averaged queue (Manjunath and Raina, equation (6)). How drops are spaced does not
+    /// enter: see [`Spacing::rate_factor`].
     fn probability<S: Scalar>(
         params: &RedParams<S>,
         input: &AqmInput<S>,
@@ -329,7 +342,8 @@ struct Curve {
 }
 
 impl Curve {
-    /// p_b above the maximum: seldom, and a branch more costs less than a choice between two lines for all packets.
+    /// p_b above the maximum: seldom, and a branch more costs less than a choice between two lines
+    /// for all packets.
     #[cold]
     #[inline(never)]
     fn gentle(&self, average: f64) -> f64 {
@@ -396,7 +410,8 @@ pub struct Red {
 }
 
 impl Red {
-    /// Sets the probability at the maximum threshold. The gentle part keeps its own slope, as in ns-2.
+    /// Sets the probability at the maximum threshold. The gentle part keeps its own slope, as in
+    /// ns-2.
     pub(super) fn set_max_probability(&mut self, probability: f64) {
         let curve = &mut self.curve;
         curve.slope = probability / (curve.max - curve.min);
@@ -623,7 +638,8 @@ mod tests {
         f64::from(drops) / f64::from(count)
     }
 
-    /// Mean number of packets from one drop to the next, when packet n is dropped with probability `hazard(n)`.
+    /// Mean number of packets from one drop to the next, when packet n is dropped with probability
+    /// `hazard(n)`.
     fn mean_gap(hazard: impl Fn(f64) -> f64) -> f64 {
         let (mut alive, mut mean) = (1.0, 0.0);
         for n in 1..100_000 {
@@ -695,7 +711,8 @@ mod tests {
         .build(&LINK);
         red.enqueue(Time::ZERO, &packet(), &queue(40), &mut random());
         assert_eq!(red.observe().average_packets, Some(0.002 * 40.0));
-        // 1500 B at 100 Mbit/s take 120 us: 1 ms holds 8 whole ones; the arriving packet is one more sample
+        // 1500 B at 100 Mbit/s take 120 us: 1 ms holds 8 whole ones; the arriving packet is one
+        // more sample
         let idle = QueueView {
             idle_since: Some(Time::ZERO),
             ..queue(0)
@@ -724,8 +741,8 @@ mod tests {
     #[test]
     fn automatic_weights_are_those_of_ns_2() {
         let weight = |word, link| params().automatic_weight(word, link);
-        // ns-2 2.35 prints 0.00011999280028796022 for 100 Mbit/s, 5 ms, 1500 B, q_weight_ -1. Round trips below 100 ms count as 100 ms: there
-        // the rules -1 and 0 coincide.
+        // ns-2 2.35 prints 0.00011999280028796022 for 100 Mbit/s, 5 ms, 1500 B, q_weight_ -1. Round
+        // trips below 100 ms count as 100 ms: there the rules -1 and 0 coincide.
         assert!((weight("auto", &LINK) - 0.000_119_992_800_287_960_22).abs() < 1e-15);
         assert!((weight("auto-1s", &LINK) - 0.000_119_992_800_287_960_22).abs() < 1e-15);
         let long = LinkView { delay: 0.1, ..LINK };
@@ -848,7 +865,8 @@ mod tests {
             ..params()
         };
         let (mut red, mut random) = (bytes.build(&LINK), random());
-        // p_b = 0.05: none before 20 whole mean packets, so none before the 20 x 1000 B are full at packet 14 of 1500 B (21000 B)
+        // p_b = 0.05: none before 20 whole mean packets, so none before the 20 x 1000 B are full at
+        // packet 14 of 1500 B (21000 B)
         let view = QueueView {
             bytes: 75_000,
             ..queue(50)

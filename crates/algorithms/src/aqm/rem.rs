@@ -4,11 +4,13 @@
 //!
 //! price <- max(0, price + gamma (alpha (q - q_ref) + x - c))
 //!
-//! where x is the number of packets that have arrived in the period (dropped ones too) and c the number that the link could have sent. Each arriving
-//! packet is dropped or marked with probability 1 - phi^(-price), so that along a path the prices add up. In byte mode queue and arrivals are measured in
-//! mean packets and a packet's probability is proportional to its size.
+//! where x is the number of packets that have arrived in the period (dropped ones too) and c the
+//! number that the link could have sent. Each arriving packet is dropped or marked with probability
+//! 1 - phi^(-price), so that along a path the prices add up. In byte mode queue and arrivals are
+//! measured in mean packets and a packet's probability is proportional to its size.
 //!
-//! One detail differs from ns-2 2.35: it marks packets as they leave, here they are marked as they arrive (as the paper has it).
+//! One detail differs from ns-2 2.35: it marks packets as they leave, here they are marked as they
+//! arrive (as the paper has it).
 
 use super::red::Mode;
 use super::{
@@ -34,9 +36,11 @@ parameters! {
         frequency: frequency = 500.0, in Interval::above_to(0.0, 1e9), "ns-2 2.35: pupdtime_ 2 ms";
         /// Weight of a period's arrivals in their average; 1 for no averaging.
         rate_weight: number = 1.0, in Interval::above_to(0.0, 1.0), "ns-2 2.35: inw_";
-        /// Whether queue and arrivals are measured, and packets are dropped, by packets or by bytes.
+        /// Whether queue and arrivals are measured, and packets are dropped, by packets or by
+        /// bytes.
         mode: choice(Mode) = Packets, "ns-2 2.35: qib_";
-        /// Size of an average packet: sets the number of packets that the link can send, and scales byte mode.
+        /// Size of an average packet: sets the number of packets that the link can send, and scales
+        /// byte mode.
         mean_packet: bytes = 1500.0, in Interval::above(0.0), "ns-2 2.35: mean_pktsize_ (there 1000 B)";
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: flag = false, "Athuraliya, Low, Li and Yin 2001; ns-2 2.35: markpkts_";
@@ -80,7 +84,8 @@ impl FluidAqm for RemParams {
         *self
     }
 
-    /// The price in units in which the probability is 1 - exp(-price), and the averaged arrivals if they are averaged.
+    /// The price in units in which the probability is 1 - exp(-price), and the averaged arrivals if
+    /// they are averaged.
     fn state_names<S: Scalar>(params: &RemParams<S>) -> &'static [&'static str] {
         if params.rate_weight.re() < 1.0 {
             &[

@@ -1,15 +1,18 @@
 //! SRED, stabilised RED: estimates the number of active flows from a list of recently seen ones.
 //!
-//! Each arriving packet is compared with a random entry of the "zombie list" (as long as the list is not full, flows are only entered). Another flow there is
-//! replaced with probability `overwrite`. P is the averaged frequency of hits; 1 / P estimates the number of active flows (Ott, Lakshman and Wong
-//! 1999, section II). With B the capacity and q the queue, in bytes, the packet is dropped or marked with probability
+//! Each arriving packet is compared with a random entry of the "zombie list" (as long as the list
+//! is not full, flows are only entered). Another flow there is replaced with probability
+//! `overwrite`. P is the averaged frequency of hits; 1 / P estimates the number of active flows
+//! (Ott, Lakshman and Wong 1999, section II). With B the capacity and q the queue, in bytes, the
+//! packet is dropped or marked with probability
 //!
 //! p_sred(q) min(1, 1 / (256 P)^2), times 1 + hit / P in full SRED,
 //!
-//! where p_sred is `max_probability` from B / 3 up, a quarter of it from B / 6 up, and zero below (section III).
+//! where p_sred is `max_probability` from B / 3 up, a quarter of it from B / 6 up, and zero below
+//! (section III).
 //!
-//! The fluid law takes P = 1 / N for N flows alike, so that a hit raises the mean probability twofold in full SRED, and rounds the two steps by the queue's
-//! fluctuations.
+//! The fluid law takes P = 1 / N for N flows alike, so that a hit raises the mean probability
+//! twofold in full SRED, and rounds the two steps by the queue's fluctuations.
 
 use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, happens,
@@ -26,13 +29,15 @@ parameters! {
         zombies: number = 1000.0, in Interval::between(1.0, 1e6), "Ott, Lakshman and Wong 1999, section II";
         /// Probability that a miss replaces the entry.
         overwrite: number = 0.25, in Interval::above_to(0.0, 1.0), "Ott, Lakshman and Wong 1999, section II";
-        /// Weight of a packet in the average of hits (alpha). "auto": overwrite / zombies, so that it remembers as long as the list does.
+        /// Weight of a packet in the average of hits (alpha). "auto": overwrite / zombies, so that
+        /// it remembers as long as the list does.
         weight: number("auto") = word "auto", in Interval::above_to(0.0, 1.0), "Ott, Lakshman and Wong 1999, section II";
         /// Largest probability, before flows are counted.
         max_probability: number = 0.15, in Interval::above_to(0.0, 1.0), "Ott, Lakshman and Wong 1999, section III";
         /// Number of flows up to which the probability grows with its square.
         flows: number = 256.0, in Interval::above(0.0), "Ott, Lakshman and Wong 1999, section III";
-        /// Whether a hit raises the probability by 1 + 1 / P, against flows that take more than their share ("full SRED").
+        /// Whether a hit raises the probability by 1 + 1 / P, against flows that take more than
+        /// their share ("full SRED").
         full: flag = true, "Ott, Lakshman and Wong 1999, section III";
         /// Buffer of which thirds and sixths are taken. "capacity": the queue's.
         buffer: packets("capacity") = word "capacity", in Interval::above(0.0), "Ott, Lakshman and Wong 1999, section III";
@@ -96,7 +101,8 @@ impl FluidAqm for SredParams {
         0
     }
 
-    /// p_max min(1, (N / 256)^2) (P(q > B / 6) + 3 P(q > B / 3)) / 4, twice that for full SRED: a fraction P of the packets hits, and has 1 + 1 / P times it.
+    /// p_max min(1, (N / 256)^2) (P(q > B / 6) + 3 P(q > B / 3)) / 4, twice that for full SRED: a
+    /// fraction P of the packets hits, and has 1 + 1 / P times it.
     fn probability<S: Scalar>(
         params: &SredParams<S>,
         input: &AqmInput<S>,
@@ -234,7 +240,8 @@ mod tests {
             assert_eq!(aqm.hits, 0.0);
         }
         assert_eq!(aqm.list.len(), 1000);
-        // memory of 4000 packets: the mean of 1 / P over 40,000 is that of ten independent samples of about 4000 x 0.05 / 2 hits
+        // memory of 4000 packets: the mean of 1 / P over 40,000 is that of ten independent samples
+        // of about 4000 x 0.05 / 2 hits
         let mut mean = 0.0;
         for n in 0..60_000 {
             arrive(&mut aqm, n % 20, 0, &mut random);

@@ -1,4 +1,5 @@
-//! ST-PI, statistical tuning PI: a PI controller whose reference and gain follow the variance of the queue.
+//! ST-PI, statistical tuning PI: a PI controller whose reference and gain follow the variance of
+//! the queue.
 //!
 //! At each sampling, T_s apart (Chen 2010, figure 6.1):
 //!
@@ -7,11 +8,12 @@
 //! - when then g and sigma are both above h_l q_ref, or both below h_s q_ref, with k = sigma / (h q_ref): q_ref <- k q_ref, K_p <- K_p / k^2, and g^2 starts
 //!   anew half-way between its bounds.
 //!
-//! Then the controller computes its probability. Both its weights a and b are in proportion to the gain K_p, since the zero stays where it is. phi_1 is the
-//! reciprocal of the system's time constant (the figure calls it the time constant; section 6.4 sets it to 1/7).
+//! Then the controller computes its probability. Both its weights a and b are in proportion to the
+//! gain K_p, since the zero stays where it is. phi_1 is the reciprocal of the system's time
+//! constant (the figure calls it the time constant; section 6.4 sets it to 1/7).
 //!
-//! The fluid law is that of the PI controller with reference and gain where the variance of independent windows leaves them; the variance of oscillations is
-//! left out.
+//! The fluid law is that of the PI controller with reference and gain where the variance of
+//! independent windows leaves them; the variance of oscillations is left out.
 
 use super::pi::{Pi, PiParams};
 use super::st_red::{check_band, settled_scale};
@@ -24,16 +26,20 @@ use crate::meta::{About, Algorithm};
 use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {
-    /// Parameters of ST-PI: those of the PI controller (a, b and reference are where it starts) and how it adapts.
+    /// Parameters of ST-PI: those of the PI controller (a, b and reference are where it starts) and
+    /// how it adapts.
     pub struct StPiParams {
         include pi: PiParams;
-        /// Rate at which the variance follows the queue: the reciprocal of the system's time constant.
+        /// Rate at which the variance follows the queue: the reciprocal of the system's time
+        /// constant.
         phi_1: frequency = 0.142_857, in Interval::above(0.0), "Chen 2010, section 6.4: 1/7";
-        /// Rate at which the detection function follows it; below `phi_1`. "auto": a quarter of `phi_1`.
+        /// Rate at which the detection function follows it; below `phi_1`. "auto": a quarter of
+        /// `phi_1`.
         phi_2: frequency("auto") = word "auto", in Interval::above(0.0), "Chen 2010, figure 6.1";
         /// Half the width of the range of queues in which changes are detected, over the reference.
         gamma: number = 0.7, in Interval::above_to(0.0, 1.0), "Chen 2010, figure 6.1";
-        /// Largest deviation of the queue from the reference, over the reference (h_l). "auto": gamma / sqrt(3), that of a uniform queue.
+        /// Largest deviation of the queue from the reference, over the reference (h_l). "auto":
+        /// gamma / sqrt(3), that of a uniform queue.
         h_l: number("auto") = word "auto", in Interval::above(0.0), "Chen 2010, figure 6.1";
         /// Smallest deviation, over the reference (h_s): depends on the parameters at the start.
         h_s: number = 0.259_808, in Interval::at_least(0.0), "Chen 2010, section 6.4: 0.45 / sqrt(3)";
@@ -91,7 +97,8 @@ impl AqmAlgorithm for StPiParams {
 }
 
 impl<S: Scalar> StPiParams<S> {
-    /// The controller with reference and gain where the variance of independent windows leaves them.
+    /// The controller with reference and gain where the variance of independent windows leaves
+    /// them.
     fn scaled(&self, input: &AqmInput<S>) -> PiParams<S> {
         let large = self.h_l.or_else(|_| self.gamma / 3.0_f64.sqrt());
         let k = settled_scale(input.fluctuation(), self.pi.reference, (self.h_s, large));
@@ -154,7 +161,8 @@ impl FluidAqm for StPiParams {
         PiParams::regime(&params.scaled(input), input, state)
     }
 
-    /// That of the PI controller with scaled reference and gain: p = (a + b) / (2 k^2) (q - k q_ref) + I.
+    /// That of the PI controller with scaled reference and gain: p = (a + b) / (2 k^2) (q - k
+    /// q_ref) + I.
     fn probability<S: Scalar>(
         params: &StPiParams<S>,
         input: &AqmInput<S>,
@@ -265,7 +273,8 @@ mod tests {
         aqm.on_timer(aqm.next_timer().unwrap(), &view, &mut random());
     }
 
-    /// Samples of a queue of a triangle's shape until the reference changes; whether it did within a thousand seconds.
+    /// Samples of a queue of a triangle's shape until the reference changes; whether it did within
+    /// a thousand seconds.
     fn until_change(aqm: &mut StPi, amplitude: f64) -> bool {
         let before = aqm.current.reference;
         for n in 0..170_000 {
@@ -311,7 +320,8 @@ mod tests {
 
     #[test]
     fn time_constants_are_in_seconds() {
-        // a step of the queue within the detection range: sigma^2 comes up with 1/e left after 7 s, g^2 after 28 s
+        // a step of the queue within the detection range: sigma^2 comes up with 1/e left after 7 s,
+        // g^2 after 28 s
         let mut aqm = StPiParams {
             h_s: 0.0,
             ..params()

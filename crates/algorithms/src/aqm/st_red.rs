@@ -1,4 +1,5 @@
-//! ST-RED, statistical tuning RED: Adaptive RED whose thresholds and weight follow the variance of the queue.
+//! ST-RED, statistical tuning RED: Adaptive RED whose thresholds and weight follow the variance of
+//! the queue.
 //!
 //! At each arrival, with q_ref half-way between the thresholds (Chen 2010, figure 5.3):
 //!
@@ -7,12 +8,15 @@
 //! - when then g and sigma are both above h_l q_ref (oscillations too large), or both below h_s q_ref (a queue longer than it need be), thresholds and
 //!   `interval` are multiplied by k = sigma / (h q_ref), the weight is divided by it, and g^2 starts anew half-way between its bounds.
 //!
-//! The maximum probability is adapted as in Adaptive RED, but without bounds (other than one). The thesis runs it in byte mode.
-//! Choices that the figure leaves open: a variance of zero changes nothing; the weight stays at most 1; the gentle part takes the
-//! maximum probability of the last change of the thresholds.
+//! The maximum probability is adapted as in Adaptive RED, but without bounds (other than one). The
+//! thesis runs it in byte mode. Choices that the figure leaves open: a variance of zero changes
+//! nothing; the weight stays at most 1; the gentle part takes the maximum probability of the last
+//! change of the thresholds.
 //!
-//! The fluid law has the maximum probability as a slow state, as Adaptive RED, and the thresholds where the variance of independent windows leaves them: their
-//! scale k is what brings that variance back between its bounds, and one where it is between them. The variance of oscillations is left out.
+//! The fluid law has the maximum probability as a slow state, as Adaptive RED, and the thresholds
+//! where the variance of independent windows leaves them: their scale k is what brings that
+//! variance back between its bounds, and one where it is between them. The variance of oscillations
+//! is left out.
 
 use super::adapted::{self, Steps};
 use super::red::{Red, RedParams};
@@ -27,7 +31,8 @@ use crate::params::inconsistent;
 use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, parameters};
 
 parameters! {
-    /// Parameters of ST-RED: those of RED (thresholds, weight and maximum probability are where it starts) and how it adapts.
+    /// Parameters of ST-RED: those of RED (thresholds, weight and maximum probability are where it
+    /// starts) and how it adapts.
     pub struct StRedParams {
         include red: RedParams;
         /// Time between two changes of the maximum probability, at the start.
@@ -42,7 +47,8 @@ parameters! {
         phi_2: number = 0.25, in Interval::above_to(0.0, 1.0), "Chen 2010, section 5.4.1";
         /// Half the width of the range of queues in which changes are detected, over q_ref.
         gamma: number = 0.7, in Interval::above_to(0.0, 1.0), "Chen 2010, section 5.4.2";
-        /// Largest deviation of the queue from q_ref, over q_ref (h_l). "auto": gamma / sqrt(3), that of a uniform queue.
+        /// Largest deviation of the queue from q_ref, over q_ref (h_l). "auto": gamma / sqrt(3),
+        /// that of a uniform queue.
         h_l: number("auto") = word "auto", in Interval::above(0.0), "Chen 2010, section 5.4.2";
         /// Smallest deviation, over q_ref (h_s): depends on the parameters at the start.
         h_s: number = 0.023_094, in Interval::at_least(0.0), "Chen 2010, section 6.4: 0.04 / sqrt(3)";
@@ -126,7 +132,8 @@ impl<S: Scalar> StRedParams<S> {
         (self.h_s, large)
     }
 
-    /// The same with thresholds, weight and interval where the variance of independent windows leaves them.
+    /// The same with thresholds, weight and interval where the variance of independent windows
+    /// leaves them.
     fn scaled(&self, input: &AqmInput<S>) -> Self {
         let number = |value: NumberOr<S>| value.or_else(|_| S::from_f64(f64::NAN)); // settled on the link
         let (min, max) = (
@@ -147,7 +154,8 @@ impl<S: Scalar> StRedParams<S> {
     }
 }
 
-/// The factor on the reference at which a deviation lies between the two bounds (over the reference): one if it does already.
+/// The factor on the reference at which a deviation lies between the two bounds (over the
+/// reference): one if it does already.
 pub(super) fn settled_scale<S: Scalar>(deviation: S, reference: S, (small, large): (S, S)) -> S {
     let over = deviation / reference;
     if over.re() > large.re() {
@@ -246,7 +254,8 @@ impl FluidAqm for StRedParams {
     }
 }
 
-/// The target band of the average leaves this part of the way from minimum to maximum threshold free at each end.
+/// The target band of the average leaves this part of the way from minimum to maximum threshold
+/// free at each end.
 const MARGIN: f64 = 0.4;
 
 /// ST-RED at work.
@@ -373,7 +382,8 @@ mod tests {
     use crate::aqm::red::Mode;
     use crate::aqm::test::{LINK, packet, queue, random};
 
-    /// The start of the thesis's simulations (section 6.4), but for a weight at which one sees something: q_ref = 150 mean packets of 500 B.
+    /// The start of the thesis's simulations (section 6.4), but for a weight at which one sees
+    /// something: q_ref = 150 mean packets of 500 B.
     fn params() -> StRedParams {
         let mut params = StRedParams::from_values(&[]).unwrap();
         params.red.min_threshold = NumberOr::Number(75.0);
@@ -398,7 +408,8 @@ mod tests {
         aqm.enqueue(now, &packet(), &waiting(packets), &mut random());
     }
 
-    /// A queue that goes up and down between q_ref (1 - amplitude) and q_ref (1 + amplitude), for `samples` arrivals; calls `see` after each.
+    /// A queue that goes up and down between q_ref (1 - amplitude) and q_ref (1 + amplitude), for
+    /// `samples` arrivals; calls `see` after each.
     fn oscillate(aqm: &mut StRed, amplitude: f64, samples: u32, mut see: impl FnMut(&StRed)) {
         let centre = aqm.observe().adapted.unwrap();
         for n in 0..samples {
@@ -415,7 +426,8 @@ mod tests {
         let large = 0.7 / 3.0_f64.sqrt() * 150.0;
         let start = 0.5 * ((0.023_094 * 150.0_f64).powi(2) + large * large);
         assert!((aqm.variance.detection - start).abs() < 1e-9 && aqm.variance.variance == 0.0);
-        // up to t1: benign oscillations, nothing changes; both functions come to the variance of a uniform queue of that amplitude
+        // up to t1: benign oscillations, nothing changes; both functions come to the variance of a
+        // uniform queue of that amplitude
         oscillate(&mut aqm, 0.4, 4000, |aqm| {
             assert_eq!(aqm.observe().adapted, Some(150.0));
         });
@@ -430,7 +442,8 @@ mod tests {
             "{:?}",
             aqm.variance
         );
-        // t1 to t4: a transient. g is frozen outside 45 to 255 packets, sigma outside 0 to 300 (the bounds excluded)
+        // t1 to t4: a transient. g is frozen outside 45 to 255 packets, sigma outside 0 to 300 (the
+        // bounds excluded)
         for (packets, g, sigma) in [
             (254.0, false, false),
             (255.0, true, false),
@@ -451,7 +464,8 @@ mod tests {
         }
         oscillate(&mut aqm, 0.4, 4000, |_| {});
         assert_eq!(aqm.observe().adapted, Some(150.0));
-        // t5: large oscillations. At t6 g crosses the upper threshold: sigma is there already, and becomes the new one
+        // t5: large oscillations. At t6 g crosses the upper threshold: sigma is there already, and
+        // becomes the new one
         let mut last = aqm.variance;
         let mut event = None;
         for n in 0..20_000 {
@@ -491,7 +505,8 @@ mod tests {
         });
         let (sigma, red, interval) = seen.expect("a change");
         let k = sigma / (0.023_094 * 150.0);
-        // a uniform queue of amplitude 1.5 has a deviation of 0.87; g was well above it for most of the way down
+        // a uniform queue of amplitude 1.5 has a deviation of 0.87; g was well above it for most of
+        // the way down
         assert!(k < 0.5, "{k}");
         assert!((reference(&red) - 150.0 * k).abs() < 1e-9);
         assert!(

@@ -60,8 +60,8 @@ impl FluidAqm for ThresholdParams {
         usize::from(input.arrivals.re() >= input.service.re())
     }
 
-    /// (x / C)^q_th: how often an arrival at an M/M/1 queue finds q_th packets or more (section VI, the law above equation (36));
-    /// one from x = C on.
+    /// (x / C)^q_th: how often an arrival at an M/M/1 queue finds q_th packets or more (section VI,
+    /// the law above equation (36)); one from x = C on.
     fn probability<S: Scalar>(
         params: &ThresholdParams<S>,
         input: &AqmInput<S>,

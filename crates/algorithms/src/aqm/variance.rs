@@ -1,9 +1,11 @@
-//! The detection of changes in a queue's variance that ST-RED and ST-PI share (Chen 2010, figures 5.3 and 6.1).
+//! The detection of changes in a queue's variance that ST-RED and ST-PI share (Chen 2010, figures
+//! 5.3 and 6.1).
 
 /// Where the queue's oscillations are looked at, and which are too large or too small.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Band {
-    /// The detection function is computed while the queue is within this fraction of the reference around it.
+    /// The detection function is computed while the queue is within this fraction of the reference
+    /// around it.
     pub(super) gamma: f64,
     /// Thresholds of the detection function, as fractions of the reference (h_s and h_l).
     pub(super) small: f64,
@@ -35,8 +37,9 @@ impl Variance {
         self.detection = 0.5 * (square(band.small) + square(band.large));
     }
 
-    /// Takes a sample of the queue, with the weights of a sample in variance and detection function. When a significant change is detected: the factor k by
-    /// which the reference is to change.
+    /// Takes a sample of the queue, with the weights of a sample in variance and detection
+    /// function. When a significant change is detected: the factor k by which the reference is to
+    /// change.
     pub(super) fn sample(
         &mut self,
         queue: f64,

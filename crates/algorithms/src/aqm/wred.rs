@@ -1,10 +1,13 @@
 //! WRED: RED with a minimum threshold for each of eight priorities.
 //!
-//! All packets share one average of the queue. Priority i has the minimum threshold min + i step (max - min), so that packets of low priority are dropped first
-//! when the queue grows; maximum threshold and maximum probability are common, and each priority counts its packets since the last drop on its own.
-//! With min = max / 2 and a step of 1/9 these are the defaults of Cisco's Distributed WRED, (9 + i) / 18 of the maximum for IP precedence i.
+//! All packets share one average of the queue. Priority i has the minimum threshold min + i step
+//! (max - min), so that packets of low priority are dropped first when the queue grows; maximum
+//! threshold and maximum probability are common, and each priority counts its packets since the
+//! last drop on its own. With min = max / 2 and a step of 1/9 these are the defaults of Cisco's
+//! Distributed WRED, (9 + i) / 18 of the maximum for IP precedence i.
 //!
-//! The fluid law is RED's for each priority. Its regimes lie between the thresholds of all priorities, so that one holds for all of them.
+//! The fluid law is RED's for each priority. Its regimes lie between the thresholds of all
+//! priorities, so that one holds for all of them.
 
 use super::red::{Red, RedParams};
 use super::{Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed};
@@ -17,10 +20,12 @@ use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, parameters};
 const PRIORITIES: u8 = 8;
 
 parameters! {
-    /// Parameters of WRED: those of RED (the minimum threshold is that of priority 0) and how the minimum rises with the priority.
+    /// Parameters of WRED: those of RED (the minimum threshold is that of priority 0) and how the
+    /// minimum rises with the priority.
     pub struct WredParams {
         include red: RedParams;
-        /// What each priority adds to the minimum threshold, over the distance from the minimum of priority 0 to the maximum.
+        /// What each priority adds to the minimum threshold, over the distance from the minimum of
+        /// priority 0 to the maximum.
         step: number = 0.111_111, in Interval::from_below(0.0, 0.142_857), "Cisco IOS 11.1, Distributed WRED: (9 + i) / 18 of the maximum threshold";
     }
 }

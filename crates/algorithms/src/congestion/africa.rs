@@ -1,8 +1,9 @@
 //! TCP-AFRICA: HighSpeed TCP while queues are short, Reno when they are not.
 //!
-//! The backlog of the flow in queues is estimated as w (1 - base RTT / average RTT). Below `alpha` segments the sender is in fast mode and grows by a(w) of
-//! HighSpeed TCP a round trip; from there on in slow mode, by one segment. A loss or mark takes the fraction b(w) of HighSpeed TCP in both. The average forgets with
-//! an eighth of each sample. Up to 38 segments all of it is Reno.
+//! The backlog of the flow in queues is estimated as w (1 - base RTT / average RTT). Below `alpha`
+//! segments the sender is in fast mode and grows by a(w) of HighSpeed TCP a round trip; from there
+//! on in slow mode, by one segment. A loss or mark takes the fraction b(w) of HighSpeed TCP in
+//! both. The average forgets with an eighth of each sample. Up to 38 segments all of it is Reno.
 
 use super::{
     Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, ResponseParams, Window,
@@ -116,7 +117,8 @@ mod tests {
         AfricaParams::from_values(&[]).unwrap()
     }
 
-    /// What one acknowledged segment adds at 1000 segments where the average RTT is `rtt` and the base 0.1 s.
+    /// What one acknowledged segment adds at 1000 segments where the average RTT is `rtt` and the
+    /// base 0.1 s.
     fn step(rtt: f64) -> f64 {
         let mut control = params().build(0);
         let mut window = Window {

@@ -1,8 +1,10 @@
 //! AIMD(alpha, beta): additive increase, multiplicative decrease.
 //!
-//! In congestion avoidance each segment acknowledged adds alpha / w to the window, so that it grows by alpha segments a round trip; a loss or mark leaves beta w of
-//! the window in use, `min_window` segments at least. With a share p of packets lost the mean window goes with sqrt(alpha (1 + beta) / (2 (1 - beta) p)): AIMD shares
-//! with Reno as an equal where alpha = 3 (1 - beta) / (1 + beta). Slow start is Reno's, after a timeout up to beta w.
+//! In congestion avoidance each segment acknowledged adds alpha / w to the window, so that it grows
+//! by alpha segments a round trip; a loss or mark leaves beta w of the window in use, `min_window`
+//! segments at least. With a share p of packets lost the mean window goes with sqrt(alpha (1 +
+//! beta) / (2 (1 - beta) p)): AIMD shares with Reno as an equal where alpha = 3 (1 - beta) / (1 +
+//! beta). Slow start is Reno's, after a timeout up to beta w.
 
 use super::{
     Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, SegmentCount, Window,
@@ -18,11 +20,13 @@ parameters! {
         alpha: number = 1.0, in Interval::above(0.0), "Wang, Cai, Liu and Shen, section II-A";
         /// Fraction of the window that remains after a reduction.
         beta: number = 0.5, in Interval::inside(0.0, 1.0), "Wang, Cai, Liu and Shen, section II-A";
-        /// Whether the window is a whole number of packets: it grows by one once enough packets have been acknowledged, and what remains after a
-        /// reduction is rounded down. Kernels count so.
+        /// Whether the window is a whole number of packets: it grows by one once enough packets
+        /// have been acknowledged, and what remains after a reduction is rounded down. Kernels
+        /// count so.
         whole_packets: flag = false, "RFC 5681, section 3.1; Linux";
-        /// Smallest window that a reduction leaves in use, packets; ssthresh is two at least whatever this is. With one (ns-2) many flows with small
-        /// windows still give way to marks, with two they no longer do.
+        /// Smallest window that a reduction leaves in use, packets; ssthresh is two at least
+        /// whatever this is. With one (ns-2) many flows with small windows still give way to marks,
+        /// with two they no longer do.
         min_window: number = 2.0, in Interval::between(1.0, 2.0), "RFC 5681, equation 4; ns-2 2.35: 1";
         /// Whether a reduction in slow start leaves half of the window, whatever beta is.
         halve_in_slow_start: flag = false, "Wang, Cai, Liu and Shen, section II-A";
@@ -274,7 +278,8 @@ mod tests {
 
     #[test]
     fn fluid_law_of_wang_et_al() {
-        // with the average decrease, equation (3): alpha / R = 2 (1 - beta) / (1 + beta) W^2 p / R, W = 100
+        // with the average decrease, equation (3): alpha / R = 2 (1 - beta) / (1 + beta) W^2 p / R,
+        // W = 100
         let w: f64 = 100.0;
         let p = TFRC_LIKE.alpha * (1.0 + TFRC_LIKE.beta) / (2.0 * (1.0 - TFRC_LIKE.beta) * w * w);
         let fall = crate::fluid::round_average(w, AimdParams::decrease(&TFRC_LIKE, w, &PATH));

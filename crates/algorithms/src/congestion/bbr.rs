@@ -1,4 +1,5 @@
-//! BBR, version 1: a model of the path (bottleneck bandwidth and round-trip propagation time) sets rate and window.
+//! BBR, version 1: a model of the path (bottleneck bandwidth and round-trip propagation time) sets
+//! rate and window.
 //!
 //! - **Model**: the bandwidth is the largest delivery rate of the last ten round trips, the propagation time the smallest round trip of the last ten seconds.
 //! - **Startup**: paced at 2 / ln 2 times the bandwidth until three rounds bring less than a quarter more; **Drain** at the inverse of it until what is in
@@ -12,16 +13,19 @@
 //!   (RFC 3168, section 6.1.5). A flow that has lost one segment may so deliver nothing more in order. Of ten flows over RED
 //!   with ECN at 10 Mbit/s four carry everything, in Linux 6.1 too; `max_window` bounds what they send meanwhile.
 //!
-//! With `policer_detection` losses tell a policer: two intervals of 4 to 16 rounds that begin and end with a loss, in which a fifth of what was delivered was lost,
-//! and whose delivery rates agree within an eighth, set the rate to their mean for 48 rounds.
+//! With `policer_detection` losses tell a policer: two intervals of 4 to 16 rounds that begin and
+//! end with a loss, in which a fifth of what was delivered was lost, and whose delivery rates agree
+//! within an eighth, set the rate to their mean for 48 rounds.
 //!
-//! With `form = "linux"`, windows are whole: the bandwidth-delay product is rounded up, the window to an even number, and the
-//! probing phase has two segments more; only a smaller round trip renews the propagation time; the segments about
-//! to leave count as in the network; samples over less than a round trip say nothing at all; ACKs that deliver nothing leave
-//! the window alone; at a policer's rate the phases of the cycle end by time alone; a timeout searches for the full
+//! With `form = "linux"`, windows are whole: the bandwidth-delay product is rounded up, the window
+//! to an even number, and the probing phase has two segments more; only a smaller round trip renews
+//! the propagation time; the segments about to leave count as in the network; samples over less
+//! than a round trip say nothing at all; ACKs that deliver nothing leave the window alone; at a
+//! policer's rate the phases of the cycle end by time alone; a timeout searches for the full
 //! bandwidth anew; and the filter of the bandwidth keeps three values (`lib/win_minmax.c`).
 //!
-//! Segments leave one by one, not in bursts as with segmentation offload; the allowance of three bursts stays, as the draft has it, with bursts of 1500 B segments.
+//! Segments leave one by one, not in bursts as with segmentation offload; the allowance of three
+//! bursts stays, as the draft has it, with bursts of 1500 B segments.
 
 use super::{
     Ack, CaState, CongestionAlgorithm, CongestionControl, Delivery, Form, LINUX_FORM, Needs,
@@ -45,8 +49,9 @@ parameters! {
         policer_detection: flag = false, "Linux 6.1";
         /// By how much less than the model's rate it is paced, as a share of it.
         pacing_margin: number = 0.0, in Interval::from_below(0.0, 1.0), "Linux 6.1 (0.01)";
-        /// Whether what arrives beyond the model's rate since ACKs last came more slowly than that, the most of the last five to ten rounds and 100 ms at most, is added
-        /// to the window: ACKs that come in heaps then do not stop it.
+        /// Whether what arrives beyond the model's rate since ACKs last came more slowly than that,
+        /// the most of the last five to ten rounds and 100 ms at most, is added to the window: ACKs
+        /// that come in heaps then do not stop it.
         ack_aggregation: flag = false, "Linux 6.1; draft-cardwell-iccrg-bbr-congestion-control-02, section 4.5.3";
         /// Which form is at work.
         form: choice(Form) = Paper, "style: Linux 6.1";
@@ -102,7 +107,8 @@ impl<const N: usize> MaxFilter<N> {
         value: 0.0,
     };
 
-    /// A value of `period`, which never goes back; only the last `window` periods (at most N) count from now on.
+    /// A value of `period`, which never goes back; only the last `window` periods (at most N) count
+    /// from now on.
     pub(super) fn update(&mut self, value: f64, period: u64, window: u64) {
         for gone in (self.period + 1)..=period.min(self.period + N as u64) {
             self.maxima[gone as usize % N] = 0.0;
@@ -116,8 +122,9 @@ impl<const N: usize> MaxFilter<N> {
     }
 }
 
-/// The kernel's windowed maximum (`lib/win_minmax.c`): the best value and two that may follow it. A value counts
-/// for `window` rounds after its own, and what follows it need not be the largest of those left.
+/// The kernel's windowed maximum (`lib/win_minmax.c`): the best value and two that may follow it. A
+/// value counts for `window` rounds after its own, and what follows it need not be the largest of
+/// those left.
 #[derive(Clone, Copy, Debug, Default)]
 struct WindowedMax {
     /// Round and value, the best first.
@@ -229,7 +236,8 @@ impl Conservation {
         }
     }
 
-    /// Follows the endpoint into recovery and out of it; true while the window is not for the model to set.
+    /// Follows the endpoint into recovery and out of it; true while the window is not for the model
+    /// to set.
     pub(super) fn follow(
         &mut self,
         delivery: &Delivery,
@@ -263,8 +271,8 @@ impl Conservation {
     }
 }
 
-/// Segments that leave in one burst where segmentation is offloaded: what 1 ms takes, at most 64 kB, at least one (two from 1.2 Mbit/s on, as segments of
-/// 1500 B).
+/// Segments that leave in one burst where segmentation is offloaded: what 1 ms takes, at most 64
+/// kB, at least one (two from 1.2 Mbit/s on, as segments of 1500 B).
 pub(super) fn send_quantum(pacing_rate: f64) -> f64 {
     let least = if pacing_rate < 100.0 { 1.0 } else { 2.0 };
     (pacing_rate * 0.001).clamp(least, 43.0)
@@ -274,7 +282,8 @@ pub(super) fn send_quantum(pacing_rate: f64) -> f64 {
 #[derive(Clone, Copy, Debug, Default)]
 struct Policer {
     sampling: bool,
-    /// Its rate, segments/s, once an interval has shown it, and whether a second one has confirmed it.
+    /// Its rate, segments/s, once an interval has shown it, and whether a second one has confirmed
+    /// it.
     rate: f64,
     known: bool,
     rounds: u32,
@@ -437,7 +446,8 @@ struct Model {
     initial_cwnd: f64,
     probe_rtt_end: Time,
     probe_rtt_round_done: bool,
-    /// Segments sent while so many were delivered say nothing of the bandwidth: the window was kept small.
+    /// Segments sent while so many were delivered say nothing of the bandwidth: the window was kept
+    /// small.
     limited: (u64, u64),
     idle_restart: bool,
     recovery: Conservation,
@@ -795,7 +805,8 @@ pub(super) mod tests {
         assert_eq!(filter.value, 1.0, "a shorter window");
     }
 
-    /// A path that delivers at most `rate` segments/s after `rtt` seconds: what a sender sees of it, a round at a time.
+    /// A path that delivers at most `rate` segments/s after `rtt` seconds: what a sender sees of
+    /// it, a round at a time.
     pub(in crate::congestion) struct Pipe {
         pub(in crate::congestion) rate: f64,
         pub(in crate::congestion) rtt: f64,
@@ -804,7 +815,8 @@ pub(super) mod tests {
     }
 
     impl Pipe {
-        /// A round trip in which `cwnd` segments were in the network, paced at `pacing`; one ACK stands for all.
+        /// A round trip in which `cwnd` segments were in the network, paced at `pacing`; one ACK
+        /// stands for all.
         pub(in crate::congestion) fn round(&mut self, cwnd: f64, pacing: f64) -> Delivery {
             let queue = (cwnd - self.rate * self.rtt).max(0.0) / self.rate;
             let rtt = self.rtt + queue;
@@ -959,7 +971,8 @@ pub(super) mod tests {
         assert!(window.cwnd >= good.min(bbr.0.inflight(2.0)));
     }
 
-    /// Two intervals that lose a quarter at the same rate are a policer's; for 48 rounds its rate is used.
+    /// Two intervals that lose a quarter at the same rate are a policer's; for 48 rounds its rate
+    /// is used.
     #[test]
     fn a_policer_is_found_and_forgotten() {
         let mut policer = Policer::default();
@@ -1001,7 +1014,8 @@ pub(super) mod tests {
         assert!(!policer.known);
     }
 
-    /// Linux: the bandwidth-delay product rounded up, an even window, two segments more in the probing phase; pacing 1 % below the rate.
+    /// Linux: the bandwidth-delay product rounded up, an even window, two segments more in the
+    /// probing phase; pacing 1 % below the rate.
     #[test]
     fn whole_windows_as_in_linux() {
         let params = BbrParams {
@@ -1024,7 +1038,8 @@ pub(super) mod tests {
         assert!((model.pacing_rate - 0.99 * 825.0).abs() < 1e-9);
     }
 
-    /// Six segments at once where the rate has two: four beyond it, for five to ten rounds, and 100 ms of the rate at most.
+    /// Six segments at once where the rate has two: four beyond it, for five to ten rounds, and 100
+    /// ms of the rate at most.
     #[test]
     fn aggregation_of_acks() {
         let mut pipe = Pipe {

@@ -11,12 +11,14 @@
 //! - **ProbeRTT** every five seconds without a smaller round trip: half a bandwidth-delay product in the network for 200 ms.
 //! - **Window**: twice the bandwidth-delay product (2.25 times while probing up) plus what ACKs bring in excess of the bandwidth, within the limits.
 //!
-//! It wants `loss_detection = "rack"`, as BBR is deployed: with duplicate ACKs a lost retransmission is found by the timer only, and two
-//! flows on 100 Mbit/s, 40 ms and 333 packets of buffer have 5 to 16 timeouts in 60 s, with RACK none.
+//! It wants `loss_detection = "rack"`, as BBR is deployed: with duplicate ACKs a lost
+//! retransmission is found by the timer only, and two flows on 100 Mbit/s, 40 ms and 333 packets of
+//! buffer have 5 to 16 timeouts in 60 s, with RACK none.
 //!
 //! Where the draft contradicts itself, `crates/packet/tests/bbr_draft.rs` says so.
 //!
-//! Not part of it: the reaction to ECN marks of Google's own version, which the draft leaves out. Segments leave one by one, not in bursts.
+//! Not part of it: the reaction to ECN marks of Google's own version, which the draft leaves out.
+//! Segments leave one by one, not in bursts.
 
 use super::bbr::{Conservation, MIN_PIPE_CWND, MaxFilter, Rounds, send_quantum};
 use super::{
@@ -230,11 +232,13 @@ struct Model {
     cycle_at: Time,
     probe_wait: f64,
     rounds_since_probe: f64,
-    /// The next such wait in rounds and seconds, drawn ahead: an end of ProbeRTT without an ACK draws nothing.
+    /// The next such wait in rounds and seconds, drawn ahead: an end of ProbeRTT without an ACK
+    /// draws nothing.
     next_wait: Option<(f64, f64)>,
     /// Whether losses now tell of a probe.
     probe_samples: bool,
-    /// Whether the last probe lost too much, and whether the present one was cut short for that reason (section "Precautionary Bandwidth Probing").
+    /// Whether the last probe lost too much, and whether the present one was cut short for that
+    /// reason (section "Precautionary Bandwidth Probing").
     prev_probe_too_high: bool,
     prev_probe_precautionary: bool,
     drain_start: u64,
@@ -412,7 +416,8 @@ impl Model {
         self.loss_in_round = false;
     }
 
-    /// ACKs may come in bursts: what they bring above the bandwidth is allowed on top, as otherwise the sender would wait for them.
+    /// ACKs may come in bursts: what they bring above the bandwidth is allowed on top, as otherwise
+    /// the sender would wait for them.
     fn update_aggregation(&mut self, delivery: &Delivery, cwnd: f64) {
         let elapsed = delivery.now.since(self.aggregation_at).seconds();
         let mut expected = self.bw * elapsed;
@@ -550,7 +555,8 @@ impl Model {
         }
     }
 
-    /// The long-term limits follow what probes tell. Whether that decided the next part of the cycle.
+    /// The long-term limits follow what probes tell. Whether that decided the next part of the
+    /// cycle.
     fn adapt_long_term(&mut self, delivery: &Delivery, cwnd: f64) -> bool {
         let (_, limited) = self.sample(delivery);
         if self.rounds.start {
@@ -746,8 +752,9 @@ impl Model {
 impl Model {
     /// Keeps what losses may change, as they begin.
     ///
-    /// Deviation from draft-ietf-ccwg-bbr, sections 5.5.10 and 5.6.4.4: once in a loss episode, at its first
-    /// loss. The draft's `NoteLoss` keeps the state anew in each round of the episode, and its
+    /// Deviation from draft-ietf-ccwg-bbr, sections 5.5.10 and 5.6.4.4: once in a loss episode, at
+    /// its first loss. The draft's `NoteLoss` keeps the state anew in each round of the episode,
+    /// and its
     /// `OnEnterFastRecovery` after the losses have been answered, which would leave nothing to undo.
     fn save_undo(&mut self) {
         if self.undo.saved {
@@ -838,7 +845,8 @@ impl CongestionControl for Bbr3 {
         (self.0.pacing_rate > 0.0).then_some(self.0.pacing_rate)
     }
 
-    /// A segment lost in a probe: the volume at which the losses passed the threshold lies between what was in the network before it and with it.
+    /// A segment lost in a probe: the volume at which the losses passed the threshold lies between
+    /// what was in the network before it and with it.
     fn on_lost(&mut self, lost: &Lost) {
         let model = &mut *self.0;
         model.save_undo();
@@ -992,7 +1000,8 @@ mod tests {
         assert!((bench.bbr.0.bw - 1000.0).abs() < 1.0, "{}", bench.bbr.0.bw);
     }
 
-    /// Losses above 2 % in a probe set the long-term limit to the volume at which they passed 2 %, and end the probe.
+    /// Losses above 2 % in a probe set the long-term limit to the volume at which they passed 2 %,
+    /// and end the probe.
     #[test]
     fn losses_in_a_probe_limit_what_is_in_the_network() {
         let mut bench = Bench::new();
@@ -1014,7 +1023,8 @@ mod tests {
         );
     }
 
-    /// Draft, "Exiting DRAIN Based on Time": the bandwidth was overestimated, so the queue does not go.
+    /// Draft, "Exiting DRAIN Based on Time": the bandwidth was overestimated, so the queue does not
+    /// go.
     #[test]
     fn drain_ends_after_three_rounds() {
         let mut bench = Bench::new();
@@ -1029,8 +1039,8 @@ mod tests {
         assert_eq!((rounds, bench.bbr.0.mode), (4, Mode::Down));
     }
 
-    /// After a probe that lost too much the next one turns back at the long-term limit; when nothing is lost there, a
-    /// full probe follows at once.
+    /// After a probe that lost too much the next one turns back at the long-term limit; when
+    /// nothing is lost there, a full probe follows at once.
     #[test]
     fn a_probe_after_losses_is_cautious() {
         let mut bench = Bench::new();
@@ -1090,7 +1100,8 @@ mod tests {
         assert_eq!(bench.bbr.0.mode, Mode::Startup);
     }
 
-    /// Outside of probes a round with a loss takes 30 % of the short-term limits, and a probe forgets them.
+    /// Outside of probes a round with a loss takes 30 % of the short-term limits, and a probe
+    /// forgets them.
     #[test]
     fn short_term_limits() {
         let mut bench = Bench::new();
@@ -1111,7 +1122,8 @@ mod tests {
         assert!(bench.bbr.0.bw_shortterm.is_infinite());
     }
 
-    /// Draft, "Handling a Spurious Loss Recovery": limits come back, and the probe that the losses ended begins anew.
+    /// Draft, "Handling a Spurious Loss Recovery": limits come back, and the probe that the losses
+    /// ended begins anew.
     #[test]
     fn a_spurious_recovery_is_undone() {
         let mut bench = Bench::new();
@@ -1168,7 +1180,8 @@ mod tests {
         assert!(state.inflight_longterm.is_infinite());
     }
 
-    /// Draft, "Restarting From Idle": ProbeRTT whose time is over ends before the first segment leaves.
+    /// Draft, "Restarting From Idle": ProbeRTT whose time is over ends before the first segment
+    /// leaves.
     #[test]
     fn idle_time_ends_probe_rtt() {
         let mut bench = Bench::new();

@@ -10,13 +10,17 @@
 //! - **Loss or ECN mark**: c is halved and d becomes w (1 - beta) - c / 2 (c before the loss) where that is positive, else zero; so w falls to (1 - beta) w.
 //! - **Timeout**: d becomes zero and slow start up to (1 - beta) w begins.
 //!
-//! With `whole_segments` both windows are integers, as in ns-2's Linux-derived agent, and differ in more than rounding: c grows by a segment an ACK up to ssthresh
-//! itself, then by one after as many ACKs as the window has segments; the delay law sees the segments of a round and its smallest RTT, so that d opens at 41
-//! segments; a reduction is the loss window's as far as that goes, so that d outlives it if c is half of the window or less.
+//! With `whole_segments` both windows are integers, as in ns-2's Linux-derived agent, and differ in
+//! more than rounding: c grows by a segment an ACK up to ssthresh itself, then by one after as many
+//! ACKs as the window has segments; the delay law sees the segments of a round and its smallest
+//! RTT, so that d opens at 41 segments; a reduction is the loss window's as far as that goes, so
+//! that d outlives it if c is half of the window or less.
 //!
-//! A window that is not used does not grow. Gamma is fixed, as in the papers that analyse Compound, unless `adaptive_gamma` is on (section 5 of the draft): each
-//! loss then shows the backlog diff_reno = c (1 - base RTT / RTT) that Reno alone would have had in the last round, and gamma becomes
-//! (1 - lambda) gamma + lambda 3/4 diff_reno, between `gamma_low` and `gamma`. A timeout makes it `gamma` again.
+//! A window that is not used does not grow. Gamma is fixed, as in the papers that analyse Compound,
+//! unless `adaptive_gamma` is on (section 5 of the draft): each loss then shows the backlog
+//! diff_reno = c (1 - base RTT / RTT) that Reno alone would have had in the last round, and gamma
+//! becomes (1 - lambda) gamma + lambda 3/4 diff_reno, between `gamma_low` and `gamma`. A timeout
+//! makes it `gamma` again.
 
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Signal, Window};
 use crate::fluid::{FluidTcp, Path};
@@ -30,11 +34,13 @@ parameters! {
         alpha: number = 0.125, in Interval::above(0.0), "Tan, Song, Zhang and Sridharan 2006, section III";
         /// Exponent of the increase.
         k: number = 0.75, in Interval::from_below(0.0, 1.0), "Tan, Song, Zhang and Sridharan 2006, section III";
-        /// Decrease fraction: the window falls to (1 - beta) w at a loss or mark. (AIMD's beta is what remains.)
+        /// Decrease fraction: the window falls to (1 - beta) w at a loss or mark. (AIMD's beta is
+        /// what remains.)
         beta: number = 0.5, in Interval::inside(0.0, 1.0), "Tan, Song, Zhang and Sridharan 2006, section III";
         /// Backlog in queues from which the delay window retreats.
         gamma: packets = 30.0, in Interval::above(0.0), "Tan, Song, Zhang and Sridharan 2006, section III";
-        /// Whether gamma follows the backlog seen at losses; `gamma` is then its first and largest value.
+        /// Whether gamma follows the backlog seen at losses; `gamma` is then its first and largest
+        /// value.
         adaptive_gamma: flag = false, "draft-sridharan-tcpm-ctcp-02, section 5";
         /// Smallest gamma that is adapted to.
         gamma_low: packets = 5.0, in Interval::above(0.0), "draft-sridharan-tcpm-ctcp-02, section 5";
@@ -42,8 +48,9 @@ parameters! {
         gamma_weight: number = 0.8, in Interval::between(0.0, 1.0), "draft-sridharan-tcpm-ctcp-02, section 5";
         /// Share of the backlog by which the delay window retreats a round trip.
         zeta: number = 0.5, in Interval::at_least(0.0), "Manjunath and Raina, section II-A";
-        /// Whether both windows are integers, as in ns-2's Linux-derived agent. The delay window then opens at 41 segments instead of 16, and slow start goes
-        /// one segment beyond ssthresh.
+        /// Whether both windows are integers, as in ns-2's Linux-derived agent. The delay window
+        /// then opens at 41 segments instead of 16, and slow start goes one segment beyond
+        /// ssthresh.
         whole_segments: flag = false, "ns-2 2.35: TCP/Linux with compound";
     }
 }
@@ -99,7 +106,8 @@ impl FluidTcp for CompoundParams {
         params.beta * window
     }
 
-    /// (1 / alpha)^(1/k): below it the delay window stays shut, and the loss window alone adds one packet a round trip.
+    /// (1 / alpha)^(1/k): below it the delay window stays shut, and the loss window alone adds one
+    /// packet a round trip.
     fn small_below<S: Scalar>(params: &CompoundParams<S>, _path: &Path<S>) -> S {
         if params.k.re() > 0.0 {
             (-params.alpha.ln() / params.k).exp()
@@ -149,7 +157,8 @@ struct Whole {
     rounds: (u64, u64),
     /// Smallest round-trip time of the round, s.
     rtt: f64,
-    /// Whether a reduction has broken the round off: another begins at the next ACK, and the last one then lasts from before the reduction to here.
+    /// Whether a reduction has broken the round off: another begins at the next ACK, and the last
+    /// one then lasts from before the reduction to here.
     broken_off: bool,
 }
 
@@ -314,7 +323,8 @@ mod tests {
         CompoundParams::from_values(&[]).unwrap()
     }
 
-    /// The last ACK of a round of round-trip time `rtt` (base 100 ms) that acknowledges nothing new, so that only the delay window moves.
+    /// The last ACK of a round of round-trip time `rtt` (base 100 ms) that acknowledges nothing
+    /// new, so that only the delay window moves.
     fn round(rtt: f64) -> Ack {
         Ack {
             acked: 0,
@@ -634,7 +644,8 @@ mod tests {
 
     #[test]
     fn fluid_equilibrium_of_the_paper() {
-        // Manjunath and Raina, figure 2 at tau = 0.084834105 s, C = 100: w* = 8.6268585, p* = 0.016628075
+        // Manjunath and Raina, figure 2 at tau = 0.084834105 s, C = 100: w* = 8.6268585, p* =
+        // 0.016628075
         let (w, p) = (8.6268585, 0.016628075);
         let balance = CompoundParams::increase(&params(), w, &PATH) * (1.0 - p)
             / (CompoundParams::decrease(&params(), w, &PATH) * p);

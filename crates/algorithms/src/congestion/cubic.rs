@@ -1,7 +1,8 @@
 //! CUBIC, as RFC 9438 has it.
 //!
-//! In congestion avoidance the window follows W(t) = C (t - K)^3 + W_max over the time t since the present stage began, where W_max is the window before the
-//! last reduction and K the time at which W(t) is back there (section 4.2):
+//! In congestion avoidance the window follows W(t) = C (t - K)^3 + W_max over the time t since the
+//! present stage began, where W_max is the window before the last reduction and K the time at which
+//! W(t) is back there (section 4.2):
 //!
 //! - An ACK aims at W(t + RTT), held between cwnd and 1.5 cwnd, and adds (target - cwnd) / cwnd a segment (sections 4.2, 4.4, 4.5).
 //! - Where a Reno of equal loss rate would be ahead, it follows the estimate W_est of that (section 4.3), which grows by alpha / cwnd a segment with
@@ -14,16 +15,19 @@
 //!
 //! RTT is the smoothed one.
 //!
-//! Deviation from RFC 9438, section 4.9: nothing of a reduction that proves spurious is restored but,
-//! in style "linux", the window and ssthresh.
+//! Deviation from RFC 9438, section 4.9: nothing of a reduction that proves spurious is restored
+//! but, in style "linux", the window and ssthresh.
 //!
-//! With `form = "linux"`, the curve is followed in whole packets: one is added once enough packets have been acknowledged, and what
-//! remains after a reduction is rounded down; it looks ahead by the smallest RTT instead of the smoothed one, and grows
-//! by a twentieth a round trip at least while no loss has shown a W_max. While the window stays as it is the curve is looked at every 32 ms.
+//! With `form = "linux"`, the curve is followed in whole packets: one is added once enough packets
+//! have been acknowledged, and what remains after a reduction is rounded down; it looks ahead by
+//! the smallest RTT instead of the smoothed one, and grows by a twentieth a round trip at least
+//! while no loss has shown a W_max. While the window stays as it is the curve is looked at every 32
+//! ms.
 //!
-//! With `hystart`, slow start also ends by what it sees (section 4.10; Ha and Rhee 2011), from 16 segments on: in a round in which ACKs have come at most 2 ms
-//! apart for half the smallest RTT, or whose RTTs, eight at least, have all grown by an eighth of it (4 to 16 ms). Linux has it so; HyStart++ is the
-//! flow's own option.
+//! With `hystart`, slow start also ends by what it sees (section 4.10; Ha and Rhee 2011), from 16
+//! segments on: in a round in which ACKs have come at most 2 ms apart for half the smallest RTT, or
+//! whose RTTs, eight at least, have all grown by an eighth of it (4 to 16 ms). Linux has it so;
+//! HyStart++ is the flow's own option.
 
 use super::{
     Ack, CongestionAlgorithm, CongestionControl, Form, LINUX_FORM, MIN_SSTHRESH, Reduction,
@@ -44,8 +48,8 @@ parameters! {
         fast_convergence: flag = true, "RFC 9438, section 4.7";
         /// Whether it keeps up with Reno where that is faster.
         reno_friendly: flag = true, "RFC 9438, section 4.3";
-        /// Whether the Reno estimate grows by Reno's own 1 / cwnd once it is back at the window of the last reduction. Without, it keeps its slower pace, as in
-        /// RFC 8312 and Linux 6.1.
+        /// Whether the Reno estimate grows by Reno's own 1 / cwnd once it is back at the window of
+        /// the last reduction. Without, it keeps its slower pace, as in RFC 8312 and Linux 6.1.
         reno_pace: flag = true, "RFC 9438, section 4.3";
         /// Which form is at work.
         form: choice(Form) = Paper, "style: Linux 6.1";
@@ -116,8 +120,8 @@ impl FluidTcp for CubicParams {
          as i(w): the window at rest of that model (RFC 9438, section 5.1, has 2 % less)",
     );
 
-    /// R (C / (1 - beta))^(1/3) (1 - beta) w^(-1/3): balances d(w) where a flow that sees w p / R signals a second just returns to
-    /// W_max from one to the next.
+    /// R (C / (1 - beta))^(1/3) (1 - beta) w^(-1/3): balances d(w) where a flow that sees w p / R
+    /// signals a second just returns to W_max from one to the next.
     fn increase<S: Scalar>(params: &CubicParams<S>, window: S, path: &Path<S>) -> S {
         path.rtt * params.speed() * (S::from_f64(1.0) - params.beta) * window.powf(-1.0 / 3.0)
     }
@@ -144,7 +148,8 @@ impl FluidTcp for CubicParams {
         )
     }
 
-    /// Only i(w) has the Reno-friendly region; and the states have a characteristic root at zero whatever the parameters, which decides nothing.
+    /// Only i(w) has the Reno-friendly region; and the states have a characteristic root at zero
+    /// whatever the parameters, which decides nothing.
     const AT_REST: bool = true;
 
     fn state_names<S: Scalar>(_params: &CubicParams<S>) -> &'static [&'static str] {
@@ -168,8 +173,9 @@ impl FluidTcp for CubicParams {
         state[1] = window.powf(1.0 / 3.0) / params.speed();
     }
 
-    /// dW_max/dt = (W - W_max) signals, ds/dt = 1 - s signals (Vardoyan, Hollot and Towsley, "Towards stability analysis of data transport mechanisms: a fluid
-    /// model and an application", INFOCOM 2018, arXiv:1801.02741, equations (1) and (7)).
+    /// dW_max/dt = (W - W_max) signals, ds/dt = 1 - s signals (Vardoyan, Hollot and Towsley,
+    /// "Towards stability analysis of data transport mechanisms: a fluid model and an application",
+    /// INFOCOM 2018, arXiv:1801.02741, equations (1) and (7)).
     fn derivative<S: Scalar>(
         params: &CubicParams<S>,
         input: &TcpInput<S>,
@@ -181,7 +187,8 @@ impl FluidTcp for CubicParams {
     }
 }
 
-/// Hybrid slow start (S. Ha and I. Rhee, Taming the elephants: new TCP slow start, Computer Networks 55, 2011), with the constants of Linux 6.1.
+/// Hybrid slow start (S. Ha and I. Rhee, Taming the elephants: new TCP slow start, Computer
+/// Networks 55, 2011), with the constants of Linux 6.1.
 #[derive(Clone, Copy, Debug, Default)]
 struct HyStart {
     /// Beginning of the round, and the last ACK that came soon after the one before it.
@@ -368,7 +375,8 @@ impl Cubic {
     /// Segments to be acknowledged for one that the curve asks for.
     fn per_on_curve(&self, ack: &Ack, cwnd: f64) -> f64 {
         let t = ack.now.since(self.start).seconds();
-        // the distance from the origin is rounded down, so that the curve is flat on both sides of it
+        // the distance from the origin is rounded down, so that the curve is flat on both sides of
+        // it
         let ahead = self.curve(t + ack.min_rtt) - self.origin;
         let target = self.origin + ahead.trunc();
         let per = if target > cwnd {
@@ -534,7 +542,8 @@ mod tests {
         (control, window)
     }
 
-    /// ACKs of a full window over `seconds` in steps of `tick`, from `from`: `cwnd` per RTT. Returns the time of the last.
+    /// ACKs of a full window over `seconds` in steps of `tick`, from `from`: `cwnd` per RTT.
+    /// Returns the time of the last.
     fn acks(control: &mut Cubic, window: &mut Window, from: f64, seconds: f64) -> f64 {
         let mut now = from;
         while now < from + seconds {

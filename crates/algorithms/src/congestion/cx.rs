@@ -1,8 +1,11 @@
-//! Cx-TCP: an AIMD that also backs off at random by its queueing delay, and less so again where the delay shows that loss-based flows fill the queue.
+//! Cx-TCP: an AIMD that also backs off at random by its queueing delay, and less so again where the
+//! delay shows that loss-based flows fill the queue.
 //!
-//! On each ACK (algorithm 1): the queueing delay delta is estimated, the window falls as at a loss with probability p(delta), else it grows. p rises linearly from
-//! zero at `delta_min` to `p_max` at `delta_th` (region A, where flows of its kind alone settle) and falls from there with the fourth power of the distance to
-//! delta_max = RTT_max - RTT_min (region B, where loss rules). Nothing limits back-offs to one a window.
+//! On each ACK (algorithm 1): the queueing delay delta is estimated, the window falls as at a loss
+//! with probability p(delta), else it grows. p rises linearly from zero at `delta_min` to `p_max`
+//! at `delta_th` (region A, where flows of its kind alone settle) and falls from there with the
+//! fourth power of the distance to delta_max = RTT_max - RTT_min (region B, where loss rules).
+//! Nothing limits back-offs to one a window.
 //!
 //! - delta is a weighted mean of the RTT less its minimum. A sample's weight is in proportion to RTT / cwnd, the time between samples, so that flows of any RTT and
 //!   window forget in the same time; how long that is (`averaging_time`) the paper does not say. 30 flows at 50 Mbit/s use 97 to 98 % of the link with 0.03 to 1 s
@@ -37,13 +40,15 @@ parameters! {
         delta_min: time = 0.005, in Interval::at_least(0.0), "Budzisz et al., section IV";
         /// Queueing delay of the largest back-off probability.
         delta_th: time = 0.02, in Interval::above(0.0), "Budzisz et al., section IV";
-        /// Queueing delay from which no back-off happens; "measured": the largest RTT seen less the smallest.
+        /// Queueing delay from which no back-off happens; "measured": the largest RTT seen less the
+        /// smallest.
         delta_max: time("measured") = word "measured", in Interval::above(0.0), "Budzisz et al., algorithm 1";
         /// Largest probability of a back-off a packet.
         p_max: number = 0.05, in Interval::between(0.0, 1.0), "Budzisz et al., section IV";
         /// Exponent of the probability's fall from `delta_th` to `delta_max`.
         power: number = 4.0, in Interval::above(0.0), "Budzisz et al., algorithm 1";
-        /// Time constant of the mean RTT. Our choice: the paper gives the weight of a sample up to a constant.
+        /// Time constant of the mean RTT. Our choice: the paper gives the weight of a sample up to
+        /// a constant.
         averaging_time: time = 0.1, in Interval::above(0.0), "ours; Budzisz et al., section II, has the proportion";
     }
 }
@@ -138,7 +143,8 @@ impl FluidTcp for CxParams {
 
     const BY_DELAY: bool = true;
 
-    /// (1 - p) a(w) / w - p b(w) w with the p of the delay of now: equation (2), whose growth does not count the back-offs (growth with time).
+    /// (1 - p) a(w) / w - p b(w) w with the p of the delay of now: equation (2), whose growth does
+    /// not count the back-offs (growth with time).
     fn increase<S: Scalar>(params: &CxParams<S>, window: S, path: &Path<S>) -> S {
         params.step(window, path.delay(), path, true)
     }
@@ -276,7 +282,8 @@ mod tests {
                 ..ack(1)
             };
             control.on_ack(&sample(base), &mut window, &mut random());
-            // a step of the RTT by 1 ms: after a tenth of the averaging time 1 - e^-0.1 of it is in the mean
+            // a step of the RTT by 1 ms: after a tenth of the averaging time 1 - e^-0.1 of it is in
+            // the mean
             let acks = (0.1 * params().averaging_time / (base / cwnd)).round() as u32;
             for _ in 0..acks {
                 control.on_ack(&sample(base + 0.001), &mut window, &mut random());

@@ -1,14 +1,17 @@
 //! DCTCP: falls in proportion to the share of marked packets.
 //!
-//! The receiver echoes each mark as it came. Once a round trip the share of segments that were marked enters the estimate alpha with weight g (RFC 8257, section
-//! 3.3); the first mark of a window takes alpha / 2 of it. Growth is Reno's, and so is the answer to losses. Without ECN it is Reno.
+//! The receiver echoes each mark as it came. Once a round trip the share of segments that were
+//! marked enters the estimate alpha with weight g (RFC 8257, section 3.3); the first mark of a
+//! window takes alpha / 2 of it. Growth is Reno's, and so is the answer to losses. Without ECN it
+//! is Reno.
 //!
-//! Over a queue that marks above a threshold, one flow that fills the path and the threshold with W packets settles at alpha = sqrt(2 / W)
-//! (Alizadeh et al. 2010, section 3.3).
+//! Over a queue that marks above a threshold, one flow that fills the path and the threshold with W
+//! packets settles at alpha = sqrt(2 / W) (Alizadeh et al. 2010, section 3.3).
 //!
-//! With `form = "linux"`, the window grows by one once a window of packets has been acknowledged, what a mark takes of it is
-//! rounded down, alpha is a whole number of 1024ths, renewed by the ACK of everything that was sent when it
-//! last was, and a loss halves the window even while it comes down for a mark.
+//! With `form = "linux"`, the window grows by one once a window of packets has been acknowledged,
+//! what a mark takes of it is rounded down, alpha is a whole number of 1024ths, renewed by the ACK
+//! of everything that was sent when it last was, and a loss halves the window even while it comes
+//! down for a mark.
 
 use super::{
     Ack, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH, Needs,
@@ -73,7 +76,8 @@ impl FluidTcp for DctcpParams {
         S::from_f64(1.0) / window
     }
 
-    /// A mark: what its share of alpha w / 2 once a round trip is at rest. A loss: half of the window.
+    /// A mark: what its share of alpha w / 2 once a round trip is at rest. A loss: half of the
+    /// window.
     fn decrease<S: Scalar>(_params: &DctcpParams<S>, window: S, path: &Path<S>) -> S {
         if path.marks {
             S::from_f64(FALL_A_MARK)
@@ -93,8 +97,8 @@ impl FluidTcp for DctcpParams {
         state[1] = share * f64::from(u8::from(path.marks));
     }
 
-    /// dw/dt = (1 - p) x / w - (alpha w / 2) falls a second; dalpha/dt = g (p - alpha) / R. Losses halve w, and alpha
-    /// forgets.
+    /// dw/dt = (1 - p) x / w - (alpha w / 2) falls a second; dalpha/dt = g (p - alpha) / R. Losses
+    /// halve w, and alpha forgets.
     fn derivative<S: Scalar>(
         params: &DctcpParams<S>,
         input: &TcpInput<S>,
@@ -214,8 +218,8 @@ impl CongestionControl for LinuxDctcp {
         }
     }
 
-    /// The estimate in whole 1024ths, what is taken and what is added rounded down each; an estimate too small
-    /// for that falls to zero.
+    /// The estimate in whole 1024ths, what is taken and what is added rounded down each; an
+    /// estimate too small for that falls to zero.
     fn on_every_ack(&mut self, ack: &Ack) {
         let marks = &mut self.marks;
         marks.count(ack);
@@ -291,7 +295,8 @@ mod tests {
         assert_eq!(window.cwnd, 30.0);
     }
 
-    /// Linux: alpha in whole 1024ths, renewed by the ACK of all that was sent when it last was; what a mark takes is rounded down, what a loss leaves too.
+    /// Linux: alpha in whole 1024ths, renewed by the ACK of all that was sent when it last was;
+    /// what a mark takes is rounded down, what a loss leaves too.
     #[test]
     fn whole_packets_as_in_linux() {
         let linux = DctcpParams {
@@ -344,9 +349,11 @@ mod tests {
 
     #[test]
     fn fixed_point_under_a_step_mark() {
-        // Packets of a window above W are marked, and heard of a round trip later. A period is W alpha / 2 round trips of growth and one with marks, so
-        // alpha = 1 / (W alpha / 2), about sqrt(2 / W) (Alizadeh et al. 2010, equation (6)), less what two round trips more a period make: the one
-        // with marks, in which the window stands, and the part of one by which it overshoots.
+        // Packets of a window above W are marked, and heard of a round trip later. A period is W
+        // alpha / 2 round trips of growth and one with marks, so alpha = 1 / (W alpha / 2), about
+        // sqrt(2 / W) (Alizadeh et al. 2010, equation (6)), less what two round trips more a period
+        // make: the one with marks, in which the window stands, and the part of one by which it
+        // overshoots.
         for full in [50.0_f64, 200.0, 400.0] {
             let fine = DctcpParams {
                 g: 1.0 / 512.0,
@@ -419,7 +426,8 @@ mod tests {
         // and d(w) balances what packets without marks give
         let fall = DctcpParams::decrease(&params(), w, &marked) * input.signals;
         assert!((fall - input.acks / w).abs() < 1e-12);
-        // where every packet is marked, half of alpha a round trip (Alizadeh, Javanmard and Prabhakar 2011, equation (1))
+        // where every packet is marked, half of alpha a round trip (Alizadeh, Javanmard and
+        // Prabhakar 2011, equation (1))
         let (rate, _) = derivative(marked, w, 1.0, &[w, 0.4]);
         assert!((rate[0] * PATH.rtt + 0.2 * w).abs() < 1e-12, "{rate:?}");
         // losses: Reno

@@ -1,8 +1,9 @@
 //! FAST TCP: steers the window so that `alpha` packets of the flow wait in queues.
 //!
-//! Once a round trip w becomes min(2 w, (1 - gamma) w + gamma (w base RTT / RTT + alpha)), with an RTT smoothed by the weight min(3 / w, 1/4) a sample. The
-//! step is in proportion to the distance from the equilibrium w (1 - base RTT / RTT) = alpha, whatever the path. Slow start is Reno's until
-//! alpha packets wait. Losses and marks halve the window. Pacing of bursts is not part of it.
+//! Once a round trip w becomes min(2 w, (1 - gamma) w + gamma (w base RTT / RTT + alpha)), with an
+//! RTT smoothed by the weight min(3 / w, 1/4) a sample. The step is in proportion to the distance
+//! from the equilibrium w (1 - base RTT / RTT) = alpha, whatever the path. Slow start is Reno's
+//! until alpha packets wait. Losses and marks halve the window. Pacing of bursts is not part of it.
 
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window};
 use crate::fluid::{FluidTcp, Path, TcpInput};
@@ -12,7 +13,8 @@ use crate::{Interval, Scalar, Stream, parameters};
 parameters! {
     /// Parameters of FAST TCP.
     pub struct FastParams {
-        /// Packets of the flow that are to wait in queues. The authors used 8, 20 and 200 for flows of up to 10, 100 and 1000 Mbit/s.
+        /// Packets of the flow that are to wait in queues. The authors used 8, 20 and 200 for flows
+        /// of up to 10, 100 and 1000 Mbit/s.
         alpha: packets = 20.0, in Interval::above(0.0), "Wei, Jin, Low and Hegde 2006, section III";
         /// Share of the way to the target that is gone in a round trip.
         gamma: number = 0.5, in Interval::above_to(0.0, 1.0), "Wei, Jin, Low and Hegde 2006, equation (4)";
@@ -58,8 +60,9 @@ impl FluidTcp for FastParams {
 
     const BY_DELAY: bool = true;
 
-    /// gamma (alpha - w (1 - base RTT / RTT)) / w: C. Jin, D. X. Wei and S. H. Low, "FAST TCP: motivation, architecture, algorithms, performance", INFOCOM 2004,
-    /// with the round trip as the unit of time. Not more than doubles the window in a round trip.
+    /// gamma (alpha - w (1 - base RTT / RTT)) / w: C. Jin, D. X. Wei and S. H. Low, "FAST TCP:
+    /// motivation, architecture, algorithms, performance", INFOCOM 2004, with the round trip as the
+    /// unit of time. Not more than doubles the window in a round trip.
     fn increase<S: Scalar>(params: &FastParams<S>, window: S, path: &Path<S>) -> S {
         params.step(window, path.measured, path.base_rtt)
     }
@@ -192,7 +195,8 @@ mod tests {
 
     #[test]
     fn alpha_packets_wait_in_equilibrium() {
-        // a path of 0.1 s and 100 packets: the rest waits. Slow start overshoots to 256 and must not come back on the way down
+        // a path of 0.1 s and 100 packets: the rest waits. Slow start overshoots to 256 and must
+        // not come back on the way down
         let mut control = params().build(0);
         let mut window = Window {
             cwnd: 4.0,

@@ -1,16 +1,19 @@
 //! HighSpeed TCP, as RFC 3649 has it.
 //!
-//! Above `low_window` (38 segments) the response function is p(w) = 0.078 / w^1.2 instead of Reno's 1.5 / w^2: a loss rate of 10^-7 carries 83,000 segments.
-//! The AIMD that has it grows by a(w) segments a round trip and falls by the fraction b(w) of the window (RFC 3649, section 5):
+//! Above `low_window` (38 segments) the response function is p(w) = 0.078 / w^1.2 instead of Reno's
+//! 1.5 / w^2: a loss rate of 10^-7 carries 83,000 segments. The AIMD that has it grows by a(w)
+//! segments a round trip and falls by the fraction b(w) of the window (RFC 3649, section 5):
 //!
 //! - b(w) falls linearly in log w from 0.5 at `low_window` to `high_decrease` at `high_window`;
 //! - a(w) = w^2 p(w) 2 b(w) / (2 - b(w)), one segment at least.
 //!
-//! With `form = "linux"`, windows are whole packets and a(w), b(w) those of the table of RFC 3649, appendix B, b in 256ths;
-//! each ACK then counts once, whatever it acknowledges, so that delayed ACKs halve the growth.
+//! With `form = "linux"`, windows are whole packets and a(w), b(w) those of the table of RFC 3649,
+//! appendix B, b in 256ths; each ACK then counts once, whatever it acknowledges, so that delayed
+//! ACKs halve the growth.
 //!
-//! Smaller windows are Reno's. The table of the RFC's appendix B is this formula with 1/12.8 for 0.078, in whole steps of a(w); here a(w) is not rounded.
-//! Limited slow start (RFC 3742) is not part of it.
+//! Smaller windows are Reno's. The table of the RFC's appendix B is this formula with 1/12.8 for
+//! 0.078, in whole steps of a(w); here a(w) is not rounded. Limited slow start (RFC 3742) is not
+//! part of it.
 
 use super::{
     Ack, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH, Reduction,
@@ -66,8 +69,9 @@ pub(super) const RFC_3649: ResponseParams = ResponseParams {
 };
 
 impl<S: Scalar> ResponseParams<S> {
-    /// a(w) and b(w) by their formulas: packets a round trip, and the fraction that a loss takes, 0.5 at most (smaller windows) and 0.01 at least
-    /// (windows far above `high_window`, where the line would end below zero).
+    /// a(w) and b(w) by their formulas: packets a round trip, and the fraction that a loss takes,
+    /// 0.5 at most (smaller windows) and 0.01 at least (windows far above `high_window`, where the
+    /// line would end below zero).
     pub(super) fn at(&self, window: S) -> (S, S) {
         let half = S::from_f64(0.5);
         let way = (window / self.low_window).ln() / (self.high_window / self.low_window).ln();
@@ -241,7 +245,8 @@ mod tests {
 
     #[test]
     fn appendix_b_table() {
-        // each row is the first window at which a(w) exceeds that of the row before by more than one
+        // each row is the first window at which a(w) exceeds that of the row before by more than
+        // one
         let params = ResponseParams {
             response_scale: 1.0 / 12.8,
             ..RFC_3649
@@ -263,7 +268,8 @@ mod tests {
 
     #[test]
     fn response_function_of_section_5() {
-        // p = 10^-7 at 83,000 segments (there 0.078 / w^1.2 is rounded: 2.3 % off), 10^-3 at 38; w = 0.12 / p^0.835 to the digits given
+        // p = 10^-7 at 83,000 segments (there 0.078 / w^1.2 is rounded: 2.3 % off), 10^-3 at 38; w
+        // = 0.12 / p^0.835 to the digits given
         let p = |w: f64| {
             let (a, b) = RFC_3649.at(w);
             a * (2.0 - b) / (2.0 * b * w * w)
@@ -314,7 +320,8 @@ mod tests {
 
     #[test]
     fn fluid_law_of_manjunath_and_raina() {
-        // table I: a(w) = 0.156 w^2 b / ((2 - b) w^1.2), b = 0.5 - 0.4 (log w - log 38) / (log 83000 - log 38)
+        // table I: a(w) = 0.156 w^2 b / ((2 - b) w^1.2), b = 0.5 - 0.4 (log w - log 38) / (log
+        // 83000 - log 38)
         let w = 1000.0_f64;
         let b = 0.5 - 0.4 * (w.ln() - 38_f64.ln()) / (83_000_f64.ln() - 38_f64.ln());
         let a = 0.156 * w * w * b / ((2.0 - b) * w.powf(1.2));

@@ -7,14 +7,16 @@
 //! - Decrease: beta (what remains) is RTT_min / RTT_max of the time between reductions, between 0.5 and 0.8: just enough to empty the queue. If the
 //!   throughput before this reduction and that before the last differ by more than a fifth, beta is 0.5.
 //!
-//! Throughput is the largest of the rates of the round trips between two reductions, smoothed with a weight of 1/4. RTT_max fades: after
-//! each reduction its distance from RTT_min counts 95 % (both as in Linux).
+//! Throughput is the largest of the rates of the round trips between two reductions, smoothed with
+//! a weight of 1/4. RTT_max fades: after each reduction its distance from RTT_min counts 95 % (both
+//! as in Linux).
 //!
-//! With `form = "linux"`, alpha is a whole number before the factor 2 (1 - beta), and is renewed only as the
-//! window grows; the ACK after which it grows does not count; the time since a reduction counts from the end of
-//! the answer to it, unused windows included; RTT_max follows by 20 ms a sample at most; up to a base RTT of 10 ms
-//! beta is the smallest; the first rounds after a reduction, up to four base RTTs, are not smoothed; and of losses
-//! at a steady throughput only the second in a row adapts beta.
+//! With `form = "linux"`, alpha is a whole number before the factor 2 (1 - beta), and is renewed
+//! only as the window grows; the ACK after which it grows does not count; the time since a
+//! reduction counts from the end of the answer to it, unused windows included; RTT_max follows by
+//! 20 ms a sample at most; up to a base RTT of 10 ms beta is the smallest; the first rounds after a
+//! reduction, up to four base RTTs, are not smoothed; and of losses at a steady throughput only the
+//! second in a row adapts beta.
 
 use super::{
     Ack, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH, Needs,
@@ -112,10 +114,12 @@ impl CongestionAlgorithm for HtcpParams {
 }
 
 impl<S: Scalar> HtcpParams<S> {
-    /// Mean increase, segments a round trip, where losses come at random and the last one is `age` seconds ago on average; without the factor 2 (1 - beta).
+    /// Mean increase, segments a round trip, where losses come at random and the last one is `age`
+    /// seconds ago on average; without the factor 2 (1 - beta).
     ///
-    /// With the scale k of the round trip the increase is 1 up to a time t and k (1 + 10 x + x^2 / 4), x seconds after delta_low, from there on. The time since
-    /// the last of random losses is distributed exponentially: the mean of (s - t)^n beyond t is n! age^n e^(-t / age).
+    /// With the scale k of the round trip the increase is 1 up to a time t and k (1 + 10 x + x^2 /
+    /// 4), x seconds after delta_low, from there on. The time since the last of random losses is
+    /// distributed exponentially: the mean of (s - t)^n beyond t is n! age^n e^(-t / age).
     fn mean_increase(&self, age: S, base_rtt: S) -> S {
         let one = S::from_f64(1.0);
         let scale = if self.rtt_scaling {
@@ -133,7 +137,8 @@ impl<S: Scalar> HtcpParams<S> {
         least + scale * later * ((x * 0.5 + 10.0) * age + age * age * 0.5)
     }
 
-    /// The fraction that remains on average: base over largest round trip, that of now, at reductions before which the throughput was steady, and beta_min at all others.
+    /// The fraction that remains on average: base over largest round trip, that of now, at
+    /// reductions before which the throughput was steady, and beta_min at all others.
     fn remains(&self, path: &Path<S>) -> S {
         let filled = (path.base_rtt / path.measured)
             .max(self.beta_min)
@@ -141,10 +146,12 @@ impl<S: Scalar> HtcpParams<S> {
         self.beta_min + (filled - self.beta_min) * self.steady_share()
     }
 
-    /// How often two throughputs in a row differ by less than `throughput_change` c of the first where losses come at random.
+    /// How often two throughputs in a row differ by less than `throughput_change` c of the first
+    /// where losses come at random.
     ///
-    /// The square of a window grows evenly and losses end that at random: windows before reductions are taken as independent of each other and distributed by
-    /// Rayleigh's law, so that their ratio is below x with x^2 / (1 + x^2). The default of 0.2 gives 0.20.
+    /// The square of a window grows evenly and losses end that at random: windows before reductions
+    /// are taken as independent of each other and distributed by Rayleigh's law, so that their
+    /// ratio is below x with x^2 / (1 + x^2). The default of 0.2 gives 0.20.
     fn steady_share(&self) -> S {
         let one = S::from_f64(1.0);
         let below = |ratio: S| ratio * ratio / (ratio * ratio + one);
@@ -152,7 +159,8 @@ impl<S: Scalar> HtcpParams<S> {
         below(one + self.throughput_change) - below(least)
     }
 
-    /// Mean time since the last loss at which a window rests, s: where growth and decrease, both in proportion to 1 - beta, are equal.
+    /// Mean time since the last loss at which a window rests, s: where growth and decrease, both in
+    /// proportion to 1 - beta, are equal.
     fn age_at_rest(&self, window: S, path: &Path<S>) -> S {
         let goal = window * path.rtt * 0.5;
         let excess = |age: S| age * self.mean_increase(age, path.base_rtt) - goal;
@@ -189,7 +197,8 @@ impl FluidTcp for HtcpParams {
 
     const BY_DELAY: bool = true;
 
-    /// What its states have at rest: 2 (1 - beta) alpha / w where the time since the last loss is that of a window at rest.
+    /// What its states have at rest: 2 (1 - beta) alpha / w where the time since the last loss is
+    /// that of a window at rest.
     fn increase<S: Scalar>(params: &HtcpParams<S>, window: S, path: &Path<S>) -> S {
         let alpha = params.mean_increase(params.age_at_rest(window, path), path.base_rtt);
         (-params.remains(path) + 1.0) * 2.0 * alpha / window
@@ -237,7 +246,8 @@ struct Throughput {
     round: Time,
     /// Segments acknowledged in the round.
     acked: u32,
-    /// Smoothed rate, its largest value since the last reduction and that before it, segments/s; zero if there is none.
+    /// Smoothed rate, its largest value since the last reduction and that before it, segments/s;
+    /// zero if there is none.
     rate: f64,
     top: f64,
     last: f64,
@@ -531,7 +541,8 @@ mod tests {
         assert_eq!(control.alpha(0.5, 0.01), 1.0);
     }
 
-    /// Rounds of 0.1 s at `rate` segments a second for two seconds, RTT `rtt`, then a loss at 100 segments. Returns the window left.
+    /// Rounds of 0.1 s at `rate` segments a second for two seconds, RTT `rtt`, then a loss at 100
+    /// segments. Returns the window left.
     fn epoch(control: &mut PaperHtcp, begin: f64, rate: u32, rtt: f64) -> f64 {
         for n in 0..20_u32 {
             let sample = Ack {

@@ -1,18 +1,21 @@
 //! TCP-Illinois: an AIMD whose increase falls, and whose decrease rises, with the queueing delay.
 //!
-//! Once a round trip the mean d_a of its queueing delays is compared with the largest such mean so far, d_m:
+//! Once a round trip the mean d_a of its queueing delays is compared with the largest such mean so
+//! far, d_m:
 //!
 //! - increase alpha = alpha_max up to d_1 = eta_1 d_m, and beyond it kappa_1 / (kappa_2 + d_a), which falls to alpha_min at d_m. Once above d_1, the delay must
 //!   stay below it for theta round trips before alpha is alpha_max again;
 //! - decrease fraction beta = beta_min up to d_2 = eta_2 d_m, beta_max from d_3 = eta_3 d_m on, linear between.
 //!
-//! Windows below `small_window` have alpha = 1 and beta = 1/2; so has a sender after a timeout until the next round is measured.
+//! Windows below `small_window` have alpha = 1 and beta = 1/2; so has a sender after a timeout
+//! until the next round is measured.
 //!
-//! With `form = "linux"`, every ACK is a sample; d_m is the largest single delay, not the largest mean; alpha is alpha_max
-//! until the first round ends; what a round below `small_window` has set holds for the next loss; rounds of low
-//! delay count towards theta however many others lie between them; alpha counts in 128ths and beta in 64ths, rounded
-//! down; and an ACK counts for all that it covers, what was acknowledged selectively before included, so that the
-//! one that ends a recovery lets the window jump by about alpha.
+//! With `form = "linux"`, every ACK is a sample; d_m is the largest single delay, not the largest
+//! mean; alpha is alpha_max until the first round ends; what a round below `small_window` has set
+//! holds for the next loss; rounds of low delay count towards theta however many others lie between
+//! them; alpha counts in 128ths and beta in 64ths, rounded down; and an ACK counts for all that it
+//! covers, what was acknowledged selectively before included, so that the one that ends a recovery
+//! lets the window jump by about alpha.
 
 use super::{
     Ack, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH, Needs,
@@ -355,7 +358,8 @@ mod tests {
         IllinoisParams::from_values(&[]).unwrap()
     }
 
-    /// A round of one ACK with queueing delay `delay` over a base of 0.1 s; the window is 100 segments.
+    /// A round of one ACK with queueing delay `delay` over a base of 0.1 s; the window is 100
+    /// segments.
     fn round(control: &mut PaperIllinois, delay: f64) {
         let ack = Ack {
             rtt: 0.1 + delay,

@@ -1,7 +1,9 @@
 //! LEDBAT: background transfers that give way.
 //!
-//! The window moves by gain (target - delay) / target segments a round trip: up while the queueing delay is below the target, down above it, faster the further off.
-//! It never grows faster than Reno (gain at most 1) and not beyond one segment more than is in flight. Losses and marks halve it. There is no slow start.
+//! The window moves by gain (target - delay) / target segments a round trip: up while the queueing
+//! delay is below the target, down above it, faster the further off. It never grows faster than
+//! Reno (gain at most 1) and not beyond one segment more than is in flight. Losses and marks halve
+//! it. There is no slow start.
 //!
 //! - The queueing delay is the smallest of the last four samples less the base delay, the smallest sample of the last ten minutes, kept as the minima of ten parts
 //!   of that time (RFC 6817, section 3.4.2).
@@ -80,7 +82,8 @@ impl CongestionAlgorithm for LedbatParams {
 /// LEDBAT at work.
 #[derive(Clone, Copy, Debug)]
 pub struct Ledbat {
-    /// Smallest delay in each part of the history, s; single precision (a nanosecond) keeps it small.
+    /// Smallest delay in each part of the history, s; single precision (a nanosecond) keeps it
+    /// small.
     base: [f32; PARTS],
     part: u8,
     part_end: Time,

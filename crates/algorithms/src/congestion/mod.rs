@@ -1,6 +1,7 @@
 //! Congestion control: how a sender's window grows and shrinks.
 //!
-//! A new one is a file here, and in this file its `mod` and `pub use` and a line in `every_congestion_control`.
+//! A new one is a file here, and in this file its `mod` and `pub use` and a line in
+//! `every_congestion_control`.
 
 mod africa;
 mod aimd;
@@ -87,8 +88,8 @@ use crate::meta::Algorithm;
 use crate::{DefaultValue, Stream, Time, choices};
 
 choices! {
-    /// Which form of a congestion control is at work, where Linux's differs from that of its paper in
-    /// more than rounding.
+    /// Which form of a congestion control is at work, where Linux's differs from that of its paper
+    /// in more than rounding.
     pub enum Form {
         /// As its paper or RFC has it.
         Paper = "paper",
@@ -118,8 +119,9 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Slow start: one segment per segment acknowledged, up to `ssthresh` (RFC 5681, section 3.1, with RFC 3465's
-    /// byte counting). Returns the acknowledged segments left over for congestion avoidance.
+    /// Slow start: one segment per segment acknowledged, up to `ssthresh` (RFC 5681, section 3.1,
+    /// with RFC 3465's byte counting). Returns the acknowledged segments left over for congestion
+    /// avoidance.
     #[inline]
     pub fn slow_start(&mut self, acked: f64) -> f64 {
         let room = (self.ssthresh - self.cwnd).max(0.0);
@@ -129,8 +131,9 @@ impl Window {
     }
 }
 
-/// Growth of a window in whole segments: acknowledged segments are counted, and add a segment to the window once there are enough of them. This is how
-/// kernels do it; RFC 5681, section 3.1, allows it.
+/// Growth of a window in whole segments: acknowledged segments are counted, and add a segment to
+/// the window once there are enough of them. This is how kernels do it; RFC 5681, section 3.1,
+/// allows it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SegmentCount(pub(crate) f64);
 
@@ -212,9 +215,9 @@ pub(crate) fn chance(p: f64, packets: u32, random: &mut Stream) -> bool {
     random.uniform() < any
 }
 
-/// What an arriving acknowledgement tells a sender. Given only while the window may grow or must be judged:
-/// the loss recovery of the endpoint does not call [`CongestionControl::on_ack`] between a reduction and its end,
-/// except in slow start after a timeout.
+/// What an arriving acknowledgement tells a sender. Given only while the window may grow or must be
+/// judged: the loss recovery of the endpoint does not call [`CongestionControl::on_ack`] between a
+/// reduction and its end, except in slow start after a timeout.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
     /// Arrival at the sender.
@@ -237,34 +240,36 @@ pub struct Ack {
     pub next: u64,
     /// True at the first ACK of a segment that was sent after the last such ACK: once a round trip.
     pub round_start: bool,
-    /// Whether the window was full, so that it was the window that limited the sender. A window must not grow when it
-    /// is not used (RFC 7661).
+    /// Whether the window was full, so that it was the window that limited the sender. A window
+    /// must not grow when it is not used (RFC 7661).
     pub cwnd_limited: bool,
     /// The ACK carried ECN-Echo (RFC 3168).
     pub ece: bool,
-    /// Segments of `acked` that were marked Congestion Experienced, where the receiver says which were ([`Needs::marks`]); else zero.
+    /// Segments of `acked` that were marked Congestion Experienced, where the receiver says which
+    /// were ([`Needs::marks`]); else zero.
     pub marked: u32,
 }
 
-/// What a congestion control asks of its endpoint beyond [`CongestionControl::on_ack`] and [`CongestionControl::on_congestion`]. What is not asked for is not
-/// paid for.
+/// What a congestion control asks of its endpoint beyond [`CongestionControl::on_ack`] and
+/// [`CongestionControl::on_congestion`]. What is not asked for is not paid for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Segments leave at [`CongestionControl::pacing_rate`].
     pub pacing: bool,
-    /// Delivery-rate samples: [`CongestionControl::on_delivery`] and [`CongestionControl::on_lost`] are called. The algorithm then owns the window in
-    /// loss recovery too: nothing but a timeout changes it beside the algorithm.
+    /// Delivery-rate samples: [`CongestionControl::on_delivery`] and [`CongestionControl::on_lost`]
+    /// are called. The algorithm then owns the window in loss recovery too: nothing but a timeout
+    /// changes it beside the algorithm.
     pub delivery: bool,
-    /// The receiver echoes each mark as it came (RFC 8257, section 3.2) instead of until it hears of a
-    /// reduction (RFC 3168): [`Ack::marked`] counts them, and marked ACKs come to
+    /// The receiver echoes each mark as it came (RFC 8257, section 3.2) instead of until it hears
+    /// of a reduction (RFC 3168): [`Ack::marked`] counts them, and marked ACKs come to
     /// [`CongestionControl::on_ack`] as well, before [`CongestionControl::on_congestion`], which is
     /// called once a window as with RFC 3168.
     pub marks: bool,
     /// Those come counted (AccECN, RFC 9768), so that no lost or delayed ACK hides one.
     pub counted: bool,
     /// In style "linux" a loss found while the window comes down for a mark is answered as well, by
-    /// [`CongestionControl::on_congestion`], of which then only `ssthresh` counts; else the answer to
-    /// the mark stands for it. Style "rfc" answers it always.
+    /// [`CongestionControl::on_congestion`], of which then only `ssthresh` counts; else the answer
+    /// to the mark stands for it. Style "rfc" answers it always.
     pub loss_after_mark: bool,
     /// [`CongestionControl::on_every_ack`] is called.
     pub every_ack: bool,
@@ -288,7 +293,8 @@ pub enum CaState {
     Loss,
 }
 
-/// What an ACK tells of the delivery of segments (draft-ietf-ccwg-bbr, section 4.1). Every ACK brings one, in loss recovery too.
+/// What an ACK tells of the delivery of segments (draft-ietf-ccwg-bbr, section 4.1). Every ACK
+/// brings one, in loss recovery too.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivery {
     /// Arrival at the sender.
@@ -308,11 +314,13 @@ pub struct Delivery {
     pub in_flight_before: u32,
     /// See `in_flight_before`.
     pub in_flight: u32,
-    /// Round trip of the newest segment delivered, s; NaN when it was sent twice or nothing is newly delivered.
+    /// Round trip of the newest segment delivered, s; NaN when it was sent twice or nothing is
+    /// newly delivered.
     pub rtt: f64,
     /// Smoothed round-trip time, s; zero before the first sample.
     pub srtt: f64,
-    /// Delivery rate, segments/s; NaN when this ACK gives no sample, or one taken over less than the smallest round trip.
+    /// Delivery rate, segments/s; NaN when this ACK gives no sample, or one taken over less than
+    /// the smallest round trip.
     pub rate: f64,
     /// `delivered` when the newest segment delivered by this ACK was sent.
     pub prior_delivered: u64,
@@ -368,8 +376,8 @@ pub struct Reduction {
     pub now: Time,
     /// Why.
     pub signal: Signal,
-    /// The window that was in use, segments: cwnd where the sender filled it, else the flight size (RFC 5681, equation 4;
-    /// segments of limited transmit do not count).
+    /// The window that was in use, segments: cwnd where the sender filled it, else the flight size
+    /// (RFC 5681, equation 4; segments of limited transmit do not count).
     pub window_used: f64,
     /// Smallest round-trip time seen so far, seconds.
     pub min_rtt: f64,
@@ -381,10 +389,11 @@ pub struct Reduction {
 pub const MIN_SSTHRESH: f64 = 2.0;
 
 forwarded! { $ forward_congestion_control;
-    /// How a sender's window grows and shrinks. Pure: time, samples and random numbers are passed in.
+    /// How a sender's window grows and shrinks. Pure: time, samples and random numbers are passed
+    /// in.
     ///
-    /// The hooks are those of Linux's `tcp_congestion_ops`, and every style calls them; [`Needs`] says
-    /// which of the rarer ones an algorithm wants.
+    /// The hooks are those of Linux's `tcp_congestion_ops`, and every style calls them; [`Needs`]
+    /// says which of the rarer ones an algorithm wants.
     pub trait CongestionControl {
         /// An ACK arrived that may let the window grow (`cong_avoid`). The algorithm does its slow
         /// start itself ([`Window::slow_start`] helps), so that it can shape it.
@@ -402,8 +411,8 @@ forwarded! { $ forward_congestion_control;
         /// [`Needs::ca_state`] whenever nothing is in the network (`CA_EVENT_TX_START`).
         fn on_restart(&mut self, _now: Time, _window: &mut Window) {}
 
-        /// The connection stands (`init`); `srtt` is the round trip of its handshake, s, zero where it
-        /// has none. Only with [`Needs::delivery`].
+        /// The connection stands (`init`); `srtt` is the round trip of its handshake, s, zero where
+        /// it has none. Only with [`Needs::delivery`].
         fn on_open(&mut self, _now: Time, _srtt: f64, _window: &mut Window) {}
 
         /// The last recovery turns out to have been spurious: nothing of what counted as lost was
@@ -411,8 +420,8 @@ forwarded! { $ forward_congestion_control;
         /// [`Needs::delivery`].
         fn on_spurious_recovery(&mut self, _now: Time, _window: &mut Window) {}
 
-        /// An ACK arrived, whatever it says and whatever is made of it afterwards (`pkts_acked`): for
-        /// algorithms that measure in loss recovery too. Only with [`Needs::every_ack`].
+        /// An ACK arrived, whatever it says and whatever is made of it afterwards (`pkts_acked`):
+        /// for algorithms that measure in loss recovery too. Only with [`Needs::every_ack`].
         fn on_every_ack(&mut self, _ack: &Ack) {}
 
         /// The endpoint's congestion state changes (`set_state`). When it becomes
@@ -429,8 +438,8 @@ forwarded! { $ forward_congestion_control;
             Needs::default()
         }
 
-        /// Rate at which segments are to leave, segments per second; `None`: as ACKs clock them. Only
-        /// with [`Needs::pacing`].
+        /// Rate at which segments are to leave, segments per second; `None`: as ACKs clock them.
+        /// Only with [`Needs::pacing`].
         fn pacing_rate(&self) -> Option<f64> {
             None
         }
@@ -440,8 +449,8 @@ forwarded! { $ forward_congestion_control;
             1
         }
 
-        /// An ACK arrived, whatever it says (`cong_control`); after [`CongestionControl::on_ack`] and
-        /// [`CongestionControl::on_congestion`]. Only with [`Needs::delivery`].
+        /// An ACK arrived, whatever it says (`cong_control`); after [`CongestionControl::on_ack`]
+        /// and [`CongestionControl::on_congestion`]. Only with [`Needs::delivery`].
         fn on_delivery(&mut self, _delivery: &Delivery, _window: &mut Window, _random: &mut Stream) {}
 
         /// A segment was found lost; before the ACK that says so comes to

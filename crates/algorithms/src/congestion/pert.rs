@@ -1,12 +1,15 @@
-//! PERT: a Reno that backs off at random by its smoothed queueing delay, as a RED queue would make it.
+//! PERT: a Reno that backs off at random by its smoothed queueing delay, as a RED queue would make
+//! it.
 //!
-//! On each ACK the RTT is smoothed with a weight of 0.01 (srtt_0.99) and its excess over the smallest RTT taken as the queueing delay. The window falls by
+//! On each ACK the RTT is smoothed with a weight of 0.01 (srtt_0.99) and its excess over the
+//! smallest RTT taken as the queueing delay. The window falls by
 //! `early_decrease` with a probability that is RED's gentle curve over the delay: zero up to `min_threshold`, `p_max` at `max_threshold`, one at twice that; not more than
 //! once a round trip. Losses and marks halve it.
 //!
-//! The paper's receivers acknowledge each packet. Where they delay ACKs, the last ACK of a small window waits for the receiver's timer, which looks like a queue
-//! and would hold the window at two segments: with `filter_delayed_acks` the smaller of each two successive samples counts. With
-//! two or three segments every sample may still be late.
+//! The paper's receivers acknowledge each packet. Where they delay ACKs, the last ACK of a small
+//! window waits for the receiver's timer, which looks like a queue and would hold the window at two
+//! segments: with `filter_delayed_acks` the smaller of each two successive samples counts. With two
+//! or three segments every sample may still be late.
 
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window, chance};
 use crate::fluid::{FluidTcp, Path, TcpInput};
@@ -51,8 +54,8 @@ impl<S: Scalar> PertParams<S> {
         }
     }
 
-    /// What one acknowledgement adds at a mean queueing delay, early responses included: they come with probability p / (1 + p w), as
-    /// none comes in the round trip after one.
+    /// What one acknowledgement adds at a mean queueing delay, early responses included: they come
+    /// with probability p / (1 + p w), as none comes in the round trip after one.
     fn step(&self, window: S, delay: S, per_ack: bool) -> S {
         let one = S::from_f64(1.0);
         let p = self.probability(delay);
@@ -105,8 +108,9 @@ impl FluidTcp for PertParams {
 
     const BY_DELAY: bool = true;
 
-    /// (1 - e) / w - e `early_decrease` w, where e is the probability of an early response at the delay of now: the emulated RED of Bhandarkar et al. as a rate
-    /// (as Budzisz et al., IEEE/ACM Transactions on Networking 19(6), 2011, equation (2), has the back-offs of Cx-TCP).
+    /// (1 - e) / w - e `early_decrease` w, where e is the probability of an early response at the
+    /// delay of now: the emulated RED of Bhandarkar et al. as a rate (as Budzisz et al., IEEE/ACM
+    /// Transactions on Networking 19(6), 2011, equation (2), has the back-offs of Cx-TCP).
     fn increase<S: Scalar>(params: &PertParams<S>, window: S, path: &Path<S>) -> S {
         params.step(window, path.delay(), true)
     }

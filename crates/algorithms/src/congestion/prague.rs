@@ -1,6 +1,7 @@
 //! TCP Prague: DCTCP's answer to marks for paths of every length.
 //!
-//! The share of marked segments enters the estimate alpha with weight g, and marks take alpha / 2 of the window once a round trip, as in DCTCP. What it adds
+//! The share of marked segments enters the estimate alpha with weight g, and marks take alpha / 2
+//! of the window once a round trip, as in DCTCP. What it adds
 //! (draft-briscoe-iccrg-prague-congestion-control; the L4S team's `tcp_prague.c` of 2020):
 //!
 //! - Segments leave one by one, at cwnd / srtt, and at twice that in the first half of slow start.
@@ -14,10 +15,12 @@
 //!
 //! A loss takes half of the window, as Reno's does. Without ECN the sender is Reno, paced.
 //!
-//! With `classic_fallback` it looks for queues under RFC 3168 (passive detection: Briscoe and Ahmed, arXiv:1911.00710; Linux: `prague_ecn_fallback`, off): a score
-//! rises once a round trip by half of log2(v / 750 us), v the mean deviation of the round trip, and by half of log2(d / 2 ms), d its queueing delay, where that is
-//! above 2 ms. It stays between 0 and 17; between 8 and 9 the least share that a mark takes goes from 0 to 5/16 of the window. The averages behind it forget over
-//! 2 ssthresh^1.5 samples or so.
+//! With `classic_fallback` it looks for queues under RFC 3168 (passive detection: Briscoe and
+//! Ahmed, arXiv:1911.00710; Linux: `prague_ecn_fallback`, off): a score rises once a round trip by
+//! half of log2(v / 750 us), v the mean deviation of the round trip, and by half of log2(d / 2 ms),
+//! d its queueing delay, where that is above 2 ms. It stays between 0 and 17; between 8 and 9 the
+//! least share that a mark takes goes from 0 to 5/16 of the window. The averages behind it forget
+//! over 2 ssthresh^1.5 samples or so.
 //!
 //! Not part of it: bursts of up to 250 us at rates above 48 Mbit/s; windows below two segments.
 
@@ -112,7 +115,8 @@ impl FluidTcp for PragueParams {
         part * part / window
     }
 
-    /// A mark: what its share of alpha w / 2 once in the longer of R and R_target is at rest. A loss: half of the window.
+    /// A mark: what its share of alpha w / 2 once in the longer of R and R_target is at rest. A
+    /// loss: half of the window.
     fn decrease<S: Scalar>(params: &PragueParams<S>, window: S, path: &Path<S>) -> S {
         if path.marks {
             path.rtt / params.round(path.rtt) * FALL_A_MARK
@@ -136,8 +140,8 @@ impl FluidTcp for PragueParams {
         };
     }
 
-    /// dw/dt = i(w) (1 - p) x - (alpha w / 2) falls a second; dalpha/dt = g (p - alpha) / T, with T the longer of R and
-    /// R_target. Losses halve w, and alpha forgets.
+    /// dw/dt = i(w) (1 - p) x - (alpha w / 2) falls a second; dalpha/dt = g (p - alpha) / T, with T
+    /// the longer of R and R_target. Losses halve w, and alpha forgets.
     fn derivative<S: Scalar>(
         params: &PragueParams<S>,
         input: &TcpInput<S>,
@@ -158,7 +162,8 @@ impl FluidTcp for PragueParams {
 }
 
 impl<S: Scalar> PragueParams<S> {
-    /// The time that a round trip counts as, s: the longer of itself and the target, with the corner between them rounded off.
+    /// The time that a round trip counts as, s: the longer of itself and the target, with the
+    /// corner between them rounded off.
     fn round(&self, rtt: S) -> S {
         const CORNER: f64 = 0.02;
         match self.rtt_control {
@@ -575,7 +580,8 @@ mod tests {
         assert_eq!(control.pacing_rate(), Some(200.0 / RTT));
     }
 
-    /// A queue of 10 ms that moves by 3 ms: half of lg 4, and half of lg 5, a round trip; beyond 8 a mark takes 5/16.
+    /// A queue of 10 ms that moves by 3 ms: half of lg 4, and half of lg 5, a round trip; beyond 8
+    /// a mark takes 5/16.
     #[test]
     fn a_classic_queue_is_found() {
         let mut classic = ClassicQueue {

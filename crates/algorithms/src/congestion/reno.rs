@@ -12,8 +12,8 @@ use crate::{DefaultValue, Scalar, parameters};
 parameters! {
     /// Parameters of Reno.
     pub struct RenoParams without numbers {
-        /// Whether the window is a whole number of packets: it grows by one once a window of packets has been acknowledged, and half of it is rounded
-        /// down. Kernels count so.
+        /// Whether the window is a whole number of packets: it grows by one once a window of
+        /// packets has been acknowledged, and half of it is rounded down. Kernels count so.
         whole_packets: flag = false, "RFC 5681, section 3.1; Linux 6.1";
     }
 }

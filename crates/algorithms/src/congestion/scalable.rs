@@ -1,8 +1,10 @@
 //! Scalable TCP: multiplicative increase, multiplicative decrease.
 //!
-//! Above the legacy window (16 segments) each acknowledged segment adds `a` (0.01) to the window and a loss or mark takes the fraction `b` (1/8) of it: after a
-//! loss it is back in ln(1 / (1 - b)) / ln(1 + a) round trips (13.4) whatever its size. Smaller windows are Reno's, in growth and fall.
-//! Linux 2.6 and ns-2 take a = 0.02, and 1 / w below 50 segments; Linux 6.1 takes 1 / w below 100 segments, and b at every loss.
+//! Above the legacy window (16 segments) each acknowledged segment adds `a` (0.01) to the window
+//! and a loss or mark takes the fraction `b` (1/8) of it: after a loss it is back in ln(1 / (1 -
+//! b)) / ln(1 + a) round trips (13.4) whatever its size. Smaller windows are Reno's, in growth and
+//! fall. Linux 2.6 and ns-2 take a = 0.02, and 1 / w below 50 segments; Linux 6.1 takes 1 / w below
+//! 100 segments, and b at every loss.
 
 use super::{
     Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, SegmentCount, Window,
@@ -22,8 +24,8 @@ parameters! {
         legacy_window: packets = 16.0, in Interval::at_least(0.0), "Kelly 2003, section 2.2";
         /// Whether windows up to `legacy_window` fall by half, as Reno's.
         legacy_halving: flag = true, "Kelly 2003, section 2.2";
-        /// Whether the window is a whole number of packets: it grows by one once enough packets have been acknowledged, and what a reduction takes is rounded
-        /// down. Kernels count so.
+        /// Whether the window is a whole number of packets: it grows by one once enough packets
+        /// have been acknowledged, and what a reduction takes is rounded down. Kernels count so.
         whole_packets: flag = false, "Linux 6.1";
     }
 }
@@ -145,7 +147,8 @@ mod tests {
 
     #[test]
     fn recovery_takes_the_same_round_trips_for_any_window() {
-        // a full window of ACKs adds a w while they arrive: exponential growth, ln(8/7) / a round trips
+        // a full window of ACKs adds a w while they arrive: exponential growth, ln(8/7) / a round
+        // trips
         let closed_form = (8.0_f64 / 7.0).ln() / 0.01;
         for window in [1000.0, 10_000.0, 100_000.0] {
             let rounds = recovery(window);

@@ -1,7 +1,8 @@
 //! TCP Vegas: keeps a few packets of its own in queues.
 //!
-//! Once a round trip the backlog of the flow is estimated as diff = w (1 - base RTT / RTT), with the smallest RTT of the round, which delayed ACKs do not disturb,
-//! and the window at its beginning:
+//! Once a round trip the backlog of the flow is estimated as diff = w (1 - base RTT / RTT), with
+//! the smallest RTT of the round, which delayed ACKs do not disturb, and the window at its
+//! beginning:
 //!
 //! - Congestion avoidance: below `alpha` the window grows by one segment, above `beta` it shrinks by one, else it stays.
 //! - Slow start doubles the window every other round trip. It ends when diff exceeds `gamma`, with the window that fills the path without a queue
@@ -9,9 +10,9 @@
 //! - Losses and marks take the fraction `loss_decrease`: half, as in Linux. Vegas' own retransmission after the first duplicate ACK is not part of it.
 //!
 //! With `form = "linux"`, diff = w (RTT / base RTT - 1) rounded down, with the present window; slow
-//! start doubles the window every round trip; a round with fewer than three samples is Reno's, and so is
-//! the time in which something is lost, marked or out of order; the base RTT is forgotten whenever
-//! nothing is in the network.
+//! start doubles the window every round trip; a round with fewer than three samples is Reno's, and
+//! so is the time in which something is lost, marked or out of order; the base RTT is forgotten
+//! whenever nothing is in the network.
 
 use super::{
     Ack, CaState, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH,
@@ -269,7 +270,8 @@ mod tests {
         VegasParams::from_values(&[]).unwrap()
     }
 
-    /// The window after `rounds` on a path of 0.1 s that carries `bdp` packets: what is above waits in the queue.
+    /// The window after `rounds` on a path of 0.1 s that carries `bdp` packets: what is above waits
+    /// in the queue.
     fn alone(mut window: Window, bdp: f64, rounds: u32) -> Window {
         let mut control = params().build(0);
         for _ in 0..rounds {
@@ -287,7 +289,8 @@ mod tests {
         window
     }
 
-    /// In Linux it rests while something is lost or out of order, and measures anew from when that is over.
+    /// In Linux it rests while something is lost or out of order, and measures anew from when that
+    /// is over.
     #[test]
     fn rests_where_the_state_is_not_open() {
         let mut control = VegasParams {

@@ -1,13 +1,14 @@
 //! TCP Veno: Reno that tells random losses from congestion by its backlog.
 //!
-//! Once a round trip the backlog of the flow in queues is estimated as N = w (1 - base RTT / RTT), with the smallest RTT of the round. Below `beta` packets the path is
-//! taken as not congested: growth is Reno's, and a loss takes only a fifth of the window. From there on growth is half as fast (one segment every other round
-//! trip) and a loss takes half.
+//! Once a round trip the backlog of the flow in queues is estimated as N = w (1 - base RTT / RTT),
+//! with the smallest RTT of the round. Below `beta` packets the path is taken as not congested:
+//! growth is Reno's, and a loss takes only a fifth of the window. From there on growth is half as
+//! fast (one segment every other round trip) and a loss takes half.
 //!
-//! With `form = "linux"`, the backlog is that of the last ACK's own RTT, in half packets rounded down;
-//! in the congested state the window grows at every other time that a window of packets has been counted,
-//! and the ACK after which it does does not count; while something is lost, marked or out of order it is
-//! Reno; and the base RTT is forgotten whenever nothing is in the network.
+//! With `form = "linux"`, the backlog is that of the last ACK's own RTT, in half packets rounded
+//! down; in the congested state the window grows at every other time that a window of packets has
+//! been counted, and the ACK after which it does does not count; while something is lost, marked or
+//! out of order it is Reno; and the base RTT is forgotten whenever nothing is in the network.
 
 use super::{
     Ack, CaState, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH,
@@ -22,7 +23,8 @@ parameters! {
     pub struct VenoParams {
         /// Backlog from which the path counts as congested.
         beta: packets = 3.0, in Interval::above(0.0), "Fu and Liew 2003, section III";
-        /// Decrease fraction of a loss without congestion: the window falls to (1 - random_decrease) w.
+        /// Decrease fraction of a loss without congestion: the window falls to (1 -
+        /// random_decrease) w.
         random_decrease: number = 0.2, in Interval::inside(0.0, 1.0), "Fu and Liew 2003, section III";
         /// Which form is at work.
         form: choice(Form) = Paper, "style: Linux 6.1";
@@ -64,8 +66,9 @@ impl CongestionAlgorithm for VenoParams {
 }
 
 impl<S: Scalar> VenoParams<S> {
-    /// Share of the flows whose backlog is beta or more where the mean window is `window`. Windows are spread evenly from 2/3 to 4/3 of their mean, as in a sawtooth
-    /// that halves; the smooth share has that spread's value and slope at beta.
+    /// Share of the flows whose backlog is beta or more where the mean window is `window`. Windows
+    /// are spread evenly from 2/3 to 4/3 of their mean, as in a sawtooth that halves; the smooth
+    /// share has that spread's value and slope at beta.
     fn congested(&self, window: S, path: &Path<S>) -> S {
         let backlog = window * path.delay() / path.measured;
         smooth_share((backlog / self.beta - 1.0) * 3.0)
@@ -265,7 +268,8 @@ mod tests {
         assert_eq!(left(&mut control, Signal::Loss), 30.0);
     }
 
-    /// Linux: at the first RTT with a backlog of three packets growth is halved, and the loss halves; without one it takes a fifth.
+    /// Linux: at the first RTT with a backlog of three packets growth is halved, and the loss
+    /// halves; without one it takes a fifth.
     #[test]
     fn whole_packets_as_in_linux() {
         let linux = VenoParams {

@@ -1,11 +1,13 @@
 //! TCP Westwood+: after a loss the window is what the measured rate fills without a queue.
 //!
-//! Once a round trip the rate of acknowledged segments is sampled and smoothed. A loss, mark or timeout sets ssthresh to rate x smallest RTT instead of half the
-//! window, so that random losses on an empty path cost little. Growth is Reno's. Rounds in which losses were repaired give no sample.
+//! Once a round trip the rate of acknowledged segments is sampled and smoothed. A loss, mark or
+//! timeout sets ssthresh to rate x smallest RTT instead of half the window, so that random losses
+//! on an empty path cost little. Growth is Reno's. Rounds in which losses were repaired give no
+//! sample.
 //!
-//! With `form = "linux"`, the rate is measured over the last RTT sample, 50 ms at least, by every ACK and
-//! with two filters of this weight one behind the other; a loss or mark halves the window, and the rate
-//! sets it when the answer to it is over.
+//! With `form = "linux"`, the rate is measured over the last RTT sample, 50 ms at least, by every
+//! ACK and with two filters of this weight one behind the other; a loss or mark halves the window,
+//! and the rate sets it when the answer to it is over.
 
 use super::{
     Ack, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH, Needs,

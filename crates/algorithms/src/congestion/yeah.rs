@@ -1,6 +1,7 @@
 //! YeAH-TCP: Scalable TCP while queues are short, Reno with a drain when they are not.
 //!
-//! Once a round trip the backlog of the flow is estimated as Q = w (RTT - base RTT) / RTT, with the smallest RTT of the round.
+//! Once a round trip the backlog of the flow is estimated as Q = w (RTT - base RTT) / RTT, with the
+//! smallest RTT of the round.
 //!
 //! - Fast mode (Q at most `max_backlog` and the queueing delay at most base RTT / `delay_share`): grows as Scalable TCP, 1 / min(w, 100) a segment.
 //! - Slow mode: grows as Reno. If Q exceeds `max_backlog`, the window falls by min(Q, w / 2) once a round trip ("precautionary decongestion"),
@@ -9,8 +10,9 @@
 //! - Loss: the window falls by Q, by an eighth at least and half at most; by half if the last `slow_rounds` rounds were slow, which shows greedy
 //!   flows in the queue.
 //!
-//! With `form = "linux"`, every ACK is a sample, windows and backlogs are whole packets, rounds of fewer than three
-//! samples say nothing, and the base RTT is forgotten whenever nothing is in the network.
+//! With `form = "linux"`, every ACK is a sample, windows and backlogs are whole packets, rounds of
+//! fewer than three samples say nothing, and the base RTT is forgotten whenever nothing is in the
+//! network.
 
 use super::{
     Ack, CaState, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH,
@@ -25,7 +27,8 @@ parameters! {
     pub struct YeahParams {
         /// Backlog up to which the sender is fast.
         max_backlog: packets = 80.0, in Interval::above(0.0), "Baiocchi, Castellani and Vacirca 2007, section III";
-        /// Share of the base RTT (as a divisor) up to which the queueing delay lets the sender be fast.
+        /// Share of the base RTT (as a divisor) up to which the queueing delay lets the sender be
+        /// fast.
         delay_share: number = 8.0, in Interval::above(0.0), "Linux 6.1";
         /// Slow rounds in a row after which a loss halves.
         slow_rounds: number = 16.0, in Interval::at_least(0.0), "Linux 6.1";
@@ -97,7 +100,8 @@ impl FluidTcp for YeahParams {
 
     const BY_DELAY: bool = true;
 
-    /// (1 - s) / min(w, 100) + s / w - c min(Q, w / 2) / w, where s is the share of slow flows, c that of those that drain their backlog Q each round trip.
+    /// (1 - s) / min(w, 100) + s / w - c min(Q, w / 2) / w, where s is the share of slow flows, c
+    /// that of those that drain their backlog Q each round trip.
     fn increase<S: Scalar>(params: &YeahParams<S>, window: S, path: &Path<S>) -> S {
         let (backlog, crowded, slow) = params.modes(window, path);
         let one = S::from_f64(1.0);
@@ -304,7 +308,8 @@ mod tests {
         let mut control = start();
         assert_eq!(round(&mut control, 500.0, 0.1), 500.01);
         assert_eq!(round(&mut control, 50.0, 0.1), 50.02);
-        // delay above an eighth of the base RTT, backlog 100 / 9 packets: slow from the next ACK on, no drain
+        // delay above an eighth of the base RTT, backlog 100 / 9 packets: slow from the next ACK
+        // on, no drain
         assert_eq!(round(&mut control, 100.0, 0.1126), 100.01);
         assert_eq!(round(&mut control, 500.0, 0.1), 500.002);
         assert_eq!(control.modes.slow, 0); // fast again

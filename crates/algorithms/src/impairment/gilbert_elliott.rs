@@ -1,8 +1,10 @@
 //! Bursty losses by a Markov chain of two states.
 //!
-//! The chain takes a step per packet: from the good state to the bad one with probability p, back with probability r. A packet is lost with
-//! probability 1 - k in the good state and 1 - h in the bad one. In the long run the chain is in the bad state for p / (p + r) of the packets, so that
-//! (1 - k) r / (p + r) + (1 - h) p / (p + r) of them are lost; with k = 1 and h = 0 bursts have 1 / r packets on average.
+//! The chain takes a step per packet: from the good state to the bad one with probability p, back
+//! with probability r. A packet is lost with probability 1 - k in the good state and 1 - h in the
+//! bad one. In the long run the chain is in the bad state for p / (p + r) of the packets, so that
+//! (1 - k) r / (p + r) + (1 - h) p / (p + r) of them are lost; with k = 1 and h = 0 bursts have 1 /
+//! r packets on average.
 
 use super::{Loss, LossAlgorithm};
 use crate::meta::{About, Algorithm};
@@ -136,7 +138,8 @@ mod tests {
         assert!((simple.mean_loss() - 0.01 / 0.26).abs() < 1e-15);
         let packets = 2_000_000;
         let (lost, bursts) = count(simple, packets);
-        // neighbouring states correlate with 1 - p - r = 0.74: deviation of the share sqrt(pi0 pi1 / n (1 + 0.74) / (1 - 0.74)) = 0.00035
+        // neighbouring states correlate with 1 - p - r = 0.74: deviation of the share sqrt(pi0 pi1
+        // / n (1 + 0.74) / (1 - 0.74)) = 0.00035
         assert!(
             (lost / packets as f64 - simple.mean_loss()).abs() < 4.0 * 0.00035,
             "{lost}"

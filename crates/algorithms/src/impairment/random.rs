@@ -1,6 +1,7 @@
 //! Independent losses.
 //!
-//! Each packet that leaves the link is lost with probability p, whatever happened to the others: gaps between losses are geometric, with mean 1 / p.
+//! Each packet that leaves the link is lost with probability p, whatever happened to the others:
+//! gaps between losses are geometric, with mean 1 / p.
 
 use super::{Loss, LossAlgorithm};
 use crate::meta::{About, Algorithm};

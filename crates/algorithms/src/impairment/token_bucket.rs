@@ -1,8 +1,9 @@
 //! Token buckets: what conforms to a rate and a burst, to shape or to police.
 //!
-//! A bucket holds `burst` bytes of tokens, is full at the start and is filled at `rate`. A packet conforms when the bucket holds its size, which it
-//! then takes. Kept as the time at which the bucket will be full again (the virtual scheduling of ITU-T I.371), so that no tokens are ever rounded
-//! away.
+//! A bucket holds `burst` bytes of tokens, is full at the start and is filled at `rate`. A packet
+//! conforms when the bucket holds its size, which it then takes. Kept as the time at which the
+//! bucket will be full again (the virtual scheduling of ITU-T I.371), so that no tokens are ever
+//! rounded away.
 
 use crate::meta::{About, Algorithm};
 use crate::{Interval, Time, choices, parameters};
@@ -12,7 +13,8 @@ choices! {
     pub enum Discipline {
         /// When the bucket holds its size. It leaves the queue before: the shaper holds one packet.
         Tbf = "tbf",
-        /// When the bucket is not overdrawn, whatever its size, which is then taken. It stays in the queue until then.
+        /// When the bucket is not overdrawn, whatever its size, which is then taken. It stays in
+        /// the queue until then.
         Htb = "htb",
     }
 }
@@ -22,10 +24,12 @@ parameters! {
     pub struct ShaperParams {
         /// Sustained rate.
         rate: rate = required, in Interval::above(0.0), "RFC 2697, section 3: committed information rate";
-        /// Bytes that may go at the link's own rate after a silence: at least the largest packet, but for `"htb"`.
+        /// Bytes that may go at the link's own rate after a silence: at least the largest packet,
+        /// but for `"htb"`.
         burst: bytes = 15140.0, in Interval::between(1.0, 4e9), "ten Ethernet frames of 1514 B; RFC 2697, section 3: committed burst size";
-        /// When a packet goes: `"tbf"`, when the bucket holds its size, having left the queue before; `"htb"`, when the bucket is not overdrawn, out of
-        /// the queue, so that a packet more than the burst goes after a silence.
+        /// When a packet goes: `"tbf"`, when the bucket holds its size, having left the queue
+        /// before; `"htb"`, when the bucket is not overdrawn, out of the queue, so that a packet
+        /// more than the burst goes after a silence.
         discipline: choice(Discipline) = Tbf, "Linux 6.1, sch_tbf.c (tbf_dequeue), sch_htb.c (htb_class_mode, htb_charge_class)";
     }
 }
@@ -82,7 +86,8 @@ impl TokenBucket {
         }
     }
 
-    /// The earliest time from `now` on at which a packet of `size` bytes conforms; a packet larger than the burst when the bucket is full.
+    /// The earliest time from `now` on at which a packet of `size` bytes conforms; a packet larger
+    /// than the burst when the bucket is full.
     #[must_use]
     pub fn conforms_at(&self, now: Time, size: u32) -> Time {
         let spare = u128::from(self.burst.saturating_sub(size)) * self.per_byte;
@@ -147,7 +152,8 @@ mod tests {
         assert!(bucket.admits(Time(now.0 + MS), 1000));
     }
 
-    /// Over every interval of length T at most rate T + burst bytes conform, and a saturated bucket lets rate T pass without loss by rounding.
+    /// Over every interval of length T at most rate T + burst bytes conform, and a saturated bucket
+    /// lets rate T pass without loss by rounding.
     #[test]
     fn conformity_over_every_interval() {
         let (rate, burst) = (7.3e6, 5000.0);
@@ -188,7 +194,8 @@ mod tests {
         );
     }
 
-    /// With a burst of one packet two go at once, then one in each transmission time; a packet's own size does not count.
+    /// With a burst of one packet two go at once, then one in each transmission time; a packet's
+    /// own size does not count.
     #[test]
     fn a_bucket_that_may_be_overdrawn() {
         let mut bucket = TokenBucket::new(8e6, 1000.0);

@@ -4,7 +4,8 @@ use super::{
     DefaultValue, Fault, Field, Interval, Kind, ParameterSpec, Value, ValueError, unknown,
 };
 
-/// Reads the field of parameter `index` from `values`. An implementation detail of [`parameters!`](crate::parameters).
+/// Reads the field of parameter `index` from `values`. An implementation detail of
+/// [`parameters!`](crate::parameters).
 #[doc(hidden)]
 pub fn read<T: Field>(
     specs: &[ParameterSpec],
@@ -90,10 +91,12 @@ pub const fn join<const N: usize>(
 /// assert!(ExampleParams::from_values(&[]).is_err());
 /// ```
 ///
-/// The struct is generic over the scalar of its numbers (`ExampleParams<S = f64>`), so that an analysis can differentiate
-/// in a parameter: `lift` changes the scalar, `set_scalar` sets a numeric parameter to a scalar.
+/// The struct is generic over the scalar of its numbers (`ExampleParams<S = f64>`), so that an
+/// analysis can differentiate in a parameter: `lift` changes the scalar, `set_scalar` sets a
+/// numeric parameter to a scalar.
 ///
-/// An algorithm built on another takes over its parameters with a first line `include base: BaseParams;`.
+/// An algorithm built on another takes over its parameters with a first line `include base:
+/// BaseParams;`.
 #[macro_export]
 macro_rules! parameters {
     (
@@ -249,7 +252,8 @@ macro_rules! parameters {
             /// Sets a numeric parameter, within its range.
             ///
             /// # Errors
-            /// Names the parameter if there is none of that name, it is not numeric, or the value is out of its range.
+            /// Names the parameter if there is none of that name, it is not numeric, or the value
+            /// is out of its range.
             pub fn set_scalar(&mut self, name: &str, value: S) -> Result<(), $crate::ValueError> {
                 let specs = <$name as $crate::Parameters>::SPEC;
                 let spec = specs.iter().find(|spec| spec.name == name).ok_or_else(|| $crate::params::unknown(specs, name))?;

@@ -3,7 +3,8 @@
 use super::{Fault, NumberOr, ParameterSpec, Value, ValueError};
 use crate::Scalar;
 
-/// What a field of a parameter struct can do. An implementation detail of [`parameters!`](crate::parameters).
+/// What a field of a parameter struct can do. An implementation detail of
+/// [`parameters!`](crate::parameters).
 #[doc(hidden)]
 pub trait Field: Sized {
     fn read(spec: &ParameterSpec, value: &Value) -> Result<Self, ValueError>;
@@ -53,7 +54,8 @@ impl Field for bool {
     }
 }
 
-/// How a field takes a number during a run. An implementation detail of [`parameters!`](crate::parameters).
+/// How a field takes a number during a run. An implementation detail of
+/// [`parameters!`](crate::parameters).
 #[doc(hidden)]
 pub trait Assign<S> {
     fn assign(&mut self, spec: &ParameterSpec, value: S) -> Result<(), ValueError>;
@@ -87,7 +89,8 @@ pub fn not_changeable<S: Scalar>(spec: &ParameterSpec, value: S) -> ValueError {
     }
 }
 
-/// How a field of `f64` becomes one of another scalar. An implementation detail of [`parameters!`](crate::parameters).
+/// How a field of `f64` becomes one of another scalar. An implementation detail of
+/// [`parameters!`](crate::parameters).
 #[doc(hidden)]
 pub trait Lift<T> {
     fn lift(&self) -> T;

@@ -1,4 +1,5 @@
-//! Parameters of algorithms: declared once, read by the scenario parser, the schema, the documentation and the algorithm itself.
+//! Parameters of algorithms: declared once, read by the scenario parser, the schema, the
+//! documentation and the algorithm itself.
 
 use std::fmt;
 
@@ -12,7 +13,8 @@ pub use declare::{join, read};
 #[doc(hidden)]
 pub use fields::{Assign, Field, Lift, not_changeable};
 
-/// What a parameter measures, and so which units a scenario file may give it in. Values are in the unit named here.
+/// What a parameter measures, and so which units a scenario file may give it in. Values are in the
+/// unit named here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A plain number.
@@ -355,13 +357,15 @@ pub trait Parameters: Clone + fmt::Debug + Send + Sync + Sized + 'static {
     /// What the parameters are, in order.
     const SPEC: &'static [ParameterSpec];
 
-    /// Reads the given values and takes the defaults of all others; values of unknown names are passed over.
+    /// Reads the given values and takes the defaults of all others; values of unknown names are
+    /// passed over.
     ///
     /// # Errors
     /// Names the first parameter that is missing or cannot take its value.
     fn read(values: &[(String, Value)]) -> Result<Self, ValueError>;
 
-    /// Reads the given values and takes the defaults of all others. Does not compare parameters with each other.
+    /// Reads the given values and takes the defaults of all others. Does not compare parameters
+    /// with each other.
     ///
     /// # Errors
     /// Names the first parameter that is unknown, missing or cannot take its value.
@@ -381,7 +385,8 @@ pub trait Parameters: Clone + fmt::Debug + Send + Sync + Sized + 'static {
     /// Sets a numeric parameter, within its range.
     ///
     /// # Errors
-    /// Names the parameter if there is none of that name, it is not numeric, or the value is out of its range.
+    /// Names the parameter if there is none of that name, it is not numeric, or the value is out of
+    /// its range.
     fn set(&mut self, name: &str, value: f64) -> Result<(), ValueError>;
 }
 

@@ -1,7 +1,8 @@
 //! Deficit round robin.
 //!
-//! Active sub-queues stand in a row. The first one's deficit counter grows by a quantum when its turn begins; it sends while the packet at its head
-//! is no larger than the counter, which each packet lowers by its size. What is left is kept for the next turn unless the sub-queue is empty.
+//! Active sub-queues stand in a row. The first one's deficit counter grows by a quantum when its
+//! turn begins; it sends while the packet at its head is no larger than the counter, which each
+//! packet lowers by its size. What is left is kept for the next turn unless the sub-queue is empty.
 
 use std::collections::VecDeque;
 
@@ -15,7 +16,8 @@ use crate::{Interval, Time, parameters};
 parameters! {
     /// Parameters of deficit round robin.
     pub struct DrrParams {
-        /// What a sub-queue may send in a turn, bytes. From the largest packet on, the work per packet does not depend on the number of flows.
+        /// What a sub-queue may send in a turn, bytes. From the largest packet on, the work per
+        /// packet does not depend on the number of flows.
         quantum: bytes = 1514.0, in Interval::between(1.0, 1e9), "Shreedhar and Varghese, section III; RFC 8290, section 5.2.4: an Ethernet frame";
         /// Sub-queues into which flows are hashed. "exact": each flow has its own.
         buckets: number("exact") = word "exact", in Interval::between(1.0, 65536.0), "Shreedhar and Varghese, section III";
@@ -140,8 +142,8 @@ mod tests {
     use crate::Parameters as _;
     use crate::scheduler::test::{Queues, VIEW, of_flow};
 
-    /// The worked example of the paper (figures 2 and 3): quantum 500; 200, 750, 20 wait for flow 0; 500, 500 for flow 1; 200, 600, 100 for
-    /// flow 2; 50, 700, 180 for flow 3.
+    /// The worked example of the paper (figures 2 and 3): quantum 500; 200, 750, 20 wait for flow
+    /// 0; 500, 500 for flow 1; 200, 600, 100 for flow 2; 50, 700, 180 for flow 3.
     #[test]
     fn the_papers_example() {
         let params = DrrParams {
@@ -165,7 +167,8 @@ mod tests {
         let order: Vec<(usize, u32)> = std::iter::from_fn(|| queues.take(Time::ZERO))
             .map(|(queue, _, packet)| (queue, packet.size))
             .collect();
-        // first round: 0 sends 200 and keeps 300, 1 sends 500, 2 sends 200 and keeps 300, 3 sends 50 and keeps 450; second: all the rest
+        // first round: 0 sends 200 and keeps 300, 1 sends 500, 2 sends 200 and keeps 300, 3 sends
+        // 50 and keeps 450; second: all the rest
         let expected = [
             (0, 200),
             (1, 500),
@@ -182,8 +185,9 @@ mod tests {
         assert_eq!(order, expected);
     }
 
-    /// While flows are backlogged, the bytes that any two of them have sent over any interval differ by at most quantum + 2 largest packets
-    /// (Shreedhar and Varghese, theorem 2 and its remark: 3 Max when quantum = Max).
+    /// While flows are backlogged, the bytes that any two of them have sent over any interval
+    /// differ by at most quantum + 2 largest packets (Shreedhar and Varghese, theorem 2 and its
+    /// remark: 3 Max when quantum = Max).
     #[test]
     fn fairness_bound() {
         let params = DrrParams {

@@ -1,17 +1,24 @@
-//! DualPI2: a queue for scalable senders beside one for classic ones, with coupled AQMs (RFC 9332, appendix A).
+//! DualPI2: a queue for scalable senders beside one for classic ones, with coupled AQMs (RFC 9332,
+//! appendix A).
 //!
-//! A PI controller of the longer of the two queueing delays gives a base probability p', every `interval`:
-//! p' <- p' + alpha (d - target) + beta (d - d_old). Classic packets are dropped or marked with probability p'^2. Packets of the low-latency queue (ECT(1)) are
-//! marked with the larger of k p' and a ramp of their own queueing delay, so that scalable senders yield to classic ones that share the link. In overload
-//! (k p' at 1) both queues drop with p'^2, and marks of classic packets become drops from p'^2 = 1 / k^2 on (appendix A.2).
+//! A PI controller of the longer of the two queueing delays gives a base probability p', every
+//! `interval`: p' <- p' + alpha (d - target) + beta (d - d_old). Classic packets are dropped or
+//! marked with probability p'^2. Packets of the low-latency queue (ECT(1)) are marked with the
+//! larger of k p' and a ramp of their own queueing delay, so that scalable senders yield to classic
+//! ones that share the link. In overload (k p' at 1) both queues drop with p'^2, and marks of
+//! classic packets become drops from p'^2 = 1 / k^2 on (appendix A.2).
 //!
-//! Probabilities are added up and a packet is taken whenever the sum passes one (recur() of figure 5), so that marks come at regular distances.
+//! Probabilities are added up and a packet is taken whenever the sum passes one (recur() of figure
+//! 5), so that marks come at regular distances.
 //!
-//! With `form = "linux"`, packets are marked and dropped independently of one another; the base probability does nothing while less than two packets of
-//! 1514 bytes wait in both queues together; and a packet of the low-latency queue is also marked where it has waited longer than `step` and found two or more
-//! waiting there as it came. `min_threshold`, `range` and `spare` are not for this form.
+//! With `form = "linux"`, packets are marked and dropped independently of one another; the base
+//! probability does nothing while less than two packets of 1514 bytes wait in both queues together;
+//! and a packet of the low-latency queue is also marked where it has waited longer than `step` and
+//! found two or more waiting there as it came. `min_threshold`, `range` and `spare` are not for
+//! this form.
 //!
-//! The low-latency queue goes first except for a share that is kept for the classic one: a credit in bytes, as in Linux' sch_dualpi2 (`classic_share`).
+//! The low-latency queue goes first except for a share that is kept for the classic one: a credit
+//! in bytes, as in Linux' sch_dualpi2 (`classic_share`).
 
 use std::collections::VecDeque;
 
@@ -28,11 +35,13 @@ parameters! {
         target: time = 0.015, in Interval::above(0.0), "RFC 9332, appendix A.1";
         /// Time between two updates of the base probability (T_update).
         interval: time = 0.016, in Interval::above(0.0), "RFC 9332, appendix A.1";
-        /// Weight of the delay's distance from the target, per second and update: 0.1 T_update / RTT_max^2 with RTT_max = 100 ms.
+        /// Weight of the delay's distance from the target, per second and update: 0.1 T_update /
+        /// RTT_max^2 with RTT_max = 100 ms.
         alpha: number = 0.16, in Interval::above(0.0), "RFC 9332, appendix A.1";
         /// Weight of the delay's change since the last update, per second: about 0.3 / RTT_max.
         beta: number = 3.2, in Interval::at_least(0.0), "RFC 9332, appendix A.1";
-        /// Coupling factor k: a scalable packet is marked with probability k p' where a classic one is dropped with p'^2.
+        /// Coupling factor k: a scalable packet is marked with probability k p' where a classic one
+        /// is dropped with p'^2.
         coupling: number = 2.0, in Interval::between(1.0, 100.0), "RFC 9332, appendix A.1";
         /// Queueing delay of the low-latency queue from which its packets are marked.
         min_threshold: time = 0.0008, in Interval::at_least(0.0), "RFC 9332, appendix A.1: minTh";
@@ -40,7 +49,8 @@ parameters! {
         range: time = 0.0004, in Interval::at_least(0.0), "RFC 9332, appendix A.1: range";
         /// Packets left in the low-latency queue up to which its own delay marks nothing.
         spare: packets = 1.0, in Interval::at_least(0.0), "RFC 9332, appendix A.1: Th_len";
-        /// Queueing delay of the low-latency queue above which its packets are marked, in Linux's form.
+        /// Queueing delay of the low-latency queue above which its packets are marked, in Linux's
+        /// form.
         step: time = 0.001, in Interval::at_least(0.0), "Linux: step_thresh";
         /// Whose form is at work: the RFC's pseudocode, or Linux's sch_dualpi2 of 2020.
         form: choice(Form) = Paper, "RFC 9332, appendix A; L4S team, sch_dualpi2.c for Linux (2020)";
@@ -83,7 +93,8 @@ impl SchedulerAlgorithm for DualPi2Params {
     }
 }
 
-/// What the classic queue has to get when both begin to fill, bytes: in Linux the low-latency one goes first.
+/// What the classic queue has to get when both begin to fill, bytes: in Linux the low-latency one
+/// goes first.
 fn first_credit(params: &DualPi2Params) -> f64 {
     match params.form {
         Form::Paper => 0.0,
@@ -218,7 +229,8 @@ impl Scheduler for DualPi2 {
         }
     }
 
-    /// While both queues have packets, bytes of the low-latency queue earn the classic one its share, and its own bytes use it up.
+    /// While both queues have packets, bytes of the low-latency queue earn the classic one its
+    /// share, and its own bytes use it up.
     #[inline]
     fn sent(&mut self, queue: usize, size: u32, backlog: &[Backlog]) {
         let (size, share) = (f64::from(size), self.params.classic_share);
@@ -299,7 +311,8 @@ impl Scheduler for DualPi2 {
         self.next = now + interval(params);
     }
 
-    /// The probability is that of classic packets; the adapted parameter is the base probability p'.
+    /// The probability is that of classic packets; the adapted parameter is the base probability
+    /// p'.
     fn observe(&self) -> Observation {
         Observation {
             probability: Some(self.classic()),
@@ -533,7 +546,8 @@ mod tests {
         assert_eq!(count(LOW_LATENCY, &capable(0), &one), 0.0);
     }
 
-    /// c_protection: credit begins at 1514 (10 - 90) / 100 bytes, so that the low-latency queue goes first.
+    /// c_protection: credit begins at 1514 (10 - 90) / 100 bytes, so that the low-latency queue
+    /// goes first.
     #[test]
     fn linux_lets_the_low_latency_queue_begin() {
         let mut queues = Queues::new(linux());

@@ -1,8 +1,9 @@
 //! Fair queueing packet by packet: flows take turns.
 //!
-//! Sub-queues that have packets stand in a row. The first sends one packet and goes to the end if it has more, so that backlogged flows get equal rates in packets,
-//! whatever they send; in bytes those of large packets get more ([`super::Drr`] shares by bytes). When the buffer is full the newest packet of the
-//! longest sub-queue makes room.
+//! Sub-queues that have packets stand in a row. The first sends one packet and goes to the end if
+//! it has more, so that backlogged flows get equal rates in packets, whatever they send; in bytes
+//! those of large packets get more ([`super::Drr`] shares by bytes). When the buffer is full the
+//! newest packet of the longest sub-queue makes room.
 
 use std::collections::VecDeque;
 

@@ -1,10 +1,12 @@
 //! FQ-CoDel's scheduler: byte-based round robin that serves new flows first.
 //!
-//! Sub-queues that have packets stand in one of two rows. One that becomes active joins the row of new queues with a credit of one quantum. The first
-//! new queue, or without new ones the first old one, sends while its credit is above zero; each packet lowers the credit by its size. A queue whose
-//! credit is used up gets another quantum and goes to the end of the old row. A new queue that has run empty also goes there (else a flow that
-//! sends a packet at a time would be served first for ever); an old one that has run empty leaves. When the buffer is full, half of the packets of the
-//! longest sub-queue, at most 64, are dropped from its head.
+//! Sub-queues that have packets stand in one of two rows. One that becomes active joins the row of
+//! new queues with a credit of one quantum. The first new queue, or without new ones the first old
+//! one, sends while its credit is above zero; each packet lowers the credit by its size. A queue
+//! whose credit is used up gets another quantum and goes to the end of the old row. A new queue
+//! that has run empty also goes there (else a flow that sends a packet at a time would be served
+//! first for ever); an old one that has run empty leaves. When the buffer is full, half of the
+//! packets of the longest sub-queue, at most 64, are dropped from its head.
 
 use std::collections::VecDeque;
 
@@ -24,8 +26,9 @@ parameters! {
         buckets: number("exact") = 1024.0, in Interval::between(1.0, 65536.0), "RFC 8290, section 5.2.5";
         /// Packets that a full buffer drops at once, at most.
         drop_batch: packets = 64.0, in Interval::between(1.0, 1e6), "RFC 8290, section 4.1";
-        /// Whether CoDel spares a sub-queue with no more than one packet left only while no more is left in all sub-queues together. Linux does so, and thus drops the last
-        /// packets of flows; in RFC 8289, section 5.4, each queue counts for itself.
+        /// Whether CoDel spares a sub-queue with no more than one packet left only while no more is
+        /// left in all sub-queues together. Linux does so, and thus drops the last packets of
+        /// flows; in RFC 8289, section 5.4, each queue counts for itself.
         spare_by_total: flag = false, "Linux 6.1";
     }
 }
@@ -200,7 +203,8 @@ mod tests {
         );
     }
 
-    /// A new queue that has run empty goes to the end of the old row: its next packet finds it there and waits its turn (RFC 8290, section 4.2).
+    /// A new queue that has run empty goes to the end of the old row: its next packet finds it
+    /// there and waits its turn (RFC 8290, section 4.2).
     #[test]
     fn a_flow_of_single_packets_is_not_served_first_for_ever() {
         let mut queues = queues();

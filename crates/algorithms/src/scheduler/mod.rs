@@ -1,9 +1,11 @@
 //! Schedulers: which of several queues of a link sends next.
 //!
-//! A link with a scheduler has sub-queues, each under an AQM of its own; they share the link's capacity. The scheduler says where an arriving
-//! packet goes, which sub-queue sends next and who gives way when there is no room. It sees sizes and times, never packets.
+//! A link with a scheduler has sub-queues, each under an AQM of its own; they share the link's
+//! capacity. The scheduler says where an arriving packet goes, which sub-queue sends next and who
+//! gives way when there is no room. It sees sizes and times, never packets.
 //!
-//! A new one is a file here, and in this file its `mod` and `pub use` and a line in `every_scheduler`.
+//! A new one is a file here, and in this file its `mod` and `pub use` and a line in
+//! `every_scheduler`.
 
 mod drr;
 mod dualpi2;
@@ -84,7 +86,8 @@ pub struct SchedulerView {
 forwarded! { $ forward_scheduler;
     /// Chooses among sub-queues. Pure: times, sizes and random numbers are passed in.
     pub trait Scheduler {
-        /// Number of sub-queues at the start. `classify` may name further ones, which then come to be.
+        /// Number of sub-queues at the start. `classify` may name further ones, which then come to
+        /// be.
         fn queues(&self) -> usize;
 
         /// The sub-queue of a packet.
@@ -93,8 +96,8 @@ forwarded! { $ forward_scheduler;
         /// A packet has joined `queue`; `backlog` counts it.
         fn joined(&mut self, _queue: usize, _backlog: &[Backlog]) {}
 
-        /// The sub-queue that sends next, never an empty one; `None` when all are empty. It is asked again, without [`Scheduler::sent`], when an
-        /// AQM has dropped the packet.
+        /// The sub-queue that sends next, never an empty one; `None` when all are empty. It is
+        /// asked again, without [`Scheduler::sent`], when an AQM has dropped the packet.
         fn next(&mut self, now: Time, backlog: &[Backlog]) -> Option<usize>;
 
         /// A packet of `size` bytes has left `queue` to be sent; `backlog` no longer counts it.
@@ -103,7 +106,8 @@ forwarded! { $ forward_scheduler;
         /// The queues are full, counting a packet that has just joined `arrived`.
         fn overflow_victim(&self, arrived: usize, backlog: &[Backlog]) -> Victim;
 
-        /// Whether the AQM of a sub-queue from which a packet leaves is shown the bytes of all sub-queues for those of its own.
+        /// Whether the AQM of a sub-queue from which a packet leaves is shown the bytes of all
+        /// sub-queues for those of its own.
         fn shows_total(&self) -> bool {
             false
         }
@@ -113,12 +117,14 @@ forwarded! { $ forward_scheduler;
             None
         }
 
-        /// True when the scheduler judges packets itself ([`Scheduler::judge`]) and its sub-queues have no AQMs.
+        /// True when the scheduler judges packets itself ([`Scheduler::judge`]) and its sub-queues
+        /// have no AQMs.
         fn judges(&self) -> bool {
             false
         }
 
-        /// A packet leaves `queue` after `sojourn` in it; `backlog` no longer counts it. Called only with [`Scheduler::judges`].
+        /// A packet leaves `queue` after `sojourn` in it; `backlog` no longer counts it. Called
+        /// only with [`Scheduler::judges`].
         fn judge(
             &mut self,
             _queue: usize,
@@ -150,8 +156,8 @@ pub trait SchedulerAlgorithm: Algorithm {
     /// The scheduler at work.
     type Scheduler: Scheduler;
 
-    /// The AQM of its sub-queues when a scenario names none, and those of its parameters whose defaults differ; `None` if the scheduler judges
-    /// packets itself, so that there can be no AQM.
+    /// The AQM of its sub-queues when a scenario names none, and those of its parameters whose
+    /// defaults differ; `None` if the scheduler judges packets itself, so that there can be no AQM.
     const AQM: Option<(&'static str, &'static [(&'static str, bool)])> = Some(("drop-tail", &[]));
 
     /// The capacity when a scenario gives none, packets; `None`: that of any link.
@@ -279,7 +285,8 @@ fn whole_buckets(buckets: NumberOr) -> Result<(), ValueError> {
     }
 }
 
-/// The sub-queue with most bytes; of equals the one whose first packet has waited longest, so that the numbers of sub-queues do not matter.
+/// The sub-queue with most bytes; of equals the one whose first packet has waited longest, so that
+/// the numbers of sub-queues do not matter.
 fn fattest(backlog: &[Backlog]) -> usize {
     let mut most = 0;
     for (queue, state) in backlog.iter().enumerate() {

@@ -1,7 +1,8 @@
 //! Strict priority.
 //!
-//! Eight sub-queues, one a priority; the highest that has a packet sends, and a packet in service is not interrupted. Low priorities starve while higher ones fill
-//! the link. When the buffer is full the newest packet of the lowest priority that has one makes room.
+//! Eight sub-queues, one a priority; the highest that has a packet sends, and a packet in service
+//! is not interrupted. Low priorities starve while higher ones fill the link. When the buffer is
+//! full the newest packet of the lowest priority that has one makes room.
 
 use super::{Alike, Backlog, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim};
 use crate::aqm::PacketView;
@@ -12,7 +13,8 @@ use crate::{Time, parameters};
 const LEVELS: usize = 8;
 
 parameters! {
-    /// Strict priority has no parameters: the `priority` of each class of flows says where its packets go.
+    /// Strict priority has no parameters: the `priority` of each class of flows says where its
+    /// packets go.
     pub struct PriorityParams {}
 }
 

@@ -10,10 +10,12 @@ use crate::{
     system::DynSystem,
 };
 
-/// Follows the Hopf curve through `start` in parameters `free.0` and `free.1`, both ways, within their `ranges`.
+/// Follows the Hopf curve through `start` in parameters `free.0` and `free.1`, both ways, within
+/// their `ranges`.
 ///
 /// # Errors
-/// [`Error::Argument`] for unusable ranges. What stops the curve is in [`Curve::start`] and [`Curve::end`].
+/// [`Error::Argument`] for unusable ranges. What stops the curve is in [`Curve::start`] and
+/// [`Curve::end`].
 pub fn hopf_curve(
     system: &dyn DynSystem,
     start: &HopfPoint,
@@ -137,7 +139,8 @@ pub struct BranchPoint {
     pub x: Vec<f64>,
     /// All parameters.
     pub p: Vec<f64>,
-    /// Number of characteristic roots with positive real part; `None` when one lies on the axis to rounding.
+    /// Number of characteristic roots with positive real part; `None` when one lies on the axis to
+    /// rounding.
     pub unstable: Option<usize>,
     /// Whether the parameter turned around between the last point and this one.
     pub after_fold: bool,

@@ -1,8 +1,9 @@
-//! Hopf and fold points, the curves they lie on, branches of equilibria, and the normal form of a Hopf bifurcation.
+//! Hopf and fold points, the curves they lie on, branches of equilibria, and the normal form of a
+//! Hopf bifurcation.
 //!
-//! Bifurcation points are zeros of a minimally augmented system (Govaerts, Numerical Methods for Bifurcations of Dynamical
-//! Equilibria, 2000): a bordered characteristic matrix gives one smooth scalar that vanishes with its determinant. Its derivatives
-//! come from second-order dual numbers.
+//! Bifurcation points are zeros of a minimally augmented system (Govaerts, Numerical Methods for
+//! Bifurcations of Dynamical Equilibria, 2000): a bordered characteristic matrix gives one smooth
+//! scalar that vanishes with its determinant. Its derivatives come from second-order dual numbers.
 
 mod curves;
 mod normal_form;
@@ -48,7 +49,8 @@ pub struct FoldPoint {
 pub enum Crossing {
     /// A pair crosses the imaginary axis.
     Hopf(HopfPoint),
-    /// A real root crosses zero while the equilibrium lives on: two branches cross (a transcritical or pitchfork bifurcation).
+    /// A real root crosses zero while the equilibrium lives on: two branches cross (a transcritical
+    /// or pitchfork bifurcation).
     Steady(FoldPoint),
 }
 
@@ -101,7 +103,8 @@ impl<'a> Augmented<'a> {
         self.right = right.iter().map(c64::conj).collect();
         self.left = left.iter().map(c64::conj).collect();
         if !self.hopf {
-            // at omega = 0 everything is real, and must be taken so for one real equation to suffice
+            // at omega = 0 everything is real, and must be taken so for one real equation to
+            // suffice
             for v in [&mut self.right, &mut self.left] {
                 let largest = v
                     .iter()
@@ -182,7 +185,8 @@ impl<'a> Augmented<'a> {
         })
     }
 
-    /// From the bordered matrix [Delta b; c 0]: g, zero where Delta is singular, and the null vectors v and w.
+    /// From the bordered matrix [Delta b; c 0]: g, zero where Delta is singular, and the null
+    /// vectors v and w.
     fn bordered(&self, delta: &[c64]) -> Result<(c64, Vec<c64>, Vec<c64>)> {
         let n = self.left.len();
         let size = n + 1;
@@ -291,8 +295,8 @@ impl Equations for Augmented<'_> {
 /// The Hopf point near a guess (equilibrium, frequency), with parameter `free` adjusted.
 ///
 /// # Errors
-/// [`Error::NewtonFailed`], [`Error::Singular`]; [`Error::OnClamp`] or [`Error::OutOfBounds`] if it lies where the model is not
-/// smooth.
+/// [`Error::NewtonFailed`], [`Error::Singular`]; [`Error::OnClamp`] or [`Error::OutOfBounds`] if it
+/// lies where the model is not smooth.
 pub fn hopf_near(
     system: &dyn DynSystem,
     x: &[f64],

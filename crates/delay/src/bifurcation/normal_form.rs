@@ -15,7 +15,8 @@ use crate::{
 /// How the critical eigenvector is normalised: the size of c1, mu2 and beta2 depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Normalisation {
-    /// The given component is 1, as in Hassard, Kazarinoff and Wan: amplitudes are those of that state.
+    /// The given component is 1, as in Hassard, Kazarinoff and Wan: amplitudes are those of that
+    /// state.
     Component(usize),
     /// Right null vector of unit length.
     Unit,
@@ -23,7 +24,8 @@ pub enum Normalisation {
     Balanced,
 }
 
-/// The Hopf normal form z' = (i omega + lambda' (a - a_H)) z + c1 |z|^2 z, and what follows from it.
+/// The Hopf normal form z' = (i omega + lambda' (a - a_H)) z + c1 |z|^2 z, and what follows from
+/// it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Criticality {
     /// c1(0).
@@ -34,7 +36,8 @@ pub struct Criticality {
     pub mu2: f64,
     /// Hassard's beta2 = 2 Re c1: the cycle is stable (onset gradual, supercritical) if negative.
     pub beta2: f64,
-    /// Hassard's T2 = -(Im c1 + mu2 Im lambda') / omega: relative change of the period per squared amplitude.
+    /// Hassard's T2 = -(Im c1 + mu2 Im lambda') / omega: relative change of the period per squared
+    /// amplitude.
     pub t2: f64,
     /// First Lyapunov coefficient L1 = Re c1 / omega (Kuznetsov's convention).
     pub l1: f64,
@@ -52,8 +55,9 @@ impl Criticality {
 
 const WHAT: &str = "the Hopf normal form";
 
-/// The normal form of the Hopf bifurcation at `point` (Kuznetsov's projection with exact third derivatives; Hassard, Kazarinoff
-/// and Wan's coefficients). Parameter `free` is the one whose crossing speed is wanted.
+/// The normal form of the Hopf bifurcation at `point` (Kuznetsov's projection with exact third
+/// derivatives; Hassard, Kazarinoff and Wan's coefficients). Parameter `free` is the one whose
+/// crossing speed is wanted.
 ///
 /// # Errors
 /// [`Error::Singular`] when 0 or 2 i omega is a root too, or i omega is not simple.
@@ -150,10 +154,12 @@ fn shift_of_equilibrium(
     crate::linalg::solve(n, &square, &rhs, WHAT)
 }
 
-/// The Bautin points (first Lyapunov coefficient zero: the onset turns from gradual to sudden) on a Hopf curve.
+/// The Bautin points (first Lyapunov coefficient zero: the onset turns from gradual to sudden) on a
+/// Hopf curve.
 ///
 /// # Errors
-/// From the normal form or from Newton's method between two points of the curve where L1 changes its sign.
+/// From the normal form or from Newton's method between two points of the curve where L1 changes
+/// its sign.
 pub fn bautin_points(
     system: &dyn DynSystem,
     curve: &[HopfPoint],
@@ -178,7 +184,8 @@ pub fn bautin_points(
     Ok(found)
 }
 
-/// Illinois false position on the chord between two Hopf points, each trial corrected back onto the curve.
+/// Illinois false position on the chord between two Hopf points, each trial corrected back onto the
+/// curve.
 fn bautin_between(
     system: &dyn DynSystem,
     a: &HopfPoint,
@@ -232,7 +239,8 @@ fn bautin_between(
     Ok(best)
 }
 
-/// The root on the imaginary axis that a Hopf point claims, as computed from the characteristic matrix alone: a check.
+/// The root on the imaginary axis that a Hopf point claims, as computed from the characteristic
+/// matrix alone: a check.
 ///
 /// # Errors
 /// [`Error::NewtonFailed`].

@@ -36,14 +36,17 @@ impl Search {
     }
 }
 
-/// Follows the equilibrium near `guess` while parameter `free` runs from `from` to `to` in `samples` steps (a geometric sequence
-/// if both ends have the same sign and differ by more than a factor of five), and locates every crossing of the imaginary axis.
+/// Follows the equilibrium near `guess` while parameter `free` runs from `from` to `to` in
+/// `samples` steps (a geometric sequence if both ends have the same sign and differ by more than a
+/// factor of five), and locates every crossing of the imaginary axis.
 ///
-/// The number of unstable roots is counted by the argument principle at each sample; where it changes the interval is bisected,
-/// and Newton's method finds the point. Two crossings that undo each other between samples go unseen: use enough of them.
+/// The number of unstable roots is counted by the argument principle at each sample; where it
+/// changes the interval is bisected, and Newton's method finds the point. Two crossings that undo
+/// each other between samples go unseen: use enough of them.
 ///
 /// # Errors
-/// Only when the equilibrium at the start of the range cannot be found or counted; later failures are in [`Search::stopped`].
+/// Only when the equilibrium at the start of the range cannot be found or counted; later failures
+/// are in [`Search::stopped`].
 pub fn crossings(
     system: &dyn DynSystem,
     guess: &[f64],
@@ -200,8 +203,9 @@ impl Walker<'_> {
 }
 
 impl Walker<'_> {
-    /// Where det Delta(0) changes its sign between two samples (Illinois false position: the equilibrium equations themselves
-    /// are singular there, so Newton's method on them would not do).
+    /// Where det Delta(0) changes its sign between two samples (Illinois false position: the
+    /// equilibrium equations themselves are singular there, so Newton's method on them would not
+    /// do).
     fn branch_point(&mut self, a: &Sample, b: &Sample) -> Result<FoldPoint> {
         let mut value = |v: f64| -> Result<(f64, Vec<f64>)> {
             self.p[self.free] = v;

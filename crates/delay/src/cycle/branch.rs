@@ -18,7 +18,8 @@ use crate::{
 pub struct CyclePoint {
     /// The cycle.
     pub cycle: Cycle,
-    /// Whether the parameter turned around between the last cycle and this one: a fold of cycles lies between.
+    /// Whether the parameter turned around between the last cycle and this one: a fold of cycles
+    /// lies between.
     pub after_fold: bool,
 }
 
@@ -126,8 +127,9 @@ impl Equations for Orbit<'_> {
     }
 }
 
-/// Follows the branch of cycles through `start` in parameter `free`, both ways, through folds, within `range`. It also ends where
-/// the cycle shrinks below a thousandth of its largest range (a Hopf point).
+/// Follows the branch of cycles through `start` in parameter `free`, both ways, through folds,
+/// within `range`. It also ends where the cycle shrinks below a thousandth of its largest range (a
+/// Hopf point).
 ///
 /// # Errors
 /// When `start` cannot be corrected to a cycle.
@@ -196,7 +198,8 @@ pub fn cycle_branch(
     })
 }
 
-/// [`follow`] with cycles in place of vectors: the mesh of a vector is the one the equations hold when it is visited.
+/// [`follow`] with cycles in place of vectors: the mesh of a vector is the one the equations hold
+/// when it is visited.
 fn follow_cycles(
     orbit: &mut Orbit<'_>,
     u: &[f64],
@@ -245,11 +248,13 @@ fn follow_cycles(
     )
 }
 
-/// The fold of cycles (saddle-node of periodic orbits) between two amplitudes of state `component` on one branch: the extremum of
-/// parameter `free` as a function of the amplitude, where d parameter / d amplitude (exact) changes its sign.
+/// The fold of cycles (saddle-node of periodic orbits) between two amplitudes of state `component`
+/// on one branch: the extremum of parameter `free` as a function of the amplitude, where d
+/// parameter / d amplitude (exact) changes its sign.
 ///
 /// # Errors
-/// As [`cycle_with_amplitude`]; [`Error::NotFound`] if the derivative has the same sign at both ends.
+/// As [`cycle_with_amplitude`]; [`Error::NotFound`] if the derivative has the same sign at both
+/// ends.
 pub fn cycle_fold(
     system: &dyn DynSystem,
     near: &Cycle,
@@ -342,8 +347,8 @@ fn parameter_slope(
     Ok(solve(total, &a, &b, "a fold of cycles")?[size + 1])
 }
 
-/// The period doubling between two cycles of one branch: where a real multiplier passes -1. Parameter `free` is the one that
-/// differs between them.
+/// The period doubling between two cycles of one branch: where a real multiplier passes -1.
+/// Parameter `free` is the one that differs between them.
 ///
 /// # Errors
 /// [`Error::NotFound`] if no multiplier passes -1 between them; as [`cycle_at`] and [`floquet`].

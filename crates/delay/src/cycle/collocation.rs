@@ -60,7 +60,8 @@ impl Collocation {
         )
     }
 
-    /// The row of the phase condition, the integral of reference'(s) . u(s), each state in units of its size.
+    /// The row of the phase condition, the integral of reference'(s) . u(s), each state in units of
+    /// its size.
     fn phase(&self, reference: &Cycle) -> Vec<f64> {
         let mut row = vec![0.0; self.size()];
         let n = self.n;
@@ -85,8 +86,8 @@ impl Collocation {
         row
     }
 
-    /// Residuals of u' = T f at the Gauss points, and their derivatives handed to `entry(row, column, periods back, value)`;
-    /// the columns after the nodes are T and the free parameter.
+    /// Residuals of u' = T f at the Gauss points, and their derivatives handed to `entry(row,
+    /// column, periods back, value)`; the columns after the nodes are T and the free parameter.
     #[allow(clippy::too_many_arguments)] // all of them independent
     pub(super) fn assemble(
         &self,
@@ -160,8 +161,9 @@ impl Collocation {
         }
     }
 
-    /// Matrix and residual of a step of Newton's method from a cycle: the equations in units of the states' `scales`,
-    /// then the conditions, each row of these in units of its largest entry; columns in `units`.
+    /// Matrix and residual of a step of Newton's method from a cycle: the equations in units of the
+    /// states' `scales`, then the conditions, each row of these in units of its largest entry;
+    /// columns in `units`.
     fn linearise(
         &self,
         system: &dyn DynSystem,
@@ -370,7 +372,8 @@ pub(super) struct Condition {
     pub(super) target: f64,
 }
 
-/// Newton's method on the collocation equations with one condition for each unknown beyond the nodes.
+/// Newton's method on the collocation equations with one condition for each unknown beyond the
+/// nodes.
 pub(super) fn newton(
     system: &dyn DynSystem,
     cycle: &Cycle,
@@ -484,7 +487,8 @@ pub(super) fn phase_condition(cycle: &Cycle, extra: usize) -> Condition {
 /// The cycle near `guess` at parameters `p`.
 ///
 /// # Errors
-/// [`Error::NewtonFailed`], [`Error::Collapsed`] (the guess led to an equilibrium), [`Error::NotResolved`].
+/// [`Error::NewtonFailed`], [`Error::Collapsed`] (the guess led to an equilibrium),
+/// [`Error::NotResolved`].
 pub fn cycle_at(
     system: &dyn DynSystem,
     guess: &Cycle,
@@ -498,9 +502,11 @@ pub fn cycle_at(
     })
 }
 
-/// The cycle near `guess` whose state `component` has a first harmonic of the given amplitude; parameter `free` is adjusted.
+/// The cycle near `guess` whose state `component` has a first harmonic of the given amplitude;
+/// parameter `free` is adjusted.
 ///
-/// The amplitude is a safe coordinate: a branch of cycles passes folds in it, and Newton's method cannot fall onto an equilibrium.
+/// The amplitude is a safe coordinate: a branch of cycles passes folds in it, and Newton's method
+/// cannot fall onto an equilibrium.
 ///
 /// # Errors
 /// As [`cycle_at`]; [`Error::Argument`] for an amplitude that is not positive.

@@ -1,7 +1,9 @@
-//! Periodic orbits by collocation at Gauss points on an adaptive mesh, their branches and Floquet multipliers.
+//! Periodic orbits by collocation at Gauss points on an adaptive mesh, their branches and Floquet
+//! multipliers.
 //!
-//! Collocation for delay equations: Engelborghs, Luzyanina, in 't Hout and Roose, SIAM J. Sci. Comput. 22 (2000). Multipliers from
-//! the same discretisation with earlier periods taken as unknowns of their own: Verheyden and Lust 2005; Sieber and Szalai 2011.
+//! Collocation for delay equations: Engelborghs, Luzyanina, in 't Hout and Roose, SIAM J. Sci.
+//! Comput. 22 (2000). Multipliers from the same discretisation with earlier periods taken as
+//! unknowns of their own: Verheyden and Lust 2005; Sieber and Szalai 2011.
 
 mod branch;
 mod collocation;
@@ -295,8 +297,8 @@ impl Cycle {
             .sum()
     }
 
-    /// The switch functions that change their sign along the cycle: the model is not smooth there, and neither the accuracy claimed
-    /// nor the multipliers hold.
+    /// The switch functions that change their sign along the cycle: the model is not smooth there,
+    /// and neither the accuracy claimed nor the multipliers hold.
     #[must_use]
     pub fn switches_crossed(&self, system: &dyn DynSystem) -> Vec<usize> {
         let count = system.switches();
@@ -361,8 +363,8 @@ impl Cycle {
         new
     }
 
-    /// Error estimate of each interval and the mesh density: both from the highest derivative the polynomials have, differenced
-    /// between neighbours (de Boor).
+    /// Error estimate of each interval and the mesh density: both from the highest derivative the
+    /// polynomials have, differenced between neighbours (de Boor).
     fn estimate(&self) -> (f64, Vec<f64>) {
         let reference = Reference::new();
         let (n, l) = (self.n, self.intervals());

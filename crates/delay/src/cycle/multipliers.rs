@@ -22,8 +22,8 @@ impl Floquet {
     /// Number of multipliers outside the unit circle.
     ///
     /// # Errors
-    /// [`Error::TrivialMultiplier`] when the trivial multiplier is off by more than `tolerance`, or so is another one from the unit
-    /// circle: then nothing can be claimed.
+    /// [`Error::TrivialMultiplier`] when the trivial multiplier is off by more than `tolerance`, or
+    /// so is another one from the unit circle: then nothing can be claimed.
     pub fn unstable(&self, tolerance: f64) -> Result<usize> {
         if self.trivial_error > tolerance {
             return Err(Error::TrivialMultiplier {
@@ -48,7 +48,8 @@ impl Floquet {
 /// The Floquet multipliers of a cycle, down to modulus `smallest`.
 ///
 /// # Errors
-/// [`Error::Eigenvalues`], [`Error::Singular`]; [`Error::Argument`] when the delays span more than eight periods.
+/// [`Error::Eigenvalues`], [`Error::Singular`]; [`Error::Argument`] when the delays span more than
+/// eight periods.
 pub fn floquet(system: &dyn DynSystem, cycle: &Cycle, smallest: f64) -> Result<Floquet> {
     const WHAT: &str = "the Floquet multipliers";
     let collocation = Collocation::of(cycle);

@@ -16,7 +16,8 @@ pub(super) struct Breaks {
 }
 
 impl Breaks {
-    /// From those before the start, and the start itself; `constant` are the delays that do not change.
+    /// From those before the start, and the start itself; `constant` are the delays that do not
+    /// change.
     pub(super) fn new(before: &[f64], constant: Vec<f64>, t0: f64, t1: f64) -> Self {
         let earlier = before.iter().filter(|b| **b < t0).map(|b| (*b, 1));
         let mut breaks = Self {

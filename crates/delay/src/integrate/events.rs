@@ -1,4 +1,5 @@
-//! What is located within a step: discontinuities that delayed arguments pass, bounds reached and left, switches.
+//! What is located within a step: discontinuities that delayed arguments pass, bounds reached and
+//! left, switches.
 
 use super::{EventKind, Run, SMOOTH, trajectory::dense};
 use crate::{
@@ -6,7 +7,8 @@ use crate::{
     system::{Args, DynSystem},
 };
 
-/// The earliest point in the step where a delayed argument passes an earlier discontinuity: offset and order of the new one.
+/// The earliest point in the step where a delayed argument passes an earlier discontinuity: offset
+/// and order of the new one.
 pub(super) fn crossed_break<D: DynSystem + ?Sized>(
     run: &mut Run<'_, D>,
     t: f64,
@@ -56,7 +58,8 @@ pub(super) fn crossed_break<D: DynSystem + ?Sized>(
     Ok(best)
 }
 
-/// Where between `low` and `high` a state of affairs ends that holds at `low`: the least place found where it does not hold.
+/// Where between `low` and `high` a state of affairs ends that holds at `low`: the least place
+/// found where it does not hold.
 fn last_of(mut low: f64, mut high: f64, holds: &mut dyn FnMut(f64) -> Result<bool>) -> Result<f64> {
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
@@ -90,7 +93,8 @@ pub(super) fn first_event<D: DynSystem + ?Sized>(
         let Some(place) = bound_passed(run, index, t, h, c)? else {
             continue;
         };
-        // touching within rounding of the start is no event; a state that should have left by then leaves now
+        // touching within rounding of the start is no event; a state that should have left by then
+        // leaves now
         let place = if slides { place.max(1e-12) } else { place };
         if place * h >= 1e-12 * h {
             let kind = if slides {

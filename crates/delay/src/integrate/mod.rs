@@ -1,8 +1,9 @@
 //! Time integration with step-size control.
 //!
-//! Dormand and Prince's explicit Runge-Kutta pair of order 5(4) with its continuous extension of order 4 (Hairer, Norsett and
-//! Wanner, Solving Ordinary Differential Equations I), a PI controller, and for delays: discontinuities propagated and stepped on,
-//! stages iterated when a delay is shorter than the step (Bellen and Zennaro 2003; Shampine and Thompson 2001).
+//! Dormand and Prince's explicit Runge-Kutta pair of order 5(4) with its continuous extension of
+//! order 4 (Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I), a PI
+//! controller, and for delays: discontinuities propagated and stepped on, stages iterated when a
+//! delay is shorter than the step (Bellen and Zennaro 2003; Shampine and Thompson 2001).
 
 mod breaks;
 mod events;
@@ -141,7 +142,8 @@ const DENSE: [f64; 7] = [
     -1_453_857_185.0 / 822_651_844.0,
     69_997_945.0 / 29_380_423.0,
 ];
-/// A discontinuity in a derivative of higher order than this does not disturb a method of order five.
+/// A discontinuity in a derivative of higher order than this does not disturb a method of order
+/// five.
 const SMOOTH: usize = 5;
 /// Discontinuities that are kept before the old ones are looked for.
 const REMEMBERED: usize = 64;
@@ -156,7 +158,8 @@ struct Run<'a, D: DynSystem + ?Sized> {
     n: usize,
     m: usize,
     path: Trajectory,
-    /// The polynomial of the step in work: start, length, coefficients; `None` before the first iterate.
+    /// The polynomial of the step in work: start, length, coefficients; `None` before the first
+    /// iterate.
     current: Option<(f64, f64, Vec<f64>)>,
     hints: Vec<usize>,
     past: Vec<f64>,
@@ -254,7 +257,8 @@ impl<D: DynSystem + ?Sized> Run<'_, D> {
         Ok(())
     }
 
-    /// One step of length h from (t, x) with stages k (k[0] given): the coefficients of its polynomial and the error estimate.
+    /// One step of length h from (t, x) with stages k (k[0] given): the coefficients of its
+    /// polynomial and the error estimate.
     fn step(
         &mut self,
         t: f64,
@@ -319,13 +323,15 @@ impl<D: DynSystem + ?Sized> Run<'_, D> {
     }
 }
 
-/// Solves the initial-value problem from `t0` to `t1`; `history(t, out)` gives the state for all t <= t0.
+/// Solves the initial-value problem from `t0` to `t1`; `history(t, out)` gives the state for all t
+/// <= t0.
 ///
-/// Bounds are kept by sliding and switches are located to rounding; both are listed in [`Trajectory::events`].
+/// Bounds are kept by sliding and switches are located to rounding; both are listed in
+/// [`Trajectory::events`].
 ///
 /// # Errors
-/// [`Error::StepUnderflow`], [`Error::NotFinite`], [`Error::TooManySteps`], [`Error::BadDelay`]; [`Error::Argument`] for an initial
-/// state outside its bounds.
+/// [`Error::StepUnderflow`], [`Error::NotFinite`], [`Error::TooManySteps`], [`Error::BadDelay`];
+/// [`Error::Argument`] for an initial state outside its bounds.
 pub fn integrate<D: DynSystem + ?Sized>(
     system: &D,
     p: &[f64],
@@ -551,8 +557,8 @@ impl<'a, D: DynSystem + ?Sized> Integration<'a, D> {
         Ok(None)
     }
 
-    /// A delayed argument that passes an old discontinuity makes a new one: steps onto it, unless a bound reached on the way comes
-    /// first. Whether the step is done with that.
+    /// A delayed argument that passes an old discontinuity makes a new one: steps onto it, unless a
+    /// bound reached on the way comes first. Whether the step is done with that.
     fn stops_at_crossing(&mut self, step: &mut Step) -> Result<bool> {
         let t = self.t;
         let Some((at, order)) = crossed_break(
@@ -616,8 +622,9 @@ impl<'a, D: DynSystem + ?Sized> Integration<'a, D> {
         self.restart = true;
     }
 
-    /// Forgets discontinuities that no delayed argument comes to any more, unless a delay more than doubles at once, and those that
-    /// have become too smooth to matter: what is left is looked through in every step.
+    /// Forgets discontinuities that no delayed argument comes to any more, unless a delay more than
+    /// doubles at once, and those that have become too smooth to matter: what is left is looked
+    /// through in every step.
     fn forget(&mut self) -> Result<()> {
         let t = self.t;
         self.run.look_back(t, &self.x)?;
@@ -652,8 +659,9 @@ impl<D: DynSystem + ?Sized> Run<'_, D> {
         self.current = None;
     }
 
-    /// At a restart: a state at its bound slides if the field pushes it outwards, and only then. The one that is just `leaving` does so because its slope passed
-    /// zero inside the step, where it is continuous: its sign here is rounding.
+    /// At a restart: a state at its bound slides if the field pushes it outwards, and only then.
+    /// The one that is just `leaving` does so because its slope passed zero inside the step, where
+    /// it is continuous: its sign here is rounding.
     fn settle(&mut self, t: f64, x: &mut [f64], leaving: Option<usize>) -> Result<()> {
         if self.bounds.is_empty() {
             return Ok(());

@@ -74,7 +74,8 @@ system!(
     }
 );
 
-/// Humphries' equation with two state-dependent delays a_i + c u(t); p = (kappa1, kappa2, gamma, a1, a2, c).
+/// Humphries' equation with two state-dependent delays a_i + c u(t); p = (kappa1, kappa2, gamma,
+/// a1, a2, c).
 pub struct Humphries;
 impl System for Humphries {
     fn dimension(&self) -> usize {
@@ -116,7 +117,8 @@ pub enum Law {
     RenoClassic,
 }
 
-/// The TCP models of "Compound TCP with RED" (Manjunath and Raina), with the extra gain kappa of (19).
+/// The TCP models of "Compound TCP with RED" (Manjunath and Raina), with the extra gain kappa of
+/// (19).
 pub struct Tcp {
     pub policy: Policy,
     pub law: Law,

@@ -6,10 +6,12 @@ use ackclock_scenario::{Capacity, Scenario};
 use super::unsupported;
 use crate::error::Result;
 
-/// The scenario without its scheduler, and what that leaves out; `None` where there is no scheduler.
+/// The scenario without its scheduler, and what that leaves out; `None` where there is no
+/// scheduler.
 ///
-/// Flows of one class that each have a queue are each alone with an equal share of rate and capacity: one flow stands for all (max-min shares of flows that
-/// are alike). Flows of one priority share a single queue.
+/// Flows of one class that each have a queue are each alone with an equal share of rate and
+/// capacity: one flow stands for all (max-min shares of flows that are alike). Flows of one
+/// priority share a single queue.
 ///
 /// # Errors
 /// Where flows are not alike, or meet other links.

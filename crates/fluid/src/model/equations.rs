@@ -8,10 +8,12 @@ use ackclock_delay::{Args, Bound, Scalar, Settled, System};
 use super::{Class, Decrease, Form, LARGEST, Model, Rtt};
 use crate::user;
 
-/// How fast a queue that is held at its limit returns to it, in times that the link needs to send a full queue.
+/// How fast a queue that is held at its limit returns to it, in times that the link needs to send a
+/// full queue.
 const RETURN: f64 = 10.0;
 
-/// What follows from the parameters alone: the laws of every class and link, with the enrolled parameters in them, and sums over flows.
+/// What follows from the parameters alone: the laws of every class and link, with the enrolled
+/// parameters in them, and sums over flows.
 pub(super) struct Prepared<S> {
     pub(super) tcp: Vec<TcpLaw<S>>,
     pub(super) aqm: Vec<AqmLaw<S>>,
@@ -66,7 +68,8 @@ impl Model {
         1 + self.links.len() + 2 * class
     }
 
-    /// The laws over a scalar, with the enrolled parameters in them; `None` when one does not take its value.
+    /// The laws over a scalar, with the enrolled parameters in them; `None` when one does not take
+    /// its value.
     pub(super) fn prepare<S: Scalar>(&self, p: &[S]) -> Option<Prepared<S>> {
         let mut tcp: Vec<TcpLaw<S>> = self.classes.iter().map(|c| c.law.lift()).collect();
         let mut aqm: Vec<AqmLaw<S>> = self.links.iter().map(|l| l.law.lift()).collect();
@@ -125,7 +128,8 @@ impl Model {
         }
     }
 
-    /// Round-trip time of a class with every queue of its path full; infinite where one has no limit.
+    /// Round-trip time of a class with every queue of its path full; infinite where one has no
+    /// limit.
     fn full_rtt<S: Scalar>(&self, c: usize, p: &[S]) -> S {
         let path = &self.classes[c].path;
         let queued = |l: &&usize| self.links[**l].queue.is_some();
@@ -246,7 +250,8 @@ impl Model {
         link.spacing.rate(nominal)
     }
 
-    /// Whether a queue overflows where arrivals exceed service: it is at its limit, or frozen there.
+    /// Whether a queue overflows where arrivals exceed service: it is at its limit, or frozen
+    /// there.
     #[inline]
     pub(super) fn full<S: Scalar>(&self, l: usize, x: &[S]) -> bool {
         match &self.regimes {
@@ -384,7 +389,8 @@ impl Model {
         net.probability[l] = one - offered * (one - extra) / input.arrivals;
     }
 
-    /// What a sender hears of a past state: its own rate then, packets/s, the fraction of it lost or marked, and its round-trip time.
+    /// What a sender hears of a past state: its own rate then, packets/s, the fraction of it lost
+    /// or marked, and its round-trip time.
     #[inline]
     fn heard<S: Scalar>(
         &self,
@@ -411,8 +417,10 @@ impl Model {
         (rate, one - unsignalled, rtt)
     }
 
-    /// Adds what senders that follow the queueing delay send where ACKs clock them: a window that grows sends at once, x = w / R + w' (Jacobsson, Andrew, Tang,
-    /// Johansson, Hjalmarsson and Low, "ACK-clocking dynamics: modelling the interaction between windows and the network", INFOCOM 2008). Windows are known in `out`.
+    /// Adds what senders that follow the queueing delay send where ACKs clock them: a window that
+    /// grows sends at once, x = w / R + w' (Jacobsson, Andrew, Tang, Johansson, Hjalmarsson and
+    /// Low, "ACK-clocking dynamics: modelling the interaction between windows and the network",
+    /// INFOCOM 2008). Windows are known in `out`.
     #[inline]
     fn clock_by_acks<S: Scalar>(&self, at: Args<'_, S>, now: &mut Network<S>, out: &[S]) {
         if self.choices.form != Form::PerAck {
@@ -443,7 +451,8 @@ impl Model {
         }
     }
 
-    /// Growth of a class's window an ACK, and its fall a signal, where the window is its only state.
+    /// Growth of a class's window an ACK, and its fall a signal, where the window is its only
+    /// state.
     fn window_law<S: Scalar>(
         &self,
         c: usize,
@@ -523,7 +532,8 @@ impl Model {
         for (l, link) in self.links.iter().enumerate() {
             if let Some(q) = link.queue {
                 out[q] = if self.frozen_full(l) {
-                    // the queue stands at its limit: a fast return to it in place of the equation that has no meaning there
+                    // the queue stands at its limit: a fast return to it in place of the equation
+                    // that has no meaning there
                     (-at.x[q] + link.limit) * at.p[1 + l] * (RETURN / link.limit)
                 } else {
                     now.entering[l] - at.p[1 + l]
@@ -545,8 +555,9 @@ impl Model {
     }
 }
 
-/// Rate and round-trip time of a flow with a window of `window` on a path of round-trip time `rtt` behind its access link: what the window has beyond
-/// the link's rate times the round trip waits there.
+/// Rate and round-trip time of a flow with a window of `window` on a path of round-trip time `rtt`
+/// behind its access link: what the window has beyond the link's rate times the round trip waits
+/// there.
 #[inline]
 fn behind_access<S: Scalar>(class: &Class, window: S, rtt: S) -> (S, S) {
     match class.access {

@@ -8,8 +8,9 @@ use super::equations::Network;
 use super::{LARGEST, Model, Rtt};
 
 impl Model {
-    /// The same model with windows alone, at rest, in place of the states of senders with a memory, if there are any. Equilibria are sought in it: at rest W
-    /// meets W_max to third order in CUBIC's states, so that Newton's method would find them to a few digits only.
+    /// The same model with windows alone, at rest, in place of the states of senders with a memory,
+    /// if there are any. Equilibria are sought in it: at rest W meets W_max to third order in
+    /// CUBIC's states, so that Newton's method would find them to a few digits only.
     pub(crate) fn at_rest(&self) -> Option<Self> {
         if self.classes.iter().all(|c| c.plain) {
             return None;
@@ -56,7 +57,8 @@ impl Model {
         Some(x)
     }
 
-    /// Whether every state moves by less than a billionth of itself in a round trip, all delayed states being the same.
+    /// Whether every state moves by less than a billionth of itself in a round trip, all delayed
+    /// states being the same.
     pub(crate) fn rests(&self, x: &[f64], p: &[f64]) -> bool {
         let mut slope = vec![0.0; self.dimension];
         let past = x.repeat(self.classes.len());
@@ -69,8 +71,9 @@ impl Model {
             .all(|(f, x)| (f * rtt).abs() <= 1e-9 * x.abs())
     }
 
-    /// Whether the rates of change vanish at a state, delayed states being the same: beside those a thousandth further out, or beside the state itself over
-    /// a round trip. Where a law jumps they change their sign without vanishing, and Newton's method may come to rest there.
+    /// Whether the rates of change vanish at a state, delayed states being the same: beside those a
+    /// thousandth further out, or beside the state itself over a round trip. Where a law jumps they
+    /// change their sign without vanishing, and Newton's method may come to rest there.
     pub(crate) fn balances(&self, x: &[f64], p: &[f64]) -> bool {
         let slope = |x: &[f64]| {
             let mut slope = vec![0.0; self.dimension];
@@ -90,7 +93,8 @@ impl Model {
             })
     }
 
-    /// Which classes' windows are so small that another law holds for them; empty where the choices know of none.
+    /// Which classes' windows are so small that another law holds for them; empty where the choices
+    /// know of none.
     pub(crate) fn small_at(&self, x: &[f64], p: &[f64]) -> Vec<bool> {
         if !self.choices.small_windows {
             return Vec::new();
@@ -144,7 +148,8 @@ impl Model {
             .collect()
     }
 
-    /// The queue's state and the slope of the probability in it, if the model has a single link with no further states, frozen in a regime that is linear.
+    /// The queue's state and the slope of the probability in it, if the model has a single link
+    /// with no further states, frozen in a regime that is linear.
     pub(crate) fn only_queue(
         &self,
         regimes: &[usize],
@@ -169,7 +174,8 @@ impl Model {
         (here > 0.0 && slope(1.5 * x[queue]) == here).then_some((queue, here))
     }
 
-    /// Window (packets), round-trip time (s) and sending rate of one flow (packets/s) of each class, and arrivals (packets/s) of each link, at a state.
+    /// Window (packets), round-trip time (s) and sending rate of one flow (packets/s) of each
+    /// class, and arrivals (packets/s) of each link, at a state.
     #[must_use]
     pub fn rates(&self, x: &[f64], p: &[f64]) -> [Vec<f64>; 4] {
         let mut net = Network::new();
@@ -193,7 +199,8 @@ impl Model {
         self.regime_names(&self.regimes_at(x, p))
     }
 
-    /// The state of senders with a window of `window` packets over empty queues, averages at zero, rates at the links'.
+    /// The state of senders with a window of `window` packets over empty queues, averages at zero,
+    /// rates at the links'.
     #[must_use]
     pub fn empty(&self, window: f64) -> Vec<f64> {
         let mut x = vec![0.0; self.dimension];
@@ -278,7 +285,8 @@ impl Model {
         )
     }
 
-    /// The links whose AQMs adapt a parameter, each with what is left where that stays as it is in a state.
+    /// The links whose AQMs adapt a parameter, each with what is left where that stays as it is in
+    /// a state.
     #[must_use]
     pub fn frozen_adaptation(&self, x: &[f64], p: &[f64]) -> Vec<(&str, Frozen)> {
         let Some(prepared) = self.prepare::<f64>(p) else {
@@ -297,8 +305,8 @@ impl Model {
             .collect()
     }
 
-    /// Whether what a state says can be: nobody without a window (an idle class rests, in equations that grow with acknowledgements), queues not negative,
-    /// probabilities between zero and one.
+    /// Whether what a state says can be: nobody without a window (an idle class rests, in equations
+    /// that grow with acknowledgements), queues not negative, probabilities between zero and one.
     #[must_use]
     pub fn sensible(&self, x: &[f64], p: &[f64]) -> bool {
         let (links, _) = self.probabilities(x, p);
@@ -310,7 +318,8 @@ impl Model {
             && links.iter().all(|v| (0.0..=1.0).contains(v))
     }
 
-    /// A state to search from: every link shared fairly, with `fill` packets in every queue; integrals of the AQMs at `level` times what is usual.
+    /// A state to search from: every link shared fairly, with `fill` packets in every queue;
+    /// integrals of the AQMs at `level` times what is usual.
     pub(crate) fn start(&self, fill: f64, stretch: f64, level: f64, p: &[f64]) -> Vec<f64> {
         let mut x = vec![0.0; self.dimension];
         let Some(prepared) = self.prepare::<f64>(p) else {

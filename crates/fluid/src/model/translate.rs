@@ -26,7 +26,8 @@ impl Model {
     /// The equations of `scenario` with the given choices.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] names what has no equations: finite transfers, shared reverse paths, algorithms without a fluid law, unequal packets.
+    /// [`Error::Unsupported`] names what has no equations: finite transfers, shared reverse paths,
+    /// algorithms without a fluid law, unequal packets.
     pub fn from_scenario(scenario: &Scenario, choices: Choices) -> Result<Self> {
         if scenario.links.len() > LARGEST || scenario.flows.len() > LARGEST {
             return unsupported(

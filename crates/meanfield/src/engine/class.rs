@@ -11,7 +11,8 @@ pub(super) struct ClassState {
     pub(super) line: DelayLine,
     /// Active flows.
     pub(super) flows: f64,
-    /// Packets in the network: the sum of the windows, each up to what its access link lets out in a round trip.
+    /// Packets in the network: the sum of the windows, each up to what its access link lets out in
+    /// a round trip.
     pub(super) flight: f64,
     /// Round trip of what comes back now, s.
     pub(super) rtt: f64,
@@ -74,7 +75,8 @@ impl ClassState {
         };
     }
 
-    /// The Little-like closure: each flow sends a window a round trip, and learns of losses a round trip late.
+    /// The Little-like closure: each flow sends a window a round trip, and learns of losses a round
+    /// trip late.
     pub(super) fn follow_little(&mut self, dt: f64, rtt: f64, now: u64, passages: &Ring<Passage>) {
         let ago = (rtt / dt) as u64;
         let signals = now
@@ -94,7 +96,8 @@ impl ClassState {
         self.flight = self.in_network();
         self.started = 0.0;
         self.arrivals = 0.5 * (before + self.flight) * rounds;
-        // what may still be asked for: the largest round trip is that of a full queue, or of the queue as it is
+        // what may still be asked for: the largest round trip is that of a full queue, or of the
+        // queue as it is
         self.line.forget_before(now.saturating_sub(2 * ago + 64));
     }
 }

@@ -111,7 +111,8 @@ impl MeanField {
         }
     }
 
-    /// The distribution of the windows of a class now, if there is such a class. Without active flows every value is NaN.
+    /// The distribution of the windows of a class now, if there is such a class. Without active
+    /// flows every value is NaN.
     #[must_use]
     pub fn snapshot(&self, class: usize) -> Option<Snapshot> {
         let state = self.classes.get(class)?;
@@ -150,7 +151,8 @@ impl MeanField {
                 let mass = (total - state.flows).abs() / state.flows;
                 self.balance.mass = self.balance.mass.max(mass);
                 if mass <= MASS {
-                    // near an equilibrium every step rounds the same way: put right before it adds up
+                    // near an equilibrium every step rounds the same way: put right before it adds
+                    // up
                     self.balance.rounding += mass;
                     state.grid.scale(state.flows / total);
                 }

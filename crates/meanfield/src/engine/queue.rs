@@ -35,7 +35,8 @@ impl Passed {
 }
 
 impl MeanField {
-    /// What arrives in this step is dropped, queued and sent; `markable` of it can be marked by the AQM.
+    /// What arrives in this step is dropped, queued and sent; `markable` of it can be marked by the
+    /// AQM.
     pub(super) fn pass_queue(&mut self, arrivals: f64, markable: f64) {
         let probability = self.aqm_probability(arrivals);
         let bottleneck = &self.model.bottleneck;
@@ -70,7 +71,8 @@ impl MeanField {
         self.count(&passed, service);
     }
 
-    /// Probability of the AQM at the middle of the step, where the queue is estimated with the last one; its states move on.
+    /// Probability of the AQM at the middle of the step, where the queue is estimated with the last
+    /// one; its states move on.
     fn aqm_probability(&mut self, arrivals: f64) -> f64 {
         let dt = self.dt;
         let bottleneck = &self.model.bottleneck;
@@ -131,7 +133,8 @@ impl MeanField {
         probability
     }
 
-    /// Packets/s of flows that send their windows evenly over a round trip, and of the unresponsive traffic.
+    /// Packets/s of flows that send their windows evenly over a round trip, and of the unresponsive
+    /// traffic.
     fn windows_over_round_trips(&self) -> f64 {
         let flows: f64 = self
             .classes
@@ -231,7 +234,8 @@ impl MeanField {
     }
 }
 
-/// One step of the implicit midpoint rule, exact about the stiffness of each state on its own: `middle` at half the step, `moved` at its end.
+/// One step of the implicit midpoint rule, exact about the stiffness of each state on its own:
+/// `middle` at half the step, `moved` at its end.
 fn midpoint(
     law: &dyn QueueLaw,
     input: &AqmInput,

@@ -13,7 +13,8 @@ const NODES: usize = 4 * PHASES;
 
 /// Contents of the moving cells.
 ///
-/// Cell `j` reaches from `(j - 1) width + offset` to `j width + offset`. Cell 0 straddles the bottom, cell `count` is cut off by the largest window.
+/// Cell `j` reaches from `(j - 1) width + offset` to `j width + offset`. Cell 0 straddles the
+/// bottom, cell `count` is cut off by the largest window.
 #[derive(Clone, Debug)]
 struct Cells {
     mass: Vec<f64>,
@@ -70,7 +71,8 @@ pub(crate) struct General {
     rate: Vec<f64>,
     change: Vec<f64>,
     middle: Vec<f64>,
-    /// Sum of mass times window, and its first and second derivative (halved) with respect to the offset, all but the atom.
+    /// Sum of mass times window, and its first and second derivative (halved) with respect to the
+    /// offset, all but the atom.
     sums: [f64; 3],
 }
 
@@ -200,8 +202,9 @@ impl General {
         }
     }
 
-    /// Windows beyond the limit have grown by a whole round trip's growth, but so many packets were not acknowledged: takes back the part 1 - limit / w of
-    /// it, by moving mass to the cell below. First order in the width of cells.
+    /// Windows beyond the limit have grown by a whole round trip's growth, but so many packets were
+    /// not acknowledged: takes back the part 1 - limit / w of it, by moving mass to the cell below.
+    /// First order in the width of cells.
     fn hold_back(&mut self, step: Step) {
         if step.limit >= self.w_max {
             return;
@@ -383,7 +386,8 @@ fn tabulate(law: &dyn WindowLaw, w_max: f64, count: usize, step: f64) -> Table {
     }
 }
 
-/// The cell at or below `window` among rising `windows`, and the share of the next one that keeps the mean.
+/// The cell at or below `window` among rising `windows`, and the share of the next one that keeps
+/// the mean.
 fn place(windows: &[f64], window: f64) -> (usize, f64) {
     let above = windows
         .partition_point(|w| *w <= window)

@@ -1,6 +1,7 @@
 //! Windows that grow by a constant and are halved: the coordinate is the window itself.
 //!
-//! Even and odd cells lie in arrays of their own: halving joins cells `2 b` and `2 b + 1` to cell `b`, and every loop runs over contiguous memory.
+//! Even and odd cells lie in arrays of their own: halving joins cells `2 b` and `2 b + 1` to cell
+//! `b`, and every loop runs over contiguous memory.
 
 use super::{LARGEST_HAZARD, Step, flush};
 use crate::law::Hazard;
@@ -26,7 +27,8 @@ impl Split {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Halving {
-    /// Cell `j` reaches from `(j - 1) width + offset` to `j width + offset`; the top one, `2 pairs`, is cut off by the largest window.
+    /// Cell `j` reaches from `(j - 1) width + offset` to `j width + offset`; the top one, `2
+    /// pairs`, is cut off by the largest window.
     mass: Split,
     pairs: usize,
     width: f64,
@@ -192,7 +194,8 @@ impl Halving {
         }
     }
 
-    /// One stage of decreases at rates `r`, of second order: `m (r - r^2 / 2)` leaves, as if nothing came, and of what comes, `g`, `g r / 2` leaves again.
+    /// One stage of decreases at rates `r`, of second order: `m (r - r^2 / 2)` leaves, as if
+    /// nothing came, and of what comes, `g`, `g r / 2` leaves again.
     fn jump(&mut self, atom_rate: f64) {
         let targets = [self.target(0.5 * self.top()), self.target(0.5 * self.w_max)];
         let shares = Shares::new(self.offset / self.width);
@@ -354,9 +357,11 @@ fn respond(mass: &mut [f64], rate: &[f64], again: &mut [f64], gains: &[[f64; 2]]
     }
 }
 
-/// Shares of the halved cells `2 b` (even) and `2 b + 1` (odd) that fall on cells `b - 1` (down), `b` and `b + 1` (up).
+/// Shares of the halved cells `2 b` (even) and `2 b + 1` (odd) that fall on cells `b - 1` (down),
+/// `b` and `b + 1` (up).
 ///
-/// Half the window of cell `j` lies at cell `j / 2 + 1/4 - phase / 2`, where `phase` is the offset in cells.
+/// Half the window of cell `j` lies at cell `j / 2 + 1/4 - phase / 2`, where `phase` is the offset
+/// in cells.
 #[derive(Clone, Copy)]
 struct Shares {
     even: f64,

@@ -128,7 +128,8 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// Another propagation delay moves the round trip of every group that crosses the link, either way.
+    /// Another propagation delay moves the round trip of every group that crosses the link, either
+    /// way.
     fn link_delay(&mut self, link: LinkId, delay: f64) {
         let difference = delay - self.delays[link];
         self.delays[link] = delay;

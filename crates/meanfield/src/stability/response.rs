@@ -8,15 +8,17 @@ use crate::stationary::RenoStationary;
 
 type Panel<T> = [T; ORDER + 1];
 
-/// Transfer function from the loss probability of a Reno window to its mean, about the stationary law.
+/// Transfer function from the loss probability of a Reno window to its mean, about the stationary
+/// law.
 ///
-/// In time measured in round trips, with the growth of the window as the unit, `z` the complex frequency and `u`, `m` the changes of density and atom
-/// per change of the loss probability K:
+/// In time measured in round trips, with the growth of the window as the unit, `z` the complex
+/// frequency and `u`, `m` the changes of density and atom per change of the loss probability K:
 ///
 /// `z u + u' = 4 K w u(2w) - K w u + 4 w p(2w) - w p`, with a step of `W (K m + M)` at `W / 2`, and `z m = u(W) - K W m - M W`.
 ///
-/// Octave by octave (`u(2w)` at the same relative place in the octave above) the solution is a sum of the responses to its own values at the lower
-/// ends of the octaves, which continuity and the conservation of mass determine. All are integrated upwards, in which direction they decay.
+/// Octave by octave (`u(2w)` at the same relative place in the octave above) the solution is a sum
+/// of the responses to its own values at the lower ends of the octaves, which continuity and the
+/// conservation of mass determine. All are integrated upwards, in which direction they decay.
 #[derive(Clone, Debug)]
 pub struct WindowResponse {
     loss: f64,
@@ -27,7 +29,8 @@ pub struct WindowResponse {
 }
 
 impl WindowResponse {
-    /// About the stationary law at loss probability `loss` (above 0) and largest window `w_max` (finite).
+    /// About the stationary law at loss probability `loss` (above 0) and largest window `w_max`
+    /// (finite).
     ///
     /// # Errors
     /// If these are out of range.
@@ -57,7 +60,8 @@ impl WindowResponse {
         })
     }
 
-    /// Change of the mean window (packets) per change of the loss probability, at complex frequency `z` per round trip.
+    /// Change of the mean window (packets) per change of the loss probability, at complex frequency
+    /// `z` per round trip.
     #[must_use]
     pub fn at(&self, z: Complex64) -> Complex64 {
         let Self {
@@ -75,7 +79,8 @@ impl WindowResponse {
         for value in &mut change {
             *value /= z + loss * w_max;
         }
-        // unknowns: the values at the lower ends; equations: continuity at W/2, W/4, ..., and no change of mass
+        // unknowns: the values at the lower ends; equations: continuity at W/2, W/4, ..., and no
+        // change of mass
         let n = octaves + 1;
         let mut rows: Vec<Vec<Complex64>> = Vec::with_capacity(n);
         for octave in 1..=octaves {
@@ -107,12 +112,14 @@ impl WindowResponse {
         total(&first) + total(&change) * w_max
     }
 
-    /// Solves the equation octave by octave, once for each unknown value at a lower end and once for the source.
+    /// Solves the equation octave by octave, once for each unknown value at a lower end and once
+    /// for the source.
     fn basis(&self, z: Complex64) -> Basis {
         let Self { loss, w_max, .. } = *self;
         let zero = Complex64::from(0.0);
         let chebyshev = Chebyshev::new();
-        // relative places 1 to 2 in an octave, in panels over which nothing turns or falls by more than a few e-folds
+        // relative places 1 to 2 in an octave, in panels over which nothing turns or falls by more
+        // than a few e-folds
         let panels = 2 + ((z.norm() + loss * w_max) * 0.5 * w_max / 6.0).min(500.0) as usize;
         let place = |panel: usize| -> Panel<f64> {
             // the parameter rises with the window: nodes from 1 to -1 are read backwards
@@ -131,7 +138,8 @@ impl WindowResponse {
         for octave in 0..=self.octaves {
             let low = w_max * libm::ldexp(1.0, -(octave as i32) - 1);
             let mut here = Vec::with_capacity(panels);
-            // the values at lower ends further down have no effect here: first this octave's own, then those above, last the particular solution
+            // the values at lower ends further down have no effect here: first this octave's own,
+            // then those above, last the particular solution
             let mut start = vec![zero; octave + 2];
             start[octave] = Complex64::from(1.0);
             for panel in 0..panels {
@@ -163,8 +171,8 @@ impl WindowResponse {
         basis
     }
 
-    /// What flows into a panel: halved windows from the octave above, and for the particular solution the change of the
-    /// losses themselves.
+    /// What flows into a panel: halved windows from the octave above, and for the particular
+    /// solution the change of the losses themselves.
     fn sources(
         &self,
         octave: usize,
@@ -200,7 +208,8 @@ impl WindowResponse {
     }
 }
 
-/// Solutions on all octaves: one for each unknown value at an octave's lower end, then the particular one.
+/// Solutions on all octaves: one for each unknown value at an octave's lower end, then the
+/// particular one.
 struct Basis {
     /// By octave, their values at its top.
     tops: Vec<Vec<Complex64>>,

@@ -4,9 +4,11 @@ use crate::chebyshev::{Chebyshev, Nodes, ORDER, barycentric};
 use crate::error::{Error, check};
 use crate::law::{Hazard, WindowLaw};
 
-/// Decreases expected on the way up to an effectively unlimited window: mass of the order `exp(-HAZARD)` is cut off.
+/// Decreases expected on the way up to an effectively unlimited window: mass of the order
+/// `exp(-HAZARD)` is cut off.
 const HAZARD: f64 = 300.0;
-/// Generations of decreases that are followed; the density falls faster than any geometric law along them.
+/// Generations of decreases that are followed; the density falls faster than any geometric law
+/// along them.
 const GENERATIONS: usize = 400;
 
 /// Relative error that moments may have.
@@ -14,7 +16,8 @@ const ROUNDING: f64 = 1e-6;
 
 /// Density, atom and moments of the window of any [`WindowLaw`] at a constant loss probability.
 ///
-/// In units of round trips the window grows by `g(w) = w i(w)` and jumps down to `w - d(w)` at rate `h(w)` ([`Hazard`]). The upward flux
+/// In units of round trips the window grows by `g(w) = w i(w)` and jumps down to `w - d(w)` at rate
+/// `h(w)` ([`Hazard`]). The upward flux
 /// `f = g p` through `w` equals the flux of the jumps over `w`. Along the images of a window under the jump, `w_m = w_(m-1) - d(w_(m-1))`,
 /// the fluxes obey the chain of ordinary differential equations
 ///
@@ -37,11 +40,13 @@ struct Panel {
 }
 
 impl Stationary {
-    /// The law at loss probability `loss` with largest window `w_max` packets, which may be infinite if `loss > 0`.
+    /// The law at loss probability `loss` with largest window `w_max` packets, which may be
+    /// infinite if `loss > 0`.
     ///
     /// # Errors
-    /// If `loss` is outside `[0, 1]`, `w_max` is not above the law's floor, no decrease ever stops the growth of an
-    /// unlimited window, or the windows crowd at the floor so closely that the density is not resolved.
+    /// If `loss` is outside `[0, 1]`, `w_max` is not above the law's floor, no decrease ever stops
+    /// the growth of an unlimited window, or the windows crowd at the floor so closely that the
+    /// density is not resolved.
     pub fn new(law: &dyn WindowLaw, loss: f64, w_max: f64, hazard: Hazard) -> Result<Self, Error> {
         check(
             (0.0..=1.0).contains(&loss),
@@ -72,7 +77,8 @@ impl Stationary {
         let rate = |w: f64| hazard.rate(loss, w) / (w * law.increase(w));
         let top = effective_top(&rate, law, w_max)?;
         let found = solve(law, loss, top, hazard, &rate, top < w_max);
-        // as of any distribution between the floor and the top; near loss 1 the collocation leaves that range
+        // as of any distribution between the floor and the top; near loss 1 the collocation leaves
+        // that range
         let (mean, second) = (found.mean, found.second);
         let low = law.floor() * (1.0 - ROUNDING);
         let high = top * (1.0 + ROUNDING);
@@ -159,7 +165,8 @@ fn solve(
     let bottom = jump(top).max(floor);
     let steps = (4.0 + 0.5 * rate(top).max(rate(bottom)) * (top - bottom)).min(400.0) as usize;
     let mut windows = panels_between(top, bottom, steps, &chebyshev);
-    // with an atom of mass 1 (before normalisation); a window that was cut off has none, but the flux through the cut starts the solution
+    // with an atom of mass 1 (before normalisation); a window that was cut off has none, but the
+    // flux through the cut starts the solution
     let mut flux = hazard.rate(loss, top);
     let mut sources: Vec<Nodes> = vec![[0.0; ORDER + 1]; steps];
     let mut found = Unnormalised {

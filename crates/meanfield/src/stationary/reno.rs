@@ -1,7 +1,8 @@
 //! The law of Reno's window in closed form.
 //!
-//! Source: Reynier, "A simple stability condition for RED using TCP mean-field modeling" (INRIA, 2006), section 3. Theorem 1 is misprinted
-//! there; the coefficients used here follow from the continuity of the flux at W/2, W/4, ... (see [`RenoStationary`]).
+//! Source: Reynier, "A simple stability condition for RED using TCP mean-field modeling" (INRIA,
+//! 2006), section 3. Theorem 1 is misprinted there; the coefficients used here follow from the
+//! continuity of the flux at W/2, W/4, ... (see [`RenoStationary`]).
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -11,12 +12,15 @@ use crate::error::{Error, check};
 
 /// `alpha` of the square-root law `E[w] = alpha / sqrt(k)` of an unlimited Reno window that loses each packet with probability `k`.
 ///
-/// It is `sqrt(2 / pi) (1/4; 1/4)_inf / (1/2; 1/4)_inf` with q-Pochhammer symbols (Baccelli, McDonald and Reynier, 2002).
+/// It is `sqrt(2 / pi) (1/4; 1/4)_inf / (1/2; 1/4)_inf` with q-Pochhammer symbols (Baccelli,
+/// McDonald and Reynier, 2002).
 pub const SQUARE_ROOT_LAW: f64 = 1.309_833_274_658_021;
 
-/// Density, atom and moments of a Reno window `w <= w_max` whose packets are lost independently with probability `k`.
+/// Density, atom and moments of a Reno window `w <= w_max` whose packets are lost independently
+/// with probability `k`.
 ///
-/// Per round trip the window grows by one packet up to `w_max` and is halved at rate `k w`. With `E = k w_max^2 / 2` and
+/// Per round trip the window grows by one packet up to `w_max` and is halved at rate `k w`. With `E
+/// = k w_max^2 / 2` and
 /// `w_max / 2^(n+1) <= w <= w_max / 2^n` the density is
 ///
 /// `p(w) = M k w_max e^E sum_{i=0}^n b_i alpha_(n-i) exp(-4^i k w^2 / 2)`, where
@@ -49,11 +53,13 @@ fn coefficients() -> [f64; TERMS] {
 
 /// `b_9` is about 4^-36, far below the rounding of the first term.
 const TERMS: usize = 10;
-/// Halvings below the typical window after which the density has vanished: it falls faster than any power.
+/// Halvings below the typical window after which the density has vanished: it falls faster than any
+/// power.
 const DEPTH: usize = 14;
 
 impl RenoStationary {
-    /// The law at loss probability `loss` (0 to 1) with largest window `w_max` packets, which may be infinite if `loss > 0`.
+    /// The law at loss probability `loss` (0 to 1) with largest window `w_max` packets, which may
+    /// be infinite if `loss > 0`.
     ///
     /// # Errors
     /// If `loss` is outside `[0, 1]`, or `w_max` is not positive, or both are degenerate.
@@ -142,7 +148,8 @@ impl RenoStationary {
         self.mean
     }
 
-    /// Mean square of the window, packets^2: `2 (1 - M) / k`, exactly (equation (18)); `w_max^2` without losses.
+    /// Mean square of the window, packets^2: `2 (1 - M) / k`, exactly (equation (18)); `w_max^2`
+    /// without losses.
     #[must_use]
     pub fn second_moment(&self) -> f64 {
         if self.loss == 0.0 {

@@ -182,8 +182,8 @@ impl Engine {
 
     /// Sends a SYN.
     ///
-    /// Deviation from RFC 3168, section 6.1.1 (style "linux", marks echoed as they came): the SYN is
-    /// ECN-capable, as in Linux with DCTCP.
+    /// Deviation from RFC 3168, section 6.1.1 (style "linux", marks echoed as they came): the SYN
+    /// is ECN-capable, as in Linux with DCTCP.
     pub(super) fn connect(&mut self, flow: usize) {
         let state = &mut self.flows[flow];
         let sent = self.now - state.connect_clock_offset;

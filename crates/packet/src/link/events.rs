@@ -1,4 +1,5 @@
-//! Departures that are events of their own: queues that judge at departure, schedulers, shapers, rates that change.
+//! Departures that are events of their own: queues that judge at departure, schedulers, shapers,
+//! rates that change.
 
 use ackclock_algorithms::Time;
 use ackclock_algorithms::aqm::{Aqm as _, QueueView, Verdict};

@@ -204,7 +204,8 @@ pub(crate) struct Config {
     pub(crate) dup_threshold: u32,
     /// A marked sender whose window is one segment waits for the retransmission timer.
     ///
-    /// Deviation from RFC 3168, section 6.1.2 (style "linux"): a marked window of one segment sends on.
+    /// Deviation from RFC 3168, section 6.1.2 (style "linux"): a marked window of one segment sends
+    /// on.
     pub(crate) ecn_pause: bool,
     /// Deviation from RFC 6298, section 2, rule 2.4: the smallest timeout is 200 ms by default and
     /// not 1 s, as in Linux and most other stacks.
@@ -216,7 +217,8 @@ pub(crate) struct Config {
 impl Config {
     /// The policies that a scenario's options come to, with the ECN that the peer agrees to.
     ///
-    /// Deviation from RFC 9768, section 3.1.4.1: every SYN asks for the same, however many are lost.
+    /// Deviation from RFC 9768, section 3.1.4.1: every SYN asks for the same, however many are
+    /// lost.
     pub(crate) fn new(tcp: &Tcp) -> Self {
         let bits = match tcp.peer_ecn {
             PeerEcn::Same => return Self::agreed_upon(tcp),

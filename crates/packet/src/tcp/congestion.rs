@@ -326,8 +326,8 @@ impl Sender {
         changes
     }
 
-    /// Whether the window comes down for a mark (style "linux"), or came down for one in the present
-    /// window of data.
+    /// Whether the window comes down for a mark (style "linux"), or came down for one in the
+    /// present window of data.
     fn answers_mark(&self, config: &Config) -> bool {
         let at_once = config.recovery != RecoveryPolicy::Linux;
         self.in_cwr || (at_once && self.una < self.cwr_end)

@@ -45,8 +45,8 @@ pub struct Arrival<'a> {
     pub echo: Option<Time>,
     /// ECN-Echo, where marks are echoed (RFC 3168).
     pub ece: bool,
-    /// Where they are counted (AccECN): what ACE says (RFC 9768, section 3.2.2), modulo eight; `None`
-    /// tells of no further mark.
+    /// Where they are counted (AccECN): what ACE says (RFC 9768, section 3.2.2), modulo eight;
+    /// `None` tells of no further mark.
     pub ace: Option<u8>,
     /// The count of the option of AccECN, in segments; `None` on an ACK without it.
     pub marked: Option<u16>,
@@ -128,8 +128,8 @@ impl Endpoint {
     /// The SYN-ACK has come with these header bits: AE, CWR and ECE. To be called before
     /// [`Endpoint::open`]; without it the peer can what the class asks for.
     ///
-    /// A peer with the ECN of RFC 3168 echoes marks, and one without ECN gets no ECN-capable segment
-    /// (RFC 9768, section 3.1.2).
+    /// A peer with the ECN of RFC 3168 echoes marks, and one without ECN gets no ECN-capable
+    /// segment (RFC 9768, section 3.1.2).
     pub fn negotiate(&mut self, ae: bool, cwr: bool, ece: bool) {
         let offered = self.config.accecn.is_some();
         let agreement = agreed(offered, (ae, cwr, ece));

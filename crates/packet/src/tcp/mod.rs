@@ -4,7 +4,8 @@
 //! count segments; times are picoseconds on the sender's own clock.
 //!
 //! Deviation from RFC 9293, section 3.4: sequence numbers count segments from zero and never wrap,
-//! all segments but the last of a transfer are full, and nothing is said of the end of a connection.
+//! all segments but the last of a transfer are full, and nothing is said of the end of a
+//! connection.
 //!
 //! Deviation from RFC 7323, section 3: time stamps are exact and in every segment, though options
 //! take no bytes beyond `header_size`; there is no PAWS, as nothing wraps.
@@ -75,8 +76,8 @@ fn rack_of(sent_packets: &mut Option<Box<SentPackets>>) -> Option<&mut Rack> {
     sent_packets.as_mut()?.rack.as_mut()
 }
 
-/// The segments that an ACK reports to have arrived twice, in its first SACK block (RFC 2883, section
-/// 4) or as the segment that it is for.
+/// The segments that an ACK reports to have arrived twice, in its first SACK block (RFC 2883,
+/// section 4) or as the segment that it is for.
 fn reported_duplicate(ack: &Ack, blocks: &[(u64, u64)]) -> Option<(u64, u64)> {
     match blocks {
         _ if ack.sack < ack.cum || ack.flags.has(Flags::TWICE) => Some((ack.sack, ack.sack + 1)),

@@ -97,8 +97,8 @@ impl Sender {
             if in_flight >= whole(self.window.cwnd) {
                 sent_packets.note_full();
             }
-            // Linux asks whether anything is unacknowledged (`packets_out`), the draft whether anything
-            // is in flight
+            // Linux asks whether anything is unacknowledged (`packets_out`), the draft whether
+            // anything is in flight
             let empty = if config.rto == RtoPolicy::Linux {
                 self.next - u64::from(!segment.1) == self.una
             } else {

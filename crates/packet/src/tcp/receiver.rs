@@ -51,7 +51,8 @@ pub(crate) struct Config {
     /// What becomes of marks.
     pub(crate) echo: Echo,
     /// Whether segments with CWR are acknowledged at once, those whose mark differs from the last
-    /// one's with [`Echo::EachMark`] and [`Echo::Count`], and else two after the first mark (Linux).
+    /// one's with [`Echo::EachMark`] and [`Echo::Count`], and else two after the first mark
+    /// (Linux).
     pub(crate) ecn_quick: bool,
 }
 
@@ -131,9 +132,9 @@ impl Default for Receiver {
 impl Receiver {
     /// Data segment `seq` arrives at `now`, sent at `stamp`.
     ///
-    /// Deviation from RFC 2883, section 4: a segment that arrives twice is acknowledged, and reported
-    /// (DSACK) where `undo` says so and in style "linux" only; and there only where it lies below what
-    /// is acknowledged.
+    /// Deviation from RFC 2883, section 4: a segment that arrives twice is acknowledged, and
+    /// reported (DSACK) where `undo` says so and in style "linux" only; and there only where it
+    /// lies below what is acknowledged.
     #[inline(always)]
     pub(crate) fn on_data(
         &mut self,

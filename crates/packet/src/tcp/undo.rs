@@ -321,8 +321,8 @@ impl Sender {
     /// An ACK after a timeout, as F-RTO sees it (RFC 5682, sections 2.1 and 3.1): true if the
     /// timeout was needless.
     ///
-    /// Deviation from RFC 5682, section 2.1: without SACK one new segment, not two, follows the first
-    /// ACK after the timeout.
+    /// Deviation from RFC 5682, section 2.1: without SACK one new segment, not two, follows the
+    /// first ACK after the timeout.
     fn try_frto(&mut self, summary: &AckSummary, config: &Config) -> bool {
         let selective = config.recovery.is_selective();
         let (una, recover) = (self.una, self.recover);

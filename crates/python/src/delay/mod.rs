@@ -42,7 +42,8 @@ impl PyDelaySystem {
         }
     }
 
-    /// Runs an analysis without the GIL; an exception of the user's function goes before what the analysis made of it.
+    /// Runs an analysis without the GIL; an exception of the user's function goes before what the
+    /// analysis made of it.
     fn run<T: Send>(
         &self,
         py: Python<'_>,
@@ -118,7 +119,8 @@ fn steps(points: usize, largest_step: f64) -> Follow {
 
 #[pymethods]
 impl PyDelaySystem {
-    /// A system whose right-hand side and delays are Python functions of (x, past, p), all flat lists.
+    /// A system whose right-hand side and delays are Python functions of (x, past, p), all flat
+    /// lists.
     #[new]
     #[pyo3(signature = (rhs, delays, *, dimension, state_dependent, bounds))]
     fn new(
@@ -469,7 +471,8 @@ impl PyDelaySystem {
         .map(PyCycle)
     }
 
-    /// The Floquet multipliers but the trivial one, the error of that, and the number of unstable ones.
+    /// The Floquet multipliers but the trivial one, the error of that, and the number of unstable
+    /// ones.
     fn floquet<'py>(
         &self,
         py: Python<'py>,

@@ -1,4 +1,5 @@
-//! What analyses return: points, cycles and trajectories as objects, curves and normal forms as dictionaries.
+//! What analyses return: points, cycles and trajectories as objects, curves and normal forms as
+//! dictionaries.
 
 use ackclock_delay::{
     Criticality, Curve, Cycle, End, EventKind, FoldPoint, HopfPoint, Trajectory, c64,
@@ -107,7 +108,8 @@ impl PyTrajectory {
         let rows: Vec<Vec<f64>> = times.iter().map(|t| self.0.state(*t)).collect();
         Ok(PyArray2::from_vec2(py, &rows)?)
     }
-    /// Time, kind and index of each event: "reached" and "left" a bound (index of the state), "switched" (index of the switch function).
+    /// Time, kind and index of each event: "reached" and "left" a bound (index of the state),
+    /// "switched" (index of the switch function).
     #[getter]
     fn events(&self) -> Vec<(f64, &'static str, usize)> {
         self.0

@@ -19,7 +19,8 @@ pub(crate) fn keep(slot: &Mutex<Option<PyErr>>, error: PyErr) {
     }
 }
 
-/// A system whose functions are Python's. An exception makes the value NaN and waits for the end of the analysis.
+/// A system whose functions are Python's. An exception makes the value NaN and waits for the end of
+/// the analysis.
 pub(super) struct UserSystem {
     pub(super) rhs: Py<PyAny>,
     pub(super) delays: Vec<Py<PyAny>>,

@@ -1,6 +1,8 @@
-//! Every key of a scenario file: name, kind, default, meaning. Parser, suggestions, schema and documentation read these tables.
+//! Every key of a scenario file: name, kind, default, meaning. Parser, suggestions, schema and
+//! documentation read these tables.
 //!
-//! The parameters of AQMs and congestion controls are not here: they come from the registry of algorithms.
+//! The parameters of AQMs and congestion controls are not here: they come from the registry of
+//! algorithms.
 
 mod flows;
 mod link;

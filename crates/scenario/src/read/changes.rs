@@ -174,7 +174,8 @@ impl Reader<'_> {
         None
     }
 
-    /// Changes of a number of flows over some time, as steps of as few flows as [`MOST_STEPS`] allows. Drafts are in order of time.
+    /// Changes of a number of flows over some time, as steps of as few flows as [`MOST_STEPS`]
+    /// allows. Drafts are in order of time.
     fn spread<'n>(&self, drafts: Vec<Draft<'n>>, flows: &[NamedClass]) -> Option<Vec<Draft<'n>>> {
         let mut counts: HashMap<ClassId, (u32, Time)> = HashMap::new();
         let mut steps = Vec::with_capacity(drafts.len());
@@ -495,7 +496,8 @@ impl Reader<'_> {
         found.then_some(())
     }
 
-    /// Applies the changes one after the other, so that each is checked against the world that it finds.
+    /// Applies the changes one after the other, so that each is checked against the world that it
+    /// finds.
     fn replay(
         &self,
         drafts: Vec<Draft<'_>>,
@@ -514,7 +516,8 @@ impl Reader<'_> {
             {
                 batch.extend(waiting.pop_front());
             }
-            // the keys of one change hold together: a lower threshold may have to wait for the upper one
+            // the keys of one change hold together: a lower threshold may have to wait for the
+            // upper one
             while !batch.is_empty() {
                 let before = batch.len();
                 let mut refused = Vec::new();

@@ -1,4 +1,5 @@
-//! What a link has beside rate, delay and queue: rates over time, token buckets, losses, jitter; and the schedulers of queues.
+//! What a link has beside rate, delay and queue: rates over time, token buckets, losses, jitter;
+//! and the schedulers of queues.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -182,7 +183,8 @@ impl Reader<'_> {
         self.made(&item, P::from_values(&values)).map(Some)
     }
 
-    /// A token bucket must hold the largest packet, which else would never conform, unless it may be overdrawn.
+    /// A token bucket must hold the largest packet, which else would never conform, unless it may
+    /// be overdrawn.
     pub(super) fn buckets(&self, root: &Table<'_>, links: &[Link], classes: &[FlowClass]) {
         let holding =
             |shaper: ShaperParams| (shaper.discipline == Discipline::Tbf).then_some(shaper.burst);

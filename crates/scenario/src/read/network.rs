@@ -15,7 +15,8 @@ use crate::tree::{Name, Node, Value};
 /// The links of a scenario while it is read.
 #[derive(Clone)]
 pub(super) struct Net {
-    /// Names in the order of the file, also of links that have mistakes; the nodes that a link joins.
+    /// Names in the order of the file, also of links that have mistakes; the nodes that a link
+    /// joins.
     pub(super) names: Vec<(String, Option<(String, String)>)>,
     /// `None` where a link has mistakes.
     pub(super) links: Vec<Option<Link>>,
@@ -374,7 +375,8 @@ impl Reader<'_> {
         let table = self.table(&entry.1, shape.place_of(entry), keys::REVERSE.keys, &[])?;
         let rate = table.given("rate").map_or(rate, |item| self.rate(&item));
         let delay = table.given("delay").map_or(delay, |item| self.time(&item));
-        // the forward queue's capacity in time means another number of bytes at another rate, so it is read again
+        // the forward queue's capacity in time means another number of bytes at another rate, so it
+        // is read again
         let queue = if table.find("queue").is_some() {
             self.queue(&table, rate)?
         } else {

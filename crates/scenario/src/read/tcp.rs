@@ -114,7 +114,8 @@ impl Reader<'_> {
         fits.then_some(tcp)
     }
 
-    /// Refuses the first of `rules` (key, whether it contradicts) that is given; what is a default contradicts nothing.
+    /// Refuses the first of `rules` (key, whether it contradicts) that is given; what is a default
+    /// contradicts nothing.
     fn none_given(
         &self,
         table: &Table<'_>,
@@ -132,7 +133,8 @@ impl Reader<'_> {
         given.is_none()
     }
 
-    /// What needs selective acknowledgements. What style "linux" sets by itself is written with the scenario, and contradicts nothing.
+    /// What needs selective acknowledgements. What style "linux" sets by itself is written with the
+    /// scenario, and contradicts nothing.
     fn fits_recovery(&self, table: &Table<'_>, tcp: &Tcp) -> bool {
         let linux = tcp.style == Style::Linux;
         let reduces = match tcp.reduction {

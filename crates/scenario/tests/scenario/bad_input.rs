@@ -50,7 +50,8 @@ fn with(old: &str, new: &str) -> String {
     messages(GOOD.replacen(old, new, 1))
 }
 
-/// Exactly one message, which begins at this line and column, is about this key, and contains all of these parts.
+/// Exactly one message, which begins at this line and column, is about this key, and contains all
+/// of these parts.
 #[track_caller]
 fn one(text: &str, place: &str, parts: &[&str]) {
     assert!(text.starts_with(&format!("home.toml:{place}: ")), "{text}");

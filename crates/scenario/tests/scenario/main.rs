@@ -1,4 +1,5 @@
-//! Tests of the scenario language from outside: one binary, because linking takes longer than testing.
+//! Tests of the scenario language from outside: one binary, because linking takes longer than
+//! testing.
 
 mod bad_input;
 mod corpus;

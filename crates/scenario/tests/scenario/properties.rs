@@ -355,7 +355,8 @@ fn scenario() -> impl Strategy<Value = String> {
         )
 }
 
-/// Whether the only mistakes are parameters that contradict each other, which the strategies above cannot rule out.
+/// Whether the only mistakes are parameters that contradict each other, which the strategies above
+/// cannot rule out.
 fn only_contradictions(text: &str) -> bool {
     parse(text, "random").is_err_and(|errors| {
         errors

@@ -43,8 +43,8 @@ impl Sender {
         ANY && config.rack && self.find_late(now, config)
     }
 
-    /// Whether the ACK in hand tells of losses that were not known: of segments between `edge` and the
-    /// present edge of the lost ones, or by their times.
+    /// Whether the ACK in hand tells of losses that were not known: of segments between `edge` and
+    /// the present edge of the lost ones, or by their times.
     pub(in crate::tcp) fn finds_loss(&self, edge: u64) -> bool {
         let una = self.una;
         let by_count = (edge.max(una)..self.scoreboard.lost_edge().max(una))

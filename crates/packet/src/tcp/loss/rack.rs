@@ -131,7 +131,8 @@ impl Rack {
         self.duplicate |= self.reordering_seen;
     }
 
-    /// An ACK has delivered something that was sent as `prior_delivered` segments were (0: nothing);
+    /// An ACK has delivered something that was sent as `prior_delivered` segments were (0:
+    /// nothing);
     /// `delivered` are now: the window may become wider, or what it was.
     pub(crate) fn adapt_window(&mut self, prior_delivered: u64, delivered: u64) {
         if prior_delivered == 0 {

@@ -78,8 +78,8 @@ impl Sender {
         {
             self.start_recovery(summary.now, summary.before, config);
             if config.reduction == WindowReduction::Prr {
-                // RFC 9937, section 6: what was acknowledged selectively before the recovery will not
-                // be delivered in it
+                // RFC 9937, section 6: what was acknowledged selectively before the recovery will
+                // not be delivered in it
                 let before = self.scoreboard.sacked().saturating_sub(summary.sacked);
                 self.prr.begin(summary.before - u64::from(before));
                 self.steer_recovery(summary, config);

@@ -155,8 +155,8 @@ fn linux_asks_whether_a_timeout_was_needed() {
     }
 }
 
-/// A recovery whose only retransmission the receiver reports to have arrived twice (DSACK) is undone;
-/// one that it does not report stands.
+/// A recovery whose only retransmission the receiver reports to have arrived twice (DSACK) is
+/// undone; one that it does not report stands.
 #[test]
 fn linux_undoes_a_recovery_that_the_receiver_calls_needless() {
     for (sack, undone) in [(0, true), (NONE, false)] {

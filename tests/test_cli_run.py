@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -264,3 +265,27 @@ def test_a_report_samples_with_the_round_trip(ackclock: Command, tmp_path: Path)
     ackclock("run", str(link), "--set", "scenario.sample=80 ms", "--report", str(tmp_path / "b.html"))
     # samples 80 ms apart tell nothing of a round trip of half that: a run with finer ones does
     assert "this one does not tell" in (tmp_path / "b.html").read_text(encoding="utf-8")
+
+
+def test_ctrl_c_waits_for_the_end_of_an_import(tmp_path: Path) -> None:
+    """In the middle of one it could be lost, or come as another error."""
+    (tmp_path / "slow.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nwhole = True\n")
+    script = """
+import signal, sys, time
+from ackclock import _starting
+signal.signal(signal.SIGINT, _starting._interrupt)
+try:
+    import slow
+    time.sleep(10)
+except KeyboardInterrupt:
+    print(sys.modules["slow"].whole)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=8,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    assert (done.stdout, done.stderr) == ("True\n", "")

@@ -10,7 +10,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from itertools import pairwise
+
+TYPE_CHECKING = False  # `typing` would take longer than all the rest here
+if TYPE_CHECKING:
+    from types import FrameType
 
 
 def _is_command() -> bool:
@@ -35,10 +40,41 @@ if _guarded:
     signal.signal(signal.SIGINT, _end)
 
 
+AGAIN, LATEST = 0.01, 0.3
+"""Seconds between two looks whether an import is over, and after which Ctrl-C waits for none."""
+_since: float | None = None
+
+
+def _interrupt(_number: int, frame: FrameType | None) -> None:
+    """
+    Raise KeyboardInterrupt, after an import that is under way.
+
+    Out of an import it might come as another exception (a compiled module that fails to load), or be lost in a callback
+    of Python's own (`importlib` forgets its locks in one).
+    """
+    global _since  # noqa: PLW0603  one process has one Ctrl-C
+    now = time.monotonic()
+    _since = now if _since is None else _since
+    if hasattr(signal, "setitimer") and _imports(frame) and now - _since < LATEST:
+        signal.signal(signal.SIGALRM, _interrupt)
+        signal.setitimer(signal.ITIMER_REAL, AGAIN)
+        return
+    _since = None
+    raise KeyboardInterrupt
+
+
+def _imports(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
 def over() -> None:
     """Let Ctrl-C raise KeyboardInterrupt from here on: whoever calls this turns it into words."""
     if _guarded:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, _interrupt)
 
 
 def ending() -> None:

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use ackclock_delay::metered;
+use numpy::PyArray1;
 use pyo3::prelude::*;
 
 use crate::delay::keep;
@@ -47,13 +48,17 @@ pub(crate) fn set_deadline(seconds: Option<f64>) -> Option<f64> {
         .map(|end| end.saturating_duration_since(now).as_secs_f64())
 }
 
-/// Loads NumPy, whose arrays carry results: interrupted here the import is an error like any other,
-/// when an array is made it would be a panic.
+/// Loads NumPy, whose arrays carry results, and makes the first: interrupted here it is an error like
+/// any other. The first array asks NumPy for its version in Python code, where a Ctrl-C of the run
+/// before it would be a panic.
 ///
 /// # Errors
 /// What the import raised, `KeyboardInterrupt` among it.
 pub(crate) fn load_arrays(py: Python<'_>) -> PyResult<()> {
-    py.import("numpy").map(drop)
+    py.import("numpy")?;
+    py.check_signals()?;
+    drop(PyArray1::<f64>::zeros(py, 0, false));
+    Ok(())
 }
 
 /// Runs an analysis without the GIL.

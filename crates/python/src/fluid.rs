@@ -19,11 +19,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::delay::{
-    PyCycle, PyDelaySystem, PyHopfPoint, PyTrajectory, Raised, failure as analysis_failure, keep,
+    PyCycle, PyDelaySystem, PyHopfPoint, PyTrajectory, failure as analysis_failure,
 };
 use crate::design::margins_dict;
 use crate::dual::Face;
-use crate::watch::watched;
+use crate::watch::{Raised, keep, watched};
 
 /// Where windows, queues and probabilities stand still.
 #[pyclass(name = "FluidEquilibrium", module = "ackclock._core", frozen)]

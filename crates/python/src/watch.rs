@@ -9,7 +9,15 @@ use ackclock_delay::metered;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
-use crate::delay::keep;
+/// Where an exception waits until the analysis that it came up in is over.
+pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
+
+/// Keeps the first exception.
+pub(crate) fn keep(slot: &Mutex<Option<PyErr>>, error: PyErr) {
+    if let Ok(mut slot) = slot.lock() {
+        slot.get_or_insert(error);
+    }
+}
 
 /// Time between two looks at signals.
 const BETWEEN_SIGNALS: Duration = Duration::from_millis(50);
@@ -67,7 +75,7 @@ pub(crate) fn load_arrays(py: Python<'_>) -> PyResult<()> {
 /// What a signal handler raised; `AnalysisError` "out of time" at the deadline.
 pub(crate) fn watched<T: Send>(py: Python<'_>, analysis: impl FnOnce() -> T + Send) -> PyResult<T> {
     load_arrays(py)?;
-    let raised: Arc<Mutex<Option<PyErr>>> = Arc::default();
+    let raised = Raised::default();
     let slot = Arc::clone(&raised);
     let deadline = DEADLINE.get();
     let mut next = Instant::now() + BETWEEN_SIGNALS;

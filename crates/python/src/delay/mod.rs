@@ -19,12 +19,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyComplex, PyDict, PyList};
 
-use crate::watch::watched;
+use crate::watch::{Raised, keep, watched};
 
 pub(crate) use results::{PyCycle, PyHopfPoint, PyTrajectory, normal_form};
 use results::{complexes, curve, fold, hopf, number};
 use user::UserSystem;
-pub(crate) use user::{Raised, keep};
 
 /// A system of delay-differential equations.
 #[pyclass(name = "DelaySystem", module = "ackclock._core", frozen)]

@@ -1,23 +1,12 @@
 //! A system whose functions are a user's, in Python.
 
-use std::sync::{Arc, Mutex};
-
 use ackclock_delay::{Args, Bound as StateBound, Dual64, DynSystem, HyperDual64, HyperHyperDual64};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::dual::Face;
-
-/// Where a user's function leaves its exception until the analysis is over.
-pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
-
-/// Keeps the first exception.
-pub(crate) fn keep(slot: &Mutex<Option<PyErr>>, error: PyErr) {
-    if let Ok(mut slot) = slot.lock() {
-        slot.get_or_insert(error);
-    }
-}
+use crate::watch::{Raised, keep};
 
 /// A system whose functions are Python's. An exception makes the value NaN and waits for the end of
 /// the analysis.

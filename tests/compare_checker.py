@@ -163,12 +163,33 @@ def _cause(
     after = _tried(scenario, one, one["cause"], lab)
     if after is None:
         return [*wrong, f"{one['cause']} cannot be taken away"]
+    if one["cause"] == "flows" and "random fluctuations" in one["sentence"]:
+        return wrong + _shrinks(one, lab)
     most = MORE if one["part"] else HALF
     if after[0] - after[3] > (1 + SLACK) * most * (size + noise) + 0.02:
         wrong.append(
             f"without {one['cause']} {after[2]:.3g} and {after[1]:.3g} are {after[0]:.0%} apart, {size:.0%} with"
         )
     return wrong
+
+
+def _shrinks(one: dict[str, Any], lab: dict[str, tuple[list[Any], Any]]) -> list[str]:
+    """Whether four times as many flows halve the fluctuations, as a part of the mean queue of each run."""
+    parts = {}
+    for key in ("chance", "flows"):
+        runs, fluid = lab[key]
+        values = np.array([run["deviation", one["of"]] / run["queue", one["of"]] for run in runs])
+        parts[key] = values.mean(), 2.365 * values.std(ddof=1) / math.sqrt(len(values))
+        if fluid["deviation", one["of"]] > HALF * np.mean([run["deviation", one["of"]] for run in runs]):
+            return [f"{key}: the equations fluctuate too"]
+    (few, few_half), (many, many_half) = parts["chance"], parts["flows"]
+    noise = many / few * math.hypot(many_half / many, few_half / few)
+    wrong = [] if abs(many / few - 0.5) < 0.15 + noise else [f"four times the flows leave {many / few:.0%} of them"]
+    stated = re.search(r"flows ([0-9.e-]+) of the mean queue, not ([0-9.e-]+)", one["sentence"])
+    for said, found, half in zip(stated.groups() if stated else (), (many, few), (many_half, few_half), strict=False):
+        if abs(float(said) - found) > half + 0.15 * found:
+            wrong.append(f"{found:.3g} ± {half:.2g} of the mean queue, not {said}")
+    return wrong if stated else [*wrong, "it has no shares of the mean queue"]
 
 
 def _tried(

@@ -11,7 +11,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.causes.differences import REMOVALS, Removal
-from ackclock.compare import Comparison, Lines, Tried, _Experiments
+from ackclock.compare import Comparison, Lines, Tried, _Experiments, _fluctuations
 from compare_checker import check_comparison
 from conftest import Command
 
@@ -155,13 +155,42 @@ def test_the_checker_finds_false_causes() -> None:
     assert check_comparison(scenario, told | {"disagreements": [false]})
 
 
-def test_without_a_cause_it_says_so() -> None:
-    """Randomness of single packets, which no removal takes away, keeps a queue moving."""
-    found = ac.compare(ac.loads(MANY.replace('"40 Mbit/s"', '"10 Mbit/s"')))
+def test_fluctuations_shrink_with_the_number_of_flows() -> None:
+    """Randomness of single packets keeps a queue moving; with four times as many flows half as much."""
+    scenario = ac.loads(MANY.replace('"40 Mbit/s"', '"10 Mbit/s"'))
+    found = ac.compare(scenario)
     (one,) = [one for one in found.disagreements if (one.measure, one.engine) == ("deviation", "fluid")]
-    assert one.found.key == "not-found"
+    assert one.found.key == "flows"
+    assert not one.found.part
     assert one.sentence.startswith("standard deviation of the queue of shared: ")
     assert found.units["standard deviation of the queue of shared"] == "packets"
+    few, many = (next(part for part in one.found.tried if part.key == key) for key in ("chance", "flows"))
+    assert 0.4 < (many.packet / many.queue) / (few.packet / few.queue) < 0.6
+    told = json.loads(json.dumps(found.json()))
+    assert check_comparison(scenario, told) == []
+    false = [row | {"sentence": row["sentence"].replace("0.10", "0.20")} for row in told["disagreements"]]
+    assert any("of the mean queue, not" in text for text in check_comparison(scenario, told | {"disagreements": false}))
+
+
+@pytest.mark.parametrize(
+    ("many", "half", "equations", "named"),
+    [(20.0, 1.0, 0.1, True), (38.0, 1.0, 0.1, False), (20.0, 9.0, 0.1, False), (20.0, 1.0, 8.0, False)],
+)
+def test_what_is_called_a_fluctuation(many: float, half: float, equations: float, named: bool) -> None:
+    """It halves beyond doubt, and the equations have none: an oscillation stays as large a part of the queue."""
+
+    def tried(packet: float, queue: float) -> Tried:
+        return Tried("flows", "the number of flows", "with 4 times as many flows", packet, half, equations, 8, queue)
+
+    assert bool(_fluctuations(tried(many, 400.0), tried(10.0, 100.0))) == named
+    assert _fluctuations(tried(0.0, 400.0), tried(0.0, 100.0)) is None
+
+
+def test_without_a_cause_it_says_so() -> None:
+    """The loss of windows of six packets, a difference that no removal closes."""
+    found = ac.compare(ac.loads(MANY.replace('"40 Mbit/s"', '"10 Mbit/s"')))
+    (one,) = [one for one in found.disagreements if (one.measure, one.engine) == ("loss", "fluid")]
+    assert one.found.key == "not-found"
     assert "cause not found (taken away one by one: delayed-acks, small-windows, flows)" in one.sentence
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from . import _core
 from ._parallel import parallel
-from .causes.differences import REMOVALS, Removal
+from .causes.differences import FACTOR, REMOVALS, Removal
 from .causes.scales import bits, quantities
 from .errors import AckclockError, Interrupted, RunError, ScenarioError
 from .fluid import fluid
@@ -110,6 +110,8 @@ class Tried:
     """Half the width of its 95 % interval."""
     other: float
     seeds: int
+    queue: float = math.nan
+    """Mean queue of the packets where the measure is its standard deviation, packets."""
 
     @property
     def scale(self) -> float:
@@ -136,6 +138,8 @@ class Tried:
     def json(self) -> dict[str, Any]:
         """Plain values."""
         numbers = {"packet": self.packet, "packet_half": self.half, "other": self.other, "apart": self.apart}
+        if not math.isnan(self.queue):
+            numbers["queue"] = self.queue
         return {"removed": self.key, "done": self.done, "seeds": self.seeds} | {
             key: value if math.isfinite(value) else None for key, value in numbers.items()
         }
@@ -586,6 +590,8 @@ class _Experiments:
             if one is None:
                 continue
             tried.append(one)
+            if removal.key == "flows" and (noise := _fluctuations(one, now)):
+                return Found(one.key, f"the cause is {one.words}: {noise}", tried=tuple(tried))
             if one.apart >= SOME * now.apart:
                 continue
             if not _is(measure, one, now):
@@ -638,7 +644,11 @@ class _Experiments:
         if other is None or not packets.count:
             return None
         half = 0.0 if math.isnan(packets.half) else packets.half
-        return Tried(removal.key, self._called(removal), removal.done, packets.mean, half, other, packets.count)
+        called = self._called(removal)
+        queue = math.nan
+        if measure == "deviation":
+            queue = mean_interval([one.values["queue", of]["packet"] for one in self._packets[removal.key]]).mean
+        return Tried(removal.key, called, removal.done, packets.mean, half, other, packets.count, queue)
 
     def _called(self, removal: Removal) -> str:
         """Return a cause in words, with how large the windows or how many the flows are where these are meant."""
@@ -689,6 +699,28 @@ def _whole(measure: str, one: Tried, before: Tried) -> bool:
     """Whether a difference is closed: within the tolerance or the interval, and half of what it was at most."""
     closed = not _differ(measure, one.packet, one.other) or abs(one.other - one.packet) <= one.half
     return closed and one.apart <= PART * before.apart and one.leaves(SOME, before)
+
+
+def _fluctuations(many: Tried, few: Tried) -> str | None:
+    """
+    Say that a queue of the packets moves at random, where `FACTOR` times as many flows show it.
+
+    Random movements about an equilibrium shrink beside the mean queue as the root of the number of flows; an
+    oscillation stays as large a part of it. Equations have no random movements.
+    """
+    if math.isnan(few.queue) or min(few.packet, many.packet) <= 0:
+        return None
+    if max(few.other / few.packet, many.other / many.packet) > PART:
+        return None  # the equations move too
+    left = (many.packet / many.queue) / (few.packet / few.queue)
+    spread = left * math.hypot(many.half / many.packet, few.half / few.packet)
+    root = 1 / math.sqrt(FACTOR)
+    if left - spread > root or left + spread >= SOME:
+        return None
+    return (
+        "their random fluctuations, which the equations do not have, shrink as the root of their number "
+        f"({many.done} {many.packet / many.queue:.3g} of the mean queue, not {few.packet / few.queue:.3g})"
+    )
 
 
 def _is(measure: str, one: Tried, before: Tried) -> bool:

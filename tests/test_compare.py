@@ -11,7 +11,10 @@ import pytest
 
 import ackclock as ac
 from ackclock.causes.differences import REMOVALS, Removal
-from ackclock.compare import Comparison, Lines, Tried, _Experiments, _fluctuations
+from ackclock.compare.comparison import Comparison
+from ackclock.compare.evidence import Tried, fluctuations
+from ackclock.compare.experiments import Experiments
+from ackclock.compare.values import Lines
 from compare_checker import check_comparison
 from conftest import Command
 
@@ -102,7 +105,7 @@ def test_a_difference_gets_the_cause_that_closes_it() -> None:
 def test_a_cause_changes_more_than_the_seeds_do(half: float, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The equations say 100 packets, packets 80, and 92 with an ACK for each packet, give or take what seeds do."""
     values: dict[tuple[str, str], dict[str, float]] = {("queue", "shared"): {"packet": 80.0, "fluid": 100.0}}
-    experiments = _Experiments(Comparison(ac.loads(MANY), values=values))
+    experiments = Experiments(Comparison(ac.loads(MANY), values=values))
 
     def tried(removal: Removal, *_: object) -> Tried:
         packet = 92.0 if removal.key == "delayed-acks" else 80.0
@@ -120,7 +123,7 @@ def test_an_experiment_that_takes_minutes_is_named_and_not_run(monkeypatch: pyte
     """Illinois over 943 Mbit/s: eight seeds with windows four times as large are 256 M packets."""
     values: dict[tuple[str, str], dict[str, float]] = {("queue", "shared"): {"packet": 80.0, "fluid": 100.0}}
     fast = ac.loads(MANY.replace("40 Mbit/s", "4 Gbit/s").replace("80 ms", "300 ms").replace("30 s", "600 s"))
-    experiments = _Experiments(Comparison(fast, values=values))
+    experiments = Experiments(Comparison(fast, values=values))
     asked = []
 
     def tried(removal: Removal, *_: object) -> Tried:
@@ -140,8 +143,8 @@ def test_windows_of_hundreds_of_packets_are_not_called_small() -> None:
     removals = {one.key: one for one in REMOVALS}
     for window, words in ((7.31, "small windows of 7.31 packets"), (406.0, "the size of the windows, 406 packets")):
         found = Comparison(scenario, values={("window", "all-of-them"): {"packet": window}})
-        assert _Experiments(found)._called(removals["small-windows"]) == words
-        assert _Experiments(found)._called(removals["flows"]) == "the number of flows, 3"
+        assert Experiments(found)._called(removals["small-windows"]) == words
+        assert Experiments(found)._called(removals["flows"]) == "the number of flows, 3"
 
 
 def test_the_checker_finds_false_causes() -> None:
@@ -182,8 +185,8 @@ def test_what_is_called_a_fluctuation(many: float, half: float, equations: float
     def tried(packet: float, queue: float) -> Tried:
         return Tried("flows", "the number of flows", "with 4 times as many flows", packet, half, equations, 8, queue)
 
-    assert bool(_fluctuations(tried(many, 400.0), tried(10.0, 100.0))) == named
-    assert _fluctuations(tried(0.0, 400.0), tried(0.0, 100.0)) is None
+    assert bool(fluctuations(tried(many, 400.0), tried(10.0, 100.0))) == named
+    assert fluctuations(tried(0.0, 400.0), tried(0.0, 100.0)) is None
 
 
 def test_without_a_cause_it_says_so() -> None:

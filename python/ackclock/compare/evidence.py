@@ -1,0 +1,178 @@
+"""What an experiment on both sides says of a difference, and what it takes to call it a cause."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..causes.differences import FACTOR
+from .values import TOLERANCES, UNITS, differ, row_name
+
+PART: Final = 0.5
+"""What an experiment leaves of a difference at most, where it removes its cause."""
+SOME: Final = 0.7
+"""
+What an experiment leaves of a difference at most, where what it removes is called a part of the cause. The interval of
+the seeds of both sides must show that the whole cause leaves no more than this, and a part of it less than everything.
+"""
+MANY: Final = 1000
+"""More seeds are not proposed."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A measure in both engines with one thing taken away."""
+
+    key: str
+    """Of the vocabulary of `ackclock.causes`."""
+    words: str
+    done: str
+    packet: float
+    """Mean over the seeds."""
+    half: float
+    """Half the width of its 95 % interval."""
+    other: float
+    seeds: int
+    queue: float = math.nan
+    """Mean queue of the packets where the measure is its standard deviation, packets."""
+
+    @property
+    def scale(self) -> float:
+        """The larger value."""
+        return max(abs(self.packet), abs(self.other), 1e-12)
+
+    @property
+    def apart(self) -> float:
+        """How far the engines are from one another, as a part of the larger value."""
+        return abs(self.other - self.packet) / self.scale
+
+    def leaves(self, part: float, before: Tried) -> bool:
+        """Whether no more than a part of a difference is left, by more than the seeds of both sides spread."""
+        return self.apart + self._spread(part, before) < part * before.apart
+
+    def needs(self, part: float, before: Tried) -> float:
+        """So many seeds would tell, as intervals shrink with their root."""
+        gain = max(part * before.apart - self.apart, 1e-12)
+        return self.seeds * (self._spread(part, before) / gain) ** 2
+
+    def _spread(self, part: float, before: Tried) -> float:
+        return math.hypot(self.half / self.scale, part * before.half / before.scale)
+
+    def json(self) -> dict[str, Any]:
+        """Plain values."""
+        numbers = {"packet": self.packet, "packet_half": self.half, "other": self.other, "apart": self.apart}
+        if not math.isnan(self.queue):
+            numbers["queue"] = self.queue
+        return {"removed": self.key, "done": self.done, "seeds": self.seeds} | {
+            key: value if math.isfinite(value) else None for key, value in numbers.items()
+        }
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the experiments say of a difference."""
+
+    key: str
+    """
+    Of the cause; ``"not-found"``, ``"chance"`` where other seeds agree, or ``"cannot-tell"`` where they differ by as
+    much as an experiment changes.
+    """
+    words: str
+    part: bool = False
+    """Whether it is a part of the difference only."""
+    tried: tuple[Tried, ...] = ()
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A measure on which an engine differs from the packets."""
+
+    measure: str
+    of: str
+    """Link or class."""
+    engine: str
+    packet: float
+    other: float
+    found: Found
+
+    @property
+    def sentence(self) -> str:
+        """In words."""
+        unit = UNITS[self.measure] and " " + UNITS[self.measure]
+        return (
+            f"{row_name(self.measure, self.of)}: {self.other:.3g}{unit} in the {self.engine} engine, "
+            f"{self.packet:.3g}{unit} packet by packet; {self.found.words}."
+        )
+
+    def json(self) -> dict[str, Any]:
+        """Plain values, with the evidence."""
+        return {
+            "measure": self.measure,
+            "of": self.of,
+            "engine": self.engine,
+            "packet": self.packet,
+            "other": self.other,
+            "cause": self.found.key,
+            "part": self.found.part,
+            "evidence": [one.json() for one in self.found.tried],
+            "sentence": self.sentence,
+        }
+
+
+def by_chance(measure: str, one: Tried, size: float) -> bool | None:
+    """Whether the mean over other seeds has no difference of some `size`; None where they spread by as much."""
+    apart = abs(one.other - one.packet)
+    if differ(measure, one.packet, one.other):
+        return False if apart > one.half else None
+    absolute, relative = TOLERANCES[measure]
+    if apart + one.half <= max(size, absolute, relative * abs(one.packet)):
+        return True
+    return False if apart - one.half > size else None
+
+
+def whole(measure: str, one: Tried, before: Tried) -> bool:
+    """Whether a difference is closed: within the tolerance or the interval, and half of what it was at most."""
+    closed = not differ(measure, one.packet, one.other) or abs(one.other - one.packet) <= one.half
+    return closed and one.apart <= PART * before.apart and one.leaves(SOME, before)
+
+
+def fluctuations(many: Tried, few: Tried) -> str | None:
+    """
+    Say that a queue of the packets moves at random, where `FACTOR` times as many flows show it.
+
+    Random movements about an equilibrium shrink beside the mean queue as the root of the number of flows; an
+    oscillation stays as large a part of it. Equations have no random movements.
+    """
+    if math.isnan(few.queue) or min(few.packet, many.packet) <= 0:
+        return None
+    if max(few.other / few.packet, many.other / many.packet) > PART:
+        return None  # the equations move too
+    left = (many.packet / many.queue) / (few.packet / few.queue)
+    spread = left * math.hypot(many.half / many.packet, few.half / few.packet)
+    root = 1 / math.sqrt(FACTOR)
+    if left - spread > root or left + spread >= SOME:
+        return None
+    return (
+        "their random fluctuations, which the equations do not have, shrink as the root of their number "
+        f"({many.done} {many.packet / many.queue:.3g} of the mean queue, not {few.packet / few.queue:.3g})"
+    )
+
+
+def changes(measure: str, one: Tried, before: Tried) -> bool:
+    """Whether a difference is smaller than before by more than the seeds spread."""
+    return whole(measure, one, before) or one.leaves(1.0, before)
+
+
+def wanted(seeds: float) -> str:
+    """Say how many runs would tell."""
+    if seeds > MANY:
+        return f"more than {MANY} runs would be needed to tell"
+    return f"about {math.ceil(seeds / 10) * 10} runs would tell"
+
+
+def pair(measure: str, one: Tried) -> str:
+    """Return both values as a sentence has them."""
+    unit = UNITS[measure] and " " + UNITS[measure]
+    spread = f" ± {one.half:.2g}" if one.half > 0.01 * abs(one.packet) else ""
+    return f"{one.other:.3g} and {one.packet:.3g}{spread}{unit}"

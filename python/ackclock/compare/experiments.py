@@ -1,0 +1,216 @@
+"""Causes of differences, by experiment: both sides again without one thing at a time."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from .. import _core
+from .._parallel import parallel
+from ..causes.differences import REMOVALS, Removal
+from ..causes.scales import bits, quantities
+from ..errors import AckclockError, Interrupted, RunError
+from ..scenario import Scenario
+from ..simulate import FlowTraces, run
+from .comparison import Comparison
+from .engines import add_fluid, add_meanfield, add_packet, add_periods
+from .evidence import PART, SOME, Found, Tried, by_chance, changes, fluctuations, pair, wanted, whole
+from .values import differ
+
+TRACED: FlowTraces = 50
+"""Flows of each class whose windows are averaged in the picture."""
+SEEDS: Final = (8, 24)
+"""Runs of the packet engine on each side of an experiment; more where what they say lies within their spread."""
+SMALL: Final = 20.0
+"""Windows of more packets are not called small."""
+BUDGET: Final = 100_000_000
+"""Packets that all seeds of an experiment may compute: some twenty seconds on two processors."""
+PACKET: Final = 12_000
+"""bit."""
+MEMORY: Final = 400
+"""Round trips that an experiment leaves out, and that it measures ..."""
+LEAST: Final = 8.0
+"""... and s that it measures at least."""
+LATER: Final = 4
+"""Equations are measured so many times of that later."""
+
+
+class Experiments:
+    """Both sides again without one thing at a time; each side of each such scenario is run once, for all measures."""
+
+    def __init__(self, found: Comparison) -> None:
+        self.found = found
+        base = _brief(found.scenario.canonical)
+        self._plain = Removal("chance", "chance", "with other seeds", lambda tree: tree)
+        self._trees = {"chance": base}
+        self._removals = []
+        for one in REMOVALS:
+            made = one.apply(base)
+            if made is not None:
+                self._removals.append(one)
+                self._trees[one.key] = made
+        self._packets: dict[str, list[Comparison]] = {}
+        self._equations: dict[tuple[str, str], Comparison] = {}
+
+    def of(self, measure: str, of: str, engine: str) -> Found:
+        """Return the cause of a difference of an engine from the packets."""
+        first = self.found.values[measure, of]
+        if engine == "mean-field" and "fluid" in first and not differ(measure, first["fluid"], first[engine]):
+            engine = "fluid"  # the equations say the same, and the fluid engine is quicker
+        now = self._tried(self._plain, measure, of, engine)
+        if now is None:
+            return Found("not-found", "cause not found: the experiments do not have it")
+        size = PART * abs(first[engine] - first["packet"])
+        chance = by_chance(measure, now, size)
+        if chance is None:
+            now = self._tried(self._plain, measure, of, engine, SEEDS[-1]) or now
+            chance = by_chance(measure, now, size)
+        if chance:
+            words = f"by chance or by its length: {pair(measure, now)} in {now.seeds} other runs"
+            return Found("chance", words, tried=(now,))
+        if chance is None:
+            needs = now.seeds * (now.half / max(abs(now.other - now.packet), 1e-12)) ** 2
+            words = f"cannot tell whether by chance: {pair(measure, now)} in {now.seeds} other runs; {wanted(needs)}"
+            return Found("cannot-tell", words, tried=(now,))
+        return self._cause(measure, of, engine, now)
+
+    def _cause(self, measure: str, of: str, engine: str, now: Tried) -> Found:
+        """Take away one thing at a time from a difference that other seeds have too."""
+        tried = [now]
+        parts: list[Tried] = []
+        doubtful: list[Tried] = []
+        large = [one for one in self._removals if self._cost(one) > BUDGET]
+        for removal in self._removals:
+            if removal in large:
+                continue
+            one = self._tried(removal, measure, of, engine)
+            if one is not None and one.apart < SOME * now.apart and not changes(measure, one, now):
+                more = [self._tried(which, measure, of, engine, SEEDS[-1]) for which in (self._plain, removal)]
+                now, one = more[0] or now, more[1] or one
+                tried[0] = now
+            if one is None:
+                continue
+            tried.append(one)
+            if removal.key == "flows" and (noise := fluctuations(one, now)):
+                return Found(one.key, f"the cause is {one.words}: {noise}", tried=tuple(tried))
+            if one.apart >= SOME * now.apart:
+                continue
+            if not changes(measure, one, now):
+                doubtful.append(one)
+            elif whole(measure, one, now):
+                words = f"the cause is {one.words} ({one.done}: {pair(measure, one)})"
+                return Found(one.key, words, tried=tuple(tried))
+            else:
+                parts.append(one)
+        if parts:
+            part = min(parts, key=lambda one: one.apart)
+            words = f"a part of it is {part.words} ({part.done}: {pair(measure, part)}), the rest not found"
+            return Found(part.key, words, part=True, tried=tuple(tried))
+        if doubtful:
+            likely = min(doubtful, key=lambda one: one.apart)
+            words = (
+                f"cannot tell its cause: {likely.done} {pair(measure, likely)}, but {likely.seeds} runs of each "
+                f"spread by as much; {wanted(likely.needs(1.0, now))}"
+            )
+            return Found("cannot-tell", words, tried=tuple(tried))
+        names = ", ".join(one.key for one in tried[1:]) or "nothing to take away"
+        if large:
+            keys, most = ", ".join(one.key for one in large), max(self._cost(one) for one in large) / 1e6
+            rest = f"not found in {names}; " if tried[1:] else ""
+            words = f"cannot tell its cause: {rest}to try {keys} takes up to {most:.0f} M packets"
+            return Found("cannot-tell", words, tried=tuple(tried))
+        return Found("not-found", f"cause not found (taken away one by one: {names})", tried=tuple(tried))
+
+    def _tried(self, removal: Removal, measure: str, of: str, engine: str, seeds: int = SEEDS[0]) -> Tried | None:
+        """A measure on both sides of an experiment; None where one of them does not have it."""
+        from ..analysis import mean_interval
+
+        if seeds > SEEDS[0] and self._cost(removal, seeds) > BUDGET:
+            seeds = SEEDS[0]
+        try:
+            scenario = Scenario(self._trees[removal.key])
+            self._run(removal.key, scenario, seeds)
+            if (removal.key, engine) not in self._equations:
+                later, window = _later(scenario)
+                made = self._equations[removal.key, engine] = Comparison(later)
+                (add_fluid if engine == "fluid" else add_meanfield)(made, lambda _text: None)
+                add_periods(made, window or self._window)
+        except (Interrupted, RunError):
+            raise
+        except AckclockError:
+            return None
+        runs = [one.values.get((measure, of), {}).get("packet", math.nan) for one in self._packets[removal.key]]
+        other = self._equations[removal.key, engine].values.get((measure, of), {}).get(engine)
+        packets = mean_interval(runs)
+        if other is None or not packets.count:
+            return None
+        half = 0.0 if math.isnan(packets.half) else packets.half
+        called = self._called(removal)
+        queue = math.nan
+        if measure == "deviation":
+            queue = mean_interval([one.values["queue", of]["packet"] for one in self._packets[removal.key]]).mean
+        return Tried(removal.key, called, removal.done, packets.mean, half, other, packets.count, queue)
+
+    def _called(self, removal: Removal) -> str:
+        """Return a cause in words, with how large the windows or how many the flows are where these are meant."""
+        windows = [
+            row["packet"] for (measure, _), row in self.found.values.items() if measure == "window" and "packet" in row
+        ]
+        if removal.key == "small-windows" and windows:
+            size = f"{min(windows):.3g} packets"
+            return f"small windows of {size}" if min(windows) <= SMALL else f"the size of the windows, {size}"
+        if removal.key == "flows":
+            return f"the number of flows, {sum(int(one['count']) for one in self.found.scenario.canonical['flows'])}"
+        return removal.words
+
+    def _cost(self, removal: Removal, seeds: int = SEEDS[0]) -> float:
+        """Packets that an experiment computes at most."""
+        tree = self._trees[removal.key]
+        end = quantities(tree["scenario"]["duration"])
+        return seeds * max(end, default=0.0) * sum(bits(one) for one in tree["link"]) / PACKET
+
+    def _run(self, key: str, scenario: Scenario, seeds: int) -> None:
+        """Run what is not there yet."""
+        known = self._packets.setdefault(key, [])
+
+        def one(seed: int) -> Comparison:
+            result = run(scenario, seed=scenario.seed + seed, trace_links=True, trace_flows=TRACED)
+            made = Comparison(scenario)
+            add_packet(made, result)
+            add_periods(made, result.window)
+            made.lines.clear()
+            self._window = result.window
+            return made
+
+        known += parallel(one, range(len(known) + 1, seeds + 1))
+
+
+def _brief(tree: dict[str, Any]) -> dict[str, Any]:
+    """The scenario for an experiment: as long as its slowest round trips ask for, if it has no changes over time."""
+    end = quantities(tree["scenario"]["duration"])
+    if tree.get("change") or not end:
+        return tree
+    rtt = max((max(quantities(one["rtt"]) or [0.1]) for one in tree["flows"]), default=0.1)
+    starts = max((max(quantities(one.get("start", "0 s")) or [0.0]) for one in tree["flows"]), default=0.0)
+    measured = max(MEMORY * rtt, LEAST)
+    total = starts + 2 * measured
+    if total >= end[0]:
+        return tree
+    head = {"duration": f"{total:.9g} s", "measure": f"{total - measured:.9g} s .. {total:.9g} s"}
+    return {**tree, "scenario": tree["scenario"] | head}
+
+
+def _later(scenario: Scenario) -> tuple[Scenario, tuple[float, float] | None]:
+    """
+    Measure equations after four times as long a beginning: a slow mode of theirs dies out, or grows, without noise.
+
+    With the window; without one where conditions change with time, which are left as they are.
+    """
+    tree = scenario.canonical
+    if tree.get("change") or ".." not in tree["scenario"]["measure"]:
+        return scenario, None
+    first, last = (_core.quantity(part.strip())[0] for part in tree["scenario"]["measure"].split(".."))
+    end = last + LATER * (last - first)
+    begin = end - (last - first)
+    head = {"duration": f"{end:.9g} s", "measure": f"{begin:.9g} s .. {end:.9g} s"}
+    return Scenario({**tree, "scenario": tree["scenario"] | head}), (begin, end)

@@ -115,24 +115,30 @@ fn a_paced_window_does_not_queue() {
 
 /// Standard slow start doubles the window until the buffer is full, and loses about as much as it
 /// holds. HyStart++ sees the queue in the smallest round trip of a round, grows by a quarter a
-/// round five times more, and stops.
+/// round five times more, and stops. SEARCH sees that deliveries no longer double some two round
+/// trips after the link is full, and takes back what it has sent too much.
 #[test]
 fn slow_start_ends_before_losses() {
-    let lost = |hystart: bool, buffer: u32| {
+    let lost = |option: &str, buffer: u32| {
         let text = link(
             &format!("capacity = \"{buffer} packets\""),
             20,
-            &format!("congestion = \"reno\"\nhystart = {hystart}"),
+            &format!("congestion = \"reno\"\n{option}"),
         );
         let outcome = outcome(&text);
         let link = &outcome.links[0];
         assert!(link.utilization > 0.9, "{}", link.utilization);
         link.drops
     };
-    let (plain, early) = (lost(false, 1000), lost(true, 1000));
-    assert!(plain > 500 && early == 0, "{plain} and {early}");
-    let (plain, early) = (lost(false, 400), lost(true, 400));
-    assert!(early > 0 && 3 * early < plain, "{plain} and {early}");
+    for option in ["hystart = true", "search = true"] {
+        let (plain, early) = (lost("", 1000), lost(option, 1000));
+        assert!(plain > 500 && early == 0, "{option}: {plain} and {early}");
+        let (plain, early) = (lost("", 400), lost(option, 400));
+        assert!(
+            early > 0 && 3 * early < plain,
+            "{option}: {plain} and {early}"
+        );
+    }
 }
 
 /// A BBR alone on a link uses it, and its queue is that of its probes, a quarter of the

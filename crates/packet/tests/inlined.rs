@@ -50,6 +50,7 @@ fn what_is_inlined_gives_the_same_bits() {
             for more in [
                 "",
                 "hystart = true\n",
+                "search = true\n",
                 "recovery = \"newreno\"\necn = true\n",
             ] {
                 let named = scenario(&format!(

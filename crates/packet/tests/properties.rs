@@ -24,6 +24,7 @@ struct Class {
     ecn: &'static str,
     pacing: &'static str,
     hystart: bool,
+    search: bool,
     handshake: bool,
     limited_transmit: bool,
     path: u32,
@@ -165,6 +166,7 @@ fn class() -> impl Strategy<Value = Class> {
                     reduction
                 },
                 hystart: flags.1 && !congestion.starts_with("bbr"),
+                search: !flags.1 && flags.3 && !congestion.starts_with("bbr"),
                 count,
                 congestion,
                 traffic,
@@ -253,8 +255,8 @@ impl World {
                 .unwrap();
                 writeln!(
                     text,
-                    "pacing = \"{}\"\nhystart = {}",
-                    class.pacing, class.hystart
+                    "pacing = \"{}\"\nhystart = {}\nsearch = {}",
+                    class.pacing, class.hystart, class.search
                 )
                 .unwrap();
                 if class.recovery == "sack" {

@@ -295,6 +295,9 @@ pub struct Tcp {
     pub pacing: Pacing,
     /// Whether the initial slow start ends when the round trip grows (HyStart++, RFC 9406).
     pub hystart: bool,
+    /// Whether the initial slow start ends when deliveries no longer double from one round trip to
+    /// the next (SEARCH, draft-chung-ccwg-search).
+    pub search: bool,
     /// Whether the receiver delays ACKs: one per two segments or after `delayed_ack_timeout` (RFC
     /// 5681, section 4.2).
     pub delayed_ack: bool,

@@ -362,7 +362,7 @@ fn size(bytes: u32) -> Node {
     Node::text(format_size(u64::from(bytes)))
 }
 
-fn endpoint(tcp: &Tcp) -> [(&'static str, Node); 27] {
+fn endpoint(tcp: &Tcp) -> [(&'static str, Node); 28] {
     let specs = tcp
         .congestion
         .meta()
@@ -408,6 +408,7 @@ fn endpoint(tcp: &Tcp) -> [(&'static str, Node); 27] {
         ("peer_ecn", Node::text(tcp.peer_ecn.name())),
         ("pacing", Node::text(tcp.pacing.name())),
         ("hystart", flag(tcp.hystart)),
+        ("search", flag(tcp.search)),
         ("delayed_ack", flag(tcp.delayed_ack)),
         ("delayed_ack_timeout", time(tcp.delayed_ack_timeout)),
         ("limited_transmit", flag(tcp.limited_transmit)),

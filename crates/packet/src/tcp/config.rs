@@ -101,6 +101,17 @@ pub(crate) enum PacingPolicy {
     Window,
 }
 
+/// What ends the initial slow start, beside losses and marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SlowStartPolicy {
+    /// Nothing.
+    Losses,
+    /// Round trips that grow (RFC 9406).
+    HyStart,
+    /// Deliveries that no longer double (draft-chung-ccwg-search).
+    Search,
+}
+
 /// What tells that a reduction was needless, so that it is taken back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct UndoPolicy {
@@ -200,7 +211,7 @@ pub(crate) struct Config {
     /// Retransmissions and the SYN are ECN-capable too.
     pub(crate) ecn_always: bool,
     pub(crate) limited_transmit: bool,
-    pub(crate) hystart: bool,
+    pub(crate) slow_start: SlowStartPolicy,
     pub(crate) dup_threshold: u32,
     /// A marked sender whose window is one segment waits for the retransmission timer.
     ///
@@ -298,7 +309,11 @@ impl Config {
             accecn: counts_marks(tcp),
             ecn_always: tcp.accurate_ecn && linux,
             limited_transmit: tcp.limited_transmit,
-            hystart: tcp.hystart,
+            slow_start: match (tcp.hystart, tcp.search) {
+                (true, _) => SlowStartPolicy::HyStart,
+                (false, true) => SlowStartPolicy::Search,
+                (false, false) => SlowStartPolicy::Losses,
+            },
             dup_threshold: tcp.dup_threshold,
             ecn_pause: tcp.ecn_pause && !tcp.accurate_ecn,
             min_rto: tcp.min_rto.0,

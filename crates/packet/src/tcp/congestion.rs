@@ -7,7 +7,6 @@ use ackclock_algorithms::registry::Controller;
 use ackclock_algorithms::{Stream, Time};
 
 use super::config::{RecoveryPolicy, ReductionBase, RtoPolicy};
-use super::hystart;
 use super::timers::TICK;
 use super::{AckSummary, Config, Sender, State};
 
@@ -77,7 +76,7 @@ impl Sender {
         cwnd_limited: bool,
         random: &mut Stream,
     ) -> bool {
-        if self.hystart.is_some() {
+        if self.slow_start.is_some() {
             return false;
         }
         // inlined for speed: what `grow_otherwise` comes to for congestion controls that look at
@@ -110,7 +109,7 @@ impl Sender {
         match &mut self.controller {
             // inlined for speed: it looks at the smallest RTT once a round trip, and never at the
             // smoothed one; the general way below makes two divisions more
-            Controller::Compound(control) if self.hystart.is_none() => {
+            Controller::Compound(control) if self.slow_start.is_none() => {
                 if round_start {
                     event.min_rtt = Time(self.rtt.min_rtt).seconds();
                 }
@@ -122,8 +121,8 @@ impl Sender {
 
     #[inline]
     pub(super) fn let_grow(&mut self, event: AckEvent, rtt: u64, random: &mut Stream) {
-        if self.hystart.is_some() {
-            self.grow_by_hystart(event, rtt, random);
+        if self.slow_start.is_some() {
+            self.grow_in_slow_start(event, rtt, random);
         } else {
             self.controller.on_ack(&event, &mut self.window, random);
         }
@@ -355,33 +354,6 @@ impl Sender {
             {
                 self.controller.on_recovery_end(Time(now), &mut self.window);
             }
-        }
-    }
-
-    /// Growth in the initial slow start of HyStart++ (RFC 9406, section 4.2).
-    #[cold]
-    #[inline(never)]
-    pub(super) fn grow_by_hystart(&mut self, mut event: AckEvent, rtt: u64, random: &mut Stream) {
-        let Some(mut state) = self.hystart.take() else {
-            return;
-        };
-        if self.window.ssthresh != state.ssthresh || !self.window.in_slow_start() {
-            self.controller.on_ack(&event, &mut self.window, random);
-            return;
-        }
-        let over = state.on_ack(self.una, self.next, rtt);
-        if !self.paced {
-            event.acked = event.acked.min(hystart::L);
-        }
-        let before = self.window.cwnd;
-        self.controller.on_ack(&event, &mut self.window, random);
-        if state.is_conservative() && self.window.cwnd > before {
-            self.window.cwnd = before + (self.window.cwnd - before) / hystart::CSS_GROWTH_DIVISOR;
-        }
-        if over {
-            self.window.ssthresh = self.window.cwnd;
-        } else {
-            self.hystart = Some(state);
         }
     }
 }

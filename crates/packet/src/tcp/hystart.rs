@@ -1,7 +1,6 @@
 //! HyStart++ (RFC 9406): slow start that ends when the round trip grows, before losses end it.
 //!
-//! The endpoint runs it beside any congestion control: what the algorithm adds to its window in
-//! slow start is cut to a quarter in conservative slow start, and ssthresh becomes the window when
+//! What the congestion control adds to its window in slow start is cut to a quarter in conservative slow start, and ssthresh becomes the window when
 //! that has lasted five rounds.
 
 const MS: u64 = 1_000_000_000;
@@ -11,16 +10,14 @@ const MAX_RTT_THRESH: u64 = 16 * MS;
 const MIN_RTT_DIVISOR: u64 = 8;
 const N_RTT_SAMPLE: u32 = 8;
 /// Slow start grows by a segment for so many acknowledged in its conservative form.
-pub(crate) const CSS_GROWTH_DIVISOR: f64 = 4.0;
+pub(super) const CSS_GROWTH_DIVISOR: f64 = 4.0;
 const CSS_ROUNDS: u32 = 5;
 /// Segments of one ACK that may count where segments are not paced.
-pub(crate) const L: u32 = 8;
+pub(super) const L: u32 = 8;
 
-/// State of the initial slow start.
+/// Rounds and their round trips.
 #[derive(Debug)]
-pub(crate) struct HyStart {
-    /// The initial ssthresh: once it has changed this is over.
-    pub(crate) ssthresh: f64,
+pub(super) struct HyStart {
     /// The round ends when this segment is acknowledged.
     round_end: u64,
     last_round_min: u64,
@@ -32,9 +29,8 @@ pub(crate) struct HyStart {
 }
 
 impl HyStart {
-    pub(crate) fn new(ssthresh: f64) -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            ssthresh,
             round_end: 0,
             last_round_min: u64::MAX,
             round_min: u64::MAX,
@@ -45,13 +41,13 @@ impl HyStart {
     }
 
     /// Whether growth is conservative now.
-    pub(crate) fn is_conservative(&self) -> bool {
+    pub(super) fn is_conservative(&self) -> bool {
         self.css_rounds > 0
     }
 
     /// Everything below `una` is acknowledged, `next` is the next new segment, `rtt` the sample
     /// (ps; 0: none). True when slow start is over.
-    pub(crate) fn on_ack(&mut self, una: u64, next: u64, rtt: u64) -> bool {
+    pub(super) fn on_ack(&mut self, una: u64, next: u64, rtt: u64) -> bool {
         if una > self.round_end {
             self.round_end = next;
             self.last_round_min = self.round_min;
@@ -108,7 +104,7 @@ mod tests {
     fn the_threshold() {
         for (base, stays, leaves) in [(16, 19, 20), (80, 89, 90), (400, 415, 416)] {
             for (rtt, conservative) in [(stays, false), (leaves, true)] {
-                let (mut state, mut una) = (HyStart::new(f64::INFINITY), 0);
+                let (mut state, mut una) = (HyStart::new(), 0);
                 round(&mut state, &mut una, base, 10);
                 round(&mut state, &mut una, rtt, 10);
                 assert_eq!(state.is_conservative(), conservative, "{base} {rtt}");
@@ -118,11 +114,11 @@ mod tests {
 
     #[test]
     fn eight_samples_are_needed() {
-        let (mut state, mut una) = (HyStart::new(f64::INFINITY), 0);
+        let (mut state, mut una) = (HyStart::new(), 0);
         round(&mut state, &mut una, 50, 10);
         round(&mut state, &mut una, 90, 7);
         assert!(!state.is_conservative());
-        let (mut state, mut una) = (HyStart::new(f64::INFINITY), 0);
+        let (mut state, mut una) = (HyStart::new(), 0);
         round(&mut state, &mut una, 50, 10);
         round(&mut state, &mut una, 90, 8);
         assert!(state.is_conservative());
@@ -130,7 +126,7 @@ mod tests {
 
     #[test]
     fn five_rounds_of_conservative_growth_end_it() {
-        let (mut state, mut una) = (HyStart::new(f64::INFINITY), 0);
+        let (mut state, mut una) = (HyStart::new(), 0);
         round(&mut state, &mut una, 50, 10);
         for number in 0..5 {
             assert!(!round(&mut state, &mut una, 60 + number, 10), "{number}");
@@ -143,7 +139,7 @@ mod tests {
     /// slow start goes on.
     #[test]
     fn a_false_alarm_is_taken_back() {
-        let (mut state, mut una) = (HyStart::new(f64::INFINITY), 0);
+        let (mut state, mut una) = (HyStart::new(), 0);
         round(&mut state, &mut una, 50, 10);
         round(&mut state, &mut una, 60, 10);
         assert!(state.is_conservative());

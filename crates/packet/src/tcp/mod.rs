@@ -25,7 +25,9 @@ mod recovery;
 mod reduction;
 mod rtt;
 mod scoreboard;
+mod search;
 mod sent_packets;
+mod slow_start;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -41,12 +43,12 @@ use crate::packet::{Ack, Flags, NONE};
 use accecn::AccEcn;
 pub(crate) use config::Config;
 use config::{PacingPolicy, RecoveryPolicy, RtoPolicy, TimerPolicy};
-use hystart::HyStart;
 use loss::rack::Rack;
 use prr::Prr;
 use rtt::RttEstimator;
 use scoreboard::Scoreboard;
 use sent_packets::SentPackets;
+use slow_start::SlowStart;
 use usage::WindowUsage;
 
 /// What the sender is doing.
@@ -231,8 +233,8 @@ pub(crate) struct Sender {
     accecn: Option<Box<AccEcn>>,
     /// How much of the window is used, where that is remembered.
     usage: Option<Box<WindowUsage>>,
-    /// Until the initial slow start is over.
-    hystart: Option<Box<HyStart>>,
+    /// What ends the initial slow start, until it is over.
+    slow_start: Option<Box<SlowStart>>,
     pub(crate) counters: Counters,
     pub(crate) controller: Controller,
 }
@@ -301,7 +303,7 @@ impl Sender {
             probe: false,
             accecn: config.accecn.map(|_| Box::default()),
             usage: config.remembers_use.then(Box::default),
-            hystart: config.hystart.then(|| Box::new(HyStart::new(ssthresh))),
+            slow_start: SlowStart::new(config, ssthresh),
             counters: Counters::default(),
             controller,
         }

@@ -63,7 +63,7 @@ impl Reader<'_> {
             Some(item) if item.is_word() => Some((true, true)),
             Some(item) => self.flag(&item).map(|ecn| (ecn, ecn && needs.marks)),
         };
-        let (pacing, hystart) = (options.choice("pacing"), flag("hystart"));
+        let (pacing, hystart, search) = (options.choice("pacing"), flag("hystart"), flag("search"));
         let (handshake, delayed_ack) = (flag("handshake"), flag("delayed_ack"));
         let (limited_transmit, ecn_pause) = (flag("limited_transmit"), flag("ecn_pause"));
         let delayed_ack_timeout = time("delayed_ack_timeout");
@@ -93,6 +93,7 @@ impl Reader<'_> {
             peer_ecn: peer_ecn?,
             pacing: pacing?,
             hystart: hystart?,
+            search: search?,
             delayed_ack: delayed_ack?,
             delayed_ack_timeout: delayed_ack_timeout?,
             limited_transmit: limited_transmit?,
@@ -107,6 +108,7 @@ impl Reader<'_> {
             dup_threshold: dup_threshold?,
         };
         let fits = self.fits_recovery(table, &tcp)
+            && self.fits_slow_start(table, &tcp)
             && self.fits_congestion(table, &tcp)
             && self.fits_style(table, &tcp)
             && self.fits_ecn(table, &tcp)
@@ -160,6 +162,15 @@ impl Reader<'_> {
             )
     }
 
+    fn fits_slow_start(&self, table: &Table<'_>, tcp: &Tcp) -> bool {
+        self.none_given(
+            table,
+            &[("search", tcp.hystart && tcp.search)],
+            "contradicts hystart, which ends slow start its own way",
+            "one of both",
+        )
+    }
+
     fn fits_congestion(&self, table: &Table<'_>, tcp: &Tcp) -> bool {
         !tcp.congestion.needs().delivery
             || self.none_given(
@@ -168,10 +179,11 @@ impl Reader<'_> {
                     ("recovery", tcp.recovery != Recovery::Sack),
                     ("reduction", tcp.reduction != WindowReduction::AtOnce),
                     ("hystart", tcp.hystart),
+                    ("search", tcp.search),
                 ],
                 "contradicts the congestion control, which steers the window from selective acknowledgements itself",
                 &format!(
-                    "recovery \"sack\", reduction \"at-once\", hystart false with \"{}\"",
+                    "recovery \"sack\", reduction \"at-once\", hystart and search false with \"{}\"",
                     tcp.congestion.kind()
                 ),
             )

@@ -812,6 +812,7 @@ fn options_that_do_not_fit_the_sender() {
         ("recovery = \"newreno\"", "recovery", 12),
         ("reduction = \"prr\"", "reduction", 13),
         ("hystart = true", "hystart", 11),
+        ("search = true", "search", 10),
     ] {
         one(
             &text(option),

@@ -220,7 +220,14 @@ fn tcp() -> impl Strategy<Value = String> {
                 .prop_map(str::to_owned)
                 .boxed(),
         ),
-        some("hystart", flag()),
+        select(vec![
+            "",
+            "hystart = true\n",
+            "hystart = false\n",
+            "search = true\n",
+        ])
+        .prop_map(str::to_owned)
+        .boxed(),
         some("delayed_ack", flag()),
         some("delayed_ack_timeout", text(time().boxed())),
         some("limited_transmit", flag()),

@@ -133,8 +133,7 @@ impl Receiver {
     /// Data segment `seq` arrives at `now`, sent at `stamp`.
     ///
     /// Deviation from RFC 2883, section 4: a segment that arrives twice is acknowledged, and
-    /// reported (DSACK) where `undo` says so and in style "linux" only; and there only where it
-    /// lies below what is acknowledged.
+    /// reported (DSACK) where `undo` says so and in style "linux" only.
     #[inline(always)]
     pub(crate) fn on_data(
         &mut self,
@@ -217,10 +216,10 @@ impl Receiver {
             return if linux {
                 let mut reply = self.duplicate(now, sack, at_once);
                 if let Some(reply) = &mut reply
-                    && seq < self.next
+                    && !new
                     && reply.sack == NONE
                 {
-                    reply.sack = seq; // below what is acknowledged: it has arrived twice (DSACK)
+                    (reply.sack, reply.flags) = (seq, reply.flags | Flags::TWICE);
                 }
                 reply
             } else {
@@ -541,7 +540,18 @@ mod tests {
         let mut receiver = linux_receiver();
         let reply = data(&mut receiver, 1010 * MS, 3, &LINUX).unwrap();
         assert_eq!((reply.cum, reply.sack), (17, 3));
+        assert!(reply.flags & Flags::TWICE != 0);
         assert!(receiver.blocks(reply.sack).is_empty());
+        // above what is acknowledged, too; the block that holds it follows
+        for (seq, twice) in [(19, false), (20, false), (19, true)] {
+            let reply = data(&mut receiver, 1011 * MS, seq, &LINUX).unwrap();
+            assert_eq!((reply.cum, reply.sack), (17, seq));
+            assert_eq!(reply.flags & Flags::TWICE != 0, twice, "{seq}");
+            assert_eq!(
+                receiver.blocks(reply.sack),
+                [(19, if twice || seq == 20 { 21 } else { 20 })]
+            );
+        }
     }
 
     #[test]

@@ -176,6 +176,29 @@ fn linux_undoes_a_recovery_that_the_receiver_calls_needless() {
     }
 }
 
+/// RFC 2883, section 4: of two retransmissions one arrives twice above what is acknowledged, and
+/// counts all the same; a SACK block of it that is no such report does not.
+#[test]
+fn linux_counts_duplicates_above_what_is_acknowledged() {
+    for (flags, undone) in [(Flags::TWICE, true), (0, false)] {
+        let mut bench = linux_bench();
+        bench.sender.written = 20;
+        let before = bench.sender.window;
+        for seq in 2..20 {
+            bench.now -= 10 * MS;
+            bench.ack(0, seq, 0);
+        }
+        assert_eq!(bench.sender.state, State::Recovery);
+        assert_eq!(bench.sender.scoreboard.resent(), 2);
+        // too soon for the retransmission: the first copies come
+        bench.ack_of(0, 1, bench.now, 0);
+        bench.ack_of(0, 1, bench.now, flags);
+        bench.ack_of(20, 0, bench.now, Flags::TWICE);
+        assert_eq!(bench.sender.state, State::Open);
+        assert_eq!(bench.sender.window.ssthresh == before.ssthresh, undone);
+    }
+}
+
 /// One timer, in whole ticks: a probe two round trips and 2 ms after an ACK, or a timeout after the
 /// first unacknowledged segment was sent; then the retransmission timer.
 #[test]

@@ -25,7 +25,7 @@ impl Bench {
     }
 
     /// An ACK 10 ms later that echoes `echo`.
-    fn ack_of(&mut self, cum: u64, sack: u64, echo: u64, flags: u8) -> Vec<i64> {
+    pub(super) fn ack_of(&mut self, cum: u64, sack: u64, echo: u64, flags: u8) -> Vec<i64> {
         self.now += 10 * MS;
         let ack = Ack {
             at: self.now,

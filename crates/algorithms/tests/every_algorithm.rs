@@ -327,6 +327,7 @@ fn drive_sender(
                     lost_since_sent: lost,
                     cwnd_limited: ack.cwnd_limited,
                     backlogged: ack.cwnd_limited,
+                    departs_in: 0.0,
                     ca_state,
                 };
                 control.on_delivery(&delivery, &mut window, &mut draws);

@@ -22,10 +22,13 @@
 //! the propagation time; the segments about to leave count as in the network; samples over less
 //! than a round trip say nothing at all; ACKs that deliver nothing leave the window alone; at a
 //! policer's rate the phases of the cycle end by time alone; a timeout searches for the full
-//! bandwidth anew; and the filter of the bandwidth keeps three values (`lib/win_minmax.c`).
+//! bandwidth anew, and ends a round with a loss for the policer's intervals; the filter of the
+//! bandwidth keeps three values (`lib/win_minmax.c`); and what is in the network as a phase or Drain
+//! ends is what will be there when the next segment leaves.
 //!
 //! Segments leave one by one, not in bursts as with segmentation offload; the allowance of three
-//! bursts stays, as the draft has it, with bursts of 1500 B segments.
+//! bursts stays: what 1 ms takes of 1500 B segments, as the draft has it, or with `form = "linux"`
+//! whole segments of 1448 B in 1/1024 s.
 
 use super::{
     Ack, CaState, CongestionAlgorithm, CongestionControl, Delivery, Form, LINUX_FORM, Needs,
@@ -238,12 +241,16 @@ impl Conservation {
 
     /// Follows the endpoint into recovery and out of it; true while the window is not for the model
     /// to set.
-    pub(super) fn follow(
+    fn follow(
         &mut self,
         delivery: &Delivery,
         rounds: &mut Rounds,
         window: &mut Window,
+        form: Form,
     ) -> bool {
+        if form == Form::Linux && rounds.start {
+            self.active = false;
+        }
         let before = std::mem::replace(&mut self.ca_state, delivery.ca_state);
         match (before, delivery.ca_state) {
             (CaState::Open | CaState::Loss, CaState::Recovery) => {
@@ -256,7 +263,7 @@ impl Conservation {
                 self.active = false;
                 self.restore(window);
             }
-            (_, CaState::Loss) => self.active = false,
+            (_, CaState::Loss) if form == Form::Paper => self.active = false,
             _ => {}
         }
         if delivery.lost > 0 && delivery.ca_state != CaState::Open {
@@ -276,6 +283,14 @@ impl Conservation {
 pub(super) fn send_quantum(pacing_rate: f64) -> f64 {
     let least = if pacing_rate < 100.0 { 1.0 } else { 2.0 };
     (pacing_rate * 0.001).clamp(least, 43.0)
+}
+
+/// The same in Linux (`bbr_tso_segs_goal`): what 2^-10 s take, in whole segments of 1448 B, 64 kB
+/// with the headers at most.
+fn burst_goal(pacing_rate: f64) -> f64 {
+    const LEAST_RATE: f64 = 150_000.0 / 1448.0;
+    let least = if pacing_rate < LEAST_RATE { 1.0 } else { 2.0 };
+    (pacing_rate / 1024.0).floor().clamp(least, 45.0)
 }
 
 /// What is known of a policer.
@@ -299,6 +314,8 @@ impl Policer {
     /// Share of the delivered segments that are lost.
     const LOSS: f64 = 50.0 / 256.0;
     const AGREEMENT: f64 = 1.0 / 8.0;
+    /// So much apart they agree, too, in Linux: 4 kbit/s in segments/s (`bbr_lt_bw_diff`).
+    const DIFFERENCE: f64 = 500.0 / (0.99 * 1448.0);
     /// For so many rounds its rate is used.
     const USE_ROUNDS: u32 = 48;
 
@@ -358,7 +375,8 @@ impl Policer {
             return false;
         }
         let rate = delivered / past;
-        if self.rate > 0.0 && (rate - self.rate).abs() <= Self::AGREEMENT * self.rate {
+        let agreement = (Self::AGREEMENT * self.rate).max(Self::DIFFERENCE);
+        if self.rate > 0.0 && (rate - self.rate).abs() <= agreement {
             self.rate = 0.5 * (rate + self.rate);
             self.known = true;
             self.rounds = 0;
@@ -452,6 +470,9 @@ struct Model {
     idle_restart: bool,
     recovery: Conservation,
     policer: Policer,
+    /// Timeouts since the last ACK, and when and how much had been delivered by then.
+    timeouts: u32,
+    last: (Time, u64),
     aggregation: Aggregation,
     params: BbrParams,
 }
@@ -480,6 +501,8 @@ impl Model {
             idle_restart: false,
             recovery: Conservation::new(),
             policer: Policer::default(),
+            timeouts: 0,
+            last: (Time::ZERO, 0),
             aggregation: Aggregation::default(),
             params: *params,
         }
@@ -513,9 +536,43 @@ impl Model {
         if self.params.form == Form::Paper {
             return bdp + extra + 3.0 * send_quantum(self.pacing_rate);
         }
-        let window = (bdp - 1e-6).ceil() + extra + 3.0 * send_quantum(self.pacing_rate).floor();
+        let window = (bdp - 1e-6).ceil() + extra + 3.0 * burst_goal(self.pacing_rate);
         let probing = self.mode == Mode::ProbeBw && self.cycle == 0;
         2.0 * (0.5 * window).ceil() + if probing { 2.0 } else { 0.0 }
+    }
+
+    /// Of `in_flight` segments those that will be in the network as the next one leaves, it included
+    /// where more of them are wanted (`bbr_packets_in_net_at_edt`).
+    fn in_network_at_departure(&self, in_flight: u32, gain: f64, departs_in: f64) -> f64 {
+        let delivered = (self.rate() * departs_in).floor();
+        let leaving = if gain > 1.0 {
+            burst_goal(self.pacing_rate)
+        } else {
+            0.0
+        };
+        (f64::from(in_flight) + leaving - delivered).max(0.0)
+    }
+
+    /// A timeout ends a round and is a loss, for what is known of a policer (`bbr_set_state`).
+    fn note_timeouts(&mut self, delivery: &Delivery, random: &mut Stream) {
+        let (now, delivered) = self.last;
+        let timeout = Delivery {
+            now,
+            delivered,
+            lost: 1,
+            total_lost: delivery.total_lost - u64::from(delivery.lost),
+            ..*delivery
+        };
+        for _ in 0..std::mem::take(&mut self.timeouts) {
+            let probing = self.mode == Mode::ProbeBw;
+            if self.params.policer_detection && self.policer.update(&timeout, false, true, probing)
+            {
+                self.enter_probe_bw(now, random);
+            }
+        }
+        if delivery.acked > 0 {
+            self.last = (delivery.now, delivery.delivered);
+        }
     }
 
     fn update_bandwidth(&mut self, delivery: &Delivery, random: &mut Stream) {
@@ -569,16 +626,17 @@ impl Model {
     fn check_cycle(&mut self, delivery: &Delivery) {
         let long = delivery.now.since(self.cycle_at).seconds() > self.min_rtt;
         let linux = self.params.form == Form::Linux;
-        let mut before = f64::from(delivery.in_flight_before);
         // at a policer's rate there is no probing, so that time alone counts
         let gain = if linux && self.policer.known {
             1.0
         } else {
             self.pacing_gain
         };
-        if linux && gain > 1.0 {
-            before += send_quantum(self.pacing_rate).floor();
-        }
+        let before = if linux {
+            self.in_network_at_departure(delivery.in_flight_before, gain, delivery.departs_in)
+        } else {
+            f64::from(delivery.in_flight_before)
+        };
         let rate = if linux {
             self.bandwidth.value
         } else {
@@ -605,12 +663,22 @@ impl Model {
     }
 
     fn check_drain(&mut self, delivery: &Delivery, random: &mut Stream) {
+        let gain = self.pacing_gain;
         if self.mode == Mode::Startup && self.pipe_filled {
             self.mode = Mode::Drain;
             self.pacing_gain = 1.0 / self.params.startup_gain;
             self.cwnd_gain = self.params.startup_gain;
         }
-        if self.mode == Mode::Drain && f64::from(delivery.in_flight) <= self.inflight(1.0) {
+        if self.mode != Mode::Drain {
+            return;
+        }
+        let drained = if self.params.form == Form::Linux {
+            self.in_network_at_departure(delivery.in_flight, gain, delivery.departs_in)
+                <= self.inflight_at(self.bandwidth.value, 1.0, 0.0)
+        } else {
+            f64::from(delivery.in_flight) <= self.inflight(1.0)
+        };
+        if drained {
             self.enter_probe_bw(delivery.now, random);
         }
     }
@@ -689,7 +757,12 @@ impl Model {
         };
         let target = self.inflight_and(self.cwnd_gain, extra);
         let silent = self.params.form == Form::Linux && delivery.acked == 0;
-        if !silent && !self.recovery.follow(delivery, &mut self.rounds, window) {
+        let form = self.params.form;
+        if !silent
+            && !self
+                .recovery
+                .follow(delivery, &mut self.rounds, window, form)
+        {
             let acked = f64::from(delivery.acked);
             if self.pipe_filled {
                 window.cwnd = (window.cwnd + acked).min(target);
@@ -714,9 +787,16 @@ impl CongestionControl for Bbr {
             model
                 .recovery
                 .save(window.cwnd, model.mode == Mode::ProbeRtt);
-            if reduction.signal == Signal::Timeout && model.params.form == Form::Linux {
-                model.full_bandwidth = 0.0;
-            }
+        }
+    }
+
+    /// A timeout, in style "linux".
+    fn set_state(&mut self, state: CaState) {
+        let model = &mut *self.0;
+        if state == CaState::Loss && model.params.form == Form::Linux {
+            model.full_bandwidth = 0.0;
+            model.recovery.ca_state = CaState::Loss;
+            model.timeouts += 1;
         }
     }
 
@@ -761,6 +841,9 @@ impl CongestionControl for Bbr {
         if model.pacing_rate == 0.0 && delivery.srtt > 0.0 {
             // the first round trip
             model.pace_initially(model.initial_cwnd / delivery.srtt);
+        }
+        if model.params.form == Form::Linux {
+            model.note_timeouts(delivery, random);
         }
         model.update_bandwidth(delivery, random);
         if model.params.ack_aggregation {
@@ -843,6 +926,7 @@ pub(super) mod tests {
                 lost_since_sent: 0,
                 cwnd_limited: true,
                 backlogged: true,
+                departs_in: 0.0,
                 ca_state: CaState::Open,
             }
         }
@@ -994,6 +1078,7 @@ pub(super) mod tests {
             lost_since_sent: 0,
             cwnd_limited: true,
             backlogged: true,
+            departs_in: 0.0,
             ca_state: CaState::Open,
         };
         let mut rounds = 0;
@@ -1036,6 +1121,93 @@ pub(super) mod tests {
         model.pipe_filled = true;
         model.set_pacing_rate(1.0);
         assert!((model.pacing_rate - 0.99 * 825.0).abs() < 1e-9);
+    }
+
+    /// `bbr_tso_segs_goal`: the kernel's trace of 8275 segments/s goes from seven to eight.
+    #[test]
+    fn bursts_as_in_linux() {
+        for (rate, goal) in [
+            (100.0, 1.0),
+            (104.0, 2.0),
+            (0.99 * 8256.0, 7.0),
+            (0.99 * 8276.0, 8.0),
+            (1e6, 45.0),
+        ] {
+            assert_eq!(burst_goal(rate), goal, "{rate}");
+        }
+    }
+
+    /// What is delivered until the next segment leaves is in the network no more: at 100
+    /// segments/s the probing phase ends with 14 of them where that may leave at once, and with 16
+    /// where it waits for 25 ms.
+    #[test]
+    fn the_next_departure_counts_in_linux() {
+        let params = BbrParams {
+            form: Form::Linux,
+            ..BbrParams::from_values(&[]).unwrap()
+        };
+        let mut model = Model::new(&params);
+        model.bandwidth.update(100.0, 0, BANDWIDTH_ROUNDS);
+        (model.min_rtt, model.mode, model.pacing_gain) = (0.1, Mode::ProbeBw, 1.25);
+        model.pacing_rate = 100.0;
+        assert_eq!(model.inflight(1.25), 18.0); // 13, three bursts, and two
+        let mut pipe = Pipe {
+            rate: 100.0,
+            rtt: 0.1,
+            delivered: 0,
+            now: 0.0,
+        };
+        let base = pipe.round(10.0, 100.0);
+        for (in_flight_before, departs_in, over) in [
+            (16, 0.0, false),
+            (17, 0.0, true),
+            (18, 0.025, false),
+            (19, 0.025, true),
+        ] {
+            let mut model = model;
+            model.check_cycle(&Delivery {
+                now: Time::from_seconds(1.0),
+                in_flight_before,
+                departs_in,
+                ..base
+            });
+            assert_eq!(model.cycle == 1, over, "{in_flight_before} {departs_in}");
+        }
+    }
+
+    /// A timeout ends a round, and is a loss that may end a policer's interval.
+    #[test]
+    fn timeouts_count_for_a_policer_in_linux() {
+        let mut bbr = BbrParams {
+            form: Form::Linux,
+            policer_detection: true,
+            ..BbrParams::from_values(&[]).unwrap()
+        }
+        .build(0);
+        let mut window = Window {
+            cwnd: 10.0,
+            ssthresh: f64::INFINITY,
+        };
+        let mut pipe = Pipe {
+            rate: 1000.0,
+            rtt: 0.1,
+            delivered: 0,
+            now: 0.0,
+        };
+        bbr.on_open(Time::ZERO, 0.1, &mut window);
+        for timeouts in [0, 2] {
+            for _ in 0..timeouts {
+                bbr.set_state(CaState::Loss);
+            }
+            let mut delivery = pipe.round(10.0, 1000.0);
+            delivery.ca_state = CaState::Loss;
+            bbr.on_delivery(&delivery, &mut window, &mut random());
+            // the first begins the interval, the second and the ACK's own round count
+            let expected = if timeouts == 0 { (false, 0) } else { (true, 3) };
+            let policer = &bbr.0.policer;
+            assert_eq!((policer.sampling, policer.rounds), expected);
+            assert_eq!(bbr.0.timeouts, 0);
+        }
     }
 
     /// Six segments at once where the rate has two: four beyond it, for five to ten rounds, and 100

@@ -334,6 +334,8 @@ pub struct Delivery {
     pub cwnd_limited: bool,
     /// Whether the application has data waiting to be sent.
     pub backlogged: bool,
+    /// Until the pace lets the next segment leave, s; zero if it may now.
+    pub departs_in: f64,
     /// What the endpoint is doing about losses, after this ACK: [`CaState::Open`] where no loss is
     /// known, [`CaState::Recovery`] or [`CaState::Loss`].
     pub ca_state: CaState,
@@ -426,7 +428,8 @@ forwarded! { $ forward_congestion_control;
 
         /// The endpoint's congestion state changes (`set_state`). When it becomes
         /// [`CaState::Open`] in style "linux", the ACKs of a new round trip are those from here on.
-        /// Only with [`Needs::ca_state`].
+        /// Only with [`Needs::ca_state`]; with [`Needs::delivery`] in style "linux" as each
+        /// retransmission timer expires.
         fn set_state(&mut self, _state: CaState) {}
 
         /// The answer to losses or marks is over and the window stands at ssthresh

@@ -459,6 +459,7 @@ mod tests {
             lost_since_sent: 0,
             cwnd_limited: true,
             backlogged: true,
+            departs_in: 0.0,
             ca_state: CaState::Open,
         }
     }

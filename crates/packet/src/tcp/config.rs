@@ -177,8 +177,8 @@ pub(crate) struct Config {
     pub(crate) timers: TimerPolicy,
     pub(crate) timeout: TimeoutPolicy,
     pub(crate) pacing: PacingPolicy,
-    /// A paced segment that leaves late shortens the gap after it.
-    pub(crate) pacing_credit: bool,
+    /// The first segments are not paced, and one that leaves late shortens the gap after it.
+    pub(crate) linux_pacing: bool,
     /// Losses are found by time (RACK-TLP).
     pub(crate) rack: bool,
     /// Lost retransmissions are found by what was sent after them.
@@ -286,7 +286,7 @@ impl Config {
                 Pacing::Auto => PacingPolicy::OnRequest,
                 Pacing::Window => PacingPolicy::Window,
             },
-            pacing_credit: linux,
+            linux_pacing: linux,
             rack: tcp.loss_detection == LossDetection::Rack,
             // RACK finds them by itself
             detect_lost: tcp.detect_lost_retransmissions

@@ -1,6 +1,6 @@
 //! Which timer of a sender is armed, and what its expiry does.
 
-use ackclock_algorithms::congestion::{CaState, Signal};
+use ackclock_algorithms::congestion::{CaState, CongestionControl as _, Signal};
 
 use super::config::{RecoveryPolicy, TimeoutPolicy, TimerPolicy};
 use super::loss::rack::{Purpose, Rack};
@@ -241,6 +241,9 @@ impl Sender {
             self.high_resent = self.una;
             if config.timeout == TimeoutPolicy::Linux {
                 self.window.cwnd = (self.scoreboard.pipe(self.una, self.next) + 1) as f64;
+                if self.delivery {
+                    self.controller.set_state(CaState::Loss);
+                }
             }
         } else {
             self.next = self.una;

@@ -5,6 +5,9 @@ use ackclock_algorithms::congestion::CongestionControl as _;
 
 use super::{Config, Sender};
 
+/// Linux paces after this segment of a connection (`tcp_update_skb_after_send`).
+const UNPACED: u64 = 10;
+
 impl Sender {
     /// A segment leaves: when the next one may. Where the algorithm has no rate of its own the
     /// window is spread over the round trip, with 20 % to spare, and twice that in the first half
@@ -28,7 +31,10 @@ impl Sender {
                 self.pace_burst(now, gap, burst);
                 return;
             }
-            if config.pacing_credit {
+            if config.linux_pacing {
+                if self.high < UNPACED {
+                    return;
+                }
                 // what leaves later than it may shortens the gap after it, by half at most
                 gap -= now.saturating_sub(self.next_send).min(gap / 2);
             }

@@ -79,7 +79,7 @@ fn linux_recovers_again_from_what_is_missing() {
 fn linux_gives_credit_for_pacing() {
     for (credit, late, gap) in [(true, 0, 10), (true, 2, 8), (true, 50, 5), (false, 50, 10)] {
         let mut bench = linux_bench();
-        bench.config.pacing_credit = credit;
+        bench.config.linux_pacing = credit;
         // 20 segments in 240 ms, with 20 % to spare: one in 10 ms
         bench.sender.rtt.srtt = 240 * MS;
         bench.sender.window.ssthresh = 2.0;
@@ -152,6 +152,19 @@ fn linux_asks_whether_a_timeout_was_needed() {
             assert!(bench.sender.window.cwnd >= 20.0);
             assert_eq!(bench.sender.window.ssthresh, 20.0);
         }
+    }
+}
+
+/// Nothing waits for the first nine segments of a connection.
+#[test]
+fn linux_paces_after_the_tenth_segment() {
+    let mut bench = linux_bench();
+    bench.config.pacing = PacingPolicy::Window;
+    bench.sender.window.cwnd = 10.0;
+    for (sent, paced) in [(1, false), (9, false), (10, true)] {
+        (bench.sender.high, bench.sender.next_send) = (sent, 0);
+        bench.sender.pace(bench.now, &bench.config);
+        assert_eq!(bench.sender.next_send > bench.now, paced, "{sent}");
     }
 }
 

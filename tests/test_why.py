@@ -10,7 +10,9 @@ import pytest
 
 import ackclock as ac
 import checkers
+from ackclock.causes.measures import numbers
 from conftest import Command
+from verdict_variants import Variant, made, random_link
 
 
 def answer(**link: Any) -> ac.Why:
@@ -94,6 +96,23 @@ def test_a_slow_link_is_run_for_as_long_as_it_needs() -> None:
     """5 kbit/s: a verdict from 45 packets."""
     told = answer(rate="5 kbit/s", rtt="40 ms", buffer="10 packets")
     assert all(one.packets >= 900 for one in told.diagnosis.present.numbers)
+
+
+def test_halves_of_a_steady_run_lose_alike() -> None:
+    """The second half counted the first one's losses again: "the two halves of the run disagree" in every long run."""
+    flows = ac.flows(8, "reno", rtt="20 ms", start="uniform 0 s .. 1 s")
+    link = ac.dumbbell(rate="20 Mbit/s", queue="drop-tail", flows=flows, duration="120 s")
+    run = ac.run(link.with_({"scenario.measure": "20 s .. 120 s"}), trace_links=True)
+    found = numbers(run, "bottleneck")
+    first, second = found.halves["loss"]
+    assert (first + second) / 2 == pytest.approx(found.loss)
+    assert first == pytest.approx(second, rel=0.1)
+
+
+def test_a_run_that_still_moves_decides_nothing() -> None:
+    """Eight Vegas and four Westwood flows over REM, which takes 30 s to its level: 0.8 % lost, said a run of 5 s."""
+    told = ac.why(scenario=made(random_link(830006), Variant("plain")))
+    assert {one.symptom for one in told.diagnosis.findings} == {"loss"}, told.sentence
 
 
 def test_a_percentile_at_the_buffer_is_the_buffer() -> None:

@@ -36,8 +36,12 @@ DOSE: Final = 0.8
 """Half of a buffer that is a cause brings the symptom to less than this part of what it was."""
 LITTLE: Final = 0.2
 """What is left of a symptom at most where its cause is gone, though it may still be above its limit."""
-FACTORS: Final = (4.0, 16.0)
-"""How much longer runs become until a symptom is decided: within the budget of a quick answer, and to be sure."""
+LONGEST: Final = 16.0
+"""How much longer runs become until a symptom is decided, where the budget allows it."""
+AHEAD: Final = 2.0
+"""What moves while it is measured is followed for so many times as far."""
+EVEN: Final = 2.0
+"""Flows that share less evenly than this many times the limit are not asked whether they do over longer runs."""
 PAIRS: Final = 6
 """Things of which pairs are tried."""
 
@@ -111,6 +115,8 @@ class Measured:
     length: Length
     enough: bool
     """Whether the runs are as long as they have to be."""
+    factor: float
+    """So many times."""
 
     def of(self, symptom: Symptom) -> Interval:
         """Average the symptom's number, with its interval."""
@@ -126,13 +132,19 @@ class Measured:
         return symptom.limit(self.numbers[0])
 
     def steady(self, symptom: Symptom) -> bool:
-        """Whether both halves of the time say the same of a symptom, on average over the seeds."""
+        """
+        Whether both halves of the time say the same of a symptom, on average over the seeds, and would go on to.
+
+        Where the number moved decidedly from one half to the other, it must not reach its limit within twice as much.
+        """
         halves = [one.halves[symptom.key] for one in self.numbers if symptom.key in one.halves]
         if not halves:
             return True
         limit = self.limit(symptom)
         first, second = (sum(one[k] for one in halves) / len(halves) for k in (0, 1))
-        return (first > limit) == (second > limit)
+        moved = interval([after - before for before, after in halves])
+        ahead = second + AHEAD * moved.mean if moved.count > 1 and abs(moved.mean) > moved.half else second
+        return (first > limit) == (second > limit) == (ahead > limit)
 
 
 @dataclass
@@ -170,7 +182,7 @@ class Lab:
             "enough": enough,
             "numbers": [_plain(one) for one in found],
         }
-        return Measured(key, tuple(found), length, enough)
+        return Measured(key, tuple(found), length, enough, factor)
 
     @staticmethod
     def _told(found: Sequence[Numbers]) -> bool:
@@ -178,7 +190,7 @@ class Lab:
 
     def _length(self, tree: Tree, asked: Length, seeds: int, factor: float) -> tuple[Length, bool, int]:
         """Fit a length into the budget: with fewer seeds first, then shorter; and say whether it is enough."""
-        wanted = Length(asked.warm, asked.measured * factor, asked.sample, asked.reason)
+        wanted = Length(asked.warm * factor, asked.measured * factor, asked.sample, asked.reason)
         if tree.get("change"):
             return wanted, True, seeds
         if self.length is not None:
@@ -317,23 +329,30 @@ def _asked(symptom: Symptom, tree: Tree, name: str) -> bool:
 
 def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int) -> tuple[Evidence | _Open, Measured]:
     """Judge a symptom; with more seeds, and where the answer is to be sure with longer runs, until it is decided."""
-    factor, step = 1.0, 0
-    most = FACTORS[lab.budget > BUDGET]
+    told, asked = False, len(present.numbers)
     while True:
         evidence = _evidence(present, symptom)
-        if evidence.decided and present.enough and present.steady(symptom):
+        told_before, told = told, evidence.decided and present.enough and present.steady(symptom)
+        if told and (told_before or not _evens_out(evidence, symptom)):
             return evidence, present
-        if lab.length is not None or (not present.enough and lab.budget <= BUDGET) or factor >= most:
+        if lab.length is not None or (not present.enough and lab.budget <= BUDGET) or present.factor >= LONGEST:
             return _cannot_tell(lab, present, symptom, evidence), present
-        if not evidence.decided and step + 1 < len(SEEDS):
-            step += 1
-            again = lab.measure(f"present, {SEEDS[step]} seeds", tree, SEEDS[step], seed, factor)
+        factor = present.factor
+        more = next((one for one in SEEDS if one > asked), asked)
+        if not evidence.decided and more > asked:
+            asked = more
+            again = lab.measure(f"present, {asked} seeds", tree, asked, seed, factor)
         else:
             factor *= 2
-            again = lab.measure(f"present, {factor:g} times as long", tree, SEEDS[step], seed, factor)
+            again = lab.measure(f"present, {factor:g} times as long", tree, asked, seed, factor)
         if lab.budget <= BUDGET and not again.enough:
             return _cannot_tell(lab, present, symptom, evidence), present
         present = again
+
+
+def _evens_out(evidence: Evidence, symptom: Symptom) -> bool:
+    """Whether a run twice as long is to say the same: short runs share unevenly where each has its turn."""
+    return symptom.key == "unfair" and evidence.limit < evidence.value < EVEN * evidence.limit
 
 
 def _evidence(one: Measured, symptom: Symptom, before: float = math.nan) -> Evidence:
@@ -364,6 +383,8 @@ def _cannot_tell(lab: Lab, present: Measured, symptom: Symptom, evidence: Eviden
         else "the two halves of the run disagree"
         if not present.steady(symptom)
         else "the runs lie on both sides of the limit"
+        if not evidence.decided
+        else "shares of short runs may even out"
     )
     what = {"delay": "packets wait long", "loss": "many packets are lost", "idle": "the link stands idle"}
     return _Open(what.get(symptom.key, "the flows share evenly"), reason, need, evidence)

@@ -60,7 +60,7 @@ def numbers(result: Result, name: str) -> Numbers:
     times = raw["traces"]["time"]
     inside = (times >= begin) & (times <= end)
     waits = np.asarray(raw["traces"]["link_queue_bytes"][place], dtype=np.float64)[inside] * 8 / rate
-    drops = np.asarray(raw["traces"]["link_drops"][place], dtype=np.float64)[inside]
+    dropped = np.asarray(raw["traces"]["link_drops"][place], dtype=np.float64)[inside]
     classes = raw["flows"]["class"].astype(int)
     over = [k for k, one in enumerate(tree["flows"]) if name in one["path"]]
     endless = [k for k in over if tree["flows"][k]["traffic"]["kind"] in ("bulk", "app-limited")]
@@ -74,10 +74,9 @@ def numbers(result: Result, name: str) -> Numbers:
     halves = {}
     if middle:
         halves["delay"] = (float(np.median(waits[:middle])), float(np.median(waits[middle:])))
-        total = drops.sum()
-        if total and not link["policed"]:
-            parts = drops[:middle].sum() / total, drops[middle:].sum() / total
-            halves["loss"] = (2 * loss * float(parts[0]), 2 * loss * float(parts[1]))
+        first, both = (float(dropped[place] - dropped[0]) for place in (middle, -1))
+        if both and not link["policed"]:
+            halves["loss"] = (2 * loss * first / both, 2 * loss * (1 - first / both))
     if half:
         halves["idle"] = (1 - float(np.mean(seconds[:half])), 1 - float(np.mean(seconds[half:])))
     return Numbers(

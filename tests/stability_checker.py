@@ -116,35 +116,42 @@ def place(scenario: Any, choices: Any, key: str | None, value: float | None, giv
 
 def simulate(place: Place, bounds: list[tuple[float, float]], start: np.ndarray, end: float, step: float) -> np.ndarray:
     """The states over time by Heun's method from a constant history, kept within bounds; one row a step."""
-    model, n = place.model, len(start)
+    model = place.model
     steps = int(end / step)
-    rows = np.empty((steps + 1, n))
-    rows[0] = start
-    low, high = (np.array(side) for side in zip(*bounds, strict=True))
+    first = start.tolist()
+    rows = [first]
+    states = range(len(first))
 
-    def rate(k: int, x: np.ndarray) -> np.ndarray:
+    def rate(k: int, x: list[float]) -> list[float]:
         past = []
-        for delay in model.delays(x.tolist()):
+        for delay in model.delays(x):
             at = k - delay / step
             whole = math.floor(at)
             if whole < 0:
-                past.append(start.tolist())
+                past.append(first)
             elif whole >= min(k, steps):
-                past.append(x.tolist())
+                past.append(x)
             else:
                 a, b = rows[whole], rows[whole + 1] if whole + 1 <= k else x
-                past.append((a + (at - whole) * (b - a)).tolist())
-        f = np.array(model.derivative(x.tolist(), past))
-        return np.where(((x <= low) & (f < 0)) | ((x >= high) & (f > 0)), 0.0, f)
+                part = at - whole
+                past.append([a[i] + part * (b[i] - a[i]) for i in states])
+        f = model.derivative(x, past)
+        for i, (low, high) in enumerate(bounds):
+            if (x[i] <= low and f[i] < 0) or (x[i] >= high and f[i] > 0):
+                f[i] = 0.0
+        return f
+
+    def kept(x: list[float]) -> list[float]:
+        return [min(max(x[i], bounds[i][0]), bounds[i][1]) for i in states]
 
     for k in range(steps):
         x = rows[k]
-        first = rate(k, x)
-        guess = np.clip(x + step * first, low, high)
-        rows[k + 1] = guess
-        second = rate(k + 1, guess)
-        rows[k + 1] = np.clip(x + 0.5 * step * (first + second), low, high)
-    return rows
+        now = rate(k, x)
+        guess = kept([x[i] + step * now[i] for i in states])
+        rows.append(guess)
+        then = rate(k + 1, guess)
+        rows[k + 1] = kept([x[i] + 0.5 * step * (now[i] + then[i]) for i in states])
+    return np.array(rows)
 
 
 def bounds_of(scenario: Any, states: tuple[str, ...]) -> list[tuple[float, float]]:

@@ -416,6 +416,14 @@ def test_runs_last_until_an_oscillation_has_shown_its_period() -> None:
     assert (queue.min(), queue.max()) == pytest.approx((run.low, run.high), rel=0.01, abs=0.1)
 
 
+def test_a_swing_is_told_when_it_has_arrived_and_of_what_moves() -> None:
+    """Windows that still grew towards their cycle gave its lower end, and were called a queue: "91.8 to 105.7"."""
+    answer = ac.stability(random_scenario(820000)).answer()
+    assert "windows oscillate between 100.3 and 105.7 packets" in answer.sentence
+    assert answer.json()["disturbed"]["queue_low"] is None
+    assert check_answer(answer, random.Random(0), looks=1) == []
+
+
 @pytest.mark.parametrize("seed", [0, 2, 4, 5, 6, 7, 8, 10, 11, 13])
 def test_answers_hold_by_brute_force(seed: int) -> None:
     try:

@@ -36,10 +36,7 @@ class Answer:
             return reasons
         run = self.disturbed
         if run is not None and run.settles is False:
-            reasons.append(
-                f"a large disturbance leads to an oscillation of the queue between {digits(run.low)} and "
-                f"{digits(run.high)} packets beside the stable equilibrium"
-            )
+            reasons.append(f"after a large disturbance {run.swing} beside the stable equilibrium")
         for limit in self.limits:
             if limit.reaches_now is not None and limit.onset is not None:
                 size = limit.reaches_now.amplitude(limit.onset.component)
@@ -80,7 +77,7 @@ class Answer:
             return "Cannot tell: a characteristic root lies at zero whatever the parameters"
         text = "Stable" if roots == 0 else "Unstable"
         if roots and run is not None and run.settles is False:
-            text += f": {_swing(run)}"
+            text += f": {run.swing}"
             if math.isfinite(run.period):
                 text += f" with a period of {quantity(run.period, 's')}"
         return text
@@ -113,7 +110,7 @@ class Answer:
         more = [] if limit.onset is None else [f"onset {limit.onset.onset}"]
         run = limit.beyond
         if run is not None and run.settles is False:
-            more.append(f"at {quantity(limit.beyond_at, limit.unit)} {_swing(run)}")
+            more.append(f"at {quantity(limit.beyond_at, limit.unit)} {run.swing}")
         if limit.point is not None:
             what = f"the queue oscillates with a period of {quantity(limit.point.period, 's')}"
         else:
@@ -133,7 +130,7 @@ class Answer:
             what = "for the equilibrium to be stable"
             run = limit.beyond
             if run is not None and run.settles is False:
-                more.append(f"at {quantity(limit.beyond_at, limit.unit)} from empty queues {_swing(run)} beside it")
+                more.append(f"at {quantity(limit.beyond_at, limit.unit)} from empty queues {run.swing} beside it")
         more.append(f"down to {far}" if not limit.upwards else f"up to {far}")
         return f"{name} must {_verb(limit)} from {now} to {there} {what} ({'; '.join(more)})"
 
@@ -181,14 +178,6 @@ class Answer:
 
     def __repr__(self) -> str:
         return f"<Answer: {self.sentence}>"
-
-
-def _swing(run: Disturbed) -> str:
-    """What keeps moving at the end of a run."""
-    if run.empty:
-        low, high = digits(run.window_low), digits(run.window_high)
-        return f"windows oscillate between {low} and {high} packets over an empty queue"
-    return f"the queue oscillates between {digits(run.low)} and {digits(run.high)} packets"
 
 
 def _verb(limit: Limit) -> str:

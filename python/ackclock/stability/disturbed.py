@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .._words import digits
 from ..fluid import FluidResult, integrate
 
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ NEAR = 0.02
 SEEN = 3
 """So many rises through the mean make a period."""
 LONGER, EXTENSIONS = 3.0, 2
-"""A run that did not show them is made so many times longer, so often."""
+"""A run that did not show them, or still is on its way, is made so many times longer, so often."""
+STEADY = 0.1
+"""A swing has arrived when its ends move by less than this part of it from one eighth of a run to the next."""
 LASTING = 0.97
 """An oscillation lasts if it keeps so much of its size over a quarter of a run, and a small one would keep less."""
 
@@ -34,7 +37,7 @@ class Disturbed:
     settles: bool | None
     """Whether the queue comes to rest at its stable equilibrium; None where the run does not tell."""
     low: float
-    """Smallest queue at the end of the run, packets."""
+    """Smallest queue at the end of the run, packets; of equations without a queue their first window, as below."""
     high: float
     """Largest queue at the end of the run, packets."""
     mean: float
@@ -46,19 +49,31 @@ class Disturbed:
     window_high: float
     """Largest window of the first class at the end of the run, packets."""
     run: FluidResult
+    queued: bool
+    """Whether the equations have a queue; else it follows the arrivals at every moment."""
+    steady: bool
+    """Whether the ends of the swing no longer move."""
 
     @property
     def empty(self) -> bool:
         """Whether the queue stays empty at the end of the run, to a hundredth of a packet."""
-        return self.high < 0.01  # noqa: PLR2004
+        return self.queued and self.high < 0.01  # noqa: PLR2004
+
+    @property
+    def swing(self) -> str:
+        """What moves at the end of the run, and between which values."""
+        if self.queued and not self.empty:
+            return f"the queue oscillates between {digits(self.low)} and {digits(self.high)} packets"
+        over = " over an empty queue" if self.empty else ""
+        return f"windows oscillate between {digits(self.window_low)} and {digits(self.window_high)} packets{over}"
 
     def json(self) -> dict[str, Any]:
         """Return it as plain values, without the run."""
         return {
             "settles": self.settles,
-            "queue_low": self.low,
-            "queue_high": self.high,
-            "queue_mean": self.mean,
+            "queue_low": self.low if self.queued else None,
+            "queue_high": self.high if self.queued else None,
+            "queue_mean": self.mean if self.queued else None,
             "window_low": self.window_low,
             "window_high": self.window_high,
             "period_s": self.period,
@@ -94,7 +109,7 @@ def disturb(
     found = _judged(scenario, equations, at, watched, unstable, root, start, end, steps)
     for _ in range(EXTENSIONS):
         # an oscillation of a period longer than the linear one was not seen three times
-        if found.settles is not False or math.isfinite(found.period):
+        if found.settles is not False or (math.isfinite(found.period) and found.steady):
             break
         end *= LONGER
         found = _judged(scenario, equations, at, watched, unstable, root, start, end, steps)
@@ -122,6 +137,8 @@ def _judged(
     earlier, last = np.split(states[:, place], 2)
     rest = at.state[place]
     low, high, mean = float(last.min()), float(last.max()), float(last.mean())
+    one, other = np.split(last, 2)
+    moved = max(abs(one.min() - other.min()), abs(one.max() - other.max()))
     away = np.abs(last - rest).max()
     kept = away / max(np.abs(earlier - rest).max(), 1e-300)
     tail = states[len(states) // 2 :]
@@ -139,4 +156,15 @@ def _judged(
     seen = settles is False and len(rises) >= SEEN
     period = float(np.diff(rises).mean() * step) if seen else math.nan
     windows = equations.model.observe(None, tail[::20].tolist())["window"]
-    return Disturbed(settles, low, high, mean, period, float(windows[:, 0].min()), float(windows[:, 0].max()), run)
+    return Disturbed(
+        settles,
+        low,
+        high,
+        mean,
+        period,
+        float(windows[:, 0].min()),
+        float(windows[:, 0].max()),
+        run,
+        queued=watched.endswith(".queue"),
+        steady=bool(moved <= max(STEADY * (high - low), NEAR * max(high, 0.01))),
+    )

@@ -42,10 +42,9 @@ def facts(answer: Answer) -> dict[str, str]:
     run = answer.disturbed
     if run is not None:
         verdict = {True: "settles", False: "keeps oscillating", None: "cannot tell from this run"}[run.settles]
-        text = f"{verdict}, queue {digits(run.low)} to {digits(run.high)} packets at the end"
-        if run.empty:
-            windows = f"windows {digits(run.window_low)} to {digits(run.window_high)} packets"
-            text = f"{verdict}, queue empty, {windows} at the end"
+        windows = f"windows {digits(run.window_low)} to {digits(run.window_high)} packets"
+        queue = f"queue {digits(run.low)} to {digits(run.high)} packets" if run.queued else windows
+        text = f"{verdict}, {f'queue empty, {windows}' if run.empty else queue} at the end"
         rows["from empty queues"] = text
     return rows
 

@@ -9,7 +9,7 @@ from ..scenario import Scenario
 from ..simulate import run
 from ..stability import stability
 from .comparison import Comparison
-from .engines import add_fluid, add_meanfield, add_packet, add_periods
+from .engines import EQUATIONS, add_packet, add_periods
 from .evidence import Disagreement
 from .experiments import TRACED, Experiments
 from .values import Lines, cell, differ
@@ -55,10 +55,11 @@ def compare(
     )
     found = Comparison(scenario, window=result.window)
     add_packet(found, result)
-    for engine, add in (("fluid", add_fluid), ("mean-field", add_meanfield)):
+    for engine, (solve, read) in EQUATIONS.items():
         say(f"{engine} engine")
         try:
-            add(found, say)
+            one = solve(scenario, say)
+            read(found, one, one.window)
         except ScenarioError as error:
             found.refused[engine] = str(error)
         except (Interrupted, RunError):

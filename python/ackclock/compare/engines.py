@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 from .. import _core
 from ..fluid import fluid
@@ -55,11 +56,29 @@ def add_packet(found: Comparison, result: Result) -> None:
     found.lines["packet"] = Lines(traces["time"].to_numpy(), queues, windows)
 
 
-def add_fluid(found: Comparison, _say: Callable[[str], object]) -> None:
-    """Run the fluid engine, and add what it says of the measured part."""
-    result = fluid(found.scenario)
-    traces = result.traces
-    inside = traces.sel(time=slice(*result.window))
+@dataclass(frozen=True)
+class Run:
+    """What equations say of a scenario over time."""
+
+    result: Any
+    """Of the engine."""
+    skipped: float = 0.0
+    """Time before its beginning, s."""
+
+    @property
+    def window(self) -> tuple[float, float]:
+        """The measured part, s."""
+        begin, end = self.result.window
+        return begin + self.skipped, end + self.skipped
+
+
+def _run_fluid(scenario: Scenario, _say: Callable[[str], object]) -> Run:
+    return Run(fluid(scenario))
+
+
+def _read_fluid(found: Comparison, one: Run, window: tuple[float, float]) -> None:
+    traces = one.result.traces
+    inside = traces.sel(time=slice(*window))
     for name in traces["link"].to_numpy():
         queue, loss = inside["queue"].sel(link=name).to_numpy(), inside["probability"].sel(link=name).to_numpy()
         arrivals = inside["arrivals"].sel(link=name).to_numpy()
@@ -76,28 +95,40 @@ def add_fluid(found: Comparison, _say: Callable[[str], object]) -> None:
     )
 
 
-def add_meanfield(found: Comparison, say: Callable[[str], object]) -> None:
-    """Run the mean-field engine on a coarse grid, and add what it says of the measured part."""
-    shorter, skipped = _shorter(found.scenario)
+def _run_meanfield(scenario: Scenario, say: Callable[[str], object]) -> Run:
+    shorter, skipped = _shorter(scenario)
     result = meanfield(
         shorter,
         cells_per_packet=COARSE[0],
         steps_per_rtt=COARSE[1],
         progress=lambda now, _end: say(f"mean-field engine, {skipped + now:.0f} s simulated"),
     )
-    traces = result.traces
-    inside = traces.sel(time=slice(*result.window))
+    return Run(result, skipped)
+
+
+def _read_meanfield(found: Comparison, one: Run, window: tuple[float, float]) -> None:
+    traces, link = one.result.traces, one.result.link
+    inside = traces.sel(time=slice(window[0] - one.skipped, window[1] - one.skipped))
     queue = inside["queue"].to_numpy()
-    _put(found, "mean-field", "utilization", result.link, inside["utilization"].to_numpy().mean())
-    _put(found, "mean-field", "queue", result.link, queue.mean())
-    _put(found, "mean-field", "deviation", result.link, queue.std())
-    _put(found, "mean-field", "loss", result.link, inside["loss"].to_numpy().mean())
+    _put(found, "mean-field", "utilization", link, inside["utilization"].to_numpy().mean())
+    _put(found, "mean-field", "queue", link, queue.mean())
+    _put(found, "mean-field", "deviation", link, queue.std())
+    _put(found, "mean-field", "loss", link, inside["loss"].to_numpy().mean())
     windows = {str(name): traces["window_mean"].sel({"class": name}).to_numpy() for name in traces["class"].to_numpy()}
-    for name, values in windows.items():
-        _put(found, "mean-field", "window", name, values[traces["time"].to_numpy() >= result.window[0]].mean())
+    for name in windows:
+        _put(found, "mean-field", "window", name, inside["window_mean"].sel({"class": name}).to_numpy().mean())
     found.lines["mean-field"] = Lines(
-        traces["time"].to_numpy() + skipped, {result.link: traces["queue"].to_numpy()}, windows
+        traces["time"].to_numpy() + one.skipped, {link: traces["queue"].to_numpy()}, windows
     )
+
+
+_Solver = Callable[[Scenario, Callable[[str], object]], Run]
+_Reader = Callable[[Comparison, Run, tuple[float, float]], None]
+EQUATIONS: Final[dict[str, tuple[_Solver, _Reader]]] = {
+    "fluid": (_run_fluid, _read_fluid),
+    "mean-field": (_run_meanfield, _read_meanfield),
+}
+"""How each engine of equations runs a scenario, and how measures are read in a part of the time."""
 
 
 def add_periods(found: Comparison, window: tuple[float, float]) -> None:

@@ -36,6 +36,16 @@ class Tried:
     seeds: int
     queue: float = math.nan
     """Mean queue of the packets where the measure is its standard deviation, packets."""
+    moves: float = 0.0
+    """
+    How far two parts of the time are apart whose mean `other` is: what equations say of a slow motion depends on when
+    it is measured.
+    """
+
+    @property
+    def doubt(self) -> float:
+        """How far both values may be from what they stand for."""
+        return math.hypot(self.half, self.moves)
 
     @property
     def scale(self) -> float:
@@ -57,11 +67,12 @@ class Tried:
         return self.seeds * (self._spread(part, before) / gain) ** 2
 
     def _spread(self, part: float, before: Tried) -> float:
-        return math.hypot(self.half / self.scale, part * before.half / before.scale)
+        return math.hypot(self.doubt / self.scale, part * before.doubt / before.scale)
 
     def json(self) -> dict[str, Any]:
         """Plain values."""
-        numbers = {"packet": self.packet, "packet_half": self.half, "other": self.other, "apart": self.apart}
+        numbers = {"packet": self.packet, "packet_half": self.half, "other": self.other}
+        numbers |= {"other_moves": self.moves, "apart": self.apart}
         if not math.isnan(self.queue):
             numbers["queue"] = self.queue
         return {"removed": self.key, "done": self.done, "seeds": self.seeds} | {
@@ -124,11 +135,11 @@ def by_chance(measure: str, one: Tried, size: float) -> bool | None:
     """Whether the mean over other seeds has no difference of some `size`; None where they spread by as much."""
     apart = abs(one.other - one.packet)
     if differ(measure, one.packet, one.other):
-        return False if apart > one.half else None
+        return False if apart > one.doubt else None
     absolute, relative = TOLERANCES[measure]
-    if apart + one.half <= max(size, absolute, relative * abs(one.packet)):
+    if apart + one.doubt <= max(size, absolute, relative * abs(one.packet)):
         return True
-    return False if apart - one.half > size else None
+    return False if apart - one.doubt > size else None
 
 
 def whole(measure: str, one: Tried, before: Tried) -> bool:
@@ -174,5 +185,8 @@ def wanted(seeds: float) -> str:
 def pair(measure: str, one: Tried) -> str:
     """Return both values as a sentence has them."""
     unit = UNITS[measure] and " " + UNITS[measure]
-    spread = f" ± {one.half:.2g}" if one.half > 0.01 * abs(one.packet) else ""
-    return f"{one.other:.3g} and {one.packet:.3g}{spread}{unit}"
+    told = [
+        f"{value:.3g}" + (f" ± {half:.2g}" if half > 0.01 * abs(value) else "")
+        for value, half in ((one.other, one.moves), (one.packet, one.half))
+    ]
+    return f"{' and '.join(told)}{unit}"

@@ -13,7 +13,7 @@ from ..errors import AckclockError, Interrupted, RunError
 from ..scenario import Scenario
 from ..simulate import FlowTraces, run
 from .comparison import Comparison
-from .engines import add_fluid, add_meanfield, add_packet, add_periods
+from .engines import EQUATIONS, add_packet, add_periods
 from .evidence import PART, SOME, Found, Tried, by_chance, changes, fluctuations, pair, wanted, whole
 from .values import differ
 
@@ -50,7 +50,7 @@ class Experiments:
                 self._removals.append(one)
                 self._trees[one.key] = made
         self._packets: dict[str, list[Comparison]] = {}
-        self._equations: dict[tuple[str, str], Comparison] = {}
+        self._equations: dict[tuple[str, str], list[Comparison]] = {}
 
     def of(self, measure: str, of: str, engine: str) -> Found:
         """Return the cause of a difference of an engine from the packets."""
@@ -70,7 +70,8 @@ class Experiments:
             return Found("chance", words, tried=(now,))
         if chance is None:
             needs = now.seeds * (now.half / max(abs(now.other - now.packet), 1e-12)) ** 2
-            words = f"cannot tell whether by chance: {pair(measure, now)} in {now.seeds} other runs; {wanted(needs)}"
+            words = f"cannot tell whether by chance: {pair(measure, now)} in {now.seeds} other runs"
+            words += "" if now.moves > now.half else f"; {wanted(needs)}"
             return Found("cannot-tell", words, tried=(now,))
         return self._cause(measure, of, engine, now)
 
@@ -108,10 +109,10 @@ class Experiments:
             return Found(part.key, words, part=True, tried=tuple(tried))
         if doubtful:
             likely = min(doubtful, key=lambda one: one.apart)
-            words = (
-                f"cannot tell its cause: {likely.done} {pair(measure, likely)}, but {likely.seeds} runs of each "
-                f"spread by as much; {wanted(likely.needs(1.0, now))}"
-            )
+            spread = f"{likely.seeds} runs of each spread by as much; {wanted(likely.needs(1.0, now))}"
+            if max(likely.moves / likely.scale, now.moves / now.scale) > likely.half / likely.scale:
+                spread = "what the equations say moves by as much from one part of the time to the next"
+            words = f"cannot tell its cause: {likely.done} {pair(measure, likely)}, but {spread}"
             return Found("cannot-tell", words, tried=tuple(tried))
         names = ", ".join(one.key for one in tried[1:]) or "nothing to take away"
         if large:
@@ -131,25 +132,24 @@ class Experiments:
             scenario = Scenario(self._trees[removal.key])
             self._run(removal.key, scenario, seeds)
             if (removal.key, engine) not in self._equations:
-                later, window = _later(scenario)
-                made = self._equations[removal.key, engine] = Comparison(later)
-                (add_fluid if engine == "fluid" else add_meanfield)(made, lambda _text: None)
-                add_periods(made, window or self._window)
+                self._equations[removal.key, engine] = _solved(scenario, engine)
         except (Interrupted, RunError):
             raise
         except AckclockError:
             return None
         runs = [one.values.get((measure, of), {}).get("packet", math.nan) for one in self._packets[removal.key]]
-        other = self._equations[removal.key, engine].values.get((measure, of), {}).get(engine)
+        others = [one.values.get((measure, of), {}).get(engine) for one in self._equations[removal.key, engine]]
+        values = [one for one in others if one is not None]
         packets = mean_interval(runs)
-        if other is None or not packets.count:
+        if not values or len(values) < len(others) or not packets.count:
             return None
+        other, moves = sum(values) / len(values), max(values) - min(values)
         half = 0.0 if math.isnan(packets.half) else packets.half
         called = self._called(removal)
         queue = math.nan
         if measure == "deviation":
             queue = mean_interval([one.values["queue", of]["packet"] for one in self._packets[removal.key]]).mean
-        return Tried(removal.key, called, removal.done, packets.mean, half, other, packets.count, queue)
+        return Tried(removal.key, called, removal.done, packets.mean, half, other, packets.count, queue, moves)
 
     def _called(self, removal: Removal) -> str:
         """Return a cause in words, with how large the windows or how many the flows are where these are meant."""
@@ -179,7 +179,6 @@ class Experiments:
             add_packet(made, result)
             add_periods(made, result.window)
             made.lines.clear()
-            self._window = result.window
             return made
 
         known += parallel(one, range(len(known) + 1, seeds + 1))
@@ -200,17 +199,26 @@ def _brief(tree: dict[str, Any]) -> dict[str, Any]:
     return {**tree, "scenario": tree["scenario"] | head}
 
 
-def _later(scenario: Scenario) -> tuple[Scenario, tuple[float, float] | None]:
+def _solved(scenario: Scenario, engine: str) -> list[Comparison]:
     """
-    Measure equations after four times as long a beginning: a slow mode of theirs dies out, or grows, without noise.
+    What equations say in each of two parts of the time, after four times as long a beginning.
 
-    With the window; without one where conditions change with time, which are left as they are.
+    A slow mode of theirs dies out, or grows, without noise. Where conditions change with time, they are left as they
+    are, and there is one part.
     """
+    solve, read = EQUATIONS[engine]
     tree = scenario.canonical
-    if tree.get("change") or ".." not in tree["scenario"]["measure"]:
-        return scenario, None
-    first, last = (_core.quantity(part.strip())[0] for part in tree["scenario"]["measure"].split(".."))
-    end = last + LATER * (last - first)
-    begin = end - (last - first)
-    head = {"duration": f"{end:.9g} s", "measure": f"{begin:.9g} s .. {end:.9g} s"}
-    return Scenario({**tree, "scenario": tree["scenario"] | head}), (begin, end)
+    parts: list[tuple[float, float]] = []
+    if not tree.get("change") and ".." in tree["scenario"]["measure"]:
+        first, last = (_core.quantity(part.strip())[0] for part in tree["scenario"]["measure"].split(".."))
+        end = last + LATER * (last - first)
+        parts = [(end - 2 * (last - first), end - (last - first)), (end - (last - first), end)]
+        head = {"duration": f"{end:.9g} s", "measure": f"{parts[0][0]:.9g} s .. {end:.9g} s"}
+        scenario = Scenario({**tree, "scenario": tree["scenario"] | head})
+    one = solve(scenario, lambda _text: None)
+    found = []
+    for part in parts or [one.window]:
+        found.append(Comparison(scenario))
+        read(found[-1], one, part)
+        add_periods(found[-1], part)
+    return found

@@ -31,8 +31,8 @@ LONGER = 4
 NUMBER = r"[0-9][0-9.,e+-]*"
 
 
-def check_run(result: Any, sentences: Sequence[str], others: Callable[[float], list[Any]] | None = None) -> list[str]:
-    """Return what is false in the sentences of one run; `others` gives runs of at least a time for its verdicts."""
+def check_run(result: Any, sentences: Sequence[str], others: Callable[[float, int], Any] | None = None) -> list[str]:
+    """Return what is false in the sentences of one run; `others` gives a run of at least a time with another seed."""
     wrong: list[str] = []
     for text in sentences:
         for pattern, check in CHECKS:
@@ -86,8 +86,8 @@ def random_scenario(seed: int) -> Any:
     return ac.Scenario(tree)
 
 
-def longer(scenario: Any, rests_on: float) -> list[Any]:
-    """The same link with other seeds, measured longer than what a verdict rests on and sampled with the round trip."""
+def longer(scenario: Any, rests_on: float, seed: int) -> Any:
+    """The same link with another seed, measured longer than what a verdict rests on and sampled with the round trip."""
     head = scenario.canonical["scenario"]
     begin, end = (ac._core.quantity(one.strip())[0] for one in head["measure"].split(".."))
     until = begin + max(LONGER * (end - begin), 2 * rests_on)
@@ -100,7 +100,7 @@ def longer(scenario: Any, rests_on: float) -> list[Any]:
             "scenario.sample": f"{1e3 * sample:.6g} ms",
         }
     )
-    return [ac.run(made, seed=seed, trace_links=True) for seed in SEEDS]
+    return ac.run(made, seed=seed, trace_links=True)
 
 
 def _seconds(text: str) -> list[float]:
@@ -268,8 +268,12 @@ def _transfers(result: Any, found: re.Match[str]) -> list[str]:
 # verdicts
 
 
-def _verdict(result: Any, text: str, others: Callable[[float], list[Any]] | None) -> list[str]:
-    """The verdict against the definition, on other runs; a "cannot tell" has nothing to be false."""
+def _verdict(result: Any, text: str, others: Callable[[float, int], Any] | None) -> list[str]:
+    """
+    The verdict against the definition, on other runs; a "cannot tell" has nothing to be false.
+
+    Where the first other run is against it, the mean of all decides.
+    """
     link = _link(text)
     said = re.match(
         r"Link .+?: the queue (oscillates|is stable|is not stable|fluctuates irregularly|is always empty)", text
@@ -281,10 +285,20 @@ def _verdict(result: Any, text: str, others: Callable[[float], list[Any]] | None
         return [] if mean < (1e-9 if "always" in said[1] else 0.6) else [f"it holds {mean:.3g} packets"]
     rtt = float(result.flows["rtt_mean"].fillna(result.flows["rtt"]).mean())
     told = re.search(rf"told by a run of ({NUMBER}) s", text)
-    runs = others(0.0 if told is None else _value(told[1]))
-    looks = [_look(_queue(one, link), float(one.traces.attrs["interval"]), rtt) for one in runs]
+    rests_on = 0.0 if told is None else _value(told[1])
+    looks: list[tuple[float, float, float]] = []
+    for seed in SEEDS:
+        other = others(rests_on, seed)
+        looks.append(_look(_queue(other, link), float(other.traces.attrs["interval"]), rtt))
+        against = _against(said[1], looks)
+        if not against:
+            return []
+    return against
+
+
+def _against(said: str, looks: Sequence[tuple[float, float, float]]) -> list[str]:
+    """What some runs say against a verdict."""
     regular, large, wide = (math.fsum(one[k] for one in looks) / len(looks) for k in range(3))
-    what = f"autocorrelation {regular:.2f}, amplitude {large:.0%}, deviation {wide:.0%} in {len(looks)} longer runs"
     surely = regular > (1 + SLACK) * REGULAR and large > (1 + SLACK) * LARGE
     hardly = regular < (1 - SLACK) * REGULAR or large < (1 - SLACK) * LARGE
     spread = (wide > (1 + SLACK) * WIDE) - (wide < (1 - SLACK) * WIDE)
@@ -293,7 +307,8 @@ def _verdict(result: Any, text: str, others: Callable[[float], list[Any]] | None
         "is stable": surely or spread > 0,
         "fluctuates irregularly": surely or spread < 0,
         "is not stable": hardly and spread < 0,
-    }[said[1]]
+    }[said]
+    what = f"autocorrelation {regular:.2f}, amplitude {large:.0%}, deviation {wide:.0%} in {len(looks)} longer runs"
     return [what] if false else []
 
 

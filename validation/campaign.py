@@ -28,7 +28,7 @@ from ackclock.errors import AckclockError
 
 Record = dict[str, Any]
 """
-What was said of one scenario: ``kind``, ``seed``, ``what`` (the scenario in short) and ``seconds`` (processor time of the answer);
+What was said of one scenario: ``kind``, ``seed``, ``what`` (the scenario in short) and ``seconds`` (processor time of the answer) and ``checking`` (of its checker);
 then either ``error`` (a refusal), ``crash`` (any other exception) or ``unchecked`` (why the checker gave up), or the
 numbers of statements in ``sentences`` and of those that say "cannot tell" in ``open``, and what is ``false``.
 """
@@ -81,12 +81,14 @@ def one(name: str, seed: int, packets: float) -> Record:
     record["seconds"] = time.process_time() - begun
     signal.signal(signal.SIGPROF, too_long)
     signal.setitimer(signal.ITIMER_PROF, PATIENT)
+    begun = time.process_time()
     try:
-        return record | kind.checked(asked, told, seed)
+        record |= kind.checked(asked, told, seed)
     except (AckclockError, TimeoutError) as error:
-        return record | {"unchecked": str(error)}
+        record["unchecked"] = str(error)
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
+    return record | {"checking": time.process_time() - begun}
 
 
 def too_long(_signal: int, _frame: object) -> None:

@@ -13,14 +13,27 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import ackclock as ac
+from ackclock._core import quantity
 from ackclock.report._groups import Group
 from ackclock.report._words import summary
 from run_checker import check_run, longer, random_scenario
+
+SHORT = 20_000
+"""Seven of eight links run for the time of so many packets, where that is a minute or less."""
+LEAST = 200, 7.5
+"""But for at least so many round trips, and seconds."""
 
 
 def question(seed: int) -> tuple[str, Any]:
     """A link with one or two classes of endless flows, some with UDP or finite transfers beside them."""
     scenario = random_scenario(seed)
+    rate, rtt = (quantity(scenario.canonical[table][0][key])[0] for table, key in (("link", "rate"), ("flows", "rtt")))
+    end = max(SHORT * 12_000 / rate, LEAST[0] * rtt, LEAST[1])
+    if seed % 8 and end < 60:
+        times = {"scenario.duration": f"{end:.6g} s", "scenario.measure": f"{end / 3:.6g} s .. {end:.6g} s"}
+        if any(one["name"] == "files" for one in scenario.canonical["flows"]):
+            times["flows.files.start"] = f"uniform {end / 3:.6g} s .. {5 * end / 6:.6g} s"
+        scenario = scenario.with_(times)
     what = " and ".join(str(one["congestion"]["kind"]) for one in scenario.canonical["flows"] if "congestion" in one)
     return f"{what} over {scenario.canonical['link'][0]['queue']['aqm']}", scenario
 

@@ -175,6 +175,13 @@ def changes(measure: str, one: Tried, before: Tried) -> bool:
     return whole(measure, one, before) or one.leaves(1.0, before)
 
 
+def in_doubt(one: Tried, before: Tried) -> str:
+    """Say what moves by as much as an experiment changes, and what would tell."""
+    if max(one.moves / one.scale, before.moves / before.scale) > one.half / one.scale:
+        return "what the equations say moves by as much from one part of the time to the next"
+    return f"{one.seeds} runs of each spread by as much; {wanted(one.needs(1.0, before))}"
+
+
 def wanted(seeds: float) -> str:
     """Say how many runs would tell."""
     if seeds > MANY:

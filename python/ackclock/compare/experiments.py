@@ -14,7 +14,7 @@ from ..scenario import Scenario
 from ..simulate import FlowTraces, run
 from .comparison import Comparison
 from .engines import EQUATIONS, add_packet, add_periods
-from .evidence import PART, SOME, Found, Tried, by_chance, changes, fluctuations, pair, wanted, whole
+from .evidence import PART, SOME, Found, Tried, by_chance, changes, fluctuations, in_doubt, pair, wanted, whole
 from .values import differ
 
 TRACED: FlowTraces = 50
@@ -109,10 +109,7 @@ class Experiments:
             return Found(part.key, words, part=True, tried=tuple(tried))
         if doubtful:
             likely = min(doubtful, key=lambda one: one.apart)
-            spread = f"{likely.seeds} runs of each spread by as much; {wanted(likely.needs(1.0, now))}"
-            if max(likely.moves / likely.scale, now.moves / now.scale) > likely.half / likely.scale:
-                spread = "what the equations say moves by as much from one part of the time to the next"
-            words = f"cannot tell its cause: {likely.done} {pair(measure, likely)}, but {spread}"
+            words = f"cannot tell its cause: {likely.done} {pair(measure, likely)}, but {in_doubt(likely, now)}"
             return Found("cannot-tell", words, tried=tuple(tried))
         names = ", ".join(one.key for one in tried[1:]) or "nothing to take away"
         if large:

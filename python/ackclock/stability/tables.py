@@ -43,9 +43,8 @@ def facts(answer: Answer) -> dict[str, str]:
     if run is not None:
         verdict = {True: "settles", False: "keeps oscillating", None: "cannot tell from this run"}[run.settles]
         windows = f"windows {digits(run.window_low)} to {digits(run.window_high)} packets"
-        queue = f"queue {digits(run.low)} to {digits(run.high)} packets" if run.queued else windows
-        text = f"{verdict}, {f'queue empty, {windows}' if run.empty else queue} at the end"
-        rows["from empty queues"] = text
+        swing = f"queue {digits(run.low)} to {digits(run.high)} packets" if run.queued else windows
+        rows["from empty queues"] = f"{verdict}, {f'queue empty, {windows}' if run.empty else swing} at the end"
     return rows
 
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 import argparse
 import csv
 import itertools
-import math
 import sys
 from pathlib import Path
 
 import ackclock as ac
+from ackclock.measured.pairs import row_of
+from ackclock.plot import style
 
 HERE = Path(__file__).resolve().parent
 STORE = HERE / "charts.csv"
@@ -79,26 +80,20 @@ def scenario(congestion: str, queue: str, rtt: int, flows: int) -> ac.Scenario:
     )
 
 
-def measure(cell: Cell, packets: int) -> list[object]:
+def measure(cell: Cell, packets: int) -> dict[str, str]:
     """Return a cell's row: the verdict, and what the link does in one run."""
     there = scenario(*cell)
     judged = ac.measured_stability(there, packets=packets, threads=1)
     run = ac.run(there.with_({"scenario.measure": f"{SECONDS // 3} s .. {SECONDS} s"}))
     link = run.links.loc[judged.link]
-    decay = judged.mode.decay if judged.mode else None
-    numbers = [
-        judged.period,
-        *((decay.value, decay.low, decay.high) if decay else [math.nan] * 3),
-        judged.queue_mean,
-        judged.queue_std,
-        1e3 * link["delay_mean"],
-        1e3 * link["delay_p99"],
-        link["utilization"],
-        link["loss"],
-        link["marked"],
-    ]
-    short = [f"{number:.4g}" for number in numbers]
-    return [*cell, judged.verdict, *short, judged.packets, judged.reason]
+    seen = {
+        "delay_ms_mean": 1e3 * link["delay_mean"],
+        "delay_ms_p99": 1e3 * link["delay_p99"],
+        **{name: link[name] for name in ("utilization", "loss", "marked")},
+    }
+    whole = dict(zip(COLUMNS, map(str, cell), strict=False)) | row_of(judged)
+    whole |= {name: f"{number:.4g}" for name, number in seen.items()}
+    return {name: whole[name] for name in COLUMNS}
 
 
 def known() -> dict[Cell, dict[str, str]]:
@@ -121,10 +116,6 @@ def write(rows: list[dict[str, str]]) -> None:
 
 def draw() -> None:
     """Write the figure: a panel a pair; colours are verdicts, numbers the mean queueing delay and the utilisation."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "ackclock"
     import matplotlib.pyplot as plt
     from matplotlib.patches import Patch, Rectangle
 
@@ -139,6 +130,7 @@ def draw() -> None:
         ax.set_xticks([k + 0.5 for k in range(len(RTTS))], [str(rtt) for rtt in RTTS])
         ax.set_yticks([k + 0.5 for k in range(len(FLOWS))], [str(count) for count in FLOWS])
         ax.tick_params(length=0)
+        ax.grid(visible=False)
         for (x, rtt), (y, count) in itertools.product(enumerate(RTTS), enumerate(FLOWS)):
             row = rows.get((congestion, queue, rtt, count))
             if row is None:
@@ -173,10 +165,11 @@ def main() -> int:
             row = done.get(cell)
             if row is not None and (row["verdict"] != "cannot tell" or 2 * float(row["packets"]) > asked.packets):
                 continue
-            done[cell] = dict(zip(COLUMNS, map(str, measure(cell, int(asked.packets))), strict=True))
+            done[cell] = measure(cell, int(asked.packets))
             write([done[cell] for cell in cells if cell in done])
             print(f"{place + 1}/{len(cells)}", *list(done[cell].values())[:5], flush=True)
-    draw()
+    with style.context():
+        draw()
     return 0
 
 

@@ -26,6 +26,7 @@ from typing import Literal
 import numpy as np
 
 import ackclock as ac
+from ackclock.plot import style
 
 HERE = Path(__file__).resolve().parent
 FILE = HERE / "convergence.csv"
@@ -123,10 +124,6 @@ def onset(congestion: str, flows: int) -> tuple[float, float, float]:
 
 def draw() -> None:
     """Draw the onsets, and print them."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "ackclock"
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(1, len(SENDERS), figsize=(9, 3.6), sharey=True, layout="constrained")
@@ -171,7 +168,8 @@ def main() -> int:
                         writer.writeheader()
                     writer.writerow(row)
                 print(*row.values(), file=sys.stderr, flush=True)
-    draw()
+    with style.context():
+        draw()
     return 0
 
 

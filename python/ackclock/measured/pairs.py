@@ -19,19 +19,15 @@ if TYPE_CHECKING:
 FLOWS: Final = 30
 PACKETS: Final = 5_000_000
 """Packets that a pair's verdict may compute."""
-MARKED: Final = ("dctcp",)
+MARKED: Final = ("dctcp", "prague")
 """Senders that are about marks: they and their queues have ECN."""
+MODE: Final = ("period_s", "decay_per_s", "decay_low", "decay_high", "amplitude_ratio", "ratio_low", "ratio_high")
+"""Columns of a verdict's mode."""
 COLUMNS: Final = (
     "congestion",
     "aqm",
     "verdict",
-    "period_s",
-    "decay_per_s",
-    "decay_low",
-    "decay_high",
-    "amplitude_ratio",
-    "ratio_low",
-    "ratio_high",
+    *MODE,
     "queue_mean",
     "queue_std",
     "runs",
@@ -46,7 +42,7 @@ def pair_scenario(congestion: str, aqm: str) -> Scenario:
     Return the set-up in which pairs are measured: 30 flows, 100 Mbit/s, a round trip of 80 ms.
 
     The queue holds 700 packets, about a bandwidth-delay product, so that a flow's share is a window of 22 packets.
-    Every parameter of the algorithms is its default; DCTCP and its queues mark.
+    Every parameter of the algorithms is its default; DCTCP and TCP Prague have ECN, and their queues mark.
     """
     from ..scenario import dumbbell, flows
     from ..simulate import list_algorithms
@@ -112,7 +108,7 @@ def measured_pairs(
             continue
         judged = measured_stability(pair_scenario(*pair), packets=packets, threads=threads)
         with store.open("a", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerow([*pair, *_row(judged)])
+            csv.writer(file, lineterminator="\n").writerow([*pair, *row_of(judged).values()])
     table = pd.read_csv(store)
     order = {pair: place for place, pair in enumerate(wanted)}
     places = [order.get(pair, -1) for pair in zip(table["congestion"], table["aqm"], strict=True)]
@@ -131,12 +127,20 @@ def _known(store: Path) -> set[tuple[str, str]]:
     return {(row["congestion"], row["aqm"]) for row in csv.DictReader(whole.splitlines())}
 
 
-def _row(judged: MeasuredStability) -> list[object]:
+def row_of(judged: MeasuredStability) -> dict[str, str]:
+    """Return what tables keep of a verdict: the columns of `measured_pairs` after the pair itself."""
     mode = judged.mode
-    numbers = [math.nan] * 7
+    numbers = dict.fromkeys(MODE, math.nan)
     if mode is not None:
         decay, ratio = mode.decay, mode.amplitude_ratio
-        numbers = [judged.period, decay.value, decay.low, decay.high, ratio.value, ratio.low, ratio.high]
-    numbers += [judged.queue_mean, judged.queue_std]
-    short = [f"{number:.4g}" for number in numbers]
-    return [judged.verdict, *short, judged.runs, f"{judged.seconds:.4g}", judged.packets, judged.reason]
+        found = (judged.period, decay.value, decay.low, decay.high, ratio.value, ratio.low, ratio.high)
+        numbers = dict(zip(numbers, found, strict=True))
+    numbers |= {"queue_mean": judged.queue_mean, "queue_std": judged.queue_std}
+    return {
+        "verdict": judged.verdict,
+        **{name: f"{number:.4g}" for name, number in numbers.items()},
+        "runs": str(judged.runs),
+        "seconds": f"{judged.seconds:.4g}",
+        "packets": str(judged.packets),
+        "reason": judged.reason,
+    }

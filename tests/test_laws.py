@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -226,6 +227,70 @@ def test_where_there_is_no_law_there_is_a_hint(tmp_path: Path, capsys: pytest.Ca
     told = json.loads(capsys.readouterr().out)
     assert "bbr" in told["equations"]
     assert told["verdict"] in ("oscillates", "does not oscillate", "cannot tell")
+
+
+OWN = """
+class Halves:
+    def on_ack(self, ack, window, random):
+        window.cwnd += window.slow_start(ack.acked) / window.cwnd
+
+    def on_congestion(self, reduction, window):
+        window.cwnd = window.ssthresh = max(0.5 * reduction.window_used, 2.0)
+
+
+class Coin:
+    def __init__(self, link):
+        pass
+
+    def enqueue(self, now, packet, queue, random):
+        return "drop" if queue.full or random.uniform() < 0.01 else "accept"
+"""
+
+
+def test_the_command_measures_algorithms_in_python(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, own = tmp_path / "red.toml", tmp_path / "own.py"
+    file.write_text(CODEL.replace("AQM", "red"))
+    own.write_text(OWN)
+    command = ["stability", str(file), "--packets", "5e4"]
+    for change, called in ((f"flows.congestion={own}:Halves", "python:Halves"), (f"queue.aqm={own}:Coin", "Coin")):
+        assert main([*command, "--set", change]) == 0
+        told = capsys.readouterr().out
+        assert called in told
+        assert "Measured in " in told
+    assert main([*command, "--set", f"queue.aqm={own}:Coim"]) == 2
+    assert "Coin" in capsys.readouterr().err
+
+
+def test_without_equations_a_key_without_its_range_is_no_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "bbr.toml"
+    file.write_text(CODEL.replace("AQM", "red").replace('"reno"', '"bbr"'))
+    command = ["stability", str(file), "--packets", "1e5"]
+    assert main([*command, "--vary", "rtt"]) == 0
+    told = capsys.readouterr().out
+    assert "The queue of b " in told
+    assert "KEY=FROM..TO" in told
+    # asked for by name, a limit needs its range
+    assert main([*command, "--vary", "rtt", "--from", "packets"]) == 2
+    assert "KEY=FROM..TO" in capsys.readouterr().err
+
+
+def test_the_same_verdict_at_both_ends_is_an_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "bbr.toml"
+    file.write_text(CODEL.replace("AQM", "red").replace('"reno"', '"bbr"'))
+    known = ac.measured_stability(ac.loads(CODEL.replace("AQM", "threshold")), packets=100_000)
+    calm = replace(known, verdict="does not oscillate")
+    monkeypatch.setattr("ackclock.measured.limit.measured_stability", lambda *_args, **_options: calm)
+    command = ["stability", str(file), "--vary", "rtt=60ms..70ms"]
+    assert main([*command, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert "does not oscillate at both ends" in told["sentence"]
+    assert [point["value"] for point in told["points"]] == [60.0, 70.0]
+    assert main(command) == 0
+    assert "60 ms  does not oscillate" in capsys.readouterr().out
 
 
 def test_python_measures_where_there_are_no_equations(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ def set_argument(command: argparse.ArgumentParser, more: str = "") -> None:
         action="append",
         default=[],
         dest="changes",
-        help=f"change a key, such as flows.rtt or link.NAME.rate{more}",
+        help=f"change a key, such as flows.rtt or link.NAME.rate; an algorithm of your own is FILE.py:Class{more}",
     )
 
 
@@ -161,7 +161,8 @@ def variants_of(path: Path, scenario: Scenario, changes: Sequence[str]) -> list[
     for combination in product(*values.values()):
         chosen = dict(zip(values, combination, strict=True))
         try:
-            variants.append(({"file": str(path), "set": chosen}, changed(scenario, chosen)))
+            named = {key: _own_algorithm(key, value) for key, value in chosen.items()}
+            variants.append(({"file": str(path), "set": chosen}, changed(scenario, named)))
         except SweepError as error:
             raise WrongInputError(str(error).replace("--vary", "--set", 1)) from None
     return variants
@@ -174,6 +175,21 @@ def assignments(changes: Sequence[str], example: str) -> Iterator[tuple[str, Any
         if not equals:
             raise WrongInputError(f"--set {change}: must be KEY=VALUE, such as {example}")
         yield key.strip(), _value(text.strip())
+
+
+def _own_algorithm(key: str, value: Any) -> Any:
+    """The class that FILE.py:Class means where an algorithm is named; any other value as it is."""
+    if not (isinstance(value, str) and key.rpartition(".")[2] in ("congestion", "aqm")):
+        return value
+    path, _, wanted = value.rpartition(":")
+    if not path.endswith(".py"):
+        return value
+    from ..evaluate.subject import EvaluateError, from_file
+
+    try:
+        return from_file(Path(path), wanted)[0]
+    except EvaluateError as error:
+        raise WrongInputError(f"--set {key}={value}: {error}") from None
 
 
 def _value(text: str) -> Any:

@@ -13,6 +13,7 @@ from ._output import WrongInputError, print_json
 if TYPE_CHECKING:
     from ..scenario import Scenario
 
+_HOW_TO_VARY = "one KEY=FROM..TO with numbers, such as rtt=10ms..80ms"
 _END = re.compile(r"\s*(?P<number>[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*(?P<unit>[^0-9.\s].*)?")
 
 
@@ -66,7 +67,7 @@ def budget_of_packets(options: argparse.Namespace) -> dict[str, Any]:
 
 def run_measured(options: argparse.Namespace, title: str, scenario: Scenario, why: str | None = None) -> None:
     """Measure and print; `why` says why the equations do not answer, where they were asked first."""
-    from ..measured import measured_limit, measured_stability
+    from ..measured import measured_stability
 
     if options.report:
         reason = f" ({why})" if why else ""
@@ -74,34 +75,66 @@ def run_measured(options: argparse.Namespace, title: str, scenario: Scenario, wh
     chosen = budget_of_packets(options)
     if why and not options.json:
         print(f"{why}\nMeasured from packet runs instead (--from equations: only equations).\n")
+    told = {"equations": why} if why else {}
     try:
-        if options.vary:
-            key, span, unit = _span(options.vary)
-            found = measured_limit(scenario, key, span, unit=unit, **chosen)
-            if options.json:
-                print_json(found.json() | ({"equations": why} if why else {}))
-                return
-            print(f"{title}: {found}\n")
-            for value, one in found.points:
-                print(f"{f'{value:.4g} {unit}'.strip():>12}  {one.verdict}: {one.reason}")
-        else:
-            judged = measured_stability(scenario, **chosen)
-            if options.json:
-                print_json(judged.json() | ({"equations": why} if why else {}))
-                return
-            print(f"{title}: {judged.sentence}\n")
-            print(
-                f"Measured in {judged.runs} packet runs of {judged.seconds:.3g} s each with different seeds, the first "
-                f"third left out ({judged.packets / 1e6:.3g} M packets). Mean queue {judged.queue_mean:.3g} packets, "
-                f"standard deviation {judged.queue_std:.3g}."
-            )
+        # whoever asked for packets is told how to ask for a limit; otherwise the verdict comes first
+        span = _span(options.vary) if options.vary and (why is None or _has_span(options.vary)) else None
+        if span is not None:
+            _limit(options, title, scenario, span, told)
+            return
+        judged = measured_stability(scenario, **chosen)
     except AnalysisError as error:
         raise WrongInputError(f"ackclock stability --from packets: {error}") from None
+    if options.json:
+        print_json(judged.json() | told)
+        return
+    print(f"{title}: {judged.sentence}\n")
+    print(
+        f"Measured in {judged.runs} packet runs of {judged.seconds:.3g} s each with different seeds, the first "
+        f"third left out ({judged.packets / 1e6:.3g} M packets). Mean queue {judged.queue_mean:.3g} packets, "
+        f"standard deviation {judged.queue_std:.3g}."
+    )
+    if options.vary:
+        print(f"A limit is measured between two values: {_HOW_TO_VARY}.")
+
+
+def _limit(
+    options: argparse.Namespace,
+    title: str,
+    scenario: Scenario,
+    span: tuple[str, tuple[float, float], str],
+    told: dict[str, Any],
+) -> None:
+    """Measure the limit between two values and print it; that there is none between them is an answer, too."""
+    from ..measured import MeasuredStability, measured_limit
+
+    key, ends, unit = span
+    points: dict[float, MeasuredStability] = {}
+    try:
+        found = measured_limit(
+            scenario, key, ends, unit=unit, progress=points.__setitem__, **budget_of_packets(options)
+        )
+    except AnalysisError as error:
+        if error.kind != "no limit":
+            raise
+        answer, tree = f"{error}.", {"points": [{"value": v, **one.json()} for v, one in sorted(points.items())]}
+    else:
+        answer, tree = str(found), found.json()
+    if options.json:
+        print_json({"sentence": answer} | tree | told)
+        return
+    print(f"{title}: {answer}\n")
+    for value, one in sorted(points.items()):
+        print(f"{f'{value:.4g} {unit}'.strip():>12}  {one.verdict}: {one.reason}")
+
+
+def _has_span(vary: list[str]) -> bool:
+    return len(vary) == 1 and "=" in vary[0]
 
 
 def _span(vary: list[str]) -> tuple[str, tuple[float, float], str]:
     """One key with its two ends and their unit."""
-    wrong = f"--vary {' --vary '.join(vary)}: with --from packets one KEY=FROM..TO with numbers, such as rtt=10ms..80ms"
+    wrong = f"--vary {' --vary '.join(vary)}: with --from packets {_HOW_TO_VARY}"
     if len(vary) != 1:
         raise WrongInputError(wrong)
     key, _, text = vary[0].partition("=")

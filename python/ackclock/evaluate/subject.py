@@ -91,7 +91,7 @@ def subject(algorithm: Any, parameters: Mapping[str, Any], style: str) -> Entry:
         path, colon, wanted = algorithm.rpartition(":")
         if colon and path.endswith(".py"):
             _refuse_parameters(parameters)
-            made, source = _from_file(Path(path), wanted)
+            made, source = from_file(Path(path), wanted)
             return _of_class(made, wanted, style, source)
         if algorithm.endswith(".py"):
             raise EvaluateError(f"{algorithm}: name the class, too: {algorithm}:Class")
@@ -138,8 +138,8 @@ def _parameters(entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return found
 
 
-def _from_file(path: Path, wanted: str) -> tuple[Callable[..., object], str]:
-    """The class, and the digest of its file."""
+def from_file(path: Path, wanted: str) -> tuple[Callable[..., object], str]:
+    """Return the class of that name in a Python file, and the digest of the file."""
     try:
         text = path.read_bytes()
     except OSError as error:

@@ -164,7 +164,7 @@ def stability(
     try:
         asked = Stability(scenario, choices, equilibrium)
         if source == "auto" and equilibrium is None:
-            asked.each()
+            asked.equilibria()
     except (ScenarioError, AnalysisError) as error:
         lacking = isinstance(error, ScenarioError) or error.kind == "no equilibrium"
         if source == "auto" and lacking:

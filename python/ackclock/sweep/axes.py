@@ -207,7 +207,7 @@ def _with_aqm(scenario: Scenario, link: str, aqm: Any) -> Scenario:
         raise SweepError(f'--vary link.{name}.queue.aqm: there is no link "{name}"')
     known = {str(entry["kind"]): entry for entry in list_algorithms()["aqm"]}
     all_keys = {parameter["name"] for entry in known.values() for parameter in _parameters(entry)}
-    kind = aqm if isinstance(aqm, str) else aqm.get("kind")
+    kind = aqm.get("kind") if isinstance(aqm, Mapping) else aqm
     own = {parameter["name"] for parameter in _parameters(known[kind])} if kind in known else set()
     result = scenario
     for entry in links:

@@ -229,6 +229,27 @@ def test_where_there_is_no_law_there_is_a_hint(tmp_path: Path, capsys: pytest.Ca
     assert told["verdict"] in ("oscillates", "does not oscillate", "cannot tell")
 
 
+def test_coupled_queues_beside_packets() -> None:
+    """Thirty Reno and thirty Prague flows over DualPI2: classic queue, windows, drops and marks."""
+    classes = [
+        ac.flows(30, kind, rtt="40 ms", ecn=kind == "prague", name=kind, start="uniform 0 s .. 2 s", delayed_ack=False)
+        for kind in ("reno", "prague")
+    ]
+    scenario = ac.dumbbell(
+        rate="400 Mbit/s", delay="2 ms", queue={"scheduler": "dualpi2"}, flows=classes, duration="40 s"
+    )
+    rest = ac.stability(scenario, decrease="random").equilibrium
+    run = ac.run(scenario.with_({"scenario.measure": "10 s .. 40 s"}))
+    link = run.links.loc["bottleneck"]
+    flows = run.flows.groupby("class")
+    assert rest.state["bottleneck.queue"] == pytest.approx(link["queue_packets_mean"], rel=0.1)
+    for kind, signals in (("reno", "drops"), ("prague", "marks")):
+        assert rest.window[kind] == pytest.approx(flows["cwnd_mean"].mean()[kind], rel=0.1)
+        assert rest.rtt[kind] == pytest.approx(flows["rtt_mean"].mean()[kind], rel=0.02)
+        packets = flows[signals].sum()[kind] / flows["sent"].sum()[kind]
+        assert rest.loss[kind] == pytest.approx(packets, rel=0.15)
+
+
 OWN = """
 class Halves:
     def on_ack(self, ack, window, random):

@@ -143,7 +143,8 @@ class Equations:
         self.links: list[str] = [str(entry["name"]) for entry in self._scenario["link"]]
         """Names of the links."""
         self._kinds = {str(entry["name"]): str(entry["congestion"]["kind"]) for entry in tcp}
-        self._aqms = {str(entry["name"]): str(entry["queue"]["aqm"]) for entry in self._scenario["link"]}
+        # a scheduler that judges packets itself has no AQM
+        self._aqms = {str(entry["name"]): str(entry["queue"].get("aqm", "")) for entry in self._scenario["link"]}
         size = _core.quantity(str(tcp[0]["packet_size"]))[0] if tcp else 1500.0
         self.packet_bits = 8 * size
         """Bits of a packet: rates are in bit/s for people and in packets/s in the equations."""

@@ -144,6 +144,8 @@ struct Class {
     path: Vec<usize>,
     priority: u8,
     marked: bool,
+    /// Whether it goes through the queue for scalable senders of links that have one.
+    low_latency: bool,
     /// First of its states.
     at: usize,
     states: usize,
@@ -174,11 +176,38 @@ struct Link {
     wire_loss: f64,
     /// The classes that cross it.
     crossed_by: Vec<usize>,
+    /// How a queue for scalable senders is coupled to its own, if there is one.
+    coupled: Option<Coupled>,
     /// The queue's state, if the queue is one.
     queue: Option<usize>,
     /// First of the AQM's states.
     at: usize,
     states: usize,
+}
+
+/// A queue for scalable senders that goes first and stays empty, beside the link's own queue for
+/// all others.
+#[derive(Clone, Copy, Debug)]
+struct Coupled {
+    /// Scalable packets are marked with `factor` times the root of the classic probability.
+    factor: f64,
+    /// Share of the link that the classic queue keeps.
+    classic_share: f64,
+}
+
+impl Coupled {
+    /// The probability of a mark where classic packets meet `classic`.
+    fn mark<S: Scalar>(&self, classic: S) -> S {
+        if classic.re() <= 0.0 {
+            return S::from_f64(0.0);
+        }
+        let marked = classic.sqrt() * self.factor;
+        if marked.re() < 1.0 {
+            marked
+        } else {
+            S::from_f64(1.0)
+        }
+    }
 }
 
 impl Link {

@@ -128,6 +128,9 @@ impl Model {
                     Err(_) => continue,
                 };
                 if !self.sensible(&x, p) {
+                    if let Some(why) = self.overwhelmed(&x, p) {
+                        near.get_or_insert(why);
+                    }
                     continue;
                 }
                 if self.leaves_small(&x, p) || !frozen.balances(&x, p) {

@@ -48,7 +48,8 @@ def _run(options: argparse.Namespace) -> None:
         f"exact ({counts['exact']} of {len(pairs)} pairs): both laws are exact averages; approx. "
         f"({counts['approximate']}): a law leaves something out; measured ({counts['refused']}): an algorithm has no "
         "law, and `ackclock stability` measures packet runs\n"
-        "schedulers: fq, drr, fq_codel with flows of one class, priority with one priority have the law\n"
+        "schedulers: fq, drr, fq_codel with flows of one class, priority with one priority, dualpi2 on one link with "
+        "classic flows have the law\n"
     )
     for entry in (entry for group in ("congestion", "aqm") for entry in list_algorithms()[group]):
         if entry["approximation"] or not entry["has_fluid"]:

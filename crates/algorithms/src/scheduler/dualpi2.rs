@@ -22,11 +22,11 @@
 
 use std::collections::VecDeque;
 
-use super::{Backlog, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim};
-use crate::aqm::{Observation, PacketView, Verdict};
+use super::{Backlog, Coupling, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim};
+use crate::aqm::{Observation, PacketView, Pi2Params, Verdict};
 use crate::congestion::Form;
 use crate::meta::{About, Algorithm};
-use crate::{Interval, Stream, Time, parameters};
+use crate::{Interval, Stream, Time, Value, parameters};
 
 parameters! {
     /// Parameters of DualPI2.
@@ -79,6 +79,25 @@ impl SchedulerAlgorithm for DualPi2Params {
     type Scheduler = DualPi2;
 
     const AQM: Option<(&'static str, &'static [(&'static str, bool)])> = None;
+
+    /// The classic queue is under PI2 up to p' = 1, beyond its overload.
+    fn coupling(&self) -> Option<Coupling> {
+        let values = [
+            ("target", self.target),
+            ("interval", self.interval),
+            ("alpha", self.alpha),
+            ("beta", self.beta),
+            ("highest", 1.0),
+        ];
+        Some(Coupling {
+            aqm: Pi2Params::ABOUT.kind,
+            values: values
+                .map(|(name, value)| (name.to_owned(), Value::Number(value)))
+                .to_vec(),
+            factor: self.coupling,
+            classic_share: self.classic_share,
+        })
+    }
 
     fn build(&self, _view: &SchedulerView) -> DualPi2 {
         DualPi2 {

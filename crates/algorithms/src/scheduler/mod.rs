@@ -166,6 +166,11 @@ pub trait SchedulerAlgorithm: Algorithm {
     /// What its sub-queues are for flows that are alike.
     const ALIKE: Alike = Alike::Own;
 
+    /// How it couples a queue for scalable senders to one for classic ones, if it does.
+    fn coupling(&self) -> Option<Coupling> {
+        None
+    }
+
     /// The scheduler of a link. The parameters have been checked.
     fn build(&self, view: &SchedulerView) -> Self::Scheduler;
 }
@@ -179,6 +184,21 @@ pub enum Alike {
     One,
     /// Something of its own.
     Own,
+}
+
+/// A queue for scalable senders, which goes first, beside one for classic ones, with coupled
+/// probabilities (RFC 9332, section 2.1): where the AQM of the classic queue drops or marks with
+/// probability p, scalable packets are marked with k sqrt(p).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coupling {
+    /// An AQM of the registry that does what the classic queue's does.
+    pub aqm: &'static str,
+    /// Those of its parameters that differ from its defaults.
+    pub values: Vec<(String, Value)>,
+    /// k.
+    pub factor: f64,
+    /// Share of the link that the classic queue keeps when both are backlogged.
+    pub classic_share: f64,
 }
 
 macro_rules! schedulers_of {
@@ -214,6 +234,14 @@ macro_rules! schedulers_of {
             pub fn alike(&self) -> Alike {
                 match self {
                     $(Self::$name(_) => <$params as SchedulerAlgorithm>::ALIKE,)*
+                }
+            }
+
+            /// See [`SchedulerAlgorithm::coupling`].
+            #[must_use]
+            pub fn coupling(&self) -> Option<Coupling> {
+                match self {
+                    $(Self::$name(params) => params.coupling(),)*
                 }
             }
 

@@ -1,10 +1,56 @@
-//! A link whose scheduler has a queue for each flow, or one for all: as a link without a scheduler.
+//! A link whose scheduler has a queue for each flow, one for all, or one for scalable senders beside
+//! that of the others: as a link without a scheduler.
 
+use ackclock_algorithms::registry::AqmSpec;
 use ackclock_algorithms::scheduler::Alike;
-use ackclock_scenario::{Capacity, Scenario};
+use ackclock_scenario::{Capacity, FlowClass, Scenario};
 
 use super::unsupported;
-use crate::error::Result;
+use crate::error::{Error, Result};
+
+/// Whether a class goes through the queue for scalable senders, ECT(1) (RFC 9331).
+pub(super) fn low_latency(flows: &FlowClass) -> bool {
+    flows.traffic.is_tcp() && flows.tcp.ecn && flows.tcp.accurate_ecn
+}
+
+/// The scenario with the classic queue alone of a link whose scheduler couples one for scalable
+/// senders to it, and what that leaves out; `None` where there is no such scheduler.
+///
+/// # Errors
+/// Where the link is not alone, or no flow meets the classic queue.
+pub(super) fn coupled(scenario: &Scenario) -> Result<Option<(Scenario, String)>> {
+    let found = scenario.links.iter().find_map(|link| {
+        let scheduler = link.scheduler?;
+        Some((link, scheduler, scheduler.coupling()?))
+    });
+    let Some((link, scheduler, coupling)) = found else {
+        return Ok(None);
+    };
+    let what = format!("link `{}`: scheduler {}", link.name, scheduler.kind());
+    if scenario.links.len() > 1 {
+        return unsupported(what, "the laws know its two queues on one link only");
+    }
+    if scenario.flows.iter().all(low_latency) {
+        return unsupported(
+            what,
+            "without classic flows the queue for scalable ones follows marks of its own, which only the packet engine knows",
+        );
+    }
+    let mut scenario = scenario.clone();
+    let link = &mut scenario.links[0];
+    link.scheduler = None;
+    link.aqm = AqmSpec::from_values(coupling.aqm, &coupling.values).map_err(|error| {
+        Error::Unsupported {
+            what: what.clone(),
+            why: error.to_string(),
+        }
+    })?;
+    let note = format!(
+        "{what}: the queue is that of classic packets; the one of scalable packets goes first, is taken as empty and has the coupled marks only, while its packets leave {:.0} % of the link or more",
+        100.0 * coupling.classic_share
+    );
+    Ok(Some((scenario, note)))
+}
 
 /// The scenario without its scheduler, and what that leaves out; `None` where there is no
 /// scheduler.
@@ -59,7 +105,7 @@ pub(super) fn alone(scenario: &Scenario) -> Result<Option<(Scenario, String)>> {
             );
         }
         Alike::Own => {
-            return unsupported(what, "only the packet engine follows its coupled queues");
+            return unsupported(what, "only the packet engine follows its queues");
         }
     };
     scenario.links[place].scheduler = None;

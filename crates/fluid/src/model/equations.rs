@@ -132,7 +132,7 @@ impl Model {
     /// limit.
     fn full_rtt<S: Scalar>(&self, c: usize, p: &[S]) -> S {
         let path = &self.classes[c].path;
-        let queued = |l: &&usize| self.links[**l].queue.is_some();
+        let queued = |l: &&usize| self.links[**l].queue.is_some() && !self.passes(c, **l);
         if path
             .iter()
             .filter(queued)
@@ -162,7 +162,11 @@ impl Model {
         let mut rtt = self.base_rtt(c, p);
         if self.choices.rtt == Rtt::Queueing {
             for l in &self.classes[c].path {
-                if let Some(q) = self.links[*l].queue {
+                if self.links[*l].coupled.is_some() {
+                    if let Some(prepared) = self.prepare(p) {
+                        rtt += self.coupled_delay(&prepared, c, *l, x, p);
+                    }
+                } else if let Some(q) = self.links[*l].queue {
                     rtt += x[q] / p[1 + l];
                 }
             }
@@ -173,6 +177,60 @@ impl Model {
             }
         }
         rtt
+    }
+
+    /// Whether a class passes the queue of a link through one for scalable senders.
+    pub(super) fn passes(&self, c: usize, l: usize) -> bool {
+        self.classes[c].low_latency && self.links[l].coupled.is_some()
+    }
+
+    /// What is left of a link's rate for its queue: what scalable packets, which go first, do not
+    /// take, and the classic share at least.
+    fn service<S: Scalar>(&self, prepared: &Prepared<S>, l: usize, x: &[S], p: &[S]) -> S {
+        let Some(coupled) = &self.links[l].coupled else {
+            return p[1 + l];
+        };
+        let rest = p[1 + l] - self.scalable(prepared, l, x, p);
+        let kept = p[1 + l] * coupled.classic_share;
+        if rest.real() > kept.real() {
+            rest
+        } else {
+            kept
+        }
+    }
+
+    /// Packets/s of scalable senders at a link: they meet no queue there.
+    pub(super) fn scalable<S: Scalar>(
+        &self,
+        prepared: &Prepared<S>,
+        l: usize,
+        x: &[S],
+        p: &[S],
+    ) -> S {
+        let mut rate = S::from(0.0);
+        for &c in &self.links[l].crossed_by {
+            if self.classes[c].low_latency {
+                let window = self.window(prepared, c, x);
+                let one = behind_access(&self.classes[c], window, self.base_rtt(c, p)).0;
+                rate += p[self.count_at(c)] * one;
+            }
+        }
+        rate
+    }
+
+    /// Queueing delay of a class at a link with a queue for scalable senders.
+    fn coupled_delay<S: Scalar>(
+        &self,
+        prepared: &Prepared<S>,
+        c: usize,
+        l: usize,
+        x: &[S],
+        p: &[S],
+    ) -> S {
+        match self.links[l].queue {
+            Some(q) if !self.classes[c].low_latency => x[q] / self.service(prepared, l, x, p),
+            _ => S::from(0.0),
+        }
     }
 
     /// Packets/s that one flow of a class sends, and its round-trip time.
@@ -190,7 +248,9 @@ impl Model {
         }
         let mut rtt = self.base_rtt(c, p);
         for l in &class.path {
-            if let Some(q) = self.links[*l].queue {
+            if self.links[*l].coupled.is_some() {
+                rtt += self.coupled_delay(prepared, c, *l, x, p);
+            } else if let Some(q) = self.links[*l].queue {
                 rtt += x[q] * prepared.per_packet[*l];
             }
         }
@@ -220,7 +280,7 @@ impl Model {
         AqmInput {
             queue: self.links[l].queue.map_or(S::from(0.0), |q| x[q] * weight),
             arrivals: net.arrivals[l],
-            service: p[1 + l],
+            service: self.service(prepared, l, x, p),
             limit: self.links[l].limit * weight,
             sampling: p[1 + l],
             averaging: self.choices.averaging,
@@ -232,7 +292,7 @@ impl Model {
 
     /// What the AQM of a link drops or marks, before a full queue's overflow.
     #[inline]
-    fn managed<S: Scalar>(
+    pub(super) fn managed<S: Scalar>(
         &self,
         prepared: &Prepared<S>,
         input: &AqmInput<S>,
@@ -307,8 +367,8 @@ impl Model {
             }
             net.arrivals[l] = arrivals;
             let input = self.input(prepared, net, l, x, p);
-            if link.law.by_priority() {
-                self.pass_by_priority(prepared, input, l, x, p, net);
+            if link.law.by_priority() || link.coupled.is_some() {
+                self.pass_by_kind(prepared, input, l, x, p, net);
                 continue;
             }
             let managed = self.managed(prepared, &input, l, x);
@@ -343,8 +403,9 @@ impl Model {
         }
     }
 
-    /// What one link does to its classes, where its AQM looks at priorities.
-    fn pass_by_priority<S: Scalar>(
+    /// What one link does to its classes, where that depends on their packets' priority or on their
+    /// queue.
+    fn pass_by_kind<S: Scalar>(
         &self,
         prepared: &Prepared<S>,
         input: AqmInput<S>,
@@ -355,18 +416,23 @@ impl Model {
     ) {
         let one = S::from(1.0);
         let link = &self.links[l];
-        let managed = |priority: u8| {
+        let managed = |priority: u8, low_latency: bool| {
             let input = AqmInput { priority, ..input };
-            self.managed(prepared, &input, l, x)
+            let p = self.managed(prepared, &input, l, x);
+            match &link.coupled {
+                Some(coupled) if low_latency => coupled.mark(p),
+                _ => p,
+            }
         };
+        let of = |c: usize| managed(self.classes[c].priority, self.classes[c].low_latency);
         let mut offered = S::from(0.0);
         for &(priority, background) in &link.background_of {
-            offered += (one - managed(priority)) * background;
+            offered += (one - managed(priority, false)) * background;
         }
         let mut entering = offered;
         for &c in &link.crossed_by {
             let arrive = p[self.count_at(c)] * net.rate[c] * net.left[c];
-            let kept = one - managed(self.classes[c].priority);
+            let kept = one - of(c);
             offered += arrive * kept;
             entering += if self.classes[c].marked {
                 arrive
@@ -376,7 +442,7 @@ impl Model {
         }
         let extra = self.extra(l, offered, x, p);
         for &c in &link.crossed_by {
-            let managed = managed(self.classes[c].priority);
+            let managed = of(c);
             let kept = if self.classes[c].marked {
                 one
             } else {

@@ -6,6 +6,7 @@ use ackclock_delay::{Args, Bound, Dual64, System};
 
 use super::equations::Network;
 use super::{LARGEST, Model, Rtt};
+use crate::error::Error;
 
 impl Model {
     /// The same model with windows alone, at rest, in place of the states of senders with a memory,
@@ -306,7 +307,8 @@ impl Model {
     }
 
     /// Whether what a state says can be: nobody without a window (an idle class rests, in equations
-    /// that grow with acknowledgements), queues not negative, probabilities between zero and one.
+    /// that grow with acknowledgements), queues not negative, probabilities between zero and one,
+    /// coupled queues without overload.
     #[must_use]
     pub fn sensible(&self, x: &[f64], p: &[f64]) -> bool {
         let (links, _) = self.probabilities(x, p);
@@ -316,6 +318,29 @@ impl Model {
                     .is_none_or(|q| x[q] >= 0.0 && x[q] <= l.limit * (1.0 + 1e-12))
             })
             && links.iter().all(|v| (0.0..=1.0).contains(v))
+            && self.overwhelmed(x, p).is_none()
+    }
+
+    /// A link whose coupled queues a state drives out of what its equations know, and why.
+    pub(crate) fn overwhelmed(&self, x: &[f64], p: &[f64]) -> Option<Error> {
+        let link = (0..self.links.len()).find(|l| !self.coupling_holds(*l, x, p))?;
+        Some(Error::Unsupported {
+            what: format!("link `{}`: its coupled queues", self.links[link].name),
+            why: "scalable flows would take more than the classic share leaves them, or meet overload; only the packet engine follows that".to_owned(),
+        })
+    }
+
+    /// Whether scalable packets leave the classic share of a link, and not all of them are marked.
+    fn coupling_holds(&self, l: usize, x: &[f64], p: &[f64]) -> bool {
+        let (Some(coupled), Some(prepared)) = (&self.links[l].coupled, self.prepare::<f64>(p))
+        else {
+            return true;
+        };
+        let mut net = Network::new();
+        self.network(&prepared, x, p, &mut net);
+        let input = self.input(&prepared, &net, l, x, p);
+        coupled.mark(self.managed(&prepared, &input, l, x)) < 1.0
+            && self.scalable(&prepared, l, x, p) <= (1.0 - coupled.classic_share) * p[1 + l]
     }
 
     /// A state to search from: every link shared fairly, with `fill` packets in every queue;
@@ -350,6 +375,7 @@ impl Model {
                 class
                     .path
                     .iter()
+                    .filter(|l| !self.passes(c, **l))
                     .map(|l| self.links[*l].queue.map_or(0.0, |q| x[q] / p[1 + l]))
                     .sum()
             } else {

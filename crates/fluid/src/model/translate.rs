@@ -4,8 +4,8 @@ use ackclock_algorithms::fluid::QueueModel;
 use ackclock_averages::{self as averages, Flows, Refusal, Sender};
 use ackclock_scenario::{Distribution, FlowClass, Scenario};
 
-use super::alone::alone;
-use super::{Choices, Class, LARGEST, Link, Memory, Model, Rtt, unsupported};
+use super::alone::{alone, coupled, low_latency};
+use super::{Choices, Class, Coupled, LARGEST, Link, Memory, Model, Rtt, unsupported};
 use crate::error::{Error, Result};
 
 impl From<Refusal> for Error {
@@ -38,6 +38,12 @@ impl Model {
                 ),
                 format!("at most {LARGEST} of each"),
             );
+        }
+        if let Some((alone, note)) = coupled(scenario)? {
+            let mut model = Self::from_scenario(&alone, choices)?;
+            model.notes.push(note);
+            model.couple(scenario);
+            return Ok(model);
         }
         if let Some((alike, note)) = alone(scenario)? {
             let mut model = Self::from_scenario(&alike, choices)?;
@@ -95,6 +101,24 @@ impl Model {
         model.dimension = model.names.len();
         model.opened = vec![None; model.classes.len()];
         Ok(model)
+    }
+
+    /// Puts a queue for scalable senders beside the one link's own, as the scheduler of `scenario`
+    /// has it.
+    fn couple(&mut self, scenario: &Scenario) {
+        let Some(coupling) = scenario.links[0].scheduler.and_then(|s| s.coupling()) else {
+            return;
+        };
+        self.links[0].coupled = Some(Coupled {
+            factor: coupling.factor,
+            classic_share: coupling.classic_share,
+        });
+        // classes stand in the order of the flows that have a window
+        let tcp = scenario.flows.iter().filter(|flows| flows.traffic.is_tcp());
+        for (class, flows) in self.classes.iter_mut().zip(tcp) {
+            class.low_latency = low_latency(flows);
+            class.marked = flows.tcp.ecn;
+        }
     }
 
     fn without_anything(choices: Choices) -> Self {
@@ -161,6 +185,7 @@ impl Model {
             path: sender.path,
             priority: flows.priority,
             marked: sender.ecn,
+            low_latency: false,
             at,
             states: state_names.len(),
             plain: state_names.len() == 1,
@@ -196,6 +221,7 @@ impl Model {
             crossed_by: (0..self.classes.len())
                 .filter(|c| self.classes[*c].path.contains(&index))
                 .collect(),
+            coupled: None,
             queue,
             at,
             states: states.len(),

@@ -55,9 +55,9 @@ pub(crate) struct Standing {
     finished: AtomicBool,
 }
 
-/// Events between looks at Ctrl-C: at first, and at most. Fewer where they take long, such as calls
-/// of Python.
-const EVENTS_PER_STEP: u64 = 2_000;
+/// Events between looks at Ctrl-C: at most, and at first. Few where they take long, such as calls
+/// of Python and acknowledgements of 100,000 packets.
+const MOST_EVENTS_PER_STEP: u64 = 500;
 const FEWEST_EVENTS_PER_STEP: u64 = 50;
 const STEP_TIME: Duration = Duration::from_millis(50);
 /// Between two looks at signals, and at calls of Python once the run is to end.
@@ -158,11 +158,7 @@ impl Job<'_> {
     ) -> Result<Outcome, Stop> {
         let own = self.with_substitutes(failure);
         let scenario = own.as_ref().unwrap_or(self.scenario);
-        let mut events = if own.is_some() {
-            FEWEST_EVENTS_PER_STEP
-        } else {
-            EVENTS_PER_STEP
-        };
+        let mut events = FEWEST_EVENTS_PER_STEP;
         let failed = || {
             let (at, error) = failure.take()?;
             let ours = cancel.load(Ordering::Relaxed)
@@ -189,7 +185,7 @@ impl Job<'_> {
             events = if begin.elapsed() > STEP_TIME {
                 (events / 2).max(FEWEST_EVENTS_PER_STEP)
             } else {
-                (events * 2).min(EVENTS_PER_STEP)
+                (events * 2).min(MOST_EVENTS_PER_STEP)
             };
             // what follows from a failed algorithm is no news
             if let Some(stop) = failed() {

@@ -28,6 +28,9 @@ pub(crate) struct Scoreboard {
     lost: u32,
     /// With loss detection by time: the lost segments, which need not lie below all others.
     late: Option<Bitmap>,
+    /// No lost segment below this waits to be sent again: the search goes on from here. From `una`
+    /// each time it took as many steps as there are losses, and seconds for windows of 100,000.
+    all_resent_below: u64,
 }
 
 impl Scoreboard {
@@ -90,6 +93,7 @@ impl Scoreboard {
     /// segments above tell.
     pub(crate) fn forgive(&mut self, una: u64, dup_threshold: u32) {
         self.lost = 0;
+        self.all_resent_below = una;
         if let Some(late) = &mut self.late {
             late.clear();
             return;
@@ -102,7 +106,7 @@ impl Scoreboard {
 
     /// Whether a loss is known that nothing has been done about while no recovery is on.
     #[inline]
-    pub(crate) fn calls_for_recovery(&self, una: u64) -> bool {
+    pub(crate) fn calls_for_recovery(&mut self, una: u64) -> bool {
         if self.late.is_some() {
             self.next_lost_not_resent(una).is_some()
         } else {
@@ -119,6 +123,7 @@ impl Scoreboard {
     /// Segment `seq` is lost, or its retransmission is.
     pub(crate) fn lose(&mut self, una: u64, seq: u64) {
         self.retransmitted.remove(una, seq);
+        self.all_resent_below = self.all_resent_below.min(seq);
         if let Some(late) = &mut self.late {
             self.lost += u32::from(late.insert(una, seq));
         }
@@ -202,6 +207,7 @@ impl Scoreboard {
     pub(crate) fn lose_all(&mut self, una: u64, next: u64) {
         self.retransmitted.clear();
         self.resent.clear();
+        self.all_resent_below = una;
         self.raise_lost_edge(una, next);
     }
 
@@ -216,6 +222,7 @@ impl Scoreboard {
         {
             self.resent.pop_front();
             if seq >= una && self.retransmitted.remove(una, seq) {
+                self.all_resent_below = self.all_resent_below.min(seq);
                 lost(seq);
             }
         }
@@ -227,25 +234,21 @@ impl Scoreboard {
     }
 
     /// The first lost segment that is not on its way again.
-    pub(crate) fn next_lost_not_resent(&self, una: u64) -> Option<u64> {
-        let mut from = una;
-        if let Some(late) = &self.late {
-            // no number that stands here is that high
-            while let Some(seq) = late.first_present(una, from, una + late.span()) {
-                if !self.retransmitted.contains(una, seq) {
-                    return Some(seq);
-                }
-                from = seq + 1;
+    pub(crate) fn next_lost_not_resent(&mut self, una: u64) -> Option<u64> {
+        let mut from = self.all_resent_below.max(una);
+        let found = loop {
+            let next = match &self.late {
+                // no number that stands here is that high
+                Some(late) => late.first_present(una, from, una + late.span()),
+                None => self.next_lost(una, from),
+            };
+            match next {
+                Some(seq) if self.retransmitted.contains(una, seq) => from = seq + 1,
+                other => break other,
             }
-            return None;
-        }
-        loop {
-            let seq = self.next_lost(una, from)?;
-            if !self.retransmitted.contains(una, seq) {
-                return Some(seq);
-            }
-            from = seq + 1;
-        }
+        };
+        self.all_resent_below = found.unwrap_or(from);
+        found
     }
 
     /// Segment `seq` is sent again.
@@ -349,6 +352,81 @@ mod tests {
                     );
                 }
             }
+        }
+    }
+
+    /// The first lost segment that is not on its way again, from the definition.
+    fn slow_next(board: &Scoreboard, una: u64, next: u64) -> Option<u64> {
+        (una..next).find(|&seq| {
+            !board.is_sacked(una, seq)
+                && board.is_lost(una, seq)
+                && !board.retransmitted.contains(una, seq)
+        })
+    }
+
+    #[test]
+    fn the_next_to_resend_is_the_first_lost_one() {
+        let mut state = 5_u64;
+        let mut draw = |n: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % n
+        };
+        for round in 0..400 {
+            let mut board = if round % 2 == 0 {
+                Scoreboard::default()
+            } else {
+                Scoreboard::by_time()
+            };
+            let (mut una, next) = (1000_u64, 1200_u64);
+            for _ in 0..200 {
+                let seq = una + draw(next - una);
+                match draw(12) {
+                    0..3 if seq > una => {
+                        board.sack(una, seq, 3);
+                    }
+                    3 if !board.is_sacked(una, seq) => board.lose(una, seq),
+                    4 => {
+                        let to = una + draw(3);
+                        if to < next {
+                            board.advance(una, to);
+                            una = to;
+                        }
+                    }
+                    5 if draw(20) == 0 => board.forgive(una, 3),
+                    6 if board.late.is_none() && draw(20) == 0 => board.lose_all(una, next),
+                    7 => board.find_lost_retransmissions(una, |_| {}),
+                    _ => {
+                        let found = board.next_lost_not_resent(una);
+                        assert_eq!(found, slow_next(&board, una, next));
+                        if let Some(seq) = found {
+                            board.retransmit(una, seq);
+                            board.remember(seq, next - draw(100));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// A window of a million that is lost as a whole is sent again in as many steps, not in their
+    /// square: that was half an hour in which nothing could be interrupted.
+    #[test]
+    fn a_large_window_is_sent_again_in_time() {
+        for mut board in [Scoreboard::default(), Scoreboard::by_time()] {
+            let (una, next) = (10, 1_000_010);
+            if board.late.is_some() {
+                (una..next).for_each(|seq| board.lose(una, seq));
+            } else {
+                board.lose_all(una, next);
+            }
+            let mut resent = 0;
+            while let Some(seq) = board.next_lost_not_resent(una) {
+                board.retransmit(una, seq);
+                resent += 1;
+            }
+            assert_eq!(resent, next - una);
         }
     }
 

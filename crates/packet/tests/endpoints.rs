@@ -141,6 +141,35 @@ fn slow_start_ends_before_losses() {
     }
 }
 
+/// Careful Resume: a transfer of 300 packets over a path that holds 100 is over some round trips
+/// earlier when the earlier connection's window is known. When that was another path's, ten times
+/// as large, it loses some of what it sends, retreats and is later by three round trips at most.
+#[test]
+fn a_known_path_is_resumed() {
+    let run = |option: &str| {
+        let text = link(
+            "capacity = \"100 packets\"",
+            20,
+            &format!(
+                "congestion = \"cubic\"\ntraffic = {{ kind = \"transfer\", size = \"438 kB\" }}\n{option}"
+            ),
+        );
+        let outcome = outcome(&text);
+        let finished = outcome.flows[0].completion;
+        (finished, outcome.links[0].drops)
+    };
+    let saved = |window: u32| {
+        run(&format!(
+            "saved_window = \"{window} packets\"\nsaved_rtt = \"100 ms\""
+        ))
+    };
+    let (plain, known, wrong) = (run(""), saved(200), saved(2000));
+    assert!(known.0 < plain.0 - 0.15, "{known:?} and {plain:?}");
+    assert_eq!((known.1, plain.1), (0, 0));
+    assert!(wrong.1 > 0, "{wrong:?} {known:?} {plain:?}");
+    assert!(wrong.0 < plain.0 + 0.3, "{wrong:?} {known:?} {plain:?}");
+}
+
 /// A BBR alone on a link uses it, and its queue is that of its probes, a quarter of the
 /// bandwidth-delay product, however large the buffer. With a buffer of a tenth of that product
 /// version 1 does not mind the losses that it causes, version 3 keeps them below 2 % of what it

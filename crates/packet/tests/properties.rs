@@ -259,6 +259,9 @@ impl World {
                     class.pacing, class.hystart, class.search
                 )
                 .unwrap();
+                if class.search && class.delayed_ack {
+                    text.push_str("saved_window = \"80 packets\"\nsaved_rtt = \"60 ms\"\n");
+                }
                 if class.recovery == "sack" {
                     writeln!(
                         text,

@@ -298,6 +298,9 @@ pub struct Tcp {
     /// Whether the initial slow start ends when deliveries no longer double from one round trip to
     /// the next (SEARCH, draft-chung-ccwg-search).
     pub search: bool,
+    /// Careful Resume (RFC 9959): congestion window (segments) and smallest round trip of an earlier
+    /// connection on the path.
+    pub resume: Option<(f64, Time)>,
     /// Whether the receiver delays ACKs: one per two segments or after `delayed_ack_timeout` (RFC
     /// 5681, section 4.2).
     pub delayed_ack: bool,

@@ -362,7 +362,7 @@ fn size(bytes: u32) -> Node {
     Node::text(format_size(u64::from(bytes)))
 }
 
-fn endpoint(tcp: &Tcp) -> [(&'static str, Node); 28] {
+fn endpoint(tcp: &Tcp) -> [(&'static str, Node); 30] {
     let specs = tcp
         .congestion
         .meta()
@@ -409,6 +409,14 @@ fn endpoint(tcp: &Tcp) -> [(&'static str, Node); 28] {
         ("pacing", Node::text(tcp.pacing.name())),
         ("hystart", flag(tcp.hystart)),
         ("search", flag(tcp.search)),
+        (
+            "saved_window",
+            or_word(tcp.resume.map(|saved| saved.0), "none", format_packets),
+        ),
+        (
+            "saved_rtt",
+            or_word(tcp.resume.map(|saved| saved.1), "none", format_time),
+        ),
         ("delayed_ack", flag(tcp.delayed_ack)),
         ("delayed_ack_timeout", time(tcp.delayed_ack_timeout)),
         ("limited_transmit", flag(tcp.limited_transmit)),

@@ -212,6 +212,8 @@ pub(crate) struct Config {
     pub(crate) ecn_always: bool,
     pub(crate) limited_transmit: bool,
     pub(crate) slow_start: SlowStartPolicy,
+    /// Window and round trip (ps) of an earlier connection (Careful Resume).
+    pub(crate) resume: Option<(f64, u64)>,
     pub(crate) dup_threshold: u32,
     /// A marked sender whose window is one segment waits for the retransmission timer.
     ///
@@ -314,6 +316,7 @@ impl Config {
                 (false, true) => SlowStartPolicy::Search,
                 (false, false) => SlowStartPolicy::Losses,
             },
+            resume: tcp.resume.map(|(window, rtt)| (window, rtt.0)),
             dup_threshold: tcp.dup_threshold,
             ecn_pause: tcp.ecn_pause && !tcp.accurate_ecn,
             min_rto: tcp.min_rto.0,
@@ -335,6 +338,7 @@ impl Config {
             && !self.remembers_use
             && !self.undo.is_on()
             && self.accecn.is_none()
+            && self.resume.is_none()
     }
 
     /// Whether nearly all ACKs of a recovery say no more than which segment has arrived.

@@ -37,6 +37,9 @@ impl Sender {
         };
         self.prior_cwnd = self.window.cwnd;
         self.controller.on_congestion(&reduction, &mut self.window);
+        if self.resume.is_some() {
+            self.retreat(config);
+        }
     }
 
     /// Lets the window grow by what `acked` segments allow.

@@ -23,6 +23,7 @@ mod prr;
 pub(crate) mod receiver;
 mod recovery;
 mod reduction;
+mod resume;
 mod rtt;
 mod scoreboard;
 mod search;
@@ -45,6 +46,7 @@ pub(crate) use config::Config;
 use config::{PacingPolicy, RecoveryPolicy, RtoPolicy, TimerPolicy};
 use loss::rack::Rack;
 use prr::Prr;
+use resume::Resume;
 use rtt::RttEstimator;
 use scoreboard::Scoreboard;
 use sent_packets::SentPackets;
@@ -235,6 +237,8 @@ pub(crate) struct Sender {
     usage: Option<Box<WindowUsage>>,
     /// What ends the initial slow start, until it is over.
     slow_start: Option<Box<SlowStart>>,
+    /// What is known of the path, until that is used, or of no use.
+    resume: Option<Box<Resume>>,
     pub(crate) counters: Counters,
     pub(crate) controller: Controller,
 }
@@ -244,7 +248,8 @@ impl Sender {
         let needs = controller.needs();
         let selective = config.recovery.is_selective();
         let rack = selective && config.rack;
-        let paced = needs.pacing || config.pacing == PacingPolicy::Window;
+        let paced =
+            needs.pacing || config.pacing == PacingPolicy::Window || config.resume.is_some();
         let remembers = rack || (needs.delivery && selective) || config.undo.is_on();
         let sent_packets = remembers.then(|| {
             let tick = match config.timers {
@@ -304,6 +309,7 @@ impl Sender {
             accecn: config.accecn.map(|_| Box::default()),
             usage: config.remembers_use.then(Box::default),
             slow_start: SlowStart::new(config, ssthresh),
+            resume: config.resume.map(|saved| Box::new(Resume::new(saved))),
             counters: Counters::default(),
             controller,
         }
@@ -548,6 +554,9 @@ impl Sender {
             if ANY {
                 self.report_ca_state(now, config);
             }
+        }
+        if ANY && self.resume.is_some() {
+            self.follow_resume(&summary, config);
         }
         let restarts = config.restart_rto && self.high > self.una;
         if restarts || (self.pausing && self.deadline == u64::MAX) {

@@ -3,6 +3,7 @@
 use ackclock_algorithms::Time;
 use ackclock_algorithms::congestion::CongestionControl as _;
 
+use super::config::PacingPolicy;
 use super::{Config, Sender};
 
 /// Linux paces after this segment of a connection (`tcp_update_skb_after_send`).
@@ -15,7 +16,23 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(super) fn pace(&mut self, now: u64, config: &Config) {
+        if self.resume.is_none()
+            && config.resume.is_some()
+            && config.pacing == PacingPolicy::OnRequest
+            && !self.needs.pacing
+        {
+            self.paced = false;
+            return;
+        }
         let rate = self.controller.pacing_rate().or_else(|| {
+            if let Some(resume) = &self.resume {
+                if let Some(rate) = resume.pacing_rate() {
+                    return Some(rate);
+                }
+                if config.pacing == PacingPolicy::OnRequest {
+                    return None;
+                }
+            }
             let gain = if self.window.cwnd < self.window.ssthresh / 2.0 {
                 2.0
             } else {

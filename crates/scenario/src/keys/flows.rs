@@ -94,6 +94,20 @@ pub const FLOWS: Section = Section {
             Flag(false),
             "Whether the initial slow start ends when what is delivered no longer doubles from one round trip to the next (SEARCH, draft-chung-ccwg-search), whatever the congestion control; not together with `hystart`.",
         ),
+        Key::new(
+            "saved_window",
+            Kind::Packets,
+            Text("none"),
+            "Congestion window of an earlier connection on this path, half of which is taken on once the initial window is acknowledged (Careful Resume, RFC 9959); needs `saved_rtt`.",
+        )
+        .or("none", "nothing is known of the path"),
+        Key::new(
+            "saved_rtt",
+            Kind::Span,
+            Text("none"),
+            "Smallest round trip of that connection: one of less than a half or more than ten times it is another path's.",
+        )
+        .or("none", "nothing is known of the path"),
         Key::new("delayed_ack", Kind::Flag, Flag(true), "Whether the receiver acknowledges every second segment (RFC 5681, section 4.2)."),
         Key::new("delayed_ack_timeout", Kind::Span, Text("40 ms"), "Longest wait of a delayed ACK (RFC 5681: below 500 ms; Linux: 40 ms)."),
         Key::new("limited_transmit", Kind::Flag, Flag(true), "Whether each of the first two duplicate ACKs lets one new segment out (RFC 3042)."),
@@ -144,6 +158,8 @@ pub const TCP_KEYS: &[&str] = &[
     "pacing",
     "hystart",
     "search",
+    "saved_window",
+    "saved_rtt",
     "delayed_ack",
     "delayed_ack_timeout",
     "limited_transmit",

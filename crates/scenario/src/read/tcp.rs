@@ -64,6 +64,9 @@ impl Reader<'_> {
             Some(item) => self.flag(&item).map(|ecn| (ecn, ecn && needs.marks)),
         };
         let (pacing, hystart, search) = (options.choice("pacing"), flag("hystart"), flag("search"));
+        let saved_window =
+            options.word_or("saved_window", None, |item| self.packets(item).map(Some));
+        let saved_rtt = options.word_or("saved_rtt", None, |item| self.time(item).map(Some));
         let (handshake, delayed_ack) = (flag("handshake"), flag("delayed_ack"));
         let (limited_transmit, ecn_pause) = (flag("limited_transmit"), flag("ecn_pause"));
         let delayed_ack_timeout = time("delayed_ack_timeout");
@@ -94,6 +97,7 @@ impl Reader<'_> {
             pacing: pacing?,
             hystart: hystart?,
             search: search?,
+            resume: self.resume(table, saved_window?, saved_rtt?)?,
             delayed_ack: delayed_ack?,
             delayed_ack_timeout: delayed_ack_timeout?,
             limited_transmit: limited_transmit?,
@@ -162,6 +166,26 @@ impl Reader<'_> {
             )
     }
 
+    /// What is known of the path: both, or neither.
+    #[expect(clippy::option_option, reason = "refused, or not there, or there")]
+    fn resume(
+        &self,
+        table: &Table<'_>,
+        window: Option<f64>,
+        rtt: Option<Time>,
+    ) -> Option<Option<(f64, Time)>> {
+        self.none_given(
+            table,
+            &[
+                ("saved_window", window.is_some() && rtt.is_none()),
+                ("saved_rtt", rtt.is_some() && window.is_none()),
+            ],
+            "contradicts what is not given beside it: a path is known by both",
+            "saved_window and saved_rtt, or neither",
+        )
+        .then(|| window.zip(rtt))
+    }
+
     fn fits_slow_start(&self, table: &Table<'_>, tcp: &Tcp) -> bool {
         self.none_given(
             table,
@@ -180,10 +204,11 @@ impl Reader<'_> {
                     ("reduction", tcp.reduction != WindowReduction::AtOnce),
                     ("hystart", tcp.hystart),
                     ("search", tcp.search),
+                    ("saved_window", tcp.resume.is_some()),
                 ],
                 "contradicts the congestion control, which steers the window from selective acknowledgements itself",
                 &format!(
-                    "recovery \"sack\", reduction \"at-once\", hystart and search false with \"{}\"",
+                    "recovery \"sack\", reduction \"at-once\", hystart and search false, no saved_window with \"{}\"",
                     tcp.congestion.kind()
                 ),
             )

@@ -813,6 +813,11 @@ fn options_that_do_not_fit_the_sender() {
         ("reduction = \"prr\"", "reduction", 13),
         ("hystart = true", "hystart", 11),
         ("search = true", "search", 10),
+        (
+            "saved_window = \"9 packets\"\nsaved_rtt = \"1 s\"",
+            "saved_window",
+            16,
+        ),
     ] {
         one(
             &text(option),

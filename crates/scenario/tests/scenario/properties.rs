@@ -228,6 +228,12 @@ fn tcp() -> impl Strategy<Value = String> {
         ])
         .prop_map(str::to_owned)
         .boxed(),
+        select(vec![
+            "",
+            "saved_window = \"99.5 packets\"\nsaved_rtt = \"20 ms\"\n",
+        ])
+        .prop_map(str::to_owned)
+        .boxed(),
         some("delayed_ack", flag()),
         some("delayed_ack_timeout", text(time().boxed())),
         some("limited_transmit", flag()),

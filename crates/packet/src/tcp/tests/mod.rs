@@ -3,6 +3,7 @@
 mod linux;
 mod rack;
 mod recovery;
+mod resume;
 mod undo;
 
 use super::*;

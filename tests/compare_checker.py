@@ -198,7 +198,7 @@ def _tried(
     """How far apart the engines are without something, as a part of the larger; their values; the seeds' spread."""
     if key not in lab:
         tree = copy.deepcopy(scenario.canonical)
-        if key != "chance" and not REMOVED[key](tree):
+        if key != "chance" and not all(REMOVED[part](tree) for part in key.split("+")):
             return None
         _timed(tree)
         try:

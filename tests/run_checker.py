@@ -315,6 +315,8 @@ def _against(said: str, looks: Sequence[tuple[float, float, float]]) -> list[str
 def _look(queue: np.ndarray, interval: float, rtt: float) -> tuple[float, float, float]:
     """Highest autocorrelation beyond its first zero, amplitude of what comes again, deviation; over the mean."""
     mean = float(queue.mean())
+    if mean == 0:
+        return 0.0, 0.0, 0.0
     deviation = float(queue.std()) / mean
     width = max(1, round(rtt / interval))
     sums = np.concatenate([[0.0], np.cumsum(queue)])

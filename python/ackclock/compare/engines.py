@@ -24,6 +24,8 @@ FORGOTTEN: Final = 2000
 """Round trips after which the mean-field engine has forgotten how it began."""
 SWING: Final = 0.1
 """Least amplitude, as a part of the mean queue, of an oscillation whose period is shown."""
+PARTS: Final = 4
+"""Of the measured time, in which the packets' measures are looked at."""
 _TIMES: Final = re.compile(r"[0-9.]+ [a-z]+")
 
 
@@ -54,6 +56,34 @@ def add_packet(found: Comparison, result: Result) -> None:
         if name in windows:
             _put(found, "packet", "window", str(name), entry["cwnd_mean"])
     found.lines["packet"] = Lines(traces["time"].to_numpy(), queues, windows)
+
+
+def packet_parts(result: Result) -> list[dict[tuple[str, str], float]]:
+    """Return the same measures in `PARTS` parts of the measured time, of what was traced."""
+    import numpy as np
+
+    traces = result.traces
+    time = traces["time"].to_numpy()
+    inside = np.flatnonzero((time >= result.window[0]) & (time <= result.window[1]))
+    if inside.size < 2 * PARTS:
+        return []
+    classes = traces["flow_class"].to_numpy()
+    found = []
+    for part in np.array_split(inside, PARTS):
+        one: dict[tuple[str, str], float] = {}
+        for name in map(str, traces["link"].to_numpy()):
+            queue, drops, marks = (
+                traces[key].sel(link=name).to_numpy()[part]
+                for key in ("link_queue_packets", "link_drops", "link_marks")
+            )
+            arrived = float(result.links["arrivals"][name]) / PARTS
+            one["queue", name], one["deviation", name] = float(queue.mean()), float(queue.std())
+            one["loss", name] = float(drops[-1] - drops[0] + marks[-1] - marks[0]) / arrived if arrived else math.nan
+        for name in map(str, np.unique(classes)):
+            windows = traces["flow_cwnd"].to_numpy()[classes == name][:, part]
+            one["window", name] = float(windows[windows > 0].mean()) if (windows > 0).any() else math.nan
+        found.append(one)
+    return found
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,10 @@ MANY: Final = 1000
 """More seeds are not proposed."""
 
 
+MOVES: Final = "what an engine says moves by as much from one part of the time to the next"
+"""Where more seeds do not tell."""
+
+
 @dataclass(frozen=True)
 class Tried:
     """A measure in both engines with one thing taken away."""
@@ -42,10 +46,18 @@ class Tried:
     it is measured.
     """
 
+    drift: float = 0.0
+    """Half the 95 % interval of the packets' mean over parts of the time: seeds may all do the same."""
+
+    @property
+    def spread(self) -> float:
+        """Half the width of the packets' interval: over the seeds or over the time, whichever is larger."""
+        return max(self.half, self.drift)
+
     @property
     def doubt(self) -> float:
         """How far both values may be from what they stand for."""
-        return math.hypot(self.half, self.moves)
+        return math.hypot(self.spread, self.moves)
 
     @property
     def scale(self) -> float:
@@ -72,7 +84,7 @@ class Tried:
     def json(self) -> dict[str, Any]:
         """Plain values."""
         numbers = {"packet": self.packet, "packet_half": self.half, "other": self.other}
-        numbers |= {"other_moves": self.moves, "apart": self.apart}
+        numbers |= {"packet_drift": self.drift, "other_moves": self.moves, "apart": self.apart}
         if not math.isnan(self.queue):
             numbers["queue"] = self.queue
         return {"removed": self.key, "done": self.done, "seeds": self.seeds} | {
@@ -133,13 +145,13 @@ class Disagreement:
 
 def by_chance(measure: str, one: Tried, size: float) -> bool | None:
     """Whether the mean over other seeds has no difference of some `size`; None where they spread by as much."""
-    apart = abs(one.other - one.packet)
+    apart, doubt = abs(one.other - one.packet), math.hypot(one.half, one.moves)
     if differ(measure, one.packet, one.other):
-        return False if apart > one.doubt else None
+        return False if apart > doubt else None
     absolute, relative = TOLERANCES[measure]
-    if apart + one.doubt <= max(size, absolute, relative * abs(one.packet)):
+    if apart + doubt <= max(size, absolute, relative * abs(one.packet)):
         return True
-    return False if apart - one.doubt > size else None
+    return False if apart - doubt > size else None
 
 
 def whole(measure: str, one: Tried, before: Tried) -> bool:
@@ -177,8 +189,8 @@ def changes(measure: str, one: Tried, before: Tried) -> bool:
 
 def in_doubt(one: Tried, before: Tried) -> str:
     """Say what moves by as much as an experiment changes, and what would tell."""
-    if max(one.moves / one.scale, before.moves / before.scale) > one.half / one.scale:
-        return "what the equations say moves by as much from one part of the time to the next"
+    if max(max(each.moves, each.drift) / each.scale for each in (one, before)) > one.half / one.scale:
+        return MOVES
     return f"{one.seeds} runs of each spread by as much; {wanted(one.needs(1.0, before))}"
 
 
@@ -194,6 +206,6 @@ def pair(measure: str, one: Tried) -> str:
     unit = UNITS[measure] and " " + UNITS[measure]
     told = [
         f"{value:.3g}" + (f" ± {half:.2g}" if half > 0.01 * abs(value) else "")
-        for value, half in ((one.other, one.moves), (one.packet, one.half))
+        for value, half in ((one.other, one.moves), (one.packet, one.spread))
     ]
     return f"{' and '.join(told)}{unit}"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from .. import _core
@@ -13,8 +16,8 @@ from ..errors import AckclockError, Interrupted, RunError
 from ..scenario import Scenario
 from ..simulate import FlowTraces, run
 from .comparison import Comparison
-from .engines import EQUATIONS, add_packet, add_periods
-from .evidence import PART, SOME, Found, Tried, by_chance, changes, fluctuations, in_doubt, pair, wanted, whole
+from .engines import EQUATIONS, add_packet, add_periods, packet_parts
+from .evidence import MOVES, PART, SOME, Found, Tried, by_chance, changes, fluctuations, in_doubt, pair, wanted, whole
 from .values import differ
 
 TRACED: FlowTraces = 50
@@ -31,8 +34,34 @@ MEMORY: Final = 400
 """Round trips that an experiment leaves out, and that it measures ..."""
 LEAST: Final = 8.0
 """... and s that it measures at least."""
+BOTH: Final = "+"
+"""Joins the keys of two things."""
 LATER: Final = 4
 """Equations are measured so many times of that later."""
+
+
+@dataclass(frozen=True)
+class _Packets:
+    """What a packet run measured."""
+
+    values: dict[tuple[str, str], dict[str, float]]
+    parts: list[dict[tuple[str, str], float]]
+    """In parts of the time."""
+    arrived: dict[str, float]
+    """Packets that arrived at each link."""
+
+
+@dataclass
+class _Search:
+    """What was tried for a difference."""
+
+    measure: str
+    tried: list[Tried]
+    """The first is with nothing taken away."""
+    parts: list[Tried] = field(default_factory=list)
+    """What closed a part of the difference."""
+    doubtful: list[Tried] = field(default_factory=list)
+    """What may have."""
 
 
 class Experiments:
@@ -49,14 +78,20 @@ class Experiments:
             if made is not None:
                 self._removals.append(one)
                 self._trees[one.key] = made
-        self._packets: dict[str, list[Comparison]] = {}
+        self._packets: dict[str, list[_Packets]] = {}
+        self._named: dict[str, str] = {}
         self._equations: dict[tuple[str, str], list[Comparison]] = {}
 
     def of(self, measure: str, of: str, engine: str) -> Found:
         """Return the cause of a difference of an engine from the packets."""
         first = self.found.values[measure, of]
         if engine == "mean-field" and "fluid" in first and not differ(measure, first["fluid"], first[engine]):
-            engine = "fluid"  # the equations say the same, and the fluid engine is quicker
+            told = self._of(measure, of, "fluid")  # the equations say the same, and this engine is quicker
+            return replace(told, words=f"{told.words}; tried with the fluid engine, which agrees with it")
+        return self._of(measure, of, engine)
+
+    def _of(self, measure: str, of: str, engine: str) -> Found:
+        first = self.found.values[measure, of]
         now = self._tried(self._plain, measure, of, engine)
         if now is None:
             return Found("not-found", "cause not found: the experiments do not have it")
@@ -71,20 +106,46 @@ class Experiments:
         if chance is None:
             needs = now.seeds * (now.half / max(abs(now.other - now.packet), 1e-12)) ** 2
             words = f"cannot tell whether by chance: {pair(measure, now)} in {now.seeds} other runs"
-            words += "" if now.moves > now.half else f"; {wanted(needs)}"
+            words += f"; {MOVES if now.moves > now.half else wanted(needs)}"
             return Found("cannot-tell", words, tried=(now,))
         return self._cause(measure, of, engine, now)
 
     def _cause(self, measure: str, of: str, engine: str, now: Tried) -> Found:
-        """Take away one thing at a time from a difference that other seeds have too."""
-        tried = [now]
-        parts: list[Tried] = []
-        doubtful: list[Tried] = []
+        """Take away one thing at a time from a difference that other seeds have too, then two."""
         large = [one for one in self._removals if self._cost(one) > BUDGET]
-        for removal in self._removals:
-            if removal in large:
-                continue
-            one = self._tried(removal, measure, of, engine)
+        small = [one for one in self._removals if one not in large]
+        so_far = _Search(measure, [now])
+        found = self._take_away(small, of, engine, so_far)
+        if found is None and not so_far.parts and not so_far.doubtful:
+            found = self._take_away(self._pairs(small), of, engine, so_far)
+        tried = tuple(so_far.tried)
+        if found is not None:
+            return Found(found[0].key, found[1], tried=tried)
+        if so_far.parts:
+            part = min(so_far.parts, key=lambda one: one.apart)
+            words = f"a part of it is {part.words} ({part.done}: {pair(measure, part)}), the rest not found"
+            return Found(part.key, words, part=True, tried=tried)
+        if so_far.doubtful:
+            likely = min(so_far.doubtful, key=lambda one: one.apart)
+            doubt = in_doubt(likely, tried[0])
+            words = f"cannot tell its cause: {likely.done} {pair(measure, likely)}, but {doubt}"
+            return Found("cannot-tell", words, tried=tried)
+        names = ", ".join(one.key for one in tried[1:] if BOTH not in one.key) or "nothing to take away"
+        names += ", and two at once" if any(BOTH in one.key for one in tried) else ""
+        if large:
+            keys, most = ", ".join(one.key for one in large), max(self._cost(one) for one in large) / 1e6
+            rest = f"not found in {names}; " if tried[1:] else ""
+            words = f"cannot tell its cause: {rest}to try {keys} takes up to {most:.0f} M packets"
+            return Found("cannot-tell", words, tried=tried)
+        return Found("not-found", f"cause not found (taken away one by one: {names})", tried=tried)
+
+    def _take_away(
+        self, removals: Iterable[Removal], of: str, engine: str, so_far: _Search
+    ) -> tuple[Tried, str] | None:
+        """Return what closes the difference, and the words for it; note what closes a part of it, or may."""
+        measure, tried = so_far.measure, so_far.tried
+        for removal in removals:
+            one, now = self._tried(removal, measure, of, engine), tried[0]
             if one is not None and one.apart < SOME * now.apart and not changes(measure, one, now):
                 more = [self._tried(which, measure, of, engine, SEEDS[-1]) for which in (self._plain, removal)]
                 now, one = more[0] or now, more[1] or one
@@ -93,31 +154,32 @@ class Experiments:
                 continue
             tried.append(one)
             if removal.key == "flows" and (noise := fluctuations(one, now)):
-                return Found(one.key, f"the cause is {one.words}: {noise}", tried=tuple(tried))
+                return one, f"the cause is {one.words}: {noise}"
             if one.apart >= SOME * now.apart:
                 continue
             if not changes(measure, one, now):
-                doubtful.append(one)
+                so_far.doubtful.append(one)
             elif whole(measure, one, now):
-                words = f"the cause is {one.words} ({one.done}: {pair(measure, one)})"
-                return Found(one.key, words, tried=tuple(tried))
+                lead = "it takes both" if BOTH in one.key else "the cause is"
+                return one, f"{lead} {one.words} ({one.done}: {pair(measure, one)})"
             else:
-                parts.append(one)
-        if parts:
-            part = min(parts, key=lambda one: one.apart)
-            words = f"a part of it is {part.words} ({part.done}: {pair(measure, part)}), the rest not found"
-            return Found(part.key, words, part=True, tried=tuple(tried))
-        if doubtful:
-            likely = min(doubtful, key=lambda one: one.apart)
-            words = f"cannot tell its cause: {likely.done} {pair(measure, likely)}, but {in_doubt(likely, now)}"
-            return Found("cannot-tell", words, tried=tuple(tried))
-        names = ", ".join(one.key for one in tried[1:]) or "nothing to take away"
-        if large:
-            keys, most = ", ".join(one.key for one in large), max(self._cost(one) for one in large) / 1e6
-            rest = f"not found in {names}; " if tried[1:] else ""
-            words = f"cannot tell its cause: {rest}to try {keys} takes up to {most:.0f} M packets"
-            return Found("cannot-tell", words, tried=tuple(tried))
-        return Found("not-found", f"cause not found (taken away one by one: {names})", tried=tuple(tried))
+                so_far.parts.append(one)
+        return None
+
+    def _pairs(self, removals: Sequence[Removal]) -> Iterator[Removal]:
+        """Two things at once, where that is affordable; a link is made larger in one way only."""
+        for first, second in itertools.combinations(removals, 2):
+            if {first.key, second.key} == {"small-windows", "flows"}:
+                continue
+            made = second.apply(self._trees[first.key])
+            if made is None:
+                continue
+            key = f"{first.key}{BOTH}{second.key}"
+            self._trees[key] = made
+            both = Removal(key, "", f"{first.done} and {second.done}", lambda tree: tree)
+            self._named[key] = f"{self._called(first)} and {self._called(second)}"
+            if self._cost(both) <= BUDGET:
+                yield both
 
     def _tried(self, removal: Removal, measure: str, of: str, engine: str, seeds: int = SEEDS[0]) -> Tried | None:
         """A measure on both sides of an experiment; None where one of them does not have it."""
@@ -142,14 +204,43 @@ class Experiments:
             return None
         other, moves = sum(values) / len(values), max(values) - min(values)
         half = 0.0 if math.isnan(packets.half) else packets.half
+        if measure == "loss":
+            arrived = sum(one.arrived[of] for one in self._packets[removal.key])
+            half = max(half, 2 * math.sqrt(packets.mean * arrived + 2) / max(arrived, 1.0))  # of few losses
         called = self._called(removal)
         queue = math.nan
         if measure == "deviation":
             queue = mean_interval([one.values["queue", of]["packet"] for one in self._packets[removal.key]]).mean
-        return Tried(removal.key, called, removal.done, packets.mean, half, other, packets.count, queue, moves)
+        return Tried(
+            removal.key,
+            called,
+            removal.done,
+            packets.mean,
+            half,
+            other,
+            packets.count,
+            queue,
+            moves,
+            self._drift(removal.key, measure, of),
+        )
+
+    def _drift(self, key: str, measure: str, of: str) -> float:
+        """How much the packets' mean depends on when it is measured, where runs with other seeds do the same."""
+        from ..analysis import mean_interval
+
+        rows = [one.parts for one in self._packets[key] if one.parts]
+        if not rows:
+            return 0.0
+        parts = [
+            mean_interval([one.get((measure, of), math.nan) for one in part]).mean for part in zip(*rows, strict=True)
+        ]
+        half = mean_interval(parts).half
+        return 0.0 if math.isnan(half) else half
 
     def _called(self, removal: Removal) -> str:
         """Return a cause in words, with how large the windows or how many the flows are where these are meant."""
+        if removal.key in self._named:
+            return self._named[removal.key]
         windows = [
             row["packet"] for (measure, _), row in self.found.values.items() if measure == "window" and "packet" in row
         ]
@@ -170,13 +261,13 @@ class Experiments:
         """Run what is not there yet."""
         known = self._packets.setdefault(key, [])
 
-        def one(seed: int) -> Comparison:
+        def one(seed: int) -> _Packets:
             result = run(scenario, seed=scenario.seed + seed, trace_links=True, trace_flows=TRACED)
             made = Comparison(scenario)
             add_packet(made, result)
             add_periods(made, result.window)
-            made.lines.clear()
-            return made
+            arrived = {str(name): float(count) for name, count in result.links["arrivals"].items()}
+            return _Packets(made.values, packet_parts(result), arrived)
 
         known += parallel(one, range(len(known) + 1, seeds + 1))
 

@@ -229,6 +229,27 @@ def test_where_there_is_no_law_there_is_a_hint(tmp_path: Path, capsys: pytest.Ca
     assert told["verdict"] in ("oscillates", "does not oscillate", "cannot tell")
 
 
+def by_delay(congestion: str, *rtts: str) -> ac.Scenario:
+    """Ten flows for each round trip over a queue that is never full."""
+    classes = [ac.flows(10, congestion, rtt=rtt, name=rtt.replace(" ", ""), delayed_ack=False) for rtt in rtts]
+    queue = {"aqm": "drop-tail", "capacity": "100000 packets"}
+    return ac.dumbbell(rate="1 Gbit/s", delay="1 ms", queue=queue, flows=classes, duration="10 s")
+
+
+def test_fast_is_stable_at_any_common_round_trip() -> None:
+    """Wang, Wei and Low, "Modelling and stability of FAST TCP", INFOCOM 2005."""
+    asked = ac.stability(by_delay("fast", "20 ms"))
+    assert asked.stable
+    assert {limit.kind for limit in asked.limits("rtt", ("4 ms", "4 s"), tipping=False)} == {"none"}
+
+
+def test_vegas_shares_equally_whatever_the_round_trips() -> None:
+    """Low, Peterson and Wang, "Understanding Vegas", 2002: at rest each flow keeps its packets in the queue."""
+    rest = ac.stability(by_delay("vegas", "20 ms", "90 ms")).equilibrium
+    short, long = (rest.window[name] / rest.rtt[name] for name in ("20ms", "90ms"))
+    assert short == pytest.approx(long, rel=1e-6)
+
+
 def test_coupled_queues_beside_packets() -> None:
     """Thirty Reno and thirty Prague flows over DualPI2: classic queue, windows, drops and marks."""
     classes = [

@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
 import ackclock as ac
 from ackclock.analysis.modes import fluctuation_mode
+from ackclock.measured import Hysteresis
 
 DECAY, OMEGA, STEP = 0.5, 6.0, 0.02
 
@@ -108,6 +110,22 @@ def test_a_link_driven_up_and_down_without_hysteresis() -> None:
     found = ac.measured_hysteresis(red("40 ms"), "delay", ["1 ms", "2 ms"], hold=4.0, runs=3)
     assert found.bistable == []
     assert list(found.table.index) == [1.0, 2.0]
+
+
+def test_parameters_without_a_unit_go_up_and_down() -> None:
+    found = ac.measured_hysteresis(red("40 ms"), "max_probability", [0.1, 0.2], hold=2.0, runs=2)
+    assert list(found.table.index) == [0.1, 0.2]
+    assert str(found).startswith("No hysteresis")
+
+
+def test_a_sudden_onset_is_where_the_ways_differ() -> None:
+    """Twice the standard deviation on one way, beyond both intervals: at 2 only."""
+    table = pd.DataFrame(
+        {"up": [10.0, 11.0, 60.0, 30.0], "down": [12.0, 50.0, 61.0, 70.0]}, index=[1.0, 2.0, 3.0, 4.0]
+    ).assign(up_half=[2.0, 2.0, 5.0, 20.0], down_half=[2.0, 6.0, 5.0, 25.0])
+    found = Hysteresis("b", "delay", table)
+    assert found.bistable == [2.0]
+    assert str(found).startswith("Sudden onset: at delay from 2 to 2 ")
 
 
 def test_the_command(tmp_path: Path) -> None:

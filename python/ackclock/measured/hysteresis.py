@@ -54,7 +54,7 @@ class Hysteresis:
 def measured_hysteresis(
     scenario: Scenario,
     key: str,
-    values: Sequence[str],
+    values: Sequence[str | float],
     *,
     link: str | None = None,
     hold: float | None = None,
@@ -68,9 +68,10 @@ def measured_hysteresis(
     ----------
     key
         What a ``[[change]]`` of that link can set: ``"delay"``, ``"rate"``, ``"max_threshold"``, ... To vary the round
-        trip vary the link's delay.
+        trip vary the link's delay; but senders that keep their shortest round trip (Compound, Vegas, BBR, ...) take a
+        delay that is added during the run for queueing.
     values
-        In rising order, as a scenario writes them: ``["10 ms", "20 ms"]``.
+        In rising order, as a scenario writes them: ``["10 ms", "20 ms"]``, ``[0.01, 0.02]``.
     hold
         How long each is held, s. By default 60 periods of the mode at the first value, and 100 s at the most.
 
@@ -115,8 +116,8 @@ def measured_hysteresis(
     return Hysteresis(judged.link, key, pd.DataFrame(rows).set_index("value"))
 
 
-def _number(text: str) -> float:
+def _number(value: str | float) -> float:
     try:
-        return float(text.split(maxsplit=1)[0])
+        return float(str(value).split(maxsplit=1)[0])
     except (ValueError, IndexError):
         return math.nan

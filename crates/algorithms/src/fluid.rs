@@ -132,6 +132,12 @@ fluid_law! {
             /// Whether i(w) and d(w) stand for the sender better than its states do: a law that is
             /// followed by default.
             const AT_REST: bool = false;
+
+            /// Whether the law covers these parameters: an option may change the sender into one
+            /// that no law is known for.
+            fn has_law(&self) -> bool {
+                true
+            }
         }
         law of S {
             /// i(w): what one acknowledgement adds to the window `window`, packets.

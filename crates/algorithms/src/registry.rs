@@ -80,7 +80,7 @@ macro_rules! registry {
             #[must_use]
             pub fn fluid(&self) -> Option<TcpLaw> {
                 match self {
-                    $(Self::$fluid_tcp(params) => Some(TcpLaw::$fluid_tcp(*params)),)*
+                    $(Self::$fluid_tcp(params) => params.has_law().then_some(TcpLaw::$fluid_tcp(*params)),)*
                     _ => None,
                 }
             }

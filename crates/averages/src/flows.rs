@@ -123,9 +123,14 @@ impl Sender {
         let what = || format!("flows `{}`", flows.name);
         let congestion = &flows.tcp.congestion;
         let Some(law) = congestion.fluid() else {
+            let otherwise = congestion.meta().is_some_and(|meta| meta.has_fluid);
             return refuse(
                 format!("congestion control `{}` of {}", congestion.kind(), what()),
-                "it has no fluid law",
+                if otherwise {
+                    "it has no fluid law with these parameters"
+                } else {
+                    "it has no fluid law"
+                },
             );
         };
         let mut notes = Vec::new();

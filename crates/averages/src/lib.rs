@@ -155,6 +155,14 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(text.contains("bbr") && text.contains("fluid law"), "{text}");
+        let pert = format!("{TCP}congestion = {{ kind = \"pert\", adaptive = true }}");
+        let text = Flows::new(&scenario(&pert), 0, 1500)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            text.contains("pert") && text.contains("these parameters"),
+            "{text}"
+        );
     }
 
     #[test]

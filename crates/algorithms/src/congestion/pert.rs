@@ -10,6 +10,25 @@
 //! window waits for the receiver's timer, which looks like a queue and would hold the window at two
 //! segments: with `filter_delayed_acks` the smaller of each two successive samples counts. With two
 //! or three segments every sample may still be late.
+//!
+//! **The form of 2008** (`adaptive`) is to hold its share beside senders that fill the buffer. With
+//! q the smoothed queueing delay and Q the largest that was seen (10 ms at least), it differs in
+//! three things:
+//!
+//! - An early response takes q / (q + Q) of the window.
+//! - It is certain from 0.65 Q on, where that is more than twice `max_threshold`.
+//! - The window grows by alpha packets a round trip, between 1 and 32. Every five round trips alpha
+//!   goes up by 0.5 where q was below `min_threshold`; where q was above Q / 2 it goes up by 0.1 as
+//!   far as a target; anywhere else it falls by a tenth. The target is 1 + p' / p from 0.65 Q on,
+//!   and falls along a hyperbola to 1 at Q / 2. Here p is the rate of losses a packet and p' that of
+//!   early responses, both by TFRC's mean of the last eight intervals (RFC 5348, section 5.4);
+//!   without a loss the target is 32.
+//!
+//! What this rests on: the paper of 2008 was not at hand. The rules are those of a public port to
+//! ns-3 (`tcp-pert-red.cc`, `tcp-pert-pi.cc`), whose comments name Kotla and the code for ns-2 that
+//! it comes from. Ours: alpha begins at 1 (port: 32), every ACK counts for the regions (port: only
+//! those while the present interval between losses is longer than their mean), losses halve the
+//! window (port: they take q / (q + Q) too).
 
 use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Window, chance};
 use crate::fluid::{FluidTcp, Path, TcpInput};
@@ -32,12 +51,32 @@ parameters! {
         weight: number = 0.01, in Interval::above_to(0.0, 1.0), "Bhandarkar et al. 2007, section 2";
         /// Whether single late samples, as delayed ACKs make them, do not count.
         filter_delayed_acks: flag = true, "ours";
+        /// Whether increase and decrease adapt to senders that fill the buffer: the form of 2008,
+        /// as a public port of its code has it.
+        adaptive: flag = false, "Kotla and Reddy 2008, by a port to ns-3";
     }
 }
+
+/// Largest additive increase of the form of 2008, packets a round trip.
+const MAX_INCREASE: f64 = 32.0;
+/// Round trips between two changes of it.
+const CHANGE_EVERY: f64 = 5.0;
+/// Queueing delay that counts as the largest one until more was seen, s.
+const LEAST_RANGE: f64 = 0.01;
+/// Share of the largest queueing delay from which early responses are certain and the increase has
+/// its full target.
+const CERTAIN: f64 = 0.65;
+/// Share of it from which others are taken to fill the buffer.
+const COMPETING: f64 = 0.5;
 
 impl<S: Scalar> PertParams<S> {
     /// Probability of an early response at a queueing delay, s; zero where it is not known.
     fn probability(&self, delay: S) -> S {
+        self.curve(delay, self.max_threshold * 2.0)
+    }
+
+    /// The same where a response is certain from `certain` on.
+    fn curve(&self, delay: S, certain: S) -> S {
         let Self {
             min_threshold,
             max_threshold,
@@ -50,7 +89,8 @@ impl<S: Scalar> PertParams<S> {
         } else if delay.re() <= max_threshold.re() {
             p_max * (delay - min_threshold) / (max_threshold - min_threshold)
         } else {
-            (p_max + (one - p_max) * (delay - max_threshold) / max_threshold).min(one)
+            let way = certain - max_threshold;
+            (p_max + (one - p_max) * (delay - max_threshold) / way).min(one)
         }
     }
 
@@ -70,7 +110,8 @@ impl Algorithm for PertParams {
         kind: "pert",
         title: "PERT",
         summary: "Emulates RED at the sender: Reno with random early decreases by a probability that rises with the smoothed queueing delay.",
-        citation: "S. Bhandarkar, A. L. N. Reddy, Y. Zhang and D. Loguinov, Emulating AQM from end hosts, SIGCOMM 2007",
+        citation: "S. Bhandarkar, A. L. N. Reddy, Y. Zhang and D. Loguinov, Emulating AQM from end hosts, SIGCOMM 2007; \
+                   K. Kotla and A. L. N. Reddy, Making a delay-based protocol adaptive to heterogeneous environments, IWQoS 2008",
         ecn: true,
     };
 
@@ -94,6 +135,7 @@ impl CongestionAlgorithm for PertParams {
             average: f64::NAN,
             sample: f64::INFINITY,
             last: None,
+            adaptive: self.adaptive.then(Box::default),
             params: *self,
         }
     }
@@ -107,6 +149,11 @@ impl FluidTcp for PertParams {
     );
 
     const BY_DELAY: bool = true;
+
+    /// The form of 2008 hangs on the largest delay that was ever seen, which no equation has.
+    fn has_law(&self) -> bool {
+        !self.adaptive
+    }
 
     /// (1 - e) / w - e `early_decrease` w, where e is the probability of an early response at the
     /// delay of now: the emulated RED of Bhandarkar et al. as a rate (as Budzisz et al., IEEE/ACM
@@ -149,8 +196,139 @@ impl FluidTcp for PertParams {
     }
 }
 
+/// Packets between events of a kind: the last eight intervals, and the one that has not ended.
+#[derive(Clone, Debug, Default)]
+struct Intervals {
+    /// The newest first; zero where there was none yet.
+    ended: [f64; 8],
+    open: f64,
+}
+
+impl Intervals {
+    /// Of the newest first (RFC 5348, section 5.4).
+    const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
+
+    fn end(&mut self) {
+        if self.open > 0.0 {
+            self.ended.rotate_right(1);
+            self.ended[0] = core::mem::take(&mut self.open);
+        }
+    }
+
+    /// The weighted mean of the intervals that ended, packets; zero if none did.
+    fn mean(&self) -> f64 {
+        Self::weighted(self.ended.iter())
+    }
+
+    /// The same with the open interval as the newest, where that makes it longer.
+    fn mean_so_far(&self) -> f64 {
+        self.mean()
+            .max(Self::weighted([self.open].iter().chain(&self.ended[..7])))
+    }
+
+    fn weighted<'a>(intervals: impl Iterator<Item = &'a f64>) -> f64 {
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for (interval, weight) in intervals.zip(Self::WEIGHTS) {
+            if *interval > 0.0 {
+                sum += weight * interval;
+                weights += weight;
+            }
+        }
+        if weights > 0.0 { sum / weights } else { 0.0 }
+    }
+}
+
+/// What the form of 2008 keeps beside.
+#[derive(Clone, Debug)]
+struct Adaptive {
+    /// Additive increase (alpha), packets a round trip.
+    increase: f64,
+    /// Largest RTT seen, s.
+    max_rtt: f64,
+    losses: Intervals,
+    responses: Intervals,
+    /// Segments acknowledged with a delay below `min_threshold` since the increase last changed, or
+    /// the delay was last between the regions.
+    low: f64,
+    /// The same with a delay that others must have made.
+    high: f64,
+    /// When the increase last changed.
+    changed: Option<Time>,
+}
+
+impl Default for Adaptive {
+    fn default() -> Self {
+        Self {
+            increase: 1.0,
+            max_rtt: 0.0,
+            losses: Intervals::default(),
+            responses: Intervals::default(),
+            low: 0.0,
+            high: 0.0,
+            changed: None,
+        }
+    }
+}
+
+impl Adaptive {
+    /// Largest queueing delay seen, s.
+    fn range(&self, min_rtt: f64) -> f64 {
+        (self.max_rtt - min_rtt).max(LEAST_RANGE)
+    }
+
+    /// What the increase is to rise to where others fill the buffer, `share` of the largest delay
+    /// being there now.
+    fn target(&self, share: f64) -> f64 {
+        let losses = self.losses.mean_so_far();
+        let responses = self.responses.mean();
+        if self.losses.mean() == 0.0 {
+            return MAX_INCREASE; // nothing was lost yet
+        }
+        // p' / p: zero without a response
+        let more = if responses > 0.0 {
+            losses / responses
+        } else {
+            0.0
+        };
+        // a hyperbola with its pole a hundredth below COMPETING, from 0 there to 1 at CERTAIN
+        let pole = COMPETING - 0.01;
+        let rise = 1.0 / (COMPETING - pole) - 1.0 / (CERTAIN - pole);
+        let part = (1.0 / (COMPETING - pole) - 1.0 / (share - pole)) / rise;
+        1.0 + more * part.clamp(0.0, 1.0)
+    }
+
+    /// Takes an ACK at a queueing delay; every five round trips the increase changes.
+    fn on_ack(&mut self, ack: &Ack, delay: f64, window: f64, min_threshold: f64) {
+        let acked = f64::from(ack.acked);
+        self.losses.open += acked;
+        self.responses.open += acked;
+        let range = self.range(ack.min_rtt);
+        if delay <= min_threshold {
+            self.low += acked;
+        } else if delay >= COMPETING * range {
+            self.high += acked;
+        } else {
+            (self.low, self.high) = (0.0, 0.0);
+        }
+        let changed = *self.changed.get_or_insert(ack.now);
+        if ack.now.since(changed).seconds() < CHANGE_EVERY * ack.srtt {
+            return;
+        }
+        self.increase = if self.high >= window {
+            (self.increase + 0.1).min(self.target(delay / range))
+        } else if self.low >= window {
+            self.increase + 0.5
+        } else {
+            0.9 * self.increase
+        }
+        .clamp(1.0, MAX_INCREASE);
+        (self.low, self.high) = (0.0, 0.0);
+        self.changed = Some(ack.now);
+    }
+}
+
 /// PERT at work.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Pert {
     /// srtt_0.99, s; NaN before the first sample.
     average: f64,
@@ -158,6 +336,8 @@ pub struct Pert {
     sample: f64,
     /// The last early response.
     last: Option<Time>,
+    /// What the form of 2008 needs.
+    adaptive: Option<Box<Adaptive>>,
     params: PertParams,
 }
 
@@ -174,21 +354,45 @@ impl CongestionControl for Pert {
             }
             self.average += self.params.weight * (rtt - self.average);
         }
-        let p = self.params.probability(self.average - ack.min_rtt);
+        let delay = self.average - ack.min_rtt;
+        let (p, decrease, increase) = if let Some(adaptive) = &mut self.adaptive {
+            adaptive.max_rtt = adaptive.max_rtt.max(ack.rtt); // of two, the one that is a number
+            adaptive.on_ack(ack, delay, window.cwnd, self.params.min_threshold);
+            let range = adaptive.range(ack.min_rtt);
+            let certain = (CERTAIN * range).max(2.0 * self.params.max_threshold);
+            let decrease = delay.max(0.0) / (delay.max(0.0) + range);
+            (
+                self.params.curve(delay, certain),
+                decrease,
+                adaptive.increase,
+            )
+        } else {
+            (
+                self.params.probability(delay),
+                self.params.early_decrease,
+                1.0,
+            )
+        };
         let due = self
             .last
             .is_none_or(|last| ack.now.since(last).seconds() >= ack.srtt);
         if due && chance(p, ack.acked, random) {
             self.last = Some(ack.now);
-            window.ssthresh = (window.cwnd * (1.0 - self.params.early_decrease)).max(MIN_SSTHRESH);
+            window.ssthresh = (window.cwnd * (1.0 - decrease)).max(MIN_SSTHRESH);
             window.cwnd = window.ssthresh.min(window.cwnd);
+            if let Some(adaptive) = &mut self.adaptive {
+                adaptive.responses.end();
+            }
         } else if ack.cwnd_limited {
             let acked = window.slow_start(f64::from(ack.acked));
-            window.cwnd += acked / window.cwnd;
+            window.cwnd += increase * acked / window.cwnd;
         }
     }
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.losses.end();
+        }
         window.ssthresh = (0.5 * reduction.window_used).max(MIN_SSTHRESH);
         window.cwnd = window.ssthresh;
     }
@@ -248,6 +452,95 @@ mod tests {
         // p = 0.05 at 10 ms: 11 ACKs of a round trip, then 20 on average; 100,000 / 30 = 3333
         let count = falls(0.01, 100_000).len();
         assert!((3150..3520).contains(&count), "{count}");
+    }
+
+    fn adaptive() -> Pert {
+        let params = PertParams {
+            adaptive: true,
+            ..params()
+        };
+        params.build(0)
+    }
+
+    /// One ACK a round trip of 0.1 s and `delay`, for `rounds` of them; the increase afterwards.
+    fn increase(control: &mut Pert, delay: f64, rounds: u32) -> f64 {
+        let state = control.adaptive.as_mut().expect("the form of 2008");
+        let begin = state.changed.map_or(0.0, |at| at.seconds());
+        for n in 1..=rounds {
+            let sample = Ack {
+                now: Time::from_seconds(begin + 0.2 * f64::from(n)),
+                min_rtt: 0.1,
+                srtt: 0.2,
+                ..ack(10)
+            };
+            state.on_ack(&sample, delay, 10.0, 0.005);
+        }
+        state.increase
+    }
+
+    #[test]
+    fn the_form_of_2008_grows_by_more_where_others_fill_the_buffer() {
+        let mut control = adaptive();
+        control.adaptive.as_mut().unwrap().max_rtt = 0.3; // Q = 200 ms
+        // without a loss, by 0.1 every five round trips beyond the first ACK
+        assert!((increase(&mut control, 0.15, 51) - 2.0).abs() < 1e-9);
+        // 100 packets from loss to loss and 25 from response to response: 1 + p' / p = 5
+        let state = control.adaptive.as_mut().unwrap();
+        for (intervals, packets) in [(&mut state.losses, 100.0), (&mut state.responses, 25.0)] {
+            intervals.open = packets;
+            intervals.end();
+        }
+        assert!((state.target(0.65) - 5.0).abs() < 1e-12);
+        assert!((state.target(1.0) - 5.0).abs() < 1e-12);
+        assert!((state.target(0.5) - 1.0).abs() < 1e-12);
+        // k2 - k1 / (q - 0.49 Q) with k1 = 4 * 16 / 1500 Q and k2 = 1 + 4 * 16 / 15
+        let at = 1.0 + 64.0 / 15.0 - 64.0 / 1500.0 / 0.06;
+        assert!((state.target(0.55) - at).abs() < 1e-12);
+        // between the regions it falls by a tenth, and not below one
+        assert!((increase(&mut control, 0.05, 5) - 1.8).abs() < 1e-9);
+        assert_eq!(increase(&mut control, 0.05, 100), 1.0);
+        // an empty path: by 0.5, up to 32
+        assert!((increase(&mut control, 0.001, 10) - 2.0).abs() < 1e-9);
+        assert_eq!(increase(&mut control, 0.001, 500), 32.0);
+    }
+
+    #[test]
+    fn the_form_of_2008_responds_by_its_share_of_the_largest_delay() {
+        let mut control = adaptive();
+        control.adaptive.as_mut().unwrap().max_rtt = 0.2; // Q = 100 ms
+        control.average = 0.17;
+        let mut window = Window {
+            cwnd: 100.0,
+            ssthresh: 2.0,
+        };
+        let late = Ack {
+            rtt: f64::NAN,
+            min_rtt: 0.1,
+            srtt: 0.1,
+            ..ack(1)
+        };
+        // 70 ms are above 0.65 Q: certain
+        control.on_ack(&late, &mut window, &mut random());
+        assert!((window.cwnd - 100.0 / 1.7).abs() < 1e-9, "{}", window.cwnd);
+        let certain = PertParams::from_values(&[]).unwrap().curve(0.04, 0.065);
+        assert!((certain - (0.05 + 0.95 * 30.0 / 55.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn intervals_are_those_of_tfrc() {
+        let mut intervals = Intervals::default();
+        assert_eq!(intervals.mean(), 0.0);
+        for packets in [5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0] {
+            intervals.open = packets;
+            intervals.end();
+        }
+        // the newest four in full, the oldest, of 5, forgotten
+        let mean = (80.0 + 70.0 + 60.0 + 50.0 + 32.0 + 18.0 + 8.0 + 2.0) / 6.0;
+        assert!((intervals.mean() - mean).abs() < 1e-12);
+        intervals.open = 10.0;
+        assert_eq!(intervals.mean_so_far(), intervals.mean());
+        intervals.open = 1000.0;
+        assert!(intervals.mean_so_far() > 200.0);
     }
 
     #[test]

@@ -72,6 +72,11 @@ def settled(result: Result, share: float = 0.95) -> float:
     return next(float(second) for second in range(1, 1000) if during(window(result), second - 1, second) >= level)
 
 
+def fifth_second(result: Result) -> float:
+    """Return the mean window over the fifth second, as a share of that in the measurement window."""
+    return during(window(result), 4, 5) / float(steady(window(result), result).mean())
+
+
 def during(series: Series, start: float, stop: float) -> float:
     """Return the mean of a series between two times, s."""
     times, values = series
@@ -101,14 +106,20 @@ def ends(found: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def draw(
-    lab: Lab, found: Mapping[Any, Sequence[Result]], titles: Sequence[str], end: float, peak: float | None = None
+    lab: Lab,
+    found: Mapping[Any, Sequence[Result]],
+    titles: Sequence[str],
+    end: float,
+    *,
+    printed: Sequence[Mapping[str, Any]] = (),
+    peak: float | None = None,
 ) -> None:
     """Draw queue and mean window over time, a column a setting, as the paper's figures have them."""
     caption = "Queue (above) and mean window (below) over time; one seed, and in grey the range over seeds."
+    if printed:
+        caption += " Dotted: the printed ends of the steady swings."
     if peak:
-        caption += (
-            " Inset: the first five seconds; dotted: the printed peak, and the printed ends of the steady swings."
-        )
+        caption += " Inset: the first five seconds, with the printed peak."
     with lab.figure("traces", caption, 2, len(found), size=(3.7 * len(found) + 0.8, 4.8), sharex="col") as axes:
         for column, (runs, title) in enumerate(zip(found.values(), titles, strict=True)):
             for ax, series in ((axes[0][column], queue), (axes[1][column], window)):
@@ -128,10 +139,11 @@ def draw(
             inset.axhline(peak, color=style.BLACK, linewidth=0.8, linestyle=style.DOTTED)
             inset.set(xlim=(0, 5), ylim=(0, 1.15 * peak))
             inset.tick_params(labelsize=7)
-            levels = {axes[0][0]: ("queue_high",), axes[1][0]: ("window_low", "window_high")}
-            for ax, names in levels.items():
-                for name in names:
-                    ax.axhline(lab.printed["fig-6"][name], color=style.BLACK, linewidth=0.8, linestyle=style.DOTTED)
+        for column, values in enumerate(printed):
+            for row, name in ((0, "queue_high"), (1, "window_low"), (1, "window_high")):
+                if name in values:
+                    level = values[name]
+                    axes[row][column].axhline(level, color=style.BLACK, linewidth=0.8, linestyle=style.DOTTED)
 
 
 for name, title, source, make in (
@@ -148,7 +160,14 @@ def figure_6(lab: Lab) -> None:
     printed = lab.printed["fig-6"]
     peak = float(printed["peak"])
     found = runs_of(lab, {rtt: at(lab, rtt=rtt) for rtt in lab.pick((100, 200, 400), (100, 200))})
-    draw(lab, found, [f"figure {n}: {rtt} ms" for n, rtt in zip((6, 8, 9), found, strict=False)], 250.0, peak)
+    draw(
+        lab,
+        found,
+        [f"figure {n}: {rtt} ms" for n, rtt in zip((6, 8, 9), found, strict=False)],
+        250.0,
+        printed=[printed],
+        peak=peak,
+    )
     first = found[100]
     peaks = [float(queue(run)[1].max()) for run in first]
     lab.claim(
@@ -173,7 +192,7 @@ def figure_6(lab: Lab) -> None:
         printed="between 85 and 105",
         robust=True,
     )
-    early = [during(window(run), 4, 5) / float(steady(window(run), run).mean()) for run in first]
+    early = [fifth_second(run) for run in first]
     lab.claim(
         "100 ms: within 5 s the window is steady: its mean over the fifth second is within a tenth of the later mean",
         abs(np.mean(early) - 1) <= 0.1,
@@ -209,8 +228,9 @@ def figure_6(lab: Lab) -> None:
         return
     other = runs_of(lab, {name: at(lab, **keys) for name, keys in variants.items()})
     lab.table(
-        "100 ms, what our choices are worth: largest queue, steady queue, steady window (packets), utilisation",
-        ["variant", "peak", "queue", "window", "utilisation"],
+        "100 ms, what our choices are worth: largest queue, steady queue, steady window (packets), utilisation, mean "
+        "window over the fifth second as a share of the later mean",
+        ["variant", "peak", "queue", "window", "utilisation", "fifth second"],
         [
             [
                 name,
@@ -218,6 +238,7 @@ def figure_6(lab: Lab) -> None:
                 "{:.0f} to {:.0f}".format(*ends(swing(runs, queue))),
                 "{:.1f} to {:.1f}".format(*ends(swing(runs, window))),
                 f"{np.mean(used(runs)):.1%}",
+                spread([fifth_second(run) for run in runs], "{:.2f}"),
             ]
             for name, runs in other.items()
         ],
@@ -228,8 +249,9 @@ def figure_6(lab: Lab) -> None:
 def figure_7(lab: Lab) -> None:
     """K_p 2e-5 at 100 ms."""
     found = runs_of(lab, {"1e-4": at(lab), "2e-5": at(lab, link__router__queue__slope=2e-5)})
-    draw(lab, found, ["K_p 1e-4 (figure 6)", "K_p 2e-5 (figure 7)"], 100.0)
     printed = lab.printed["fig-7"]
+    titles = ["K_p 1e-4 (figure 6)", "K_p 2e-5 (figure 7)"]
+    draw(lab, found, titles, 100.0, printed=[lab.printed["fig-6"], printed])
     low, high = ends(swing(found["2e-5"], window))
     lab.claim(
         "K_p 2e-5: the steady window swings between 95 and 105 packets, each end to within 2 packets",
@@ -324,15 +346,18 @@ def figure_10(lab: Lab) -> None:
 
 @paper.item("fig-13", "TCP beside AIMD of three pairs", "section IV-C, figures 13 to 15")
 def figure_13(lab: Lab) -> None:
-    """A hundred TCP flows and 24 of a TCP-friendly pair."""
+    """A hundred TCP flows and 24 of a TCP-friendly pair: shares take longer to settle than windows."""
+    longer = lab.pick({"scenario__duration": "400 s", "scenario__measure": "200 s .. 400 s"}, {})
     found = runs_of(
         lab,
         {
-            pair: at(lab, "friendly", flows__AIMD__congestion__alpha=pair[0], flows__AIMD__congestion__beta=pair[1])
-            for pair in lab.pick(PAIRS, PAIRS[1:2])
+            (alpha, beta): at(
+                lab, "friendly", flows__AIMD__congestion__alpha=alpha, flows__AIMD__congestion__beta=beta, **longer
+            )
+            for alpha, beta in lab.pick(PAIRS, PAIRS[1:2])
         },
     )
-    caption = "Mean windows of both kinds over time; one of the seeds."
+    caption = "Mean windows of both kinds over time; one of the seeds. Judged from 200 s on."
     with lab.figure("windows", caption, 1, len(found), size=(11, 3), sharey=True) as axes:
         for ax, (pair, runs) in zip(axes[0], found.items(), strict=True):
             for kind, color in (("TCP", style.SKY), ("AIMD", style.NAVY)):

@@ -49,6 +49,7 @@ def page(paper: Paper, outcomes: Sequence[Outcome], *, quick: bool) -> str:
             "outcome": outcome,
             "counts": {str(verdict): count for verdict, count in counts([outcome]).items()},
             "causes": [cause for cause, _, _ in causes_of(paper, [counted(outcome)])],
+            "printed": any(claim.printed for claim in outcome.claims),
         }
         for outcome in outcomes
     ]

@@ -18,7 +18,7 @@ proc defaults {args} {
         tcp linux       cc compound     timestamps 1
         size 1500       window 20000    minrto 0.2
         delack 0        sample 0.001    accbuf 1000
-        set {}
+        set {}          trace 0
     }
     foreach {name value} $args { set opt($name) $value }
 }
@@ -311,12 +311,21 @@ proc report {} {
     exit 0
 }
 
+# The first flow's window every opt(trace) seconds, on stderr: "CWND time cwnd ssthresh".
+proc trace_window {} {
+    global ns opt flows
+    set agent [lindex $flows 0 0]
+    puts stderr "CWND [$ns now] [$agent set cwnd_] [$agent set ssthresh_]"
+    $ns at [expr {[$ns now] + $opt(trace)}] trace_window
+}
+
 # Flows 0 .. counted-1 go through the measured link; later ones are reverse.
 proc run_and_report {counted} {
     global ns opt m
     set opt(counted) $counted
     if {[string match Queue/RED* [$m(queue) info class]]} { set m(red) 1 }
     $ns at 0.0 take_peak
+    if {$opt(trace) > 0} { $ns at 0.0 trace_window }
     $ns at $opt(warm) begin_measuring
     # A moment after the last bin, so that the bin at the stop is taken first.
     $ns at [expr {$opt(stop) + 1e-9}] report

@@ -33,7 +33,10 @@ Row = dict[str, str]
 SETUPS: list[tuple[str, str, str, Options]] = [
     ("S1", "compound_rtt10", "s1.tcl", {"rtt": 0.01}),
     ("S1", "compound_rtt100", "s1.tcl", {"rtt": 0.1}),
+    ("S1", "compound_rtt50", "s1.tcl", {"rtt": 0.05}),
+    ("S1", "compound_rtt150", "s1.tcl", {"rtt": 0.15}),
     ("S1", "compound_rtt200", "s1.tcl", {"rtt": 0.2}),
+    ("S1", "compound_rtt250", "s1.tcl", {"rtt": 0.25}),
     ("S1", "sack_rtt10_acc100", "s1.tcl", {"rtt": 0.01, "tcp": "sack", "accbuf": 100}),
     ("S1", "sack_rtt100_acc100", "s1.tcl", {"rtt": 0.1, "tcp": "sack", "accbuf": 100}),
     ("S3", "ared_newreno", "s3.tcl", {}),

@@ -465,7 +465,7 @@ mod tests {
     /// One ACK a round trip of 0.1 s and `delay`, for `rounds` of them; the increase afterwards.
     fn increase(control: &mut Pert, delay: f64, rounds: u32) -> f64 {
         let state = control.adaptive.as_mut().expect("the form of 2008");
-        let begin = state.changed.map_or(0.0, |at| at.seconds());
+        let begin = state.changed.map_or(0.0, Time::seconds);
         for n in 1..=rounds {
             let sample = Ack {
                 now: Time::from_seconds(begin + 0.2 * f64::from(n)),

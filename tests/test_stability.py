@@ -260,6 +260,13 @@ def test_drop_tail_rests_full() -> None:
     assert not found.stable  # windows of 42 packets
 
 
+def test_printed_it_says_the_essential() -> None:
+    lines = str(ac.stability(first())).splitlines()
+    assert ": unstable; " in lines[0]
+    assert "queue 32.71 packets" in lines[2]
+    assert lines[3].startswith("rightmost root: 0.602")
+
+
 def test_values_that_do_not_exist_are_null() -> None:
     tree = ac.stability(ac.load(SCENARIOS / "compound-red.toml")).answer(["rtt"]).json()
     assert tree["disturbed"]["period_s"] is None

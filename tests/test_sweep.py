@@ -38,6 +38,7 @@ def base() -> ac.Scenario:
         ("true,false", (True, False)),
         (["1 s", "2 s"], ("1 s", "2 s")),
         ("3 ms..3 ms:4", ("3 ms",)),
+        ("10 ms..1 s:3", ("10 ms", "505 ms", "1000 ms")),
     ],
 )
 def test_values(given: Any, values: tuple[Any, ...]) -> None:
@@ -54,7 +55,7 @@ def test_values(given: Any, values: tuple[Any, ...]) -> None:
         ("", "no values"),
         ([], "no values"),
         (" , ", "no values"),
-        ("10 ms..1 s:3", "same unit"),
+        ("10 ms..1 Mbit/s:3", "units of one kind"),
         ("0..10:3log", "above zero"),
         ("1..2:0", "one point or more"),
         ("red..pi:3", "must be numbers"),

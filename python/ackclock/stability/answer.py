@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from .._words import digits, quantity
 from ..delay import Spectrum
-from ..errors import AnalysisError
 from .disturbed import Disturbed
 from .equilibrium import Margins
 from .limits import Limit
@@ -142,12 +141,7 @@ class Answer:
     @property
     def rightmost(self) -> complex | None:
         """The rightmost characteristic root (1/s); None where it cannot be certified (stiff equations)."""
-        try:
-            return self.of.rightmost
-        except AnalysisError as error:
-            if error.kind != "not certified":
-                raise
-            return None
+        return self.of.certified
 
     def json(self) -> dict[str, Any]:
         """Return everything as one tree of plain values."""

@@ -159,6 +159,16 @@ class AtRest:
         """The rightmost characteristic root, 1/s."""
         return self.roots(1).rightmost
 
+    @property
+    def certified(self) -> complex | None:
+        """The rightmost characteristic root, 1/s; None where it cannot be certified (stiff equations)."""
+        try:
+            return self.rightmost
+        except AnalysisError as error:
+            if error.kind != "not certified":
+                raise
+            return None
+
     @cached_property
     def unstable_roots(self) -> int | None:
         """

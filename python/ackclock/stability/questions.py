@@ -672,6 +672,15 @@ class Stability(AtRest):
     def __repr__(self) -> str:
         return f"<Stability of {self.name!r}>"
 
+    def __str__(self) -> str:
+        from .tables import at_rest
+
+        verdict = (
+            {True: "stable", False: "unstable"}.get(bool(self.stable)) if self.unstable_roots is not None else None
+        )
+        lines = [f"{self.name}: {verdict or 'cannot tell whether it is stable'}; .answer() has how far its limits are"]
+        return "\n".join([*lines, *(f"{name}: {text}" for name, text in at_rest(self).items())])
+
 
 @contextmanager
 def within(seconds: float | None) -> Iterator[None]:

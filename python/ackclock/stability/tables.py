@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from .questions import Stability
 
 
-def facts(answer: Answer) -> dict[str, str]:
-    """Return what people read of the equilibrium and the loop: name and value."""
-    at = answer.of.equilibrium
+def at_rest(of: Stability) -> dict[str, str]:
+    """Return what people read of an equilibrium: name and value."""
+    at = of.equilibrium
     rows: dict[str, str] = {}
     for name in at.window:
         rtt, loss = quantity(at.rtt[name], "s"), _percent(at.loss[name])
@@ -27,12 +27,18 @@ def facts(answer: Answer) -> dict[str, str]:
         queue = at.state.get(f"{name}.queue")
         text = "" if queue is None else f"queue {digits(queue)} packets, "
         rows[f"link {name}"] = f'{text}loss or marks {_percent(value)}, AQM at "{at.regimes[name]}"'
-    root = answer.rightmost
+    root = of.certified
     if root is None:
         rows["rightmost root"] = "not certified: the equations are too stiff"
     else:
         pair = f" +- {abs(root.imag):.5g}i" if root.imag else ""
         rows["rightmost root"] = f"{root.real:.5g}{pair} 1/s"
+    return rows
+
+
+def facts(answer: Answer) -> dict[str, str]:
+    """Return what people read of the equilibrium and the loop: name and value."""
+    rows = at_rest(answer.of)
     margins = answer.margins
     if margins is not None:
         text = f"gain {digits(margins.gain)}" if math.isfinite(margins.gain) else "gain unlimited"

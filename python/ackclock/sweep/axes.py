@@ -104,7 +104,10 @@ def _range(key: str, given: str, found: re.Match[str]) -> Axis:
     if not unit:
         unit = last_unit
     if unit != last_unit:
-        raise SweepError(f"{key}={given}: both ends must have the same unit, found {unit!r} and {last_unit!r}")
+        ours, theirs = _si(f"1 {unit}"), _si(f"1 {last_unit}")
+        if not ours or not theirs or ours[1] != theirs[1]:
+            raise SweepError(f"{key}={given}: both ends must have units of one kind, found {unit!r} and {last_unit!r}")
+        last *= theirs[0] / ours[0]
     count = int(found["count"]) if found["count"] else _POINTS
     log = bool(found["log"])
     if count < 1:

@@ -3,6 +3,7 @@
 Attack the engines with random scenarios, for as long as is asked; resumable.
 
     tests/attack/attack.py --hours 2           two processes, out/attack
+    tests/attack/attack.py --short             the same with scenarios of some hundred packets, by the million
     tests/attack/attack.py --table             what was tried so far
     tests/attack/attack.py --case 17           one scenario with all its checks, shrunk if one fails
 
@@ -14,6 +15,7 @@ Finds are scenarios of some lines in out/attack/finds. Ends with 1 if anything w
 # ruff: noqa: T201
 import argparse
 import json
+import math
 import multiprocessing
 import random
 import signal
@@ -21,21 +23,24 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from attack_checks import ALL, ANALYSES, outcome, same_find
+from attack_checks import SHORT as SHORT_CHECKS
 from attack_interrupts import processor_time
-from attack_scenarios import averaged, scenario, walk
+from attack_scenarios import averaged, grown, scenario
 from attack_shrink import shrunk
 
 import ackclock as ac
 
 HANG = 90.0
 """Seconds of computing, or twenty times as many on the clock, after which a case hangs; runs are given up after two."""
-SHORT = (200, 4)
-"""Packets that a scenario sends about where many are run, or the round trips that it lasts."""
+SHORT = (500, 8)
+"""Packets that a short scenario sends about, or the round trips that it lasts."""
+ROUND_TRIPS = 30
+"""That a short scenario of an engine of equations lasts at most."""
 GOALS: dict[str, tuple[int, float]] = {
     "run": (1_000_000, 0.25),
     "fast and general": (100_000, 0.25),
@@ -50,30 +55,31 @@ GOALS: dict[str, tuple[int, float]] = {
 OTHERS = (10_000, 0.01)
 
 
-def attack(check: str, seed: int, folder: Path) -> dict[str, int]:
-    """A check on the scenarios of a seed: how many ended in which way."""
+def attack(check: str, seed: int, folder: Path, short: bool = False) -> dict[str, int]:
+    """A check on the scenarios of a seed, short ones if asked: how many ended in which way."""
     counts: dict[str, int] = {}
+    checks = SHORT_CHECKS if short else ALL
     if check in STORES:
         found = STORES[check](seed)
         if found:
             keep(folder, f"{check}-{seed}", found, SWEPT)
         return {"found" if found else "answered": 1}
-    for step, tree in enumerate(cases(check, seed)):
-        end, found = outcome(tree, check)
+    for step, one in enumerate(cases(check, seed, short)):
+        end, found = outcome(one, check, checks)
         counts[end] = counts.get(end, 0) + 1
         if found:
-            keep(folder, f"{check}-{seed}-{step}", found, shrunk(tree, same_find(check, found)))
+            keep(folder, f"{check}-{seed}-{step}", found, shrunk(one.tree, same_find(check, found, checks)))
     return counts
 
 
-def cases(check: str, seed: int) -> Iterator[dict[str, Any]]:
+def cases(check: str, seed: int, short: bool = False) -> Iterator[ac.Scenario]:
     """The scenarios of a seed for a check: the engines of equations refuse most of the language."""
-    if check == "run":
-        yield from walk(seed, *SHORT)
-    elif check in ANALYSES:
-        yield averaged(seed)
+    if check in ANALYSES:
+        yield ac.Scenario(averaged(seed, ROUND_TRIPS if short else math.inf))
+    elif check == "run" or short:
+        yield from grown(seed, *SHORT)
     else:
-        yield scenario(seed)
+        yield ac.Scenario(scenario(seed))
 
 
 def keep(folder: Path, name: str, found: str, tree: dict[str, Any]) -> None:
@@ -149,22 +155,22 @@ def tried(numbers: dict[str, float]) -> int:
     return sum(round(count) for end, count in numbers.items() if end not in ("next", "seconds"))
 
 
-def work(number: int, processes: int, folder: Path, end: float) -> None:
+def work(number: int, processes: int, folder: Path, end: float, checks: Sequence[str], short: bool) -> None:
     """Take the check that is furthest behind its share, and its next seed, until the end or until all goals are met."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     place, note = folder / f"state-{number}.json", folder / f"now-{number}.json"
     state = known(place)
-    for check in CHECKS:
+    for check in checks:
         state.setdefault(check, {"next": number, "seconds": 0})
     while time.time() < end:
-        left = [check for check in CHECKS if processes * tried(state[check]) < GOALS.get(check, OTHERS)[0]]
+        left = [check for check in checks if processes * tried(state[check]) < GOALS.get(check, OTHERS)[0]]
         if not left:
             return
         check = min(left, key=lambda name: state[name]["seconds"] / GOALS.get(name, OTHERS)[1])
         numbers = state[check]
         note.write_text(json.dumps({"seed": numbers["next"], "check": check}), encoding="utf-8")
         begin = time.process_time()
-        for ending, count in attack(check, int(numbers["next"]), folder).items():
+        for ending, count in attack(check, int(numbers["next"]), folder, short).items():
             numbers[ending] = numbers.get(ending, 0) + count
         numbers["seconds"] += time.process_time() - begin
         if check in STORES:
@@ -175,15 +181,15 @@ def work(number: int, processes: int, folder: Path, end: float) -> None:
         beside.replace(place)
 
 
-def skip(number: int, processes: int, folder: Path, why: str) -> None:
+def skip(number: int, processes: int, folder: Path, why: str, short: bool) -> None:
     """A case that ended or held its process: keep it and go on after it."""
     note, place = folder / f"now-{number}.json", folder / f"state-{number}.json"
     if not note.exists():
         return
     now = json.loads(note.read_text(encoding="utf-8"))
     check, seed = now["check"], int(now["seed"])
-    *_, last = [SWEPT] if check in STORES else cases(check, seed)
-    keep(folder, f"{check}-{seed}", why, last)
+    *_, last = [ac.Scenario(SWEPT)] if check in STORES else cases(check, seed, short)
+    keep(folder, f"{check}-{seed}", why, last.tree)
     state = known(place)
     numbers = state.setdefault(check, {"seconds": 0})
     numbers["seconds"] += HANG
@@ -192,7 +198,7 @@ def skip(number: int, processes: int, folder: Path, why: str) -> None:
     place.write_text(json.dumps(state), encoding="utf-8")
 
 
-def watched(folder: Path, hours: float, processes: int) -> None:
+def watched(folder: Path, hours: float, processes: int, checks: Sequence[str], short: bool) -> None:
     """The processes, each started again after a case that hangs or ends it."""
     end = time.time() + 3600 * hours
     context = multiprocessing.get_context("spawn")
@@ -211,7 +217,7 @@ def watched(folder: Path, hours: float, processes: int) -> None:
 
     def begin(number: int) -> None:
         (folder / f"now-{number}.json").unlink(missing_ok=True)
-        workers[number] = context.Process(target=work, args=(number, processes, folder, end))
+        workers[number] = context.Process(target=work, args=(number, processes, folder, end, checks, short))
         workers[number].start()
 
     for number in range(processes):
@@ -228,7 +234,7 @@ def watched(folder: Path, hours: float, processes: int) -> None:
                 if process.exitcode == 0:
                     del workers[number]
                 elif hangs or process.exitcode is not None:
-                    skip(number, processes, folder, "hangs" if hangs else "ends the process")
+                    skip(number, processes, folder, "hangs" if hangs else "ends the process", short)
                     begin(number)
     except KeyboardInterrupt:
         print("stopped; the same command goes on from here")
@@ -262,7 +268,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("out/attack"))
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--case", type=int)
-    parser.add_argument("--only", choices=CHECKS, help="with --case: one check")
+    parser.add_argument("--only", choices=CHECKS, nargs="+", help="these checks")
+    parser.add_argument("--short", action="store_true", help="scenarios of some hundred packets, many of each seed")
     options = parser.parse_args()
     folder: Path = options.out
     folder.mkdir(parents=True, exist_ok=True)
@@ -270,13 +277,13 @@ def main() -> int:
         if options.only is None:
             print(json.dumps(scenario(options.case), indent=1))
         finds = 0
-        for check in CHECKS if options.only is None else (options.only,):
-            counts = attack(check, options.case, folder)
+        for check in options.only or CHECKS:
+            counts = attack(check, options.case, folder, options.short)
             print(f"{check}:", ", ".join(f"{count} {end}" for end, count in counts.items()))
             finds += counts.get("found", 0)
         return 1 if finds else 0
     if not options.table:
-        watched(folder, options.hours, options.processes)
+        watched(folder, options.hours, options.processes, options.only or CHECKS, options.short)
     return 1 if table(folder) else 0
 
 

@@ -5,18 +5,29 @@ import json
 import math
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
+from functools import partial, partialmethod
 from typing import Any
 
 import numpy as np
 
 import ackclock as ac
 from ackclock import _core
+from ackclock.stability import Stability
 
 Check = Callable[[ac.Scenario], str | None]
+Tree = dict[str, Any] | ac.Scenario
 PATIENCE = 2.0
 """Seconds of computing after which a run is given up: it is too large for an attack, not wrong."""
+
+
+RUN_PATIENCE = 0.25
+"""As `PATIENCE`, where many short scenarios are run."""
+LATE = 1.5
+"""Seconds of computing within which such a run ends or can be given up."""
+MEMORY = 1_000_000_000
+"""Bytes that a run may need; the process is not to end by the machine's."""
 
 
 class TooLongError(Exception):
@@ -76,16 +87,46 @@ def round_trips(scenario: ac.Scenario) -> str | None:
     return None
 
 
+SAMPLES = 20_000
+"""Of each trace; where there would be more it is not kept."""
+
+
 def fast_and_general(scenario: ac.Scenario) -> str | None:
-    """Both paths of the engine give the same bits, traces included."""
-    fast, general = (
-        ac.run(scenario, progress=patient(), general=general, trace_links=True, trace_flows="all")
-        for general in (False, True)
-    )
-    found = difference(fast.json(), general.json())
-    return found or next(
-        (f"trace of {name}" for name in fast.traces if not fast.traces[name].equals(general.traces[name])), None
-    )
+    """Both paths of the engine give the same bits, traces included; not the same number of events."""
+    head = scenario.canonical["scenario"]
+    every, length = (_si(head[key]) if QUANTITY.match(head[key]) else math.inf for key in ("sample", "duration"))
+    kept: dict[str, Any] = {} if length / every > SAMPLES else {"trace_links": True, "trace_flows": "all"}
+    fast, general = (raw(scenario, general=general, **kept) for general in (False, True))
+    return unlike({**fast, "events": 0}, {**general, "events": 0})
+
+
+def raw(scenario: ac.Scenario, patience: float | None = None, **options: Any) -> dict[str, Any]:
+    """What the core measured: without the tables that Python makes of a result, which take ten times as long."""
+    outcome: dict[str, Any] = _core.run(
+        scenario._checked, [scenario.seed], progress=patient(patience), memory=MEMORY, **options
+    )[0]
+    return outcome
+
+
+def unlike(one: Any, other: Any, path: str = "") -> str | None:
+    """The first place where two trees of arrays differ; NaN is the same as NaN."""
+    if type(one) is not type(other):
+        return f"{path}: {one!r} and {other!r}"
+    if isinstance(one, dict):
+        if one.keys() != other.keys():
+            return f"{path}: {sorted(one)} and {sorted(other)}"
+        return next((found for key in one if (found := unlike(one[key], other[key], f"{path}.{key}"))), None)
+    if isinstance(one, list | tuple):
+        if len(one) != len(other):
+            return f"{path}: {len(one)} and {len(other)} entries"
+        pairs = enumerate(zip(one, other, strict=True))
+        return next((found for at, pair in pairs if (found := unlike(*pair, f"{path}[{at}]"))), None)
+    if isinstance(one, np.ndarray):
+        # bytes: NaN is NaN, and zero is not minus zero
+        same = one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+        return None if same else f"{path}: {one} and {other}"
+    same = one == other or (isinstance(one, float) and math.isnan(one) and math.isnan(other))
+    return None if same else f"{path}: {one!r} and {other!r}"
 
 
 def threads(scenario: ac.Scenario) -> str | None:
@@ -121,26 +162,24 @@ def ranges(scenario: ac.Scenario) -> str | None:
     return None
 
 
-RUN_PATIENCE = 0.25
-"""As `PATIENCE`, where many short scenarios are run."""
-
-
-MEMORY = 4_000_000_000
-"""Bytes that a run may need; the process is not to end by the machine's."""
-
-
 def runs(scenario: ac.Scenario) -> str | None:
     """It runs, quickly looked at: without the tables that Python makes of a result."""
-    raw = _core.run(scenario._checked, [1], progress=patient(RUN_PATIENCE), memory=MEMORY)[0]
-    for link in raw["links"]:
+    found = raw(scenario, RUN_PATIENCE)
+    for link in found["links"]:
         if not 0 <= link["utilization"] <= 1 + 1e-9:
             return f"{link['name']}: utilisation {link['utilization']}"
         if not link["queue_packets_mean"] <= link["queue_packets_max"] + 1e-6:
             return f"{link['name']}: mean queue {link['queue_packets_mean']} above {link['queue_packets_max']}"
-    for ledger in (*raw["links"], raw["flows"]):
+    for ledger in (*found["links"], found["flows"]):
         gone = sum(ledger[f"ledger_{where}"] for where in ("delivered", "dropped", "lost", "in_flight"))
-        if not (gone == ledger["ledger_sent"]).all() if ledger is raw["flows"] else gone != ledger["ledger_sent"]:
+        if not (gone == ledger["ledger_sent"]).all() if ledger is found["flows"] else gone != ledger["ledger_sent"]:
             return f"sent {ledger['ledger_sent']}, and {gone} delivered, dropped, lost or on the way"
+    for numbers in (*found["links"], *found["classes"], found["flows"]):
+        for key, number in numbers.items():
+            floats = type(number) is float or (type(number) is np.ndarray and number.dtype.kind == "f")
+            # NaN is what was not measured
+            if floats and np.any((number < 0) | (number == math.inf)):
+                return f"{key} is {number}"
     return None
 
 
@@ -274,7 +313,8 @@ def without_own_time(tree: dict[str, Any]) -> dict[str, Any] | None:
 
 def _si(text: str) -> float:
     number, _, unit = text.partition(" ")
-    return float(number) * {"s": 1, "bit/s": 1}.get(unit, {"k": 1e3, "M": 1e6, "G": 1e9}.get(unit[0], 1))
+    scale = {"k": 1e3, "M": 1e6, "G": 1e9, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12}
+    return float(number) * (1 if unit in ("s", "bit/s") else scale[unit[0]])
 
 
 def scaled(tree: Any, factor: int) -> Any:
@@ -311,10 +351,10 @@ def fluid_answers(scenario: ac.Scenario) -> str | None:
     return None
 
 
-def mean_field_answers(scenario: ac.Scenario) -> str | None:
+def mean_field_answers(scenario: ac.Scenario, patience: float | None = None, **grid: float) -> str | None:
     """The distribution of windows, or in words why not."""
     with refusing(ac.AckclockError):
-        result = ac.meanfield(scenario, progress=patient())
+        result = ac.meanfield(scenario, progress=patient(patience), **grid)
     return _out_of_range(result.json(), "")
 
 
@@ -337,9 +377,8 @@ LARGE = 1e30
 """No quantity of a network is as large, in any unit."""
 
 
-def stability_answers(scenario: ac.Scenario) -> str | None:
+def stability_answers(scenario: ac.Scenario, budget: float = 0.25) -> str | None:
     """Each question is answered within its budget or left open in words; what is said are numbers of this world."""
-    budget = 0.25
     begin = time.thread_time()
     with refusing(ac.AckclockError):
         answer = ac.stability(scenario).answer(budget=budget)
@@ -359,11 +398,23 @@ def _beyond_this_world(tree: Any, path: str) -> str | None:
     return f"{path} is {tree}" if wrong else None
 
 
-def comparison_answers(scenario: ac.Scenario) -> str | None:
-    """The engines beside each other; what cannot be compared says why."""
-    with refusing(ac.RunError, ac.AnalysisError, ac.ScenarioError):
-        ac.compare(scenario, progress=patient())
+def comparison_answers(scenario: ac.Scenario, patience: float | None = None, budget: float | None = None) -> str | None:
+    """The engines beside each other; what cannot be compared says why. `budget`: of each question of stability."""
+    with refusing(ac.RunError, ac.AnalysisError, ac.ScenarioError), _budget_of_compare(budget):
+        ac.compare(scenario, progress=patient(patience))
     return None
+
+
+@contextlib.contextmanager
+def _budget_of_compare(budget: float | None) -> Iterator[None]:
+    """`compare` asks for stability with a budget that is meant for people."""
+    given = Stability.answer
+    if budget is not None:
+        Stability.answer = partialmethod(given, budget=budget)  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        Stability.answer = given  # type: ignore[method-assign]
 
 
 QUICK: dict[str, Check] = {
@@ -386,19 +437,37 @@ ANALYSES: dict[str, Check] = {
 ALL: dict[str, Check] = {**QUICK, "run": runs, "interrupted": interrupted, **ANALYSES}
 
 
-def judged(tree: dict[str, Any], name: str) -> str | None:
+SHORT: dict[str, Check] = {
+    **ALL,
+    "mean field": partial(mean_field_answers, patience=0.2, cells_per_packet=1.0, steps_per_rtt=20.0),
+    "stability": partial(stability_answers, budget=0.02),
+    "comparison": partial(comparison_answers, patience=0.5, budget=0.01),
+}
+"""As `ALL`, with coarse grids and small budgets: for many scenarios."""
+
+
+def judged(tree: Tree, name: str, checks: Mapping[str, Check] = ALL) -> str | None:
     """What a check finds wrong with a scenario; also what should never be raised."""
-    return outcome(tree, name)[1]
+    return outcome(tree, name, checks)[1]
 
 
-def outcome(tree: dict[str, Any], name: str) -> tuple[str, str | None]:
+def outcome(tree: Tree, name: str, checks: Mapping[str, Check] = ALL) -> tuple[str, str | None]:
     """How a check ends ("answered", "refused", "given up", "found"), and what it finds wrong."""
+    begin = time.process_time()
+    end, found = _outcome(tree, checks[name])
+    spent = time.process_time() - begin
+    if name == "run" and spent > LATE:
+        return "found", f"{end} after {spent:.1f} s, though it was to be given up after {RUN_PATIENCE}"
+    return end, found
+
+
+def _outcome(tree: Tree, check: Check) -> tuple[str, str | None]:
     try:
-        scenario = ac.loads(json.dumps(tree), form="json")
+        scenario = tree if isinstance(tree, ac.Scenario) else ac.loads(json.dumps(tree), form="json")
     except ac.ScenarioError:
         return "refused", None
     try:
-        found = ALL[name](scenario)
+        found = check(scenario)
     except TooLongError:
         return "given up", None
     except RefusedError:
@@ -413,12 +482,12 @@ def outcome(tree: dict[str, Any], name: str) -> tuple[str, str | None]:
     return "found" if found else "answered", found
 
 
-def same_find(name: str, found: str) -> Callable[[dict[str, Any]], bool]:
+def same_find(name: str, found: str, checks: Mapping[str, Check] = ALL) -> Callable[[dict[str, Any]], bool]:
     """Whether a smaller scenario fails in the same way: the same exception, or any other failure of the check."""
     kind = found.split(":", maxsplit=1)[0] if found.startswith("raises") else ""
 
     def still(less: dict[str, Any]) -> bool:
-        now = judged(less, name)
+        now = judged(less, name, checks)
         return now is not None and now.startswith(kind) and now.startswith("raises") == bool(kind)
 
     return still

@@ -9,6 +9,7 @@ is kept if the scenario is still valid with it.
 import json
 import math
 import random
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -169,47 +170,136 @@ def scenario(seed: int) -> dict[str, Any]:
 
 
 def walk(seed: int, packets: float = PACKETS, round_trips: float = 0) -> Iterator[dict[str, Any]]:
-    """Valid scenarios, each with a key more; on the fastest link they send about so many packets, or last longer."""
+    """As `grown`, the trees."""
+    return (found.tree for found in grown(seed, packets, round_trips))
+
+
+def grown(seed: int, packets: float = PACKETS, round_trips: float = 0) -> Iterator[ac.Scenario]:
+    """
+    Valid scenarios, each with a key more; on the fastest link they send about so many packets, or last longer.
+
+    Where they are to last some round trips they are also cut so that they send not many times as many packets.
+    """
     rng = random.Random(seed)
-    links = [
-        {"name": name, "rate": rate(rng), "queue": {"aqm": "drop-tail", "capacity": f"{rng.randint(1, 200)} packets"}}
-        for name in LINKS[: rng.randint(1, 2)]
-    ]
-    fastest = max(float(link["rate"].split()[0]) for link in links)
-    length = min(20.0, max(0.01, packets * 12000 / fastest))
-    tree: dict[str, Any] = {
-        "scenario": {"duration": f"{length:.6f} s", "seed": rng.randint(1, 1000)},
-        "link": links,
-        "flows": [
-            {
-                "name": name,
-                "count": rng.randint(1, 4),
-                "path": [link["name"] for link in links[: rng.randint(1, len(links))]],
-                "congestion": "reno",
-                "rtt": f"{ratio(rng, 1e-4, 2):.6f} s",
-            }
-            for name in CLASSES[: rng.randint(1, 2)]
-        ],
-    }
-    if round_trips:
-        slowest = max(float(flows["rtt"].split()[0]) for flows in tree["flows"])
-        length = max(length, round_trips * slowest)
-        tree["scenario"]["duration"] = f"{length:.6f} s"
+    tree, length = begun(rng, packets, round_trips)
     for owner, key, group, word in (
-        *((link["queue"], "aqm", "aqm", "aqm") for link in tree["link"]),
+        *((entry["queue"], "aqm", "aqm", "aqm") for entry in owners(tree, "link")),
         *((flows, "congestion", "congestion", "kind") for flows in tree["flows"]),
     ):
         kind, before = rng.choice(ALGORITHMS[group]), owner[key]
         owner[key] = {"kind": kind} if word == "kind" else kind
         if read(tree) is None:
             owner[key] = before  # its defaults do not fit to this link
-    yield tree
+    if round_trips:
+        tree["scenario"]["duration"] = f"{shortened(tree, length, MOST * packets):.6f} s"
+    found = read(tree)
+    assert found is not None, tree
+    yield found
     for _ in range(rng.randint(2, 60)):
-        grown = json.loads(json.dumps(tree))
-        grow(grown, rng, length)
-        if read(grown) is not None:
-            tree = grown
-            yield tree
+        more = json.loads(json.dumps(tree))
+        grow(more, rng, length)
+        if round_trips and more["scenario"]["duration"] != UNTIL_DONE:
+            more["scenario"]["duration"] = f"{shortened(more, length, MOST * packets):.6f} s"
+        found = read(more)
+        if found is not None:
+            tree = more
+            yield found
+
+
+UNTIL_DONE = "until done"
+LONGEST = 20.0
+"""Seconds that a scenario lasts, unless its round trips are long."""
+
+
+def begun(rng: random.Random, packets: float, round_trips: float) -> tuple[dict[str, Any], float]:
+    """A scenario with few keys, and its duration."""
+    names = LINKS[: rng.randint(1, 2)]
+    rates = [rate(rng) for _ in names]
+    queues = [{"aqm": "drop-tail", "capacity": f"{rng.randint(1, 200)} packets"} for _ in names]
+    flows: list[dict[str, Any]] = [
+        {"name": name, "count": rng.randint(1, 4), "congestion": "reno", "rtt": f"{ratio(rng, 1e-4, 2):.6f} s"}
+        for name in CLASSES[: rng.randint(1, 2)]
+    ]
+    links = [{"name": name, "rate": rates[at], "queue": queues[at]} for at, name in enumerate(names)]
+    crossed = [rng.randint(1, len(links)) for _ in flows]
+    fastest = max(min(float(word.split()[0]) for word in rates[:count]) for count in crossed)
+    length = min(LONGEST, max(0.01, packets * 12000 / fastest))
+    if round_trips:
+        length = max(length, round_trips * max(float(entry["rtt"].split()[0]) for entry in flows))
+    tree: dict[str, Any] = {"scenario": {"duration": f"{length:.6f} s", "seed": rng.randint(1, 1000)}}
+    match rng.randrange(8):
+        case 0:
+            tree["dumbbell"] = {"rate": rates[0], "queue": queues[0]}
+        case 1:
+            tree["parking_lot"] = {"rate": rates[0], "queue": queues[0], "hops": rng.randint(1, 3)}
+        case 2:
+            # from node to node, with a way back for some
+            for at, link in enumerate(links):
+                link |= {"from": f"node {at}", "to": f"node {at + 1}"}
+            if rng.random() < 0.5:
+                links.append({**links[0], "name": LINKS[-1], "from": links[0]["to"], "to": links[0]["from"]})
+            tree["link"] = links
+            for entry, count in zip(flows, crossed, strict=True):
+                entry |= {"from": "node 0", "to": f"node {count}"}
+        case _:
+            tree["link"] = links
+            for entry, count in zip(flows, crossed, strict=True):
+                entry["path"] = list(names[:count])
+    tree["flows"] = flows
+    return json.loads(json.dumps(tree)), length
+
+
+def owners(tree: dict[str, Any], part: str) -> list[dict[str, Any]]:
+    """The entries of a part of a scenario; a template of a topology is its link."""
+    if part == "scenario":
+        return [tree[part]]
+    if part == "link" and part not in tree:
+        return [tree[name] for name in TEMPLATES if name in tree]
+    found: list[dict[str, Any]] = tree[part]
+    return found
+
+
+TEMPLATES = ("dumbbell", "parking_lot")
+
+
+MOST = 10
+"""Times as many packets as meant are too many."""
+LOOK = 0.1
+"""What a timer of a queue costs, in packets."""
+
+
+def shortened(tree: dict[str, Any], length: float, most: float) -> float:
+    """As much of a length, s, as most sends so many packets and connections, or looks so often at its queues."""
+    links = owners(tree, "link")
+    looks = sum(LOOK / max(1e-9, period) for link in links for period in quantities(link.get("queue"), "s"))
+    fastest = max((one for link in links for one in quantities(link["rate"], "bit/s")), default=1e9)
+    classes = [sender(entry, fastest) for entry in tree["flows"]]
+    while length > 1e-6 and looks * length + sum(sends(length) for sends in classes) > most:
+        length /= 2
+    return max(length, 1e-6)
+
+
+QUANTITIES = re.compile(r"([0-9.e+-]+) (bit/s|Hz|s)")
+
+
+def quantities(value: Any, unit: str) -> list[float]:
+    """The numbers of a unit in a value, which may be a table, a list or a distribution."""
+    text = value if isinstance(value, str) else json.dumps(value) if value else ""
+    return [float(number) for number, of in QUANTITIES.findall(text) if of == unit]
+
+
+def sender(entry: dict[str, Any], fastest: float) -> Callable[[float], float]:
+    """About as many packets and connections as a class sends in so many seconds, at most, over such a link, bit/s."""
+    traffic, octets = entry.get("traffic", "bulk"), float(str(entry.get("packet_size", "1500 B")).split()[0])
+    often = sum(quantities(traffic, "Hz")) + sum(quantities(traffic, "bit/s")) / (8 * octets)
+    often += sum(1 / max(timeout, 1e-9) for timeout in quantities(entry.get("max_rto"), "s"))
+    round_trip = max(1e-9, min(quantities(entry["rtt"], "s"), default=1.0))
+
+    def sends(length: float) -> float:
+        grows = min(fastest / (8 * octets) * length, 2.0 ** min(60.0, length / round_trip))
+        return float(entry["count"] * (often * length + grows))
+
+    return sends
 
 
 EQUATIONS = {
@@ -220,14 +310,18 @@ EQUATIONS = {
 """Algorithms that the engines of equations know."""
 
 
-def averaged(seed: int) -> dict[str, Any]:
-    """A scenario that the engines of equations can represent, with extreme rates, round trips and parameters."""
+def averaged(seed: int, most: float = math.inf) -> dict[str, Any]:
+    """
+    A scenario that the engines of equations can represent, with extreme rates, round trips and parameters.
+
+    It lasts at most so many of its shortest round trips.
+    """
     rng = random.Random(seed)
     speed = ratio(rng, 1e4, 1e9)
     round_trips = [ratio(rng, 1e-6, 5) for _ in range(rng.choice((1, 1, 2)))]
     tree: dict[str, Any] = {
         "scenario": {
-            "duration": f"{min(20.0, max(0.05, PACKETS * 12000 / speed)):.6f} s",
+            "duration": f"{min(20.0, max(0.05, PACKETS * 12000 / speed), most * min(round_trips)):.9f} s",
             "seed": rng.randint(1, 1000),
         },
         "link": [
@@ -293,21 +387,34 @@ def grow(tree: dict[str, Any], rng: random.Random, length: float) -> None:
     part = rng.choice(("link", "link", "flows", "flows", "flows", "scenario", "change"))
     known = keys_of(part)
     if part == "change":
-        key = rng.choice([key for key in known if key not in ("at", "link", "flows", "over")])
-        owner = {"link": tree["link"][0]["name"]} if rng.random() < 0.7 else {"flows": tree["flows"][0]["name"]}
+        key = rng.choice([key for key in known if key not in ("at", "link", "flows")])
+        owner = {"link": link_of(tree)} if rng.random() < 0.7 else {"flows": tree["flows"][0]["name"]}
+        if key == "over":
+            owner |= {"count": rng.randint(0, 8)}
         at = f"{rng.uniform(0, length):.6f} s"
         tree.setdefault("change", []).append({"at": at, **owner, key: value(known[key], rng, key)})
         return
-    owner = tree["scenario"] if part == "scenario" else rng.choice(tree[part])
-    key = rng.choice([key for key in known if key not in ("name", "path", "duration", "from", "to")])
+    owner = rng.choice(owners(tree, part))
+    if part == "link" and part not in tree:
+        known = next(SCHEMA["properties"][name]["properties"] for name in TEMPLATES if name in tree)
+    key = rng.choice([key for key in known if key not in ("name", "path", "from", "to", "hops")])
     inner = owner.get(key)
     if isinstance(inner, dict) and rng.random() < 0.6 and (variant := variant_of(known[key], inner)):
         # one more parameter of the algorithm that is there
         parameter = rng.choice(sorted(variant["properties"]))
         inner[parameter] = value(variant["properties"][parameter], rng, parameter)
+    elif key == "duration":
+        owner[key] = UNTIL_DONE if rng.random() < 0.9 else f"{length * rng.random():.6f} s"
     elif key == "count":
         owner[key] = rng.randint(1, 8)
     elif part == "link" and key == "rate" and rng.random() < 0.8:
         owner[key] = {"steps": [["0 s", owner[key]], [f"{ratio(rng, 1e-3, 1):.6f} s", "1 kbit/s"]], "repeat": "2 s"}
     else:
         owner[key] = value(known[key], rng, key)
+
+
+def link_of(tree: dict[str, Any]) -> str:
+    """The name of a link."""
+    if "link" in tree:
+        return str(tree["link"][0]["name"])
+    return "bottleneck" if "dumbbell" in tree else "hop-1"

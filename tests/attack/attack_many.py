@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""
+The attack by the million: short scenarios through the compiled engine alone; resumable.
+
+    tests/attack/attack_many.py run --goal 1000000       the packet engine
+    tests/attack/attack_many.py both --goal 100000       its two paths against each other, traces included
+    tests/attack/attack_many.py --table                  what was tried so far
+
+Each scenario of `attack_scenarios.grown` is run, and so many more that have the same keys and choices with numbers
+drawn anew (`crates/packet/examples/attack.rs`): Python takes ten times as long for each as the engine. Looked for are
+panics, errors of the engine, numbers that no run can measure, steps that Ctrl-C would have to wait for and, between the
+paths, different bits. Finds are in the folder's `finds`. Ends with 1 if anything was found.
+"""
+
+# ruff: noqa: T201
+import argparse
+import json
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from attack_interrupts import processor_time
+from attack_scenarios import grown
+
+from attack import HANG, SHORT, keep
+
+ROOT = Path(__file__).parents[2]
+VARIANTS = 20
+ENDS = ("answered", "refused", "given up")
+State = dict[str, float]
+
+
+class Engine:
+    """The compiled attack in a process of its own."""
+
+    def __init__(self, program: Path, kind: str) -> None:
+        words = [str(program), kind, str(VARIANTS)]
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def attacked(self, number: int, tree: dict[str, Any]) -> tuple[list[int], list[tuple[str, str]]]:
+        """How many of a line's scenarios were answered, refused and given up; what was found, each with its text."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        begin = processor_time(self.process.pid)
+        self.process.stdin.write(f"{number}\t{json.dumps(tree)}\n".encode())
+        self.process.stdin.flush()
+        finds = []
+        while True:
+            # whole answers are written at once, so that none is left in Python's buffer
+            while not select.select([self.process.stdout], [], [], 5)[0]:
+                if processor_time(self.process.pid) - begin > HANG:
+                    self.process.kill()
+                    self.process.wait()
+                    return [0, 0, 0], [*finds, ("hangs", json.dumps(tree))]
+            line = self.process.stdout.readline().decode()
+            if line.startswith("="):
+                return [int(word) for word in line[1:].split()], finds
+            if not line:
+                self.process.wait()
+                return [0, 0, 0], [*finds, (f"ends with {self.process.returncode}", json.dumps(tree))]
+            found, _, text = line[1:].rstrip("\n").partition("\t")
+            finds.append((found, text))
+
+    def close(self) -> None:
+        """End it, and its pipes."""
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            assert pipe is not None
+            pipe.close()
+
+
+def campaign(kind: str, goal: int, end: float, program: Path, folder: Path) -> None:
+    """Seed after seed, until so many are answered or the time is up."""
+    place = folder / f"many-{kind}.json"
+    state: State = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
+    engine = Engine(program, kind)
+    while state.get("answered", 0) < goal and time.time() < end:
+        seed = int(state.get("next", 0))
+        for step, scenario in enumerate(grown(seed, *SHORT)):
+            counts, finds = engine.attacked(1000 * seed + step, scenario.tree)
+            for name, count in zip(ENDS, counts, strict=True):
+                state[name] = state.get(name, 0) + count
+            for number, (found, text) in enumerate(finds):
+                keep(folder, f"{kind}-{seed}-{step}-{number}", found, json.loads(text))
+            state["found"] = state.get("found", 0) + len(finds)
+            if engine.process.poll() is not None:
+                engine.close()
+                engine = Engine(program, kind)
+        state["next"] = seed + 1
+        beside = place.with_suffix(".part")
+        beside.write_text(json.dumps(state), encoding="utf-8")
+        beside.replace(place)
+    engine.close()
+
+
+def table(folder: Path) -> int:
+    """Print what was tried; how many finds."""
+    print("| check | scenarios | seeds |", " | ".join(ENDS), "| found |")
+    print("|---" * (len(ENDS) + 4) + "|")
+    finds = 0
+    for place in sorted(folder.glob("many-*.json")):
+        state: State = json.loads(place.read_text(encoding="utf-8"))
+        counts = [round(state.get(name, 0)) for name in ENDS]
+        found = round(state.get("found", 0))
+        finds += found
+        shown = " | ".join(f"{count:,}" for count in counts)
+        print(f"| {place.stem} | {sum(counts) + found:,} | {round(state['next']):,} | {shown} | {found:,} |")
+    return finds
+
+
+def built(target: Path) -> Path:
+    """The compiled attack."""
+    command = ["cargo", "build", "--release", "--quiet", "-p", "ackclock-packet", "--example", "attack"]
+    subprocess.run([*command, "--target-dir", str(target)], check=True, cwd=ROOT)
+    return target / "release" / "examples" / "attack"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=("run", "both"), nargs="?")
+    parser.add_argument("--goal", type=int, default=1_000_000, help="scenarios to be answered")
+    parser.add_argument("--hours", type=float, default=24.0)
+    parser.add_argument("--out", type=Path, default=Path("out/attack"))
+    parser.add_argument("--target", type=Path, default=ROOT / "target", help="cargo's folder")
+    parser.add_argument("--table", action="store_true")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    if options.kind and not options.table:
+        end = time.time() + 3600 * options.hours
+        campaign(options.kind, options.goal, end, built(options.target.absolute()), options.out)
+    return 1 if table(options.out) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

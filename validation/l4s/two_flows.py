@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
 import statistics
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -198,11 +199,40 @@ def one_queue() -> dict[str, dict[str, Any]]:
     }
 
 
-def ratio(queue: dict[str, Any], classic: str, seed: int, setup: Setup) -> float:
-    """How many times the throughput of a classic flow Prague has beside it, at 50 Mb/s and 20 ms."""
+@dataclass(frozen=True)
+class Beside:
+    """Prague beside a classic flow in one queue, at 50 Mb/s and 20 ms."""
+
+    ratio: float
+    """Prague's throughput by the classic flow's."""
+    marks: float
+    """Share of the packets."""
+    windows: float
+    """Mean windows of both flows, segments."""
+
+    @property
+    def by_formula(self) -> float:
+        """
+        The ratio at which two flows with these windows in all have the same share of marks.
+
+        Prague's window at a share p is 2 (1 - p) / p: a segment more a round trip for those without a mark, and
+        alpha / 2 less for p. A classic flow's is sqrt(1.5 / p) (RFC 3649, section 2; RFC 9438's for small windows).
+        """
+        low, high = 1e-6, 0.5
+        for _ in range(60):
+            share = math.sqrt(low * high)
+            prague, classic = 2 * (1 - share) / share, math.sqrt(1.5 / share)
+            low, high = (share, high) if prague + classic > self.windows else (low, share)
+        return prague / classic
+
+
+def beside(queue: dict[str, Any], classic: str, seed: int, setup: Setup) -> Beside:
+    """Run them."""
     flows = [flow_of("prague", "prague", 20, setup), flow_of("classic", classic, 20, setup)]
-    prague, other = goodputs((scenario(50, queue, flows, setup), seed))
-    return prague / other
+    run = ac.run(scenario(50, queue, flows, setup), seed=seed)
+    prague, other = (float(value) for value in run.flows["goodput"])
+    link = run.links.iloc[0]
+    return Beside(prague / other, float(link["marks"] / link["packets"]), float(run.flows["cwnd_mean"].sum()))
 
 
 def alone(setup: Setup) -> float:
@@ -214,13 +244,16 @@ def alone(setup: Setup) -> float:
 def print_single(seeds: int) -> None:
     """Print the ratios and the single flow."""
     setup = Setup()
-    print("| one queue | Prague / CUBIC | Prague / Reno |")
-    print("|---|---:|---:|")
+    print("| one queue | Prague / CUBIC | marks | by formula | Prague / Reno | marks | by formula |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
     for name, queue in one_queue().items():
         cells = []
         for classic in ("cubic", "reno"):
-            found = [ratio(queue, classic, seed, setup) for seed in range(1, seeds + 1)]
-            cells.append(f"{statistics.mean(found):.1f} ({min(found):.1f} to {max(found):.1f})")
+            found = [beside(queue, classic, seed, setup) for seed in range(1, seeds + 1)]
+            ratios = [one.ratio for one in found]
+            cells.append(f"{statistics.mean(ratios):.1f} ({min(ratios):.1f} to {max(ratios):.1f})")
+            cells.append(f"{100 * statistics.mean(one.marks for one in found):.1f} %")
+            cells.append(f"{statistics.mean(one.by_formula for one in found):.1f}")
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
     print(f"\nOne Prague flow over DualPI2 at 20 Mb/s and 160 ms: {alone(setup):.2f} Mb/s (published: 18.27)")
 

@@ -1,5 +1,6 @@
 """The packet engine in style "linux" beside the committed runs of a Linux kernel; no kernel is needed."""
 
+import statistics
 import sys
 from pathlib import Path
 from typing import Any
@@ -32,23 +33,30 @@ def test_single_flows_over_a_short_queue_agree(congestion: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("congestion", "queue", "differing"),
+    ("congestion", "queue"),
     [
-        ("reno", "red", []),
-        ("cubic", "red", []),
-        ("reno", "pie", []),
-        ("cubic", "codel", []),
-        ("reno", "fq_codel", ["utilisation"]),  # 1.1 points less than the kernel's: a cell that the page lists
-        ("cubic", "fq_codel", []),
-        ("scalable", "red", []),
-        ("dctcp", "red", []),
-        ("dctcp", "codel", []),
+        ("reno", "red"),
+        ("cubic", "red"),
+        ("reno", "pie"),
+        ("cubic", "codel"),
+        ("reno", "fq_codel"),
+        ("cubic", "fq_codel"),
+        ("scalable", "red"),
+        ("dctcp", "red"),
+        ("dctcp", "codel"),
     ],
 )
-def test_ten_flows_agree(congestion: str, queue: str, differing: list[str]) -> None:
+def test_ten_flows_agree(congestion: str, queue: str) -> None:
     """Three seeds of ours beside the kernel's runs."""
     comparison = compared(Cell(10, queue, 40, 10, congestion), 3)
-    assert [one.margin.name for one in comparison if not one.equivalent] == differing, comparison
+    assert all(one.equivalent for one in comparison), comparison
+
+
+@pytest.mark.parametrize("queue", ["codel", "fq_codel", "red"])
+def test_one_flow_of_bbr_loses_as_much_as_the_kernels(queue: str) -> None:
+    """What it loses hangs on htb's second packet after a pause, and on when its phases end."""
+    for one in compared(Cell(10, queue, 40, 1, "bbr"), 3):
+        assert one.equivalent, f"{one.margin.name}: {one.ours:.4g}, the kernel {one.theirs:.4g}"
 
 
 @pytest.mark.parametrize(
@@ -93,13 +101,17 @@ def test_marks_that_bbr_ignores_lock_others_out() -> None:
         "link.queue.ecn": True,
     }
     marking = cell.scenario({"ecn": True, "start": "uniform 0 s .. 0.2 s"}).with_(queue)
-    run = ac.run(marking)
-    link: Any = run.links.loc["bottleneck"]
-    assert link["marks"] > 0.95 * link["packets"]
-    assert 60 < link["queue_packets_mean"] < 90
-    assert 0.3 < run.json()["flows"]["all"]["jain"] < 0.55
-    goodput = run.flows["goodput"]
-    assert 3 <= (goodput > 0.1 * goodput.mean()).sum() <= 6
+    waiting, jain = [], []
+    for run in ac.replicate(marking, 6):
+        link: Any = run.links.loc["bottleneck"]
+        assert link["marks"] > 0.95 * link["packets"]
+        waiting.append(link["queue_packets_mean"])
+        jain.append(run.json()["flows"]["all"]["jain"])
+        # how many carry everything is chance
+        goodput = run.flows["goodput"]
+        assert 2 <= (goodput > 0.1 * goodput.mean()).sum() <= 6
+    assert 60 < statistics.fmean(waiting) < 80, waiting
+    assert 0.3 < statistics.fmean(jain) < 0.5, jain
     # where it drops instead, everyone has a share
     dropping = ac.run(cell.scenario({"start": "uniform 0 s .. 0.2 s"}).with_(queue | {"link.queue.ecn": False}))
     assert dropping.json()["flows"]["all"]["jain"] > 0.85

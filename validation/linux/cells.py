@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from guest import CONGESTION
+from guest import CONGESTION, LINE
 
 import ackclock as ac
 from ackclock import analysis
@@ -46,27 +46,26 @@ class Cell:
 
     def scenario(self, flows: dict[str, Any] | None = None) -> ac.Scenario:
         """Make the scenario that both sides run; `flows` are further keys of its class, or others in place of these."""
-        transmission = 8 * PACKET / self.rate  # us
         begin, end = self.window
         spread = {1: "0 s", 10: "uniform 0 s .. 0.5 s"}.get(self.flows, "uniform 0 s .. 3 s")
         keys = {
             "style": "linux",
-            "rtt": f"{1e3 * self.loop - transmission:.6g} us",
+            "rtt": f"{self.loop} ms",
             "start": spread,
             "packet_size": f"{PACKET} B",
             "header_size": "66 B",
-            # of the SYN: a packet leaves the guest's link as its transmission begins, so that its
-            # smallest round trip does not depend on its size
-            "ack_size": f"{PACKET} B",
+            "ack_size": "66 B",
         }
-        return ac.dumbbell(
+        made = ac.dumbbell(
             name=self.name,
-            rate=f"{self.rate} Mbit/s",
+            rate=LINE,
             queue=self._queue(),
             flows=ac.flows(self.flows, self.congestion, **keys | (flows or {})),
             duration=f"{end:g} s",
             measure=f"{begin:g} s .. {end:g} s",
         )
+        shaper = {"rate": f"{self.rate} Mbit/s", "burst": f"{PACKET} B", "discipline": "htb"}
+        return made.with_({"link.bottleneck.shaper": shaper})
 
     @property
     def window(self) -> tuple[float, float]:

@@ -31,6 +31,8 @@ PLACE = Path("/tmp/ackclock-guest")
 RUNS = HERE / "runs.csv"
 GUEST = 2
 """Raise it when guest.sh, flows.c, uml.fragment or patch.py change what comes out: older runs then no longer count."""
+LINE = "1 Tbit/s"
+"""The rate below htb: a veth takes no time."""
 LOW_WATER = 100_000
 """
 Bytes after which a receiver's application wakes up; its ACKs do not wait for it. One wake-up a segment would
@@ -113,11 +115,13 @@ def translate(scenario: ac.Scenario) -> Job:
     if tree.get("change"):
         raise Refused("change: nothing changes in the guest")
     link, flows, run = links[0], classes[0], tree["scenario"]
-    for key in ("policer", "shaper", "loss", "jitter"):
+    for key in ("policer", "loss", "jitter"):
         if link[key] != "none":
             raise Refused(f"link.{key}: the guest's link has none")
-    if not isinstance(link["rate"], str):
-        raise Refused("link.rate: a rate over time")
+    shaper = link["shaper"]
+    if link["rate"] != LINE or shaper == "none":
+        raise Refused(f"link.rate = {link['rate']!r}: the guest's is {LINE!r}, below a shaper (htb) that has the rate")
+    _only(shaper, {"burst": "1514 B", "discipline": "htb"}, "link.shaper.")
     expected = {
         "traffic": {"kind": "bulk"},
         "reverse_path": "none",
@@ -149,12 +153,10 @@ def translate(scenario: ac.Scenario) -> Job:
     left_out, end = (_number(part) for part in run["measure"].split(".."))
     if end != duration:
         raise Refused("scenario.measure: the guest measures to the end")
-    rate = _number(link["rate"])
-    # htb lets a packet go as its transmission begins: the loop lacks one transmission
-    delay = _number(flows["rtt"]) + 8 * _number(flows["packet_size"]) / rate
+    rate = _number(shaper["rate"])
     return Job(
         rate=round(rate),
-        delay=round(1e6 * delay),
+        delay=round(1e6 * _number(flows["rtt"])),
         queue=_queue(link["queue"], rate),
         ecn=bool(flows["ecn"]),
         congestion=congestion,
@@ -188,7 +190,7 @@ def _queue(queue: Mapping[str, Any], rate: float) -> str:
     if scheduler != "none":
         if scheduler["kind"] != "fq_codel" or queue["aqm"] != "codel":
             raise Refused(f"queue.scheduler = {scheduler['kind']!r} with {queue['aqm']}: only fq_codel with codel")
-        _only(scheduler, {"spare_by_total": True}, "scheduler.")
+        _only(scheduler, {"spare_by_total": True}, "queue.scheduler.")
         words = (
             f"fq_codel limit {_packets(queue, 'fq_codel')} flows {scheduler['buckets']} quantum {round(_number(scheduler['quantum']))} "
             f"target {_us(queue['target'])} interval {_us(queue['interval'])} drop_batch {round(_number(scheduler['drop_batch']))}"
@@ -217,10 +219,10 @@ def _queue(queue: Mapping[str, Any], rate: float) -> str:
     raise Refused(f"queue.aqm = {kind!r}: the kernel has none, or the guest does not know it")
 
 
-def _only(queue: Mapping[str, Any], expected: Mapping[str, Any], place: str = "") -> None:
+def _only(table: Mapping[str, Any], expected: Mapping[str, Any], place: str = "queue.") -> None:
     for key, value in expected.items():
-        if queue[key] != value:
-            raise Refused(f"queue.{place}{key} = {queue[key]!r}: in the kernel it is {value!r}")
+        if table[key] != value:
+            raise Refused(f"{place}{key} = {table[key]!r}: in the kernel it is {value!r}")
 
 
 def _us(time: str) -> str:

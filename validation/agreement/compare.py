@@ -18,7 +18,7 @@ import math
 import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -81,12 +81,34 @@ class Setup:
     label: tuple[str, ...]
     quantities: tuple[Quantity, ...]
     flows: str = "all"
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """What of the file is otherwise."""
 
 
+def at_round_trip(base: Setup, spread: float, ms: int) -> Setup:
+    """
+    Return a set-up of ``s1.tcl`` at another round trip than its file's 200 ms.
+
+    Half of it is the bottleneck's, there and back; `spread` is that of the access delays, whose sum of two is triangular
+    there and uniform with the same deviation here.
+    """
+    half = spread / 2 / math.sqrt(2)
+    title, label = (text.replace("200", str(ms)) for text in (base.title, base.label[1]))
+    rtt = f"uniform {ms * (1 - half):.3f} ms .. {ms * (1 + half):.3f} ms"
+    changes = {"link[0].delay": f"{ms / 4} ms", "flows[0].rtt": rtt}
+    return replace(base, title=title, label=(base.label[0], label), changes=changes)
+
+
+_S1 = Setup("s1-compound-200ms", "S1, Compound, 200 ms", "ns-2", ("S1", "compound_rtt200"), MANY)
+_S7 = (
+    Setup("s7-red-200ms", "S7, Compound, RED 8/15, 200 ms", "ns-2", ("S7", "RED_rtt200"), MANY),
+    Setup("s7-drop-tail-200ms", "S7, Compound, drop-tail 15, 200 ms", "ns-2", ("S7", "threshold_rtt200"), MANY),
+)
 SETUPS = (
     Setup("s1-compound-10ms", "S1, Compound, 10 ms", "ns-2", ("S1", "compound_rtt10"), MANY),
     Setup("s1-compound-100ms", "S1, Compound, 100 ms", "ns-2", ("S1", "compound_rtt100"), MANY),
-    Setup("s1-compound-200ms", "S1, Compound, 200 ms", "ns-2", ("S1", "compound_rtt200"), MANY),
+    _S1,
+    *(at_round_trip(_S1, 0.2, ms) for ms in (50, 150, 250)),
     Setup("s1-sack-10ms", "S1, SACK, 10 ms", "ns-2", ("S1", "sack_rtt10_acc100"), MANY),
     Setup("s1-sack-100ms", "S1, SACK, 100 ms", "ns-2", ("S1", "sack_rtt100_acc100"), MANY),
     Setup("s3-newreno", "S3, NewReno, ARED", "ns-2", ("S3", "ared_newreno"), MANY, "forward"),
@@ -96,8 +118,7 @@ SETUPS = (
     Setup("s6-compound", "S6, Compound", "ns-2", ("S6", "compound"), MANY),
     Setup("s6-reno", "S6, Reno", "ns-2", ("S6", "reno"), MANY),
     Setup("s6-sack", "S6, SACK", "ns-2", ("S6", "sack"), MANY),
-    Setup("s7-red-200ms", "S7, Compound, RED 8/15, 200 ms", "ns-2", ("S7", "RED_rtt200"), MANY),
-    Setup("s7-drop-tail-200ms", "S7, Compound, drop-tail 15, 200 ms", "ns-2", ("S7", "threshold_rtt200"), MANY),
+    *(at_round_trip(setup, 0.3, ms) for setup in _S7 for ms in (50, 150, 200, 250)),
     Setup("linux-reno-10M-1", "Reno, pfifo 33, N = 1", "Linux", ("reno-10M-1",), LINUX_ONE),
     Setup("linux-cubic-10M-1", "CUBIC, pfifo 33, N = 1", "Linux", ("cubic-10M-1",), LINUX_ONE),
     Setup("linux-reno-10M-10", "Reno, pfifo 33, N = 10", "Linux", ("reno-10M-10",), LINUX_MANY),
@@ -195,7 +216,7 @@ def _is_number(text: str) -> bool:
 
 def our_values(setup: Setup, seeds: int, changes: Mapping[str, Any] | None = None) -> dict[str, list[float]]:
     """The same of ours, with some keys of the scenario changed."""
-    scenario = ac.load(HERE / "scenarios" / f"{setup.file}.toml").with_(changes or {})
+    scenario = ac.load(HERE / "scenarios" / f"{setup.file}.toml").with_({**setup.changes, **(changes or {})})
     single = PERIOD in setup.quantities
     runs = ac.replicate(scenario, seeds, trace_links=single)
     columns: dict[str, list[float]] = {}
@@ -329,7 +350,7 @@ def main() -> int:
     cells: list[Cell] = []
     for setup in chosen:
         cells += compare(setup, args.seeds)
-        print(setup.file, file=sys.stderr)
+        print(setup.title, file=sys.stderr)
     references: list[tuple[str, Callable[[Setup], bool]]] = [
         ("ns-2", lambda setup: setup.reference == "ns-2"),
         ("Linux", lambda setup: setup.reference == "Linux"),
@@ -347,10 +368,10 @@ def main() -> int:
         (switch, plain, cell)
         for switch in SWITCHES
         for setup in chosen
-        if setup.file == switch.file
+        if setup.file == switch.file and not setup.changes
         for cell in compare(setup, args.seeds, switch.changes, switch.quantities)
         for plain in cells
-        if (plain.setup, plain.quantity) == (cell.setup, cell.quantity)
+        if (plain.setup, plain.quantity) == (setup, cell.quantity)
     ]
     if switched:
         rows = [

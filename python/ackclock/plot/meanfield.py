@@ -119,7 +119,7 @@ def density(
         mean = result.traces["window_mean"].sel({"class": _named(result, which)})
         ax.plot(_times(result), mean.to_numpy(), color=style.VERMILION, linewidth=1.0)
         ax.set_xlim(float(time[0]), float(time[-1]))
-        ax.set_ylim(0, _reach(result, _named(result, which), float(largest.max())))
+        ax.set_ylim(0, reach(result, _named(result, which), float(largest.max())))
         ax.set_xlabel("time (s)")
         ax.set_ylabel("window (packets)")
         ax.set_title("Density of the windows, and their mean (line)", loc="left")
@@ -144,7 +144,7 @@ def stationary(result: MeanFieldResult, which: str | None = None, *, ax: Axes | 
             ax.plot(law.window, law.density, color=style.VERMILION, linewidth=1.4, linestyle=style.DASHED, label=text)
         end = law.max_window if law is not None else measured[0][-1] if measured is not None else 1.0
         rare = law is None or law.atom <= RARE
-        ax.set_xlim(0, _reach(result, name, float(end)) if rare else float(end))
+        ax.set_xlim(0, reach(result, name, float(end)) if rare else float(end))
         ax.set_ylim(bottom=0)
         ax.set_xlabel("window (packets)")
         ax.set_ylabel("density (1/packet)")
@@ -200,7 +200,7 @@ def _top(result: MeanFieldResult, time: Floats, values: Floats) -> float:
     return 1.08 * float(shown[np.isfinite(shown)].max(initial=0.0)) or 1.0
 
 
-def _reach(result: MeanFieldResult, name: str, largest: float) -> float:
+def reach(result: MeanFieldResult, name: str, largest: float) -> float:
     """Return a window that one flow in a thousand exceeds while it is measured; `largest` if some are there."""
     measured = mean_density(result, name)
     if measured is None or measured[2] > RARE:

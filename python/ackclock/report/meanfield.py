@@ -91,7 +91,7 @@ def _animation(result: MeanFieldResult, name: str) -> dict[str, Any]:
     largest = np.asarray(entry["max_window"].to_numpy(), dtype=np.float64)
     atoms = np.asarray(entry["atom"].to_numpy(), dtype=np.float64)
     law = result.stationary.get(name)
-    reach = float(largest.max())
+    reach = plots.reach(result, name, float(largest.max()))
     known = values[np.isfinite(values)]
     top = 1.05 * max(float(np.percentile(known, 99.5)) if known.size else 0.0, 1e-9)
     if law is not None:
@@ -106,7 +106,7 @@ def _animation(result: MeanFieldResult, name: str) -> dict[str, Any]:
                 "t": f"{float(time):.3f} s",
                 "d": "" if waiting else _path(edges, np.repeat(density, 2), reach, top),
                 "a": round(part, 4),
-                "m": round(_WIDTH * float(most) / reach, 1),
+                "m": round(_WIDTH * min(float(most) / reach, 1.0), 1),
             }
         )
     known_law = _path(law.window, law.density, reach, top) if law is not None else ""
@@ -115,13 +115,14 @@ def _animation(result: MeanFieldResult, name: str) -> dict[str, Any]:
         "frames": Markup(json.dumps(frames, separators=(",", ":"))),
         "first": frames[0],
         "law": known_law,
-        "ticks": [(round(_WIDTH * k / 4, 1), f"{reach * k / 4:g}") for k in range(5)],
+        "ticks": [(round(_WIDTH * k / 4, 1), f"{reach * k / 4:.3g}") for k in range(5)],
         "top": f"{top:.3g}",
     }
 
 
 def _path(windows: Any, density: Any, reach: float, top: float) -> str:
-    """Return an SVG path; what is higher than the drawing area is cut."""
-    x = np.round(_WIDTH * np.asarray(windows) / reach, 1)
-    y = np.round(_HEIGHT * (1 - np.clip(np.asarray(density) / top, 0.0, 1.0)), 1)
+    """Return an SVG path; what is higher than the drawing area, or beyond it, is cut."""
+    inside = np.asarray(windows) <= reach
+    x = np.round(_WIDTH * np.asarray(windows)[inside] / reach, 1)
+    y = np.round(_HEIGHT * (1 - np.clip(np.asarray(density)[inside] / top, 0.0, 1.0)), 1)
     return "M" + "L".join(f"{a:g} {b:g}" for a, b in zip(x, y, strict=True))

@@ -10,6 +10,7 @@ import pytest
 
 import ackclock as ac
 import checkers
+import run_checker
 from ackclock.causes.measures import numbers
 from conftest import Command
 from verdict_variants import Variant, made, random_link
@@ -113,6 +114,11 @@ def test_a_run_that_still_moves_decides_nothing() -> None:
     """Eight Vegas and four Westwood flows over REM, which takes 30 s to its level: 0.8 % lost, said a run of 5 s."""
     told = ac.why(scenario=made(random_link(830006), Variant("plain")))
     assert {one.symptom for one in told.diagnosis.findings} == {"loss"}, told.sentence
+
+
+def test_a_queue_and_its_buffer_are_taken_away_together() -> None:
+    """Two classes of Westwood over PI2: a KeyError, as the queue that replaced PI2 had no capacity of its own."""
+    assert ac.why(scenario=run_checker.random_scenario(930011)).sentences
 
 
 def test_a_percentile_at_the_buffer_is_the_buffer() -> None:

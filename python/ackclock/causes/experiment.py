@@ -497,7 +497,10 @@ def _pairs(
         once = first.apply(tree, lab.link, symptom.key)
         if once is None:
             continue
-        twice = second.apply(once[0], lab.link, symptom.key)
+        try:
+            twice = second.apply(Scenario(once[0]).canonical, lab.link, symptom.key)  # with every default
+        except ScenarioError:
+            continue
         if twice is None:
             continue
         change = (twice[0], f"{once[1]} and {twice[1]} together", f"{once[2]} and {twice[2]}")

@@ -82,7 +82,8 @@ impl Stationary {
         let (mean, second) = (found.mean, found.second);
         let low = law.floor() * (1.0 - ROUNDING);
         let high = top * (1.0 + ROUNDING);
-        let resolved = mean >= low
+        let resolved = (0.0..=1.0 + ROUNDING).contains(&found.atom)
+            && mean >= low
             && mean <= high
             && second >= mean * mean * (1.0 - ROUNDING)
             && second <= high * mean;
@@ -249,6 +250,8 @@ impl Unnormalised {
 
     fn normalised(mut self, cut: bool) -> Stationary {
         let [mass, first, second] = self.sums;
+        // all becomes NaN, and is refused
+        let mass = if mass > 0.0 { mass } else { f64::NAN };
         for panel in &mut self.panels {
             panel.density.iter_mut().for_each(|p| *p /= mass);
         }
@@ -309,6 +312,32 @@ mod tests {
             for part in 1..40 {
                 let w = exact.mean() * f64::from(part) / 15.0;
                 close(numeric.density(w), exact.density(w), "density");
+            }
+        }
+    }
+
+    #[test]
+    fn near_loss_one_it_has_a_possible_atom_or_none() {
+        let text = r#"
+            [scenario]
+            duration = "1 s"
+            [[link]]
+            name = "l"
+            rate = "20 kbit/s"
+            [[flows]]
+            path = ["l"]
+            congestion = "illinois"
+            rtt = "9 ms"
+        "#;
+        let scenario = ackclock_scenario::parse(text, "test").unwrap();
+        let law = scenario.flows[0].tcp.congestion.fluid().unwrap();
+        let law = crate::RegisteredTcp::new(law, ackclock_algorithms::fluid::Path::fixed(0.009));
+        for loss in (1..=100).map(|part| f64::from(part) / 100.0) {
+            for w_max in [2.5, 5.0, 10.0, 11.0, 20.0, 50.0, 100.0] {
+                if let Ok(found) = Stationary::new(&law, loss, w_max, Hazard::PerPacket) {
+                    let atom = found.atom();
+                    assert!((0.0..=1.0).contains(&atom), "at {loss}, {w_max}: {atom}");
+                }
             }
         }
     }

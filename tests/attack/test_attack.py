@@ -186,6 +186,21 @@ def test_ctrl_c_before_the_command_begins(monkeypatch: pytest.MonkeyPatch, capsy
     assert capsys.readouterr().err == "ackclock: interrupted\n"
 
 
+def test_ctrl_c_in_the_body_of_a_class(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """While matplotlib was imported it came out as "a bug, please report it: RuntimeError"."""
+
+    class Interrupts:
+        def __set_name__(self, owner: type, name: str) -> None:
+            raise KeyboardInterrupt
+
+    def parser() -> None:
+        type("Body", (), {"attribute": Interrupts()})
+
+    monkeypatch.setattr(cli, "parser", parser)
+    assert cli.main(["list"]) == cli.INTERRUPTED
+    assert capsys.readouterr().err == "ackclock: interrupted\n"
+
+
 INTERRUPTING_IMPORT = """
 import atexit, signal, sys
 

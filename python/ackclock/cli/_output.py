@@ -71,6 +71,9 @@ def _told(error: BaseException) -> tuple[str, int]:
         case OSError():
             reason = f"{error.filename}: {error.strerror}" if error.filename else str(error)
             return f"ackclock: {reason}", FAILED
+    if isinstance(error.__cause__, KeyboardInterrupt):
+        # out of the body of a class, in an import, Python raises it as a RuntimeError
+        return "ackclock: interrupted", INTERRUPTED
     return f"ackclock: a bug, please report it: {type(error).__name__}: {error}", FAILED
 
 

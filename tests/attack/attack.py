@@ -133,7 +133,8 @@ def killed_sweep(seed: int) -> str | None:
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             time.sleep(rng.uniform(0.5, 2.5))
             process.kill()
-            process.wait()
+            if process.wait() not in (0, -signal.SIGKILL):
+                return f"a sweep ends with {process.returncode} by itself"
         resumed = ac.sweep(base, {"rtt": VARY}, store=store, threads=1)
         alone = ac.sweep(base, {"rtt": VARY}, store=Path(folder, "alone"), threads=1)
         return None if resumed.table.equals(alone.table) else "another table after the kills"
@@ -176,9 +177,14 @@ def work(number: int, processes: int, folder: Path, end: float, checks: Sequence
         if check in STORES:
             numbers["seconds"] += 3  # of their children
         numbers["next"] += processes
-        beside = place.with_suffix(".part")
-        beside.write_text(json.dumps(state), encoding="utf-8")
-        beside.replace(place)
+        save(place, state)
+
+
+def save(place: Path, state: object) -> None:
+    """Write what was done so far, whole or not at all."""
+    beside = place.with_suffix(".part")
+    beside.write_text(json.dumps(state), encoding="utf-8")
+    beside.replace(place)
 
 
 def skip(number: int, processes: int, folder: Path, why: str, short: bool) -> None:
@@ -195,7 +201,7 @@ def skip(number: int, processes: int, folder: Path, why: str, short: bool) -> No
     numbers["seconds"] += HANG
     numbers["next"] = seed + processes
     numbers["found"] = numbers.get("found", 0) + 1
-    place.write_text(json.dumps(state), encoding="utf-8")
+    save(place, state)
 
 
 def watched(folder: Path, hours: float, processes: int, checks: Sequence[str], short: bool) -> None:

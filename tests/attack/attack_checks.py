@@ -44,6 +44,8 @@ def refusing(*errors: type[Exception]) -> Iterator[None]:
     try:
         yield
     except errors as error:
+        if getattr(error, "kind", "") == "out of time":
+            raise TooLongError from error
         raise RefusedError from error
 
 
@@ -64,10 +66,24 @@ def tree_of(scenario: ac.Scenario, **options: Any) -> dict[str, Any]:
 
 
 def difference(one: Any, other: Any, path: str = "") -> str | None:
-    """The first place where two trees differ."""
-    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+    """The first place where two trees of arrays differ; NaN is the same as NaN."""
+    if type(one) is not type(other):
+        return f"{path}: {one!r} and {other!r}"
+    if isinstance(one, dict):
+        if one.keys() != other.keys():
+            return f"{path}: {sorted(one)} and {sorted(other)}"
         return next((found for key in one if (found := difference(one[key], other[key], f"{path}.{key}"))), None)
-    return None if one == other else f"{path}: {one!r} and {other!r}"
+    if isinstance(one, list | tuple):
+        if len(one) != len(other):
+            return f"{path}: {len(one)} and {len(other)} entries"
+        pairs = enumerate(zip(one, other, strict=True))
+        return next((found for at, pair in pairs if (found := difference(*pair, f"{path}[{at}]"))), None)
+    if isinstance(one, np.ndarray):
+        # bytes: NaN is NaN, and zero is not minus zero
+        same = one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+        return None if same else f"{path}: {one} and {other}"
+    same = one == other or (isinstance(one, float) and math.isnan(one) and math.isnan(other))
+    return None if same else f"{path}: {one!r} and {other!r}"
 
 
 def another(tree: dict[str, Any]) -> ac.Scenario:
@@ -97,7 +113,7 @@ def fast_and_general(scenario: ac.Scenario) -> str | None:
     every, length = (_si(head[key]) if QUANTITY.match(head[key]) else math.inf for key in ("sample", "duration"))
     kept: dict[str, Any] = {} if length / every > SAMPLES else {"trace_links": True, "trace_flows": "all"}
     fast, general = (raw(scenario, general=general, **kept) for general in (False, True))
-    return unlike({**fast, "events": 0}, {**general, "events": 0})
+    return difference({**fast, "events": 0}, {**general, "events": 0})
 
 
 def raw(scenario: ac.Scenario, patience: float | None = None, **options: Any) -> dict[str, Any]:
@@ -106,27 +122,6 @@ def raw(scenario: ac.Scenario, patience: float | None = None, **options: Any) ->
         scenario._checked, [scenario.seed], progress=patient(patience), memory=MEMORY, **options
     )[0]
     return outcome
-
-
-def unlike(one: Any, other: Any, path: str = "") -> str | None:
-    """The first place where two trees of arrays differ; NaN is the same as NaN."""
-    if type(one) is not type(other):
-        return f"{path}: {one!r} and {other!r}"
-    if isinstance(one, dict):
-        if one.keys() != other.keys():
-            return f"{path}: {sorted(one)} and {sorted(other)}"
-        return next((found for key in one if (found := unlike(one[key], other[key], f"{path}.{key}"))), None)
-    if isinstance(one, list | tuple):
-        if len(one) != len(other):
-            return f"{path}: {len(one)} and {len(other)} entries"
-        pairs = enumerate(zip(one, other, strict=True))
-        return next((found for at, pair in pairs if (found := unlike(*pair, f"{path}[{at}]"))), None)
-    if isinstance(one, np.ndarray):
-        # bytes: NaN is NaN, and zero is not minus zero
-        same = one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
-        return None if same else f"{path}: {one} and {other}"
-    same = one == other or (isinstance(one, float) and math.isnan(one) and math.isnan(other))
-    return None if same else f"{path}: {one!r} and {other!r}"
 
 
 def threads(scenario: ac.Scenario) -> str | None:
@@ -346,31 +341,38 @@ def interrupted(scenario: ac.Scenario) -> str | None:
 
 def fluid_answers(scenario: ac.Scenario) -> str | None:
     """The delay equations answer, or say in words why not."""
-    with refusing(ac.AckclockError, ValueError):
+    with refusing(ac.ScenarioError, ac.AnalysisError, ValueError):
         ac.fluid(scenario, duration=1.0, samples=50, steps=2000)
     return None
 
 
 def mean_field_answers(scenario: ac.Scenario, patience: float | None = None, **grid: float) -> str | None:
     """The distribution of windows, or in words why not."""
-    with refusing(ac.AckclockError):
+    with refusing(ac.ScenarioError):
         result = ac.meanfield(scenario, progress=patient(patience), **grid)
-    return _out_of_range(result.json(), "")
+    return _out_of_range(result.json())
 
 
 FRACTIONS = ("utilization", "loss", "marks", "full", "empty", "atom")
 
 
-def _out_of_range(tree: Any, path: str) -> str | None:
-    """The first number that is negative, or a fraction above one; NaN is none."""
-    if isinstance(tree, dict):
-        return next((found for key in tree if (found := _out_of_range(tree[key], f"{path}.{key}"))), None)
-    if isinstance(tree, list):
-        return next((found for one in tree if (found := _out_of_range(one, path))), None)
-    if not isinstance(tree, int | float):
-        return None
-    beyond = path.rsplit(".", 1)[-1] in FRACTIONS and tree > 1 + 1e-9
-    return f"{path} is {tree}" if beyond or tree < -1e-9 or math.isinf(tree) else None
+def numbers(tree: Any, path: str = "") -> Iterator[tuple[str, float]]:
+    """The numbers of a tree, each with its place."""
+    for key, inner in tree.items() if isinstance(tree, dict) else ():
+        yield from numbers(inner, f"{path}.{key}")
+    for inner in tree if isinstance(tree, list) else ():
+        yield from numbers(inner, path)
+    if isinstance(tree, int | float):
+        yield path, tree
+
+
+def _out_of_range(tree: Any) -> str | None:
+    """The first number that is negative or infinite, or a fraction above one; NaN is none."""
+    for path, number in numbers(tree):
+        beyond = path.rsplit(".", 1)[-1] in FRACTIONS and number > 1 + 1e-9
+        if beyond or number < -1e-9 or math.isinf(number):
+            return f"{path} is {number}"
+    return None
 
 
 LARGE = 1e30
@@ -380,27 +382,23 @@ LARGE = 1e30
 def stability_answers(scenario: ac.Scenario, budget: float = 0.25) -> str | None:
     """Each question is answered within its budget or left open in words; what is said are numbers of this world."""
     begin = time.thread_time()
-    with refusing(ac.AckclockError):
+    with refusing(ac.ScenarioError, ac.AnalysisError):
         answer = ac.stability(scenario).answer(budget=budget)
     spent = time.thread_time() - begin
     questions = 2 + 2 * len(scenario.canonical["flows"])
     if spent > 2 + 2 * budget * questions:
         return f"takes {spent:.1f} s where {questions} questions have {budget} s each"
-    return _beyond_this_world(answer.json(), "")
+    return _beyond_this_world(answer.json())
 
 
-def _beyond_this_world(tree: Any, path: str) -> str | None:
-    if isinstance(tree, dict):
-        return next((found for key in tree if (found := _beyond_this_world(tree[key], f"{path}.{key}"))), None)
-    if isinstance(tree, list):
-        return next((found for one in tree if (found := _beyond_this_world(one, f"{path}[]"))), None)
-    wrong = isinstance(tree, float) and (not math.isfinite(tree) or abs(tree) > LARGE)
-    return f"{path} is {tree}" if wrong else None
+def _beyond_this_world(tree: Any) -> str | None:
+    found = (one for one in numbers(tree) if not math.isfinite(one[1]) or abs(one[1]) > LARGE)
+    return next((f"{path} is {number}" for path, number in found), None)
 
 
 def comparison_answers(scenario: ac.Scenario, patience: float | None = None, budget: float | None = None) -> str | None:
     """The engines beside each other; what cannot be compared says why. `budget`: of each question of stability."""
-    with refusing(ac.RunError, ac.AnalysisError, ac.ScenarioError), _budget_of_compare(budget):
+    with refusing(ac.ScenarioError, ac.AnalysisError), _budget_of_compare(budget):
         ac.compare(scenario, progress=patient(patience))
     return None
 

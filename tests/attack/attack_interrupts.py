@@ -147,6 +147,9 @@ def interrupted(command: list[str], after: float) -> Ending | None:
         listener = threading.Thread(target=listen, args=(process.stdout, SERVE in command), daemon=True)
         listener.start()
         if not computes(process, after):
+            if process.returncode:
+                errors.seek(0)
+                raise SystemExit(f"{' '.join(words)} ends with {process.returncode} by itself: {errors.read()}")
             return None
         before, begin = processor_time(process.pid), time.monotonic()
         os.killpg(process.pid, signal.SIGINT)
@@ -169,9 +172,9 @@ def computes(process: subprocess.Popen[str], after: float) -> bool:
         elif time.monotonic() - since > IDLE:
             return True
         time.sleep(0.005)
-        done, _, _ = os.wait4(process.pid, os.WNOHANG)
+        done, status, _ = os.wait4(process.pid, os.WNOHANG)
         if done:
-            process.returncode = 0
+            process.returncode = os.waitstatus_to_exitcode(status)
             return False
     return True
 
@@ -199,7 +202,7 @@ def started() -> float:
 def worded(name: str, text: str) -> bool:
     """Whether a command says what it is to say; a script of one's own shows a traceback that names the method."""
     if name in CALLBACKS:
-        begun = "importlib" not in text  # NumPy is loaded before the run
+        begun = text.count(", in <module>") == 1  # NumPy is loaded before the run
         return "Traceback" in text and (f"{name}, which had not returned" in text or not begun)
     told = text.removesuffix("\n")
     return (name == SERVE and not told) or ("interrupted" in told and "Traceback" not in told)

@@ -25,7 +25,7 @@ from typing import Any
 from attack_interrupts import processor_time
 from attack_scenarios import grown
 
-from attack import HANG, SHORT, keep
+from attack import HANG, SHORT, keep, save
 
 ROOT = Path(__file__).parents[2]
 VARIANTS = 20
@@ -91,9 +91,7 @@ def campaign(kind: str, goal: int, end: float, program: Path, folder: Path) -> N
                 engine.close()
                 engine = Engine(program, kind)
         state["next"] = seed + 1
-        beside = place.with_suffix(".part")
-        beside.write_text(json.dumps(state), encoding="utf-8")
-        beside.replace(place)
+        save(place, state)
     engine.close()
 
 

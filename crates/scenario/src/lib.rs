@@ -27,10 +27,7 @@ pub use model::{
     Capacity, Change, ClassId, Distribution, End, FlowClass, Jitter, Link, LinkId, Scenario,
     Setting, Tcp, Traffic,
 };
-pub use options::{
-    EcnFeedback, LossDetection, Pacing, PacketSizes, PeerEcn, Recovery, RttSamples, Style,
-    TraceFormat, Undo, WindowReduction,
-};
+pub use options::*;
 pub use reference::reference;
 pub use schema::json_schema;
 pub use sizes::Sizes;

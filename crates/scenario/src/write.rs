@@ -362,7 +362,7 @@ fn size(bytes: u32) -> Node {
     Node::text(format_size(u64::from(bytes)))
 }
 
-fn endpoint(tcp: &Tcp) -> [(&'static str, Node); 30] {
+fn endpoint(tcp: &Tcp) -> Vec<(&'static str, Node)> {
     let specs = tcp
         .congestion
         .meta()
@@ -380,7 +380,7 @@ fn endpoint(tcp: &Tcp) -> [(&'static str, Node); 30] {
     };
     let granularity = Some(tcp.clock_granularity).filter(|time| time.0 > 0);
     let time = |time| Node::text(format_time(time));
-    [
+    vec![
         ("style", Node::text(tcp.style.name())),
         ("congestion", congestion),
         ("recovery", Node::text(tcp.recovery.name())),

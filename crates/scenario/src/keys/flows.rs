@@ -42,7 +42,7 @@ pub const FLOWS: Section = Section {
         Key::new("traffic", Kind::Traffic, Text("bulk"), "What the application sends."),
         Key::new("packet_size", Kind::Size, Text("1500 B"), "Size of a full data packet on the wire, headers included."),
         Key::new("header_size", Kind::Size, Text("40 B"), "Headers in each data packet (IPv4 and TCP without options: 40 B)."),
-        // TCP only, from here
+        // TCP only, from here: `tcp_keys`
         Key::new("style", Kind::Choice(Style::CHOICES), Text(Style::DEFAULT), "Where the defaults of the class's TCP and of its congestion control come from."),
         Key::new("ack_size", Kind::Size, Text("40 B"), "Size of a pure ACK on the wire."),
         Key::new("congestion", Kind::Congestion, Text("cubic"), "Congestion control (RFC 9438 is the default of today's stacks)."),
@@ -139,40 +139,10 @@ pub const FLOWS: Section = Section {
     ],
 };
 
-/// Keys of [`FLOWS`] that only TCP has.
-pub const TCP_KEYS: &[&str] = &[
-    "style",
-    "ack_size",
-    "congestion",
-    "recovery",
-    "reduction",
-    "loss_detection",
-    "detect_lost_retransmissions",
-    "handshake",
-    "initial_window",
-    "initial_ssthresh",
-    "max_window",
-    "ecn",
-    "ecn_feedback",
-    "peer_ecn",
-    "pacing",
-    "hystart",
-    "search",
-    "saved_window",
-    "saved_rtt",
-    "delayed_ack",
-    "delayed_ack_timeout",
-    "limited_transmit",
-    "ecn_pause",
-    "min_rto",
-    "max_rto",
-    "initial_rto",
-    "rtt_samples",
-    "clock_granularity",
-    "restart_rto_on_every_ack",
-    "undo",
-    "dup_threshold",
-];
+/// Keys of [`FLOWS`] that only TCP has: `style`, and all that are declared after it.
+pub fn tcp_keys() -> impl Iterator<Item = &'static Key> {
+    FLOWS.keys.iter().skip_while(|key| key.name != "style")
+}
 
 /// A key of an earlier version.
 pub(crate) struct Renamed {

@@ -10,15 +10,12 @@ mod templates;
 mod traffic;
 
 pub(crate) use flows::RENAMED;
-pub use flows::{FLOWS, LINUX, TCP_KEYS};
+pub use flows::{FLOWS, LINUX, tcp_keys};
 pub use link::{JITTER, LINK, QUEUE, TRACE};
 pub use templates::{DUMBBELL, PARKING_LOT, REVERSE};
 pub use traffic::{TRAFFIC, TrafficKind};
 
-use crate::options::{
-    EcnFeedback, LossDetection, Named as _, Pacing, PacketSizes, PeerEcn, Recovery, RttSamples,
-    Style, TraceFormat, Undo, WindowReduction,
-};
+use crate::options::*;
 use crate::units::Dimension;
 
 /// What a key's value may be.

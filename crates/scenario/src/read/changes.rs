@@ -396,7 +396,7 @@ impl Reader<'_> {
         let changeable: Vec<&'static Key> = keys::FLOWS
             .keys
             .iter()
-            .filter(|key| is_tcp || !keys::TCP_KEYS.contains(&key.name))
+            .filter(|key| is_tcp || keys::tcp_keys().all(|only| only.name != key.name))
             .chain(traffic_kind(&class.traffic).keys)
             .filter(|key| key.changeable)
             .collect();

@@ -159,10 +159,10 @@ impl Reader<'_> {
 
     /// A class of UDP has none of TCP's keys.
     fn no_keys_of_tcp(&self, table: &Table<'_>) {
-        for key in keys::TCP_KEYS {
-            if let Some(entry) = table.find(key) {
+        for key in keys::tcp_keys() {
+            if let Some(entry) = table.find(key.name) {
                 let place = Place {
-                    key: join(&table.place.key, key),
+                    key: join(&table.place.key, key.name),
                     span: entry.0.span.clone(),
                 };
                 self.push(

@@ -175,7 +175,7 @@ def _random_queue(rng: np.random.Generator, load: float, n: int, every: int) -> 
     return (walk - np.minimum.accumulate(np.minimum(walk, 0)))[::every]
 
 
-def _teeth(rng: np.random.Generator, cycles: int, period: int, jitter: float, noise: float) -> Floats:
+def _cycle(rng: np.random.Generator, cycles: int, period: int, jitter: float, noise: float) -> Floats:
     lengths = np.maximum(10, period * (1 + jitter * rng.normal(size=cycles))).astype(int)
     x = np.concatenate([np.linspace(0, 100, n, endpoint=False) for n in lengths])
     return 50 + x + noise * rng.normal(size=x.size)
@@ -193,7 +193,7 @@ def test_the_period_of_a_noisy_sine_on_a_trend_is_found(period: float) -> None:
 
 
 def test_the_period_of_a_jittered_noisy_sawtooth_is_found() -> None:
-    found = analysis.find_oscillation(_teeth(np.random.default_rng(6), 20, 60, 0.1, 20), 0.1)
+    found = analysis.find_oscillation(_cycle(np.random.default_rng(6), 20, 60, 0.1, 20), 0.1)
     assert found is not None
     assert found.period == pytest.approx(6.0, rel=0.1)
 
@@ -245,23 +245,23 @@ def test_a_window_sawtooth_has_its_closed_form_mean(fall: float) -> None:
     t = np.arange(0, 200, 0.01)
     phase = (t / 7.3) % 1
     x = 40 * (fall + (1 - fall) * phase)
-    teeth = analysis.sawtooth(t, x, drops=np.floor(t / 7.3) * 2)
-    assert teeth is not None
-    assert teeth.cycles == 26
-    assert teeth.period == pytest.approx(7.3, rel=1e-3)
-    assert teeth.peak == pytest.approx(40, rel=1e-2)
-    assert teeth.trough == pytest.approx(40 * fall, rel=1e-2)
-    assert teeth.mean == pytest.approx(40 * (1 + fall) / 2, rel=1e-3)
-    assert teeth.drops_per_cycle == 2
+    cycle = analysis.sawtooth(t, x, drops=np.floor(t / 7.3) * 2)
+    assert cycle is not None
+    assert cycle.cycles == 26
+    assert cycle.period == pytest.approx(7.3, rel=1e-3)
+    assert cycle.peak == pytest.approx(40, rel=1e-2)
+    assert cycle.trough == pytest.approx(40 * fall, rel=1e-2)
+    assert cycle.mean == pytest.approx(40 * (1 + fall) / 2, rel=1e-3)
+    assert cycle.drops_per_cycle == 2
 
 
 def test_ripple_does_not_split_a_tooth() -> None:
     t = np.arange(0, 100, 0.01)
     x = 20 + 2 * (t % 10) + 2 * np.sin(2 * np.pi * t / 0.1)
-    teeth = analysis.sawtooth(t, x)
-    assert teeth is not None
-    assert teeth.period == pytest.approx(10, rel=1e-2)
-    assert math.isnan(teeth.drops_per_cycle)
+    cycle = analysis.sawtooth(t, x)
+    assert cycle is not None
+    assert cycle.period == pytest.approx(10, rel=1e-2)
+    assert math.isnan(cycle.drops_per_cycle)
 
 
 @pytest.mark.parametrize("trace", [[], [5.0] * 10, [1.0, 2.0, 3.0], [3.0, 2.0, 1.0, 2.0, 3.0]])

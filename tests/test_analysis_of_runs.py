@@ -83,13 +83,13 @@ def test_one_reno_flow_over_a_buffer_of_one_bdp_is_a_sawtooth() -> None:
     time = run.traces["time"].to_numpy()
     inside = time >= 20
     drops = run.traces["link_drops"].to_numpy()[0, inside]
-    teeth = analysis.sawtooth(time[inside], run.traces["flow_cwnd"].to_numpy()[0, inside], drops)
-    assert teeth is not None
+    cycle = analysis.sawtooth(time[inside], run.traces["flow_cwnd"].to_numpy()[0, inside], drops)
+    assert cycle is not None
     windows = np.arange(50, 102)  # each lasts as many ms
-    assert teeth.peak == pytest.approx(101, rel=0.03)
-    assert teeth.period == pytest.approx(windows.sum() / 1000, rel=0.05)
-    assert teeth.mean == pytest.approx((windows**2).sum() / windows.sum(), rel=0.02)
-    assert teeth.drops_per_cycle == 1
+    assert cycle.peak == pytest.approx(101, rel=0.03)
+    assert cycle.period == pytest.approx(windows.sum() / 1000, rel=0.05)
+    assert cycle.mean == pytest.approx((windows**2).sum() / windows.sum(), rel=0.02)
+    assert cycle.drops_per_cycle == 1
     assert not queue_facts(run, "bottleneck").underused
     assert "packets, drops a cycle 1" in report.page(run, "Sawtooth")
 

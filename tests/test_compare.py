@@ -255,7 +255,7 @@ def test_equations_without_a_queue(aqm: str) -> None:
     assert "fluid" in found.values["loss", "bottleneck"]
 
 
-def test_engines_on_a_calm_queue() -> None:
+def test_engines_on_a_steady_queue() -> None:
     scenario = ac.loads(MANY)
     found = ac.compare(scenario)
     assert check_comparison(scenario, json.loads(json.dumps(found.json()))) == []

@@ -32,11 +32,11 @@ def worst_second(result: Result) -> float:
 
 
 def test_figure_7_two_round_trips() -> None:
-    calm, rough = run(["5 ms", "15 ms"]), run(["100 ms", "300 ms"])
-    assert calm.links.loc["bottleneck", "utilization"] >= 0.995
-    average = calm.traces["link_average_packets"].sel(link="bottleneck", time=slice(*calm.window))
+    steady, rough = run(["5 ms", "15 ms"]), run(["100 ms", "300 ms"])
+    assert steady.links.loc["bottleneck", "utilization"] >= 0.995
+    average = steady.traces["link_average_packets"].sel(link="bottleneck", time=slice(*steady.window))
     assert 50 <= float(average.mean()) <= 100
-    assert queue_facts(calm, "bottleneck").stable
+    assert queue_facts(steady, "bottleneck").stable
     assert queue_facts(rough, "bottleneck").oscillating
     assert worst_second(rough) < 0.95
 

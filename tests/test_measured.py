@@ -77,14 +77,14 @@ max_threshold = "625 packets", max_probability = 0.1, weight = 2e-4, spacing = "
 
 
 def test_a_stable_and_an_oscillating_queue_are_told_apart() -> None:
-    calm = ac.measured_stability(red("40 ms"), packets=10_000_000)
-    assert calm.verdict == "does not oscillate"
-    assert calm.mode is not None
+    steady = ac.measured_stability(red("40 ms"), packets=10_000_000)
+    assert steady.verdict == "does not oscillate"
+    assert steady.mode is not None
     # the equations' frequency, raised by up to a fifth where windows are of ten packets
-    assert 0.95 * 7.94 < calm.mode.frequency.value < 1.25 * 7.94
+    assert 0.95 * 7.94 < steady.mode.frequency.value < 1.25 * 7.94
     # and a slower decay: 0.55 per second with 150 flows, 1.0 with 600, where the equations of many
     # flows have 1.30
-    assert 0.3 < calm.mode.decay.value < 1.3
+    assert 0.3 < steady.mode.decay.value < 1.3
     cycle = ac.measured_stability(red("80 ms"), packets=10_000_000)
     assert cycle.verdict == "oscillates"
     assert cycle.mode is not None

@@ -29,12 +29,12 @@ def test_scenario() -> None:
 def test_python(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("MPLBACKEND", "agg")
     monkeypatch.chdir(Path(__file__).parents[1])
-    runs, calm = blocks("python")
+    runs, steady = blocks("python")
     names: dict[str, object] = {}
     exec(compile(runs, "README.md", "exec"), names)
     shown = capsys.readouterr().out
     assert shown.count("bottleneck") == 2
-    exec(compile(calm, "README.md", "exec"), names)
+    exec(compile(steady, "README.md", "exec"), names)
 
 
 COMMANDS = [

@@ -65,7 +65,7 @@ class Checker(HTMLParser):
 
 
 def test_a_report_needs_nothing_from_elsewhere() -> None:
-    found = Checker(report.page([result(), result("calm", swing=5.0, seed=2)], "Title"))
+    found = Checker(report.page([result(), result("steady", swing=5.0, seed=2)], "Title"))
     assert all(link.startswith("#") for link in found.links)
     assert {link[1:] for link in found.links} <= set(found.ids)
     assert len(found.ids) == len(set(found.ids))
@@ -83,7 +83,7 @@ def test_the_summary_comes_first_and_says_what_the_queue_does() -> None:
     assert "none is starved" in text
 
 
-def test_a_calm_queue_is_called_stable_and_a_starved_flow_starved() -> None:
+def test_a_steady_queue_is_called_stable_and_a_starved_flow_starved() -> None:
     text = Checker(report.page(result(swing=5.0, synchronised=False, starved=True), "Title")).text
     assert "Link bottleneck: the queue is stable" in text
     assert "The windows are not synchronised" in text
@@ -99,11 +99,11 @@ def test_several_results_stand_side_by_side_on_one_scale() -> None:
         "Where the scenarios differ 1 setting differs setting RTT 10 ms RTT 200 ms scenario.name RTT 10 ms"
         in found.text
     )
-    # The calm queue stays below 100 packets, but has the scale of the other: its ticks too reach
+    # The steady queue stays below 100 packets, but has the scale of the other: its ticks too reach
     # 150.
     first, second = (page.index(f'aria-label="Queue: RTT {rtt} ms"') for rtt in (10, 200))
-    calm = page[first:second]
-    assert ">150</text>" in calm
+    steady = page[first:second]
+    assert ">150</text>" in steady
 
 
 def test_replications_become_a_mean_with_its_interval() -> None:
@@ -126,7 +126,7 @@ def test_user_text_is_escaped_everywhere() -> None:
 
 def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a.html", "b.html"):
-        report.write(tmp_path / name, [result(), result("calm", swing=5.0)], "Title")
+        report.write(tmp_path / name, [result(), result("steady", swing=5.0)], "Title")
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "b.html"]
 

@@ -141,9 +141,9 @@ def test_cycles_and_integration_agree() -> None:
 
 
 def test_packet_set_up_is_stable_at_10_ms_and_oscillates_at_200_ms() -> None:
-    calm = ac.stability(ac.load(SCENARIOS / "compound-red.toml"))
-    assert calm.stable
-    assert calm.disturbed.settles
+    steady = ac.stability(ac.load(SCENARIOS / "compound-red.toml"))
+    assert steady.stable
+    assert steady.disturbed.settles
     rough = ac.stability(ac.load(SCENARIOS / "compound-red-200ms.toml"))
     assert not rough.stable
     assert rough.disturbed.settles is False
@@ -374,9 +374,9 @@ def test_design_rules() -> None:
     assert (scaled.min_threshold, scaled.max_threshold) == (40, 160)
     assert design.ap_red_gain(scaled, design.Network(60, 0.48, 3750)) == pytest.approx(design.ap_red_gain(red, network))
     # sufficient: what the proposition calls stable is
-    calm = design.ApRed(20, 80, 0.1, red.weight / design.ap_red_gain(red, network))
-    assert design.ap_red_gain(calm, network) == pytest.approx(1)
-    assert design.red_margins(calm, network).gain > 1
+    steady = design.ApRed(20, 80, 0.1, red.weight / design.ap_red_gain(red, network))
+    assert design.ap_red_gain(steady, network) == pytest.approx(1)
+    assert design.red_margins(steady, network).gain > 1
     assert design.tcp_friendly_alpha(0.875) == pytest.approx(0.2)
 
 

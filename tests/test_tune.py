@@ -216,9 +216,9 @@ def test_a_coexisting_cycle_is_found() -> None:
     found = coexisting(scenario, rtt="constant", averaging="linear", small_windows="law")
     assert found.tipped
     assert found.size == pytest.approx(97.9, abs=0.1)
-    # a queue that is calm through and through
-    calm = coexisting(scenario.with_({"flows.rtt": "40 ms"}), rtt="constant", averaging="linear")
-    assert not calm.tipped, calm.text
+    # a queue that is steady through and through
+    steady = coexisting(scenario.with_({"flows.rtt": "40 ms"}), rtt="constant", averaging="linear")
+    assert not steady.tipped, steady.text
 
 
 # the whole
@@ -236,7 +236,7 @@ def test_pie_over_a_range() -> None:
     assert told.worst is not None
     assert told.worst.delay >= max(one.delay for one in told.runs)
     text = str(told)
-    for word in ("tc qdisc replace dev DEV root pie", "PieQueueDisc", "take it back", "13 x 13 places", "packet runs"):
+    for word in ("tc qdisc replace dev DEV root pie", "PieQueueDisc", "to undo it", "13 x 13 places", "packet runs"):
         assert word in text
     assert "proved" not in text.replace("not proved", "")
     tree = told.json()

@@ -33,7 +33,7 @@ Series = tuple[NDArray[np.float64], NDArray[np.float64]]
 def at(lab: Lab, name: str = "packets", rtt: int = 100, **keys: Any) -> Scenario:
     """Return a scenario file at a round trip in ms, with keys changed (two underscores for a full stop)."""
     changes = {"flows.rtt": f"uniform {rtt - 1} ms .. {rtt + 1} ms"} if rtt != 100 else {}
-    if rtt > 200:  # growth by a packet every 400 ms takes 140 s to come to the end, and a tooth of the saw 50 s
+    if rtt > 200:  # growth by a packet every 400 ms takes 140 s to come to the end, and a sawtooth cycle 50 s
         changes |= {"scenario.duration": "400 s", "scenario.measure": "200 s .. 400 s"}
     if lab.quick:
         changes |= {"scenario.duration": "20 s", "scenario.measure": "10 s .. 20 s"}

@@ -29,7 +29,7 @@ def completed(
     """
     Yield the number of each task and what `work` finds for it, as they are completed.
 
-    The engines leave Python's lock alone, so threads of this process (default: one a processor) are enough. Where one
+    The engines leave Python's lock alone, so threads of this process (default: one per processor) are enough. Where one
     fails, at Ctrl-C, or when nobody wants more, no other task begins, and engines and analyses that are under way end
     within a moment. `tell` is called once a second while this waits.
     """

@@ -13,6 +13,11 @@ def nearest(word: str, names: Iterable[str]) -> str:
     return f'; did you mean "{near[0]}"?' if near else ""
 
 
+def among(word: str, names: Sequence[str]) -> str:
+    """Return what follows "X is not known": the nearest name, if one is near, and all names on a line of their own."""
+    return f"{nearest(word, names)}\navailable: {', '.join(names)}"
+
+
 def listed(words: Sequence[str]) -> str:
     """Join words with commas and "and"."""
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

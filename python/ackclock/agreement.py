@@ -91,7 +91,7 @@ class Trust:
         agree = sum(one.equivalent for one in self.cells)
         where = "; ".join(one.name for one in self.cells)
         return (
-            f"Error bars by the nearest {len(self.cells)} cells that Linux {self.kernel} ran too "
+            f"Error bars from the nearest {len(self.cells)} cells that were also run on Linux {self.kernel} "
             f"({called(self.congestion)} over {self.queue}: {where}): utilisation "
             f"±{100 * self.utilisation:.2g} points, mean delay ±{100 * self.wait:.2g} %, loss "
             f"±{100 * self.loss:.2g} points; {agree} of {len(self.cells)} within all margins."

@@ -51,7 +51,7 @@ class Commands:
     apply: tuple[str, ...]
     """Lines that set it."""
     undo: tuple[str, ...]
-    """Lines that take it back."""
+    """Lines that undo it."""
     units: tuple[str, ...]
     """What units and averages mean there, a line each."""
     queue: Queue

@@ -1,5 +1,5 @@
 """
-Who gets what when two congestion controls share a link: the share of the first, over buffer and round trip.
+How two congestion controls share a link: the share of the first, for a range of buffers and round trips.
 
     >>> import ackclock as ac
     >>> from ackclock.fair import fair
@@ -184,20 +184,20 @@ def fair(
     first, second
         Congestion controls.
     rate
-        Of the link.
+        Rate of the link.
     rtts, buffers
         Round trips without queueing, and buffers in bandwidth-delay products.
     counts
-        Flows of each.
+        Number of flows of each.
     seeds
-        Runs of each place.
+        Runs of each combination.
     watch
-        Called with the places done and all places.
+        Called with the number of combinations done and of all.
 
     Raises
     ------
     FairError, ScenarioError
-        If what was asked makes no sense.
+        If the request is invalid.
     """
     if not rtts or not buffers or min(buffers) <= 0:
         raise FairError("round trips and buffers are needed, and buffers above zero")

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core
-from ._words import nearest
+from ._words import among
 from .delay import Parameter
 from .errors import Diagnostic, ScenarioError
 from .simulate import list_algorithms
@@ -264,9 +264,7 @@ class Equations:
             unit = _unit_of(kinds[chosen], key, "aqm" if group == "link" else "congestion")
             if unit is not None:
                 return f"{chosen}.{key}", unit, 1.0
-        keys = self.keys()
-        hint = nearest(name, keys)
-        raise ValueError(f"{name} is not a key that can be varied{hint} There are: {', '.join(keys)}")
+        raise ValueError(f"{name} is not a key that can be varied{among(name, self.keys())}")
 
 
 def _unit_apart(name: str) -> tuple[str, str]:

@@ -173,7 +173,7 @@ class MeanFieldResult:
 
     @property
     def notes(self) -> list[str]:
-        """How the scenario is represented, and what one should know of the result."""
+        """How the scenario is represented, and what one should know about the result."""
         # groups of a class say the same
         return list(dict.fromkeys(self._raw["notes"]))
 
@@ -189,7 +189,7 @@ class MeanFieldResult:
 
     @property
     def balance(self) -> dict[str, float]:
-        """How far mass and packets were off at worst over the run (relative), and the largest debt (packets)."""
+        """Largest relative errors of the balances of mass and of packets in the run, and the largest debt (packets)."""
         return self._raw["balance"]
 
     @cached_property

@@ -1,5 +1,5 @@
 """
-Why a link is slow: what its queue does, what causes it, and what another setting would do at which price.
+Why a link is slow: what its queue does, what causes it, and what another setting would gain and cost.
 
     >>> import ackclock as ac
     >>> told = ac.why(rate="20 Mbit/s", rtt="30 ms", buffer="250 ms")
@@ -125,8 +125,8 @@ class Why:
                 "",
             ]
         if self.recommended and self.recommended.tc:
-            lines += ["set it:", *(f"  {line}" for line in self.recommended.tc.splitlines())]
-            lines += ["take it back:", f"  {self.recommended.undo}", ""]
+            lines += ["to set it:", *(f"  {line}" for line in self.recommended.tc.splitlines())]
+            lines += ["to undo it:", f"  {self.recommended.undo}", ""]
         return "\n".join([*lines, self.checked])
 
     def json(self) -> dict[str, Any]:
@@ -239,8 +239,9 @@ def why(
         recommended=wanted,
         checked=(
             f"Checked by {runs} runs of {len(lab.record)} settings, {lab.computed / 1e6:.2g} M packets: the present "
-            f"one for {time(told.present.length.measured)} after {time(told.present.length.warm)}, the others "
-            f"for as long as each needs; seeds from {seed}. Not in it: other traffic, Wi-Fi, rates that change.\n"
+            f"one for {time(told.present.length.measured)} after a warm-up of {time(told.present.length.warm)}, the "
+            f"others for as long as each needs; seeds from {seed}. Not covered: other traffic, Wi-Fi, rates that "
+            f"change.\n"
             f"{trust.sentence}{_style(tree, name, told) if trust.cells else ''}"
         ),
         trust=trust,

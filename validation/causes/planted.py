@@ -271,8 +271,8 @@ def main() -> int:
         head, rest = README.read_text(encoding="utf-8").split(begin)
         table = "\n".join([begin, *lines, end])
         README.write_text(head + table + rest.split(end)[1], encoding="utf-8")
-    calm = [key for key in rows.get("none", []) if key not in ("none", "undecided")]
-    return int(right < 0.95 * total or bool(calm))
+    steady = [key for key in rows.get("none", []) if key not in ("none", "undecided")]
+    return int(right < 0.95 * total or bool(steady))
 
 
 if __name__ == "__main__":

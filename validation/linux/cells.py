@@ -24,7 +24,7 @@ LOOPS = (10, 40, 200)
 """Round trips without queueing, one packet's transmission included, ms."""
 PACKET = 1514
 PERIODS = Path(__file__).resolve().parent / "periods.csv"
-"""The kernel's saw teeth, where trace.py has looked at them."""
+"""The kernel's sawtooth cycles, where trace.py has looked at them."""
 
 
 @dataclass(frozen=True, order=True)
@@ -171,12 +171,14 @@ MARGINS = (
 )
 """
 Fixed before the first full run. Loss: a share of the packets; the absolute part is for single flows, whose
-few drops are counted on one hand. Period: of the saw tooth, where one flow shares its queue with none.
+few drops are counted on one hand. Period: of the sawtooth, where one flow shares its queue with none.
 """
 
 
-def teeth(cell: Cell, time: np.ndarray, queue: np.ndarray, drops: np.ndarray) -> analysis.oscillation.Sawtooth | None:
-    """Measure the saw tooth in the time of measurement; None without one that ends in drops."""
+def sawtooth_of(
+    cell: Cell, time: np.ndarray, queue: np.ndarray, drops: np.ndarray
+) -> analysis.oscillation.Sawtooth | None:
+    """Measure the sawtooth in the time of measurement; None without one that ends in drops."""
     inside = (time >= cell.window[0]) & (time < cell.window[1])
     found = analysis.sawtooth(time[inside], queue[inside], drops[inside])
     return found if found is not None and found.drops_per_cycle > 0 else None
@@ -184,15 +186,15 @@ def teeth(cell: Cell, time: np.ndarray, queue: np.ndarray, drops: np.ndarray) ->
 
 @cache
 def periods() -> dict[str, float]:
-    """Give the kernel's periods by the key of their job, s; NaN where it has no saw tooth."""
+    """Give the kernel's periods by the key of their job, s; NaN where it has no sawtooth."""
     with PERIODS.open(newline="", encoding="ascii") as file:
         return {row["key"]: float(row["period"] or "nan") for row in csv.DictReader(file)}
 
 
 def period(cell: Cell) -> float:
-    """Ours, s; NaN without a saw tooth."""
+    """Ours, s; NaN without a sawtooth."""
     frame = cell.traced()
-    found = teeth(cell, *(frame[name].to_numpy() for name in ("time", "queue", "drops")))
+    found = sawtooth_of(cell, *(frame[name].to_numpy() for name in ("time", "queue", "drops")))
     return math.nan if found is None else found.period
 
 
@@ -205,7 +207,7 @@ class Values:
     loss: float
     jain: float
     period: float = math.nan
-    """s; NaN where there is no saw tooth, or nobody looked."""
+    """s; NaN where there is no sawtooth, or nobody looked."""
 
 
 def of_kernel(row: dict[str, str]) -> Values:

@@ -22,7 +22,7 @@ import guest
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-from cells import LOOPS, PERIODS, Cell, teeth
+from cells import LOOPS, PERIODS, Cell, sawtooth_of
 from guest import CONGESTION
 from validate import PAGE, put, table
 
@@ -72,7 +72,7 @@ def run() -> None:
             frame = pd.DataFrame(rows, columns=columns)
             if loop == 40:
                 parts.append(frame)
-            found = teeth(one, *(frame[name].to_numpy() for name in ("time", "queue", "drops")))
+            found = sawtooth_of(one, *(frame[name].to_numpy() for name in ("time", "queue", "drops")))
             kept = ("", "") if found is None else (f"{found.period:.6g}", f"{found.drops_per_cycle:.4g}")
             periods.append((job.key, guest.version(), one.name, *kept))
             print(f"{one.name}: {kept[0] or 'no'} s", file=sys.stderr)
@@ -101,7 +101,7 @@ def distance(
 
 def words(frame: pd.DataFrame, one: Cell) -> list[str]:
     """Say what the sawtooth is like."""
-    found = teeth(one, *(frame[name].to_numpy() for name in ("time", "queue", "drops")))
+    found = sawtooth_of(one, *(frame[name].to_numpy() for name in ("time", "queue", "drops")))
     queue = f"{frame.loc[frame['time'].between(*one.window), 'queue'].mean():.2f}"
     return ["none", queue, ""] if found is None else [f"{found.period:.3f} s", queue, f"{found.drops_per_cycle:.2f}"]
 

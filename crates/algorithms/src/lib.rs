@@ -11,12 +11,12 @@
 //!
 //! 1. Write the file. [`parameters!`] declares the parameters; the struct that it makes implements
 //!    [`Algorithm`](meta::Algorithm) (name, summary, citation, consistency of parameters),
-//!    [`CongestionAlgorithm`](congestion::CongestionAlgorithm) or [`AqmAlgorithm`](aqm::AqmAlgorithm) (makes the thing at work, which implements
+//!    [`CongestionAlgorithm`](congestion::CongestionAlgorithm) or [`AqmAlgorithm`](aqm::AqmAlgorithm) (builds the working instance, which implements
 //!    [`CongestionControl`](congestion::CongestionControl) or [`Aqm`](aqm::Aqm)) and, if there is a fluid law,
 //!    [`FluidTcp`](fluid::FluidTcp) or [`FluidAqm`](fluid::FluidAqm). `congestion/aimd.rs` and `aqm/threshold.rs` are short examples.
 //! 2. In `mod.rs` add `mod`, `pub use` and the line in the list, under "with fluid law" or "packets only".
 //!
-//! What is built on another algorithm takes over its parameters (`include` in [`parameters!`]) and
+//! An algorithm built on another takes over its parameters (`include` in [`parameters!`]) and
 //! calls its parts: see `aqm/adaptive_red.rs`.
 
 pub mod aqm;

@@ -1,7 +1,7 @@
-//! From a scenario to averages: what the fluid and the mean-field engine both make of its links and
-//! classes of flows.
+//! From a scenario to averages: the links and classes of flows as the fluid and the mean-field
+//! engine both see them.
 //!
-//! Both engines know no single packets. They share what a link and a class are on average, what is
+//! Neither engine knows single packets. They share what a link and a class are on average, what is
 //! left out (with a note) and what is refused (with its reason). Windows and queues are counted in
 //! packets of one size, rates in packets/s, times in seconds.
 
@@ -15,7 +15,7 @@ use thiserror::Error;
 pub use flows::{Access, Flows, Sender, Source, aimd, reno_region};
 pub use link::{Link, packets};
 
-/// Something that has no averages.
+/// Part of a scenario that has no averages.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{what}: {why}")]
 pub struct Refusal {

@@ -282,7 +282,7 @@ pub(crate) fn check_smooth(system: &dyn DynSystem, x: &[f64], p: &[f64]) -> Resu
             *s = s.max((a - b).abs() * 1e4);
         }
     }
-    // a switch function that is a step (the number of a piece) has no slope, but changes its sign
+    // a switch function that is a step (the index of a regime) has no slope, but changes its sign
     // close by
     for i in 0..x.len() {
         for way in [-CLAMP_TOLERANCE, CLAMP_TOLERANCE] {

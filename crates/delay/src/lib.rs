@@ -33,7 +33,7 @@ pub use cycle::{
 };
 pub use equilibrium::{equilibria, equilibrium};
 pub use error::{Error, Result};
-/// Complex numbers, as faer and num-complex have them.
+/// Complex numbers, those of faer and num-complex.
 pub use faer::c64;
 pub use fixed::{FixedStep, Method};
 pub use integrate::{Event, EventKind, Tolerance, Trajectory, integrate};

@@ -3,8 +3,8 @@
 //!
 //! With many flows the histogram of their windows becomes a density with an atom at the largest
 //! window, which obeys a transport equation: windows grow with the ACKs that come back and jump
-//! down with the losses that come back, while the flows together make the queue that delays and
-//! drops. It tells more than an average window (a fluid model) and costs the same for a hundred
+//! down with the losses that are reported, while the flows together build the queue that delays and
+//! drops. It says more than an average window (a fluid model) and costs the same for a hundred
 //! flows as for ten thousand.
 //!
 //! - [`RenoStationary`] and [`Stationary`]: the law of a window at a constant loss probability, in closed form for Reno and numerically for any

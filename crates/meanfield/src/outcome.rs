@@ -37,7 +37,7 @@ pub struct LinkSummary {
     pub throughput: f64,
     /// Waiting packets: time average.
     pub queue_mean: f64,
-    /// Deviation over time.
+    /// Standard deviation over time.
     pub queue_std: f64,
     /// Smallest value.
     pub queue_min: f64,

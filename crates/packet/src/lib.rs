@@ -39,7 +39,7 @@ pub use outcome::{
 };
 pub use tcp::drive::{Arrival, Departure, Endpoint, Info};
 
-/// How a run is done and what it records. The default records nothing over time.
+/// How to run a scenario, and what to record. The default records no traces.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Force the general path of the engine: an event for each transmission and each arrival. The
@@ -120,7 +120,7 @@ impl Abort {
 pub enum Error {
     /// The scenario asks for something that the engine cannot do.
     Unsupported(String),
-    /// The counters of a flow or a queue do not balance: a mistake of the engine's.
+    /// The counters of a flow or a queue do not balance: a bug in the engine.
     Conservation(String),
     /// A user's own algorithm failed.
     Algorithm {

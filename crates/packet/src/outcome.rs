@@ -58,7 +58,7 @@ pub struct LinkOutcome {
     pub bytes: u64,
     /// Waiting packets, time average (the packet in service is not counted).
     pub queue_packets_mean: f64,
-    /// Waiting packets, deviation over time.
+    /// Waiting packets, standard deviation over time.
     pub queue_packets_std: f64,
     /// Waiting packets: 50th, 95th, 99th percentile over time.
     pub queue_packets_percentiles: [u32; 3],
@@ -66,7 +66,7 @@ pub struct LinkOutcome {
     pub queue_packets_max: u32,
     /// Waiting bytes, time average.
     pub queue_bytes_mean: f64,
-    /// Waiting bytes, deviation over time.
+    /// Waiting bytes, standard deviation over time.
     pub queue_bytes_std: f64,
     /// Sojourn in the queue (arrival to start of transmission) of departing packets, s.
     pub delay_mean: f64,

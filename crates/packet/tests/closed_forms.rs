@@ -1,4 +1,4 @@
-//! The engine against theory: saw-tooths, the square-root law, queues with Poisson arrivals,
+//! The engine against theory: sawtooth cycles, the square-root law, queues with Poisson arrivals,
 //! CUBIC's curve.
 
 mod common;
@@ -131,7 +131,7 @@ fn square_root_law_of_random_loss() {
 /// AIMD(alpha, beta) loses once in 1/p packets: W^2 (1 - beta^2) / (2 alpha) = 1/p, mean (1 +
 /// beta)/2 W.
 #[test]
-fn saw_tooth_of_aimd() {
+fn sawtooth_of_aimd() {
     for (alpha, beta) in [(0.2_f64, 0.875_f64), (1.0, 0.5), (0.4286, 0.75)] {
         let outcome = lossy(
             &format!("{{ kind = \"aimd\", alpha = {alpha}, beta = {beta} }}"),
@@ -153,7 +153,7 @@ fn saw_tooth_of_aimd() {
 /// queue's length falls to almost zero; a cycle has 3/8 W^2 + 3/2 W packets, W being what pipe and
 /// buffer hold; the window's time average is 7/9 W since rounds grow with the window.
 #[test]
-fn reno_saw_tooth_over_drop_tail() {
+fn reno_sawtooth_over_drop_tail() {
     let outcome = outcome(
         "[scenario]\nname = \"saw\"\nduration = \"900 s\"\nmeasure = \"100 s .. 900 s\"\n\
          [[link]]\nname = \"link\"\nrate = \"10 Mbit/s\"\ndelay = \"20 ms\"\nqueue = { capacity = \"83 packets\" }\n\
@@ -176,7 +176,7 @@ fn reno_saw_tooth_over_drop_tail() {
 /// The same with next to no buffer: rounds are equally long, and the mean window is 3/4 of the
 /// peak.
 #[test]
-fn reno_saw_tooth_without_buffer() {
+fn reno_sawtooth_without_buffer() {
     let outcome = outcome(
         "[scenario]\nname = \"saw\"\nduration = \"900 s\"\nmeasure = \"100 s .. 900 s\"\n\
          [[link]]\nname = \"link\"\nrate = \"12 Mbit/s\"\ndelay = \"20 ms\"\nqueue = { capacity = \"5 packets\" }\n\

@@ -22,7 +22,7 @@ pub(crate) struct PyEndpoint {
 }
 
 impl PyEndpoint {
-    /// Time goes on to `now`, s.
+    /// Advances time to `now`, s.
     fn at(&mut self, now: f64) -> PyResult<Time> {
         if !(now > 0.0 && now < 1e6) {
             return Err(PyValueError::new_err(format!(

@@ -106,8 +106,8 @@ fn beside(origin: &str, path: &str) -> Result<String, String> {
     read(&folder.join(path))
 }
 
-/// A file below `folder`, wherever links lead; of any other it is not even said whether it is
-/// there.
+/// A file below `folder`, symbolic links resolved; for any other path the answer does not even say
+/// whether it exists.
 fn within(folder: &str, path: &str) -> Result<String, String> {
     let found = Path::new(folder)
         .canonicalize()
@@ -257,7 +257,7 @@ impl FlowTraces {
     }
 }
 
-/// Runs a checked scenario once for each seed, on up to `threads` threads; one outcome a seed.
+/// Runs a checked scenario once for each seed, on up to `threads` threads; one outcome per seed.
 #[pyfunction(name = "run")]
 #[pyo3(signature = (scenario, seeds, *, threads = 1, trace_links = false, trace_flows = None, general = false, progress = None,
                     controllers = HashMap::new(), managers = HashMap::new(), memory = None, traces_to = None))]
@@ -380,7 +380,7 @@ fn refuse_beyond(
     }
 }
 
-/// A mistake that no single key has made.
+/// A mistake that belongs to no single key.
 fn whole(scenario: &str, problem: String) -> Diagnostic {
     let file = scenario.to_owned();
     Diagnostic {

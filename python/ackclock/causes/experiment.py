@@ -128,7 +128,7 @@ class Measured:
         return interval(values, spread)
 
     def limit(self, symptom: Symptom) -> float:
-        """Return what the number is held against."""
+        """Return the threshold that the number is compared with."""
         return symptom.limit(self.numbers[0])
 
     def steady(self, symptom: Symptom) -> bool:

@@ -27,7 +27,7 @@ class Evidence:
     half: float = 0.0
     """Half the width of its 95 % interval."""
     limit: float = math.nan
-    """What it was held against; NaN where a number is only stated."""
+    """The threshold that it was compared with; NaN where a number is only stated."""
     before: float = math.nan
     """What it was without the intervention; NaN where there was none."""
     runs: tuple[str, ...] = ()

@@ -48,7 +48,7 @@ def json_argument(command: argparse.ArgumentParser) -> None:
 
 
 def equation_arguments(command: argparse.ArgumentParser) -> None:
-    """What fluid and stability have in common: mostly the choices on which the papers differ."""
+    """What fluid and stability have in common: mostly the choices in which the papers differ."""
     set_argument(command)
     command.add_argument(
         "--form",
@@ -60,19 +60,20 @@ def equation_arguments(command: argparse.ArgumentParser) -> None:
         "--decrease",
         choices=("loss", "round", "random"),
         default="loss",
-        help="what a signal takes: from the window (default), as seen from the average of a round, or as losses at "
-        "random take it, which meet larger windows more often",
+        help="what a signal takes off: as from the present window (default), as seen from the average over a sawtooth, "
+        "or as losses at random do, which meet larger windows more often",
     )
     command.add_argument(
         "--rtt",
         choices=("queueing", "constant"),
         default="queueing",
-        help="round trips with their queueing delay (default), or without",
+        help="round trips with their queueing delay (default), or without it",
     )
     command.add_argument(
         "--small-windows",
         choices=("own", "law"),
-        help="small windows by the law that their sender has for them (default), or one law for all, as in the papers",
+        help="small windows follow the law that their sender has for them (default), or the one law of all windows, as "
+        "in the papers",
     )
     command.add_argument(
         "--memory",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from .. import _core
-from .._words import nearest
+from .._words import among, nearest
 from ._output import WRONG_INPUT
 
 
@@ -31,7 +31,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and where help is."""
-        self.exit(WRONG_INPUT, f"{self.prog}: {message}\n{self.prog} --help says what there is\n")
+        self.exit(WRONG_INPUT, f"{self.prog}: {message}\nsee {self.prog} --help\n")
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         """Return the options; unknown ones are an error of the command that was given."""
@@ -45,9 +45,10 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             names = list(map(str, action.choices))
-            what = "command" if isinstance(action, argparse._SubParsersAction) else "/".join(action.option_strings)
-            wrong = f'there is no {what} "{value}"' if what == "command" else f'{what} "{value}" is not known'
-            raise argparse.ArgumentError(None, f"{wrong}{nearest(str(value), names)}\nthere are: {', '.join(names)}")
+            what = "/".join(action.option_strings) or action.dest
+            is_command = isinstance(action, argparse._SubParsersAction)
+            wrong = f'there is no command "{value}"' if is_command else f'{what} "{value}" is not known'
+            raise argparse.ArgumentError(None, f"{wrong}{among(str(value), names)}")
 
     def _unknown(self, word: str) -> str:
         if not word.startswith("-"):

@@ -33,15 +33,15 @@ def measured_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         type=_seconds,
         default=10.0,
-        help="seconds for each question about the equations, such as a limit; what takes longer is a caveat "
-        '(default 10; "none": no limit)',
+        help="seconds for each question about the equations, such as a limit; one that takes longer is left open, "
+        'with a caveat (default 10; "none": no limit)',
     )
     parser.add_argument(
         "--packets",
         metavar="N",
         type=float,
         default=2e7,
-        help="packets to simulate for a measured verdict (default 2e7, some seconds)",
+        help="packets to simulate for a measured verdict (default 2e7, which takes some seconds)",
     )
 
 
@@ -54,7 +54,7 @@ def _seconds(text: str) -> float | None:
     except ValueError:
         value = -1.0
     if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f'"{text}" is no number of seconds above 0, nor "none"')
+        raise argparse.ArgumentTypeError(f'"{text}" is neither a number of seconds above 0 nor "none"')
     return value
 
 
@@ -74,7 +74,7 @@ def run_measured(options: argparse.Namespace, title: str, scenario: Scenario, wh
         raise WrongInputError(f"ackclock stability: --report needs equations{reason}; use --json for what is measured")
     chosen = budget_of_packets(options)
     if why and not options.json:
-        print(f"{why}\nMeasured from packet runs instead (--from equations: only equations).\n")
+        print(f"{why}\nMeasured from packet runs instead (--from equations allows equations only).\n")
     told = {"equations": why} if why else {}
     try:
         # whoever asked for packets is told how to ask for a limit; otherwise the verdict comes first

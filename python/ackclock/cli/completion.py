@@ -1,4 +1,4 @@
-"""`ackclock completion`: print what completes commands, options, files and values in a shell."""
+"""`ackclock completion`: print a script that completes commands, options, files and values in a shell."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _complete(parser: argparse.ArgumentParser, files: Mapping[str, Any], values:
 
 COMMAND = Command(
     "completion",
-    "print what completes commands, options, files and values in a shell",
+    "print a script that completes commands, options, files and values in a shell",
     (
         ("bash > ~/.local/share/bash-completion/completions/ackclock", "for bash"),
         ('zsh > "${fpath[1]}/_ackclock"', "for zsh"),

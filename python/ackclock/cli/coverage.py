@@ -21,8 +21,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--measured",
         metavar="FILE",
         type=Path,
-        help="measure every pair with 30 flows and keep the rows in this CSV file; a run that was stopped goes on "
-        "(399 pairs, 3.5 s of one processor each)",
+        help="measure every pair with 30 flows and keep the rows in this CSV file; an interrupted "
+        "run resumes (399 pairs, 3.5 s of one processor each)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -74,7 +74,7 @@ def _measured(options: argparse.Namespace) -> None:
 
 COMMAND = Command(
     "coverage",
-    "what an answer about stability rests on, for each pair of algorithms",
+    "show what an answer about stability rests on, for each pair of algorithms",
     (
         ("", "exact laws, approximate ones, or packet runs"),
         ("--measured out/pairs.csv", "a verdict from packet runs for every pair"),

@@ -25,12 +25,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--only", metavar="N", action="append", default=[], help="a heading or section, such as 5.1.2 or 7; repeatable"
     )
-    parser.add_argument("--quick", action="store_true", help="fewer scenarios and seeds: below a minute")
+    parser.add_argument("--quick", action="store_true", help="fewer scenarios and seeds; takes less than a minute")
     parser.add_argument("--seeds", metavar="N", type=count(2), help="runs of each scenario (default: 10, quick 5)")
     parser.add_argument(
-        "--style", choices=("rfc", "linux"), default="rfc", help="of the TCP in the scenarios (default: rfc)"
+        "--style", choices=("rfc", "linux"), default="rfc", help="style of the TCP in the scenarios (default: rfc)"
     )
-    parser.add_argument("--store", metavar="DIR", help="keep every run there: the same command again goes on")
+    parser.add_argument("--store", metavar="DIR", help="keep every run there; the same command resumes")
     report_argument(parser)
     json_argument(parser)
 
@@ -75,9 +75,9 @@ COMMAND = Command(
     "answer what RFC 9743 asks of a congestion control, or RFC 7928 of a queue",
     (
         ("bbr3 --report bbr3.html", "every heading of RFC 9743, beside CUBIC and Reno, and a page with figures"),
-        ("pie --quick", "every heading of RFC 7928, beside drop-tail, RED, PIE and CoDel, below a minute"),
-        ("mine.py:Mine --only 5.1 --store out/mine", "some headings for a class of your own; goes on if interrupted"),
-        ("codel --set target=20ms --json", "another setting, for a program"),
+        ("pie --quick", "every heading of RFC 7928, beside drop-tail, RED, PIE and CoDel, in less than a minute"),
+        ("mine.py:Mine --only 5.1 --store out/mine", "some headings for a class of your own; resumes if interrupted"),
+        ("codel --set target=20ms --json", "another setting, as JSON for another program"),
     ),
     _arguments,
     _run,

@@ -1,4 +1,4 @@
-"""`ackclock fair`: who gets what when two congestion controls share a link, over buffer and round trip."""
+"""`ackclock fair`: how two congestion controls share a link, for a range of buffers and round trips."""
 
 from __future__ import annotations
 
@@ -15,15 +15,19 @@ from ._output import WrongInputError, output_file, print_json
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("first", metavar="FIRST", help="a congestion control, such as bbr")
     parser.add_argument("second", metavar="SECOND", help="the other, such as cubic")
-    parser.add_argument("--rate", default="20 Mbit/s", help="of the link (default: 20 Mbit/s)")
+    parser.add_argument("--rate", default="20 Mbit/s", help="rate of the link (default: 20 Mbit/s)")
     parser.add_argument(
         "--rtt", metavar="TIME", action="append", help="a round trip, repeatable (default: 10 ms to 160 ms)"
     )
     parser.add_argument(
-        "--buffer", metavar="BDP", type=float, action="append", help="a buffer, repeatable (default: 0.25 to 8)"
+        "--buffer",
+        metavar="BDP",
+        type=float,
+        action="append",
+        help="a buffer in bandwidth-delay products, repeatable (default: 0.25 to 8)",
     )
     parser.add_argument("--flows", metavar="N", type=count(1), default=1, help="flows of each (default: 1)")
-    parser.add_argument("--seeds", metavar="N", type=count(1), default=3, help="runs of each place (default: 3)")
+    parser.add_argument("--seeds", metavar="N", type=count(1), default=3, help="runs of each combination (default: 3)")
     parser.add_argument("--plot", metavar="OUT.svg", type=Path, help="draw the map")
     json_argument(parser)
 
@@ -58,7 +62,7 @@ def _run(options: argparse.Namespace) -> None:
 
 COMMAND = Command(
     "fair",
-    "show who gets what when two congestion controls share a link, over buffer and round trip",
+    "show how two congestion controls share a link, for a range of buffers and round trips",
     (("bbr cubic --plot fair.svg", "BBR beside CUBIC: the map, and a figure"),),
     _arguments,
     _run,

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from .. import _core
-from .._words import nearest
+from .._words import among
 from ..simulate import list_algorithms
 from ._command import Command
 from ._output import WrongInputError, print_json, print_table
@@ -44,8 +44,7 @@ def _run(options: argparse.Namespace) -> None:
     found = [entry for group in algorithms.values() for entry in group if entry["kind"] == options.name]
     if not found:
         names = [str(entry["kind"]) for group in algorithms.values() for entry in group]
-        hint = nearest(options.name, names)
-        raise WrongInputError(f'there is no algorithm "{options.name}"{hint}\nthere are: {", ".join(names)}')
+        raise WrongInputError(f'there is no algorithm "{options.name}"{among(options.name, names)}')
     if options.json:
         print_json(found[0] if len(found) == 1 else found)
         return

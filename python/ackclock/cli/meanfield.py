@@ -38,7 +38,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--closure",
         choices=("delay-line", "little"),
         default="delay-line",
-        help="packets in flight by a delay line (default), or by the usual approximation, to compare",
+        help="packets in flight by a delay line (default), or by the usual approximation, for comparison",
     )
     parser.add_argument(
         "--cells", metavar="N", type=within(0.01, 1e4), default=4.0, help="cells of the grid per packet (default: 4)"

@@ -25,7 +25,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--out", metavar="DIR", type=Path, default=Path("out/papers"), help="where to write (default: out/papers)"
     )
     parser.add_argument("--papers", metavar="DIR", type=Path, help="the papers (default: papers/ of the checkout)")
-    parser.add_argument("--threads", metavar="N", type=count(1), help="runs at a time (default: one a processor)")
+    parser.add_argument("--threads", metavar="N", type=count(1), help="runs in parallel (default: one per processor)")
     parser.add_argument(
         "--write", action="store_true", help="also put verdicts and figures into the papers' README files"
     )

@@ -1,4 +1,4 @@
-"""`ackclock query`: ask the results of sweeps in SQL: the table is called points."""
+"""`ackclock query`: query the results of sweeps in SQL; the table is called points."""
 
 from __future__ import annotations
 
@@ -18,12 +18,17 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help='such as: SELECT "vary.queue.aqm", avg("links.bottleneck.loss") FROM points GROUP BY 1',
     )
     parser.add_argument(
-        "--store", metavar="DIR", type=Path, default=Path("out/sweep"), help="results (default: out/sweep)"
+        "--store",
+        metavar="DIR",
+        type=Path,
+        default=Path("out/sweep"),
+        help="directory of the results (default: out/sweep)",
     )
     parser.add_argument(
         "--unsafe",
         action="store_true",
-        help="let the SQL read and write files and attach databases, with your rights; else it sees the points only",
+        help="let the SQL read and write files and attach databases, with your rights; by default it sees the "
+        "points only",
     )
     report_argument(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -33,7 +38,7 @@ def _run(options: argparse.Namespace) -> None:
     from ..sweep import Store, SweepError
 
     if not options.store.is_dir():
-        raise WrongInputError(f"{options.store}: there is no store of sweeps")
+        raise WrongInputError(f"{options.store}: no such directory; `ackclock sweep` writes one")
     with ExitStack() as outputs:
         report = output_file(outputs, options.report)
         try:
@@ -56,7 +61,7 @@ def _run(options: argparse.Namespace) -> None:
 
 COMMAND = Command(
     "query",
-    "ask the results of sweeps in SQL: the table is called points",
+    "query the results of sweeps in SQL; the table is called points",
     (
         (
             '\'SELECT "vary.queue.aqm", avg("links.bottleneck.loss") FROM points GROUP BY 1\'',

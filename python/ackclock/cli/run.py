@@ -44,16 +44,16 @@ MOST_SAMPLES = 20_000
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="scenario in TOML (or JSON, by its suffix)")
-    set_argument(parser, "; the same key again: run once for each value")
-    parser.add_argument("--seed", type=count(0), help="seed in place of the scenario's")
+    set_argument(parser, "; a key given several times is run once for each value")
+    parser.add_argument("--seed", type=count(0), help="seed, instead of the scenario's")
     parser.add_argument("--seeds", metavar="N", type=count(1), help="N replications with seeds SEED, SEED + 1, ...")
     parser.add_argument(
-        "--threads", metavar="N", type=count(1), help="threads for replications (default: one a processor)"
+        "--threads", metavar="N", type=count(1), help="threads for replications (default: one per processor)"
     )
     parser.add_argument(
         "--duration",
         metavar="TIME",
-        help='how long, such as "30 s" (default: the scenario\'s); the same as --set scenario.duration=TIME',
+        help='simulated time, such as "30 s" (default: the scenario\'s); the same as --set scenario.duration=TIME',
     )
     traces_argument(parser, "traces of links and flows")
     parser.add_argument(
@@ -65,11 +65,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--until-sure",
         action="store_true",
-        help="say whether queues oscillate and are stable, from as long a run as that takes",
+        help="run for as long as it takes to say whether queues are stable or oscillate",
     )
     report_argument(parser)
     json_argument(parser)
-    parser.add_argument("--timing", action="store_true", help="say how long it took")
+    parser.add_argument("--timing", action="store_true", help="print how long it took")
     parser.add_argument(
         "--general", action="store_true", help="use the engine's general path only (same result, slower)"
     )

@@ -27,8 +27,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KEY[=FROM..TO]",
         action="append",
         default=[],
-        help="a parameter that moves, such as rtt=10ms..400ms or queue.max_threshold (default: the round-trip times); "
-        "with a report, the first two make a chart",
+        help="a parameter to vary, such as rtt=10ms..400ms or queue.max_threshold (default: the round-trip times); "
+        "with a report, the first two span a chart",
     )
     parser.add_argument(
         "--equilibrium",
@@ -41,7 +41,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         choices=("moving", "frozen"),
         default="moving",
         help="parameters that an AQM adapts (Adaptive RED, Auto-Tuning RED, ST-RED, ST-PI): as states that move "
-        "(default), or frozen where they are at the equilibrium",
+        "(default), or frozen at their values at the equilibrium",
     )
     measured_arguments(parser)
     equation_arguments(parser)

@@ -36,7 +36,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUES",
         action="append",
         default=[],
-        help="a range, rtt=10ms..200ms:20 (20 points; :20log evenly in ratio), or a list, queue.aqm=red,pi,codel",
+        help="a range, rtt=10ms..200ms:20 (20 points; :20log spaces them logarithmically), or a list, "
+        "queue.aqm=red,pi,codel",
     )
     parser.add_argument(
         "--latin", metavar="N", type=count(1), help="N points of a Latin hypercube over the ranges, not the grid"
@@ -45,9 +46,13 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--seeds", metavar="N", type=count(1), default=1, help="replications of each point (default: 1)"
     )
     parser.add_argument(
-        "--store", metavar="DIR", type=Path, default=Path("out/sweep"), help="results (default: out/sweep)"
+        "--store",
+        metavar="DIR",
+        type=Path,
+        default=Path("out/sweep"),
+        help="directory of the results (default: out/sweep)",
     )
-    parser.add_argument("--threads", metavar="N", type=count(1), help="runs at a time (default: one a processor)")
+    parser.add_argument("--threads", metavar="N", type=count(1), help="runs in parallel (default: one per processor)")
     parser.add_argument(
         "--cluster", metavar="ADDRESS", help="compute on a Dask cluster: tcp://HOST:PORT, or local:N for N workers here"
     )
@@ -56,7 +61,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         action="append",
         dest="metrics",
-        help="show this metric, such as utilization or links.NAME.loss (a wrong one: they are all listed)",
+        help="show this metric, such as utilization or links.NAME.loss (an unknown name lists them all)",
     )
     parser.add_argument(
         "--plot", metavar="OUT.svg", type=Path, help="draw the metrics against one varied key or two (see --against)"
@@ -66,7 +71,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KEY",
         action="append",
         default=[],
-        help="a varied key of the figures (default: the first two); two of numbers make a heat map, else lines",
+        help="a varied key of the figures (default: the first two); two numeric ones make a heat map, otherwise lines",
     )
     report_argument(parser)
     json_argument(parser)
@@ -158,7 +163,10 @@ COMMAND = Command(
     "sweep",
     "run a scenario at all combinations of some keys' values",
     (
-        ("home.toml --vary rtt=10ms..200ms:20 --vary queue.aqm=red,pi,codel --seeds 10", "a grid, ten seeds a point"),
+        (
+            "home.toml --vary rtt=10ms..200ms:20 --vary queue.aqm=red,pi,codel --seeds 10",
+            "a grid with ten seeds per point",
+        ),
         ("home.toml --vary rtt=10ms..200ms --vary count=1..50 --latin 100", "a Latin hypercube of 100 points"),
         (
             "home.toml --vary rtt=10ms..200ms:9 --vary count=1..50:9 --metric delay_s_mean --plot delay.svg",

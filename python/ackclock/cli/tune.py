@@ -19,7 +19,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         dest="ranges",
-        help="what the setting must bear: rtt=10ms..200ms, flows=10..500, rate=10mbit..100mbit",
+        help="range that the setting must work for: rtt=10ms..200ms, flows=10..500, rate=10mbit..100mbit",
     )
     parser.add_argument(
         "--aqm",
@@ -28,25 +28,29 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="red, pie (default), pi2, pi, threshold: margins and packets; codel, fq_codel, adaptive-red: packets",
     )
     parser.add_argument("--target", default="15 ms", help="largest mean queueing delay (default: 15 ms)")
-    parser.add_argument("--gain-margin", metavar="DB", default="6dB", help="least gain margin (default: 6dB)")
+    parser.add_argument("--gain-margin", metavar="DB", default="6dB", help="smallest gain margin (default: 6dB)")
     parser.add_argument(
-        "--phase-margin", metavar="DEGREES", type=float, default=30.0, help="least phase margin (default: 30)"
+        "--phase-margin", metavar="DEGREES", type=float, default=30.0, help="smallest phase margin (default: 30)"
     )
-    parser.add_argument("--delay-margin", metavar="TIME", default="10 ms", help="least delay margin (default: 10 ms)")
+    parser.add_argument(
+        "--delay-margin", metavar="TIME", default="10 ms", help="smallest delay margin (default: 10 ms)"
+    )
     parser.add_argument("--link", metavar="NAME", help="which link (default: the first that long-lived flows cross)")
     parser.add_argument(
         "--device", metavar="NAME", help="round to the steps of linux (default where it can), ns-3, ios-xe or junos"
     )
-    parser.add_argument("--seeds", metavar="N", type=count(1), default=3, help="of each packet run (default: 3)")
+    parser.add_argument("--seeds", metavar="N", type=count(1), default=3, help="seeds of each packet run (default: 3)")
     parser.add_argument(
-        "--runs", metavar="N", type=count(0), default=12, help="places of the search for worse ones (default: 12)"
+        "--runs", metavar="N", type=count(0), default=12, help="runs of the search for worse combinations (default: 12)"
     )
-    parser.add_argument("--rate", help="of the link, without a file")
+    parser.add_argument("--rate", help="rate of the link, without a file")
     parser.add_argument("--rtt", help="round trip without queueing, without a file")
     parser.add_argument(
-        "--buffer", default="100 ms", help="room of the present queue, without a file (default: 100 ms)"
+        "--buffer", default="100 ms", help="size of the present queue, without a file (default: 100 ms)"
     )
-    parser.add_argument("--congestion", metavar="NAME", default="cubic", help="without a file (default: cubic)")
+    parser.add_argument(
+        "--congestion", metavar="NAME", default="cubic", help="congestion control, without a file (default: cubic)"
+    )
     parser.add_argument("--report", metavar="OUT.html", type=Path, help="write a report with a stability chart")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 

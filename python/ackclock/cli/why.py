@@ -15,12 +15,12 @@ from ._output import WrongInputError, output_file, print_json, print_written, wr
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="scenario; without one: --rate and --rtt")
     parser.add_argument("--link", metavar="NAME", help="which link of FILE (default: the first of endless flows)")
-    parser.add_argument("--rate", help="of the link, such as 50mbit")
+    parser.add_argument("--rate", help="rate of the link, such as 50mbit")
     parser.add_argument("--rtt", help="round trip without queueing, such as 40ms")
     parser.add_argument(
         "--buffer",
         default="100 ms",
-        help="room of the queue: a time, packets or bytes, such as 250ms (default: 100 ms)",
+        help="size of the queue: a time, packets or bytes, such as 250ms (default: 100 ms)",
     )
     parser.add_argument("--flows", metavar="N", type=count(1), default=1, help="endless flows (default: 1)")
     parser.add_argument(
@@ -34,11 +34,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         choices=("delay", "rate"),
         help="what decides between two queues (default: short delays, for at most 15 %% of the rate)",
     )
-    parser.add_argument("--duration", metavar="TIME", help="of every run (default: as long as it needs)")
+    parser.add_argument("--duration", metavar="TIME", help="length of every run (default: as long as it needs)")
     parser.add_argument(
-        "--until-sure", action="store_true", help='run for as long as it takes, in place of "cannot tell"'
+        "--until-sure", action="store_true", help='run until every question has an answer, instead of "cannot tell"'
     )
-    parser.add_argument("--seed", type=count(0), default=1, help="of the simulation (default: 1)")
+    parser.add_argument("--seed", type=count(0), default=1, help="seed of the simulation (default: 1)")
     report_argument(parser)
     json_argument(parser)
 
@@ -99,8 +99,11 @@ COMMAND = Command(
     "say what the queue of a link does, what causes it, and what another queue would cost",
     (
         ("--rate 50mbit --rtt 40ms --buffer 250ms", "why a link is slow, and what to set"),
-        ("home.toml --link up --prefer delay", "the same of a link of a scenario, for who prefers short delays"),
-        ("--rate 20mbit --rtt 600ms --flows 10 --congestion reno --json", "a satellite link, for a program"),
+        ("home.toml --link up --prefer delay", "the same for a link of a scenario, preferring short delays"),
+        (
+            "--rate 20mbit --rtt 600ms --flows 10 --congestion reno --json",
+            "a satellite link, as JSON for another program",
+        ),
     ),
     _arguments,
     _run,

@@ -78,7 +78,7 @@ class Comparison:
 
     def plot(self) -> Figure:
         """
-        Draw queues and windows of all engines over one another; returns the figure.
+        Draw the queues and windows of all engines in one figure, and return it.
 
         Its scales are those of the measured part: a spike at the start may leave it.
         """

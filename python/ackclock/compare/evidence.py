@@ -26,7 +26,7 @@ MOVES: Final = "what an engine says moves by as much from one part of the time t
 
 @dataclass(frozen=True)
 class Tried:
-    """A measure in both engines with one thing taken away."""
+    """A measure in both engines with one thing removed."""
 
     key: str
     """Of the vocabulary of `ackclock.causes`."""
@@ -66,15 +66,15 @@ class Tried:
 
     @property
     def apart(self) -> float:
-        """How far the engines are from one another, as a part of the larger value."""
+        """How far the engines differ, as a fraction of the larger value."""
         return abs(self.other - self.packet) / self.scale
 
     def leaves(self, part: float, before: Tried) -> bool:
-        """Whether no more than a part of a difference is left, by more than the seeds of both sides spread."""
+        """Whether at most a given fraction of a difference is left, beyond the spread of the seeds of both sides."""
         return self.apart + self._spread(part, before) < part * before.apart
 
     def needs(self, part: float, before: Tried) -> float:
-        """So many seeds would tell, as intervals shrink with their root."""
+        """Number of seeds that would decide; intervals shrink with its square root."""
         gain = max(part * before.apart - self.apart, 1e-12)
         return self.seeds * (self._spread(part, before) / gain) ** 2
 
@@ -94,7 +94,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Found:
-    """What the experiments say of a difference."""
+    """What the experiments say about a difference."""
 
     key: str
     """

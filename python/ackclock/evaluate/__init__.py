@@ -75,7 +75,7 @@ def evaluate(
     style
         ``"rfc"`` or ``"linux"``: where the defaults of the scenarios' TCP come from.
     store
-        A directory that keeps every run: a dossier that was interrupted goes on where it stopped.
+        A directory that keeps every run: an interrupted dossier resumes where it stopped.
     progress
         Called with the runs done and all runs.
 
@@ -152,7 +152,7 @@ def _chosen(every: Sequence[Heading], only: Sequence[str]) -> list[Heading]:
     for word in only:
         if not any(_within(heading.number, word) for heading in every):
             numbers = ", ".join(heading.number for heading in every)
-            raise EvaluateError(f'there is no heading "{word}"\nthere are: {numbers}')
+            raise EvaluateError(f'there is no heading "{word}"\navailable: {numbers}')
     return [heading for heading in every if not only or any(_within(heading.number, word) for word in only)]
 
 

@@ -1,4 +1,4 @@
-"""From numbers to answers: each bound is held against paired differences over seeds, and may stay undecided."""
+"""From numbers to answers: each bound is compared with paired differences over seeds, and may stay undecided."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Values = Mapping[str, Mapping[str, Mapping[str, tuple[float, ...]]]]
 """By quantity, case, algorithm; one a seed."""
 
 OWN = "its own"
-"""Whose number a bound is, where the subject is one of those that others are held against."""
+"""Whose number a bound is, where the subject is itself one of the references."""
 MANY = 100
 """Seeds beyond which more are no advice."""
 
@@ -172,7 +172,7 @@ def _sentence(
     told = [check for check in deciding if check.by != OWN] or deciding
     worst = max(told, key=_excess)
     if finding is Finding.YES and worst.by == OWN:
-        return f"{heading.yes}: it is itself what others are held against here ({_number(worst)})."
+        return f"{heading.yes}: it is itself the reference of this heading ({_number(worst)})."
     said = f"{_stated(worst)}{_beside(worst, values, references)}"
     if finding is Finding.NO:
         more = f" The bound is missed in {len(deciding)} of {len(checks)} comparisons." if len(checks) > 1 else ""
@@ -199,7 +199,7 @@ def _excess(check: Check) -> float:
 def bound(check: Check) -> str:
     """Return a bound in words."""
     if not check.limits:
-        return "has nothing to be held against"
+        return "has nothing to be compared with"
     limit = show([interval(check.limits).mean], check.unit)
     if check.by:
         times = "" if check.factor == 1 else f"{check.factor:g} times "

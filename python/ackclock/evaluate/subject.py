@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from .._words import nearest
+from .._words import among, nearest
 from ..errors import AckclockError
 from ..scenario import Tree, flows
 from ..simulate import list_algorithms
@@ -117,9 +117,7 @@ def _of_catalogue(name: str, parameters: Mapping[str, Any], style: str) -> Entry
             own = tuple(str(parameter["name"]) for parameter in _parameters(entry))
             unknown = [key for key in parameters if key not in own]
             if unknown and group != "scheduler":
-                raise EvaluateError(
-                    f"{name} has no parameter {unknown[0]}{nearest(unknown[0], own)}\nthere are: {', '.join(own)}"
-                )
+                raise EvaluateError(f"{name} has no parameter {unknown[0]}{among(unknown[0], own)}")
             changed = ", ".join(f"{key} {value}" for key, value in parameters.items())
             called = f"{name} with {changed}" if changed else name
             if group == "congestion":
@@ -128,9 +126,7 @@ def _of_catalogue(name: str, parameters: Mapping[str, Any], style: str) -> Entry
             table = {"aqm": name} | dict(parameters)
             return Entry(called, "queue", table, style, scheduler=group == "scheduler", parameters=own)
     names = [str(entry["kind"]) for group in ("congestion", "aqm", "scheduler") for entry in known[group]]
-    raise EvaluateError(
-        f'there is no algorithm "{name}"{nearest(name, names)}\nthere are: {", ".join(names)}, and FILE.py:Class'
-    )
+    raise EvaluateError(f'there is no algorithm "{name}"{among(name, names)}, and FILE.py:Class')
 
 
 def _parameters(entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

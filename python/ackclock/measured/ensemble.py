@@ -56,7 +56,7 @@ EMPTY: Final = 0.5
 
 @dataclass(frozen=True)
 class MeasuredStability:
-    """What an ensemble of packet runs says of the stability of one link's queue."""
+    """What an ensemble of packet runs says about the stability of one link's queue."""
 
     link: str
     verdict: Verdict
@@ -111,7 +111,7 @@ def measured_stability(
     progress: Callable[[int, int], None] | None = None,
 ) -> MeasuredStability:
     """
-    Tell from packet runs whether a queue oscillates, how fast its disturbances decay, and at what frequency.
+    Find from packet runs whether a queue oscillates, how fast its disturbances decay, and at what frequency.
 
     Works for every scenario whose conditions do not change with time: all algorithms, schedulers, mixed traffic and
     algorithms written in Python.

@@ -76,7 +76,7 @@ def measured_pairs(
     """
     Measure whether the queue oscillates for every pair of congestion control and AQM.
 
-    Each pair is one row of the CSV file `store`, written when it is known: a call that was killed goes on after the
+    Each pair is one row of the CSV file `store`, written when it is known: a call that was killed resumes after the
     last row. Pairs that the file has are not measured again.
 
     Parameters

@@ -13,7 +13,7 @@ A paper is a directory ``papers/KEY`` of the source checkout. It holds scenario 
         ...
         lab.claim("utilisation at 10 ms is 99.5 % or more", used >= 0.995, ours=f"{used:.2%}", printed="100 %")
 
-Runs are kept in a store under what they depend on, so a reproduction that was interrupted, even killed, goes on where
+Runs are kept in a store under what they depend on, so a reproduction that was interrupted, even killed, resumes where
 it stopped and ends with the same bytes.
 """
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from .._words import nearest
+from .._words import among
 from ..files import whole_file
 from .claims import Cause, Outcome, PaperError, Verdict
 from .lab import Lab
@@ -99,8 +99,7 @@ class Paper:
         for candidate in (name, name.rstrip("abc")):
             if candidate in self.items:
                 return self.items[candidate]
-        hint = nearest(name, self.items)
-        raise PaperError(f'{self.key} has no "{name}"{hint} it has: {", ".join(self.items)}')
+        raise PaperError(f'{self.key} has no "{name}"{among(name, list(self.items))}')
 
 
 def papers_folder(given: Path | None = None) -> Path:
@@ -136,8 +135,7 @@ def keys(folder: Path) -> list[str]:
 def paper(folder: Path, key: str) -> Paper:
     """Read the paper `key` in `folder`."""
     if key not in keys(folder):
-        hint = nearest(key, keys(folder))
-        raise PaperError(f'there is no paper "{key}"{hint} there are: {", ".join(keys(folder))}')
+        raise PaperError(f'there is no paper "{key}"{among(key, keys(folder))}')
     path = folder / key / "reproduce.py"
     spec = importlib.util.spec_from_file_location(f"ackclock_paper_{key.replace('-', '_')}", path)
     assert spec is not None

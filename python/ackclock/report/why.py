@@ -71,12 +71,12 @@ def _evidence(told: Why) -> dict[str, Any]:
     rows: list[tuple[str, list[str]]] = []
     for number, one in enumerate(told.sentences, 1):
         for part in one.evidence:
-            held = "" if math.isnan(part.limit) else f"{part.limit:.4g}"
+            limit = "" if math.isnan(part.limit) else f"{part.limit:.4g}"
             before = "" if math.isnan(part.before) else f"{part.before:.4g}"
             margin = "" if math.isnan(part.margin) else f"{part.margin:+.0%}"
             value = f"{part.value:.4g}" + (f" ± {part.half:.2g}" if part.half > _EXACT * abs(part.value) else "")
-            rows.append((f"{number}. {one.predicate}", [", ".join(part.runs), part.how, before, value, held, margin]))
-    columns = ["runs", "measured", "before", "value", "held against", "margin"]
+            rows.append((f"{number}. {one.predicate}", [", ".join(part.runs), part.how, before, value, limit, margin]))
+    columns = ["runs", "measured", "before", "value", "threshold", "margin"]
     heading = "Evidence for each sentence (delays in s, all else as shares)"
     return {"heading": heading, "columns": columns, "rows": rows, "look": "evidence"}
 

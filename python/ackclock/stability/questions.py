@@ -103,7 +103,7 @@ def stability(
     adaptation: Adaptation = "moving",
 ) -> Stability | MeasuredStability:
     """
-    Return what answers questions about the stability of a scenario.
+    Return an object that answers questions about the stability of a scenario.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def stability(
         alone, as at rest, if any sender is CUBIC. CUBIC's states have a characteristic root at zero whatever the
         parameters, so they allow no verdict.
     form, decrease, rtt, small_windows, averaging, effective_spacing, clamped
-        Choices on which the papers differ: see `ackclock.fluid`.
+        Choices in which the papers differ: see `ackclock.fluid`.
     adaptation
         How AQMs that adapt a parameter are modelled (Adaptive RED, Auto-Tuning RED, ST-RED, ST-PI). "moving": the
         parameter is a state of the equations. "frozen": it keeps its value at the equilibrium, which leaves a RED or
@@ -384,7 +384,7 @@ class Stability(AtRest):
         Parameters
         ----------
         parameter, span
-            What varies, and how far to look for the Hopf point.
+            The parameter to vary, and the range in which to look for the Hopf point.
         component
             State whose amplitude counts; the first window by default, as in the papers.
         point
@@ -411,7 +411,7 @@ class Stability(AtRest):
         Return the oscillations that grow from a Hopf point: amplitude, period and stability.
 
         The branch is followed through folds, in the laws that hold at the equilibrium. It ends where a cycle leaves
-        them (an empty queue, another regime of an AQM's law); without `within_laws` it goes on in the laws continued,
+        them (an empty queue, another regime of an AQM's law); without `within_laws` it continues in those laws,
         and `Cycle.left` tells what was left.
         """
         point = point or self.hopf(parameter, span)
@@ -462,13 +462,13 @@ class Stability(AtRest):
         Parameters
         ----------
         parameter, span
-            What varies, and how far.
+            The parameter to vary, and its range.
         component
             The state shown.
         points
-            The most cycles of a branch.
+            Largest number of cycles on a branch.
         large
-            At so many values the clamped equations tell what a large disturbance leads to: 0 for none.
+            Number of values at which the clamped equations show what a large disturbance leads to (0 for none).
         """
         import numpy as np
         import pandas as pd
@@ -684,7 +684,7 @@ class Stability(AtRest):
 
 @contextmanager
 def within(seconds: float | None) -> Iterator[None]:
-    """Let no analysis of this thread last longer: it then raises `AnalysisError` of kind "out of time"."""
+    """Limit the time of each analysis of this thread: a longer one raises `AnalysisError` of kind "out of time"."""
     started = time.monotonic()
     before = _core.set_deadline(seconds)
     try:

@@ -10,8 +10,8 @@ Parameter sweeps of the packet engine, kept in a store that survives any interru
     12
 
 Each point (a combination of values and a seed) is one Parquet file under a name made from what it depends on: the
-whole scenario, the seed and the version. It is written beside and renamed, so a sweep that was killed goes on where it
-stopped. A file that is damaged is computed again.
+whole scenario, the seed and the version. It is written under another name and renamed, so a sweep that was killed
+resumes where it stopped. A damaged file is computed again.
 """
 
 from __future__ import annotations

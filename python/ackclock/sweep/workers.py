@@ -41,7 +41,7 @@ class Workers(Protocol):
 
 
 def workers(threads: int | None, cluster: str | None) -> contextlib.AbstractContextManager[Workers]:
-    """Return those of a cluster, or as many threads as are asked for (default: one a processor)."""
+    """Return those of a cluster, or as many threads as are asked for (default: one per processor)."""
     return contextlib.nullcontext(_Threads(threads or os.cpu_count() or 1)) if cluster is None else _dask(cluster)
 
 

@@ -7,7 +7,7 @@ Settings of a queue for a whole range of round trips and loads: searched, rounde
     >>> told.found, told.theory is not None
     (True, True)
 
-Nothing here is a proof: `Tuned.checked` says what was looked at.
+None of this is a proof: `Tuned.checked` says what was examined.
 """
 
 from __future__ import annotations
@@ -279,7 +279,7 @@ def tune(
     Raises
     ------
     TuneError
-        If what is asked makes no sense.
+        If the request is invalid.
     ScenarioError
         If the range leads to an invalid scenario.
     """
@@ -306,11 +306,11 @@ def _family(kind: str) -> Family:
     known = {str(one["kind"]): one for group in ("aqm", "scheduler") for one in groups[group]}
     can = ", ".join(FAMILIES)
     if kind == "drop-tail":
-        raise TuneError(f"drop-tail has no parameters to tune, only a capacity; what can be tuned: {can}")
+        raise TuneError(f"drop-tail has no parameters to tune, only a capacity\ntune can set: {can}")
     if kind in known:
-        raise TuneError(f"{kind} cannot be tuned yet; what can: {can}")
+        raise TuneError(f"{kind} cannot be tuned yet\ntune can set: {can}")
     hint = nearest(kind, [*FAMILIES, *known])
-    raise TuneError(f'there is no AQM "{kind}"{hint} What can be tuned: {can}')
+    raise TuneError(f'there is no AQM "{kind}"{hint}\ntune can set: {can}')
 
 
 def _device(kind: str, device: str | None) -> str | None:
@@ -654,7 +654,7 @@ class _Tuning:
             notes.append(
                 f"in packet runs the queue swings by {most.swings:.0%} of its mean with a period of "
                 f"{show('rtt', most.period)} at {words(most.point)}: margins say nothing of the "
-                "saw-tooth of single flows"
+                "sawtooth of single flows"
             )
         gives = [] if told.found else self._given_up(worst)
         return replace(told, defaults=defaults, others=others, notes=notes, compromises=gives, tried=self.tried)

@@ -65,7 +65,7 @@ def inline(queue: Mapping[str, Any]) -> str:
 
 
 def commands(of: Commands) -> str:
-    """The lines of a device and their way back, as text."""
+    """The commands of a device and those that undo them, as text."""
     return "\n".join(_commands(of.device, of.apply, of.undo, of.units)[1:]).strip("\n")
 
 
@@ -73,7 +73,7 @@ def _commands(device: str, apply: Sequence[str], undo: Sequence[str], units: Seq
     return [
         f"{device}:",
         *(f"  {line}" for line in apply),
-        "  take it back:",
+        "  to undo it:",
         *(f"    {line}" for line in undo),
         *(f"  ({line})" for line in units),
         "",
@@ -81,7 +81,7 @@ def _commands(device: str, apply: Sequence[str], undo: Sequence[str], units: Seq
 
 
 def other(device: str, made: Other) -> list[str]:
-    """What another device is told, and how far that was checked."""
+    """The commands for another device, and how far they were checked."""
     if made.commands is None:
         return [f"{device}: {made.refused}", ""]
     head = _commands(device, made.commands.apply, made.commands.undo, made.commands.units)[:-1]
@@ -190,7 +190,7 @@ def _missing(told: Tuned) -> list[str]:
         lines += ["what to give up (each alone; found by bisection at the corners of the range):"]
         lines += [f"  {one.what}" for one in told.compromises]
     elif told.nearest is not None:
-        lines += ["no single demand or end of a range, given up alone, makes it possible"]
+        lines += ["giving up a single demand or end of a range does not make it possible"]
     return [*lines, ""]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from .. import _core
-from .._words import nearest
+from .._words import among, nearest
 from ..errors import AckclockError
 from ..scenario import Scenario
 
@@ -182,8 +182,7 @@ def problem(scenario: Scenario, link: str | None, ranges: Mapping[str, str], nee
     tree = scenario.canonical
     names = [str(entry["name"]) for entry in tree["link"]]
     if link is not None and link not in names:
-        hint = nearest(link, names)
-        raise TuneError(f"--link {link}: there is no such link{hint} There are: {', '.join(names)}")
+        raise TuneError(f"--link {link}: there is no such link{among(link, names)}")
     chosen = link or next((name for name in names if _crossing(tree, name)), names[0])
     entry = next(one for one in tree["link"] if one["name"] == chosen)
     found = _crossing(tree, chosen)

@@ -1,4 +1,4 @@
-//! A sender without a network: whoever holds it hands in time and acknowledgements, and takes the
+//! A sender without a network: the caller supplies time and acknowledgements, and takes the
 //! segments. For scripted tests (`validation/packetdrill`) and for looking at one sender closely.
 
 use std::collections::VecDeque;
@@ -271,7 +271,7 @@ impl Endpoint {
         (at != u64::MAX).then_some(Time(at))
     }
 
-    /// Time goes on to `now`: a timer that is due by then expires.
+    /// Advances time to `now`: a timer that is due by then expires.
     pub fn advance(&mut self, now: Time) {
         if self.sender.next_timer() <= now.0 {
             self.sender.on_timer(now.0, &self.config);

@@ -8,7 +8,7 @@ use crate::bitmap::Bitmap;
 /// State of the segments between the first unacknowledged one and the next new one.
 ///
 /// `IsLost` of RFC 6675, section 4, counts from above: a segment is lost when
-/// [`crate::sender::Sender`]'s duplicate threshold of segments above it have been acknowledged
+/// the duplicate threshold of segments above it have been acknowledged
 /// selectively. So everything unacknowledged below the third-highest such segment is lost, and one
 /// edge says it all.
 #[derive(Clone, Debug, Default)]

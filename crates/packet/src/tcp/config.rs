@@ -8,7 +8,7 @@ use ackclock_scenario::{
     WindowReduction,
 };
 
-use super::accecn::{Agreement, agreed};
+use super::negotiation::{Agreement, agreed};
 use crate::packet::Flags;
 
 /// Whether the receiver is asked to count marks (AccECN), and with the option.

@@ -7,7 +7,8 @@ use ackclock_algorithms::congestion::CaState;
 use ackclock_algorithms::{Owner, Stream, Time};
 use ackclock_scenario::Tcp;
 
-use super::accecn::{Agreement, ace_bits, agreed, bits};
+use super::accecn::{ace_bits, bits};
+use super::negotiation::{Agreement, agreed};
 use super::{Config, Sender};
 use crate::packet::{Ack, Flags, NONE};
 

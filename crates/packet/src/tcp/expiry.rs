@@ -1,4 +1,10 @@
 //! Which timer of a sender is armed, and what its expiry does.
+//!
+//! [`Sender::next_timer`] says which runs next and [`Sender::on_timer`] which has expired. The
+//! engine takes a sender whose retransmission timer is off for one without outstanding data, and
+//! looks at no other timer then. On the fast path an ACK is taken up to [`Sender::max_ack_delay`]
+//! late, so no timer that an ACK arms may be shorter: a sender with others is not
+//! `fast_path_eligible`.
 
 use ackclock_algorithms::congestion::{CaState, CongestionControl as _, Signal};
 

@@ -11,12 +11,14 @@
 //! take no bytes beyond `header_size`; there is no PAWS, as nothing wraps.
 
 mod accecn;
+mod ack_summary;
 pub(crate) mod config;
 mod congestion;
 pub(crate) mod drive;
 mod expiry;
 mod hystart;
 mod loss;
+mod negotiation;
 mod output;
 mod pacing;
 mod prr;
@@ -42,6 +44,7 @@ use ackclock_scenario::WindowReduction;
 
 use crate::packet::{Ack, Flags, NONE};
 use accecn::AccEcn;
+use ack_summary::{AckSummary, Wanted, reported_duplicate};
 pub(crate) use config::Config;
 use config::{PacingPolicy, RecoveryPolicy, RtoPolicy, TimerPolicy};
 use loss::rack::Rack;
@@ -80,75 +83,10 @@ fn rack_of(sent_packets: &mut Option<Box<SentPackets>>) -> Option<&mut Rack> {
     sent_packets.as_mut()?.rack.as_mut()
 }
 
-/// The segments that an ACK reports to have arrived twice, in its first SACK block (RFC 2883,
-/// section 4) or as the segment that it is for.
-fn reported_duplicate(ack: &Ack, blocks: &[(u64, u64)]) -> Option<(u64, u64)> {
-    match blocks {
-        _ if ack.sack < ack.cum || ack.flags.has(Flags::TWICE) => Some((ack.sack, ack.sack + 1)),
-        [block, ..] if block.1 <= ack.cum => Some(*block),
-        [block, (from, to), ..] if *from <= block.0 && block.1 <= *to => Some(*block),
-        _ => None,
-    }
-}
-
 /// The whole segments of a window: `as u64`, in fewer instructions.
 #[inline]
 fn whole(window: f64) -> u64 {
     (window as i64).max(0) as u64
-}
-
-/// What one ACK says.
-#[derive(Clone, Copy)]
-struct AckSummary {
-    now: u64,
-    /// Segments acknowledged cumulatively, and selectively for the first time.
-    acked: u64,
-    sacked: u32,
-    /// Those of `acked` that had been acknowledged selectively before.
-    known: u32,
-    /// Segments outstanding before it.
-    before: u64,
-    cwnd_limited: bool,
-    /// RTT sample, ps; 0: none.
-    rtt: u64,
-    ece: bool,
-    /// Marked segments that it tells of, where they are counted.
-    marked: u32,
-    /// The retransmission timer before it.
-    deadline: u64,
-    /// The time that it echoes, 0 without one.
-    echo: u64,
-    /// The lowest segments sent once that it acknowledges selectively below others, and
-    /// cumulatively; [`NONE`] without one.
-    low_sacked: u64,
-    low_acked: u64,
-    /// Segments that it reports to have arrived twice.
-    duplicates: u32,
-    /// It tells of new losses; found for PRR only.
-    loses: bool,
-}
-
-impl AckSummary {
-    /// Of an ACK that says nothing yet.
-    fn new(now: u64, before: u64, deadline: u64) -> Self {
-        Self {
-            now,
-            acked: 0,
-            sacked: 0,
-            known: 0,
-            before,
-            cwnd_limited: false,
-            rtt: 0,
-            ece: false,
-            marked: 0,
-            deadline,
-            echo: 0,
-            low_sacked: NONE,
-            low_acked: NONE,
-            duplicates: 0,
-            loses: false,
-        }
-    }
 }
 
 /// Counts of one sender.
@@ -460,32 +398,34 @@ impl Sender {
             Some(usage) if ANY => usage.is_limited(&self.window),
             _ => self.is_limited(before),
         };
-        let linux = ANY && config.recovery == RecoveryPolicy::Linux;
-        let reports_duplicates = linux || (ANY && config.undo.duplicates);
-        let remembers = ANY && self.sent_packets.is_some();
-        let counts_marks = ANY && self.accecn.is_some();
-        let undoes = ANY && config.undo.is_on();
+        let wanted = self.wanted::<ANY>(config);
         let mut summary = AckSummary {
             cwnd_limited,
-            ece: ack.flags.has(Flags::ECE) && config.ecn && !counts_marks,
+            ece: ack.flags.has(Flags::ECE) && config.ecn && !wanted.marks,
             echo: ack.echo,
             ..AckSummary::new(now, before, self.deadline)
         };
         if ack.cum < self.una {
             // overtaken by a later one
-            if linux && (ack.sack != NONE || !blocks.is_empty()) {
+            if wanted.linux && (ack.sack != NONE || !blocks.is_empty()) {
                 self.on_old_ack(now, ack, blocks, config);
             }
             return;
         }
-        let top = if linux { self.sacked_edge() } else { NONE };
-        if reports_duplicates && let Some(block) = reported_duplicate(ack, blocks) {
+        let top = if wanted.linux {
+            self.sacked_edge()
+        } else {
+            NONE
+        };
+        if wanted.duplicates
+            && let Some(block) = reported_duplicate(ack, blocks)
+        {
             summary.duplicates = self.note_duplicates(block);
         }
-        if remembers {
+        if wanted.packets {
             self.note_delivered(now, ack.cum);
         }
-        if linux {
+        if wanted.linux {
             let packets = self.sent_packets.as_ref();
             summary.low_acked = packets.map_or(NONE, |packets| packets.lowest_original);
         }
@@ -498,62 +438,13 @@ impl Sender {
             summary.rtt = self.advance(now, (ack.cum, ack.echo), before, policy, config);
         }
         if config.recovery.is_selective() {
-            let edge = self.scoreboard.lost_edge();
-            self.take_sacks(now, ack, blocks, (linux, top), &mut summary, config);
-            if reports_duplicates {
-                self.adapt_reordering_window();
-            }
-            if counts_marks {
-                self.take_marks(ack, &mut summary, config);
-            }
-            let waits = self.detect_losses::<ANY>(now, edge, &mut summary, config);
-            if config.reduction == WindowReduction::Prr {
-                summary.loses |= self.finds_loss(edge);
-            }
-            if ANY
-                && config.rto == RtoPolicy::Linux
-                && let Some(sent_packets) = &self.sent_packets
-            {
-                // the congestion control hears of the newest segment's round trip, which no delayed
-                // ACK has lengthened
-                summary.rtt = sent_packets.newest_rtt(now);
-                if summary.rtt > 0 {
-                    if summary.acked == 0 {
-                        // selective acknowledgements are samples too
-                        self.sample(now, summary.rtt, summary.before, config);
-                    }
-                    self.rtt.min_rtt = self.rtt.min_rtt.min(summary.rtt);
-                }
-            }
-            if linux {
-                self.on_ack_linux(&summary, config, random);
-            } else {
-                if ANY {
-                    self.report_ack(&summary, config);
-                }
-                if !(undoes && self.undo_if_needless(&summary, config)) {
-                    self.on_ack_sack(&summary, config, random);
-                }
-                if ANY {
-                    self.report_ca_state(now, config);
-                }
-            }
-            if remembers {
-                self.after_ack(&summary, waits, config, random);
-            }
+            let wanted = (wanted, top);
+            self.on_selective_ack::<ANY>(ack, blocks, wanted, &mut summary, config, random);
         } else {
-            if counts_marks {
+            if wanted.marks {
                 self.take_marks(ack, &mut summary, config);
             }
-            if ANY {
-                self.report_ack(&summary, config);
-            }
-            if !(undoes && self.undo_if_needless(&summary, config)) {
-                self.on_ack_cumulative(&summary, config, random);
-            }
-            if ANY {
-                self.report_ca_state(now, config);
-            }
+            self.act_on_ack::<ANY>(&summary, wanted.undo, config, random);
         }
         if ANY && self.resume.is_some() {
             self.follow_resume(&summary, config);
@@ -563,6 +454,99 @@ impl Sender {
             self.deadline = now + self.timeout(config);
         }
         self.update_no_loss_pending(config);
+    }
+
+    /// What the options of this sender want to know of an ACK: nothing without `ANY`.
+    #[inline(always)]
+    fn wanted<const ANY: bool>(&self, config: &Config) -> Wanted {
+        let linux = ANY && config.recovery == RecoveryPolicy::Linux;
+        Wanted {
+            linux,
+            duplicates: linux || (ANY && config.undo.duplicates),
+            packets: ANY && self.sent_packets.is_some(),
+            marks: ANY && self.accecn.is_some(),
+            undo: ANY && config.undo.is_on(),
+        }
+    }
+
+    /// The rest of [`Sender::on_other_ack`] where acknowledgements are selective; `top` is
+    /// [`Sender::sacked_edge`] before the ACK, where Linux asks.
+    #[inline(always)]
+    fn on_selective_ack<const ANY: bool>(
+        &mut self,
+        ack: &Ack,
+        blocks: &[(u64, u64)],
+        (wanted, top): (Wanted, u64),
+        summary: &mut AckSummary,
+        config: &Config,
+        random: &mut Stream,
+    ) {
+        let now = summary.now;
+        let edge = self.scoreboard.lost_edge();
+        self.take_sacks(now, ack, blocks, (wanted.linux, top), summary, config);
+        if wanted.duplicates {
+            self.adapt_reordering_window();
+        }
+        if wanted.marks {
+            self.take_marks(ack, summary, config);
+        }
+        let waits = self.detect_losses::<ANY>(now, edge, summary, config);
+        if config.reduction == WindowReduction::Prr {
+            summary.loses |= self.finds_loss(edge);
+        }
+        if ANY && config.rto == RtoPolicy::Linux {
+            self.take_newest_sample(summary, config);
+        }
+        if wanted.linux {
+            self.on_ack_linux(summary, config, random);
+        } else {
+            self.act_on_ack::<ANY>(summary, wanted.undo, config, random);
+        }
+        if wanted.packets {
+            self.after_ack(summary, waits, config, random);
+        }
+    }
+
+    /// What a sender with the recovery of an RFC does with an ACK, and what its congestion control
+    /// hears of it.
+    #[inline(always)]
+    fn act_on_ack<const ANY: bool>(
+        &mut self,
+        summary: &AckSummary,
+        undoes: bool,
+        config: &Config,
+        random: &mut Stream,
+    ) {
+        if ANY {
+            self.report_ack(summary, config);
+        }
+        if !(undoes && self.undo_if_needless(summary, config)) {
+            if config.recovery.is_selective() {
+                self.on_ack_sack(summary, config, random);
+            } else {
+                self.on_ack_cumulative(summary, config, random);
+            }
+        }
+        if ANY {
+            self.report_ca_state(summary.now, config);
+        }
+    }
+
+    /// In Linux the congestion control hears of the newest segment's round trip, which no delayed
+    /// ACK has lengthened.
+    #[inline(always)]
+    fn take_newest_sample(&mut self, summary: &mut AckSummary, config: &Config) {
+        let Some(sent_packets) = &self.sent_packets else {
+            return;
+        };
+        summary.rtt = sent_packets.newest_rtt(summary.now);
+        if summary.rtt > 0 {
+            if summary.acked == 0 {
+                // selective acknowledgements are samples too
+                self.sample(summary.now, summary.rtt, summary.before, config);
+            }
+            self.rtt.min_rtt = self.rtt.min_rtt.min(summary.rtt);
+        }
     }
 
     /// What the ACK acknowledges selectively; `top` is [`Sender::sacked_edge`] before it, where

@@ -42,16 +42,7 @@ impl Sender {
             _ => self.in_cwr && self.una > self.recover,
         };
         if over {
-            if !undone {
-                self.window.cwnd = self.window.ssthresh;
-            }
-            self.state = State::Open;
-            self.in_cwr = false;
-            self.round_end = self.next;
-            if self.needs.ca_state {
-                self.controller
-                    .on_recovery_end(Time(summary.now), &mut self.window);
-            }
+            self.end_reduction(summary.now, undone);
         } else if self.state == State::Loss {
             self.on_ack_in_loss(summary, config);
         }
@@ -65,20 +56,7 @@ impl Sender {
             self.undo_by_duplicates(config);
         }
         if self.state == State::Open || lost_again {
-            if summary.ece && !self.in_cwr && self.next > 0 {
-                self.reduce(summary.now, Signal::Ecn, summary.before, config);
-                self.counters.ecn_reductions += 1;
-                (self.in_cwr, self.send_cwr) = (true, true);
-                self.recover = self.next;
-                self.prr.begin(self.prior_cwnd as u64);
-                if let Some(sent_packets) = &mut self.sent_packets {
-                    (sent_packets.undo.prior_ssthresh, sent_packets.undo.marker) = (0.0, NONE);
-                }
-            }
-            // what was sent again in a recovery that is over is missing all the same
-            if self.next > self.una && self.scoreboard.misses_any() {
-                self.start_recovery(summary.now, summary.before, config);
-            }
+            self.start_reduction(summary, config);
         }
         if self.update_ca_state(config) && self.ca_state == CaState::Open {
             self.round_end = self.next;
@@ -95,6 +73,39 @@ impl Sender {
             && !sent_packets.was_resent(self.una)
         {
             sent_packets.undo.forget_resent();
+        }
+    }
+
+    /// A recovery or the answer to a mark is over; `undone`: it was needless.
+    #[inline(always)]
+    fn end_reduction(&mut self, now: u64, undone: bool) {
+        if !undone {
+            self.window.cwnd = self.window.ssthresh;
+        }
+        self.state = State::Open;
+        self.in_cwr = false;
+        self.round_end = self.next;
+        if self.needs.ca_state {
+            self.controller.on_recovery_end(Time(now), &mut self.window);
+        }
+    }
+
+    /// An ACK tells of a mark or of a loss that nothing has been done about.
+    #[inline(always)]
+    fn start_reduction(&mut self, summary: &AckSummary, config: &Config) {
+        if summary.ece && !self.in_cwr && self.next > 0 {
+            self.reduce(summary.now, Signal::Ecn, summary.before, config);
+            self.counters.ecn_reductions += 1;
+            (self.in_cwr, self.send_cwr) = (true, true);
+            self.recover = self.next;
+            self.prr.begin(self.prior_cwnd as u64);
+            if let Some(sent_packets) = &mut self.sent_packets {
+                (sent_packets.undo.prior_ssthresh, sent_packets.undo.marker) = (0.0, NONE);
+            }
+        }
+        // what was sent again in a recovery that is over is missing all the same
+        if self.next > self.una && self.scoreboard.misses_any() {
+            self.start_recovery(summary.now, summary.before, config);
         }
     }
 

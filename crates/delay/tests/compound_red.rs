@@ -467,6 +467,11 @@ fn normal_forms() {
             close(nf.t2, case.t2, 1e-7);
         }
     }
+}
+
+/// How fast the root crosses the axis, against the round trip and against kappa.
+#[test]
+fn crossing_speeds() {
     let point = hopf(&INSTANTANEOUS, &DEFAULTS, TAU, (0.1, 0.6));
     let nf = criticality(&INSTANTANEOUS, &point, TAU, Normalisation::Component(0)).unwrap();
     close_complex(nf.crossing, c64::new(1.0176958, -0.15437891), 1e-7);

@@ -279,10 +279,10 @@ const WANG: Choices = Choices {
     clamped: false,
 };
 
-/// "AIMD congestion control" (Wang et al.): equilibria (3) and (8), and the delayed system (2),
-/// which the paper's theorems leave out.
+/// "AIMD congestion control" (Wang et al.): equilibria (3) and (8). The tests after it are of the
+/// delayed system (2), which the paper's theorems leave out.
 #[test]
-fn aimd_over_red() {
+fn aimd_equilibria() {
     for (alpha, beta, q) in [
         (1.0, 0.5, 1.5),
         (0.2, 0.875, 1.5),
@@ -309,6 +309,11 @@ fn aimd_over_red() {
         close(at.x[1], w, 1e-8);
         close(at.x[2] - 200.0, q, 1e-7);
     }
+}
+
+/// The delayed system (2) at the gains of the paper: its rightmost roots.
+#[test]
+fn aimd_rightmost_roots() {
     for (slope, re, im) in [
         (1e-6, 2.3592383, 6.85848),
         (1e-5, 9.5432873, 12.8472),
@@ -321,6 +326,11 @@ fn aimd_over_red() {
         close(root.re, re, 3e-8);
         close(root.im, im, 1e-5);
     }
+}
+
+/// Where (2) begins to oscillate, and that it does so gradually.
+#[test]
+fn aimd_onsets() {
     for (count, rtt, alpha, beta, slope, omega, mu2, beta2) in [
         (
             100,
@@ -425,6 +435,10 @@ fn aimd_over_red() {
         close(nf.mu2, mu2, 1e-5);
         close(nf.beta2, beta2, 1e-5);
     }
+}
+
+#[test]
+fn tcp_friendly_pairs() {
     for (beta, alpha) in [
         (0.5, 1.0),
         (0.875, 0.2),
@@ -491,24 +505,25 @@ fn larger_thresholds_with_a_gentler_slope_are_more_stable() {
     assert_eq!(buffer.ceil(), 2084.0);
 }
 
-/// Statistical tuning (Chen): AP-RED's scaling, its proposition (4.9) against the exact gain
-/// margin.
+/// The parameters that AP-RED scales, and the network that they are made for (Chen, section 4.5).
+const INITIAL: ApRed = ApRed {
+    min_threshold: 50.0,
+    max_threshold: 150.0,
+    max_probability: 0.05,
+    weight: 1e-4,
+};
+const INITIAL_PLANT: Plant = Plant {
+    flows: 50.0,
+    rtt: 0.12,
+    rate: 2500.0,
+};
+
+/// Statistical tuning (Chen): AP-RED's scaling.
 #[test]
-fn ap_red_rules() {
-    let initial = ApRed {
-        min_threshold: 50.0,
-        max_threshold: 150.0,
-        max_probability: 0.05,
-        weight: 1e-4,
-    };
-    let one = Plant {
-        flows: 50.0,
-        rtt: 0.12,
-        rate: 2500.0,
-    };
+fn ap_red_scales() {
     let two = ap_red(
-        &initial,
-        &one,
+        &INITIAL,
+        &INITIAL_PLANT,
         &Plant {
             flows: 30.0,
             rtt: 0.1,
@@ -520,8 +535,8 @@ fn ap_red_rules() {
     close(two.max_probability, 0.10368, 1e-12);
     close(two.weight, 0.0003456, 1e-12);
     let three = ap_red(
-        &initial,
-        &one,
+        &INITIAL,
+        &INITIAL_PLANT,
         &Plant {
             flows: 100.0,
             rtt: 0.25,
@@ -531,8 +546,13 @@ fn ap_red_rules() {
     close(three.max_threshold, 375.0, 1e-12);
     close(three.max_probability, 0.032, 1e-12);
     close(three.weight, 3.2e-5, 1e-12);
+}
+
+/// Its proposition (4.9) against the exact gain margin.
+#[test]
+fn ap_red_proposition() {
     let printed = [
-        (initial, one, 1.215, 16.425003, 3.3056845),
+        (INITIAL, INITIAL_PLANT, 1.215, 16.425003, 3.3056845),
         (
             ApRed {
                 min_threshold: 20.0,
@@ -597,15 +617,18 @@ fn ap_red_rules() {
     }
 }
 
-/// Statistical tuning (Chen): the PI design (6.3), its largest lambda, and what the printed and
-/// ns-2's coefficients stand for.
+/// The network of Chen's chapter 6.
+const PI_PLANT: Plant = Plant {
+    flows: 300.0,
+    rtt: 0.4,
+    rate: 3750.0,
+};
+
+/// Statistical tuning (Chen): the PI design (6.3), its largest lambda, and what the printed
+/// coefficients stand for.
 #[test]
-fn pi_rules() {
-    let plant = Plant {
-        flows: 300.0,
-        rtt: 0.4,
-        rate: 3750.0,
-    };
+fn pi_design_rules() {
+    let plant = PI_PLANT;
     close(plant.window_pole(), 1.0, 1e-12);
     for (lambda, kp, a, b) in [
         (0.1, 2.6799668e-5, 2.68784909e-5, 2.67208458e-5),
@@ -634,6 +657,10 @@ fn pi_rules() {
     let right = pi_design(lambda, &plant).sampled(170.0);
     close(right.0, 7.2974e-5, 1e-6);
     close(right.1, 7.2546e-5, 1e-6);
+}
+
+#[test]
+fn pi_of_ns_2() {
     // Hollot, Misra, Towsley and Gong: K = 9.64e-6, z = 0.53, N = 60, C = 3750, R = 0.246:
     // crossover at z with 75 degrees
     let hollot = Plant {
@@ -649,14 +676,19 @@ fn pi_rules() {
     let at = ackclock_fluid::Loop::at(&pi_loop(&controller, &hollot), c64::new(0.0, 0.53));
     close(at.norm(), 0.98, 0.005);
     close(180.0 + at.arg().to_degrees(), 75.0, 0.01);
-    // (6.2) with the printed coefficients: the closed loop's rightmost root
+}
+
+/// (6.2) with the printed coefficients: the closed loop's rightmost root.
+#[test]
+fn closed_loop_of_the_printed_pi() {
+    let printed = pi_from_samples(7.288e-5, 7.264e-5, 170.0);
     for (rtt, root) in [
         (0.4, -0.31666367),
         (0.44, -0.40421143),
         (0.9, 0.21547793),
         (0.02, -4.7808522e-5),
     ] {
-        let plant = Plant { rtt, ..plant };
+        let plant = Plant { rtt, ..PI_PLANT };
         let (pole, gain) = (
             plant.window_pole(),
             printed.gain * plant.rate.powi(2) / (2.0 * plant.flows),

@@ -17,6 +17,7 @@ from .stability import _scale
 if TYPE_CHECKING:
     from ..tuning import Tuned
     from ..tuning.problem import Axis
+    from ..tuning.theory import Check
 
 _LARGEST: Final = 24.0
 """Margins above this many dB look alike."""
@@ -45,46 +46,68 @@ def margins(told: Tuned, *, ax: Axes | None = None) -> Axes:
 def _plane(ax: Axes, told: Tuned, first: Axis, second: Axis) -> None:
     (fx, xlabel), (fy, ylabel) = _SCALES[first.key], _SCALES[second.key]
     ax.grid(visible=False)
-    handles: list[Patch | Line2D] = []
-    need = told.problem.need.gain
     if told.theory is not None and told.theory.places:
-        x = np.unique([one.point[first.key] for one in told.theory.places])
-        y = np.unique([one.point[second.key] for one in told.theory.places])
-        z = np.full((y.size, x.size), np.nan)
-        rest = {one.key for one in told.problem.axes} - {first.key, second.key}
-        for one in told.theory.places:
-            row, column = np.searchsorted(y, one.point[second.key]), np.searchsorted(x, one.point[first.key])
-            margin = min(one.gain, _LARGEST) if one.stable else -1.0
-            z[row, column] = margin if math.isnan(z[row, column]) else min(margin, z[row, column])
-        levels = [-1e9, 0.0, need, need + 3, need + 8, 1e9] if need > 0 else [-1e9, 0.0, 3, 6, 12, 1e9]
-        names = [
-            "unstable",
-            *(f"{low:g} to {high:g} dB" for low, high in pairwise(levels[1:-1])),
-            f"over {levels[-2]:g} dB",
-        ]
-        if x.size > 1 and y.size > 1:
-            ax.contourf(fx * x, fy * y, z, levels=levels, colors=_SHADES)
-            ax.contour(fx * x, fy * y, z, levels=[need], colors=[style.NAVY], linewidths=0.9)
-        handles += [
-            Patch(facecolor=shade, edgecolor=style.GREY, label=name) for shade, name in zip(_SHADES, names, strict=True)
-        ]
-        if rest:
-            ax.set_title(f"Gain margin (smallest over {', '.join(sorted(rest))})", loc="left")
-        else:
-            ax.set_title("Gain margin over the range", loc="left")
-        worst = told.theory.gain.point
-        ax.plot(
-            fx * worst[first.key],
-            fy * worst[second.key],
-            "*",
-            color=style.VERMILION,
-            markersize=11,
-            clip_on=False,
-            zorder=5,
-        )
-        handles.append(_mark("*", style.VERMILION, "least margin"))
+        handles = _gain_margins(ax, told, told.theory, (first, second))
     else:
+        handles = []
         ax.set_title("Packet runs over the range", loc="left")
+    handles += _packet_runs(ax, told, (first, second))
+    for name, side, factor in (("x", first, fx), ("y", second, fy)):
+        _scale(ax, name, factor * np.array([side.low, side.high]))
+    ax.set_xlim(fx * first.low, fx * first.high)
+    ax.set_ylim(fy * second.low, fy * second.high)
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel(ylabel)
+    ax.legend(handles=handles, frameon=False, loc="center left", bbox_to_anchor=(1.02, 0.5))
+
+
+def _gain_margins(ax: Axes, told: Tuned, theory: Check, axes: tuple[Axis, Axis]) -> list[Patch | Line2D]:
+    """Shade the gain margin over two axes, smallest over the others, and mark the least."""
+    first, second = axes
+    fx, fy = _SCALES[first.key][0], _SCALES[second.key][0]
+    need = told.problem.need.gain
+    x = np.unique([one.point[first.key] for one in theory.places])
+    y = np.unique([one.point[second.key] for one in theory.places])
+    z = np.full((y.size, x.size), np.nan)
+    rest = {one.key for one in told.problem.axes} - {first.key, second.key}
+    for one in theory.places:
+        row, column = np.searchsorted(y, one.point[second.key]), np.searchsorted(x, one.point[first.key])
+        margin = min(one.gain, _LARGEST) if one.stable else -1.0
+        z[row, column] = margin if math.isnan(z[row, column]) else min(margin, z[row, column])
+    levels = [-1e9, 0.0, need, need + 3, need + 8, 1e9] if need > 0 else [-1e9, 0.0, 3, 6, 12, 1e9]
+    names = [
+        "unstable",
+        *(f"{low:g} to {high:g} dB" for low, high in pairwise(levels[1:-1])),
+        f"over {levels[-2]:g} dB",
+    ]
+    if x.size > 1 and y.size > 1:
+        ax.contourf(fx * x, fy * y, z, levels=levels, colors=_SHADES)
+        ax.contour(fx * x, fy * y, z, levels=[need], colors=[style.NAVY], linewidths=0.9)
+    if rest:
+        ax.set_title(f"Gain margin (smallest over {', '.join(sorted(rest))})", loc="left")
+    else:
+        ax.set_title("Gain margin over the range", loc="left")
+    worst = theory.gain.point
+    ax.plot(
+        fx * worst[first.key],
+        fy * worst[second.key],
+        "*",
+        color=style.VERMILION,
+        markersize=11,
+        clip_on=False,
+        zorder=5,
+    )
+    shades = [
+        Patch(facecolor=shade, edgecolor=style.GREY, label=name) for shade, name in zip(_SHADES, names, strict=True)
+    ]
+    return [*shades, _mark("*", style.VERMILION, "least margin")]
+
+
+def _packet_runs(ax: Axes, told: Tuned, axes: tuple[Axis, Axis]) -> list[Patch | Line2D]:
+    """Mark where packets were run, and where their delay was longest."""
+    first, second = axes
+    fx, fy = _SCALES[first.key][0], _SCALES[second.key][0]
+    handles: list[Patch | Line2D] = []
     for runs, look, size, label in (
         (told.searched, "o", 3.5, "runs: search"),
         (told.runs, "s", 5.5, "runs: corners"),
@@ -124,13 +147,7 @@ def _plane(ax: Axes, told: Tuned, first: Axis, second: Axis) -> None:
                 label="longest delay",
             )
         )
-    for name, side, factor in (("x", first, fx), ("y", second, fy)):
-        _scale(ax, name, factor * np.array([side.low, side.high]))
-    ax.set_xlim(fx * first.low, fx * first.high)
-    ax.set_ylim(fy * second.low, fy * second.high)
-    ax.set_xlabel(xlabel)
-    ax.set_ylabel(ylabel)
-    ax.legend(handles=handles, frameon=False, loc="center left", bbox_to_anchor=(1.02, 0.5))
+    return handles
 
 
 def _line(ax: Axes, told: Tuned, first: Axis) -> None:

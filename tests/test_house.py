@@ -1,0 +1,257 @@
+"""The house: no circle of imports in a crate or in the package, no file and no function that is too long."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CRATES = sorted(path for path in (ROOT / "crates").iterdir() if path.is_dir())
+Graph = dict[str, set[str]]
+
+
+def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """The strongly connected components of more than one node (Tarjan)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    path: list[str] = []
+    found = []
+
+    def visit(node: str) -> None:
+        index[node] = low[node] = len(index)
+        path.append(node)
+        for other in graph.get(node, ()):
+            if other not in index:
+                visit(other)
+            if other in path:
+                low[node] = min(low[node], low[other])
+        if low[node] == index[node]:
+            start = path.index(node)
+            if len(path) - start > 1:
+                found.append(sorted(path[start:]))
+            del path[start:]
+
+    for node in graph:
+        if node not in index:
+            visit(node)
+    return found
+
+
+def rooms(graph: Mapping[str, set[str]], separator: str, depth: int) -> Graph:
+    """The same among the folders and files of the top level."""
+    joined: Graph = {}
+    for name, others in graph.items():
+        room = name.split(separator)[depth:][:1]
+        rest = {other.split(separator)[depth] for other in others if other.count(separator) >= depth and other}
+        if room:
+            joined.setdefault(room[0], set()).update(rest - {room[0]})
+    return joined
+
+
+def test_circles_are_found() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
+    assert circles({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+# Python: a name is followed through the packages that pass it on to the module that makes it.
+
+Imports = dict[str, list[tuple[str, str, str]]]
+TYPES_ONLY = [
+    ["ackclock.overview", "ackclock.result"],
+    ["ackclock.paper.catalogue", "ackclock.paper.lab"],
+    ["ackclock.stability.answer", "ackclock.stability.questions"],
+]
+"""Pairs of which one imports the other for its annotations alone."""
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in (ROOT / "python" / "ackclock").rglob("*.py"):
+        parts = path.relative_to(ROOT / "python").with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imported(name: str, path: Path, types: bool) -> Iterator[tuple[str, str, str]]:
+    """Module, name and local name of what a module imports when it is loaded."""
+    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+
+    def look(node: ast.AST) -> Iterator[tuple[str, str, str]]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                continue
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test) and not types:
+                continue
+            if isinstance(child, ast.ImportFrom):
+                above = package[: len(package) - child.level + 1] if child.level else []
+                place = ".".join([*above, *(child.module or "").split(".")]).strip(".")
+                yield from ((place, one.name, one.asname or one.name) for one in child.names)
+            yield from look(child)
+
+    return look(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def package_graph(types: bool) -> Graph:
+    files = modules()
+    taken: Imports = {name: list(imported(name, path, types)) for name, path in files.items()}
+
+    def maker(place: str, name: str) -> str | None:
+        if f"{place}.{name}" in files:
+            return f"{place}.{name}"
+        for module, original, local in taken.get(place, ()):
+            if local == name and (module, original) != (place, name) and files[place].name == "__init__.py":
+                return maker(module, original)
+        return place if place in files and name != "_core" else None
+
+    return {
+        name: {made for place, one, _ in entries if (made := maker(place, one)) not in (None, name)}
+        for name, entries in taken.items()
+    }  # type: ignore[misc]  # None is left out
+
+
+def test_no_circle_in_the_package() -> None:
+    graph = package_graph(types=False)
+    assert "ackclock._words" in graph["ackclock.fluid"]  # it sees imports
+    assert circles(graph) == []
+    assert circles(rooms(graph, ".", 1)) == []
+
+
+def test_circles_of_types_are_known() -> None:
+    assert sorted(circles(package_graph(types=True))) == TYPES_ONLY
+
+
+# Rust: the same for `use` and for paths in the text.
+
+
+def sources(crate: Path) -> dict[str, str]:
+    """Modules without comments, texts and unit tests."""
+    found = {}
+    for path in (crate / "src").rglob("*.rs"):
+        parts = list(path.relative_to(crate / "src").with_suffix("").parts)
+        if "tests" in parts:
+            continue
+        text = re.sub(r'//[^\n]*|"(?:\\.|[^"\\])*"', "", path.read_text(encoding="utf-8"))
+        unit = re.search(r"#\[cfg\(test\)\]\s*mod \w+ \{", text)
+        found["::".join(parts[:-1] if parts[-1] in ("mod", "lib") else parts)] = text[: unit.start()] if unit else text
+    return found
+
+
+def used(tree: str, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Each path of a `use`, and its local name."""
+    depth, part = 0, ""
+    for letter in tree + ",":
+        depth += {"{": 1, "}": -1}.get(letter, 0)
+        if letter != "," or depth:
+            part += letter
+            continue
+        head, brace, rest = part.strip().partition("{")
+        if brace:
+            yield from used(rest.rpartition("}")[0], prefix + head)
+        elif head:
+            path, _, alias = head.partition(" as ")
+            path = (prefix + path.strip()).removesuffix("::self")
+            yield path, alias.strip() or path.rpartition("::")[2]
+        part = ""
+
+
+def crate_graph(crate: Path) -> Graph:
+    texts = sources(crate)
+
+    def absolute(module: str, path: str) -> list[str] | None:
+        here, steps = module.split("::") if module else [], path.split("::")
+        if steps[0] == "crate":
+            return steps[1:]
+        if steps[0] not in ("self", "super"):
+            return here + steps if "::".join([*here, steps[0]]) in texts else None
+        while steps and steps[0] in ("self", "super"):
+            here = here[:-1] if steps.pop(0) == "super" else here
+        return here + steps
+
+    statement = re.compile(r"\buse\s+([^;]+);")
+    taken = {
+        name: [(place, alias) for tree in statement.findall(text) for path, alias in used(tree)
+               if (place := absolute(name, path)) is not None]
+        for name, text in texts.items()
+    }  # fmt: skip
+
+    def maker(path: list[str], depth: int = 0) -> str:
+        known = max(k for k in range(len(path) + 1) if "::".join(path[:k]) in texts)
+        module = "::".join(path[:known])
+        if known == len(path) or depth == 8:
+            return module
+        for place, alias in taken[module]:
+            if alias == path[known] and place != path:
+                return maker(place, depth + 1)
+            made = rf"\b(?:struct|enum|trait|fn|const|type|static)\s+{re.escape(path[known])}\b"
+            if alias == "*" and (inside := "::".join(place[:-1])) in texts and re.search(made, texts[inside]):
+                return inside
+        return module
+
+    graph: Graph = {}
+    for name, text in texts.items():
+        paths = [place for place, _ in taken[name]]
+        for path in re.findall(r"(?<![\w:])((?:crate|super|self|[a-z_]\w*)(?:::\w+)+)", statement.sub("", text)):
+            place = absolute(name, path)
+            paths += [] if place is None else [place]
+        graph[name] = {maker(place) for place in paths} - {name}
+    return graph
+
+
+@pytest.mark.parametrize("crate", CRATES, ids=lambda path: path.name)
+def test_no_circle_in_a_crate(crate: Path) -> None:
+    """Files of a folder may use what its `mod.rs` declares, and the crate's root; it does not count here."""
+    graph = crate_graph(crate)
+    assert any(graph.values())
+    assert circles({name: rest - {""} for name, rest in rooms(graph, "::", 0).items() if name}) == []
+    beside = {
+        name: {
+            other
+            for other in others
+            if not (f"{name}::").startswith(f"{other}::") and not other.startswith(f"{name}::")
+        }
+        for name, others in graph.items()
+        if name
+    }
+    assert circles({name: others - {""} for name, others in beside.items()}) == []
+
+
+def test_rust_paths_are_understood() -> None:
+    assert list(used("super::{a::{B, c}, d as e}")) == [("super::a::B", "B"), ("super::a::c", "c"), ("super::d", "e")]
+    graph = crate_graph(ROOT / "crates" / "packet")
+    assert {"tcp::config", "tcp::ack_summary", "packet"} <= graph["tcp::expiry"]
+
+
+# Lengths
+
+TABLES = {("tcp", "read/tcp.rs"), ("traffic_of", "read/traffic.rs")}
+"""Functions of more than 80 lines that are one table."""
+
+
+def test_files_of_more_than_800_lines_are_one_algorithm() -> None:
+    files = [*ROOT.glob("crates/*/src/**/*.rs"), *ROOT.glob("python/ackclock/**/*.py")]
+    long = [path for path in files if path.read_text(encoding="utf-8").count("\n") > 800]
+    assert [path for path in long if path.parent.name not in ("aqm", "congestion")] == []
+
+
+def test_functions_of_more_than_80_lines_are_one_table() -> None:
+    long = set()
+    for path in ROOT.glob("crates/*/src/**/*.rs"):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for number, line in enumerate(lines):
+            head = re.match(r"( *)(?:pub(?:\([a-z: ]+\))? )?(?:const )?fn (\w+)", line)
+            if head and not line.endswith(";"):
+                last = re.compile(rf"{head[1]}(\}}|\).*;)")
+                end = next(k for k in range(number, len(lines)) if last.fullmatch(lines[k]))
+                if end - number + 1 > 80:
+                    long.add((head[2], f"{path.parent.name}/{path.name}"))
+    for path in ROOT.glob("python/ackclock/**/*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is None:
+                lines = (node.end_lineno or 0) - node.lineno + 1
+                if lines > 80:
+                    long.add((node.name, path.name))
+    assert long == TABLES

@@ -117,8 +117,9 @@ docs: setup ## the documentation as HTML, out/docs/index.html; the notebooks run
 	$(BIN)/python -m sphinx -W --keep-going -q -j 2 -d out/doctrees docs out/docs
 	@echo "written: out/docs/index.html"
 
-reference: setup ## write the pages of the algorithms, docs/algorithms, from their registry
+reference: setup ## write the generated pages: docs/algorithms from the registry, the keys in scenarios/README.md
 	$(BIN)/python docs/algorithms/generate.py
+	UPDATE=1 cargo test --release --quiet -p ackclock-scenario --test scenario reference
 
 validate-ns2: setup ## compare senders and queues with those of ns-2 (its seed 1 runs again if ns is installed) and write validation/ns2/AGREEMENT.md
 	@if command -v ns >/dev/null; then \

@@ -146,25 +146,36 @@ impl Model {
                 {
                     continue;
                 }
-                let same = |e: &Equilibrium| {
-                    e.x.iter()
-                        .zip(&x)
-                        .all(|(a, b)| (a - b).abs() <= 1e-7 * (a.abs() + b.abs()).max(1e-9))
-                };
-                if !found.iter().any(same) {
-                    let (probability, signals) = frozen.probabilities(&x, p);
-                    let regime_names = self.regime_names(&here);
-                    found.push(Equilibrium {
-                        x,
-                        p: p.to_vec(),
-                        probability,
-                        signals,
-                        regimes: here,
-                        regime_names,
-                    });
-                }
+                self.add_new(&frozen, (x, here), p, found);
             }
         }
+    }
+
+    /// Adds an equilibrium with its regimes, found where these were `frozen`, unless it is there.
+    fn add_new(
+        &self,
+        frozen: &Self,
+        (x, regimes): (Vec<f64>, Vec<usize>),
+        p: &[f64],
+        found: &mut Vec<Equilibrium>,
+    ) {
+        let same = |e: &Equilibrium| {
+            e.x.iter()
+                .zip(&x)
+                .all(|(a, b)| (a - b).abs() <= 1e-7 * (a.abs() + b.abs()).max(1e-9))
+        };
+        if found.iter().any(same) {
+            return;
+        }
+        let (probability, signals) = frozen.probabilities(&x, p);
+        found.push(Equilibrium {
+            regime_names: self.regime_names(&regimes),
+            x,
+            p: p.to_vec(),
+            probability,
+            signals,
+            regimes,
+        });
     }
 
     /// Whether an equilibrium of frozen regimes is none of the system: it lies in other regimes, or

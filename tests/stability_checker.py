@@ -135,7 +135,7 @@ def simulate(place: Place, bounds: list[tuple[float, float]], start: np.ndarray,
                 a, b = rows[whole], rows[whole + 1] if whole + 1 <= k else x
                 part = at - whole
                 past.append([a[i] + part * (b[i] - a[i]) for i in states])
-        f = model.derivative(x, past)
+        f: list[float] = model.derivative(x, past)
         for i, (low, high) in enumerate(bounds):
             if (x[i] <= low and f[i] < 0) or (x[i] >= high and f[i] > 0):
                 f[i] = 0.0

@@ -1,6 +1,7 @@
 //! A run from its set-up to its result.
 
 use ackclock_algorithms::Time;
+use ackclock_algorithms::scheduler::{Scheduler as _, SchedulerView};
 use ackclock_scenario::{End, Scenario, Traffic};
 
 use crate::engine::Engine;
@@ -112,6 +113,14 @@ impl Simulation {
         for link in &scenario.links {
             let waiting = link::in_packets(link.capacity, 64.0).min(link.rate / 512.0);
             bytes = bytes.saturating_add((waiting.min(1e12) as u64).min(1 << 40) * 24);
+            if let Some(scheduler) = &link.scheduler {
+                let flows = (0..scenario.flows.len()).map(|id| scenario.max_count(id));
+                let queues = scheduler.build(&SchedulerView {
+                    flows: flows.fold(0, |sum, count| count.saturating_add(sum)),
+                    salt: 0,
+                });
+                bytes = bytes.saturating_add(queues.queues() as u64 * link::scheduled::SUB_QUEUE);
+            }
             if options.traces.links {
                 bytes = bytes.saturating_add(samples.saturating_mul(64));
             }

@@ -108,3 +108,22 @@ fn a_need_beyond_all_numbers_is_not_a_small_one() {
         u64::MAX
     );
 }
+
+/// Sub-queues were left out: a parking lot of 1000 hops of 65,536 each would have been begun.
+#[test]
+fn sub_queues_are_part_of_the_need() {
+    let scenario = scenario(
+        "[scenario]\nduration = \"1 s\"\n[parking_lot]\nrate = \"1 Mbit/s\"\nhops = 2\n\
+         queue = { aqm = \"pi2\", scheduler = { kind = \"fq\", buckets = 65536 }, capacity = \"10 packets\" }\n\
+         [[flows]]\nrtt = \"40 ms\"\n",
+    );
+    let before = HELD.get();
+    let simulation = Simulation::new(&scenario, &Options::default()).expect("it can be built");
+    let held = (HELD.get() - before) as u64;
+    let estimate = Simulation::memory_estimate(&scenario, &Options::default());
+    assert!(
+        estimate > held / 2 && estimate < 2 * held,
+        "{estimate} B where {held} B are held"
+    );
+    drop(simulation);
+}

@@ -27,6 +27,9 @@ struct SubQueue {
     asleep: bool,
 }
 
+/// Bytes of an empty sub-queue.
+pub(crate) const SUB_QUEUE: u64 = (size_of::<SubQueue>() + size_of::<Backlog>()) as u64;
+
 /// The sub-queues of a link and their scheduler.
 pub(crate) struct Scheduled {
     scheduler: AnyScheduler,

@@ -165,10 +165,9 @@ def _page(group: str, entry: Entry, source: Source) -> str:
     if group in ("congestion", "aqm"):
         lines += ["## Fluid law", ""]
         if not entry["has_fluid"]:
-            lines += [
-                "None: the packet engine knows it; the fluid, stability and mean-field engines refuse it by name.",
-                "",
-            ]
+            why = f": {entry['approximation']}" if entry["approximation"] else ""
+            engines = "The fluid and mean-field engines refuse it by name, and `ackclock stability` measures packet runs."
+            lines += [f"None{why}. {engines}", ""]
         else:
             what = entry["approximation"]
             lines += [f"Approximate: {what}." if what else "Exact: it leaves nothing out of the average behaviour.", ""]
@@ -257,18 +256,20 @@ def _coverage(algorithms: Mapping[str, Sequence[Entry]]) -> str:
     lines += [
         "",
         said,
-        "each flow with an equal share; `priority` has it with one priority. All else under one, and links that",
-        "police, shape or follow a trace, are measured.",
+        "each flow with an equal share; `priority` has it with one priority, and `dualpi2` on one link that classic",
+        "flows cross. All else under one, and links that police, shape or follow a trace, are measured.",
         "",
     ]
     lines += ["## What the laws leave out", ""]
     for group in ("congestion", "aqm"):
         for entry in algorithms[group]:
-            if entry["approximation"]:
+            if entry["has_fluid"] and entry["approximation"]:
                 lines.append(f"- [{entry['kind']}]({group}/{entry['kind']}.md): {_cell(entry['approximation'])}.")
-    without = [entry["kind"] for entry in (*senders, *queues) if not entry["has_fluid"]]
-    if without:
-        lines.append(f"- No law yet: {', '.join(without)}.")
+    lines += [
+        f"- No law: {entry['kind']}{': ' if entry['approximation'] else ''}{_cell(entry['approximation'] or '')}."
+        for entry in (*senders, *queues)
+        if not entry["has_fluid"]
+    ]
     return "\n".join([*lines, "", _FOOT, ""])
 
 

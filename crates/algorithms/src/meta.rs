@@ -37,8 +37,8 @@ pub struct Meta {
     /// Whether the mean-field engine has it too: an AQM with a fluid law, or a congestion control
     /// whose fluid law does not depend on the queueing delay.
     pub has_mean_field: bool,
-    /// What its fluid law leaves out, and whose model it is; `None` for an exact law or none at
-    /// all.
+    /// What its fluid law leaves out, and whose model it is, or why there is none; `None` for an
+    /// exact law.
     pub approximation: Option<&'static str>,
     /// For congestion control: whether it reacts to ECN marks. For an AQM: whether it can mark.
     pub ecn: bool,
@@ -73,6 +73,13 @@ impl Meta {
         Self { linux, ..self }
     }
 
+    pub(crate) const fn without_fluid(self, why: Option<&'static str>) -> Self {
+        Self {
+            approximation: why,
+            ..self
+        }
+    }
+
     pub(crate) const fn with_fluid(
         about: &About,
         parameters: &'static [ParameterSpec],
@@ -94,6 +101,8 @@ pub trait Algorithm: Parameters {
     const ABOUT: About;
     /// Parameters whose value in Linux 6.1 is not the default, with that value.
     const LINUX: &'static [(&'static str, DefaultValue)] = &[];
+    /// Why it has no fluid law, in a sentence; only of an algorithm without one.
+    const NO_LAW: Option<&'static str> = None;
 
     /// Compares parameters with each other.
     ///

@@ -302,6 +302,7 @@ macro_rules! registry {
     };
     (@meta $spec:ident $params:ident []) => {
         Meta::new(&<registry!(@path $spec $params)>::ABOUT, <registry!(@path $spec $params)>::SPEC)
+            .without_fluid(<registry!(@path $spec $params)>::NO_LAW)
             .in_linux(<registry!(@path $spec $params) as Algorithm>::LINUX)
     };
     (@meta $spec:ident $params:ident [$fluid:ident]) => {

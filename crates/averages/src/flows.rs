@@ -123,14 +123,9 @@ impl Sender {
         let what = || format!("flows `{}`", flows.name);
         let congestion = &flows.tcp.congestion;
         let Some(law) = congestion.fluid() else {
-            let otherwise = congestion.meta().is_some_and(|meta| meta.has_fluid);
             return refuse(
                 format!("congestion control `{}` of {}", congestion.kind(), what()),
-                if otherwise {
-                    "it has no fluid law with these parameters"
-                } else {
-                    "it has no fluid law"
-                },
+                crate::no_law(congestion.meta()),
             );
         };
         let mut notes = Vec::new();

@@ -9,6 +9,7 @@ mod flows;
 mod jitter;
 mod link;
 
+use ackclock_algorithms::meta::Meta;
 use ackclock_scenario::Scenario;
 use thiserror::Error;
 
@@ -23,6 +24,18 @@ pub struct Refusal {
     pub what: String,
     /// Why.
     pub why: String,
+}
+
+/// That an algorithm has no fluid law, and why.
+fn no_law(meta: Option<&Meta>) -> String {
+    match meta {
+        Some(meta) if meta.has_fluid => "it has no fluid law with these parameters".to_owned(),
+        Some(Meta {
+            approximation: Some(why),
+            ..
+        }) => format!("it has no fluid law: {why}"),
+        _ => "it has no fluid law".to_owned(),
+    }
 }
 
 fn refuse<T>(what: impl Into<String>, why: impl Into<String>) -> Result<T, Refusal> {

@@ -69,7 +69,7 @@ impl Link {
         let Some(law) = link.aqm.fluid(&view) else {
             return refuse(
                 format!("AQM `{}` of {}", link.aqm.kind(), what()),
-                "it has no fluid law",
+                crate::no_law(link.aqm.meta()),
             );
         };
         let mut notes = Vec::new();

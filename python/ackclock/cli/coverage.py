@@ -52,8 +52,11 @@ def _run(options: argparse.Namespace) -> None:
         "classic flows have the law\n"
     )
     for entry in (entry for group in ("congestion", "aqm") for entry in list_algorithms()[group]):
-        if entry["approximation"] or not entry["has_fluid"]:
-            print(f"{entry['kind']}: {entry['approximation'] or 'no fluid law; measured'}")
+        if entry["has_fluid"]:
+            if entry["approximation"]:
+                print(f"{entry['kind']}: {entry['approximation']}")
+        else:
+            print(": ".join(filter(None, (entry["kind"], "no fluid law, measured", entry["approximation"]))))
 
 
 def _measured(options: argparse.Namespace) -> None:

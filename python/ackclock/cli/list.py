@@ -83,7 +83,7 @@ def _print_algorithm(entry: dict[str, Any]) -> None:
         engines += ["fluid", "mean-field", "stability"] if entry["has_mean_field"] else ["fluid", "stability"]
     print(f"  engines: {', '.join(engines)}")
     if entry["approximation"]:
-        print(f"  fluid law: {entry['approximation']}")
+        print(f"  {'' if entry['has_fluid'] else 'no '}fluid law: {entry['approximation']}")
     for parameter in entry["parameters"]:
         default = "required" if parameter["default"] is None else f"default {_quantity(parameter)}"
         print(f"\n  {parameter['name']}: {parameter['doc']}")

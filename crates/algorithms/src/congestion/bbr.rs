@@ -71,6 +71,10 @@ impl Algorithm for BbrParams {
         ecn: false,
     };
 
+    const NO_LAW: Option<&'static str> = Some(
+        "its pace and window follow a maximum of delivery rates over ten round trips, a minimum of round trips over ten seconds, and phases of its own clock, which the laws here cannot hold as states of an average; the published model (Scherrer, Legner, Perrig and Schmid, IMC 2022) is not built",
+    );
+
     const LINUX: &'static [(&'static str, DefaultValue)] = &[
         ("policer_detection", DefaultValue::Flag(true)),
         ("pacing_margin", DefaultValue::Number(0.01)),

@@ -54,6 +54,10 @@ impl Algorithm for Bbr3Params {
         citation: "N. Cardwell, I. Swett and J. Beshay, BBR congestion control, draft-ietf-ccwg-bbr-06 (2026)",
         ecn: false,
     };
+
+    const NO_LAW: Option<&'static str> = Some(
+        "as version 1, and bounds that follow losses of whole rounds; the published model (Scherrer, Legner, Perrig and Schmid, IMC 2022) is of versions 1 and 2",
+    );
 }
 
 impl CongestionAlgorithm for Bbr3Params {

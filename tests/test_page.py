@@ -463,7 +463,7 @@ def test_wrong_file_and_port(ackclock: Command, tmp_path: Path) -> None:
     assert f"{file}:9:" in done.stderr
     done = ackclock("serve", "--allow-files", tmp_path / "nowhere")
     assert done.returncode == 2
-    assert "is no folder" in done.stderr
+    assert "is not a directory" in done.stderr
     done = ackclock("serve", "--port", "70000")
     assert done.returncode == 2
     assert "0 to 65535" in done.stderr

@@ -239,7 +239,7 @@ def test_the_list_and_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "source checkout" in capsys.readouterr().err
     of = paper.paper(tmp_path / "papers", "small")
     assert of.find("thinga").id == "thing"
-    with pytest.raises(PaperError, match="it has: thing, runs"):
+    with pytest.raises(PaperError, match="available: thing, runs"):
         of.find("other")
 
 

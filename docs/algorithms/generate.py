@@ -166,8 +166,8 @@ def _page(group: str, entry: Entry, source: Source) -> str:
         lines += ["## Fluid law", ""]
         if not entry["has_fluid"]:
             why = f": {entry['approximation']}" if entry["approximation"] else ""
-            engines = "The fluid and mean-field engines refuse it by name, and `ackclock stability` measures packet runs."
-            lines += [f"None{why}. {engines}", ""]
+            engines = "The fluid and mean-field engines refuse it by name"
+            lines += [f"None{why}. {engines}, and `ackclock stability` measures packet runs.", ""]
         else:
             what = entry["approximation"]
             lines += [f"Approximate: {what}." if what else "Exact: it leaves nothing out of the average behaviour.", ""]

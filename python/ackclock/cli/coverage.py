@@ -56,7 +56,8 @@ def _run(options: argparse.Namespace) -> None:
             if entry["approximation"]:
                 print(f"{entry['kind']}: {entry['approximation']}")
         else:
-            print(": ".join(filter(None, (entry["kind"], "no fluid law, measured", entry["approximation"]))))
+            reason = f": {entry['approximation']}" if entry["approximation"] else ""
+            print(f"{entry['kind']}: no fluid law, measured{reason}")
 
 
 def _measured(options: argparse.Namespace) -> None:

@@ -289,10 +289,25 @@ def _search(covariance: Floats, interval: float, first: int, start: tuple[float,
         basis, weights = coefficients(logarithms)
         return np.asarray(basis @ weights - values, dtype=np.float64)
 
+    def jacobian(logarithms: Floats) -> Floats:
+        """Without the part that lies in the basis (Kaufman 1975)."""
+        basis, (cosine, sine, monotone) = coefficients(logarithms)
+        wave = cosine * basis[:, 0] + sine * basis[:, 1]
+        turned = sine * basis[:, 0] - cosine * basis[:, 1]
+        slopes = np.column_stack([-wave, turned, -monotone * basis[:, 2]]) * np.exp(logarithms) * times[:, None]
+        orthonormal = np.linalg.qr(basis)[0]
+        return np.asarray(slopes - orthonormal @ (orthonormal.T @ slopes), dtype=np.float64)
+
     low = np.log([1e-5 * omega, omega / 2.5, 1e-3 * omega])
     high = np.log([6 * omega, omega * 2.5, 60 * omega])
     found = optimize.least_squares(
-        errors, np.clip(np.log(start), low + 1e-9, high - 1e-9), bounds=(low, high), ftol=1e-6, xtol=1e-6, gtol=1e-6
+        errors,
+        np.clip(np.log(start), low + 1e-9, high - 1e-9),
+        jacobian,
+        bounds=(low, high),
+        ftol=1e-6,
+        xtol=1e-6,
+        gtol=1e-6,
     )
     sigma, frequency, gamma = np.exp(found.x)
     _, weights = coefficients(found.x)

@@ -40,8 +40,8 @@ def measured_arguments(parser: argparse.ArgumentParser) -> None:
         "--packets",
         metavar="N",
         type=float,
-        default=2e7,
-        help="packets to simulate for a measured verdict (default 2e7, which takes some seconds)",
+        default=5e7,
+        help="packets to simulate for a measured verdict (default 5e7, which takes some seconds)",
     )
 
 

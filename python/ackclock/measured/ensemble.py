@@ -31,7 +31,7 @@ Verdict = Literal["oscillates", "does not oscillate", "cannot tell"]
 
 TOLERANCE: Final = 0.2
 """Half the 95 % interval of the decay rate, relative to the rate, at which more runs are not worth their time."""
-PACKETS: Final = 20_000_000
+PACKETS: Final = 50_000_000
 """Packets that an answer may compute."""
 MOST_RUNS: Final = 32
 FIRST_RUNS: Final = 4
@@ -46,6 +46,8 @@ DECAYS: Final = 40
 """Decay times of the mode that it should hold."""
 SAMPLES: Final = 8
 """Samples in the shortest base round trip."""
+SPARE: Final = 1.2
+"""So many times the runs that an interval seems to ask for: few runs tell its width only roughly."""
 MOST_SAMPLES: Final = 60_000
 """Of one run."""
 WIDEST: Final = 10.0
@@ -144,7 +146,7 @@ def measured_stability(
     judged = ensemble.pilot()
     while True:
         decided = judged.verdict != "cannot tell" and _narrow(judged, tolerance)
-        if decided or not ensemble.extend(judged, packets, most_runs):
+        if decided or not ensemble.extend(judged, packets, most_runs, tolerance):
             return ensemble.concluded(judged, tolerance)
         if progress is not None:
             progress(ensemble.runs, most_runs)
@@ -203,8 +205,12 @@ class Ensemble:
         self.traces = new if self.runs == 0 else np.concatenate([self.traces, new])
         self.runs += runs
 
-    def extend(self, judged: MeasuredStability, budget: int, most_runs: int) -> bool:
-        """Make runs as long as the mode asks for, or add as many again; False where the budget does not allow it."""
+    def extend(self, judged: MeasuredStability, budget: int, most_runs: int, tolerance: float = TOLERANCE) -> bool:
+        """
+        Make runs as long as the mode asks for, or add more; False where the budget does not allow it.
+
+        As many again are added, and more where an interval asks for it: it narrows as the root of their number.
+        """
         wanted = self.seconds
         if judged.mode is not None and judged.mode.amplitude_ratio.value > INTERMITTENT_RATIO:
             wanted = 3 * self.seconds
@@ -223,7 +229,10 @@ class Ensemble:
                 self.runs = 0
                 self.more(FIRST_RUNS)
                 return True
-        more = min(self.runs, most_runs - self.runs, int(left / max(self.cost * self.seconds, 1.0)))
+        again = self.runs
+        if judged.mode is not None and judged.verdict != "cannot tell":
+            again = max(again, math.ceil(self.runs * (SPARE * (judged.mode.decay.relative / tolerance) ** 2 - 1)))
+        more = min(again, most_runs - self.runs, int(left / max(self.cost * self.seconds, 1.0)))
         if more < 1:
             return False
         self.more(more)

@@ -83,7 +83,8 @@ def answer(
     if finding is Finding.NO:
         missed = [check for check in checks if check.finding is finding]
         alike = [label(one) for one in others if all(_miss(check, values, [one]) for check in missed)]
-        brief = f"{heading.no}{', as ' + listed(alike) if alike else ''}"
+        do = "does" if len(alike) == 1 else "do"
+        brief = f"{heading.no}, as {listed(alike)} {do}" if alike else heading.no
     return Answer(heading, finding, sentence, brief, tuple(checks), values, tuple(failures))
 
 

@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import ackclock as ac
+from ackclock.analysis.bands import bands
 from ackclock.analysis.modes import fluctuation_mode
 from ackclock.measured import Hysteresis
 
@@ -145,3 +146,39 @@ def test_a_mode_of_unknown_decay_gives_no_verdict() -> None:
     home = ac.load(Path(__file__).parent.parent / "scenarios" / "home.toml")
     found = ac.measured_stability(home, packets=3_000_000)
     assert found.mode is None or found.verdict == "cannot tell" or found.mode.decay.high <= 10 * found.mode.decay.low
+
+
+def test_bands_tell_a_hidden_cycle_from_noise() -> None:
+    noise = damped(3)
+    found, slower = bands(noise, STEP)
+    assert slower < 0.02
+    strong = max(found, key=lambda band: band.share)
+    assert strong.period == pytest.approx(2 * math.pi / OMEGA, rel=0.1)
+    assert strong.is_cycle is False
+    assert strong.amplitude_ratio.low < 2 < strong.amplitude_ratio.high
+    times = STEP * np.arange(noise.shape[1])
+    cycle = 0.6 * noise.std() * np.sin(0.5 * times + np.arange(4)[:, None])
+    hidden = [band for band in bands(noise + cycle, STEP)[0] if band.is_cycle and band.share > 0.1]
+    assert hidden
+    assert all(band.period == pytest.approx(2 * math.pi / 0.5, rel=0.1) for band in hidden)
+
+
+def test_a_harmonic_is_not_taken_for_a_damped_mode() -> None:
+    """Sixteen CUBIC flows lose packets every 9 s; a fit of 80 s found 3.3 s, with the envelope of noise."""
+    flows = ac.flows(16, "cubic", rtt="300 ms", start="uniform 0 s .. 1 s")
+    queue = {"aqm": "red", "capacity": "1000 packets"}
+    link = ac.dumbbell(rate="50 Mbit/s", delay="30 ms", queue=queue, flows=flows, duration="90 s")
+    short = ac.measured_stability(link, packets=3_000_000)
+    assert short.verdict == "cannot tell"
+    whole = ac.measured_stability(link, packets=10_000_000)
+    assert whole.verdict == "oscillates"
+    assert whole.period == pytest.approx(9, rel=0.1)
+
+
+def test_noise_without_a_period_does_not_oscillate() -> None:
+    flows = ac.flows(4, "cubic", rtt="10 ms", start="uniform 0 s .. 1 s")
+    queue = {"aqm": "red", "capacity": "1000 packets"}
+    link = ac.dumbbell(rate="50 Mbit/s", delay="1 ms", queue=queue, flows=flows, duration="90 s")
+    found = ac.measured_stability(link, packets=3_000_000)
+    assert (found.verdict, found.mode) == ("does not oscillate", None)
+    assert "no period stands out" in found.reason

@@ -45,7 +45,7 @@ _CLEAR = 0.2
 """Least height of the first."""
 _POINTS = 160
 """Lags, evenly spaced, at which the fit compares."""
-_BAND = 1.6
+BAND = 1.6
 """The amplitude is that of frequencies within this factor of the mode's."""
 
 
@@ -92,7 +92,9 @@ class FluctuationMode:
         return None
 
 
-def fluctuation_mode(traces: ArrayLike, interval: float, *, shortest_lag: float = 0.0) -> FluctuationMode | None:
+def fluctuation_mode(
+    traces: ArrayLike, interval: float, *, shortest_lag: float = 0.0, near: float | None = None
+) -> FluctuationMode | None:
     """Estimate the dominant oscillatory mode of stationary traces; ``None`` where there is too little to say.
 
     The autocovariance, averaged over all traces, is fitted by least squares with one oscillating and one monotone
@@ -107,6 +109,8 @@ def fluctuation_mode(traces: ArrayLike, interval: float, *, shortest_lag: float 
         Seconds between samples.
     shortest_lag
         Seconds of lag that are left out of the fit: what happens within a round trip is not the mode.
+    near
+        Period at which the mode is looked for, s; by default where the power is highest.
     """
     x = table(traces, "traces")
     if not interval > 0:
@@ -115,7 +119,8 @@ def fluctuation_mode(traces: ArrayLike, interval: float, *, shortest_lag: float 
     if not np.isfinite(x).all() or x.shape[1] < 4 * LEAST_BLOCKS or x.std() <= 0:
         return None
     first = max(1, round(shortest_lag / interval))
-    fits = [_first_fit(x, interval, omega, first) for omega in _candidates(x, interval)]
+    starts = _candidates(x, interval) if near is None else [2 * math.pi / near]
+    fits = [_first_fit(x, interval, omega, first) for omega in starts]
     start = min((fit for fit in fits if fit is not None), key=lambda fit: fit.error, default=None)
     found = None if start is None else _by_fit(x, interval, first, start)
     if found is None or not found.residual <= MISFIT:
@@ -162,15 +167,15 @@ def _mode(
         return None
     left_out = [again(blocks.mean(without=k)) for k in range(blocks.count)]
     quantile = student_quantile(blocks.count - 1, 0.95)
-    decay = _jackknife(np.log([fit.sigma for fit in left_out]), math.log(whole.sigma), quantile)
+    decay = jackknife(np.log([fit.sigma for fit in left_out]), math.log(whole.sigma), quantile)
     fourth, second = ratios
     n = len(second)
     without = (fourth.sum() - fourth) * (n - 1) / (second.sum() - second) ** 2
     ratio = float(fourth.mean() / second.mean() ** 2)
     return FluctuationMode(
         decay=Estimate(whole.sigma, math.exp(decay.low), math.exp(decay.high)),
-        frequency=_jackknife(np.array([fit.omega for fit in left_out]), whole.omega, quantile),
-        amplitude_ratio=_jackknife(without, ratio, student_quantile(n - 1, 0.95)),
+        frequency=jackknife(np.array([fit.omega for fit in left_out]), whole.omega, quantile),
+        amplitude_ratio=jackknife(without, ratio, student_quantile(n - 1, 0.95)),
         amplitude=math.sqrt(float(second.mean())),
         share=min(1.0, whole.share),
         residual=whole.error,
@@ -357,9 +362,9 @@ def _ratios(x: Floats, interval: float, omega: float, edges: list[int]) -> tuple
 
     frequency = omega / (2 * math.pi)
     nyquist = 0.5 / interval
-    if frequency * _BAND >= 0.9 * nyquist:
+    if frequency * BAND >= 0.9 * nyquist:
         return None
-    band = [frequency / _BAND, frequency * _BAND]
+    band = [frequency / BAND, frequency * BAND]
     sections = signal.butter(2, band, "bandpass", fs=1 / interval, output="sos")
     narrow = signal.sosfiltfilt(sections, x, axis=1)
     envelope = np.abs(signal.hilbert(narrow, axis=1))
@@ -376,7 +381,8 @@ def _ratios(x: Floats, interval: float, omega: float, edges: list[int]) -> tuple
     return np.array(fourth), np.array(second)
 
 
-def _jackknife(left_out: Floats, value: float, quantile: float) -> Estimate:
+def jackknife(left_out: Floats, value: float, quantile: float) -> Estimate:
+    """Return a value with the interval that its estimates without one block after another give."""
     n = left_out.size
     error = math.sqrt((n - 1) / n * float(((left_out - left_out.mean()) ** 2).sum()))
     return Estimate(value, value - quantile * error, value + quantile * error)
@@ -400,6 +406,6 @@ def decaying_oscillation(responses: ArrayLike, interval: float, near: Fluctuatio
     n = x.shape[0]
     left_out = [fit((x.sum(0) - x[k]) / (n - 1), whole) for k in range(n)]
     quantile = student_quantile(n - 1, 0.95)
-    decay = _jackknife(np.log([one.sigma for one in left_out]), math.log(whole.sigma), quantile)
-    frequency = _jackknife(np.array([one.omega for one in left_out]), whole.omega, quantile)
+    decay = jackknife(np.log([one.sigma for one in left_out]), math.log(whole.sigma), quantile)
+    frequency = jackknife(np.array([one.omega for one in left_out]), whole.omega, quantile)
     return Estimate(whole.sigma, math.exp(decay.low), math.exp(decay.high)), frequency

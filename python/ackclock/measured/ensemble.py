@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
+from ..analysis.bands import Band, bands
 from ..analysis.intervals import student_quantile
 from ..analysis.modes import (
     CYCLE_RATIO,
@@ -52,6 +53,10 @@ MOST_SAMPLES: Final = 60_000
 """Of one run."""
 WIDEST: Final = 10.0
 """Ratio of the ends of the decay rate's interval beyond which nothing is known of the mode."""
+LEAST_SHARE: Final = 0.1
+"""A band with less of the variance decides nothing; a mode in such a band is not the dominant one."""
+SLOWER: Final = 0.15
+"""Part of the variance that may be slower than the runs can tell."""
 EMPTY: Final = 0.5
 """A queue of fewer packets on average has no level that could oscillate."""
 
@@ -154,7 +159,7 @@ def measured_stability(
 
 
 def _narrow(judged: MeasuredStability, tolerance: float) -> bool:
-    return judged.verdict == "oscillates" or (judged.mode is not None and judged.mode.decay.relative <= tolerance)
+    return judged.verdict == "oscillates" or judged.mode is None or judged.mode.decay.relative <= tolerance
 
 
 class Ensemble:
@@ -180,6 +185,8 @@ class Ensemble:
         self.rtt = 0.0
         self.cost = 0.0
         self.traces: NDArray[np.float64] = np.empty((0, 0))
+        self.slow = 0.0
+        """Period that asks for longer runs, s; 0 where none does."""
 
     def pilot(self) -> MeasuredStability:
         """Run the first, short runs; they also tell round trips and what a simulated second costs."""
@@ -219,6 +226,7 @@ class Ensemble:
             wanted = slow / (1 - WARMED)
         elif judged.queue_mean >= EMPTY:
             wanted = 3 * self.seconds
+        wanted = max(wanted, PERIODS * self.slow / (1 - WARMED))
         left = budget - self.packets
         if wanted > 1.5 * self.seconds:
             longest = left / FIRST_RUNS / max(self.cost, 1e-9)
@@ -241,8 +249,13 @@ class Ensemble:
     def judge(self) -> MeasuredStability:
         """Say what the runs so far tell."""
         mean, deviation = float(self.traces.mean()), float(self.traces.std())
-        mode = fluctuation_mode(self.traces, self.sample, shortest_lag=self.rtt / 2) if mean >= EMPTY else None
-        verdict, reason = self._verdict(mode, mean)
+        mode, seen = None, _Bands((), 0.0)
+        if mean >= EMPTY:
+            mode = fluctuation_mode(self.traces, self.sample, shortest_lag=self.rtt / 2)
+            if mode is None or not mode.is_cycle:
+                seen = _Bands(*bands(self.traces, self.sample, shortest=self.rtt))
+                mode = self._dominant(mode, seen)
+        verdict, reason = self._verdict(mode, mean, deviation, seen)
         return MeasuredStability(
             link=str(self.link),
             verdict=verdict,
@@ -255,6 +268,13 @@ class Ensemble:
             packets=self.packets,
         )
 
+    def _dominant(self, mode: FluctuationMode | None, seen: _Bands) -> FluctuationMode | None:
+        """Return the mode of a cycle that the fit passed over, else the one found, None if it has hardly any power."""
+        if seen.cycle is not None:
+            near = fluctuation_mode(self.traces, self.sample, shortest_lag=self.rtt / 2, near=seen.cycle.period)
+            return near if near is not None and near.is_cycle else None
+        return mode if mode is not None and seen.share(2 * math.pi / mode.frequency.value) >= LEAST_SHARE else None
+
     def concluded(self, judged: MeasuredStability, tolerance: float) -> MeasuredStability:
         """Keep the verdict; a decay rate that stayed wider than was asked for is named."""
         mode = judged.mode
@@ -263,21 +283,56 @@ class Ensemble:
         note = f" Its interval is wider than {tolerance:.0%} of the rate: a larger budget of packets would narrow it."
         return MeasuredStability(**{**judged.__dict__, "reason": judged.reason + note})
 
-    def _verdict(self, mode: FluctuationMode | None, mean: float) -> tuple[Verdict, str]:
+    def _verdict(
+        self, mode: FluctuationMode | None, mean: float, deviation: float, seen: _Bands
+    ) -> tuple[Verdict, str]:
+        self.slow = 0.0
         if mean < EMPTY:
             return "does not oscillate", f"it is empty nearly always ({mean:.2g} packets on average)."
         drift = self._drift()
         if drift is not None:
             return "cannot tell", f"{drift} Longer runs would tell."
+        if mode is not None and mode.is_cycle:
+            return "oscillates", _cycle(2 * math.pi / mode.frequency.value, mode.amplitude, mode.amplitude_ratio)
+        if seen.cycle is not None:
+            amplitude = math.sqrt(2 * seen.cycle.share) * deviation
+            return "oscillates", _cycle(seen.cycle.period, amplitude, seen.cycle.amplitude_ratio)
+        if seen.slower >= SLOWER:
+            self.slow = 3 * self.seconds * (1 - WARMED) / PERIODS
+            return "cannot tell", (
+                f"{seen.slower:.0%} of its variance is slower than runs of {self.seconds:.3g} s tell. "
+                "Longer runs would tell."
+            )
+        if seen.open is not None:
+            return self._of_both(seen.open)
+        return self._of_noise(mode, seen)
+
+    def _of_both(self, band: Band) -> tuple[Verdict, str]:
+        """Return the verdict where the strongest motion may be a cycle."""
+        told = f"its motion of period {band.period:.3g} s, {band.share:.0%} of the variance, "
+        ratio = band.amplitude_ratio
+        if ratio.low > CYCLE_RATIO and ratio.high < NOISE_RATIO:
+            return (
+                "cannot tell",
+                f"{told}is a cycle that noise distorts, or noise that is not linear, {_spread(ratio)}.",
+            )
+        self.slow = band.period
+        return "cannot tell", f"{told}may be a limit cycle or noise, {_spread(ratio)}. Longer runs would tell."
+
+    def _of_noise(self, mode: FluctuationMode | None, seen: _Bands) -> tuple[Verdict, str]:
+        """Return the verdict where no band holds a cycle."""
         if mode is None:
-            return "cannot tell", "no mode stands out in runs of this length. Longer runs would tell."
+            strong = seen.strong
+            if not strong or strong[0].amplitude_ratio.value > INTERMITTENT_RATIO:
+                return "cannot tell", "no mode stands out in runs of this length. Longer runs would tell."
+            ratios = [band.amplitude_ratio.value for band in strong]
+            return "does not oscillate", (
+                f"no period stands out; most of its motion has periods of about {strong[0].period:.3g} s, and "
+                f"amplitude ratios of {min(ratios):.2f} to {max(ratios):.2f} (a cycle has 1, noise 2)."
+            )
         period = 2 * math.pi / mode.frequency.value
         ratio = mode.amplitude_ratio
-        spread = f"amplitude ratio {ratio.value:.2f} ({ratio.low:.2f} to {ratio.high:.2f}; a cycle has 1, noise 2)"
-        if mode.is_cycle:
-            return "oscillates", (
-                f"a limit cycle of period {period:.3g} s and amplitude {mode.amplitude:.3g} packets, {spread}."
-            )
+        spread = _spread(ratio)
         if mode.is_cycle is False and mode.decay.high > WIDEST * mode.decay.low:
             return "cannot tell", (
                 f"the decay rate of its mode of period {period:.3g} s is known to no better than "
@@ -318,6 +373,42 @@ class Ensemble:
         done = replicate(scenario, runs, seed=seed, threads=self.threads, trace_links=True)
         self.packets += sum(result.departures for result in done)
         return list(done)
+
+
+@dataclass(frozen=True)
+class _Bands:
+    """What the bands of the traces say."""
+
+    found: Sequence[Band]
+    slower: float
+
+    @property
+    def strong(self) -> list[Band]:
+        """Those with a tenth of the variance or more, the strongest first."""
+        return sorted((band for band in self.found if band.share >= LEAST_SHARE), key=lambda band: -band.share)
+
+    @property
+    def cycle(self) -> Band | None:
+        """The strongest that is a limit cycle."""
+        return next((band for band in self.strong if band.is_cycle), None)
+
+    @property
+    def open(self) -> Band | None:
+        """The strongest that may be one."""
+        return next((band for band in self.strong if band.is_cycle is None), None)
+
+    def share(self, period: float) -> float:
+        """Part of the variance in the band of a period."""
+        near = min(self.found, key=lambda band: abs(math.log(band.period / period)), default=None)
+        return 0.0 if near is None else near.share
+
+
+def _cycle(period: float, amplitude: float, ratio: Estimate) -> str:
+    return f"a limit cycle of period {period:.3g} s and amplitude {amplitude:.3g} packets, {_spread(ratio)}."
+
+
+def _spread(ratio: Estimate) -> str:
+    return f"amplitude ratio {ratio.value:.2f} ({ratio.low:.2f} to {ratio.high:.2f}; a cycle has 1, noise 2)"
 
 
 def queue_of(result: Result, link: str, begin: float) -> NDArray[np.float64]:

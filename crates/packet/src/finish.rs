@@ -22,10 +22,16 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
     }
     let end = engine.end;
     engine.catch_up_all(end.saturating_add(engine.grace).saturating_add(1));
-    let (from, to) = (engine.window.0, engine.window.1.min(end));
-    engine.window.1 = to;
+    let to = engine.window.1.min(end);
+    // a run until all is done may end before its measurement window opens
+    let unopened = engine.window.0 >= to;
+    let from = engine.window.0.min(to);
+    engine.window = (from, to);
     for link in &mut engine.links {
-        if link.at_closing.is_none() {
+        if unopened {
+            link.open_window(to);
+        }
+        if unopened || link.at_closing.is_none() {
             link.close_window(to);
         }
     }
@@ -39,6 +45,12 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
     let (flows, unfinished) = flow_outcomes(&mut engine, &in_flight)?;
     let classes = class_outcomes(&engine, &flows);
     let mut notes = std::mem::take(&mut engine.notes);
+    if unopened {
+        notes.push(format!(
+            "the run ended at {} s, before the measurement window opened: nothing was measured",
+            Time(end).seconds()
+        ));
+    }
     if unfinished > 0 {
         notes.push(format!(
             "{unfinished} finite transfers were not complete at the end: their completion times \
@@ -201,6 +213,11 @@ fn link_outcome(
             outcome.queue_packets_max = queue.max;
             outcome.queue_bytes_mean = queue.bytes_mean;
             outcome.queue_bytes_std = queue.bytes_std;
+        } else {
+            outcome.queue_packets_mean = f64::NAN;
+            outcome.queue_packets_std = f64::NAN;
+            outcome.queue_bytes_mean = f64::NAN;
+            outcome.queue_bytes_std = f64::NAN;
         }
         let seconds = ((to - from) / SECOND) as usize;
         outcome.utilization_1s = (0..seconds)

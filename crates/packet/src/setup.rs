@@ -170,7 +170,7 @@ fn build_link(
     };
     let random = Stream::new(seed, Owner::Queue, entity(&link.name, 0));
     let rate = match &link.trace {
-        Some(trace) => Rate::Trace(trace.clone()),
+        Some(trace) => Rate::Trace(trace.clone(), None),
         None => Rate::Once(rate),
     };
     let built = Link::new(

@@ -34,9 +34,17 @@ impl Simulation {
     /// Runs at most `events` events.
     ///
     /// # Errors
-    /// [`Error::Algorithm`] when a user's own algorithm has failed.
+    /// [`Error::Algorithm`] when a user's own algorithm has failed; [`Error::Unsupported`] when a
+    /// run until all is done takes longer than a time can hold.
     pub fn step(&mut self, events: u64) -> Result<Progress, Error> {
         let done = self.engine.step(events)?;
+        if self.engine.now >= link::schedule::NEVER {
+            return Err(Error::Unsupported(
+                "the transfers are not done within 106 days of simulated time, the most that a run \
+                 can take"
+                    .to_owned(),
+            ));
+        }
         Ok(Progress {
             now: Time(self.engine.now.min(self.engine.end)).seconds(),
             end: (self.engine.end != u64::MAX).then(|| Time(self.engine.end).seconds()),

@@ -413,6 +413,52 @@ fn until_done() {
     }
 }
 
+/// A run that is done before its measurement window opens measures nothing, and says so. The window
+/// had a length of 2^64 ps less what was missing, with a row for each of its 18 million seconds.
+#[test]
+fn done_before_the_window_opens() {
+    let text = "[scenario]\nduration = \"until done\"\nmeasure = \"600 ms .. 3 s\"\n\
+                [[link]]\nname = \"link\"\nrate = \"10 Mbit/s\"\nqueue = { capacity = \"30 packets\" }\n\
+                [[flows]]\npath = [\"link\"]\nrtt = \"10 ms\"\ntraffic = { kind = \"transfer\", size = \"3 kB\" }\n\
+                [[flows]]\npath = [\"link\"]\nrtt = \"10 ms\"\n";
+    let scenario = scenario(text);
+    let fast = run(&scenario, &traced()).unwrap();
+    let general = Options {
+        general: true,
+        ..traced()
+    };
+    let general = run(&scenario, &general).unwrap();
+    assert_eq!(difference(&fast, &general), None);
+    assert!(fast.end < 0.6 && fast.window == (fast.end, fast.end));
+    let link = &fast.links[0];
+    assert!(link.utilization.is_nan() && link.queue_packets_mean.is_nan());
+    assert_eq!((link.utilization_1s.len(), link.arrivals), (0, 0));
+    for flow in &fast.flows {
+        assert!(flow.goodput.is_nan() && flow.cwnd_mean.is_nan());
+        assert_eq!((flow.sent, flow.timeouts, flow.received), (0, 0, 0));
+        assert!(flow.ledger.delivered > 0);
+    }
+    let note = "before the measurement window opened: nothing was measured";
+    assert!(fast.notes.iter().any(|found| found.contains(note)));
+}
+
+/// The first packet takes 26 million years where each 30 days carry a millionth of a bit.
+#[test]
+fn done_never() {
+    let text = "[scenario]\nduration = \"until done\"\n\
+                [[link]]\nname = \"link\"\n\
+                rate = { steps = [[\"0 s\", \"1 bit/s\"], [\"1 us\", \"0 bit/s\"]], repeat = \"2592000 s\" }\n\
+                [[flows]]\npath = [\"link\"]\nrtt = \"10 ms\"\ntraffic = { kind = \"transfer\", size = \"3 kB\" }\n";
+    let error = run(&scenario(text), &Options::default()).unwrap_err();
+    assert!(error.to_string().contains("within 106 days"), "{error}");
+    let text = text.replace("until done", "30 s");
+    let outcome = run(&scenario(&text), &Options::default()).unwrap();
+    assert_eq!(
+        (outcome.flows[0].received, outcome.links[0].packets),
+        (0, 1)
+    );
+}
+
 /// The answer to a SYN arrives shortly before the timer expires: on the fast path its event comes
 /// after the timer's, and yet it is in time.
 #[test]

@@ -61,7 +61,8 @@ impl<T: Copy> Schedule<T> {
 #[derive(Clone, Debug)]
 pub(crate) enum Rate {
     Once(Schedule<f64>),
-    Trace(Arc<RateTrace>),
+    /// With the bits that each period carries up to the end of each step, once they were asked for.
+    Trace(Arc<RateTrace>, Option<Arc<[f64]>>),
 }
 
 impl Rate {
@@ -69,7 +70,7 @@ impl Rate {
     fn get(&mut self, time: u64) -> (f64, u64) {
         match self {
             Self::Once(schedule) => schedule.get(time),
-            Self::Trace(trace) => {
+            Self::Trace(trace, _) => {
                 let (rate, until) = trace.at(Time(time));
                 (rate, until.0)
             }
@@ -80,8 +81,51 @@ impl Rate {
     fn value_at(&self, time: u64) -> f64 {
         match self {
             Self::Once(schedule) => schedule.value_at(time),
-            Self::Trace(trace) => trace.at(Time(time)).0,
+            Self::Trace(trace, _) => trace.at(Time(time)).0,
         }
+    }
+
+    /// Where a transmission stands shortly before its end that has `bits` to go at `from`: in which
+    /// step, by its begin, and the bits left then. Whole periods of a trace are not walked through.
+    /// What does not repeat it leaves as it is.
+    #[cold]
+    fn skip(&mut self, from: u64, bits: f64) -> (u64, f64) {
+        let Self::Trace(trace, carried) = self else {
+            return (from, bits);
+        };
+        let Some(period) = trace.repeat() else {
+            return (from, bits);
+        };
+        let steps = trace.steps();
+        let carried = carried.get_or_insert_with(|| {
+            let ends = steps[1..].iter().map(|step| step.0).chain([period]);
+            let mut sum = 0.0;
+            let sums = steps.iter().zip(ends).map(|(step, end)| {
+                sum += (end.0 - step.0.0) as f64 * 1e-12 * step.1;
+                sum
+            });
+            sums.collect()
+        });
+        let before = |step: usize| if step == 0 { 0.0 } else { carried[step - 1] };
+        let whole = carried[steps.len() - 1];
+        let within = from % period.0;
+        let at = steps.partition_point(|step| step.0.0 <= within) - 1;
+        let sent = before(at) + (within - steps[at].0.0) as f64 * 1e-12 * steps[at].1;
+        // counted from the begin of this period; what ends with a period belongs to it
+        let bits = sent + bits;
+        let periods = (libm::ceil(bits / whole) - 1.0).max(0.0);
+        let begin = (from - within) as f64 + periods * period.0 as f64;
+        if begin >= NEVER as f64 {
+            return (NEVER.max(from), 0.0);
+        }
+        let rest = (bits - periods * whole).clamp(0.0, whole);
+        let step = carried.partition_point(|&end| end < rest);
+        let begin = from - within + periods as u64 * period.0 + steps[step].0.0;
+        if begin <= from {
+            // it ends in the step in which it stands
+            return (from, bits - sent);
+        }
+        (begin, rest - before(step))
     }
 }
 
@@ -102,8 +146,13 @@ pub(crate) struct Transmitter {
 }
 
 const FRACTION: f64 = 4_294_967_296.0;
-/// 2^63 ps: what a transmission takes while a trace's rate is zero; longer than any other.
-const STANDSTILL: f64 = 9_223_372_036_854_775_808.0 * FRACTION;
+/// 2^62 ps, 53 days: what a transmission takes while a trace's rate is zero; longer than any step.
+const STANDSTILL: f64 = 4_611_686_018_427_387_904.0 * FRACTION;
+/// 2^63 ps, 106 days: a transmission over a trace that would end later ends in the step after. Half
+/// of what a time can hold, so that no sum of times overflows; no run gets there.
+pub(crate) const NEVER: u64 = 1 << 63;
+/// Steps of a trace that a transmission goes through one by one before it skips what repeats.
+const STEPS: u32 = 1000;
 
 impl Transmitter {
     pub(crate) fn new(rate: Rate) -> Self {
@@ -163,7 +212,8 @@ impl Transmitter {
         let mut bits = f64::from(size) * 8.0;
         let mut from = start;
         self.fraction = 0;
-        loop {
+        let mut steps = 0;
+        while from < NEVER {
             let (rate, until) = self.rate.get(from);
             (self.present, self.until) = (rate, until);
             self.cached_size = 0;
@@ -173,7 +223,12 @@ impl Transmitter {
             }
             bits -= (until - from) as f64 * 1e-12 * rate;
             from = until;
+            steps += 1;
+            if steps == STEPS {
+                (from, bits) = self.rate.skip(from, bits);
+            }
         }
+        from
     }
 }
 
@@ -201,5 +256,84 @@ mod tests {
         // 2000 bits: 1000 in the first millisecond, 1000 more in half of one
         assert_eq!(transmitter.finish(0, 250, false), 1_500_000_000);
         assert_eq!(transmitter.finish(1_500_000_000, 250, true), 2_500_000_000);
+    }
+
+    /// A trace that repeats every `repeat`.
+    fn repeating(steps: &str, repeat: &str) -> Transmitter {
+        let text = format!(
+            "[scenario]\nduration = \"1 s\"\n[[link]]\nname = \"a\"\nrate = {{ steps = {steps}, repeat = \"{repeat}\" }}\n\
+             [[flows]]\npath = [\"a\"]\nrtt = \"9 ms\"\n"
+        );
+        let scenario = ackclock_scenario::parse(&text, "test").unwrap();
+        let trace = scenario.links[0].trace.clone().unwrap();
+        Transmitter::new(Rate::Trace(trace, None))
+    }
+
+    #[test]
+    fn periods_without_number_are_not_walked_through() {
+        // 1.001e-6 bits every 30 days: a packet of 1500 B would have taken 12,000,000,000 periods
+        let mut transmitter = repeating(
+            r#"[["0 s", "1 bit/s"], ["1.001 us", "0 bit/s"]]"#,
+            "2592000 s",
+        );
+        let never = transmitter.finish(0, 1500, false);
+        assert!(never >= NEVER);
+        assert_eq!(transmitter.finish(never, 1500, true), never);
+        // 0.136383 bits every 5 s: 12,000 bits end in period 87,987, which has 0.13168.. to send
+        let mut transmitter =
+            repeating(r#"[["0 s", "1690 bit/s"], ["80.7 us", "0 bit/s"]]"#, "5 s");
+        let (whole, second) = (1690.0 * 80.7e-6, 1_000_000_000_000_u64);
+        let periods = (12_000.0_f64 / whole).floor();
+        let rest = (12_000.0 - periods * whole) / 1690.0 * 1e12;
+        let expected = periods as u64 * 5 * second + rest as u64;
+        let finish = transmitter.finish(0, 1500, false);
+        assert!(
+            finish.abs_diff(expected) < 10_000,
+            "{finish} and {expected}"
+        );
+        // the next one goes on from there
+        let next = transmitter.finish(finish, 1500, true);
+        assert!(next.abs_diff(2 * expected) < 6 * second, "{next}");
+    }
+
+    /// What is skipped and what is walked through end at the same time, within what the sums of the
+    /// walk lose: a picosecond a step.
+    #[test]
+    fn skipped_periods_end_as_walked_ones() {
+        for size in [1, 40, 1500, 65_000] {
+            for (start, steps) in [
+                (
+                    0,
+                    r#"[["0 s", "3 Mbit/s"], ["1 ms", "0 bit/s"], ["2 ms", "1 kbit/s"]]"#,
+                ),
+                (
+                    2_500_000_000,
+                    r#"[["0 s", "0 bit/s"], ["1 ms", "7 bit/s"], ["2 ms", "0 bit/s"]]"#,
+                ),
+                (
+                    999_999_999,
+                    r#"[["0 s", "1 bit/s"], ["1 ms", "2 bit/s"], ["2 ms", "9 bit/s"]]"#,
+                ),
+            ] {
+                let mut walked = repeating(steps, "3 ms").rate;
+                let mut skipped = walked.clone();
+                let mut from = start;
+                let mut bits = f64::from(size) * 0.08;
+                let (at, left) = skipped.skip(start, bits);
+                let looked_up = skipped.get(at);
+                let end = at as f64 + left.max(0.0) * 1e12 / looked_up.0;
+                assert!(looked_up.0 > 0.0 && end <= looked_up.1 as f64 + 1.0);
+                let expected = loop {
+                    let (rate, until) = walked.get(from);
+                    let end = from as f64 + bits * 1e12 / rate;
+                    if end <= until as f64 {
+                        break end;
+                    }
+                    bits -= (until - from) as f64 * 1e-12 * rate;
+                    from = until;
+                };
+                assert!((end / expected - 1.0).abs() < 1e-9, "{end} and {expected}");
+            }
+        }
     }
 }

@@ -137,7 +137,13 @@ pub const TRAFFIC: &[TrafficKind] = &[
         tcp: true,
         doc: "HTTP responses over TCP after the PackMime model (Cao et al., INFOCOM 2004), each a connection of its own with its own draw of `rtt`.",
         keys: &[
-            Key::new("rate", Kind::Frequency, Required, CONNECTION_RATE).changeable(),
+            Key::new(
+                "rate",
+                Kind::Frequency,
+                Required,
+                "New connections a second, from 0.001 on.",
+            )
+            .changeable(),
             Key::new(
                 "mean_size",
                 Kind::Size,

@@ -478,6 +478,9 @@ impl Reader<'_> {
                 };
                 Some(Setting::TrafficRate(id, rate))
             }
+            _ if matches!(class.traffic, Traffic::PackMime { .. }) => {
+                Some(Setting::TrafficRate(id, self.packmime_rate(item)?))
+            }
             _ if class.traffic.opens_connections() => {
                 Some(Setting::TrafficRate(id, self.frequency(item)?))
             }

@@ -137,7 +137,7 @@ impl Reader<'_> {
             "packmime" => {
                 let rate = self
                     .item(inner, "rate")
-                    .and_then(|item| self.frequency(&item));
+                    .and_then(|item| self.packmime_rate(&item));
                 let mean_size = self.item(inner, "mean_size").and_then(|item| {
                     if item.is_word() {
                         return Some(None);

@@ -211,6 +211,16 @@ impl Reader<'_> {
         None
     }
 
+    /// The rate of connections of PackMime: below, its fitted laws have no moments.
+    pub(super) fn packmime_rate(&self, item: &Item<'_>) -> Option<f64> {
+        let rate = self.frequency(item)?;
+        if rate < 0.001 {
+            self.wrong(item, "slower than 0.001 /s, where the model says nothing");
+            return None;
+        }
+        Some(rate)
+    }
+
     /// A number above zero, or per cent.
     pub(super) fn share(&self, item: &Item<'_>) -> Option<f64> {
         let share = match item.node.value {

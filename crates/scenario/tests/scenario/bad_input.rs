@@ -1337,6 +1337,14 @@ fn limits_are_named() {
         "13:18",
         &["a step must last 1 us or longer"],
     );
+    one(
+        &with(
+            "congestion = { kind = \"reno\" }",
+            "traffic = { kind = \"packmime\", rate = \"0.0005 /s\" }",
+        ),
+        "21:39",
+        &["slower than 0.001 /s"],
+    );
 }
 
 /// Mb are bits, in any case: a rate, never megabytes.

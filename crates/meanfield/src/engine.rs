@@ -160,6 +160,11 @@ impl MeanField {
                 self.balance.debt = self.balance.debt.max(state.debt);
                 self.balance.debt_steps += 1;
             }
+            if state.flight <= 0.0 && state.flows > 0.0 {
+                let error = state.below_a_cell();
+                self.failed = Some(error.clone());
+                return Err(error);
+            }
             arrivals += state.arrivals;
             if state.class.ecn {
                 markable += state.arrivals;

@@ -154,6 +154,12 @@ impl Grid {
         }
     }
 
+    /// Width of the lowest cell, packets.
+    pub(crate) fn lowest_width(&self) -> f64 {
+        let cells = self.contents();
+        cells.first().map_or(0.0, |(low, high, _)| high - low)
+    }
+
     /// Lower and upper edge (packets) and mass of each cell, in rising order; the atom is left out.
     pub(crate) fn contents(&self) -> Vec<(f64, f64, f64)> {
         match self {

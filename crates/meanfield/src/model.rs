@@ -309,6 +309,8 @@ pub struct Options {
     /// Cells of the window grid per packet (of growth per round trip, where that is not one
     /// packet). The error falls with the square.
     pub cells_per_packet: f64,
+    /// The most cells of a class's grid: with more, from a large largest window, they are wider.
+    pub most_cells: f64,
     /// Steps per smallest base round-trip time. The error falls with the square, apart from the
     /// instants at which the queue fills or empties.
     pub steps_per_rtt: f64,
@@ -329,11 +331,19 @@ impl Default for Options {
             hazard: Hazard::PerPacket,
             closure: Closure::DelayLine,
             cells_per_packet: 4.0,
+            most_cells: f64::INFINITY,
             steps_per_rtt: 200.0,
             effective_spacing: true,
             sample: None,
             snapshot: None,
             bins: 128,
         }
+    }
+}
+
+impl Options {
+    /// Cells per packet of a grid up to `w_max` packets.
+    pub(crate) fn cells_up_to(&self, w_max: f64) -> f64 {
+        self.cells_per_packet.min(self.most_cells / w_max)
     }
 }

@@ -285,10 +285,7 @@ impl<'a> Reader<'a> {
             .map(|group| self.class(group, &bottleneck, flows))
             .collect::<Result<Vec<_>, Error>>()?;
         self.notes.dedup();
-        let largest = classes.iter().map(|class| class.w_max).fold(1.0, f64::max);
-        if options.cells_per_packet > CELLS / largest {
-            options.cells_per_packet = CELLS / largest;
-        }
+        options.most_cells = options.most_cells.min(CELLS);
         let unresponsive = self
             .traffic
             .clone()

@@ -459,3 +459,66 @@ fn states_of_an_aqm_start_where_its_law_says() {
         "{one} and {other} packets"
     );
 }
+
+/// Two flows over AVQ, which drops 87 % of their first windows.
+const CRUSHED: &str = r#"
+[scenario]
+duration = "20 ms"
+[[link]]
+name = "a"
+rate = "80 Mbit/s"
+delay = "0.1 ms"
+queue = { aqm = "avq" }
+[[flows]]
+name = "short"
+path = ["a"]
+congestion = "reno"
+rtt = "0.2 ms"
+[[flows]]
+name = "long"
+path = ["a"]
+rtt = "2 s"
+"#;
+
+/// Each class has a grid of its own: that of a round trip of 0.2 ms had cells of 13 packets, those of
+/// one of 2 s beside it, and its mean window came to -3.
+#[test]
+fn a_long_round_trip_leaves_the_others_their_grid() {
+    let out = run(CRUSHED, Options::default());
+    let window = out.classes[0].window_mean;
+    assert!((1.0..4.0).contains(&window), "{window}");
+    assert!(out.balance.in_flight < 1e-9);
+}
+
+/// Where even so nearly all windows are below a cell, the run ends with the reason.
+#[test]
+fn windows_below_a_cell_are_named() {
+    let options = Options {
+        cells_per_packet: 1024.0 / 14_000.0,
+        ..Options::default()
+    };
+    let field = MeanField::new(&scenario(CRUSHED), options).unwrap();
+    let error = field.finish().unwrap_err().to_string();
+    assert!(error.contains("windows below a cell"), "{error}");
+    assert!(
+        error.contains("`short`") && error.contains("13.360 packets"),
+        "{error}"
+    );
+}
+
+/// A grid much coarser than the windows gives no answer without saying so.
+#[test]
+fn a_coarse_grid_is_said() {
+    let wide = |packets: &str| {
+        let text = CRUSHED.replace("congestion = \"reno\"\n", "").replace(
+            "rtt = \"0.2 ms\"",
+            &format!("rtt = \"0.2 ms\"\nmax_window = \"{packets} packets\""),
+        );
+        let notes = run(&text, Options::default()).notes;
+        notes
+            .iter()
+            .any(|note| note.contains("flows `short`: cells of"))
+    };
+    assert!(wide("100000"));
+    assert!(!wide("64"));
+}

@@ -66,6 +66,7 @@ pub(crate) fn run_meanfield<'py>(
         hazard,
         closure: closure_named(closure)?,
         cells_per_packet,
+        most_cells: f64::INFINITY,
         steps_per_rtt,
         effective_spacing,
         sample,

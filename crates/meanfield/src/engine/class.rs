@@ -1,5 +1,6 @@
 //! The windows of one class, and what it sends.
 
+use crate::error::Error;
 use crate::grid::{Grid, Step};
 use crate::history::{DelayLine, Passage, Returned, Ring};
 use crate::model::Class;
@@ -49,6 +50,18 @@ impl ClassState {
     #[inline]
     pub(super) fn in_network(&self) -> f64 {
         self.grid.packets_within(self.limit())
+    }
+
+    /// The lowest cell stands for windows about half a cell below its upper edge: where nearly all
+    /// are in it their mean may be negative.
+    pub(super) fn below_a_cell(&self) -> Error {
+        let width = self.grid.lowest_width();
+        Error::Unsupported(format!(
+            "windows below a cell of its grid, as nearly all of flows `{}` are after many losses; \
+             a cell is {width:.3} packets wide there (give `max_window`: the fewer packets, the \
+             narrower the cells)",
+            self.class.name
+        ))
     }
 
     /// Windows follow what came back; what is to be sent follows.

@@ -110,7 +110,7 @@ impl MeanField {
         let mut grid = Grid::new(
             &state.class.law,
             w_max,
-            self.options.cells_per_packet,
+            self.options.cells_up_to(w_max),
             self.options.hazard,
             state.class.access.is_some(),
         )?;

@@ -10,6 +10,9 @@ const MASS: f64 = 1e-12;
 /// Allowed violation of the balances of packets, relative.
 const PACKETS: f64 = 1e-9;
 
+/// Cells that a mean window should be wide.
+const CELLS: f64 = 2.0;
+
 /// A sum that does not lose what is small beside it (Neumaier).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sum {
@@ -227,6 +230,17 @@ impl MeanField {
                 let (share, name, w_max) = (100.0 * atom, &state.class.name, state.class.w_max);
                 notes.push(format!(
                     "flows `{name}`: {share:.1} % of them are at the end of the grid, {w_max:.0} packets; give `max_window` to bound them on purpose"
+                ));
+            }
+        }
+        for state in &self.classes {
+            let mean = state.measured.windows / state.measured.flows;
+            let width = state.grid.lowest_width();
+            if mean < CELLS * width {
+                let name = &state.class.name;
+                notes.push(format!(
+                    "flows `{name}`: cells of {width:.3} packets, and a mean window of {mean:.3}: \
+                     too coarse a grid; give `max_window`: the fewer packets, the narrower the cells"
                 ));
             }
         }

@@ -86,7 +86,7 @@ impl ClassState {
             grid: Grid::new(
                 &class.law,
                 class.w_max,
-                options.cells_per_packet,
+                options.cells_up_to(class.w_max),
                 options.hazard,
                 class.access.is_some(),
             )?,

@@ -15,6 +15,7 @@ paths, different bits. Finds are in the folder's `finds`. Ends with 1 if anythin
 # ruff: noqa: T201
 import argparse
 import json
+import os
 import select
 import subprocess
 import sys
@@ -39,6 +40,8 @@ class Engine:
     def __init__(self, program: Path, kind: str) -> None:
         words = [str(program), kind, str(VARIANTS)]
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        # a buffer of Python's could hold lines that `select` does not see
+        self.read = b""
 
     def attacked(self, number: int, tree: dict[str, Any]) -> tuple[list[int], list[tuple[str, str]]]:
         """How many of a line's scenarios were answered, refused and given up; what was found, each with its text."""
@@ -47,21 +50,24 @@ class Engine:
         begin = processor_time(self.process.pid)
         self.process.stdin.write(f"{number}\t{json.dumps(tree)}\n".encode())
         self.process.stdin.flush()
-        finds = []
+        finds: list[tuple[str, str]] = []
         while True:
-            # whole answers are written at once, so that none is left in Python's buffer
-            while not select.select([self.process.stdout], [], [], 5)[0]:
-                if processor_time(self.process.pid) - begin > HANG:
-                    self.process.kill()
+            while b"\n" not in self.read:
+                if not select.select([self.process.stdout], [], [], 5)[0]:
+                    if processor_time(self.process.pid) - begin > HANG:
+                        self.process.kill()
+                        self.process.wait()
+                        return [0, 0, 0], [*finds, ("hangs", json.dumps(tree))]
+                    continue
+                some = os.read(self.process.stdout.fileno(), 1 << 16)
+                if not some:
                     self.process.wait()
-                    return [0, 0, 0], [*finds, ("hangs", json.dumps(tree))]
-            line = self.process.stdout.readline().decode()
-            if line.startswith("="):
+                    return [0, 0, 0], [*finds, (f"ends with {self.process.returncode}", json.dumps(tree))]
+                self.read += some
+            line, _, self.read = self.read.partition(b"\n")
+            if line.startswith(b"="):
                 return [int(word) for word in line[1:].split()], finds
-            if not line:
-                self.process.wait()
-                return [0, 0, 0], [*finds, (f"ends with {self.process.returncode}", json.dumps(tree))]
-            found, _, text = line[1:].rstrip("\n").partition("\t")
+            found, _, text = line[1:].decode().partition("\t")
             finds.append((found, text))
 
     def close(self) -> None:

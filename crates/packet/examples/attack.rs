@@ -11,7 +11,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use ackclock_packet::{
-    FlowSelection, FlowTrace, LinkTrace, Options, Outcome, Simulation, TraceSelection, Traces,
+    Error, FlowSelection, FlowTrace, LinkTrace, Options, Outcome, Simulation, TraceSelection,
+    Traces,
 };
 use ackclock_scenario::{Scenario, parse_json};
 use cpu_time::ThreadTime;
@@ -20,8 +21,13 @@ use cpu_time::ThreadTime;
 const MOST_BYTES: u64 = 1 << 27;
 /// Runs are given up after so many events, with samples of traces twice as many.
 const MOST_EVENTS: u64 = 10_000;
-/// As between two looks at Ctrl-C.
-const STEP: u64 = 500;
+/// Events between two looks at Ctrl-C, at most and at first; half as many after steps that take
+/// longer than that (as in `crates/python/src/run.rs`).
+const MOST_EVENTS_PER_STEP: u64 = 500;
+const FEWEST_EVENTS_PER_STEP: u64 = 5;
+const STEP_TIME: Duration = Duration::from_millis(50);
+/// Or after so long, as with 100,000 packets in each of thousands of windows.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// Setting up, a step and the end may take so long; Ctrl-C waits for them.
 const LATE: Duration = Duration::from_millis(500);
 
@@ -116,33 +122,44 @@ fn attacked(text: &str, both: bool) -> End {
 
 /// A run to its end, in steps none of which takes long.
 fn run(scenario: &Scenario, options: &Options) -> Result<Outcome, End> {
-    let mut begin = ThreadTime::now();
-    let mut late = |what: &str| {
+    let late = |what: &str, begin: ThreadTime| {
         let spent = begin.elapsed();
-        begin = ThreadTime::now();
         (spent > LATE).then(|| End::Found(format!("{what} took {:.1} s", spent.as_secs_f64())))
     };
+    let begin = ThreadTime::now();
     // what the engine cannot do it says in words
     let mut simulation = Simulation::new(scenario, options).map_err(|_| End::Refused)?;
-    if let Some(found) = late("setting up") {
+    if let Some(found) = late("setting up", begin) {
         return Err(found);
     }
     let most = MOST_EVENTS * (1 + u64::from(options.traces.links));
-    let mut events = 0;
+    let whole = ThreadTime::now();
+    let (mut events, mut step) = (0, FEWEST_EVENTS_PER_STEP);
     loop {
-        let progress = simulation.step(STEP);
-        if let Some(found) = late("a step of 500 events") {
+        let begin = ThreadTime::now();
+        let progress = simulation.step(step);
+        events += step;
+        if let Some(found) = late("a step", begin) {
             return Err(found);
         }
+        step = if begin.elapsed() > STEP_TIME {
+            (step / 2).max(FEWEST_EVENTS_PER_STEP)
+        } else {
+            (step * 2).min(MOST_EVENTS_PER_STEP)
+        };
         match progress {
             Ok(progress) if progress.done => break,
             Ok(_) if events > most && !options.general => return Err(End::GivenUp),
-            Ok(_) => events += STEP,
+            Ok(_) if whole.elapsed() > PATIENCE => return Err(End::GivenUp),
+            Ok(_) => {}
+            // it takes longer than a time can hold
+            Err(Error::Unsupported(_)) => return Err(End::Refused),
             Err(error) => return Err(End::Found(error.to_string())),
         }
     }
+    let begin = ThreadTime::now();
     let outcome = simulation.finish();
-    late("the end").map_or_else(
+    late("the end", begin).map_or_else(
         || outcome.map_err(|error| End::Found(error.to_string())),
         Err,
     )
@@ -152,6 +169,7 @@ fn run(scenario: &Scenario, options: &Options) -> Result<Outcome, End> {
 fn impossible(outcome: &Outcome) -> Option<String> {
     // NaN is what was not measured
     let wrong = |number: f64| number < 0.0 || number.is_infinite();
+    let measured = outcome.window.1 > outcome.window.0;
     for link in &outcome.links {
         let numbers = [
             link.queue_packets_mean,
@@ -162,7 +180,7 @@ fn impossible(outcome: &Outcome) -> Option<String> {
             link.delay_max,
         ];
         if numbers.into_iter().any(wrong)
-            || !(0.0..=1.0 + 1e-9).contains(&link.utilization)
+            || (measured && !(0.0..=1.0 + 1e-9).contains(&link.utilization))
             || link.queue_packets_mean > f64::from(link.queue_packets_max) + 1e-6
             || link.delay_mean > link.delay_max * (1.0 + 1e-6)
             || !link.ledger.balances()

@@ -56,9 +56,9 @@ pub(crate) struct Standing {
 }
 
 /// Events between looks at Ctrl-C: at most, and at first. Few where they take long, such as calls
-/// of Python and acknowledgements of 100,000 packets.
+/// of Python and windows of 100,000 packets: 10 ms to send one.
 const MOST_EVENTS_PER_STEP: u64 = 500;
-const FEWEST_EVENTS_PER_STEP: u64 = 50;
+const FEWEST_EVENTS_PER_STEP: u64 = 5;
 const STEP_TIME: Duration = Duration::from_millis(50);
 /// Between two looks at signals, and at calls of Python once the run is to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);

@@ -12,6 +12,11 @@ use crate::{
 /// 1e-9 of the states makes.
 const CLAMP_TOLERANCE: f64 = 1e-9;
 
+/// A Newton step shorter than this, relative to the states, that leads to no smaller residual is
+/// rounding: its square is. A loss of 1e-8 that is reckoned as 1 - (1 - p) is known to 1e-8 of
+/// itself.
+const ROUNDING_STEP: f64 = 1e-7;
+
 /// The equilibrium near `guess` (Newton's method with step halving).
 ///
 /// # Errors
@@ -79,8 +84,9 @@ pub(crate) fn newton(system: &dyn DynSystem, guess: &[f64], p: &[f64]) -> Result
                     return Ok(x);
                 }
             }
-            // no descent any more: rounding, if the step is tiny, else failure
-            None if relative < 1e-9 || size < 1e-14 => return Ok(x),
+            // No descent any more: rounding, if the step is tiny, else failure. What a step leaves of
+            // a smooth residual is its square.
+            None if relative < ROUNDING_STEP || size < 1e-14 => return Ok(x),
             None => break,
         }
     }

@@ -5,7 +5,7 @@ mod common;
 use ackclock_delay::{
     Linear, c64, count_right_of, equilibrium, is_stable, rightmost_roots, root_near, roots_right_of,
 };
-use common::{MackeyGlass, Neuron, Wright, close, close_complex};
+use common::{MackeyGlass, Neuron, SmallLoss, Wright, close, close_complex};
 
 /// x' = -x(t - 1): the branches of Lambert's W at -1.
 #[test]
@@ -138,4 +138,16 @@ fn open_loop_of_the_aqm_plant() {
     close(roots[0].re, -0.528_785_8, 1e-7);
     close(roots[1].re, -4.065_040_7, 1e-7);
     close(c * c / (2.0 * n), 117_187.5, 1e-12);
+}
+
+/// A loss of 4e-8 that is reckoned as 1 - (1 - p) is known to a part in 1e8: Newton's method must
+/// stop at that rounding, wherever it falls.
+#[test]
+fn equilibria_are_found_down_to_rounding() {
+    for k in 0..400 {
+        let share = 4e-8 * (1.0 + 1e-3 * f64::from(k));
+        let x = equilibrium(&SmallLoss, &[3e-8, 20.0], &[share]).unwrap();
+        close(x[0], share, 1e-7);
+        close(x[1], 30.0, 1e-7);
+    }
 }

@@ -57,6 +57,14 @@ system!(
     }
 );
 system!(
+    /// A price of so much loss as p0, by 1 - (1 - p), and a queue that follows both.
+    SmallLoss, 2, [|_| S::from(1.0)], |a, out| {
+        let one = S::from(1.0);
+        out[0] = a.p[0] - (one - (one - a.past[0])) * a.x[1] / 30.0;
+        out[1] = a.p[0] * (S::from(30.0) - a.x[1]) + (a.p[0] - (one - (one - a.x[0]))) * 1e3;
+    }
+);
+system!(
     /// DDE-BIFTOOL's neuron demo; p = (kappa, beta, a12, a21, tau1, tau2, tau_s).
     Neuron, 2, [|p| p[4], |p| p[5], |p| p[6]], |a, out| {
         let (x, p) = (a.x, a.p);

@@ -17,11 +17,14 @@ import numpy as np
 import ackclock as ac
 from ackclock.errors import AckclockError
 from ackclock.fluid import Equations
+from ackclock.stability.limits import follow
 
 NEAR = 2e-3
 """How near to a limit both of its sides are looked at, relative to it."""
 DOUBT = 3e-4
 """A root whose real part is smaller than this part of it is on neither side."""
+CORNER = 1e-2
+"""How far derivatives to both sides may differ, as a part of the largest of their row."""
 
 
 @dataclass
@@ -31,6 +34,8 @@ class Place:
     model: Any
     state: np.ndarray
     roots: np.ndarray
+    fastest: float = 0.0
+    """Rate of what moves fastest without the delays, 1/s."""
 
     @property
     def verdict(self) -> bool | None:
@@ -60,31 +65,68 @@ def generator_roots(now: np.ndarray, past: list[np.ndarray], delays: list[float]
     return roots[np.argsort(-roots.real)]
 
 
-def characteristic(model: Any, state: np.ndarray) -> np.ndarray:
-    """Rightmost roots at a state, by differences; the degree is raised until the first does not move."""
-    n = len(state)
-    delays = [float(v) for v in model.delays(state.tolist())]
-    blocks = []
-    for which in range(-1, len(delays)):
-        block = np.empty((n, n))
-        for k in range(n):
-            h = 1e-6 * max(abs(state[k]), 1e-6)
-            values = []
-            for sign in (1, -1):
-                rows = [state.copy() for _ in range(len(delays) + 1)]
-                rows[which + 1][k] += sign * h
-                values.append(np.array(model.derivative(rows[0].tolist(), [row.tolist() for row in rows[1:]])))
-            block[:, k] = (values[0] - values[1]) / (2 * h)
-        blocks.append(block)
+def characteristic(blocks: list[np.ndarray], delays: list[float]) -> np.ndarray:
+    """The rightmost root; the degree is raised until it does not move."""
+    n = len(blocks[0])
     last = None
     for degree in (24, 40, 64, 100):
         roots = generator_roots(blocks[0], blocks[1:], delays, degree)
-        if last is not None and abs(roots[0] - last) < 1e-6 * abs(roots[0]):
-            break
-        last = roots[0]
+        first = refined(roots, blocks, delays)
+        if first is None:
+            continue
+        if last is not None and abs(first - last) < 1e-6 * abs(first):
+            return np.array([first])
+        last = first
         if n * degree > 700:
             break
     return roots
+
+
+def refined(roots: np.ndarray, blocks: list[np.ndarray], delays: list[float]) -> complex | None:
+    """The rightmost root after Newton's method from all that are nearly as far right; None where one is none."""
+    found = []
+    for start in roots[roots.real >= roots[0].real - 0.2 * abs(roots[0])]:
+        root = complex(start)
+        for _ in range(8):
+            parts = [block * np.exp(-root * delay) for block, delay in zip(blocks[1:], delays, strict=True)]
+            matrix = root * np.eye(len(blocks[0])) - blocks[0] - sum(parts)
+            slope = np.eye(len(blocks[0])) + sum(delay * part for part, delay in zip(parts, delays, strict=True))
+            try:
+                gain = np.trace(np.linalg.solve(matrix, slope))
+            except np.linalg.LinAlgError:
+                break  # on the root
+            if not np.isfinite(gain) or gain == 0 or abs(1 / gain) < 1e-12 * abs(root):
+                break
+            root -= 1 / gain
+        if not abs(root - start) < 1e-2 * abs(start):
+            return None
+        found.append(root)
+    return max(found, key=lambda one: one.real)
+
+
+def jacobians(model: Any, state: np.ndarray, delays: int) -> list[np.ndarray] | None:
+    """
+    Derivatives by the present state and by each delayed one.
+
+    None where those to both sides differ however near: a law has a corner there.
+    """
+    n = len(state)
+    rest = at_rest(model, state)
+    for step in (1e-6, 1e-8):
+        sides = np.empty((2, delays + 1, n, n))
+        for which in range(delays + 1):
+            for k in range(n):
+                h = step * max(abs(state[k]), 1e-6)
+                for side, sign in enumerate((1, -1)):
+                    rows = [state.copy() for _ in range(delays + 1)]
+                    rows[which][k] += sign * h
+                    moved = model.derivative(rows[0].tolist(), [row.tolist() for row in rows[1:]])
+                    sides[side, which, :, k] = (np.array(moved) - rest) / (sign * h)
+        weighed = np.abs(sides) * np.maximum(np.abs(state), 1e-6)
+        size = weighed.max(axis=(0, 1, 3))[:, None]
+        if (np.abs(sides[0] - sides[1]) * np.maximum(np.abs(state), 1e-6) <= CORNER * size).all():
+            return list(0.5 * (sides[0] + sides[1]))
+    return None
 
 
 def places(scenario: Any, choices: Any, key: str | None = None, value: float | None = None) -> list[Place]:
@@ -103,15 +145,43 @@ def place(scenario: Any, choices: Any, key: str | None, value: float | None, giv
         free = equations.parameter(key)
         equations.model.set(free.index, value / free.scale)
     state = np.array(given)
-    rows = [state.tolist()] * len(equations.model.delays(state.tolist()))
-    residual = np.array(equations.model.derivative(state.tolist(), rows))
-    moved = np.array(equations.model.derivative((1.001 * state).tolist(), [(1.001 * state).tolist()] * len(rows)))
+    residual = at_rest(equations.model, state)
+    scale = reaction(equations.model, state, residual)
     high = np.array([bound[1] for bound in bounds_of(scenario, equations.states)])
     full = (state >= high * (1 - 1e-9)) & (residual > 0)
-    assert (full | (np.abs(residual) <= 1e-4 * np.abs(moved) + 1e-9)).all(), "no equilibrium of the clamped equations"
+    assert (full | (np.abs(residual) <= 1e-4 * scale + 1e-9)).all(), "no equilibrium of the clamped equations"
     if full.any():  # a queue that overflows: differences across its limit say nothing
         return Place(equations.model, state, np.zeros(1, dtype=complex))
-    return Place(equations.model, state, characteristic(equations.model, state))
+    delays = [float(v) for v in equations.model.delays(state.tolist())]
+    blocks = jacobians(equations.model, state, len(delays))
+    if blocks is None:
+        return Place(equations.model, state, np.zeros(1, dtype=complex))
+    fastest = float(np.abs(np.linalg.eigvals(blocks[0])).max())
+    return Place(equations.model, state, characteristic(blocks, delays), fastest)
+
+
+def at_rest(model: Any, state: np.ndarray) -> np.ndarray:
+    """What moves the states where all have stood still for a round trip."""
+    rows = [state.tolist()] * len(model.delays(state.tolist()))
+    return np.array(model.derivative(state.tolist(), rows))
+
+
+def reaction(model: Any, state: np.ndarray, residual: np.ndarray) -> np.ndarray:
+    """
+    How much each derivative changes when a state moves by a thousandth, to the side where it changes less.
+
+    One state at a time: where all move together, arrivals and a capacity that follows them balance as before. The
+    sides differ where a law has a corner.
+    """
+    found = np.zeros_like(state)
+    for k in range(len(state)):
+        sides = []
+        for factor in (0.999, 1.001):
+            moved = state.copy()
+            moved[k] *= factor
+            sides.append(np.abs(at_rest(model, moved) - residual))
+        found = np.maximum(found, np.minimum(*sides))
+    return found
 
 
 def simulate(place: Place, bounds: list[tuple[float, float]], start: np.ndarray, end: float, step: float) -> np.ndarray:
@@ -188,7 +258,8 @@ def check_limit(answer: Any, limit: Any, draw: random.Random, looks: int = 4) ->
         if expected not in verdicts:
             # where there are several, the sentence is of the one that was followed: it must
             # balance, and be so
-            _, followed, _ = of.course(limit.parameter, value).looks[-1]
+            free = of.equations.parameter(limit.parameter)
+            _, followed, _ = follow(of.equations, of.equilibrium._raw, free, value, every=False).looks[-1]
             verdicts = [place(of.scenario, of.choices, limit.parameter, value, followed).verdict]
         if expected not in verdicts and None not in verdicts:
             wrong.append(f"{told(limit)}: at {value:.8g} it is {'un' if expected else ''}stable")
@@ -212,7 +283,7 @@ def check_run(of: Any, run: Any, key: str | None = None, value: float | None = N
     place = places(of.scenario, of.choices, key, value)[0]
     shortest = min(place.model.delays(place.state.tolist()))
     end = 1.5 * run.run.end
-    step = min(shortest / 12, 0.02 / max(abs(place.roots[0]), 1e-9))
+    step = min(shortest / 12, 0.02 / max(abs(place.roots[0]), 1e-9), 0.5 / max(place.fastest, 1e-9))
     if end / step > steps:
         return []
     names = of.equations.states

@@ -272,6 +272,15 @@ def _four(text: str) -> str:
     return f"{4 * float(number):.12g} {unit}"
 
 
+PER_PACKET = {
+    **dict.fromkeys(("red", "adaptive-red", "auto-tuning-red", "ap-red", "st-red", "wred"), ("weight", "slope")),
+    **dict.fromkeys(("pi", "st-pi"), ("a", "b")),
+    "rem": ("gamma",),
+    "exponential-red": ("beta",),
+}
+"""What acts on each packet, or on each packet of queue, by the AQM's definition: a link four times as fast has more."""
+
+
 def _grown(flows: bool) -> Callable[[Tree], bool]:
     """Four times the link, with four times as many flows or as large windows."""
 
@@ -283,7 +292,7 @@ def _grown(flows: bool) -> Callable[[Tree], bool]:
             for key, value in link["queue"].items():
                 if isinstance(value, str) and re.fullmatch(r"[0-9.e+-]+ (packets?|[kM]?B)", value):
                     link["queue"][key] = value if key in ("mean_packet", "max_packet") else _four(value)
-                elif key in ("weight", "a", "b", "slope") and isinstance(value, float):
+                elif key in PER_PACKET.get(link["queue"]["aqm"], ()) and isinstance(value, float):
                     link["queue"][key] = value / 4
         for one in tree["flows"]:
             if flows:

@@ -129,6 +129,18 @@ def test_a_cause_changes_more_than_the_equations_move() -> None:
     assert not replace(after, moves=0.00018).leaves(0.7, before)
 
 
+def test_exponential_red_grows_with_its_link() -> None:
+    """Its probability grows with each packet of a queue that is four times as long."""
+    queue = {"aqm": "exponential-red", "capacity": "1000 packets"}
+    scenario = ac.dumbbell(rate="40 Mbit/s", queue=queue, flows=ac.flows(40, "reno", rtt="80 ms"), duration="30 s")
+    many = next(one for one in REMOVALS if one.key == "flows").apply(scenario.canonical)
+    assert many is not None
+    grown = many["link"][0]["queue"]
+    assert grown["min_threshold"] == "80 packets"
+    assert grown["beta"] == pytest.approx(0.0125)
+    assert grown["gamma"] == 0.98
+
+
 def test_seeds_that_do_the_same_are_not_sure() -> None:
     """Illinois over PIE: twelve flows without a loss, the same in every seed, and 417 or 240 packets by the time."""
     before = Tried("chance", "", "", 89.0, 0.0, 172.0, 8)

@@ -24,6 +24,7 @@ GAINS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(_RED, ("weight", "slope")),
     **dict.fromkeys(("pi", "st-pi"), ("a", "b")),
     "rem": ("gamma",),
+    "exponential-red": ("beta",),
 }
 """AQMs of which it is known how their parameters grow with the link, and which of these are per packet."""
 

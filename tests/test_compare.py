@@ -13,7 +13,7 @@ import pytest
 import ackclock as ac
 from ackclock.causes.differences import REMOVALS, Removal
 from ackclock.compare.comparison import Comparison
-from ackclock.compare.evidence import Tried, fluctuations
+from ackclock.compare.evidence import Tried, by_chance, fluctuations
 from ackclock.compare.experiments import Experiments, _Packets
 from ackclock.compare.values import Lines
 from compare_checker import check_comparison
@@ -127,6 +127,15 @@ def test_a_cause_changes_more_than_the_equations_move() -> None:
     assert after.leaves(0.7, before)
     assert not replace(after, other=0.00091, moves=0.00018).leaves(0.7, before)
     assert not replace(after, moves=0.00018).leaves(0.7, before)
+
+
+def test_most_of_a_difference_just_within_the_tolerance_is_not_by_chance() -> None:
+    """Compound over AVQ: windows of 6.02 and 7.33 packets, "by chance: 5.99 and 7.01 in 8 other runs"."""
+    first = 7.33 - 6.02
+    other = Tried("chance", "", "", 7.01, 0.02, 5.99, 8)
+    assert by_chance("window", other, first) is False
+    assert by_chance("window", replace(other, packet=6.8), first) is True
+    assert by_chance("window", replace(other, half=0.5), first) is None
 
 
 def test_exponential_red_grows_with_its_link() -> None:

@@ -143,15 +143,21 @@ class Disagreement:
         }
 
 
-def by_chance(measure: str, one: Tried, size: float) -> bool | None:
-    """Whether the mean over other seeds has no difference of some `size`; None where they spread by as much."""
+def by_chance(measure: str, one: Tried, first: float) -> bool | None:
+    """
+    Whether the mean over other seeds has no such difference as the `first` run; None where they spread by as much.
+
+    Half of it is left at most, or it is within the tolerance. One that most is left of is not by chance, even where it
+    is now just within the tolerance.
+    """
     apart, doubt = abs(one.other - one.packet), math.hypot(one.half, one.moves)
     if differ(measure, one.packet, one.other):
         return False if apart > doubt else None
     absolute, relative = TOLERANCES[measure]
-    if apart + doubt <= max(size, absolute, relative * abs(one.packet)):
+    within = apart <= SOME * first and apart + doubt <= max(absolute, relative * abs(one.packet))
+    if within or apart + doubt <= PART * first:
         return True
-    return False if apart - doubt > size else None
+    return False if apart - doubt > PART * first else None
 
 
 def whole(measure: str, one: Tried, before: Tried) -> bool:
@@ -174,8 +180,8 @@ def fluctuations(many: Tried, few: Tried) -> str | None:
     left = (many.packet / many.queue) / (few.packet / few.queue)
     spread = left * math.hypot(many.half / many.packet, few.half / few.packet)
     root = 1 / math.sqrt(FACTOR)
-    if left - spread > root or left + spread >= SOME:
-        return None
+    if left - spread > root or left + spread >= SOME or left + spread < root**2 / SOME:
+        return None  # they shrink too little, or by much more: then something else changes, too
     return (
         "their random fluctuations, which the equations do not have, shrink as the root of their number "
         f"({many.done} {many.packet / many.queue:.3g} of the mean queue, not {few.packet / few.queue:.3g})"

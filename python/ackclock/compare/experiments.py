@@ -95,7 +95,7 @@ class Experiments:
         now = self._tried(self._plain, measure, of, engine)
         if now is None:
             return Found("not-found", "cause not found: the experiments do not have it")
-        size = PART * abs(first[engine] - first["packet"])
+        size = abs(first[engine] - first["packet"])
         chance = by_chance(measure, now, size)
         if chance is None:
             now = self._tried(self._plain, measure, of, engine, SEEDS[-1]) or now

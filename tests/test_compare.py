@@ -138,6 +138,21 @@ def test_most_of_a_difference_just_within_the_tolerance_is_not_by_chance() -> No
     assert by_chance("window", replace(other, half=0.5), first) is None
 
 
+def test_what_may_be_the_cause_is_not_ruled_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Africa over AVQ: "cause not found", while the windows' experiment said 62.5 and 79.8 give or take 21.8."""
+    values: dict[tuple[str, str], dict[str, float]] = {("window", "all-of-them"): {"packet": 24.7, "fluid": 17.2}}
+    experiments = Experiments(Comparison(ac.loads(MANY), values=values))
+
+    def tried(removal: Removal, *_: object) -> Tried:
+        sides = (79.8, 1.0, 62.5) if removal.key == "small-windows" else (24.7, 0.1, 17.2)
+        return Tried(removal.key, removal.words, removal.done, *sides, 24, drift=21.8 if sides[0] > 25 else 0.1)
+
+    monkeypatch.setattr(experiments, "_tried", tried)
+    told = experiments.of("window", "all-of-them", "fluid")
+    assert told.key == "cannot-tell"
+    assert "with windows 4 times as large 62.5 and 79.8 ± 22 packets" in told.words
+
+
 def test_exponential_red_grows_with_its_link() -> None:
     """Its probability grows with each packet of a queue that is four times as long."""
     queue = {"aqm": "exponential-red", "capacity": "1000 packets"}

@@ -73,6 +73,10 @@ class Tried:
         """Whether at most a given fraction of a difference is left, beyond the spread of the seeds of both sides."""
         return self.apart + self._spread(part, before) < part * before.apart
 
+    def may_leave(self, part: float, before: Tried) -> bool:
+        """Whether no more than a given fraction of a difference may be left, by the spread of the seeds."""
+        return self.apart - self._spread(part, before) < part * before.apart
+
     def needs(self, part: float, before: Tried) -> float:
         """Number of seeds that would decide; intervals shrink with its square root."""
         gain = max(part * before.apart - self.apart, 1e-12)

@@ -258,10 +258,21 @@ def test_fluctuations_shrink_with_the_number_of_flows() -> None:
 
 @pytest.mark.parametrize(
     ("many", "half", "equations", "named"),
-    [(20.0, 1.0, 0.1, True), (38.0, 1.0, 0.1, False), (20.0, 9.0, 0.1, False), (20.0, 1.0, 8.0, False)],
+    [
+        (20.0, 1.0, 0.1, True),
+        (38.0, 1.0, 0.1, False),
+        (20.0, 9.0, 0.1, False),
+        (20.0, 1.0, 8.0, False),
+        (11.6, 0.4, 0.1, False),
+    ],
 )
 def test_what_is_called_a_fluctuation(many: float, half: float, equations: float, named: bool) -> None:
-    """It halves beyond doubt, and the equations have none: an oscillation stays as large a part of the queue."""
+    """
+    It halves beyond doubt, and the equations have none: an oscillation stays as large a part of the queue.
+
+    What shrinks to 0.29 of it is something else, too: Africa over PI, whose queue rose from 0.4 to 0.7 of its
+    reference.
+    """
 
     def tried(packet: float, queue: float) -> Tried:
         return Tried("flows", "the number of flows", "with 4 times as many flows", packet, half, equations, 8, queue)

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -109,3 +110,20 @@ def test_evidence_has_a_margin() -> None:
     assert decided.margin == pytest.approx(0.6)
     assert not causes.Evidence("a share", 0.06, 0.02, 0.05).decided
     assert causes.Evidence("a number that is only stated", 0.06).decided
+
+
+def test_rem_is_measured_after_its_price_has_risen() -> None:
+    """A buffer of 76 packets that 46 flows fill is full for a minute: "packets wait long, 107 ms", then 6 ms."""
+    queue = {"aqm": "rem", "capacity": "76 packets", "reference": "6.946 packets", "frequency": "500 Hz"}
+    flows = [{"name": "a", "count": 46, "path": ["link"], "rtt": "200 ms", "congestion": {"kind": "aimd"}}]
+    tree: dict[str, Any] = {
+        "scenario": {"name": "rem", "duration": "60 s"},
+        "link": [{"name": "link", "rate": "8.23 Mbit/s", "queue": queue}],
+        "flows": flows,
+    }
+    found = causes.needed(ac.Scenario(tree).canonical, "link")
+    assert 40 < found.adapted < 80
+    assert found.warm >= found.adapted
+    assert found.measured >= found.adapted
+    tree["link"][0]["queue"] = queue | {"capacity": "800 packets"}  # the fuller the buffer, the faster it rises
+    assert causes.needed(ac.Scenario(tree).canonical, "link").adapted < 6

@@ -7,6 +7,7 @@ BBR measures the round trip. Where a run is shorter, it decides nothing.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +23,12 @@ CYCLES: Final = 3
 """Sawtooth cycles that a measured time must hold."""
 PROBES: Final = 2.2
 """Intervals between measurements of the round trip that a measured time must hold."""
+ADAPTED: Final = 2
+"""Times that a queue which sets itself once in a while does so before a measurement."""
+RENO: Final = 1.5
+"""Loss times the square of the window (packets) that it leaves to Reno (Mathis et al. 1997)."""
+MOST: Final = 0.25
+"""Loss at most: with more, flows wait for their timers."""
 SHORTEST: Final = 5.0
 """Measured time at least, s."""
 SAMPLES: Final = (1000, 40_000)
@@ -46,6 +53,8 @@ class Length:
     """Interval of the traces, s."""
     reason: str
     """What is slowest."""
+    adapted: float = 0.0
+    """Until then a queue that sets itself once in a while is as it was at the start, s."""
 
     @property
     def total(self) -> float:
@@ -115,7 +124,7 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
     rtt = max((max(quantities(one["rtt"]) or [0.1]) for one in flows), default=0.1)
     rtt += wait
     times = {f"{ROUND_TRIPS} round trips": ROUND_TRIPS * rtt, f"{PACKETS} packets": PACKETS / rate}
-    cycle = 0.0
+    cycle = adapted = 0.0
     count = sum(int(one["count"]) for one in flows if "congestion" in one)
     for one in flows:
         if "congestion" not in one:
@@ -129,12 +138,53 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
             cycle = max(cycle, probe[0] + 1.0)
             words = f"two of the {probe[0]:g} s after which {one['congestion']['kind'].upper()} measures the round trip"
             times[words] = PROBES * probe[0]
+    if link["queue"].get("aqm") == "ap-red":
+        every = quantities(link["queue"]["interval"])[0]
+        times[f"{CYCLES} of the {every:g} s after which AP-RED sets itself"] = CYCLES * every
+        adapted = ADAPTED * every
+        cycle = max(cycle, adapted)
+    rising = _price(link, rate, packet, rate * (rtt - wait) / max(count, 1))
+    if rising:
+        times["REM's price takes to rise"] = rising
+        adapted = max(adapted, rising)
+        cycle = max(cycle, rising)
     reason = max(times, key=lambda key: times[key])
     measured = max(times[reason], SHORTEST)
     starts = max((max(quantities(one.get("start", "0 s")) or [0.0]) for one in tree["flows"]), default=0.0)
     warm = starts + max(cycle, 0.3 * min(measured, 60.0), 20 * rtt)
     sample = min(max(min(rtt / 4, measured / SAMPLES[0]), measured / SAMPLES[1]), measured / 20)
-    return Length(warm, measured, sample, reason)
+    return Length(warm, measured, sample, reason, adapted)
+
+
+def _price(link: Mapping[str, Any], rate: float, packet: float, window: float) -> float:
+    """
+    Return the time in which REM's price rises to what flows of this window need, from a full buffer, s; else 0.
+
+    Each of its steps adds at most gamma alpha (capacity - reference) to the price, and drops are 1 - phi^-price
+    (Athuraliya et al. 2001): a small buffer that many flows fill stays full for a minute.
+    """
+    queue = link["queue"]
+    room = capacity(link, packet) * rate
+    if queue.get("aqm") != "rem" or math.isinf(room):
+        return 0.0
+    loss = min(RENO / max(window, 1.0) ** 2, MOST)
+    step = float(queue["gamma"]) * float(queue["alpha"]) * (room - quantities(queue["reference"])[0])
+    pace = step * quantities(queue["frequency"])[0] * math.log(float(queue["phi"]))
+    return -math.log1p(-loss) / pace if pace > 0 else 0.0
+
+
+def adapting(link: Mapping[str, Any]) -> tuple[float, str]:
+    """
+    Return the time in which a queue's slow state follows its load, s, and what it is called; 0 without such a state.
+
+    AVQ's virtual capacity falls by at most alpha (1 - gamma) of the capacity a second (Kunniyur and Srikant 2001): it
+    holds for levels of seconds, and moves them for minutes.
+    """
+    queue = link["queue"]
+    if queue.get("aqm") != "avq":
+        return 0.0, ""
+    pace = float(queue["alpha"]) * (1 - float(queue["gamma"]))
+    return (1 / pace if pace > 0 else 0.0), "what AVQ's virtual capacity takes to follow"
 
 
 def _cycle(flow: Mapping[str, Any], rate: float, rtt: float, packet: float) -> tuple[float, str]:

@@ -21,6 +21,8 @@ from .thresholds import (
 
 LONG_ENOUGH = 0.5
 """A measurement of so much of what is needed shows the slowest swings, if not often."""
+ONE_CYCLE = 1 / 3
+"""A measurement of less of what is needed (three of the slowest cycles) may see a ripple within a cycle only."""
 FAR = 30
 """What takes so many times the length is not worth a longer run."""
 
@@ -66,7 +68,8 @@ def is_oscillating(
 
     If ``rtt`` is given (s), the trace is first averaged over one round trip: motion within it is no oscillation. A
     trace with fewer than two samples per round trip decides nothing. "Does not oscillate" takes a trace at least half
-    as long as ``needed`` (s), which the slowest motion asks for; ``reason`` names it ("three sawtooth cycles").
+    as long as ``needed`` (s), which the slowest motion asks for, and "oscillates" one of a third; ``reason`` names that
+    motion ("three sawtooth cycles").
 
     >>> import numpy as np
     >>> t = np.arange(0, 60, 0.05)
@@ -84,7 +87,7 @@ def is_oscillating(
     found = regularity(x, interval, rtt, confidence)
     value, period = found.amplitude, found.oscillation
     length = x.size * interval
-    short = not found.oscillates and length < LONG_ENOUGH * needed
+    short = length < (ONE_CYCLE if found.oscillates else LONG_ENOUGH) * needed
     if found.why or short:
         why = found.why or f"it is short beside {reason or 'what is slowest in it'}"
         longer = 0.0 if math.isnan(found.longer) else found.longer * length

@@ -35,6 +35,8 @@ BESIDE = 0.05
 """An amplitude, or a standard deviation, this near (relatively) to its limit decides nothing: seeds differ so much."""
 QUIET = 0.5
 """A trace that moves by less than this part of a limit is below it, however few of its swings it shows."""
+CURVED = 3
+"""Degree of the polynomial that a level may follow on its way: what is left of it tells the memory of the trace."""
 COARSEST = 0.5
 """A sample at least every so many round trips: a coarser trace shows a burst of each round trip as a slow swing."""
 SHORTEST = 64
@@ -172,6 +174,32 @@ def deviation(x: Floats, confidence: float = CONFIDENCE) -> Bounds:
         return math.sqrt(max(0.0, total[2] / total[0] - average**2)) / average if average > 0 else 10 * STABLE_DEVIATION
 
     return Bounds(value, _jackknife(sums, ratio, confidence).half)
+
+
+def drift(x: Floats, confidence: float = CONFIDENCE) -> float:
+    """
+    How far the level moves from end to end, over the mean, where the trace shows that it does; else 0.
+
+    It shows that where the slope of the means of pieces much longer than the trace's memory is not 0 with that
+    confidence.
+    """
+    mean = float(x.mean()) if x.size else 0.0
+    if mean <= 0 or np.ptp(x) <= 1e-9 * mean:
+        return 0.0
+    at = np.linspace(-1, 1, x.size)
+    residual = x - np.polynomial.legendre.legval(at, np.polynomial.legendre.legfit(at, x, CURVED))
+    if np.ptp(residual) <= 1e-9 * mean:
+        return float(np.ptp(x)) / mean
+    pieces = min(BLOCKS[1], x.size // (4 * _first_zero(_autocorrelation(residual))))
+    if pieces < BLOCKS[0]:
+        return 0.0
+    size = x.size // pieces
+    means = x[: pieces * size].reshape(pieces, size).mean(1)
+    ramp = np.arange(pieces) - (pieces - 1) / 2
+    slope = float(ramp @ means / (ramp @ ramp))
+    left = means - means.mean() - slope * ramp
+    error = math.sqrt(float(left @ left) / (pieces - 2) / float(ramp @ ramp))
+    return abs(slope) * pieces / mean if abs(slope) > student_quantile(pieces - 2, confidence) * error else 0.0
 
 
 def _peak(r: Floats, zero: int) -> int | None:

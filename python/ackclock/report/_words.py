@@ -140,10 +140,10 @@ def _besides(queues: Sequence[QueueFacts]) -> str:
     told = sorted((0.0 if math.isnan(needs) else needs, text) for needs, text in verdicts if text)
     longest = max(queue.continued for queue in queues)
     if told:
-        tried = f" A run of {longest:.3g} s with the same seed did not tell either." if longest else ""
+        tried = f" Continued for {longest:.3g} s it did not tell either." if longest else ""
         return told[-1][1] + tried
     if longest:
-        return f"Its behaviour was told by a run of {longest:.3g} s with the same seed: this one does not tell."
+        return f"Its behaviour was told by runs of {longest:.3g} s with several seeds: this one does not tell."
     small = queues[0].oscillating if len(queues) == 1 else None
     return small.sentence if small is not None and not small and small.oscillation is not None else ""
 

@@ -10,7 +10,7 @@ from .fairness import starved_flows
 from .oscillation import Oscillation
 from .regularity import BESIDE, CONFIDENCE, QUIET, Bounds, regularity
 from .regularity import deviation as spread_of
-from .synchronisation import window_correlation
+from .synchronisation import correlated_windows
 from .thresholds import (
     OSCILLATION_AMPLITUDE,
     STABLE_DEVIATION,
@@ -160,23 +160,36 @@ def round_up(seconds: float) -> str:
     return f"{math.ceil(seconds / scale - 1e-9) * scale:.10g} s"
 
 
-def is_synchronised(cwnd: ArrayLike) -> Verdict:
+def is_synchronised(cwnd: ArrayLike, confidence: float = CONFIDENCE) -> Verdict:
     """Tell whether flows are synchronised: mean pairwise window correlation above ``SYNCHRONISED_CORRELATION``.
 
-    ``cwnd`` holds one row a flow, see :func:`~ackclock.analysis.window_correlation`.
+    ``cwnd`` holds one row a flow, see :func:`~ackclock.analysis.window_correlation`. The correlation has an interval of
+    ``confidence`` (by default 98 %), by the number of independent samples in the traces. If it spans the limit, the
+    verdict is not decided. Windows that never change do not count.
 
-    >>> bool(is_synchronised([[1.0, 2.0, 3.0, 1.0], [2.0, 4.0, 6.0, 2.0]]))
-    True
+    >>> import numpy as np
+    >>> both, one, other = np.random.default_rng(1).normal(size=(3, 200))
+    >>> is_synchronised([2 * both + one, 2 * both + other]).sentence
+    'The flows are synchronised: the mean correlation of two windows is 0.76 (0.65 to 0.84).'
+    >>> is_synchronised([(2 * both + one)[:12], (2 * both + other)[:12]]).decided
+    False
     """
-    value = window_correlation(cwnd)
-    holds = value > SYNCHRONISED_CORRELATION
+    found = correlated_windows(cwnd, confidence)
+    value, limit = found.value, SYNCHRONISED_CORRELATION
     if math.isnan(value):
         sentence = "Synchronisation is unknown: it takes two flows whose windows vary."
-    else:
-        word = "are" if holds else "are not"
-        limit = "" if holds else f" (synchronised: above {SYNCHRONISED_CORRELATION:g})"
-        sentence = f"The flows {word} synchronised: the mean correlation of two windows is {value:.2f}{limit}."
-    return Verdict(holds, value, SYNCHRONISED_CORRELATION, sentence)
+        return Verdict(False, value, limit, sentence, False)
+    two = "two windows" if found.moving == found.flows else f"two of the {found.moving} windows that change"
+    figure = f"the mean correlation of {two} is {value:.2f} ({found.low:.2f} to {found.high:.2f})"
+    if found.low > limit:
+        return Verdict(True, value, limit, f"The flows are synchronised: {figure}.")
+    if found.high < limit:
+        sentence = f"The flows are not synchronised: {figure} (synchronised: above {limit:g})."
+        return Verdict(False, value, limit, sentence)
+    unknown = "Cannot tell from this run whether the flows are synchronised"
+    if (found.low, found.high) == (-1.0, 1.0):
+        return Verdict(False, value, limit, f"{unknown}: their windows show too few swings.", False)
+    return Verdict(False, value, limit, f"{unknown}: {figure} (synchronised: above {limit:g}).", False)
 
 
 def is_starved(goodput: ArrayLike, fair: float | None = None) -> Verdict:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .. import analysis
 from ..analysis import Oscillation, Sawtooth, Verdict
+from ..analysis.synchronisation import Correlation, correlated_windows
 from ..plot._data import competing, sample_times
 from ..verdicts import CHEAP, judged
 
@@ -63,6 +64,8 @@ class FlowFacts:
     """``None`` without traces."""
     sawtooth: Sawtooth | None
     """Cycles of the window of a flow that is alone."""
+    correlation: Correlation | None = None
+    """Of the windows, with its interval; ``None`` without traces."""
 
 
 _WORTH = 0.1
@@ -100,16 +103,16 @@ def flow_facts(result: Result) -> FlowFacts:
     goodput = np.asarray(result.flows["goodput"], dtype=np.float64)[member]
     traced = [k for k, flow in enumerate(result.traces["flow"].to_numpy()) if member[int(flow)]]
     inside = _inside(result)
-    synchronised = cycles = None
+    synchronised = correlation = cycles = None
     if traced and inside.sum() > 1:
         cwnd = np.asarray(result.traces["flow_cwnd"].to_numpy(), dtype=np.float64)[traced][:, inside]
-        synchronised = analysis.is_synchronised(cwnd)
+        synchronised, correlation = analysis.is_synchronised(cwnd), correlated_windows(cwnd)
         if len(result.flows) == 1 and np.isfinite(cwnd).all():
             drops = None
             if len(result.traces["link"]) == len(result.links):
                 drops = np.asarray(result.traces["link_drops"].to_numpy(), dtype=np.float64)[:, inside].sum(axis=0)
             cycles = analysis.sawtooth(sample_times(result)[inside], cwnd[0], drops)
-    return FlowFacts(analysis.is_starved(goodput), synchronised, cycles)
+    return FlowFacts(analysis.is_starved(goodput), synchronised, cycles, correlation)
 
 
 def _inside(result: Result) -> NDArray[np.bool_]:

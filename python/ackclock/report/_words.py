@@ -40,7 +40,11 @@ WORDS = (
         f"The queue does not oscillate, and its standard deviation is at most {STABLE_DEVIATION:.0%} of its mean.",
     ),
     ("underused", f"In some second of the window the utilisation is below {UNDERUSED_UTILIZATION:.0%}."),
-    ("synchronised", f"The mean correlation of two windows over time is above {SYNCHRONISED_CORRELATION:g}."),
+    (
+        "synchronised",
+        f"The mean correlation of two windows in the measured time is above {SYNCHRONISED_CORRELATION:g}, "
+        "with its interval of 98%.",
+    ),
     ("starved", f"An endless flow with less than {STARVED_SHARE:.0%} of the mean goodput of all endless flows."),
     ("Jain's fairness index", "1 if all endless flows have the same goodput, 1/n if one of n flows has all."),
 )
@@ -190,15 +194,8 @@ def _flows(facts: Sequence[FlowFacts], trees: Sequence[dict[str, Any]], endless:
         else:
             sentence += f" and {show(starved)} of them {'is' if starved.mean == 1 else 'are'} starved"
     sentences = [sentence + "."]
-    known = [fact.synchronised for fact in facts if fact.synchronised is not None]
-    known = [verdict for verdict in known if not math.isnan(verdict.value)]
-    if known:
-        words = ["are synchronised" if verdict else "are not synchronised" for verdict in known]
-        value = mean_interval([verdict.value for verdict in known])
-        sentences.append(
-            f"{_tally(words, 'The windows')}: the mean correlation of two of them is {show(value, COARSE)} "
-            f"(synchronised: above {SYNCHRONISED_CORRELATION:g})."
-        )
+    if together := _together(facts):
+        sentences.append(together)
     cycles = [fact.sawtooth for fact in facts if fact.sawtooth is not None]
     if cycles:
         period, peak, mean = (mean_interval([getattr(t, key) for t in cycles]) for key in ("period", "peak", "mean"))
@@ -215,3 +212,29 @@ def _flows(facts: Sequence[FlowFacts], trees: Sequence[dict[str, Any]], endless:
             f"{show(times[1])} s for 99% of them."
         )
     return sentences
+
+
+def _together(facts: Sequence[FlowFacts]) -> str:
+    """Say whether the windows move together; one run's correlation with its interval, some runs' with their spread."""
+    known = [
+        (fact.synchronised, fact.correlation)
+        for fact in facts
+        if fact.synchronised is not None and fact.correlation is not None and not math.isnan(fact.correlation.value)
+    ]
+    if not known:
+        return ""
+    words = [
+        "may be synchronised" if not verdict.decided else "are synchronised" if verdict else "are not synchronised"
+        for verdict, _ in known
+    ]
+    one = known[0][1]
+    few = one.moving < one.flows and len(known) == 1
+    two = f"two of the {one.moving} that change" if few else "two of them"
+    figure = show(mean_interval([found.value for _, found in known]), COARSE)
+    if len(known) == 1:
+        figure += f" ({_digits(one.low, COARSE)} to {_digits(one.high, COARSE)})"
+    sentence = f"{_tally(words, 'The windows')}: the mean correlation of {two} in the measured time is {figure}"
+    sentence += f" (synchronised: above {SYNCHRONISED_CORRELATION:g})."
+    if words == ["may be synchronised"]:
+        sentence += " Cannot tell from this run: its windows show too few of their swings."
+    return sentence

@@ -8,6 +8,8 @@ import pytest
 
 import ackclock as ac
 from ackclock import analysis, report
+from ackclock.analysis.regularity import drift
+from ackclock.analysis.synchronisation import correlated_windows
 from ackclock.report._facts import flow_facts, queue_facts
 from ackclock.report._groups import Group
 from ackclock.report._words import summary
@@ -156,7 +158,7 @@ def test_a_run_that_does_not_tell_is_continued_until_it_does() -> None:
     assert sure.measured > own.measured
     assert judged(result, "link") is sure  # it is not asked again
     texts = summary(Group("link", (result,)))
-    assert "told by a run of" in texts[0]
+    assert "told by runs of" in texts[0]
     assert check_run(result, texts) == []
 
 
@@ -232,3 +234,101 @@ def test_the_checker_finds_false_sentences() -> None:
     ):
         assert any(old in text for text in texts), texts
         assert check_run(result, [text.replace(old, new) for text in texts], others), (old, new)
+
+
+# what a verdict takes
+
+
+def brief(seed: int, end: float) -> ac.Scenario:
+    """A random link whose run ends after so many seconds, the last two thirds of them measured."""
+    head = {"scenario.duration": f"{end} s", "scenario.measure": f"{end / 3:.6g} s .. {end} s"}
+    scenario: ac.Scenario = random_scenario(seed).with_(head)
+    return scenario
+
+
+def test_a_ripple_within_a_sawtooth_is_no_verdict() -> None:
+    """AIMD over CoDel "oscillates" in a sixth of its saw tooth, and stands empty for the rest of it."""
+    t = np.arange(0, 11, 0.02)
+    swing = 50 + 40 * np.sin(2 * np.pi * t / 0.34)
+    assert analysis.is_oscillating(swing, 0.02, rtt=0.085, needed=30.0)
+    short = analysis.is_oscillating(swing, 0.02, rtt=0.085, needed=73.5, reason="3 sawtooth cycles")
+    assert not short.decided
+    assert short.sentence.endswith("it is short beside 3 sawtooth cycles; needs about 74 s.")
+
+
+def test_a_queue_that_has_not_set_itself_yet_has_no_verdict() -> None:
+    """AP-RED sets itself every 10 s: 19 packets and "stable" before, 4.3 and swinging by as much afterwards."""
+    result = ac.run(brief(900867, 7.5), trace_links=True)
+    own = judged(result, "link")
+    assert not own.decided
+    assert own.oscillating is not None
+    assert "AP-RED sets itself" in own.oscillating.sentence
+    found = judged(result, "link", CHEAP)
+    assert not found.stable
+
+
+def test_avq_is_watched_for_as_long_as_its_capacity_moves() -> None:
+    """It "oscillates" for 33 s around 32 packets, and stands at 13 without a period two minutes later."""
+    result = ac.run(brief(902813, 49.0), trace_links=True)
+    own = judged(result, "link")
+    assert own.oscillating is not None
+    assert "what AVQ's virtual capacity takes to follow" in own.oscillating.sentence
+    found = judged(result, "link", CHEAP).oscillating
+    assert found is not None
+    assert not found
+
+
+def test_a_level_that_moves_is_no_level() -> None:
+    """ST-PI on its way from 117 packets to 53 was "stable", and swings there."""
+    t = np.arange(0, 52, 0.02)
+    noise = 8 * np.random.default_rng(3).normal(size=t.size)
+    assert drift(50 + noise) == 0
+    assert drift(50 + 0.02 * t + noise) < 0.1
+    assert drift(50 + 50 * np.exp(-t / 20) + noise) > 0.1
+    result = ac.run(brief(1300124, 19.5125), trace_links=True)
+    assert not judged(result, "link", CHEAP).stable
+
+
+def test_another_seed_is_to_agree_with_a_continued_run() -> None:
+    """LEDBAT over a threshold: 24 periods of 1.1 s are regular with one seed, and not with four others."""
+    found = judged(ac.run(brief(900351, 20.6179), trace_links=True), "link", CHEAP)
+    assert found.decided
+    assert not found.own
+    assert not found.oscillating
+
+
+# whether windows move together
+
+
+def test_windows_that_hardly_move_are_neither_synchronised_nor_not() -> None:
+    """Two of seven windows of Vegas change by one packet, once: "synchronised, 0.74"."""
+    result = ac.run(brief(903430, 60), trace_links=True, trace_flows=10)
+    flows = flow_facts(result)
+    assert flows.correlation is not None
+    assert flows.synchronised is not None
+    assert flows.correlation.moving == 2
+    assert not flows.synchronised.decided
+    (text,) = (one for one in summary(Group("link", (result,))) if "synchronised" in one)
+    assert text.startswith("The windows may be synchronised: the mean correlation of two of the 2 that change in")
+    assert "Cannot tell from this run" in text
+
+
+def test_windows_that_only_grow_say_nothing_of_being_synchronised() -> None:
+    """DCTCP on its first way up has a correlation of 1 with everything that grows, 0.3 with eight other seeds."""
+    ramps = np.linspace(1, 2, 500) * np.array([[3.0], [4.0]]) + 1e-3 * np.random.default_rng(1).normal(size=(2, 500))
+    verdict = analysis.is_synchronised(ramps)
+    assert verdict.value > 0.99
+    assert not verdict.decided
+
+
+def test_the_interval_of_a_correlation_holds_what_others_find() -> None:
+    """Of 200 pairs of a known correlation at most one in twenty-five has it outside its interval of 98 %."""
+    rng = np.random.default_rng(4)
+    outside = 0
+    for _ in range(200):
+        noise = rng.normal(size=(3, 400))
+        for k in range(1, 400):  # it remembers for some ten samples
+            noise[:, k] += 0.9 * noise[:, k - 1]
+        found = correlated_windows(noise[:2] + noise[2])
+        outside += not found.low <= 0.5 <= found.high
+    assert outside <= 8

@@ -57,6 +57,8 @@ LEAST_SHARE: Final = 0.1
 """A band with less of the variance decides nothing; a mode in such a band is not the dominant one."""
 SLOWER: Final = 0.15
 """Part of the variance that may be slower than the runs can tell."""
+RIPPLE: Final = 0.1
+"""A cycle of less than a packet, and of less than this part of the mean, is that of single packets."""
 EMPTY: Final = 0.5
 """A queue of fewer packets on average has no level that could oscillate."""
 
@@ -293,10 +295,10 @@ class Ensemble:
         if drift is not None:
             return "cannot tell", f"{drift} Longer runs would tell."
         if mode is not None and mode.is_cycle:
-            return "oscillates", _cycle(2 * math.pi / mode.frequency.value, mode.amplitude, mode.amplitude_ratio)
+            return _cycle(2 * math.pi / mode.frequency.value, mode.amplitude, mode.amplitude_ratio, mean)
         if seen.cycle is not None:
             amplitude = math.sqrt(2 * seen.cycle.share) * deviation
-            return "oscillates", _cycle(seen.cycle.period, amplitude, seen.cycle.amplitude_ratio)
+            return _cycle(seen.cycle.period, amplitude, seen.cycle.amplitude_ratio, mean)
         if seen.slower >= SLOWER:
             self.slow = 3 * self.seconds * (1 - WARMED) / PERIODS
             return "cannot tell", (
@@ -403,8 +405,15 @@ class _Bands:
         return 0.0 if near is None else near.share
 
 
-def _cycle(period: float, amplitude: float, ratio: Estimate) -> str:
-    return f"a limit cycle of period {period:.3g} s and amplitude {amplitude:.3g} packets, {_spread(ratio)}."
+def _cycle(period: float, amplitude: float, ratio: Estimate, mean: float) -> tuple[Verdict, str]:
+    if amplitude < min(1.0, RIPPLE * mean):
+        return "does not oscillate", (
+            f"what repeats in it, every {period:.3g} s, has an amplitude of {amplitude:.3g} packets, less than one of "
+            f"{mean:.3g}."
+        )
+    return "oscillates", (
+        f"a limit cycle of period {period:.3g} s and amplitude {amplitude:.3g} packets, {_spread(ratio)}."
+    )
 
 
 def _spread(ratio: Estimate) -> str:

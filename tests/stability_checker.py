@@ -218,6 +218,8 @@ def simulate(place: Place, bounds: list[tuple[float, float]], start: np.ndarray,
         x = rows[k]
         now = rate(k, x)
         guess = kept([x[i] + step * now[i] for i in states])
+        if not all(math.isfinite(value) for value in guess):
+            raise ArithmeticError("the step is too long for these equations")
         rows.append(guess)
         then = rate(k + 1, guess)
         rows[k + 1] = kept([x[i] + 0.5 * step * (now[i] + then[i]) for i in states])
@@ -284,11 +286,16 @@ def check_run(of: Any, run: Any, key: str | None = None, value: float | None = N
     shortest = min(place.model.delays(place.state.tolist()))
     end = 1.5 * run.run.end
     step = min(shortest / 12, 0.02 / max(abs(place.roots[0]), 1e-9), 0.5 / max(place.fastest, 1e-9))
-    if end / step > steps:
-        return []
     names = of.equations.states
     start = np.array(place.model.empty(1.0))
-    rows = simulate(place, bounds_of(of.scenario, names), start, end, step)
+    rows = None
+    while rows is None:
+        if end / step > steps:
+            return []
+        try:
+            rows = simulate(place, bounds_of(of.scenario, names), start, end, step)
+        except ArithmeticError:
+            step /= 4
     queue = rows[-len(rows) // 4 :, of.equations.state_index(of._watched)]
     rest = place.state[of.equations.state_index(of._watched)]
     where = "" if key is None else f" at {key} = {value:.6g}"

@@ -270,6 +270,7 @@ def table(folder: Path) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hours", type=float, default=1.0)
+    parser.add_argument("--share", type=float, default=1.0, help="of the hours")
     parser.add_argument("--processes", type=int, default=2, help="as in all the runs of a folder")
     parser.add_argument("--out", type=Path, default=Path("out/attack"))
     parser.add_argument("--table", action="store_true")
@@ -289,7 +290,7 @@ def main() -> int:
             finds += counts.get("found", 0)
         return 1 if finds else 0
     if not options.table:
-        watched(folder, options.hours, options.processes, options.only or CHECKS, options.short)
+        watched(folder, options.hours * options.share, options.processes, options.only or CHECKS, options.short)
     return 1 if table(folder) else 0
 
 

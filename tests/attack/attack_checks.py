@@ -438,7 +438,7 @@ ALL: dict[str, Check] = {**QUICK, "run": runs, "interrupted": interrupted, **ANA
 SHORT: dict[str, Check] = {
     **ALL,
     "mean field": partial(mean_field_answers, patience=0.2, cells_per_packet=1.0, steps_per_rtt=20.0),
-    "stability": partial(stability_answers, budget=0.02),
+    "stability": partial(stability_answers, budget=0.2),
     "comparison": partial(comparison_answers, patience=0.5, budget=0.01),
 }
 """As `ALL`, with coarse grids and small budgets: for many scenarios."""

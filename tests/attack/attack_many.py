@@ -2,9 +2,9 @@
 """
 The attack by the million: short scenarios through the compiled engine alone; resumable.
 
-    tests/attack/attack_many.py run --goal 1000000       the packet engine
-    tests/attack/attack_many.py both --goal 100000       its two paths against each other, traces included
-    tests/attack/attack_many.py --table                  what was tried so far
+    tests/attack/attack_many.py run          the packet engine
+    tests/attack/attack_many.py both         its two paths against each other, traces included
+    tests/attack/attack_many.py --table      what was tried so far
 
 Each scenario of `attack_scenarios.grown` is run, and so many more that have the same keys and choices with numbers
 drawn anew (`crates/packet/examples/attack.rs`): Python takes ten times as long for each as the engine. Looked for are
@@ -30,6 +30,9 @@ from attack import HANG, SHORT, keep, save
 
 ROOT = Path(__file__).parents[2]
 VARIANTS = 20
+"""Of each scenario of `grown`, itself one of them."""
+GOALS = {"run": 1_000_000, "both": 100_000}
+"""Scenarios to be answered."""
 ENDS = ("answered", "refused", "given up")
 State = dict[str, float]
 
@@ -125,17 +128,19 @@ def built(target: Path) -> Path:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=("run", "both"), nargs="?")
-    parser.add_argument("--goal", type=int, default=1_000_000, help="scenarios to be answered")
+    parser.add_argument("kind", choices=tuple(GOALS), nargs="?")
+    parser.add_argument("--goal", type=int, help="scenarios to be answered, if not those of `GOALS`")
     parser.add_argument("--hours", type=float, default=24.0)
+    parser.add_argument("--share", type=float, default=1.0, help="of the hours")
     parser.add_argument("--out", type=Path, default=Path("out/attack"))
     parser.add_argument("--target", type=Path, default=ROOT / "target", help="cargo's folder")
     parser.add_argument("--table", action="store_true")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     if options.kind and not options.table:
-        end = time.time() + 3600 * options.hours
-        campaign(options.kind, options.goal, end, built(options.target.absolute()), options.out)
+        end = time.time() + 3600 * options.hours * options.share
+        goal = GOALS[options.kind] if options.goal is None else options.goal
+        campaign(options.kind, goal, end, built(options.target.absolute()), options.out)
     return 1 if table(options.out) else 0
 
 

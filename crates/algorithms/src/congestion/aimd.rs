@@ -17,7 +17,7 @@ parameters! {
     /// Parameters of AIMD.
     pub struct AimdParams {
         /// Packets added to the window each round trip.
-        alpha: number = 1.0, in Interval::above(0.0), "Wang, Cai, Liu and Shen, section II-A";
+        alpha: number = 1.0, in Interval::above_to(0.0, 1000.0), "Wang, Cai, Liu and Shen, section II-A";
         /// Fraction of the window that remains after a reduction.
         beta: number = 0.5, in Interval::inside(0.0, 1.0), "Wang, Cai, Liu and Shen, section II-A";
         /// Whether the window is a whole number of packets: it grows by one once enough packets

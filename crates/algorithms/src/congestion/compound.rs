@@ -31,7 +31,7 @@ parameters! {
     /// Parameters of Compound TCP.
     pub struct CompoundParams {
         /// Scale of the increase: the window grows by alpha w^k a round trip.
-        alpha: number = 0.125, in Interval::above(0.0), "Tan, Song, Zhang and Sridharan 2006, section III";
+        alpha: number = 0.125, in Interval::above_to(0.0, 1000.0), "Tan, Song, Zhang and Sridharan 2006, section III";
         /// Exponent of the increase.
         k: number = 0.75, in Interval::from_below(0.0, 1.0), "Tan, Song, Zhang and Sridharan 2006, section III";
         /// Decrease fraction: the window falls to (1 - beta) w at a loss or mark. (AIMD's beta is

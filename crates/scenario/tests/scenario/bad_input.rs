@@ -1345,6 +1345,17 @@ fn limits_are_named() {
         "21:39",
         &["slower than 0.001 /s"],
     );
+    // an ACK lets a window grow by alpha: 1e9 packets that are sent at once
+    for kind in ["compound", "aimd"] {
+        one(
+            &with(
+                "congestion = { kind = \"reno\" }",
+                &format!("congestion = {{ alpha = 1001, kind = \"{kind}\" }}"),
+            ),
+            "21:24",
+            &["flows[0].congestion.alpha", "at most 1000"],
+        );
+    }
 }
 
 /// Mb are bits, in any case: a rate, never megabytes.

@@ -22,7 +22,7 @@ from ackclock.errors import AckclockError
 SEEDS = tuple(range(61, 69))
 TOLERANCES = {
     "utilization": (0.03, 0.0),
-    "loss": (0.0, 0.3),
+    "loss": (1e-6, 0.3),
     "queue": (5.0, 0.2),
     "deviation": (5.0, 0.3),
     "window": (0.5, 0.15),

@@ -15,7 +15,7 @@ from ackclock.causes.differences import REMOVALS, Removal
 from ackclock.compare.comparison import Comparison
 from ackclock.compare.evidence import Tried, by_chance, fluctuations
 from ackclock.compare.experiments import Experiments, _Packets
-from ackclock.compare.values import Lines
+from ackclock.compare.values import Lines, differ
 from compare_checker import check_comparison
 from conftest import Command
 
@@ -50,7 +50,13 @@ start = "uniform 0 s .. 3 s"
 """
 
 
-TOLERANCES = {"utilization": (0.03, 0), "loss": (0, 0.3), "queue": (5, 0.2), "deviation": (5, 0.3), "period": (0, 0.2)}
+TOLERANCES = {
+    "utilization": (0.03, 0),
+    "loss": (1e-6, 0.3),
+    "queue": (5, 0.2),
+    "deviation": (5, 0.3),
+    "period": (0, 0.2),
+}
 
 
 def check(one: Any) -> None:
@@ -390,3 +396,8 @@ def test_a_window_that_packets_do_not_show() -> None:
     found = ac.compare(scenario)
     assert any(measure == "window" and "packet" not in row for (measure, _), row in found.values.items())
     assert found.disagreements
+
+
+def test_a_loss_below_one_in_a_million_is_no_difference() -> None:
+    assert not differ("loss", 0.0, 1.5e-24)
+    assert differ("loss", 0.0, 1e-5)

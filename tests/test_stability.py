@@ -577,7 +577,7 @@ def test_a_root_that_cannot_be_certified_is_left_out() -> None:
     """Round trips of 60 us and 0.8 s: the verdict rests on a count; before, the whole answer was refused."""
     queue = {"aqm": "threshold", "capacity": "100 packets"}
     flows = [ac.flows(1, rtt="60 us", name="near"), ac.flows(1, rtt="0.8 s", name="far")]
-    answer = ac.stability(ac.dumbbell(rate="7 Mbit/s", queue=queue, flows=flows, duration="5 s")).answer(budget=0.05)
+    answer = ac.stability(ac.dumbbell(rate="7 Mbit/s", queue=queue, flows=flows, duration="5 s")).answer(budget=None)
     assert answer.sentence.startswith("Unstable")
     assert answer.rightmost is None
     assert answer.json()["rightmost_root"] is None

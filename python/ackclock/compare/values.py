@@ -14,7 +14,7 @@ ENGINES: Final = ("packet", "fluid", "mean-field")
 
 TOLERANCES: Final = {
     "utilization": (0.03, 0.0),
-    "loss": (0.0, 0.3),
+    "loss": (1e-6, 0.3),
     "queue": (5.0, 0.2),
     "deviation": (5.0, 0.3),
     "period": (0.0, 0.2),

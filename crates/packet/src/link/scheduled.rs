@@ -98,6 +98,9 @@ impl Scheduled {
     }
 
     /// The sub-queue of a packet that arrives at `now`.
+    // with its one caller this is the path of every packet; left to itself the compiler splits it
+    // off when something unrelated grows (3 % more instructions with FQ-CoDel)
+    #[inline]
     pub(crate) fn classify(&mut self, now: u64, packet: &PacketView, label: Label) -> usize {
         let queue = self.scheduler.classify(packet, label);
         if queue >= self.queues.len() {
@@ -161,6 +164,7 @@ impl Scheduled {
     }
 
     /// What the AQM of `queue` says of an arriving packet; `sending`: the link is.
+    #[inline]
     pub(crate) fn judge_arrival(
         &mut self,
         queue: usize,
@@ -194,6 +198,7 @@ impl Scheduled {
     }
 
     /// A packet joins `queue`.
+    #[inline]
     pub(crate) fn push(&mut self, queue: usize, now: u64, packet: &Packet) {
         let state = &mut self.backlog[queue];
         if state.packets == 0 {
@@ -240,6 +245,7 @@ impl Scheduled {
     /// The packet whose turn it is, judged by its AQM (`direct`: it has just arrived at an idle
     /// link, so that only a scheduler that judges all packets does). If it is not dropped,
     /// [`Scheduled::sends`] must follow, else it is asked again.
+    #[inline]
     pub(crate) fn take(
         &mut self,
         now: u64,
@@ -282,6 +288,7 @@ impl Scheduled {
     }
 
     /// The packet taken is sent until `finish`.
+    #[inline]
     pub(crate) fn sends(&mut self, taken: &Taken, finish: u64) {
         self.scheduler
             .sent(taken.queue, taken.packet.size, &self.backlog);

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._arrays import Floats, table
-from .intervals import student_quantile
-from .modes import BAND, BLOCK_PERIODS, CYCLE_RATIO, LEAST_BLOCKS, MOST_BLOCKS, NOISE_RATIO, Estimate, jackknife
+from .modes import BAND, BLOCK_PERIODS, CYCLE_RATIO, LEAST_BLOCKS, MOST_BLOCKS, NOISE_RATIO, Estimate, amplitude_ratio
 
 LEAST_PERIODS: Final = 8
 """A trace that holds fewer periods says nothing of them."""
@@ -98,6 +97,4 @@ def _ratio(spectrum: np.ndarray, cycles: float, runs: int) -> Estimate:
     parts = [squared[:, begin:stop] for begin, stop in pairwise(edges)]
     second = np.concatenate([part.mean(1) for part in parts])
     fourth = np.concatenate([(part**2).mean(1) for part in parts])
-    count = second.size
-    without = (fourth.sum() - fourth) * (count - 1) / (second.sum() - second) ** 2
-    return jackknife(without, float(fourth.mean() / second.mean() ** 2), student_quantile(count - 1, 0.95))
+    return amplitude_ratio(fourth, second)

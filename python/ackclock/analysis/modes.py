@@ -167,15 +167,12 @@ def _mode(
         return None
     left_out = [again(blocks.mean(without=k)) for k in range(blocks.count)]
     quantile = student_quantile(blocks.count - 1, 0.95)
-    decay = jackknife(np.log([fit.sigma for fit in left_out]), math.log(whole.sigma), quantile)
+    decay = _jackknife(np.log([fit.sigma for fit in left_out]), math.log(whole.sigma), quantile)
     fourth, second = ratios
-    n = len(second)
-    without = (fourth.sum() - fourth) * (n - 1) / (second.sum() - second) ** 2
-    ratio = float(fourth.mean() / second.mean() ** 2)
     return FluctuationMode(
         decay=Estimate(whole.sigma, math.exp(decay.low), math.exp(decay.high)),
-        frequency=jackknife(np.array([fit.omega for fit in left_out]), whole.omega, quantile),
-        amplitude_ratio=jackknife(without, ratio, student_quantile(n - 1, 0.95)),
+        frequency=_jackknife(np.array([fit.omega for fit in left_out]), whole.omega, quantile),
+        amplitude_ratio=amplitude_ratio(fourth, second),
         amplitude=math.sqrt(float(second.mean())),
         share=min(1.0, whole.share),
         residual=whole.error,
@@ -381,8 +378,14 @@ def _ratios(x: Floats, interval: float, omega: float, edges: list[int]) -> tuple
     return np.array(fourth), np.array(second)
 
 
-def jackknife(left_out: Floats, value: float, quantile: float) -> Estimate:
-    """Return a value with the interval that its estimates without one block after another give."""
+def amplitude_ratio(fourth: Floats, second: Floats) -> Estimate:
+    """Return <A^4> / <A^2>^2 from the mean powers of the envelope in each block, with its 95 % interval."""
+    blocks = second.size
+    without = (fourth.sum() - fourth) * (blocks - 1) / (second.sum() - second) ** 2
+    return _jackknife(without, float(fourth.mean() / second.mean() ** 2), student_quantile(blocks - 1, 0.95))
+
+
+def _jackknife(left_out: Floats, value: float, quantile: float) -> Estimate:
     n = left_out.size
     error = math.sqrt((n - 1) / n * float(((left_out - left_out.mean()) ** 2).sum()))
     return Estimate(value, value - quantile * error, value + quantile * error)
@@ -406,6 +409,6 @@ def decaying_oscillation(responses: ArrayLike, interval: float, near: Fluctuatio
     n = x.shape[0]
     left_out = [fit((x.sum(0) - x[k]) / (n - 1), whole) for k in range(n)]
     quantile = student_quantile(n - 1, 0.95)
-    decay = jackknife(np.log([one.sigma for one in left_out]), math.log(whole.sigma), quantile)
-    frequency = jackknife(np.array([one.omega for one in left_out]), whole.omega, quantile)
+    decay = _jackknife(np.log([one.sigma for one in left_out]), math.log(whole.sigma), quantile)
+    frequency = _jackknife(np.array([one.omega for one in left_out]), whole.omega, quantile)
     return Estimate(whole.sigma, math.exp(decay.low), math.exp(decay.high)), frequency

@@ -58,7 +58,7 @@ LEAST_SHARE: Final = 0.1
 SLOWER: Final = 0.15
 """Part of the variance that may be slower than the runs can tell."""
 RIPPLE: Final = 0.1
-"""A cycle of less than a packet, and of less than this part of the mean, is that of single packets."""
+"""Motion by less than a packet, and by less than this part of the mean, is that of single packets."""
 EMPTY: Final = 0.5
 """A queue of fewer packets on average has no level that could oscillate."""
 
@@ -251,13 +251,17 @@ class Ensemble:
     def judge(self) -> MeasuredStability:
         """Say what the runs so far tell."""
         mean, deviation = float(self.traces.mean()), float(self.traces.std())
-        mode, seen = None, _Bands((), 0.0)
+        mode, seen = None, _Bands((), 0.0, deviation)
         if mean >= EMPTY:
+            packet = min(1.0, RIPPLE * mean)
             mode = fluctuation_mode(self.traces, self.sample, shortest_lag=self.rtt / 2)
+            if mode is not None and mode.amplitude < packet:
+                mode = None
             if mode is None or not mode.is_cycle:
-                seen = _Bands(*bands(self.traces, self.sample, shortest=self.rtt))
-                mode = self._dominant(mode, seen)
-        verdict, reason = self._verdict(mode, mean, deviation, seen)
+                found, slower = bands(self.traces, self.sample, shortest=self.rtt)
+                seen = _Bands([band for band in found if _amplitude(band, deviation) >= packet], slower, deviation)
+                mode = self._dominant(mode, seen, packet)
+        verdict, reason = self._verdict(mode, mean, seen)
         return MeasuredStability(
             link=str(self.link),
             verdict=verdict,
@@ -270,11 +274,11 @@ class Ensemble:
             packets=self.packets,
         )
 
-    def _dominant(self, mode: FluctuationMode | None, seen: _Bands) -> FluctuationMode | None:
+    def _dominant(self, mode: FluctuationMode | None, seen: _Bands, packet: float) -> FluctuationMode | None:
         """Return the mode of a cycle that the fit passed over, else the one found, None if it has hardly any power."""
         if seen.cycle is not None:
             near = fluctuation_mode(self.traces, self.sample, shortest_lag=self.rtt / 2, near=seen.cycle.period)
-            return near if near is not None and near.is_cycle else None
+            return near if near is not None and near.is_cycle and near.amplitude >= packet else None
         return mode if mode is not None and seen.share(2 * math.pi / mode.frequency.value) >= LEAST_SHARE else None
 
     def concluded(self, judged: MeasuredStability, tolerance: float) -> MeasuredStability:
@@ -285,9 +289,7 @@ class Ensemble:
         note = f" Its interval is wider than {tolerance:.0%} of the rate: a larger budget of packets would narrow it."
         return MeasuredStability(**{**judged.__dict__, "reason": judged.reason + note})
 
-    def _verdict(
-        self, mode: FluctuationMode | None, mean: float, deviation: float, seen: _Bands
-    ) -> tuple[Verdict, str]:
+    def _verdict(self, mode: FluctuationMode | None, mean: float, seen: _Bands) -> tuple[Verdict, str]:
         self.slow = 0.0
         if mean < EMPTY:
             return "does not oscillate", f"it is empty nearly always ({mean:.2g} packets on average)."
@@ -295,10 +297,10 @@ class Ensemble:
         if drift is not None:
             return "cannot tell", f"{drift} Longer runs would tell."
         if mode is not None and mode.is_cycle:
-            return _cycle(2 * math.pi / mode.frequency.value, mode.amplitude, mode.amplitude_ratio, mean)
+            return "oscillates", _cycle(2 * math.pi / mode.frequency.value, mode.amplitude, mode.amplitude_ratio)
         if seen.cycle is not None:
-            amplitude = math.sqrt(2 * seen.cycle.share) * deviation
-            return _cycle(seen.cycle.period, amplitude, seen.cycle.amplitude_ratio, mean)
+            amplitude = _amplitude(seen.cycle, seen.deviation)
+            return "oscillates", _cycle(seen.cycle.period, amplitude, seen.cycle.amplitude_ratio)
         if seen.slower >= SLOWER:
             self.slow = 3 * self.seconds * (1 - WARMED) / PERIODS
             return "cannot tell", (
@@ -307,6 +309,11 @@ class Ensemble:
             )
         if seen.open is not None:
             return self._of_both(seen.open)
+        if not seen.strong:
+            return "does not oscillate", (
+                f"it holds {mean:.3g} packets with a standard deviation of {seen.deviation:.2g}, and there is no "
+                "period with which it moves by a packet."
+            )
         return self._of_noise(mode, seen)
 
     def _of_both(self, band: Band) -> tuple[Verdict, str]:
@@ -325,7 +332,7 @@ class Ensemble:
         """Return the verdict where no band holds a cycle."""
         if mode is None:
             strong = seen.strong
-            if not strong or strong[0].amplitude_ratio.value > INTERMITTENT_RATIO:
+            if strong[0].amplitude_ratio.value > INTERMITTENT_RATIO:
                 return "cannot tell", "no mode stands out in runs of this length. Longer runs would tell."
             ratios = [band.amplitude_ratio.value for band in strong]
             return "does not oscillate", (
@@ -379,10 +386,11 @@ class Ensemble:
 
 @dataclass(frozen=True)
 class _Bands:
-    """What the bands of the traces say."""
+    """What the bands of the traces say in which the queue moves by more than single packets do."""
 
     found: Sequence[Band]
     slower: float
+    deviation: float
 
     @property
     def strong(self) -> list[Band]:
@@ -405,15 +413,12 @@ class _Bands:
         return 0.0 if near is None else near.share
 
 
-def _cycle(period: float, amplitude: float, ratio: Estimate, mean: float) -> tuple[Verdict, str]:
-    if amplitude < min(1.0, RIPPLE * mean):
-        return "does not oscillate", (
-            f"what repeats in it, every {period:.3g} s, has an amplitude of {amplitude:.3g} packets, less than one of "
-            f"{mean:.3g}."
-        )
-    return "oscillates", (
-        f"a limit cycle of period {period:.3g} s and amplitude {amplitude:.3g} packets, {_spread(ratio)}."
-    )
+def _amplitude(band: Band, deviation: float) -> float:
+    return math.sqrt(2 * band.share) * deviation
+
+
+def _cycle(period: float, amplitude: float, ratio: Estimate) -> str:
+    return f"a limit cycle of period {period:.3g} s and amplitude {amplitude:.3g} packets, {_spread(ratio)}."
 
 
 def _spread(ratio: Estimate) -> str:

@@ -10,7 +10,7 @@ from .fairness import starved_flows
 from .oscillation import Oscillation
 from .regularity import BESIDE, CONFIDENCE, QUIET, Bounds, regularity
 from .regularity import deviation as spread_of
-from .synchronisation import correlated_windows
+from .synchronisation import Correlation, correlated_windows
 from .thresholds import (
     OSCILLATION_AMPLITUDE,
     STABLE_DEVIATION,
@@ -174,7 +174,11 @@ def is_synchronised(cwnd: ArrayLike, confidence: float = CONFIDENCE) -> Verdict:
     >>> is_synchronised([(2 * both + one)[:12], (2 * both + other)[:12]]).decided
     False
     """
-    found = correlated_windows(cwnd, confidence)
+    return synchronised_by(correlated_windows(cwnd, confidence))
+
+
+def synchronised_by(found: Correlation) -> Verdict:
+    """Tell the same by a correlation that is known."""
     value, limit = found.value, SYNCHRONISED_CORRELATION
     if math.isnan(value):
         sentence = "Synchronisation is unknown: it takes two flows whose windows vary."

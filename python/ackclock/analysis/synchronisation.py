@@ -51,7 +51,8 @@ def correlated_windows(cwnd: ArrayLike, confidence: float = CONFIDENCE) -> Corre
 
     The interval is Fisher's for the correlation within classes (1925), with as many independent samples as the
     autocorrelation of the windows leaves of the trace (Bartlett 1946). It is unbounded with fewer than four. It says
-    what other runs of the same length give. See :func:`window_correlation` for what is left out.
+    what other runs of the same length give, unless flows lock into a pattern that depends on the seed. See
+    :func:`window_correlation` for what is left out.
     """
     x = table(cwnd, "cwnd")
     rows = len(x)

@@ -81,6 +81,14 @@ def competing(result: Result) -> NDArray[np.bool_]:
     return np.asarray((traffic_kinds(result) == "bulk") & started, dtype=np.bool_)
 
 
+def measured_windows(result: Result) -> Floats:
+    """Return the traced windows of the flows that compete, a row a flow, in the measured time."""
+    member, time = competing(result), sample_times(result)
+    rows = [k for k, flow in enumerate(result.traces["flow"].to_numpy()) if member[int(flow)]]
+    inside = (time >= result.window[0]) & (time <= result.window[1])
+    return np.asarray(result.traces["flow_cwnd"].to_numpy(), dtype=np.float64)[rows][:, inside]
+
+
 def plain_text(name: str) -> str:
     """Return a user's name as matplotlib must get it: dollar signs are no formulas."""
     return name.replace("$", r"\$")

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from .. import analysis
 from ..analysis import Oscillation, Sawtooth, Verdict
-from ..analysis.synchronisation import Correlation, correlated_windows
-from ..plot._data import competing, sample_times
+from ..plot._data import competing, measured_windows, sample_times
+from ..synchronisation import Synchronisation, synchronisation
 from ..verdicts import CHEAP, judged
 
 if TYPE_CHECKING:
@@ -60,12 +60,15 @@ class FlowFacts:
     """The endless flows of one run."""
 
     starved: Verdict
-    synchronised: Verdict | None
+    synchronised: Synchronisation | None
     """``None`` without traces."""
     sawtooth: Sawtooth | None
     """Cycles of the window of a flow that is alone."""
-    correlation: Correlation | None = None
-    """Of the windows, with its interval; ``None`` without traces."""
+
+    @property
+    def together(self) -> Verdict | None:
+        """Whether the windows are synchronised."""
+        return None if self.synchronised is None else self.synchronised.verdict
 
 
 _WORTH = 0.1
@@ -97,22 +100,25 @@ def queue_facts(result: Result, link: str, packets: float = CHEAP) -> QueueFacts
     )
 
 
-def flow_facts(result: Result) -> FlowFacts:
-    """Judge the endless flows."""
-    member = competing(result)
-    goodput = np.asarray(result.flows["goodput"], dtype=np.float64)[member]
-    traced = [k for k, flow in enumerate(result.traces["flow"].to_numpy()) if member[int(flow)]]
-    inside = _inside(result)
-    synchronised = correlation = cycles = None
-    if traced and inside.sum() > 1:
-        cwnd = np.asarray(result.traces["flow_cwnd"].to_numpy(), dtype=np.float64)[traced][:, inside]
-        synchronised, correlation = analysis.is_synchronised(cwnd), correlated_windows(cwnd)
-        if len(result.flows) == 1 and np.isfinite(cwnd).all():
+def flow_facts(result: Result, packets: float = CHEAP) -> FlowFacts:
+    """Judge the endless flows; whether they move together also by other seeds, for up to so many `packets`."""
+    goodput = np.asarray(result.flows["goodput"], dtype=np.float64)[competing(result)]
+    together = synchronisation(result, packets)
+    cycles = None
+    if together is not None and len(result.flows) == 1:
+        cwnd = measured_windows(result)[0]
+        if np.isfinite(cwnd).all():
+            inside = _inside(result)
             drops = None
             if len(result.traces["link"]) == len(result.links):
                 drops = np.asarray(result.traces["link_drops"].to_numpy(), dtype=np.float64)[:, inside].sum(axis=0)
-            cycles = analysis.sawtooth(sample_times(result)[inside], cwnd[0], drops)
-    return FlowFacts(analysis.is_starved(goodput), synchronised, cycles, correlation)
+            cycles = analysis.sawtooth(sample_times(result)[inside], cwnd, drops)
+    return FlowFacts(analysis.is_starved(goodput), together, cycles)
+
+
+def facts_of_flows(results: Sequence[Result]) -> list[FlowFacts]:
+    """Judge the endless flows of each run; several runs are not asked for more seeds."""
+    return [flow_facts(result, CHEAP if len(results) == 1 else 0) for result in results]
 
 
 def _inside(result: Result) -> NDArray[np.bool_]:

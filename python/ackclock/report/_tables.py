@@ -9,7 +9,7 @@ from typing import Any
 
 from ..analysis import Verdict, mean_interval
 from ..plot._data import slowest_link
-from ._facts import flow_facts, queue_facts
+from ._facts import facts_of_flows, queue_facts
 from ._groups import Group
 from ._words import INDEX, MEGABITS, MILLISECONDS, PACKETS, PERCENT, PLAIN, SECONDS, Unit, of, show
 
@@ -87,12 +87,15 @@ def _verdicts(groups: Sequence[Group]) -> Section:
     found: dict[str, list[list[Verdict | None]]] = {}
     for group in groups:
         queues = [queue_facts(result, slowest_link(result)) for result in group.results]
-        flows = [flow_facts(result) for result in group.results]
+        flows = facts_of_flows(group.results)
         for name, verdicts in (
             ("stable queue (no oscillation; standard deviation over mean)", [queue.stable for queue in queues]),
             ("oscillating queue (amplitude over mean)", [queue.oscillating for queue in queues]),
             ("underused link (worst second)", [queue.underused for queue in queues]),
-            ("synchronised flows (mean correlation of windows)", [flow.synchronised for flow in flows]),
+            (
+                "synchronised flows (mean correlation of windows)",
+                [flow.together for flow in flows],
+            ),
             ("starved flows (smallest share over fair share)", [flow.starved for flow in flows]),
         ):
             found.setdefault(name, []).append(list(verdicts))

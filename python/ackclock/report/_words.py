@@ -16,10 +16,12 @@ from ..analysis import (
     SYNCHRONISED_CORRELATION,
     UNDERUSED_UTILIZATION,
     Interval,
+    Verdict,
     mean_interval,
 )
+from ..analysis.synchronisation import Correlation
 from ..plot._data import competing
-from ._facts import FlowFacts, QueueFacts, flow_facts, links_worth_showing, queue_facts
+from ._facts import FlowFacts, QueueFacts, facts_of_flows, links_worth_showing, queue_facts
 from ._groups import Group
 
 WORDS = (
@@ -43,7 +45,7 @@ WORDS = (
     (
         "synchronised",
         f"The mean correlation of two windows in the measured time is above {SYNCHRONISED_CORRELATION:g}, "
-        "with its interval of 98%.",
+        "with its interval of 98% over several seeds.",
     ),
     ("starved", f"An endless flow with less than {STARVED_SHARE:.0%} of the mean goodput of all endless flows."),
     ("Jain's fairness index", "1 if all endless flows have the same goodput, 1/n if one of n flows has all."),
@@ -60,7 +62,7 @@ def summary(group: Group) -> list[str]:
         parts = [_queue(link, queues, trees), _delay(link, trees), _use(link, queues, trees)]
         sentences.append(" ".join(part for part in parts if part))
     endless = int(competing(group.first).sum())
-    return sentences + _flows([flow_facts(result) for result in group.results], trees, endless)
+    return sentences + _flows(facts_of_flows(group.results), trees, endless)
 
 
 @dataclass(frozen=True)
@@ -215,26 +217,38 @@ def _flows(facts: Sequence[FlowFacts], trees: Sequence[dict[str, Any]], endless:
 
 
 def _together(facts: Sequence[FlowFacts]) -> str:
-    """Say whether the windows move together; one run's correlation with its interval, some runs' with their spread."""
+    """Say whether the windows move together; one run's correlation with that of other seeds, some runs' spread."""
     known = [
-        (fact.synchronised, fact.correlation)
+        fact.synchronised
         for fact in facts
-        if fact.synchronised is not None and fact.correlation is not None and not math.isnan(fact.correlation.value)
+        if fact.synchronised is not None and not math.isnan(fact.synchronised.own.value)
     ]
     if not known:
         return ""
-    words = [
-        "may be synchronised" if not verdict.decided else "are synchronised" if verdict else "are not synchronised"
-        for verdict, _ in known
-    ]
-    one = known[0][1]
-    few = one.moving < one.flows and len(known) == 1
-    two = f"two of the {one.moving} that change" if few else "two of them"
-    figure = show(mean_interval([found.value for _, found in known]), COARSE)
-    if len(known) == 1:
-        figure += f" ({_digits(one.low, COARSE)} to {_digits(one.high, COARSE)})"
-    sentence = f"{_tally(words, 'The windows')}: the mean correlation of {two} in the measured time is {figure}"
-    sentence += f" (synchronised: above {SYNCHRONISED_CORRELATION:g})."
-    if words == ["may be synchronised"]:
-        sentence += " Cannot tell from this run: its windows show too few of their swings."
-    return sentence
+    one, alone = known[0], len(known) == 1
+    two = f"two of the {one.own.moving} that change" if alone and one.own.moving < one.own.flows else "two of them"
+    figure = show(mean_interval([found.own.value for found in known]), COARSE)
+    limit = f"above {SYNCHRONISED_CORRELATION:g} is synchronised"
+    if not alone:
+        sentence = _tally([_synchronised(found.verdict) for found in known], "The windows")
+        return f"{sentence}: the mean correlation of {two} in the measured time is {figure} ({limit})."
+    if one.runs == 1:
+        sentence = (
+            f"The windows {_synchronised(one.verdict)} in this run: the mean correlation of {two} in the measured"
+        )
+        unknown = " Cannot tell from this run: its windows show too few of their swings."
+        return f"{sentence} time is {figure} ({_ends(one.own)}; {limit}).{'' if one.verdict.decided else unknown}"
+    words = "are synchronised with some seeds only" if one.by_seed else _synchronised(one.verdict)
+    sentence = f"The windows {words}: the mean correlation of {two} in the measured time is {figure}, and"
+    sentence += f" {_digits(one.over.value, COARSE)} over {one.runs} seeds ({_ends(one.over)}; {limit})."
+    if one.by_seed:
+        return f"{sentence} It is above that in {one.above} and below in {one.below} of them."
+    return sentence if one.verdict.decided else f"{sentence} Cannot tell from these: they differ too much."
+
+
+def _ends(found: Correlation) -> str:
+    return f"{_digits(found.low, COARSE)} to {_digits(found.high, COARSE)}"
+
+
+def _synchronised(verdict: Verdict) -> str:
+    return "may be synchronised" if not verdict.decided else "are synchronised" if verdict else "are not synchronised"

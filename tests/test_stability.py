@@ -581,3 +581,15 @@ def test_a_root_that_cannot_be_certified_is_left_out() -> None:
     assert answer.sentence.startswith("Unstable")
     assert answer.rightmost is None
     assert answer.json()["rightmost_root"] is None
+
+
+def test_a_root_whose_certificate_would_take_hours_is_left_out() -> None:
+    """A round trip of 11 us beside one of 0.8 s, and hundreds of packets at 34 kbit/s: the count went on and on."""
+    queue = {"aqm": "threshold", "capacity": "371 packets", "ecn": True}
+    compound = {"kind": "compound", "gamma_low": "469 packets"}
+    near, far = ac.flows(16, compound, rtt="11.1 us", name="near"), ac.flows(87, "yeah", rtt="0.793 s", name="far")
+    link = ac.dumbbell(rate="34.2 kbit/s", delay="3.33 us", queue=queue, flows=[near, far], duration="5 s")
+    asked = ac.stability(link)
+    assert asked.certified is None
+    with pytest.raises(ac.AnalysisError, match="its shortest delay is too short beside the longest"):
+        asked.roots(1)

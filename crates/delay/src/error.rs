@@ -65,6 +65,9 @@ pub enum Error {
         /// Real part of the counting line.
         line: f64,
     },
+    /// Counting the roots takes more work than is sensible.
+    #[error("spectrum not certified: its shortest delay is too short beside the longest")]
+    CertificateTooLong,
     /// A characteristic root lies on the counting line, to the accuracy of the count.
     #[error(
         "a characteristic root lies on the line Re = {line:.6e} near Im = {omega:.6e}: neither side can be claimed"

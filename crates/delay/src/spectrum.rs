@@ -13,8 +13,12 @@ use crate::{
     error::{Error, Result},
     linalg::{Field, Lu, eigenvalues},
     linear::Linear,
-    work::spend,
+    work::{bounded, spend},
 };
+
+/// Work that the certificate of the rightmost roots may take: a second or two. Usual systems take a
+/// ten-thousandth. Delays of microseconds beside one of a second make it endless.
+const MOST_WORK: u64 = 20_000_000;
 
 /// Characteristic roots to the right of a line, all of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -223,8 +227,19 @@ pub fn roots_right_of(linear: &Linear, line: f64) -> Result<Spectrum> {
 ///
 /// # Errors
 /// [`Error::CertificateFailed`] when the count and the roots found disagree at every discretisation
-/// tried.
+/// tried; [`Error::CertificateTooLong`] when it takes more work than is sensible.
 pub fn rightmost_roots(linear: &Linear, count: usize) -> Result<Spectrum> {
+    match bounded(MOST_WORK, || certified(linear, count)) {
+        Err(Error::OutOfWork) => {
+            spend(0)?; // it may be the caller's limit
+            Err(Error::CertificateTooLong)
+        }
+        Ok(found) => found,
+        Err(other) => Err(other),
+    }
+}
+
+fn certified(linear: &Linear, count: usize) -> Result<Spectrum> {
     let mut failure = Error::CertificateFailed {
         found: 0,
         counted: 0,

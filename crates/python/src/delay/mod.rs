@@ -86,7 +86,7 @@ pub(crate) fn failure(py: Python<'_>, error: &Error) -> PyErr {
         Error::OutOfBounds { .. } => "out of bounds",
         Error::NewtonFailed { .. } => "not converged",
         Error::Singular { .. } => "singular",
-        Error::CertificateFailed { .. } => "not certified",
+        Error::CertificateFailed { .. } | Error::CertificateTooLong => "not certified",
         Error::RootOnLine { .. } => "root on the line",
         Error::NotFound { .. } => "not found",
         Error::StepUnderflow { .. } => "step underflow",

@@ -267,6 +267,19 @@ def _each_acked(tree: Tree) -> bool:
     return bool(there)
 
 
+def _linux_spacing(tree: Tree) -> bool:
+    """RED that drops packets that find an empty queue, too, as often as before on average."""
+    changed = False
+    for link in tree["link"]:
+        queue = link["queue"]
+        rate = {"uniform-wait": 1 / 3, "uniform": 1.0, "bernoulli": 1 / 2}.get(queue.get("spacing"))
+        if queue["aqm"] == "red" and rate is not None:
+            scaled = "max_probability" if isinstance(queue["slope"], str) else "slope"
+            queue |= {"spacing": "drawn", scaled: rate * queue[scaled]}
+            changed = True
+    return changed
+
+
 def _four(text: str) -> str:
     number, unit = text.split()
     return f"{4 * float(number):.12g} {unit}"
@@ -312,6 +325,7 @@ REMOVED: dict[str, Callable[[Tree], bool]] = {
     "access": _no_access,
     "round-trips": _equal,
     "delayed-acks": _each_acked,
+    "empty-queue": _linux_spacing,
     "small-windows": _grown(flows=False),
     "flows": _grown(flows=True),
 }

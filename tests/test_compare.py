@@ -206,6 +206,76 @@ def test_where_it_takes_two_both_are_named(monkeypatch: pytest.MonkeyPatch) -> N
     assert "it takes both the access links and small windows" in told.words
 
 
+SPARED = """\
+[scenario]
+name = "idle at times"
+duration = "80 s"
+measure = "40 s .. 80 s"
+sample = "50 ms"
+
+[[link]]
+name = "shared"
+rate = "100 Mbit/s"
+delay = "50 ms"
+
+[link.queue]
+aqm = "red"
+capacity = "2000 packets"
+min_threshold = "50 packets"
+max_threshold = "100 packets"
+
+[[flows]]
+name = "all-of-them"
+count = 60
+path = ["shared"]
+congestion = "compound"
+rtt = "200 ms"
+access_rate = "2 Mbit/s"
+start = "uniform 0 s .. 3 s"
+delayed_ack = false
+"""
+
+
+def test_red_spares_packets_that_find_nothing_waiting() -> None:
+    """Its average is above the minimum long after a queue has emptied; equations drop then, and 0.86 of it was used."""
+    scenario = ac.loads(SPARED)
+    used = {("utilization", "shared"): {"packet": 0.86}}
+    experiments = Experiments(Comparison(scenario, values=used))
+    (spared,) = [one for one in experiments._removals if one.key == "empty-queue"]
+    before = experiments._tried(experiments._plain, "queue", "shared", "fluid")
+    after = experiments._tried(spared, "queue", "shared", "fluid")
+    assert before is not None
+    assert after is not None
+    assert before.packet > 1.3 * before.other
+    assert not differ("queue", after.packet, after.other)
+    assert after.apart < 0.5 * before.apart
+    # the spacing alone does not do it: with Floyd and Jacobson's, which spares them, packets are as before
+    uniform = {"link.queue.spacing": "uniform", "link.queue.max_probability": 0.1 / 3}
+    other = ac.run(scenario.with_(uniform)).links["queue_packets_mean"]["shared"]
+    assert abs(other - before.packet) < 0.5 * abs(after.packet - before.packet)
+
+
+@pytest.mark.parametrize(
+    ("queue", "wanted"),
+    [
+        ({}, ("drawn", 0.1 / 3)),
+        ({"spacing": "bernoulli"}, ("drawn", 0.05)),
+        ({"spacing": "uniform", "slope": 0.002}, ("drawn", 0.002)),
+        ({"spacing": "drawn"}, None),
+        ({"weight": "off"}, None),
+        ({"mode": "bytes", "mean_packet": "500 B"}, None),
+    ],
+)
+def test_a_red_that_spares_nothing(queue: dict[str, Any], wanted: tuple[str, float] | None) -> None:
+    scenario = ac.loads(SPARED).with_({f"link.queue.{key}": value for key, value in queue.items()})
+    made = next(one for one in REMOVALS if one.key == "empty-queue").apply(scenario.canonical)
+    found = made and made["link"][0]["queue"]
+    key = "slope" if "slope" in queue else "max_probability"
+    assert (found and (found["spacing"], pytest.approx(found[key]))) == wanted
+    busy: dict[tuple[str, str], dict[str, float]] = {("utilization", "shared"): {"packet": 0.998}}
+    assert "empty-queue" not in [one.key for one in Experiments(Comparison(scenario, values=busy))._removals]
+
+
 def test_an_experiment_that_takes_minutes_is_named_and_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Illinois over 943 Mbit/s: eight seeds with windows four times as large are 256 M packets."""
     values: dict[tuple[str, str], dict[str, float]] = {("queue", "shared"): {"packet": 80.0, "fluid": 100.0}}

@@ -28,6 +28,11 @@ GAINS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """AQMs of which it is known how their parameters grow with the link, and which of these are per packet."""
 
+_MEAN_RATE: Final[Mapping[str, float]] = {"uniform-wait": 2 / 3, "uniform": 2.0, "bernoulli": 1.0}
+"""Packets that RED drops on average, over its initial probability where that is small, by how drops are spaced ..."""
+_MEAN_RATE_LINUX: Final = 2.0
+"""... and with the spacing of Linux."""
+
 
 @dataclass(frozen=True)
 class Removal:
@@ -40,6 +45,8 @@ class Removal:
     """What was done."""
     apply: Callable[[Tree], Tree | None]
     """Of a canonical scenario; None where the thing is not there."""
+    idle: bool = False
+    """Whether it acts where links are idle at times only, and is not tried on others."""
 
 
 def _access(tree: Tree) -> Tree | None:
@@ -89,6 +96,28 @@ def _delayed_acks(tree: Tree) -> Tree | None:
         if "delayed_ack" in one:
             one["delayed_ack"] = False
     return made
+
+
+def _spares_nothing(tree: Tree) -> Tree | None:
+    """
+    RED with the spacing of Linux, which also drops packets that find nothing waiting, at the same mean rate.
+
+    A RED that averages drops after the queue has emptied, too; its other spacings spare those packets.
+    """
+    made = copy.deepcopy(tree)
+    sizes = {value for one in tree["flows"] for value in quantities(one["packet_size"])}
+    changed = False
+    for link in made["link"]:
+        queue = link["queue"]
+        if queue.get("aqm") != "red" or queue["spacing"] not in _MEAN_RATE or queue["weight"] in ("off", 1.0):
+            continue
+        if queue["mode"] == "bytes" and sizes != set(quantities(queue["mean_packet"])):
+            return None  # the spacing of Linux counts packets
+        key = "max_probability" if queue["slope"] == "none" else "slope"
+        queue[key] *= _MEAN_RATE[queue["spacing"]] / _MEAN_RATE_LINUX
+        queue["spacing"] = "drawn"
+        changed = True
+    return made if changed else None
 
 
 def scaled(flows: bool) -> Callable[[Tree], Tree | None]:
@@ -153,6 +182,13 @@ REMOVALS: Final = (
     Removal("access", "the access links", "with unlimited access links", _access),
     Removal("round-trips", "round trips that differ within a class", "with equal round trips", _round_trips),
     Removal("delayed-acks", "delayed ACKs", "with an ACK for each packet", _delayed_acks),
+    Removal(
+        "empty-queue",
+        "that RED drops no packet that finds nothing waiting",
+        "with the spacing of Linux, which drops these too",
+        _spares_nothing,
+        idle=True,
+    ),
     Removal("small-windows", "small windows", f"with windows {FACTOR} times as large", scaled(flows=False)),
     Removal("flows", "the small number of flows", f"with {FACTOR} times as many flows", scaled(flows=True)),
 )

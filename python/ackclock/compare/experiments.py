@@ -34,6 +34,8 @@ MEMORY: Final = 400
 """Round trips that an experiment leaves out, and that it measures ..."""
 LEAST: Final = 8.0
 """... and s that it measures at least."""
+BUSY: Final = 0.99
+"""A link that is used so much is never idle."""
 BOTH: Final = "+"
 """Joins the keys of two things."""
 LATER: Final = 4
@@ -74,7 +76,7 @@ class Experiments:
         self._trees = {"chance": base}
         self._removals = []
         for one in REMOVALS:
-            made = one.apply(base)
+            made = None if one.idle and _busy(found) else one.apply(base)
             if made is not None:
                 self._removals.append(one)
                 self._trees[one.key] = made
@@ -146,7 +148,8 @@ class Experiments:
         measure, tried = so_far.measure, so_far.tried
         for removal in removals:
             one, now = self._tried(removal, measure, of, engine), tried[0]
-            if one is not None and _possible(one, now) and not changes(measure, one, now):
+            doubtful = one is not None and _possible(one, now) and not changes(measure, one, now)
+            if doubtful and not removal.idle:  # that one is not worth twice its price
                 more = [self._tried(which, measure, of, engine, SEEDS[-1]) for which in (self._plain, removal)]
                 now, one = more[0] or now, more[1] or one
                 tried[0] = now
@@ -169,7 +172,7 @@ class Experiments:
     def _pairs(self, removals: Sequence[Removal]) -> Iterator[Removal]:
         """Two things at once, where that is affordable; a link is made larger in one way only."""
         for first, second in itertools.combinations(removals, 2):
-            if {first.key, second.key} == {"small-windows", "flows"}:
+            if {first.key, second.key} == {"small-windows", "flows"} or first.idle or second.idle:
                 continue
             made = second.apply(self._trees[first.key])
             if made is None:
@@ -275,6 +278,12 @@ class Experiments:
 def _possible(one: Tried, now: Tried) -> bool:
     """Whether an experiment closes a part of a difference, or may close half of it for all that the seeds show."""
     return one.apart < SOME * now.apart or one.may_leave(PART, now)
+
+
+def _busy(found: Comparison) -> bool:
+    """Whether the packets kept every link busy."""
+    used = [row["packet"] for (measure, _), row in found.values.items() if measure == "utilization" and "packet" in row]
+    return bool(used) and min(used) >= BUSY
 
 
 def _brief(tree: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,8 @@ import pytest
 import ackclock as ac
 from ackclock import design
 from ackclock.cli import main
+from ackclock.page.model import quick
+from ackclock.stability import equilibria_table
 from stability_checker import check_answer, place, random_scenario
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
@@ -555,7 +557,6 @@ def test_analyses_can_be_interrupted() -> None:
 
 def test_all_engines_of_equations_choose_the_same_laws() -> None:
     from ackclock.compare import compare
-    from ackclock.page.model import quick
 
     scenario = first().with_({"scenario.duration": "10 s", "scenario.measure": "5 s .. 10 s"})
     asked, run, page = ac.stability(scenario), ac.fluid(scenario), quick(scenario)
@@ -591,5 +592,7 @@ def test_a_root_whose_certificate_would_take_hours_is_left_out() -> None:
     link = ac.dumbbell(rate="34.2 kbit/s", delay="3.33 us", queue=queue, flows=[near, far], duration="5 s")
     asked = ac.stability(link)
     assert asked.certified is None
+    assert equilibria_table([asked])["rightmost root (1/s)"].item() == "not certified"
+    assert quick(link).reason == "No verdict: the characteristic roots cannot be counted."
     with pytest.raises(ac.AnalysisError, match="its shortest delay is too short beside the longest"):
         asked.roots(1)

@@ -127,11 +127,10 @@ def _plain(one: Stability) -> dict[str, Any]:
     """An equilibrium and its verdict, as plain values."""
     from ..result import plain
 
-    root = one.rightmost
+    root = one.certified
     verdict = {"stable": one.stable, "unstable_roots": one.unstable_roots}
-    found: dict[str, Any] = plain(
-        {**one.equilibrium.tree(), **verdict, "rightmost_root": {"re": root.real, "im": abs(root.imag)}}
-    )
+    rightmost = None if root is None else {"re": root.real, "im": abs(root.imag)}
+    found: dict[str, Any] = plain({**one.equilibrium.tree(), **verdict, "rightmost_root": rightmost})
     return found
 
 

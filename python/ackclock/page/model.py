@@ -438,8 +438,8 @@ class Quick:
     """Why there is none."""
     equilibrium: FluidEquilibrium | None = None
     margins: Margins | None = None
-    root: complex = complex("nan")
-    """The rightmost characteristic root, 1/s."""
+    root: complex | None = None
+    """The rightmost characteristic root, 1/s; None where it is not certified."""
     run: FluidResult | None = None
     notes: tuple[str, ...] = ()
 
@@ -449,10 +449,13 @@ class Quick:
         if self.stable is None:
             return self.reason
         if not self.stable:
+            verdict = "By its average law the queue is not stable"
+            if self.root is None:
+                return f"{verdict}."
             period = 2 * math.pi / abs(self.root.imag) if self.root.imag else math.inf
             grows = 1 / self.root.real if self.root.real > 0 else math.inf
             swing = f"swings with a period near {quantity(period, 's')}" if math.isfinite(period) else "runs away"
-            return f"By its average law the queue is not stable: it {swing}, growing e-fold in {quantity(grows, 's')}."
+            return f"{verdict}: it {swing}, growing e-fold in {quantity(grows, 's')}."
         if self.margins is None:
             return "By its average law the queue comes to rest after small disturbances."
         delay = self.margins.delay
@@ -475,7 +478,10 @@ def quick(scenario: Scenario) -> Quick:
     except AckclockError as error:
         return Quick(reason=f"No equilibrium: {_short(error)}", run=trajectory(scenario), notes=tuple(asked.notes))
     try:
-        stable, root = asked.stable, asked.rightmost
+        stable, root = asked.stable, asked.certified
+        if asked.unstable_roots is None:
+            reason = "No verdict: the characteristic roots cannot be counted."
+            return Quick(None, reason, at, run=trajectory(scenario), notes=tuple(asked.notes))
     except AckclockError as error:
         return Quick(None, f"No verdict: {_short(error)}", at, run=trajectory(scenario), notes=tuple(asked.notes))
     try:

@@ -165,7 +165,7 @@ class AtRest:
         try:
             return self.rightmost
         except AnalysisError as error:
-            if error.kind != "not certified":
+            if error.kind not in ("not certified", "root on the line"):
                 raise
             return None
 

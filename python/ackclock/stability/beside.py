@@ -58,12 +58,12 @@ def apart(asked: Stability, measured: MeasuredStability) -> Apart:
         verdicts = f'both say "{says}"'
     else:
         verdicts = f'they differ: the equations say "{says}", the packets "{measured.verdict}"'
-    at, root = asked.equilibrium, asked.rightmost
+    at, root = asked.equilibrium, asked.certified
     numbers = {}
     queue = at.state.get(f"{measured.link}.queue")
     if queue is not None:
         numbers["queue (packets)"] = (float(queue), measured.queue_mean)
-    if measured.mode is not None and root.imag:
+    if measured.mode is not None and root is not None and root.imag:
         numbers["period (s)"] = (math.tau / abs(root.imag), measured.period)
         if root.real < 0 and measured.mode.is_cycle is False:
             numbers["decay rate (1/s)"] = (-root.real, measured.mode.decay.value)

@@ -60,9 +60,10 @@ def equilibria_table(each: Sequence[Stability]) -> pd.DataFrame:
 
     lines = []
     for one in each:
-        at, root = one.equilibrium, one.rightmost
+        at, root = one.equilibrium, one.certified
         queues = [at.state[name] for link in one.equations.links if (name := f"{link}.queue") in at.state]
-        pair = f" +- {abs(root.imag):.4g}i" if root.imag else ""
+        shown = "not certified" if root is None else f"{root.real:.4g}"
+        shown += f" +- {abs(root.imag):.4g}i" if root is not None and root.imag else ""
         lines.append(
             {
                 "queue": " ".join(map(digits, queues)),
@@ -70,7 +71,7 @@ def equilibria_table(each: Sequence[Stability]) -> pd.DataFrame:
                 "RTT": " ".join(quantity(value, "s") for value in at.rtt.values()),
                 "loss": " ".join(map(_percent, at.loss.values())),
                 "verdict": "stable" if one.stable else "unstable" if one.unstable_roots else "cannot tell",
-                "rightmost root (1/s)": f"{root.real:.4g}{pair}",
+                "rightmost root (1/s)": shown,
             }
         )
     return pd.DataFrame(lines, index=pd.RangeIndex(len(lines), name="equilibrium"))

@@ -48,6 +48,8 @@ class Tried:
 
     drift: float = 0.0
     """Half the 95 % interval of the packets' mean over parts of the time: seeds may all do the same."""
+    seconds: float = math.nan
+    """Measured time, s, where it is longer than at first."""
 
     @property
     def spread(self) -> float:
@@ -91,6 +93,8 @@ class Tried:
         numbers |= {"packet_drift": self.drift, "other_moves": self.moves, "apart": self.apart}
         if not math.isnan(self.queue):
             numbers["queue"] = self.queue
+        if not math.isnan(self.seconds):
+            numbers["seconds"] = self.seconds
         return {"removed": self.key, "done": self.done, "seeds": self.seeds} | {
             key: value if math.isfinite(value) else None for key, value in numbers.items()
         }
@@ -149,12 +153,13 @@ class Disagreement:
 
 def by_chance(measure: str, one: Tried, first: float) -> bool | None:
     """
-    Whether the mean over other seeds has no such difference as the `first` run; None where they spread by as much.
+    Whether the mean over other seeds has no such difference as the `first` run; None where that does not tell.
 
+    It does not where they spread, or move with time, by as much.
     Half of it is left at most, or it is within the tolerance. One that most is left of is not by chance, even where it
     is now just within the tolerance.
     """
-    apart, doubt = abs(one.other - one.packet), math.hypot(one.half, one.moves)
+    apart, doubt = abs(one.other - one.packet), one.doubt
     if differ(measure, one.packet, one.other):
         return False if apart > doubt else None
     absolute, relative = TOLERANCES[measure]
@@ -197,9 +202,14 @@ def changes(measure: str, one: Tried, before: Tried) -> bool:
     return whole(measure, one, before) or one.leaves(1.0, before)
 
 
+def moving(*told: Tried) -> bool:
+    """Whether what an engine says depends more on when it is measured than on the seed; the first's seeds count."""
+    return max(max(one.moves, one.drift) / one.scale for one in told) > told[0].half / told[0].scale
+
+
 def in_doubt(one: Tried, before: Tried) -> str:
     """Say what moves by as much as an experiment changes, and what would tell."""
-    if max(max(each.moves, each.drift) / each.scale for each in (one, before)) > one.half / one.scale:
+    if moving(one, before):
         return MOVES
     return f"{one.seeds} runs of each spread by as much; {wanted(one.needs(1.0, before))}"
 

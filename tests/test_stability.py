@@ -16,7 +16,7 @@ from ackclock import design
 from ackclock.cli import main
 from ackclock.page.model import quick
 from ackclock.stability import equilibria_table
-from stability_checker import check_answer, place, random_scenario
+from stability_checker import at_rest, check_answer, place, places, random_scenario
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 
@@ -442,6 +442,20 @@ def test_answers_hold_by_brute_force(seed: int) -> None:
             raise
         return
     assert check_answer(answer, random.Random(seed), runs=False, looks=2) == []
+
+
+def test_a_window_that_grows_slowly_balances_too() -> None:
+    """
+    DCTCP over REM: losses of 2.7e-7 were wrong by 3e-7 of themselves, and the window grew.
+
+    It has 2705 packets, and moved by 1e-10 of them in a round trip; that was taken for rest.
+    """
+    scenario = random_scenario(960231)
+    (found,) = places(scenario, ac.stability(scenario).choices, "rtt", 0.20587210206887294)
+    window = found.state[0]
+    growth = found.model.delays(found.state.tolist())[0] ** -1  # a packet in each round trip
+    assert window > 2000
+    assert abs(at_rest(found.model, found.state)[0]) < 1e-9 * growth
 
 
 @pytest.mark.parametrize("seed", [129, 7008])

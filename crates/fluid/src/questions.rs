@@ -98,7 +98,7 @@ impl Model {
             Some(rest) => {
                 let y = equilibrium(rest, &rest.start(fill, stretch, level, p), p)?;
                 match frozen.with_memory(rest, &y, p) {
-                    Some(x) if frozen.rests(&x, p) => Ok(x),
+                    Some(x) if frozen.rests(&x, p) => Ok(frozen.polished(x, p)),
                     start => equilibrium(&frozen, &start.unwrap_or_default(), p),
                 }
             }

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use ackclock_scenario::Capacity;
 
+use crate::link::schedule::NEVER;
+
 /// A private FIFO with a rate and perhaps a limited queue. Departures are known at arrival.
 #[derive(Debug)]
 pub(crate) struct Access {
@@ -73,7 +75,7 @@ impl Access {
         if self.size != size {
             self.look_up(size);
         }
-        self.free = start + self.time;
+        self.free = (start + self.time).min(NEVER);
         Some(self.free)
     }
 }
@@ -125,6 +127,15 @@ mod tests {
         assert_eq!(access.offer(0, 1500), None);
         assert_eq!(access.offer(ms, 1500), Some(4 * ms));
         assert_eq!(access.offer(9 * ms, 750), Some(9 * ms + ms / 2));
+    }
+
+    #[test]
+    fn queues_of_months_end_never() {
+        let mut access = Access::new(1.0, Capacity::Unlimited);
+        for packet in 1..100_u64 {
+            let end = packet.saturating_mul(524_280_000_000_000_000).min(NEVER);
+            assert_eq!(access.offer(0, 65_535), Some(end));
+        }
     }
 
     #[test]

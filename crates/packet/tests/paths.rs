@@ -104,3 +104,18 @@ fn packets_that_arrive_together() {
         ));
     }
 }
+
+/// Each packet takes six days. The fast path knows when those that wait will leave: after 36 of
+/// them that was beyond what a time can hold, and the next left at once.
+#[test]
+fn queues_of_months() {
+    for flows in ["", "access_rate = \"1 bit/s\"\n", "style = \"linux\"\n"] {
+        let fast = same(&format!(
+            "[scenario]\nduration = \"50000 s\"\nsample = \"500 s\"\n\
+             [[link]]\nname = \"link\"\nrate = \"1 bit/s\"\nqueue = {{ capacity = \"unlimited\" }}\n\
+             [[flows]]\npath = [\"link\"]\nrtt = \"20 ms\"\npacket_size = \"65535 B\"\nhandshake = false\n{flows}"
+        ));
+        let ledger = &fast.flows[0].ledger;
+        assert!(ledger.sent > 400 && ledger.delivered == 0, "{ledger:?}");
+    }
+}

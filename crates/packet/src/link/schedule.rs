@@ -148,8 +148,8 @@ pub(crate) struct Transmitter {
 const FRACTION: f64 = 4_294_967_296.0;
 /// 2^62 ps, 53 days: what a transmission takes while a trace's rate is zero; longer than any step.
 const STANDSTILL: f64 = 4_611_686_018_427_387_904.0 * FRACTION;
-/// 2^63 ps, 106 days: a transmission over a trace that would end later ends in the step after. Half
-/// of what a time can hold, so that no sum of times overflows; no run gets there.
+/// 2^63 ps, 106 days: a transmission that would end later ends then, or over a trace in the step
+/// after. Half of what a time can hold, so that no sum of times overflows; no run gets there.
 pub(crate) const NEVER: u64 = 1 << 63;
 /// Steps of a trace that a transmission goes through one by one before it skips what repeats.
 const STEPS: u32 = 1000;
@@ -194,11 +194,18 @@ impl Transmitter {
         finish
     }
 
+    /// The rate at `time`, and until when it holds: [`NEVER`] at most, so that a transmission that
+    /// would end later is found without a further comparison.
+    fn rate_before_never(&mut self, time: u64) -> (f64, u64) {
+        let (rate, until) = self.rate.get(time);
+        (rate, until.min(NEVER))
+    }
+
     #[cold]
     #[inline(never)]
     fn look_up(&mut self, start: u64, size: u32) {
         if start >= self.until {
-            (self.present, self.until) = self.rate.get(start);
+            (self.present, self.until) = self.rate_before_never(start);
         }
         let time = (f64::from(size) * 8e12 / self.present * FRACTION).min(STANDSTILL) as u128;
         self.cached = ((time >> 32) as u64, time as u32);
@@ -214,7 +221,7 @@ impl Transmitter {
         self.fraction = 0;
         let mut steps = 0;
         while from < NEVER {
-            let (rate, until) = self.rate.get(from);
+            let (rate, until) = self.rate_before_never(from);
             (self.present, self.until) = (rate, until);
             self.cached_size = 0;
             let end = bits * 1e12 / rate;
@@ -256,6 +263,21 @@ mod tests {
         // 2000 bits: 1000 in the first millisecond, 1000 more in half of one
         assert_eq!(transmitter.finish(0, 250, false), 1_500_000_000);
         assert_eq!(transmitter.finish(1_500_000_000, 250, true), 2_500_000_000);
+    }
+
+    /// A packet of 65,535 B takes six days at 1 bit/s: the times of 36 in one queue were beyond what
+    /// a time can hold, and the next one left at once.
+    #[test]
+    fn queues_of_months_end_never() {
+        let mut slow = Transmitter::new(Rate::Once(Schedule::new(1.0)));
+        let mut free = 0;
+        for packet in 1..100_u64 {
+            free = slow.finish(free, 65_535, packet > 1);
+            assert_eq!(
+                free,
+                packet.saturating_mul(524_280_000_000_000_000).min(NEVER)
+            );
+        }
     }
 
     /// A trace that repeats every `repeat`.

@@ -16,6 +16,7 @@ mod engine;
 mod finish;
 mod flow;
 mod link;
+mod memory;
 mod one_way;
 mod outcome;
 mod packet;

@@ -1,12 +1,11 @@
 //! A run from its set-up to its result.
 
 use ackclock_algorithms::Time;
-use ackclock_algorithms::scheduler::{Scheduler as _, SchedulerView};
-use ackclock_scenario::{End, Scenario, Traffic};
+use ackclock_scenario::Scenario;
 
 use crate::engine::Engine;
-use crate::{Error, FlowSelection, Options, Outcome, Progress, Traces};
-use crate::{finish, flow, link, setup};
+use crate::{Error, Options, Outcome, Progress, Traces};
+use crate::{finish, link, setup};
 
 /// A run in progress.
 pub struct Simulation {
@@ -81,59 +80,6 @@ impl Simulation {
     /// [`Error::Conservation`] when the counters do not balance.
     pub fn finish(self) -> Result<Outcome, Error> {
         finish::finish(self.engine, self.names)
-    }
-
-    /// A rough estimate of the memory that a run will need, in bytes: flows with 64 segments each
-    /// in flight, full queues and traces. It is no bound: flows with larger windows need more.
-    #[must_use]
-    pub fn memory_estimate(scenario: &Scenario, options: &Options) -> u64 {
-        let mut bytes = 0_u64;
-        let samples = match scenario.end {
-            End::At(end) => end.0 / setup::sample_interval(scenario) + 1,
-            End::UntilDone => 100_000,
-        };
-        // of traces taken in pieces few samples are held
-        let samples = if options.traces.streamed {
-            samples.min(10_000)
-        } else {
-            samples
-        };
-        for id in 0..scenario.flows.len() {
-            let count = u64::from(scenario.max_count(id));
-            let in_flight = 64;
-            let flow = size_of::<flow::Flow>() as u64 + 64 * in_flight;
-            // connections last for a second or two and rest for one
-            let open = match scenario.flows[id].traffic {
-                Traffic::Arrivals { rate, .. } | Traffic::PackMime { rate, .. } => {
-                    (3.0 * rate).min(1e9) as u64
-                }
-                _ => 0,
-            };
-            bytes = bytes.saturating_add(count.saturating_mul(1 + open).saturating_mul(flow));
-            let traced = match &options.traces.flows {
-                FlowSelection::None => 0,
-                FlowSelection::All => count,
-                FlowSelection::PerClass(n) => count.min(u64::from(*n)),
-                FlowSelection::List(list) => list.len() as u64,
-            };
-            bytes = bytes.saturating_add(traced.saturating_mul(samples).saturating_mul(32));
-        }
-        for link in &scenario.links {
-            let waiting = link::in_packets(link.capacity, 64.0).min(link.rate / 512.0);
-            bytes = bytes.saturating_add((waiting.min(1e12) as u64).min(1 << 40) * 24);
-            if let Some(scheduler) = &link.scheduler {
-                let flows = (0..scenario.flows.len()).map(|id| scenario.max_count(id));
-                let queues = scheduler.build(&SchedulerView {
-                    flows: flows.fold(0, |sum, count| count.saturating_add(sum)),
-                    salt: 0,
-                });
-                bytes = bytes.saturating_add(queues.queues() as u64 * link::scheduled::SUB_QUEUE);
-            }
-            if options.traces.links {
-                bytes = bytes.saturating_add(samples.saturating_mul(64));
-            }
-        }
-        bytes
     }
 }
 

@@ -127,3 +127,41 @@ fn sub_queues_are_part_of_the_need() {
     );
     drop(simulation);
 }
+
+/// They were left out: thousands of flows with windows of 95,400 packets would have been begun.
+#[test]
+fn initial_windows_are_part_of_the_need() {
+    let unlimited = "queue = { aqm = \"drop-tail\", capacity = \"unlimited\" }\n";
+    let codel = "queue = { aqm = \"codel\", capacity = \"unlimited\" }\n";
+    let fair = "queue = { aqm = \"codel\", capacity = \"unlimited\", scheduler = \"fq\" }\n";
+    let linux = "style = \"linux\"\ncongestion = \"cubic\"\n";
+    let access = "access_rate = \"10 Mbit/s\"\n";
+    let both = "access_rate = \"10 Mbit/s\"\ncongestion = \"bbr3\"\n";
+    let short_queue =
+        "access_rate = \"10 Mbit/s\"\naccess_buffer = \"100 packets\"\ncongestion = \"bbr\"\n";
+    for (link, flows) in [
+        ("", linux),
+        ("", access),
+        ("", both),
+        ("", short_queue),
+        (unlimited, ""),
+        (unlimited, linux),
+        (codel, ""),
+        (fair, ""),
+    ] {
+        let text = format!(
+            "[scenario]\nduration = \"0.1 s\"\n[[link]]\nname = \"link\"\nrate = \"10 Mbit/s\"\n{link}\
+             [[flows]]\npath = [\"link\"]\nrtt = \"40 ms\"\ncount = 5\ninitial_window = \"20000 packets\"\n{flows}"
+        );
+        let scenario = scenario(&text);
+        let before = HELD.get();
+        PEAK.set(before);
+        ackclock_packet::run(&scenario, &Options::default()).expect("it runs");
+        let peak = (PEAK.get() - before) as u64;
+        let estimate = Simulation::memory_estimate(&scenario, &Options::default());
+        assert!(
+            estimate > peak / 2 && estimate < 2 * peak,
+            "{estimate} B where {peak} B are needed:\n{text}"
+        );
+    }
+}

@@ -370,7 +370,7 @@ fn refuse_beyond(
                 String::new()
             };
             let problem = format!(
-                "needs about {} of memory{runs}, the machine has {}; fewer flows, shorter queues or fewer traces need less",
+                "needs about {} of memory{runs}, the machine has {}; fewer flows, smaller initial windows, shorter queues or fewer traces need less",
                 gigabytes(need),
                 gigabytes(limit)
             );

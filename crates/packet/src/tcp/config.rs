@@ -3,6 +3,7 @@
 //! A scenario's style and options become policies here, each with one question. The sender asks a
 //! policy and never the style, so that a policy can be chosen by itself.
 
+use ackclock_algorithms::congestion::Needs;
 use ackclock_scenario::{
     EcnFeedback, LossDetection, Pacing, PeerEcn, Recovery, RttSamples, Style, Tcp, Undo,
     WindowReduction,
@@ -323,6 +324,12 @@ impl Config {
             max_rto: tcp.max_rto.0,
             initial_rto: tcp.initial_rto.0,
         }
+    }
+
+    /// Whether a sender remembers each segment in the network: for RACK, for delivery-rate samples,
+    /// or to undo what was no loss.
+    pub(crate) fn remembers(&self, needs: &Needs) -> bool {
+        (self.recovery.is_selective() && (self.rack || needs.delivery)) || self.undo.is_on()
     }
 
     /// Whether nearly all ACKs can take the short path: recovery, timers and samples are those of

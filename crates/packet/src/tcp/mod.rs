@@ -52,6 +52,7 @@ use prr::Prr;
 use resume::Resume;
 use rtt::RttEstimator;
 use scoreboard::Scoreboard;
+pub(crate) use sent_packets::SEGMENT;
 use sent_packets::SentPackets;
 use slow_start::SlowStart;
 use usage::WindowUsage;
@@ -188,7 +189,7 @@ impl Sender {
         let rack = selective && config.rack;
         let paced =
             needs.pacing || config.pacing == PacingPolicy::Window || config.resume.is_some();
-        let remembers = rack || (needs.delivery && selective) || config.undo.is_on();
+        let remembers = config.remembers(&needs);
         let sent_packets = remembers.then(|| {
             let tick = match config.timers {
                 TimerPolicy::Separate => 1,

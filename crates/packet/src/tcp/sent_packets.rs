@@ -28,6 +28,9 @@ struct Record {
     again: bool,
 }
 
+/// Bytes that a sender remembers of a segment.
+pub(crate) const SEGMENT: u64 = size_of::<Record>() as u64;
+
 /// A delivery-rate sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sample {

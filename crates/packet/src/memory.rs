@@ -1,0 +1,123 @@
+//! What a run will need.
+
+use ackclock_algorithms::scheduler::{Scheduler as _, SchedulerView};
+use ackclock_scenario::{Capacity, End, FlowClass, Scenario, Traffic};
+
+use crate::packet::{Outbound, Packet};
+use crate::{FlowSelection, Options, Simulation};
+use crate::{flow, link, setup, tcp};
+
+/// Segments of each flow that wait or are on their way, whatever its window.
+const IN_FLIGHT: u64 = 64;
+
+/// Bytes of a packet of a burst that waits: it and its time, and half as much while the ring grows.
+const WAITING: u64 = size_of::<(u64, Packet)>() as u64 * 3 / 2;
+
+impl Simulation {
+    /// A rough estimate of the memory that a run will need, in bytes: flows with their initial
+    /// windows, or 64 segments each, in flight, full queues and traces. It is no bound: flows whose
+    /// windows grow to more need more.
+    #[must_use]
+    pub fn memory_estimate(scenario: &Scenario, options: &Options) -> u64 {
+        let mut bytes = 0_u64;
+        let samples = match scenario.end {
+            End::At(end) => end.0 / setup::sample_interval(scenario) + 1,
+            End::UntilDone => 100_000,
+        };
+        // of traces taken in pieces few samples are held
+        let samples = if options.traces.streamed {
+            samples.min(10_000)
+        } else {
+            samples
+        };
+        // of initial windows, at the link that they reach first: packets, and the smallest's bytes
+        let mut bursts = vec![(0_u64, u32::MAX); scenario.links.len()];
+        for (id, class) in scenario.flows.iter().enumerate() {
+            let count = u64::from(scenario.max_count(id));
+            // connections last for a second or two and rest for one
+            let open = match class.traffic {
+                Traffic::Arrivals { rate, .. } | Traffic::PackMime { rate, .. } => {
+                    (3.0 * rate).min(1e9) as u64
+                }
+                _ => 0,
+            };
+            let flows = count.saturating_mul(1 + open);
+            let burst = burst(class);
+            let flow = size_of::<flow::Flow>() as u64 + 64 * IN_FLIGHT + of_burst(class, burst);
+            bytes = bytes.saturating_add(flows.saturating_mul(flow));
+            if class.access_rate.is_none() {
+                let (packets, size) = &mut bursts[class.path[0]];
+                *packets = packets.saturating_add(flows.saturating_mul(burst));
+                *size = class.packet_size.min(*size);
+            }
+            let traced = match &options.traces.flows {
+                FlowSelection::None => 0,
+                FlowSelection::All => count,
+                FlowSelection::PerClass(n) => count.min(u64::from(*n)),
+                FlowSelection::List(list) => list.len() as u64,
+            };
+            bytes = bytes.saturating_add(traced.saturating_mul(samples).saturating_mul(32));
+        }
+        for (link, (packets, size)) in scenario.links.iter().zip(bursts) {
+            let waiting = link::in_packets(link.capacity, 64.0).min(link.rate / 512.0);
+            let waiting = (waiting.min(1e12) as u64).min(1 << 40) * 24;
+            let burst = packets.min(link::in_packets(link.capacity, f64::from(size)) as u64);
+            bytes = bytes.saturating_add(waiting.max(places(burst) * WAITING));
+            if let Some(scheduler) = &link.scheduler {
+                let flows = (0..scenario.flows.len()).map(|id| scenario.max_count(id));
+                let queues = scheduler.build(&SchedulerView {
+                    flows: flows.fold(0, |sum, count| count.saturating_add(sum)),
+                    salt: 0,
+                });
+                bytes = bytes.saturating_add(queues.queues() as u64 * link::scheduled::SUB_QUEUE);
+            }
+            if options.traces.links {
+                bytes = bytes.saturating_add(samples.saturating_mul(64));
+            }
+        }
+        bytes
+    }
+}
+
+/// Segments of a flow's initial window, as far as it has data for them, where they are more than
+/// [`IN_FLIGHT`]; else 0.
+fn burst(class: &FlowClass) -> u64 {
+    let payload = u64::from(class.packet_size.saturating_sub(class.header_size).max(1));
+    let data = match &class.traffic {
+        Traffic::Bulk => u64::MAX,
+        Traffic::Transfer { bytes } => bytes.div_ceil(payload),
+        Traffic::Http { sizes, .. } | Traffic::Arrivals { sizes, .. } => {
+            (sizes.mean() as u64).div_ceil(payload)
+        }
+        _ => 0,
+    };
+    let window = class.tcp.max_window.map_or(u64::MAX, u64::from);
+    let burst = window.min(class.tcp.initial_window as u64).min(data);
+    if burst > IN_FLIGHT { burst } else { 0 }
+}
+
+/// Bytes that a flow holds of its burst: what its sender remembers of each segment, and what waits
+/// for its access link.
+fn of_burst(class: &FlowClass, burst: u64) -> u64 {
+    let config = tcp::Config::new(&class.tcp);
+    let remembered = if config.remembers(&class.tcp.congestion.needs()) {
+        places(burst) * tcp::SEGMENT
+    } else {
+        0
+    };
+    let waits = match (class.access_rate, class.access_buffer) {
+        (None, _) => 0,
+        (Some(_), Capacity::Unlimited) => burst,
+        (Some(_), limited) => burst.min(link::in_packets(limited, 64.0) as u64),
+    };
+    remembered + places(waits) * size_of::<Outbound>() as u64
+}
+
+/// Places of a ring that holds so many: a power of two.
+fn places(values: u64) -> u64 {
+    if values == 0 {
+        0
+    } else {
+        values.min(1 << 40).next_power_of_two()
+    }
+}

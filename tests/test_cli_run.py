@@ -268,12 +268,13 @@ def test_a_report_samples_with_the_round_trip(ackclock: Command, tmp_path: Path)
 
 
 def test_ctrl_c_waits_for_the_end_of_an_import(tmp_path: Path) -> None:
-    """In the middle of one it could be lost, or come as another error."""
-    (tmp_path / "slow.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nwhole = True\n")
+    """In the middle of one it could be lost, or come as another error; also where the machine is slow."""
+    interrupted = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(0.6)\nwhole = True\n"
+    (tmp_path / "slow.py").write_text(interrupted)
     script = """
-import signal, sys, time
+import sys, time
 from ackclock import _starting
-signal.signal(signal.SIGINT, _starting._interrupt)
+_starting._listen()
 try:
     import slow
     time.sleep(10)
@@ -289,3 +290,30 @@ except KeyboardInterrupt:
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
     )
     assert (done.stdout, done.stderr) == ("True\n", "")
+
+
+def test_ctrl_c_is_not_lost_in_a_finalizer() -> None:
+    """Python prints what finalizers and callbacks of weak references raise, and goes on: so did the command."""
+    script = """
+import os, signal, time, weakref
+from ackclock import _starting
+_starting._listen()
+
+class Held:
+    pass
+
+def gone(_reference):
+    os.kill(os.getpid(), signal.SIGINT)
+    for _ in range(3):
+        pass
+
+held = Held()
+reference = weakref.ref(held, gone)
+try:
+    del held
+    time.sleep(10)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=8, check=False)
+    assert (done.stdout, done.stderr) == ("interrupted\n", "")

@@ -15,6 +15,7 @@ from itertools import pairwise
 
 TYPE_CHECKING = False  # `typing` would take longer than all the rest here
 if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
     from types import FrameType
 
 
@@ -40,9 +41,11 @@ if _guarded:
     signal.signal(signal.SIGINT, _end)
 
 
-AGAIN, LATEST = 0.01, 0.3
-"""Seconds between two looks whether an import is over, and after which Ctrl-C waits for none."""
-_since: float | None = None
+AGAIN = 0.01
+"""Seconds between two attempts to raise KeyboardInterrupt."""
+LATEST = 0.3, 5.0
+"""Seconds of computing, and on the clock, after which Ctrl-C waits for no import."""
+_since: tuple[float, float] | None = None
 
 
 def _interrupt(_number: int, frame: FrameType | None) -> None:
@@ -53,14 +56,22 @@ def _interrupt(_number: int, frame: FrameType | None) -> None:
     of Python's own (`importlib` forgets its locks in one).
     """
     global _since  # noqa: PLW0603  one process has one Ctrl-C
-    now = time.monotonic()
+    now = time.thread_time(), time.monotonic()
     _since = now if _since is None else _since
-    if hasattr(signal, "setitimer") and _imports(frame) and now - _since < LATEST:
-        signal.signal(signal.SIGALRM, _interrupt)
+    soon = all(at - since < latest for at, since, latest in zip(now, _since, LATEST, strict=True))
+    if soon and hasattr(signal, "setitimer") and _imports(frame):
         signal.setitimer(signal.ITIMER_REAL, AGAIN)
         return
     _since = None
     raise KeyboardInterrupt
+
+
+def _swallowed(what: UnraisableHookArgs) -> None:
+    """Raise KeyboardInterrupt again: a callback of a weak reference, or `__del__`, takes every exception."""
+    if issubclass(what.exc_type, KeyboardInterrupt) and hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, AGAIN)
+    else:
+        sys.__unraisablehook__(what)
 
 
 def _imports(frame: FrameType | None) -> bool:
@@ -74,10 +85,19 @@ def _imports(frame: FrameType | None) -> bool:
 def over() -> None:
     """Let Ctrl-C raise KeyboardInterrupt from here on: whoever calls this turns it into words."""
     if _guarded:
-        signal.signal(signal.SIGINT, _interrupt)
+        _listen()
+
+
+def _listen() -> None:
+    signal.signal(signal.SIGINT, _interrupt)
+    if hasattr(signal, "SIGALRM"):
+        signal.signal(signal.SIGALRM, _interrupt)
+    sys.unraisablehook = _swallowed
 
 
 def ending() -> None:
     """Let Ctrl-C end the process without a word from here on: everything is said, and Python only cleans up."""
     if _guarded:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)

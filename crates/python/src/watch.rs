@@ -2,7 +2,7 @@
 //! ask now and then.
 
 use std::cell::{Cell, RefCell};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 use std::time::{Duration, Instant};
 
 use ackclock_delay::metered;
@@ -57,16 +57,20 @@ pub(crate) fn set_deadline(seconds: Option<f64>) -> Option<f64> {
 }
 
 /// Loads NumPy, whose arrays carry results, and makes the first: interrupted here it is an error like
-/// any other. The first array asks NumPy for its version in Python code, where a Ctrl-C of the run
-/// before it would be a panic.
+/// any other. The first array asks NumPy for its version in Python code, where Ctrl-C would be a
+/// panic: it is made in a thread of its own, as signals come up in the main thread alone.
 ///
 /// # Errors
 /// What the import raised, `KeyboardInterrupt` among it.
 pub(crate) fn load_arrays(py: Python<'_>) -> PyResult<()> {
+    static FIRST: Once = Once::new();
     py.import("numpy")?;
-    py.check_signals()?;
-    drop(PyArray1::<f64>::zeros(py, 0, false));
-    Ok(())
+    let first = || Python::attach(|py| drop(PyArray1::<f64>::zeros(py, 0, false)));
+    py.detach(|| {
+        // what panics there does so again where the results are made
+        FIRST.call_once_force(|_| drop(std::thread::spawn(first).join()));
+    });
+    py.check_signals()
 }
 
 /// Runs an analysis without the GIL.

@@ -447,6 +447,15 @@ def test_equations_without_a_queue(aqm: str) -> None:
     assert "fluid" in found.values["loss", "bottleneck"]
 
 
+def test_nothing_measured() -> None:
+    """The transfer is over before the measurement window opens: it was "interval must be above 0 s"."""
+    transfer = ac.flows(1, "reno", rtt="10 ms", traffic={"kind": "transfer", "size": "3 kB"})
+    link = {"rate": "10 Mbit/s", "queue": "drop-tail"}
+    ended = ac.dumbbell(**link, flows=transfer, duration="until done", measure="10 s .. 20 s")
+    with pytest.raises(ac.AnalysisError, match="nothing to compare: the run ended at"):
+        ac.compare(ended)
+
+
 def test_engines_on_a_steady_queue() -> None:
     scenario = ac.loads(MANY)
     found = ac.compare(scenario)

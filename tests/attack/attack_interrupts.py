@@ -237,7 +237,7 @@ def main() -> int:
                 f"{sum(one.clock > LIMIT for one in seen)} | {os.getloadavg()[0]:.1f} | {len(traces)} |",
                 flush=True,
             )
-            for text in traces[:1]:
+            for text in traces[:5]:
                 print(text[-2000:])
     return 1 if late or wrong else 0
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attack_checks import QUICK, difference, judged, same_find
+from attack_checks import ALL, QUICK, difference, judged, same_find
 from attack_scenarios import SCHEMA, every_key, read, scenario, value
 from attack_shrink import shrunk
 
@@ -112,6 +112,30 @@ congestion = "reno"
 rtt = "40 ms"
 """
     script = INTERRUPTED_IMPORT.replace("SCENARIO", text).replace("ACTION", action)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.stdout == "interrupted\n", done.stderr[-2000:]
+
+
+def test_ctrl_c_while_the_first_array_is_made() -> None:
+    """It asks NumPy for its version in Python code: interrupted there it was a panic."""
+    script = """
+import os, signal
+import numpy.lib
+import ackclock as ac
+
+class Version(numpy.lib.NumpyVersion):
+    def __init__(self, text):
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(1000):
+            pass
+        super().__init__(text)
+
+numpy.lib.NumpyVersion = Version
+try:
+    ac.run(ac.dumbbell(rate="10 Mbit/s", queue="drop-tail", flows=ac.flows(1, "reno", rtt="40 ms"), duration="1 s"))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.stdout == "interrupted\n", done.stderr[-2000:]
 
@@ -287,6 +311,14 @@ rtt = "14.8 ms"
 def test_ties_are_the_only_thing_that_order_decides() -> None:
     """At 553816132760 ps packets of both classes arrive: cwnd differed by 1e-5 between the orders, as documented."""
     assert judged(ac.loads(TIED).canonical, "flows reordered") is None
+
+
+@pytest.mark.parametrize("check", ALL)
+def test_what_was_not_measured_is_no_find(check: str) -> None:
+    """The transfer is over before the measurement window opens: utilisation and means are NaN."""
+    flows = ac.flows(1, "reno", rtt="10 ms", traffic={"kind": "transfer", "size": "3 kB"})
+    ended = ac.dumbbell(rate="10 Mbit/s", queue="drop-tail", flows=flows, duration="until done", measure="10 s .. 20 s")
+    assert judged(ended, check) is None
 
 
 def test_a_find_is_noticed_and_shrunk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..errors import AckclockError, Interrupted, RunError, ScenarioError
+from ..errors import AckclockError, AnalysisError, Interrupted, RunError, ScenarioError
 from ..scenario import Scenario
 from ..simulate import run
 from ..stability import stability
@@ -44,6 +44,8 @@ def compare(
         If the packet engine cannot represent it.
     RunError
         If its run failed.
+    AnalysisError
+        If nothing was measured, as a run "until done" ended before its measurement window opened.
     """
     say = progress or (lambda _text: None)
     result = run(
@@ -53,6 +55,11 @@ def compare(
         trace_flows=TRACED,
         progress=lambda now: say(f"packet engine, {max(now['times']):.0f} s simulated"),
     )
+    if result.window[0] == result.window[1]:
+        raise AnalysisError(
+            f"nothing to compare: the run ended at {result.window[1]:.6g} s, before the measurement window opened",
+            "nothing measured",
+        )
     found = Comparison(scenario, window=result.window)
     add_packet(found, result)
     for engine, (solve, read) in EQUATIONS.items():

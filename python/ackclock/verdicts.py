@@ -12,6 +12,9 @@ import weakref
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from . import analysis
 from .analysis import Verdict
 from .analysis.predicates import round_up
@@ -40,6 +43,8 @@ OTHERS: Final = 3
 of several cycles for good."""
 MOVES: Final = 0.1
 """A level that moves by more than this part of itself during a run is not one that the queue has."""
+RARE: Final = 1e-4
+"""Drops of less than one packet in so many do not move a queue."""
 _ENDLESS: Final = ("bulk", "app-limited", "cbr", "on-off", "poisson", "sessions")
 """Traffic that goes on in the same way however long a run lasts."""
 
@@ -128,11 +133,19 @@ def _of(result: Result, link: str, looks: int = 0) -> Judged:
         # of a queue that has not set itself yet no run is long enough
         asked = length.measured if begin >= length.adapted else max(length.measured, STEPS[1] * (end - begin))
         oscillating = analysis.is_oscillating(waiting, interval, rtt, asked, length.reason, confidence)
-        moving = drift(waiting, confidence) > MOVES
+        moving = drift(waiting, confidence) > MOVES or _signal_moves(result, link, inside, confidence)
         if moving:
             oscillating = _still_moving(oscillating, 2 * (end - begin))
     stable = analysis.is_stable(mean, deviation, oscillating, waiting, confidence)
     return Judged(oscillating, stable, end - begin, moving=moving)
+
+
+def _signal_moves(result: Result, link: str, inside: NDArray[np.bool_], confidence: float) -> bool:
+    """Whether the AQM's probability still moves, as where a full buffer hides that a price rises."""
+    signal = link_trace(result, link, "probability")[inside]
+    if not np.isfinite(signal).all():
+        return False
+    return drift(signal, confidence) > max(MOVES, RARE / max(float(signal.mean()), RARE))
 
 
 def _still_moving(found: Verdict, needs: float) -> Verdict:

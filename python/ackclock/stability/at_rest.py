@@ -27,6 +27,8 @@ Span = tuple[str | float, str | float]
 
 REACH = 30.0
 """A parameter without a range runs from a thirtieth of its value to thirty times that."""
+_UNCERTIFIED = ("not certified", "root on the line", "no eigenvalues")
+"""Kinds of errors that leave the rightmost root unknown, and the rest of an answer as it is."""
 
 
 class AtRest:
@@ -165,7 +167,7 @@ class AtRest:
         try:
             return self.rightmost
         except AnalysisError as error:
-            if error.kind not in ("not certified", "root on the line"):
+            if error.kind not in _UNCERTIFIED:
                 raise
             return None
 

@@ -87,6 +87,7 @@ pub(crate) fn failure(py: Python<'_>, error: &Error) -> PyErr {
         Error::NewtonFailed { .. } => "not converged",
         Error::Singular { .. } => "singular",
         Error::CertificateFailed { .. } | Error::CertificateTooLong => "not certified",
+        Error::Eigenvalues(_) => "no eigenvalues",
         Error::RootOnLine { .. } => "root on the line",
         Error::NotFound { .. } => "not found",
         Error::StepUnderflow { .. } => "step underflow",

@@ -22,6 +22,8 @@ COARSE: Final = (2.0, 50.0)
 """Cells per packet and steps per round trip of the mean-field engine: to a per cent, which is what a picture shows."""
 FORGOTTEN: Final = 2000
 """Round trips after which the mean-field engine has forgotten how it began."""
+STEPS: Final = 300_000
+"""Of the fluid equations: some seconds. Where a discontinuous law chatters they would go on for minutes."""
 SWING: Final = 0.1
 """Least amplitude, as a part of the mean queue, of an oscillation whose period is shown."""
 PARTS: Final = 4
@@ -103,7 +105,7 @@ class Run:
 
 
 def _run_fluid(scenario: Scenario, _say: Callable[[str], object]) -> Run:
-    return Run(fluid(scenario))
+    return Run(fluid(scenario, steps=STEPS))
 
 
 def _read_fluid(found: Comparison, one: Run, window: tuple[float, float]) -> None:

@@ -292,6 +292,41 @@ except KeyboardInterrupt:
     assert (done.stdout, done.stderr) == ("True\n", "")
 
 
+LONG_IMPORT = """
+import os, signal, sys, time
+from ackclock import _starting
+_starting._listen()
+_starting.LATEST = 0.0, 0.0
+try:
+    ACTION
+    time.sleep(10)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        # Python lost it in a callback of importlib's, with the lock taken: `why` stood still for ever
+        "exec(compile('_starting._interrupt(2, sys._getframe()); print(1)', '<frozen importlib._bootstrap>', 'exec'))",
+        "import fallback; print(1)",
+    ],
+)
+def test_ctrl_c_in_a_long_import_leaves_no_lock_and_is_not_lost(tmp_path: Path, action: str) -> None:
+    swallows = "import os, signal\ntry:\n    os.kill(os.getpid(), signal.SIGINT)\nexcept BaseException:\n    pass\n"
+    (tmp_path / "fallback.py").write_text(swallows)
+    done = subprocess.run(
+        [sys.executable, "-c", LONG_IMPORT.replace("ACTION", action)],
+        capture_output=True,
+        text=True,
+        timeout=8,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    assert (done.stdout, done.stderr) == ("1\ninterrupted\n", "")
+
+
 def test_ctrl_c_is_not_lost_in_a_finalizer() -> None:
     """Python prints what finalizers and callbacks of weak references raise, and goes on: so did the command."""
     script = """

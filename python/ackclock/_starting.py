@@ -45,6 +45,8 @@ AGAIN = 0.01
 """Seconds between two attempts to raise KeyboardInterrupt."""
 LATEST = 0.3, 5.0
 """Seconds of computing, and on the clock, after which Ctrl-C waits for no import."""
+LOST = 0.1
+"""Seconds after which it is raised again, where it came in an import that goes on all the same."""
 _since: tuple[float, float] | None = None
 
 
@@ -52,17 +54,20 @@ def _interrupt(_number: int, frame: FrameType | None) -> None:
     """
     Raise KeyboardInterrupt, after an import that is under way.
 
-    Out of an import it might come as another exception (a compiled module that fails to load), or be lost in a callback
-    of Python's own (`importlib` forgets its locks in one).
+    Out of an import it might come as another exception (a compiled module that fails to load), or be taken for a module
+    that is not there. In `importlib` itself it could leave the lock of all imports taken, on which every thread then
+    waits: there it is never raised.
     """
     global _since  # noqa: PLW0603  one process has one Ctrl-C
+    importing = hasattr(signal, "setitimer") and _imports(frame)
     now = time.thread_time(), time.monotonic()
-    _since = now if _since is None else _since
-    soon = all(at - since < latest for at, since, latest in zip(now, _since, LATEST, strict=True))
-    if soon and hasattr(signal, "setitimer") and _imports(frame):
-        signal.setitimer(signal.ITIMER_REAL, AGAIN)
-        return
-    _since = None
+    _since = (_since or now) if importing else None
+    if importing and _since:
+        soon = all(at - since < latest for at, since, latest in zip(now, _since, LATEST, strict=True))
+        waits = soon or _is_importlib(frame)
+        signal.setitimer(signal.ITIMER_REAL, AGAIN if waits else LOST)
+        if waits:
+            return
     raise KeyboardInterrupt
 
 
@@ -76,10 +81,14 @@ def _swallowed(what: UnraisableHookArgs) -> None:
 
 def _imports(frame: FrameType | None) -> bool:
     while frame is not None:
-        if frame.f_code.co_filename.startswith("<frozen importlib"):
+        if _is_importlib(frame):
             return True
         frame = frame.f_back
     return False
+
+
+def _is_importlib(frame: FrameType | None) -> bool:
+    return frame is not None and frame.f_code.co_filename.startswith("<frozen importlib")
 
 
 def over() -> None:

@@ -66,6 +66,17 @@ path = ["a"]
 congestion = "reno"
 rtt = "3.6 s"
 """
+FEW = """
+[scenario]
+duration = "1 s"
+[[link]]
+name = "a"
+rate = "10 Mbit/s"
+[[flows]]
+path = ["a"]
+rtt = "10 ms"
+"""
+QUERY = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(1000000) b"
 OWN = """
 import ackclock as ac
 
@@ -96,10 +107,10 @@ CALLBACKS = {
 
 def commands(folder: Path) -> dict[str, list[str]]:
     """A long job of each command; FRESH is a name that nothing has yet."""
-    many, hard, own = folder / "many.toml", folder / "hard.toml", folder / "own.py"
-    many.write_text(MANY, encoding="utf-8")
-    hard.write_text(HARD, encoding="utf-8")
-    own.write_text(OWN, encoding="utf-8")
+    many, hard, few, own = (folder / name for name in ("many.toml", "hard.toml", "few.toml", "own.py"))
+    for place, text in ((many, MANY), (hard, HARD), (few, FEW), (own, OWN)):
+        place.write_text(text, encoding="utf-8")
+    store = str(folder / "store")
     words = {
         "run": f"run {many}",
         "run --seeds": f"run {many} --seeds 4",
@@ -119,7 +130,11 @@ def commands(folder: Path) -> dict[str, list[str]]:
         "paper": "paper mean-field --quick --out FRESH",
         SERVE: "serve --port 0",
     }
-    found = {name: [sys.executable, "-m", "ackclock", *line.split()] for name, line in words.items()}
+    ackclock = [sys.executable, "-m", "ackclock"]
+    found = {name: [*ackclock, *line.split()] for name, line in words.items()}
+    sweep = [*ackclock, "sweep", str(few), "--vary", "rtt=10ms,20ms", "--store", store]
+    subprocess.run(sweep, check=True, stdout=subprocess.DEVNULL)
+    found |= {"query": [*ackclock, "query", QUERY, "--store", store]}
     return found | {name: [sys.executable, "-c", script] for name, script in CALLBACKS.items()}
 
 

@@ -137,6 +137,17 @@ def test_a_queue_that_its_aqm_still_moves_has_no_verdict_yet() -> None:
     assert not found.stable.decided
 
 
+def test_a_deviation_that_a_longer_run_found_is_said_to_be_of_that() -> None:
+    """BBR over REM is "not stable", beside 3 % of its mean in the run itself: 160 % once the price has risen."""
+    (text,) = (
+        one
+        for one in summary(Group("link", (ac.run(brief(2100721, 8.64), trace_links=True),)))
+        if one.startswith("Link")
+    )
+    assert "the queue is not stable" in text
+    assert "That it is not stable was told by runs of" in text
+
+
 def test_a_coarse_or_a_short_trace_says_what_would_tell() -> None:
     t = np.arange(0, 40, 0.05)
     swing = 50 + 40 * np.sin(2 * np.pi * t / 3)

@@ -159,7 +159,8 @@ def interrupted(command: list[str], after: float) -> Ending | None:
         words = [word.replace("FRESH", f"{place}/fresh") for word in command]
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True)
         assert process.stdout is not None
-        listener = threading.Thread(target=listen, args=(process.stdout, SERVE in command), daemon=True)
+        printed: list[str] = []
+        listener = threading.Thread(target=listen, args=(process.stdout, SERVE in command, printed), daemon=True)
         listener.start()
         if not computes(process, after):
             if process.returncode:
@@ -172,10 +173,13 @@ def interrupted(command: list[str], after: float) -> Ending | None:
         spent, clock = usage.ru_utime + usage.ru_stime - before, time.monotonic() - begin
         process.returncode = os.waitstatus_to_exitcode(status)
         listener.join(10)
-        if process.returncode == 0 and spent < LIMIT and SERVE not in command:
-            return None  # it had its answer, and was about to end
         errors.seek(0)
-        return Ending(spent, clock, errors.read())
+        text = errors.read()
+        # it had its answer, and was about to end: by itself, or by the signal, without a word
+        over = process.returncode == 0 or (process.returncode == -signal.SIGINT and printed and not text)
+        if over and spent < LIMIT and SERVE not in command:
+            return None
+        return Ending(spent, clock, text)
 
 
 def computes(process: subprocess.Popen[str], after: float) -> bool:
@@ -194,9 +198,10 @@ def computes(process: subprocess.Popen[str], after: float) -> bool:
     return True
 
 
-def listen(output: IO[str], visits: bool) -> None:
+def listen(output: IO[str], visits: bool, printed: list[str]) -> None:
     """Read what it prints; of a server the address, which is asked for its page over and over."""
     line = output.readline()
+    printed.extend([line] if line else [])
     while visits and "http" in line:
         try:
             browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())

@@ -121,6 +121,7 @@ def table(folder: Path) -> int:
 
 def built(target: Path) -> Path:
     """The compiled attack."""
+    print("building the compiled attack: minutes the first time", file=sys.stderr, flush=True)
     command = ["cargo", "build", "--release", "--quiet", "-p", "ackclock-packet", "--example", "attack"]
     subprocess.run([*command, "--target-dir", str(target)], check=True, cwd=ROOT)
     return target / "release" / "examples" / "attack"
@@ -138,9 +139,10 @@ def main() -> int:
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     if options.kind and not options.table:
+        program = built(options.target.absolute())
         end = time.time() + 3600 * options.hours * options.share
         goal = GOALS[options.kind] if options.goal is None else options.goal
-        campaign(options.kind, goal, end, built(options.target.absolute()), options.out)
+        campaign(options.kind, goal, end, program, options.out)
     return 1 if table(options.out) else 0
 
 

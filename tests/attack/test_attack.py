@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import attack_many as many
 import pytest
 from attack_checks import ALL, QUICK, difference, judged, same_find
 from attack_scenarios import SCHEMA, every_key, read, scenario, value
@@ -319,6 +320,23 @@ def test_what_was_not_measured_is_no_find(check: str) -> None:
     flows = ac.flows(1, "reno", rtt="10 ms", traffic={"kind": "transfer", "size": "3 kB"})
     ended = ac.dumbbell(rate="10 Mbit/s", queue="drop-tail", flows=flows, duration="until done", measure="10 s .. 20 s")
     assert judged(ended, check) is None
+
+
+def test_building_takes_nothing_of_the_hours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It took all of them in a new checkout: `make attack HOURS=0.1` ran no scenario by the million."""
+    clock = [0.0]
+    ends: list[float] = []
+
+    def build(_target: Path) -> Path:
+        clock[0] += 300
+        return tmp_path
+
+    monkeypatch.setattr("time.time", lambda: clock[0])
+    monkeypatch.setattr(many, "built", build)
+    monkeypatch.setattr(many, "campaign", lambda *given: ends.append(given[2]))
+    monkeypatch.setattr(sys, "argv", ["attack_many.py", "run", "--hours", "0.1", "--out", str(tmp_path)])
+    assert many.main() == 0
+    assert ends == [660.0]
 
 
 def test_a_find_is_noticed_and_shrunk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -560,3 +560,17 @@ def test_equations_that_chatter_are_given_up_and_the_others_compared(monkeypatch
     found = ac.compare(ac.dumbbell(rate="3.77 Mbit/s", delay="0 s", queue=queue, flows=flows, duration="6.87 s"))
     assert found.refused["fluid"].startswith("more than 20000 steps needed")
     assert math.isfinite(found.values["queue", "bottleneck"]["packet"])
+
+
+def test_what_moves_between_the_parts_of_a_run_is_part_of_the_doubt_in_a_deviation() -> None:
+    """AIMD over AP-RED deviates by 6000 packets over the whole and by 2000 in each quarter: its level moves."""
+    at = ("deviation", "shared")
+    experiments = Experiments(Comparison(ac.loads(MANY)))
+    runs = [
+        _Packets({at: {"packet": 6000.0 + one}}, [{at: 2000.0 + part} for part in range(4)], {}) for one in range(4)
+    ]
+    experiments._packets["chance", 1] = runs
+    assert experiments._drift(("chance", 1), *at) == pytest.approx(4000)
+    still = [_Packets({at: {"packet": 2001.5}}, one.parts, {}) for one in runs]
+    experiments._packets["chance", 1] = still
+    assert experiments._drift(("chance", 1), *at) < 10

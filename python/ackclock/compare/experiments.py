@@ -329,8 +329,12 @@ class Experiments:
         parts = [
             mean_interval([one.get((measure, of), math.nan) for one in part]).mean for part in zip(*rows, strict=True)
         ]
-        half = mean_interval(parts).half
-        return 0.0 if math.isnan(half) else half
+        drift = mean_interval(parts)
+        half = 0.0 if math.isnan(drift.half) else drift.half
+        if measure == "deviation":  # what moves from one part to the next is in none of them
+            whole = mean_interval([one.values[measure, of]["packet"] for one in self._packets[key]])
+            half = max(half, whole.mean - drift.mean)
+        return half
 
     def _called(self, removal: Removal) -> str:
         """Return a cause in words, with how large the windows or how many the flows are where these are meant."""

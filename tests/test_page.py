@@ -306,6 +306,36 @@ class Server:
         return self.process.returncode, errors
 
 
+ENDLESS_PAGE = """
+import os, signal, threading, urllib.request
+from http.cookiejar import CookieJar
+import ackclock as ac
+from ackclock.page import server, view
+
+def opened(*_):
+    os.kill(os.getpid(), signal.SIGINT)
+    while True:
+        pass
+
+view.Page.open = opened
+browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+visit = lambda address: threading.Thread(target=browser.open, args=(address,), daemon=True).start()
+link = ac.dumbbell(rate="10 Mbit/s", queue="drop-tail", flows=ac.flows(1, "reno", rtt="40 ms"), duration="1 s")
+server.serve(link, 0, visit)
+print("ended")
+"""
+
+
+@needs_panel
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer of signals")
+def test_ctrl_c_while_a_page_is_made() -> None:
+    """It waited for the page: up to a second of the processor."""
+    done = subprocess.run(
+        [sys.executable, "-c", ENDLESS_PAGE], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stdout == "ended\n", done.stderr[-2000:]
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     made = Server()

@@ -9,8 +9,10 @@ import secrets
 import signal
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
+from .. import _starting
 from ..errors import AckclockError
 from ..scenario import Scenario
 
@@ -22,6 +24,9 @@ UNUSED: Final = 5_000
 """Milliseconds after which a page is forgotten whose browser opens no websocket."""
 SILENT: Final = 20.0
 """Seconds after which a connection is closed that does not finish its request."""
+
+AT_ONCE: Final = 0.1
+"""Seconds after Ctrl-C in which a page that is being made is waited for; making one takes up to a second."""
 
 
 class PageError(AckclockError):
@@ -88,13 +93,21 @@ def serve(base: Scenario, port: int, ready: Callable[[str], None], *, files: str
 
     def stop(*_: Any) -> None:
         loop.add_callback_from_signal(loop.stop)
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, AT_ONCE)
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers: dict[int, Any] = {signal.SIGINT: stop, signal.SIGTERM: stop}
+    if hasattr(signal, "setitimer"):
+        handlers[signal.SIGALRM] = _starting._interrupt
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         server.start()
         ready(f"http://{ADDRESS}:{free}/?token={token}")
-        loop.start()
+        with suppress(KeyboardInterrupt):
+            loop.start()
     finally:
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
         for number, old in before.items():
             signal.signal(number, old)
         server.stop(wait=False)

@@ -110,3 +110,5 @@ def ending() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)
+            # raised while Python ends its threads it would leave one that is waited for
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)

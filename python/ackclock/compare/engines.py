@@ -12,6 +12,7 @@ from .. import _core
 from ..fluid import fluid
 from ..meanfield import meanfield
 from ..scenario import Scenario
+from ..stability.questions import within
 from .comparison import Comparison
 from .values import Lines
 
@@ -24,6 +25,8 @@ FORGOTTEN: Final = 2000
 """Round trips after which the mean-field engine has forgotten how it began."""
 STEPS: Final = 300_000
 """Of the fluid equations: some seconds. Where a discontinuous law chatters they would go on for minutes."""
+PATIENCE: Final = 30.0
+"""Seconds for these steps: beside a steep law a step may take a thousand times as long as usual."""
 SWING: Final = 0.1
 """Least amplitude, as a part of the mean queue, of an oscillation whose period is shown."""
 PARTS: Final = 4
@@ -105,7 +108,8 @@ class Run:
 
 
 def _run_fluid(scenario: Scenario, _say: Callable[[str], object]) -> Run:
-    return Run(fluid(scenario, steps=STEPS))
+    with within(PATIENCE):
+        return Run(fluid(scenario, steps=STEPS))
 
 
 def _read_fluid(found: Comparison, one: Run, window: tuple[float, float]) -> None:

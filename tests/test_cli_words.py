@@ -1,6 +1,7 @@
 """What the command line says: tables of 80 columns, the nearest word, values that are completed."""
 
 import csv
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import ackclock as ac
-from ackclock import cli
+from ackclock import _starting, cli
+from ackclock.cli._output import failure
 from ackclock.tables import counted, text_table
 from conftest import Command
 
@@ -114,3 +116,17 @@ def test_a_terminal_has_colour_and_a_file_has_none(small: Path) -> None:
     assert process.returncode == 0
     assert b"\x1b[1m" in shown
     assert b"utilisation" in shown
+
+
+def test_what_compiled_code_makes_of_ctrl_c_is_an_interruption(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A drawing said "a bug: Invalid affine transformation matrix", as Ctrl-C came while it converted that."""
+    error = ValueError("Invalid affine transformation matrix")
+    assert failure(error) == 1
+    assert "a bug" in capsys.readouterr().err
+    monkeypatch.setattr(_starting, "_came", False)
+    with pytest.raises(KeyboardInterrupt):
+        _starting._interrupt(signal.SIGINT, None)
+    assert failure(error) == 130
+    assert capsys.readouterr().err == "ackclock: interrupted\n"

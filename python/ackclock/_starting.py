@@ -48,6 +48,8 @@ LATEST = 0.3, 5.0
 LOST = 0.1
 """Seconds after which it is raised again, where it came in an import that goes on all the same."""
 _since: tuple[float, float] | None = None
+_came = False
+"""Whether there was a Ctrl-C."""
 
 
 def _interrupt(_number: int, frame: FrameType | None) -> None:
@@ -58,7 +60,8 @@ def _interrupt(_number: int, frame: FrameType | None) -> None:
     that is not there. In `importlib` itself it could leave the lock of all imports taken, on which every thread then
     waits: there it is never raised.
     """
-    global _since  # noqa: PLW0603  one process has one Ctrl-C
+    global _since, _came  # noqa: PLW0603  one process has one Ctrl-C
+    _came = True
     importing = hasattr(signal, "setitimer") and _imports(frame)
     now = time.thread_time(), time.monotonic()
     _since = (_since or now) if importing else None
@@ -89,6 +92,11 @@ def _imports(frame: FrameType | None) -> bool:
 
 def _is_importlib(frame: FrameType | None) -> bool:
     return frame is not None and frame.f_code.co_filename.startswith("<frozen importlib")
+
+
+def came() -> bool:
+    """Return whether there was a Ctrl-C: compiled code may turn what it raises into an error of its own."""
+    return _came
 
 
 def over() -> None:

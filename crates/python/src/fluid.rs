@@ -374,6 +374,7 @@ impl PyFluidModel {
         at: &PyEquilibrium,
         frequencies: Vec<f64>,
     ) -> PyResult<Bound<'py, PyArray1<Complex64>>> {
+        crate::watch::load_arrays(py)?;
         let values = py.detach(|| -> Result<Vec<Complex64>, Error> {
             let open = self.model.feedback_loop(&at.0)?;
             Ok(frequencies

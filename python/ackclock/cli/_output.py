@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from .. import _starting
 from ..errors import AckclockError, Interrupted, ScenarioError
 from ..files import whole_file, writing
 from ..tables import blocks, text_table
@@ -71,8 +72,9 @@ def _told(error: BaseException) -> tuple[str, int]:
         case OSError():
             reason = f"{error.filename}: {error.strerror}" if error.filename else str(error)
             return f"ackclock: {reason}", FAILED
-    if isinstance(error.__cause__, KeyboardInterrupt):
-        # out of the body of a class, in an import, Python raises it as a RuntimeError
+    if _starting.came() or isinstance(error.__cause__, KeyboardInterrupt):
+        # out of the body of a class, in an import, Python raises it as a RuntimeError, and out of a conversion in
+        # compiled code it comes as that one's error
         return "ackclock: interrupted", INTERRUPTED
     return f"ackclock: a bug, please report it: {type(error).__name__}: {error}", FAILED
 

@@ -327,6 +327,32 @@ def test_ctrl_c_in_a_long_import_leaves_no_lock_and_is_not_lost(tmp_path: Path, 
     assert (done.stdout, done.stderr) == ("1\ninterrupted\n", "")
 
 
+def test_ctrl_c_is_raised_again_where_nothing_handles_it_and_only_there() -> None:
+    """One `paper` of 50 went on for a minute: compiled code had cleared what Python code raised under it."""
+    script = """
+import os, signal, time
+from ackclock import _starting
+_starting._listen()
+try:
+    try:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(10)
+        finally:
+            time.sleep(0.6)
+            print("cleaned up")
+    except KeyboardInterrupt:
+        time.sleep(0.6)
+        print("swallowed")
+    time.sleep(10)
+except KeyboardInterrupt:
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    print("raised again")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=8, check=False)
+    assert (done.stdout, done.stderr) == ("cleaned up\nswallowed\nraised again\n", "")
+
+
 def test_ctrl_c_is_not_lost_in_a_finalizer() -> None:
     """Python prints what finalizers and callbacks of weak references raise, and goes on: so did the command."""
     script = """

@@ -47,6 +47,8 @@ LATEST = 0.3, 5.0
 """Seconds of computing, and on the clock, after which Ctrl-C waits for no import."""
 LOST = 0.1
 """Seconds after which it is raised again, where it came in an import that goes on all the same."""
+FORGOTTEN = 0.25
+"""Seconds after which it is raised again where nothing handles it: compiled code may clear what Python code raised."""
 _since: tuple[float, float] | None = None
 _came = False
 """Whether there was a Ctrl-C."""
@@ -71,7 +73,20 @@ def _interrupt(_number: int, frame: FrameType | None) -> None:
         signal.setitimer(signal.ITIMER_REAL, AGAIN if waits else LOST)
         if waits:
             return
+    elif hasattr(signal, "setitimer") and signal.getsignal(signal.SIGALRM) is _again:
+        signal.setitimer(signal.ITIMER_REAL, FORGOTTEN)
     raise KeyboardInterrupt
+
+
+def _again(number: int, frame: FrameType | None) -> None:
+    """Raise it again, unless it is on its way: in an `except`, a `finally` or the end of a `with`."""
+    error = sys.exc_info()[1]
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    if error is None:
+        _interrupt(number, frame)
+    else:
+        signal.setitimer(signal.ITIMER_REAL, FORGOTTEN)
 
 
 def _swallowed(what: UnraisableHookArgs) -> None:
@@ -108,7 +123,7 @@ def over() -> None:
 def _listen() -> None:
     signal.signal(signal.SIGINT, _interrupt)
     if hasattr(signal, "SIGALRM"):
-        signal.signal(signal.SIGALRM, _interrupt)
+        signal.signal(signal.SIGALRM, _again)
     sys.unraisablehook = _swallowed
 
 

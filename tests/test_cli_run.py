@@ -353,6 +353,25 @@ except KeyboardInterrupt:
     assert (done.stdout, done.stderr) == ("cleaned up\nswallowed\nraised again\n", "")
 
 
+def test_what_ctrl_c_left_half_made_says_nothing_as_it_ends() -> None:
+    """An event loop without its fields, as Ctrl-C came while it was made, complained below "interrupted"."""
+    script = """
+import sys
+from ackclock import _starting
+sys.unraisablehook = _starting._swallowed
+
+class Half:
+    def __del__(self):
+        self.missing
+
+Half()
+_starting._came = True
+Half()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=8, check=False)
+    assert done.stderr.count("AttributeError") == 1
+
+
 def test_ctrl_c_is_not_lost_in_a_finalizer() -> None:
     """Python prints what finalizers and callbacks of weak references raise, and goes on: so did the command."""
     script = """

@@ -90,10 +90,14 @@ def _again(number: int, frame: FrameType | None) -> None:
 
 
 def _swallowed(what: UnraisableHookArgs) -> None:
-    """Raise KeyboardInterrupt again: a callback of a weak reference, or `__del__`, takes every exception."""
+    """
+    Raise KeyboardInterrupt again: a callback of a weak reference, or `__del__`, takes every exception.
+
+    Of others after Ctrl-C nothing is said: they come from what it left half made.
+    """
     if issubclass(what.exc_type, KeyboardInterrupt) and hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, AGAIN)
-    else:
+    elif not _came:
         sys.__unraisablehook__(what)
 
 

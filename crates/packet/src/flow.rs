@@ -258,17 +258,19 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// What routers hash of a packet. A Linux sender names a flow anew at each timeout
-    /// (`sk_rethink_txhash`), so that its packets move to another sub-queue.
+    /// What routers hash of a packet.
     #[inline]
-    pub(crate) fn hashed(&self, packet: &Packet, linux: bool) -> u32 {
+    pub(crate) fn hashed(&self, packet: &Packet) -> u32 {
+        self.identity
+            .wrapping_add(u32::from(packet.rehashes).wrapping_mul(0x9e37_79b9))
+    }
+
+    /// How often a Linux sender has named the flow anew: at each timeout (`sk_rethink_txhash`), so
+    /// that what it sends from then on moves to another sub-queue.
+    pub(crate) fn times_rehashed(&self) -> u16 {
         match &self.ends {
-            Ends::Tcp { sender, .. } if linux && !packet.flags.has(Flags::ACK) => {
-                let timeouts = sender.counters.timeouts as u32;
-                self.identity
-                    .wrapping_add(timeouts.wrapping_mul(0x9e37_79b9))
-            }
-            _ => self.identity,
+            Ends::Tcp { sender, .. } => sender.counters.timeouts as u16,
+            Ends::Udp(_) | Ends::Source => 0,
         }
     }
 

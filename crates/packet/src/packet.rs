@@ -64,6 +64,8 @@ pub(crate) struct Packet {
     pub(crate) blocks: u32,
     /// ACK: marked segments so far, in AccECN's option.
     pub(crate) marked: u16,
+    /// Data: how often its sender had named the flow anew when it left, for routers that hash it.
+    pub(crate) rehashes: u16,
 }
 
 impl Packet {
@@ -82,6 +84,7 @@ impl Packet {
             priority: 0,
             blocks: 0,
             marked: 0,
+            rehashes: 0,
         }
     }
 }
@@ -95,6 +98,7 @@ pub(crate) struct Outbound {
     pub(crate) seq: u64,
     pub(crate) stamp: u64,
     pub(crate) size: u32,
+    pub(crate) rehashes: u16,
     pub(crate) flags: Flags,
 }
 

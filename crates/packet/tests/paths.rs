@@ -119,3 +119,47 @@ fn queues_of_months() {
         assert!(ledger.sent > 400 && ledger.delivered == 0, "{ledger:?}");
     }
 }
+
+/// A sender of style "linux" names its flow anew at each timeout, and what it has sent before keeps
+/// the name that it left with, however long it takes to the scheduler's queue.
+#[test]
+fn packets_on_their_way_at_a_timeout_keep_their_sub_queue() {
+    for (duration, rate, scheduler, flows) in [
+        (
+            "20 s",
+            "28.39 kbit/s",
+            "fq_codel",
+            &["rtt = \"212.9 ms\"\nloss_detection = \"dup-acks\"\n"][..],
+        ),
+        (
+            "33.1 s",
+            "828.647 kbit/s",
+            "fq_codel",
+            &["count = 10\nrtt = \"18.29 ms\"\nrecovery = \"reno\"\n"],
+        ),
+        (
+            "8.85 s",
+            "27.1062 Mbit/s",
+            "drr",
+            &[
+                "rtt = \"8.665 ms\"\nrecovery = \"newreno\"\n",
+                "rtt = \"20.942 ms\"\nrecovery = \"newreno\"\n",
+            ],
+        ),
+        (
+            "100 s",
+            "2.93931 kbit/s",
+            "fq_codel",
+            &["rtt = \"25.5 s\"\ntraffic = { kind = \"packmime\", rate = \"3.9014 /s\" }\n"],
+        ),
+    ] {
+        let mut text = format!(
+            "[scenario]\nduration = \"{duration}\"\n\
+             [[link]]\nname = \"link\"\nrate = \"{rate}\"\nqueue = {{ scheduler = \"{scheduler}\" }}\n"
+        );
+        for class in flows {
+            text += &format!("[[flows]]\npath = [\"link\"]\nstyle = \"linux\"\n{class}");
+        }
+        same(&text);
+    }
+}

@@ -159,10 +159,14 @@ impl Engine {
                     seq,
                     stamp,
                     size,
+                    rehashes,
                     flags,
                     ..
                 } = packet;
-                let packet = Packet::new(state.place, seq, stamp, size, flags);
+                let packet = Packet {
+                    rehashes,
+                    ..Packet::new(state.place, seq, stamp, size, flags)
+                };
                 self.arrive(class.path[0], packet);
                 return;
             }
@@ -352,6 +356,7 @@ impl FastPath<'_> {
                 seq,
                 stamp: now,
                 size,
+                rehashes: 0, // no router on this path hashes flows
                 flags,
             };
             state.delay_outbound(self.calendar, packet);

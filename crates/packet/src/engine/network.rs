@@ -19,7 +19,7 @@ impl Engine {
             let class = &self.classes[flow.class as usize];
             packet.priority = class.priority;
             state.label = Label {
-                identity: flow.hashed(&packet, class.rehashes),
+                identity: flow.hashed(&packet),
                 priority: class.priority,
                 l4s: packet.flags.is_scalable(),
             };
@@ -186,8 +186,12 @@ impl Engine {
 
     /// Puts a packet on the flow's uplink at `sent` (sender's clock).
     #[inline]
-    pub(super) fn launch(&mut self, flow: usize, packet: Packet, sent: u64) {
+    pub(super) fn launch(&mut self, flow: usize, mut packet: Packet, sent: u64) {
         let state = &mut self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        if class.rehashes {
+            packet.rehashes = state.times_rehashed();
+        }
         let mut at = sent + state.delays.up;
         if let Some(uplink) = &mut state.uplink {
             let Some(finish) = uplink.offer(sent, packet.size) else {
@@ -205,7 +209,6 @@ impl Engine {
         }
         // a fused flow's event is the arrival itself; others wait for their turn among what arrives
         // now
-        let class = &self.classes[state.class as usize];
         if class.fused && at == self.now && at <= self.end {
             self.arrive(class.path[0], packet);
             return;
@@ -215,6 +218,7 @@ impl Engine {
             seq: packet.seq,
             stamp: packet.stamp,
             size: packet.size,
+            rehashes: packet.rehashes,
             flags: packet.flags,
         };
         state.delay_outbound(&mut self.calendar, packet);

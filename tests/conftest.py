@@ -1,5 +1,6 @@
 """What the tests of the package share."""
 
+import math
 import os
 import signal
 import subprocess
@@ -49,6 +50,9 @@ traffic = { kind = "transfer", size = "50 kB" }
 """
 """Three long flows, and four short ones of which the last cannot finish."""
 
+HANGS = 1800
+"""Seconds after which a command counts as one that never ends, also on a machine that is busy with other things."""
+
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -85,13 +89,22 @@ def interrupted(arguments: Sequence[str | Path], *, after: str) -> tuple[int, st
     return process.returncode, out, shown.decode()
 
 
+def processor_time(process: int) -> float:
+    """What a process has computed so far, s; infinite where the system does not say."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except OSError:
+        return math.inf
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @pytest.fixture
 def ackclock() -> Command:
     """Run the command line to its end."""
 
     def run(*arguments: str | Path, blocks: int | None = None) -> subprocess.CompletedProcess[str]:
         process = start(arguments, blocks=blocks)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=HANGS)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     return run

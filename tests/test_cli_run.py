@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ackclock as ac
-from conftest import Command, interrupted, start
+from conftest import HANGS, Command, interrupted, start
 
 
 def parsed(text: str) -> Any:
@@ -275,9 +275,10 @@ def test_ctrl_c_waits_for_the_end_of_an_import(tmp_path: Path) -> None:
 import sys, time
 from ackclock import _starting
 _starting._listen()
+_starting.LATEST = 1.0e9, 1.0e9
 try:
     import slow
-    time.sleep(10)
+    time.sleep(600)
 except KeyboardInterrupt:
     print(sys.modules["slow"].whole)
 """
@@ -285,7 +286,7 @@ except KeyboardInterrupt:
         [sys.executable, "-c", script],
         capture_output=True,
         text=True,
-        timeout=8,
+        timeout=HANGS,
         check=False,
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
     )
@@ -299,7 +300,7 @@ _starting._listen()
 _starting.LATEST = 0.0, 0.0
 try:
     ACTION
-    time.sleep(10)
+    time.sleep(600)
 except KeyboardInterrupt:
     print("interrupted")
 """
@@ -320,7 +321,7 @@ def test_ctrl_c_in_a_long_import_leaves_no_lock_and_is_not_lost(tmp_path: Path, 
         [sys.executable, "-c", LONG_IMPORT.replace("ACTION", action)],
         capture_output=True,
         text=True,
-        timeout=8,
+        timeout=HANGS,
         check=False,
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
     )
@@ -337,19 +338,19 @@ try:
     try:
         try:
             os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(10)
+            time.sleep(600)
         finally:
             time.sleep(0.6)
             print("cleaned up")
     except KeyboardInterrupt:
         time.sleep(0.6)
         print("swallowed")
-    time.sleep(10)
+    time.sleep(600)
 except KeyboardInterrupt:
     signal.setitimer(signal.ITIMER_REAL, 0)
     print("raised again")
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=8, check=False)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=HANGS, check=False)
     assert (done.stdout, done.stderr) == ("cleaned up\nswallowed\nraised again\n", "")
 
 
@@ -368,7 +369,7 @@ Half()
 _starting._came = True
 Half()
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=8, check=False)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=HANGS, check=False)
     assert done.stderr.count("AttributeError") == 1
 
 
@@ -391,9 +392,9 @@ held = Held()
 reference = weakref.ref(held, gone)
 try:
     del held
-    time.sleep(10)
+    time.sleep(600)
 except KeyboardInterrupt:
     print("interrupted")
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=8, check=False)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=HANGS, check=False)
     assert (done.stdout, done.stderr) == ("interrupted\n", "")

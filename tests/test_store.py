@@ -15,6 +15,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.sweep import Store, SweepError, SweepInterrupted, axis, metric_names, plan
+from conftest import interrupted, processor_time
 
 TINY = """
 [scenario]
@@ -168,17 +169,13 @@ def test_interrupted(tiny: ac.Scenario, tmp_path: Path) -> None:
 
     with pytest.raises(SweepInterrupted, match=r"interrupted: 1 of 30 points are kept in .*the same command again"):
         ac.sweep(tiny, {"rtt": "20 ms..50 ms:30"}, store=tmp_path / "store", threads=1, progress=stop)
-    file, store = tmp_path / "tiny.toml", tmp_path / "long"
-    file.write_text(TINY.replace('"1 s"', '"300 s"').replace("2 Mbit", "200 Mbit"), encoding="utf-8")
-    command = [sys.executable, "-m", "ackclock", "sweep", str(file), "--vary", "rtt=1ms,2ms,3ms", "--store", str(store)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        while process.poll() is None and not (store / "store.json").exists():
-            time.sleep(0.05)
-        time.sleep(0.2)
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate()
-    assert process.returncode == 130
-    assert f"ackclock: interrupted: 0 of 3 points are kept in {store}" in said
+    # none of these points is ever finished, however late the signal comes
+    file, store = tmp_path / "tiny.toml", tmp_path / "endless"
+    file.write_text(TINY.replace('"1 s"', '"1000000 s"').replace("2 Mbit", "200 Mbit"), encoding="utf-8")
+    words = ["sweep", file, "--vary", "rtt=1ms,2ms,3ms", "--store", store]
+    code, _, said = interrupted(words, after="0 of 3 points")
+    assert code == 130
+    assert f"ackclock: interrupted: 0 of 3 points are kept in {store}" in said.replace("\r\n", "\n")
 
 
 @pytest.mark.parametrize(
@@ -217,10 +214,11 @@ def test_endless_query_is_interrupted(tiny: ac.Scenario, tmp_path: Path) -> None
     sql = "SELECT count(*) FROM range(10000000000) a, range(1000000) b WHERE a.range % 7 = b.range % 3"
     command = [sys.executable, "-m", "ackclock", "query", sql, "--store", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(3)
+        while processor_time(process.pid) < 2 and process.poll() is None:  # the query has begun
+            time.sleep(0.05)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate()
     assert (process.returncode, said) == (130, "ackclock: interrupted\n")
 
 

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -219,17 +218,26 @@ def test_query(base: ac.Scenario, tmp_path: Path, ackclock: Command) -> None:
     assert "Traceback" not in wrong.stderr
 
 
+KILLED = """
+import json, os, signal, sys
+import ackclock as ac
+
+text, vary, store = sys.argv[1:]
+
+def watch(progress):
+    if progress.computed == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+ac.sweep(ac.loads(text), json.loads(vary), store=store, threads=1, progress=watch)
+"""
+
+
 def test_killed_and_resumed(base: ac.Scenario, tmp_path: Path) -> None:
     """Killed with SIGKILL once some points are there, and resumed: the table of a sweep that was left alone."""
-    file, store = tmp_path / "small.toml", tmp_path / "store"
-    file.write_text(SHORT, encoding="utf-8")
-    vary = {"rtt": "20 ms..60 ms:12", "count": "1..3:3"}
-    words = [word for key, values in vary.items() for word in ("--vary", f"{key}={values}")]
-    command = [sys.executable, "-m", "ackclock", "sweep", str(file), *words, "--store", str(store), "--threads", "1"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-        while process.poll() is None and len(list(store.glob("points/[0-9a-f]*.parquet"))) < 3:
-            time.sleep(0.01)
-        os.kill(process.pid, signal.SIGKILL)
+    store, vary = tmp_path / "store", {"rtt": "20 ms..60 ms:12", "count": "1..3:3"}
+    killed = subprocess.run([sys.executable, "-c", KILLED, SHORT, json.dumps(vary), str(store)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert len(list(store.glob("points/[0-9a-f]*.parquet"))) == 3
     resumed = ac.sweep(base, vary, store=store)
     alone = ac.sweep(base, vary, store=tmp_path / "alone")
     assert resumed.table.equals(alone.table)

@@ -229,29 +229,48 @@ def test_exception_stops_the_run(wrong: dict[str, Any], count: int) -> None:
     assert caught.value.__cause__.__traceback__ is not None
 
 
+def pressed_later() -> threading.Event:
+    """Return the event after which Ctrl-C is pressed, once."""
+    under_way = threading.Event()
+
+    def press() -> None:
+        under_way.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
+    return under_way
+
+
 @pytest.mark.parametrize("congestion", ["reno", Reno], ids=["engine alone", "Python in the engine"])
 @pytest.mark.parametrize("count", [1, 3])
 def test_ctrl_c(congestion: Any, count: int) -> None:
     endless = scenario(congestion).with_({"scenario.duration": "1000000 s"})
-    timer = threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+    under_way = pressed_later()
+
+    def watch(progress: Any) -> None:
+        if max(progress["times"]) > 0:
+            under_way.set()
+
     with pytest.raises(ac.Interrupted, match="of simulated time") as caught:
-        ac.replicate(endless, count, threads=2)
+        ac.replicate(endless, count, threads=2, progress=watch)
     assert len(caught.value.times) == count
     assert max(caught.value.times) > 0
     assert caught.value.finished == 0
 
 
+never_returns = threading.Event()
+
+
 class Endless(Reno):
     def on_ack(self, ack: Ack, window: Window, random: Random) -> None:
         while ack.now > 1:
-            pass
+            never_returns.set()
 
 
 class EndlessQueue(Threshold):
     def enqueue(self, now: float, packet: Packet, queue: Queue, random: Random) -> Verdict:
         while now > 1:
-            pass
+            never_returns.set()
         return "accept"
 
 
@@ -260,9 +279,10 @@ class EndlessQueue(Threshold):
     [({"congestion": Endless}, "Endless.on_ack"), ({"queue": {"aqm": EndlessQueue}}, "EndlessQueue.enqueue")],
     ids=["control", "queue"],
 )
-def test_ctrl_c_in_a_callback_that_never_returns(wrong: dict[str, Any], call: str) -> None:
-    timer = threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+def test_ctrl_c_in_a_callback_that_never_returns(
+    monkeypatch: pytest.MonkeyPatch, wrong: dict[str, Any], call: str
+) -> None:
+    monkeypatch.setitem(globals(), "never_returns", pressed_later())
     with pytest.raises(ac.Interrupted, match=f"of simulated time, in {call}, which had not returned"):
         ac.run(scenario(**wrong))
 

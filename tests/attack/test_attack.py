@@ -167,7 +167,7 @@ def test_ctrl_c_ends_tasks_while_others_still_begin(monkeypatch: pytest.MonkeyPa
     def interrupted(thread: threading.Thread) -> None:
         threads.append(thread)
         if len(threads) > 1:
-            begun.wait(60)
+            begun.wait(1800)
             raise KeyboardInterrupt
         start(thread)
 
@@ -198,7 +198,7 @@ try:
 except Exception as error:
     print(type(error).__name__)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=1800)
     assert done.stdout == "BrokenThreadPool\n", done.stderr[-2000:]
 
 
@@ -273,7 +273,7 @@ def test_analyses_in_threads_are_given_up(analysis: Callable[[ac.Scenario], obje
 
     def work(number: int) -> None:
         if number == 0:
-            begun.wait(60)
+            begun.wait(1800)
             raise KeyboardInterrupt
         begun.set()
         try:

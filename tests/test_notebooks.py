@@ -36,12 +36,25 @@ def test_committed_without_outputs() -> None:
         assert not any(cell.outputs or cell.execution_count for cell in cells), path.name
 
 
+def test_axes_of_a_sweep_keep_the_labels_that_fit_their_units() -> None:
+    """One said "(s)" of milliseconds, and one "part of the link" of percent."""
+    import nbformat
+
+    for path in NOTEBOOKS.glob("*.ipynb"):
+        notebook: Any = nbformat.read(path, as_version=4)
+        for cell in notebook.cells:
+            assert "sweep.plot(" not in cell.source or "ylabel" not in cell.source, path.name
+
+
 @needs_jupyter
 @pytest.mark.filterwarnings("default")  # those of Jupyter are not ours
 def test_why_does_the_queue_oscillate() -> None:
     said = executed("why-does-the-queue-oscillate.ipynb")
     assert "The queue has no regular period." in said
     assert re.search(r"The queue oscillates with a period of \d", said)
+    # the text below it may say no more than this
+    assert "Cannot tell from this run whether the flows are synchronised" in said
+    assert "this run cannot tell" in (NOTEBOOKS / "why-does-the-queue-oscillate.ipynb").read_text(encoding="utf-8")
     assert "oscillations set in at 40.9 ms" in said
     assert "limit 90.0 ms, onset: sudden" in said
     assert "tips it (an unstable cycle)" in said

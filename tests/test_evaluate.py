@@ -146,6 +146,17 @@ def test_a_bound_beside_others_is_paired_by_seed() -> None:
     assert judged((0.1, 0.11, 0.12), (0.5, 0.5, 0.5), least) is Finding.NO
 
 
+def test_a_number_that_keeps_the_fixed_bound_is_not_left_open_by_a_reference_that_spreads() -> None:
+    """BBR's Jain index of 0.999 keeps 0.9; "cannot tell", as 0.95 times CUBIC's spread from 0.5 to 1."""
+    demand = Demand("wait", "at least", 0.9, 0.95)
+    wide = (0.55, 0.98, 0.99, 0.97, 0.6)
+    assert judged((0.999, 0.998, 1.0, 0.997, 0.999), wide, demand) is Finding.YES
+    assert judged((0.7, 0.98, 0.99, 0.8, 0.75), wide, demand) is Finding.CANNOT_TELL
+    assert judged((0.1, 0.11, 0.12, 0.1, 0.1), wide, demand) is Finding.NO
+    most = Demand("wait", "at most", 0.1, 2.0)
+    assert judged((0.03, 0.02, 0.03), (0.01, 0.2, 0.3), most) is Finding.YES
+
+
 def test_transfers_that_never_end_are_a_no() -> None:
     bound = Demand("wait", "at most", factor=1.5)
     assert judged((math.inf,) * 3, (1.0, 1.1, 0.9), bound) is Finding.NO

@@ -117,27 +117,29 @@ def _check(
     of: Mapping[str, tuple[float, ...]],
     references: Sequence[str],
 ) -> Check:
-    most = demand.relation == "at most"
-    worse, lenient = (max, max) if most else (min, min)
+    worse = max if demand.relation == "at most" else min
+    sign = 1.0 if demand.relation == "at most" else -1.0
+    bounds: list[tuple[str, list[float]]] = [("", [demand.limit] * len(mine))] if demand.limit is not None else []
     compared = [name for name in demand.among or references if len(of.get(name, ())) == len(mine)]
-    by, limits = "", [demand.limit] * len(mine) if demand.limit is not None else []
     if demand.factor is not None and compared:
         means = {name: interval(of[name]).mean for name in compared}
         known = {name: mean for name, mean in means.items() if not math.isnan(mean)}
         if known:
             worst = worse(known, key=lambda name: known[name])
-            theirs = [demand.factor * value for value in of[worst]]
-            if not limits or lenient(interval(theirs).mean, limits[0]) != limits[0]:
-                by, limits = worst, list(theirs)
-    if not limits:
+            bounds.append((worst, [demand.factor * value for value in of[worst]]))
+    if not bounds:
         return Check(
             demand.quantity, unit, case, demand.relation, mine, (), "", math.nan, Finding.CANNOT_TELL, math.inf
         )
-    known_limits = tuple(float(limit) for limit in limits if limit is not None)
-    sign = 1.0 if most else -1.0
-    finding, needs = _decided([sign * (value - limit) for value, limit in zip(mine, known_limits, strict=True)])
+    judged = []
+    for by, limits in bounds:
+        finding, needs = _decided([sign * (value - limit) for value, limit in zip(mine, limits, strict=True)])
+        judged.append((by, limits, finding, needs))
+    # the more lenient bound counts: a number that certainly keeps either keeps it, however widely the other spreads
+    judged.sort(key=lambda one: -sign * interval(one[1]).mean)
+    by, limits, finding, needs = next((one for one in judged if one[2] is Finding.YES), judged[0])
     factor = demand.factor if by and demand.factor is not None else math.nan
-    return Check(demand.quantity, unit, case, demand.relation, mine, known_limits, by, factor, finding, needs)
+    return Check(demand.quantity, unit, case, demand.relation, mine, tuple(limits), by, factor, finding, needs)
 
 
 def _decided(differences: Sequence[float]) -> tuple[Finding, float]:

@@ -163,3 +163,17 @@ fn packets_on_their_way_at_a_timeout_keep_their_sub_queue() {
         same(&text);
     }
 }
+
+/// The copy of a SYN that was sent again comes after data (packets overtake each other), and its
+/// answer must not go before the ACK that had been held back until then.
+#[test]
+fn a_syn_that_arrives_while_an_ack_is_held_back() {
+    for seed in 1..=20 {
+        same(&format!(
+            "[scenario]\nduration = \"30 s\"\nseed = {seed}\n\
+             [[link]]\nname = \"link\"\nrate = \"30 kbit/s\"\n\
+             jitter = {{ delay = \"exponential 1.94 s\", reorder = true }}\n\
+             [[flows]]\npath = [\"link\"]\ncount = 2\nrtt = \"2 s\"\n"
+        ));
+    }
+}

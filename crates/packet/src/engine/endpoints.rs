@@ -297,6 +297,16 @@ impl Engine {
         if class.reuses_flow_state && packet.stamp < state.opened {
             return; // of a connection that is over
         }
+        if let Ends::Tcp { receiver, .. } = &mut state.ends
+            && receiver.due != 0
+            && receiver.due < at
+        {
+            let due = receiver.due;
+            let reply = receiver.on_due();
+            self.reply(flow, reply, due, Flags::ACK);
+        }
+        let state = &mut self.flows[flow];
+        let class = &self.classes[state.class as usize];
         if packet.flags.has(Flags::SYN) {
             if let Ends::Tcp { receiver, .. } = &mut state.ends {
                 receiver.on_syn(at);
@@ -320,11 +330,7 @@ impl Engine {
             self.record_payload(flow, at, payload);
             return;
         };
-        if receiver.due != 0 && receiver.due < at {
-            let due = receiver.due;
-            let reply = receiver.on_due();
-            self.reply(flow, reply, due, Flags::ACK);
-        } else if receiver.must_flush(packet.flags, &class.receiver) {
+        if receiver.must_flush(packet.flags, &class.receiver) {
             let reply = receiver.flush();
             self.reply(flow, reply, at, Flags::ACK);
         }

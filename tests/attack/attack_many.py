@@ -4,12 +4,14 @@ The attack by the million: short scenarios through the compiled engine alone; re
 
     tests/attack/attack_many.py run          the packet engine
     tests/attack/attack_many.py both         its two paths against each other, traces included
+    tests/attack/attack_many.py pairs        the same, with scenarios that cover every pair of choices
     tests/attack/attack_many.py --table      what was tried so far
 
-Each scenario of `attack_scenarios.grown` is run, and so many more that have the same keys and choices with numbers
-drawn anew (`crates/packet/examples/attack.rs`): Python takes ten times as long for each as the engine. Looked for are
-panics, errors of the engine, numbers that no run can measure, steps that Ctrl-C would have to wait for and, between the
-paths, different bits. Finds are in the folder's `finds`. Ends with 1 if anything was found.
+Each scenario of `attack_scenarios.grown` (`pairs`: of `attack_pairs.covered`) is run, and so many more that have the
+same keys and choices with numbers drawn anew (`crates/packet/examples/attack.rs`): Python takes ten times as long for
+each as the engine. It looks for panics, errors of the engine, numbers that no run can measure, steps that Ctrl-C would
+have to wait for and, between the paths, different bits. Finds are in the folder's `finds`. Ends with 1 if anything was
+found.
 """
 
 # ruff: noqa: T201
@@ -24,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from attack_interrupts import processor_time
+from attack_pairs import beginnings, covered
 from attack_scenarios import grown
 
 from attack import HANG, SHORT, keep, save
@@ -31,7 +34,7 @@ from attack import HANG, SHORT, keep, save
 ROOT = Path(__file__).parents[2]
 VARIANTS = 20
 """Of each scenario of `grown`, itself one of them."""
-GOALS = {"run": 1_000_000, "both": 100_000}
+GOALS = {"run": 1_000_000, "both": 100_000, "pairs": 200_000}
 """Scenarios to be answered."""
 ENDS = ("answered", "refused", "given up")
 State = dict[str, float]
@@ -41,7 +44,7 @@ class Engine:
     """The compiled attack in a process of its own."""
 
     def __init__(self, program: Path, kind: str) -> None:
-        words = [str(program), kind, str(VARIANTS)]
+        words = [str(program), "both" if kind == "pairs" else kind, str(VARIANTS)]
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         # a buffer of Python's could hold lines that `select` does not see
         self.read = b""
@@ -87,9 +90,11 @@ def campaign(kind: str, goal: int, end: float, program: Path, folder: Path) -> N
     place = folder / f"many-{kind}.json"
     state: State = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
     engine = Engine(program, kind)
+    begun = beginnings() if kind == "pairs" else None
     while state.get("answered", 0) < goal and time.time() < end:
         seed = int(state.get("next", 0))
-        for step, scenario in enumerate(grown(seed, *SHORT)):
+        scenarios = grown(seed, *SHORT) if begun is None else covered(seed, begun, SHORT[0])
+        for step, scenario in enumerate(scenarios):
             counts, finds = engine.attacked(1000 * seed + step, scenario.tree)
             for name, count in zip(ENDS, counts, strict=True):
                 state[name] = state.get(name, 0) + count

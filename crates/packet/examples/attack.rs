@@ -1,11 +1,14 @@
 //! The attack by the million: reads scenarios, one line of JSON each, and runs many of each with
 //! all numbers drawn anew. `tests/attack/attack_many.py` makes the lines and reads the answers.
 //!
-//! `attack run|both VARIANTS`: a line is a number, a tab and a scenario; `both` runs each on both
-//! paths of the engine with traces, which must give the same bits. For each line come its finds
-//! (`!`, what, a tab, the scenario), then how many were answered, refused and given up (`=`).
+//! `attack run|both|digest VARIANTS`: a line is a number, a tab and a scenario; `both` runs each on
+//! both paths of the engine with traces, which must give the same bits. For each line come its
+//! finds (`!`, what, a tab, the scenario), then how many were answered, refused and given up (`=`).
+//! `digest` does what `both` does, and says in a hash of all results of a line (`#`) what two
+//! builds of the engine must have in common.
 #![allow(clippy::print_stdout, reason = "an example talks to its user")]
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -40,10 +43,11 @@ enum End {
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let both = match arguments.next().as_deref() {
-        Some("run") => false,
-        Some("both") => true,
-        other => panic!("run or both, not {other:?}"),
+    let (both, digests) = match arguments.next().as_deref() {
+        Some("run") => (false, false),
+        Some("both") => (true, false),
+        Some("digest") => (true, true),
+        other => panic!("run, both or digest, not {other:?}"),
     };
     let variants: u64 = arguments
         .next()
@@ -57,13 +61,14 @@ fn main() {
         let (number, text) = line.split_once('\t').expect("a number and a scenario");
         let mut draw = Draw(number.parse().expect("a number"));
         let mut counts = [0_u64; 3];
+        let mut digest = DefaultHasher::new();
         for variant in 0..variants {
             let text = if variant == 0 {
                 text.to_owned()
             } else {
                 redrawn(text, &mut draw)
             };
-            match catch_unwind(AssertUnwindSafe(|| attacked(&text, both))) {
+            match catch_unwind(AssertUnwindSafe(|| attacked(&text, both, &mut digest))) {
                 Ok(End::Answered) => counts[0] += 1,
                 Ok(End::Refused) => counts[1] += 1,
                 Ok(End::GivenUp) => counts[2] += 1,
@@ -79,13 +84,17 @@ fn main() {
                 }
             }
         }
+        if digests {
+            writeln!(out, "#{:016x}", digest.finish()).expect("stdout");
+        }
         let [answered, refused, given_up] = counts;
         writeln!(out, "={answered} {refused} {given_up}").expect("stdout");
         out.flush().expect("stdout");
     }
 }
 
-fn attacked(text: &str, both: bool) -> End {
+/// `digest` takes in what comes out.
+fn attacked(text: &str, both: bool, digest: &mut DefaultHasher) -> End {
     let Ok(scenario) = parse_json(text, "attack") else {
         return End::Refused;
     };
@@ -115,7 +124,10 @@ fn attacked(text: &str, both: bool) -> End {
     }
     options.general = true;
     match run(&scenario, &options) {
-        Ok(general) => difference(&fast, &general).map_or(End::Answered, End::Found),
+        Ok(general) => {
+            (told(&general), bits(&general.traces)).hash(digest);
+            difference(&fast, &general).map_or(End::Answered, End::Found)
+        }
         Err(end) => end,
     }
 }
@@ -214,18 +226,20 @@ fn impossible(outcome: &Outcome) -> Option<String> {
     None
 }
 
-/// Where two outcomes differ in a bit; the number of events may.
+/// All but the traces and the number of events, which tells the paths apart.
+fn told(outcome: &Outcome) -> [String; 6] {
+    [
+        format!("{:?} {:?}", outcome.window, outcome.end),
+        format!("{:?}", outcome.links),
+        format!("{:?}", outcome.classes),
+        format!("{:?}", outcome.flows),
+        format!("{:?}", outcome.transfers),
+        format!("{:?} {}", outcome.notes, outcome.departures),
+    ]
+}
+
+/// Where two outcomes differ in a bit.
 fn difference(fast: &Outcome, general: &Outcome) -> Option<String> {
-    let told = |outcome: &Outcome| {
-        [
-            format!("{:?} {:?}", outcome.window, outcome.end),
-            format!("{:?}", outcome.links),
-            format!("{:?}", outcome.classes),
-            format!("{:?}", outcome.flows),
-            format!("{:?}", outcome.transfers),
-            format!("{:?} {}", outcome.notes, outcome.departures),
-        ]
-    };
     for (one, other) in told(fast).into_iter().zip(told(general)) {
         if one != other {
             return Some(format!("differs: {one} and {other}"));

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 import ackclock as ac
+from ackclock.core.fluid import Equations
 from ackclock.errors import AckclockError
-from ackclock.fluid import Equations
-from ackclock.stability.limits import follow
+from ackclock.questions.stability.limits import follow
 
 NEAR = 2e-3
 """How near to a limit both of its sides are looked at, relative to it."""

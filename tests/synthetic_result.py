@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock.result import Raw, Result
+from ackclock import Result
+from ackclock.core.result import Raw
 
 Floats = NDArray[np.float64]
 

@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 
 import ackclock as ac
-from ackclock import analysis, report
+from ackclock import Result, analysis, report
 from ackclock.analysis.regularity import drift
 from ackclock.analysis.synchronisation import correlated_windows
-from ackclock.report._facts import flow_facts, queue_facts
-from ackclock.report._groups import Group
-from ackclock.report._words import summary
-from ackclock.result import Result
-from ackclock.synchronisation import synchronisation
-from ackclock.verdicts import CHEAP, judged
+from ackclock.present.report._facts import flow_facts, queue_facts
+from ackclock.present.report._groups import Group
+from ackclock.present.report._words import summary
+from ackclock.questions.synchronisation import synchronisation
+from ackclock.questions.verdicts import CHEAP, judged
 from run_checker import check_run, longer, random_scenario
 from verdict_variants import VARIANTS, Variant, answers, contradictions, made, random_link
 

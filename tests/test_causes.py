@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from ackclock import causes
+from ackclock.questions import causes
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "validation" / "causes"))
 

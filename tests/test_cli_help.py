@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import cli
+from ackclock.present import cli
 from conftest import Command
 
 EXAMPLES = {one.name: one.examples for one in cli.COMMANDS}

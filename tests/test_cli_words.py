@@ -11,9 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import ackclock as ac
-from ackclock import _starting, cli
-from ackclock.cli._output import failure
-from ackclock.tables import counted, text_table
+from ackclock.core import _starting
+from ackclock.core.tables import counted, text_table
+from ackclock.present import cli
+from ackclock.present.cli._output import failure
 from conftest import Command
 
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import ackclock as ac
-from ackclock.causes.differences import REMOVALS, Removal
-from ackclock.compare.comparison import Comparison
-from ackclock.compare.evidence import Tried, by_chance, fluctuations
-from ackclock.compare.experiments import Experiments, _Packets, longer
-from ackclock.compare.values import Lines, differ
+from ackclock import Comparison
+from ackclock.questions.causes.differences import REMOVALS, Removal
+from ackclock.questions.compare.evidence import Tried, by_chance, fluctuations
+from ackclock.questions.compare.experiments import Experiments, _Packets, longer
+from ackclock.questions.compare.values import Lines, differ
 from compare_checker import check_comparison
 from conftest import Command
 
@@ -554,7 +554,7 @@ def test_a_loss_below_one_in_a_million_is_no_difference() -> None:
 
 def test_equations_that_chatter_are_given_up_and_the_others_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     """RED without "gentle" on a small buffer: two million steps took minutes, for a picture of 7 s."""
-    monkeypatch.setattr(sys.modules["ackclock.compare.engines"], "STEPS", 20_000)
+    monkeypatch.setattr(sys.modules["ackclock.questions.compare.engines"], "STEPS", 20_000)
     queue = {"aqm": "auto-tuning-red", "capacity": "34 packets", "gentle": False}
     flows = ac.flows(195, "illinois", rtt="229 ms")
     found = ac.compare(ac.dumbbell(rate="3.77 Mbit/s", delay="0 s", queue=queue, flows=flows, duration="6.87 s"))

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import ackclock as ac
-from ackclock.report._facts import flow_facts, queue_facts
-from ackclock.result import Result
+from ackclock import Result
+from ackclock.present.report._facts import flow_facts, queue_facts
 
 SCENARIO = Path(__file__).resolve().parents[1] / "scenarios" / "compound-red.toml"
 

@@ -14,9 +14,9 @@ from scipy.stats import t as student
 
 import ackclock as ac
 from ackclock.algorithms import Queue, Random
-from ackclock.evaluate import Finding, headings
-from ackclock.evaluate.judge import answer
-from ackclock.evaluate.model import Case, Demand, Heading, Quantity
+from ackclock.questions.evaluate import Finding, headings
+from ackclock.questions.evaluate.judge import answer
+from ackclock.questions.evaluate.model import Case, Demand, Heading, Quantity
 from conftest import Command
 
 ROOT = Path(__file__).parents[1]

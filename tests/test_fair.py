@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import ackclock as ac
-from ackclock.fair import fair
+from ackclock.questions.fair import fair
 from conftest import Command
 
 

@@ -11,9 +11,9 @@ import pytest
 import ackclock as ac
 from ackclock import algorithms
 from ackclock.cli import main
-from ackclock.measured import measured_pairs
-from ackclock.measured.pairs import all_pairs
-from ackclock.stability import apart
+from ackclock.questions.measured import measured_pairs
+from ackclock.questions.measured.pairs import all_pairs
+from ackclock.questions.stability import apart
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "validation" / "laws"))
@@ -338,7 +338,7 @@ def test_the_same_verdict_at_both_ends_is_an_answer(
     file.write_text(CODEL.replace("AQM", "red").replace('"reno"', '"bbr"'))
     known = ac.measured_stability(ac.loads(CODEL.replace("AQM", "threshold")), packets=100_000)
     calm = replace(known, verdict="does not oscillate")
-    monkeypatch.setattr("ackclock.measured.limit.measured_stability", lambda *_args, **_options: calm)
+    monkeypatch.setattr("ackclock.questions.measured.limit.measured_stability", lambda *_args, **_options: calm)
     command = ["stability", str(file), "--vary", "rtt=60ms..70ms"]
     assert main([*command, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -350,7 +350,9 @@ def test_the_same_verdict_at_both_ends_is_an_answer(
 
 def test_python_measures_where_there_are_no_equations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a law (BBR) and without an equilibrium (CoDel); where there are equations they answer."""
-    monkeypatch.setattr("ackclock.measured.measured_stability", partial(ac.measured_stability, packets=100_000))
+    monkeypatch.setattr(
+        "ackclock.questions.measured.measured_stability", partial(ac.measured_stability, packets=100_000)
+    )
     for text in (CODEL.replace("AQM", "red").replace('"reno"', '"bbr"'), CODEL.replace("AQM", "codel")):
         asked = ac.stability(ac.loads(text), source="auto")
         assert isinstance(asked, ac.MeasuredStability)

@@ -152,6 +152,6 @@ def test_reds_weight_is_what_tc_makes_of_the_burst() -> None:
 
 def test_counts_ship_with_the_package() -> None:
     """What `ackclock why` quotes."""
-    from ackclock import agreement
+    from ackclock.questions import agreement
 
     assert "against Linux 6.1" in agreement.linux()

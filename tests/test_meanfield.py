@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ackclock as ac
-from ackclock.report import meanfield as report
+from ackclock.present.report import meanfield as report
 from conftest import Command, interrupted
 
 MANY = """\

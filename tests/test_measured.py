@@ -12,10 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 import ackclock as ac
+from ackclock import Hysteresis
 from ackclock.analysis.bands import bands
 from ackclock.analysis.modes import fluctuation_mode
-from ackclock.measured import Hysteresis
-from ackclock.measured.pairs import pair_scenario
+from ackclock.questions.measured.pairs import pair_scenario
 
 DECAY, OMEGA, STEP = 0.5, 6.0, 0.02
 

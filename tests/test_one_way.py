@@ -146,7 +146,7 @@ def test_commands_show_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_sweep_has_it_as_metrics(tmp_path: Path) -> None:
-    from ackclock.sweep.table import words_of
+    from ackclock.questions.sweep.table import words_of
 
     rates = {"link.rate": ["5 Mbit/s", "10 Mbit/s"]}
     swept = ac.sweep(ac.loads(MIXED), rates, store=tmp_path / "swept", metrics=["flows.voice.one_way_s_p99"])

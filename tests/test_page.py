@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from ackclock.page import World, default, model, read
-from ackclock.page.jobs import QUICK, Latest
+from ackclock.present.page import World, default, model, read
+from ackclock.present.page.jobs import QUICK, Latest
 from conftest import HANGS, Command
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -116,7 +116,7 @@ def test_a_chart_does_not_depend_on_the_clock(monkeypatch: pytest.MonkeyPatch) -
     world = World(default()).with_(aqm="rem")
     quick = model.chart(world, "count", (1, 100), model.watching(threading.Event()))
     clock = itertools.count()
-    monkeypatch.setattr("ackclock.page.model.time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("ackclock.present.page.model.time.monotonic", lambda: float(next(clock)))
     slow = model.chart(world, "count", (1, 100), model.watching(threading.Event()))
     assert (quick.unstable == slow.unstable).all()
 
@@ -188,7 +188,7 @@ def test_answers_for_a_browser_that_has_gone_are_dropped() -> None:
     """Bokeh takes a document apart a moment before it says so: an answer in that moment was called a bug."""
     from bokeh.document import Document
 
-    from ackclock.page.view import Page
+    from ackclock.present.page.view import Page
 
     page, shown = Page.__new__(Page), []
     page._document, page._closed = Document(), False
@@ -202,7 +202,7 @@ def test_answers_for_a_browser_that_has_gone_are_dropped() -> None:
 @needs_panel
 def test_what_takes_too_long_is_no_bug(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """On a busy machine packets take longer than the page waits: it says so, and windows are still asked for."""
-    from ackclock.page.view import Page
+    from ackclock.present.page.view import Page
 
     monkeypatch.setattr(model, "PATIENCE", 0.0)
     page, asked = Page.__new__(Page), threading.Event()
@@ -310,7 +310,7 @@ ENDLESS_PAGE = """
 import os, signal, threading, urllib.request
 from http.cookiejar import CookieJar
 import ackclock as ac
-from ackclock.page import server, view
+from ackclock.present.page import server, view
 
 def opened(*_):
     os.kill(os.getpid(), signal.SIGINT)
@@ -431,7 +431,7 @@ def test_who_is_answered(server: Server, lines: list[str], status: int) -> None:
 @needs_panel
 def test_half_open_connections_are_few_and_closed(server: Server) -> None:
     """The server stays reachable for others while somebody opens connections and says nothing."""
-    from ackclock.page.guard import MOST_CONNECTIONS
+    from ackclock.present.page.guard import MOST_CONNECTIONS
 
     silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(MOST_CONNECTIONS + 40)]
     try:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import cli, paper
+from ackclock import paper
 from ackclock.paper import Lab, Paper, PaperError, Verdict
+from ackclock.present import cli
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"
 ITEMS = [(key, name) for key in paper.keys(PAPERS) for name in paper.paper(PAPERS, key).items]

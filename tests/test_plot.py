@@ -13,8 +13,8 @@ import pytest
 from matplotlib.axes import Axes
 
 from ackclock import analysis, plot
+from ackclock.core.series import thin
 from ackclock.plot import style
-from ackclock.plot._data import thin
 from synthetic_result import result
 
 FIGURES = {

@@ -10,9 +10,9 @@ from matplotlib import pyplot as plt
 
 from ackclock import plot, report
 from ackclock.analysis import Interval
-from ackclock.report._groups import differences, grouped, settings
-from ackclock.report._template import scenario_toml
-from ackclock.report._words import MEGABITS, PACKETS, PERCENT, Unit, show
+from ackclock.present.report._groups import differences, grouped, settings
+from ackclock.present.report._template import scenario_toml
+from ackclock.present.report._words import MEGABITS, PACKETS, PERCENT, Unit, show
 from synthetic_result import result
 
 NAN = float("nan")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ackclock as ac
-from ackclock.result import FORMAT
+from ackclock.core.result import FORMAT
 from conftest import SMALL
 
 

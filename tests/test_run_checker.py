@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import ackclock as ac
-from ackclock.report._groups import Group
-from ackclock.report._words import summary
+from ackclock.present.report._groups import Group
+from ackclock.present.report._words import summary
 from run_checker import _correlation, _look, check_run, longer, random_scenario
 
 

@@ -14,8 +14,8 @@ import pytest
 import ackclock as ac
 from ackclock import design
 from ackclock.cli import main
-from ackclock.page.model import quick
-from ackclock.stability import equilibria_table
+from ackclock.present.page.model import quick
+from ackclock.questions.stability import equilibria_table
 from stability_checker import at_rest, check_answer, place, places, random_scenario
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
@@ -570,7 +570,7 @@ def test_analyses_can_be_interrupted() -> None:
 
 
 def test_all_engines_of_equations_choose_the_same_laws() -> None:
-    from ackclock.compare import compare
+    from ackclock import compare
 
     scenario = first().with_({"scenario.duration": "10 s", "scenario.measure": "5 s .. 10 s"})
     asked, run, page = ac.stability(scenario), ac.fluid(scenario), quick(scenario)

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from ackclock.sweep import Store, SweepError, SweepInterrupted, axis, metric_names, plan
+from ackclock import SweepError
+from ackclock.questions.sweep import Store, SweepInterrupted, axis, metric_names, plan
 from conftest import interrupted, processor_time
 
 TINY = """

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from ackclock.sweep import Store, SweepError, axis, changed, plan
+from ackclock import SweepError
+from ackclock.questions.sweep import Store, axis, changed, plan
 from conftest import SMALL, Command
 
 SHORT = SMALL.replace('"10 s"', '"3 s"').replace("2 s .. 10 s", "1 s .. 3 s").replace("3 s .. 9.999 s", "1 s .. 2 s")

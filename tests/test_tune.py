@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from ackclock.causes import needed
-from ackclock.devices import (
+from ackclock.core.devices import (
     DeviceError,
     burst_for,
     express,
@@ -18,12 +17,13 @@ from ackclock.devices import (
     linux_probability,
     weight_exponent,
 )
-from ackclock.tuning import _Tuning
-from ackclock.tuning.families import FAMILIES, rounded
-from ackclock.tuning.packets import Run
-from ackclock.tuning.packets import scenario as placed
-from ackclock.tuning.problem import Need, axis, problem
-from ackclock.tuning.theory import Theory, check, coexisting, screen
+from ackclock.questions.causes import needed
+from ackclock.questions.tuning import _Tuning
+from ackclock.questions.tuning.families import FAMILIES, rounded
+from ackclock.questions.tuning.packets import Run
+from ackclock.questions.tuning.packets import scenario as placed
+from ackclock.questions.tuning.problem import Need, axis, problem
+from ackclock.questions.tuning.theory import Theory, check, coexisting, screen
 from conftest import Command
 
 RED = {
@@ -290,13 +290,13 @@ def test_seeds_follow_where_the_interval_lies_across_the_target(
         half = spread * (1 if count == 3 else 0.1)
         return [Run(point, count, 60.0, 1.1 * NEED.target + 5e-4, half, 0, 0, 0, 0, 0, 0, 0) for _, point in jobs]
 
-    monkeypatch.setattr("ackclock.tuning.measure", fake)
+    monkeypatch.setattr("ackclock.questions.tuning.measure", fake)
     told = _Tuning(asked, FAMILIES["codel"], None, 3, 0, lambda _text: None)._run({"aqm": "codel"}, None, [])
     assert told.worst is not None
     assert (told.worst.seeds, told.undecided) == (seeds, undecided)
     assert ("Cannot tell for certain" in told.sentence) == undecided
     # the worst is a corner here, whose runs were counted twice
-    monkeypatch.setattr("ackclock.tuning._near", lambda _told: "")
+    monkeypatch.setattr("ackclock.questions.tuning._near", lambda _told: "")
     assert any(
         f"by {seeds} packet runs" in line and f"1 corner with {seeds} seeds each" in line for line in told.checked
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import ackclock as ac
-from ackclock.verdicts import judged
+from ackclock.questions.verdicts import judged
 
 CONTROLS: tuple[str, ...] = (
     "reno",

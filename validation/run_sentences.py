@@ -14,8 +14,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import ackclock as ac
 from ackclock._core import quantity
-from ackclock.report._groups import Group
-from ackclock.report._words import summary
+from ackclock.present.report._groups import Group
+from ackclock.present.report._words import summary
 from run_checker import check_run, longer, random_scenario
 
 SHORT = 20_000

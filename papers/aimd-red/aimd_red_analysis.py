@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 import ackclock as ac
-from ackclock import delay
+from ackclock import Stability, delay
 from ackclock.paper import Lab
 from ackclock.plot import style
-from ackclock.stability import Stability
 
 C, R, KP, FLOOR = 1e5, 0.1, 1e-4, 200
 TCP, SMOOTH = (1.0, 0.5), (0.2, 0.875)

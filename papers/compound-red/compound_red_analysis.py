@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ackclock as ac
+from ackclock import Stability
 from ackclock.paper import Lab
 from ackclock.plot import style
-from ackclock.stability import Stability
 
 PACKET = 12_000
 """Bits."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ackclock as ac
-from ackclock.meanfield import ALPHA
+from ackclock.core.meanfield import ALPHA
 from ackclock.paper import Lab, Paper
 from ackclock.plot import style
 

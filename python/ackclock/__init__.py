@@ -17,28 +17,30 @@ True
 
 from __future__ import annotations
 
-from . import _starting  # noqa: F401  before all others: Ctrl-C while they are loaded is one line
+from .core import _starting  # noqa: F401  before all others: Ctrl-C while they are loaded is one line
 
 # isort: split
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from . import _core, delay, design
-from .compare import Comparison, compare
-from .errors import AckclockError, AnalysisError, Diagnostic, Interrupted, RunError, ScenarioError
-from .evaluate import Dossier, EvaluateError, evaluate
-from .fluid import FluidResult, coverage, fluid
-from .meanfield import MeanFieldResult, RedStability, StationaryWindow, meanfield, red_stability, stationary
-from .scenario import Scenario, dumbbell, flows, load, loads, parking_lot
-from .simulate import list_algorithms, replicate, run, schema
-from .stability import Stability, stability
-from .sweep import Sweep, SweepError, sweep
-from .tuning import Tuned, TuneError, tune
-from .why import Why, WhyError, why
+from . import _core, delay
+from .core.errors import AckclockError, AnalysisError, Diagnostic, Interrupted, RunError, ScenarioError
+from .core.fluid import FluidResult, coverage, fluid
+from .core.meanfield import MeanFieldResult, RedStability, StationaryWindow, meanfield, red_stability, stationary
+from .core.scenario import Scenario, dumbbell, flows, load, loads, parking_lot
+from .core.simulate import list_algorithms, replicate, run, schema
+from .questions import design
+from .questions.compare import Comparison, compare
+from .questions.evaluate import Dossier, EvaluateError, evaluate
+from .questions.stability import Stability, stability
+from .questions.sweep import Sweep, SweepError, sweep
+from .questions.tuning import Tuned, TuneError, tune
+from .questions.why import Why, WhyError, why
 
 if TYPE_CHECKING:
-    from .measured import (
+    from .core.result import Replications, Result
+    from .questions.measured import (
         Hysteresis,
         MeasuredLimit,
         MeasuredStability,
@@ -48,7 +50,6 @@ if TYPE_CHECKING:
         measured_response,
         measured_stability,
     )
-    from .result import Replications, Result
 
 __version__ = _core.VERSION
 
@@ -110,8 +111,8 @@ __all__ = [
 ]
 
 _LATE = {
-    "Replications": "result",
-    "Result": "result",
+    "Replications": "core.result",
+    "Result": "core.result",
     **dict.fromkeys(
         (
             "Hysteresis",
@@ -123,7 +124,7 @@ _LATE = {
             "measured_response",
             "measured_stability",
         ),
-        "measured",
+        "questions.measured",
     ),
 }
 """What is imported when it is first used: tables and arrays are not needed to read a scenario."""

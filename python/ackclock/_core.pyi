@@ -4,9 +4,9 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from .meanfield import Raw as MeanFieldRaw
-from .result import Raw
-from .simulate import Progress
+from .core.meanfield import Raw as MeanFieldRaw
+from .core.result import Raw
+from .core.simulate import Progress
 
 __all__ = [
     "MAX_BYTES",

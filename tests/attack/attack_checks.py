@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 import ackclock as ac
-from ackclock import _core
-from ackclock.stability import Stability
+from ackclock import Stability, _core
 
 Check = Callable[[ac.Scenario], str | None]
 Tree = dict[str, Any] | ac.Scenario
@@ -415,7 +414,7 @@ def comparison_answers(
 @contextlib.contextmanager
 def _short_compare(budget: float | None, causes: bool) -> Iterator[None]:
     """`compare` asks for stability with a budget that is meant for people, and seeks causes wherever engines differ."""
-    module: Any = sys.modules["ackclock.compare"]  # the package's name is the function's, too
+    module: Any = sys.modules["ackclock.questions.compare"]  # the package's name is the function's, too
     given, judge = Stability.answer, module._judge
     if budget is not None:
         Stability.answer = partialmethod(given, budget=budget)  # type: ignore[assignment]

@@ -29,7 +29,8 @@ from typing import Any
 from attack_interrupts import processor_time
 
 import ackclock as ac
-from ackclock.sweep import SweepError, SweepProgress
+from ackclock import SweepError
+from ackclock.questions.sweep import SweepProgress
 from attack import damaged_store
 
 BASE = {

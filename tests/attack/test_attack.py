@@ -20,7 +20,7 @@ from attack_shrink import shrunk
 import ackclock as ac
 import attack as whole
 from ackclock import cli
-from ackclock._parallel import parallel
+from ackclock.experiment.parallel import parallel
 
 CASES = 40
 LONG = ac.dumbbell(
@@ -187,7 +187,7 @@ def test_a_worker_that_dies_leaves_nobody_waiting() -> None:
     """An old core beside a newer package has no `set_halt` that a thread could call."""
     script = """
 import ackclock as ac
-from ackclock._parallel import parallel
+from ackclock.experiment.parallel import parallel
 
 def gone(check):
     raise AttributeError("set_halt")
@@ -250,7 +250,9 @@ def interrupted_at(folder: Path, module: str, *command: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize("module", ["ackclock._core", "ackclock.compare", "ackclock.cli", "ackclock.cli.why"])
+@pytest.mark.parametrize(
+    "module", ["ackclock._core", "ackclock.questions.compare", "ackclock.present.cli", "ackclock.present.cli.why"]
+)
 def test_ctrl_c_while_the_package_is_loaded(tmp_path: Path, module: str) -> None:
     script = tmp_path / "ackclock"
     script.write_text("import sys\nfrom ackclock.cli import main\nsys.exit(main())\n", encoding="utf-8")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """
-Plant a cause in a healthy scenario, ask `ackclock.causes` what is wrong, and count how often it names what was planted.
+Plant a cause in a healthy scenario, ask `ackclock.questions.causes` what is wrong, and count how often it names what was planted.
 
     ./planted.py                 60 scenarios with a planted cause, five of each of twelve kinds, and 20 without
     ./planted.py --seed 7        others
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import ackclock as ac
-from ackclock import causes
+from ackclock.questions import causes
 
 README = Path(__file__).resolve().parent / "README.md"
 EACH = 5

@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 
 import ackclock as ac
-from ackclock.measured.pairs import row_of
 from ackclock.plot import style
+from ackclock.questions.measured.pairs import row_of
 
 HERE = Path(__file__).resolve().parent
 STORE = HERE / "charts.csv"

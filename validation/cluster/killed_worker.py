@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 import ackclock as ac
-from ackclock.sweep import Store, SweepProgress
+from ackclock.questions.sweep import Store, SweepProgress
 
 SCHEDULER = """
 import sys, time, distributed

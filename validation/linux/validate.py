@@ -46,7 +46,7 @@ ROOT = guest.HERE.parents[1]
 PAGE = ROOT / "docs" / "validation-linux.md"
 COUNTS = ROOT / "python" / "ackclock" / "linux_checked.json"
 CELLS = ROOT / "python" / "ackclock" / "linux_cells.csv"
-"""Both sides of every cell, which ship with the package: `ackclock.agreement` looks up those nearest to a link."""
+"""Both sides of every cell, which ship with the package: `ackclock.questions.agreement` looks up those nearest to a link."""
 SEEDS = 5
 """Of ours, where it is random."""
 BBR_SEEDS = 10
@@ -187,7 +187,7 @@ def everything(judged: Sequence[Judged]) -> str:
 
 
 def shipped(comparison: str) -> str:
-    """Of `comparison.csv`, a row a cell: what `ackclock.agreement` reads."""
+    """Of `comparison.csv`, a row a cell: what `ackclock.questions.agreement` reads."""
     cells: dict[str, dict[str, str]] = {}
     for row in csv.DictReader(comparison.splitlines()):
         values = cells.setdefault(row["cell"], {})

@@ -30,7 +30,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Error, Page, sync_playwright
 
-from ackclock.page.model import DEFAULT
+from ackclock.present.page.model import DEFAULT
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 WANTED = 200.0

@@ -12,8 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from .._words import among
-from ..files import whole_file
+from ..core._words import among
+from ..core.files import whole_file
 from .claims import Cause, Outcome, PaperError, Verdict
 from .lab import Lab
 from .store import Cost, Store
@@ -166,7 +166,7 @@ def reproduce(
     There come figures ``KEY/ID-NAME.png``, numbers ``KEY/ID.json``, and the page ``KEY.html`` (``KEY-ID.html`` of
     single items). The store is ``store`` in there; removing it starts anew.
     """
-    from ..report import paper as report
+    from ..present.report import paper as report
 
     store = Store(out / "store")
     folder = out / of.key

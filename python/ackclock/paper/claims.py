@@ -8,7 +8,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any
 
-from ..errors import AckclockError
+from ..core.errors import AckclockError
 
 
 class PaperError(AckclockError, ValueError):

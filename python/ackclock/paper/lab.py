@@ -12,10 +12,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .._parallel import completed
-from ..files import whole_file
-from ..scenario import Scenario, load
-from ..simulate import FlowTraces, run
+from ..core.files import whole_file
+from ..core.scenario import Scenario, load
+from ..core.simulate import FlowTraces, run
+from ..experiment.parallel import completed
 from .claims import Cell, Claim, Drawing, Outcome, Table, Verdict
 from .store import Store
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from ..result import Result
+    from ..core.result import Result
     from .catalogue import Item, Paper
 
 
@@ -86,7 +86,7 @@ class Lab:
         trace_flows: FlowTraces = None,
     ) -> dict[Key, list[Result]]:
         """Run each variant in the packet engine with the seeds 1, 2, ..., `seeds`, or take it from the store."""
-        from ..result import Result
+        from ..core.result import Result
 
         flows = list(trace_flows) if isinstance(trace_flows, Sequence) and trace_flows != "all" else trace_flows
         jobs: dict[tuple[Key, int], tuple[Path, Callable[[], None]]] = {}
@@ -104,7 +104,7 @@ class Lab:
 
     def fields(self, variants: Mapping[Key, Scenario], **options: Any) -> dict[Key, dict[str, Any]]:
         """Run each variant in the mean-field engine with `options` of `ackclock.meanfield`: what ``json()`` gives."""
-        from ..meanfield import meanfield
+        from ..core.meanfield import meanfield
 
         jobs: dict[Key, tuple[Path, Callable[[], None]]] = {}
         for key, scenario in variants.items():
@@ -229,8 +229,8 @@ class Lab:
         """
         from matplotlib.figure import Figure
 
-        from ..plot import style
-        from ..report.paper import svg
+        from ..present.plot import style
+        from ..present.report.paper import svg
 
         with style.context():
             drawn: Figure = Figure(figsize=size or (3.8 * columns, 2.5 * rows))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..files import whole_file
+from ..core.files import whole_file
 from .claims import Cause, Outcome, PaperError, chosen, counts, summary
 
 if TYPE_CHECKING:

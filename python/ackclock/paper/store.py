@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core
-from ..files import whole_file
+from ..core.files import whole_file
 
 
 @dataclass(frozen=True)

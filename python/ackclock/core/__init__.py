@@ -1,0 +1,1 @@
+"""A scenario in, numbers out: scenarios, the engines and their results."""

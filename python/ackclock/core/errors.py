@@ -1,0 +1,86 @@
+"""What can go wrong, as exceptions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One mistake in a scenario."""
+
+    file: str
+    """Name of the file, or of whatever else the text came from."""
+    line: int | None
+    """Counted from 1; None where there is no text (a scenario built in Python)."""
+    column: int | None
+    """In characters, counted from 1."""
+    key: str
+    """Path of keys such as ``link[0].queue.capacity``; empty when the whole text is meant."""
+    problem: str
+    """What is wrong."""
+    found: str | None
+    """The value as written."""
+    suggestion: str | None
+    """The nearest valid name."""
+    allowed: str | None
+    """What may stand there."""
+    text: str
+    """All of that in a line."""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class AckclockError(Exception):
+    """Any error of ackclock's own."""
+
+
+class ScenarioError(AckclockError, ValueError):
+    """The scenario is wrong, or the engine cannot represent it. `diagnostics` names each mistake and its place."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        super().__init__("\n".join(map(str, diagnostics)))
+        self.diagnostics = tuple(diagnostics)
+
+    def __reduce__(self) -> tuple[type[ScenarioError], tuple[tuple[Diagnostic, ...]]]:
+        return type(self), (self.diagnostics,)
+
+
+class RunError(AckclockError):
+    """A run stopped with an error, at simulated time `at` (seconds) where that is known."""
+
+    def __init__(self, message: str, at: float | None = None) -> None:
+        super().__init__(message)
+        self.at = at
+
+
+class AnalysisError(AckclockError):
+    """An analysis of the fluid model gave no answer; `kind` is the cause in a word or two, such as "no equilibrium"."""
+
+    def __init__(self, message: str, kind: str = "failed") -> None:
+        super().__init__(message)
+        self.kind = kind
+
+    def __reduce__(self) -> tuple[type[AnalysisError], tuple[str, str]]:
+        return type(self), (str(self), self.kind)
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a run cleanly. `times` are the simulated times (seconds) that its replications had reached."""
+
+    def __init__(self, times: Sequence[float], finished: int) -> None:
+        self.times = tuple(times)
+        self.finished = finished
+        if len(self.times) == 1:
+            message = f"interrupted at {self.times[0]:.6g} s of simulated time"
+        else:
+            message = f"interrupted with {finished} of {len(self.times)} replications done, "
+            message += f"after {sum(self.times):.6g} s of simulated time in all"
+        super().__init__(message)
+
+    def inside(self, callback: str) -> None:
+        """Say which call of a user's own algorithm had not returned."""
+        if "had not returned" not in str(self):
+            self.args = (f"{self}, in {callback}, which had not returned",)

@@ -1,0 +1,627 @@
+"""
+The fluid engine: windows, queues and probabilities on average, as delay-differential equations.
+
+Times are in seconds, windows and queues in packets. Sources of the equations: P. Manjunath and G. Raina, "Compound
+TCP with Random Early Detection (RED)", equations (1), (9), (26), (36); Misra, Gong and Towsley, SIGCOMM 2000; Wang,
+Cai, Liu and Shen, "AIMD congestion control", equations (1) and (2). Each algorithm's own documentation holds its law.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from .. import _core
+from ._words import among
+from .delay import Parameter
+from .errors import Diagnostic, ScenarioError
+from .simulate import list_algorithms
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from .scenario import Scenario
+
+Form = Literal["ack", "rate"]
+"""
+"ack": w' = (i(w) (1 - p) - d(w) p) w(t - R) / R, growth with acknowledgements (Manjunath and Raina, equation (9));
+"rate": w' = i(w) w / R - d(w) p w(t - R) / R, growth with time (Misra, Gong and Towsley; Wang et al., equation (1)).
+"""
+Decrease = Literal["loss", "round", "random"]
+"""
+What a signal takes: "loss" is d(w) of the present window; "round" is d as seen from the average over a sawtooth,
+2 (1 - beta) / (1 + beta) w for AIMD (Wang et al., equation (1)); "random" is d as losses at random take it on average,
+which meet larger windows more often: - ln(1 - b) (1 - b)^(1/4) w where a loss takes b w (derived from Dumas, Guillemin
+and Robert 2002), 1.17 d(w) for halvings.
+"""
+Rtt = Literal["queueing", "constant"]
+""""queueing": base round-trip time plus queueing delay, a state-dependent delay; "constant": the base alone."""
+SmallWindows = Literal["law", "own"]
+"""
+"own": windows follow the law that their sender has for them, small ones their own (Compound's Reno branch below 16
+packets, CUBIC's Reno-friendly region), as packets do; "law": one law for all windows, as in the papers.
+"""
+Memory = Literal["states", "rest"]
+"""What a sender with a memory is (CUBIC): all its states, or a window that its i(w) and d(w) at rest move."""
+Averaging = Literal["exponential", "linear"]
+"""How RED's weight w becomes a rate: - ln(1 - w) (exact for a constant queue), or w, per packet time."""
+
+PER_ROUND_TRIP, FEWEST_TIMES, MOST_TIMES = 8, 2000, 100_000
+"""Times in a round trip at which a summary looks, and how many at least and at most."""
+SAMPLES = 2000
+"""Times at which a trajectory is kept where the user does not say."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the papers differ on. Every result repeats it."""
+
+    form: Form = "ack"
+    decrease: Decrease = "loss"
+    rtt: Rtt = "queueing"
+    small_windows: SmallWindows = "law"
+    memory: Memory = "states"
+    averaging: Averaging = "exponential"
+    effective_spacing: bool = True
+    """Whether RED drops at the mean rate of its `spacing`, or at the initial probability as the papers have it."""
+    clamped: bool = True
+    """
+    Whether trajectories keep queues between empty and full and follow every regime of an AQM's law; otherwise the
+    regime that holds at the equilibrium is continued everywhere. Analyses at an equilibrium do not depend on it.
+    """
+
+    def text(self) -> str:
+        """Return the choices in words."""
+        return "; ".join(
+            (
+                {"ack": "growth with acknowledgements", "rate": "growth with time"}[self.form],
+                {
+                    "loss": "decrease of the present window",
+                    "round": "decrease seen from the average of a round",
+                    "random": "decrease of windows that losses find at random",
+                }[self.decrease],
+                {"queueing": "round trips include queueing", "constant": "constant round trips"}[self.rtt],
+                {"law": "one law for all windows", "own": "small windows have their own law"}[self.small_windows],
+                {"states": "senders with all their states", "rest": "senders as at rest"}[self.memory],
+                {"exponential": "weights as exact rates", "linear": "weights as linear rates"}[self.averaging],
+                "RED's drop spacing counted" if self.effective_spacing else "RED's initial probability",
+                "clamped trajectories" if self.clamped else "smooth trajectories",
+            )
+        )
+
+
+def choices_for(
+    scenario: Scenario,
+    *,
+    form: Form = "ack",
+    decrease: Decrease = "loss",
+    rtt: Rtt = "queueing",
+    small_windows: SmallWindows | None = None,
+    memory: Memory | None = None,
+    averaging: Averaging = "exponential",
+    effective_spacing: bool = True,
+    clamped: bool = True,
+) -> Choices:
+    """
+    Return the choices for a scenario, the same for every engine of equations where the user does not choose.
+
+    Windows follow the law that their sender has for windows of their size. CUBIC is a window alone, as at rest: only so
+    has it its Reno-friendly region, and a verdict (its states have a root at zero whatever the parameters).
+    """
+    if memory is None:
+        laws = _core.sender_laws(scenario._checked)
+        memory = "rest" if any(at_rest for _, at_rest, _ in laws) else "states"
+    return Choices(form, decrease, rtt, small_windows or "own", memory, averaging, effective_spacing, clamped)
+
+
+class Equations:
+    """The delay equations of a scenario, with the names that people use for states and parameters."""
+
+    def __init__(self, scenario: Scenario, choices: Choices) -> None:
+        laws = _python_laws(scenario)
+        self.choices = choices
+        self.model = _core.FluidModel(scenario._checked, origin=scenario.origin, **asdict(choices))
+        for name, law in laws.items():
+            self.model.set_law(name, law)
+        self._scenario = scenario.canonical
+        named = [_unit_apart(name) for name in self.model.state_names]
+        self.states: tuple[str, ...] = tuple(name for name, _ in named)
+        """Names of the states, such as ``bottleneck.queue``."""
+        self.units: dict[str, str] = dict(named)
+        """Their units."""
+        tcp = [entry for entry in self._scenario["flows"] if _is_bulk(entry)]
+        self.classes: list[str] = [str(entry["name"]) for entry in tcp]
+        """Classes of flows that react."""
+        self.links: list[str] = [str(entry["name"]) for entry in self._scenario["link"]]
+        """Names of the links."""
+        self._kinds = {str(entry["name"]): str(entry["congestion"]["kind"]) for entry in tcp}
+        # a scheduler that judges packets itself has no AQM
+        self._aqms = {str(entry["name"]): str(entry["queue"].get("aqm", "")) for entry in self._scenario["link"]}
+        size = _core.quantity(str(tcp[0]["packet_size"]))[0] if tcp else 1500.0
+        self.packet_bits = 8 * size
+        """Bits of a packet: rates are in bit/s for people and in packets/s in the equations."""
+        self._aliases: dict[str, Parameter] = {}
+
+    @property
+    def notes(self) -> list[str]:
+        """What the equations leave out of the scenario."""
+        return list(dict.fromkeys(self.model.notes))
+
+    # names
+
+    def parameter(self, name: str) -> Parameter:
+        """Return a parameter by its key in a scenario: ``rtt``, ``flows.count``, ``link.NAME.queue.weight``."""
+        if name not in self._aliases:
+            inner, unit, scale = self._resolve(name)
+            self._aliases[name] = Parameter(name, self.model.parameter(inner), scale, unit)
+        return self._aliases[name]
+
+    def value(self, name: str, given: str | float) -> float:
+        """Return a value of a parameter in SI units; texts such as "10 ms" are read as in a scenario."""
+        unit = self.parameter(name).unit
+        if not isinstance(given, str):
+            return float(given)
+        value, kind = _core.quantity(given)
+        wanted = {"s": "time", "bit/s": "rate", "bytes": "size", "B": "size", "packets": "packets", "Hz": "frequency"}
+        expected = wanted.get(unit, "number")
+        if kind != expected and not (kind == "number" and expected == "packets"):
+            example = {"time": "10 ms", "rate": "100 Mbit/s", "size": "1500 B", "frequency": "170 Hz"}
+            raise ValueError(f"{name}: {given} is not a {expected} such as {example.get(expected, '0.5')}")
+        return value
+
+    def least(self, name: str) -> tuple[float, str]:
+        """Return below which value a parameter makes no scenario, in SI units, and what stands there."""
+        owner, _, key = self._resolve(name)[0].rpartition(".")
+        if owner not in self.classes or key not in ("rtt", "count"):
+            return -math.inf, ""
+        if key == "count":
+            return 1.0, "one flow"
+        flows = next(entry for entry in self._scenario["flows"] if entry["name"] == owner)
+        delays = {str(link["name"]): _core.quantity(str(link["delay"]))[0] for link in self._scenario["link"]}
+        back = flows["reverse_path"]
+        crossed = [*flows["path"], *(back if isinstance(back, list) else [])]
+        return sum(delays[str(link)] for link in crossed), "the propagation of its path"
+
+    def shown(self, parameters: Sequence[float]) -> dict[str, float]:
+        """Return parameters by name: those of links and classes, and all that were asked for."""
+        names: dict[str, Parameter] = {}
+        for inner, index in zip(self.model.parameter_names, range(len(parameters)), strict=False):
+            owner, _, key = _unit_apart(inner)[0].rpartition(".")
+            if key == "rate":
+                names[self._short("link", owner, "rate")] = Parameter("", index, self.packet_bits)
+            elif key in ("rtt", "count") and index <= len(self.links) + 2 * len(self.classes):
+                names[self._short("flows", owner, key)] = Parameter("", index)
+        names |= {name: parameter for name, parameter in self._aliases.items() if parameter.index < len(parameters)}
+        return {name: one.scale * parameters[one.index] for name, one in names.items()}
+
+    def _short(self, group: str, owner: str, key: str) -> str:
+        alone = len(self.links if group == "link" else self.classes) == 1
+        return key if alone else f"{group}.{owner}.{key}"
+
+    def state_index(self, name: str | None) -> int:
+        """Return the place of a state, such as ``bottleneck.queue``, or ``queue`` where there is only one."""
+        if name is None:
+            return 0
+        if name in self.states:
+            return self.states.index(name)
+        found = [k for k, state in enumerate(self.states) if state.rpartition(".")[2] == name]
+        if len(found) == 1:
+            return found[0]
+        problem = "several states are called" if found else "there is no state"
+        raise ValueError(f"{problem} {name!r}; the states are {', '.join(self.states)}")
+
+    def parameters(self, given: Sequence[float]) -> list[float]:
+        """Return parameters with those that were named since."""
+        return [*given, *self.model.parameters[len(given) :]]
+
+    def keys(self) -> list[str]:
+        """Return everything that can be varied, by its shortest name."""
+        groups: dict[str, Any] = list_algorithms()
+        keys = ["gain"]
+        keys += [self._short("link", link, "rate") for link in self.links]
+        for name in self.classes:
+            keys += [self._short("flows", name, "count"), self._short("flows", name, "rtt")]
+        for group, kinds, owners, prefix, table in (
+            ("aqm", self._aqms, self.links, "link", "queue"),
+            ("congestion", self._kinds, self.classes, "flows", "congestion"),
+        ):
+            for owner in owners:
+                start = table if len(owners) == 1 else f"{prefix}.{owner}.{table}"
+                entry = next((one for one in groups[group] if one["kind"] == kinds[owner]), None)
+                keys += [f"{start}.{one['name']}" for one in (entry or {"parameters": []})["parameters"]]
+        return keys
+
+    def _resolve(self, name: str) -> tuple[str, str, float]:
+        """Name in the equations, unit, and scale of a key."""
+        if name == "gain":
+            return name, "", 1.0
+        link, flow = self.links, self.classes
+        for group, owners, table in (("link", link, "queue"), ("flows", flow, "congestion")):
+            rest = name.removeprefix(f"{group}.")
+            chosen = next((one for one in owners if rest.startswith(f"{one}.")), None)
+            key = rest.removeprefix(f"{chosen}.") if chosen is not None else rest
+            plain = key in (("rate",) if group == "link" else ("rtt", "count"))
+            if not plain and not key.startswith(f"{table}."):
+                continue
+            if chosen is None:
+                if len(owners) > 1:
+                    options = ", ".join(f"{group}.{one}.{key}" for one in owners)
+                    raise ValueError(f"{name}: say which one; there are {options}")
+                chosen = owners[0]
+            if plain:
+                scale = self.packet_bits if key == "rate" else 1.0
+                return f"{chosen}.{key}", {"rate": "bit/s", "rtt": "s"}.get(key, ""), scale
+            key = key.removeprefix(f"{table}.")
+            kinds = self._aqms if group == "link" else self._kinds
+            unit = _unit_of(kinds[chosen], key, "aqm" if group == "link" else "congestion")
+            if unit is not None:
+                return f"{chosen}.{key}", unit, 1.0
+        raise ValueError(f"{name} is not a key that can be varied{among(name, self.keys())}")
+
+
+def _unit_apart(name: str) -> tuple[str, str]:
+    text, opened, rest = name.rpartition(" (")
+    return (text, rest[:-1]) if opened and rest.endswith(")") else (name, "")
+
+
+def _is_bulk(entry: Mapping[str, Any]) -> bool:
+    traffic = entry.get("traffic", {})
+    return (traffic if isinstance(traffic, str) else traffic.get("kind", "bulk")) == "bulk"
+
+
+def _unit_of(kind: str, key: str, group: str) -> str | None:
+    entries: list[dict[str, Any]] = list_algorithms()[group]
+    for entry in entries:
+        if entry["kind"] == kind:
+            for parameter in entry["parameters"]:
+                if parameter["name"] == key:
+                    return str(parameter["unit"] or "")
+    return None
+
+
+def _python_laws(scenario: Scenario) -> dict[str, object]:
+    """Users' congestion controls by class, each with its fluid law; what has none is refused."""
+    tree = scenario.canonical
+    made = {index: make() for index, make in scenario._controllers.items()}
+    names = [
+        tree["flows"][index]["congestion"]["kind"]
+        for index, one in made.items()
+        if not all(callable(getattr(one, method, None)) for method in ("increase", "decrease"))
+    ]
+    names += [tree["link"][index]["queue"]["aqm"] for index in scenario._managers]
+    if names:
+        problem = (
+            f"the fluid engine knows no law of {', '.join(names)}: a congestion control in Python needs the methods "
+            "increase(window, rtt) and decrease(window), an AQM in Python can have none"
+        )
+        text = f"{scenario.origin}: {problem}"
+        raise ScenarioError([Diagnostic(scenario.origin, None, None, "", problem, None, None, None, text)])
+    return {str(tree["flows"][index]["name"]): one for index, one in made.items()}
+
+
+def fluid(
+    scenario: Scenario,
+    *,
+    duration: str | float | None = None,
+    window: float = 1.0,
+    start: Mapping[str, float] | None = None,
+    samples: int = SAMPLES,
+    form: Form = "ack",
+    decrease: Decrease = "loss",
+    rtt: Rtt = "queueing",
+    small_windows: SmallWindows | None = None,
+    memory: Memory | None = None,
+    averaging: Averaging = "exponential",
+    effective_spacing: bool = True,
+    clamped: bool = True,
+    relative: float = 1e-7,
+    steps: int = 2_000_000,
+) -> FluidResult:
+    """
+    Run a scenario in the fluid engine: its windows and queues as smooth functions of time.
+
+    Parameters
+    ----------
+    scenario
+        What to run. All flows start at time 0, and changes during the run are not applied.
+    duration
+        Length of the run, s, or a text such as "30 s"; the scenario's own by default.
+    window
+        Value of every window before time 0, packets. Queues are empty then.
+    start
+        States that have another value before time 0, by name: ``{"bottleneck.queue": 50}``.
+    samples
+        Number of equally spaced times at which the solution is kept, 2 or more.
+    form, decrease, rtt, small_windows, memory, averaging, effective_spacing, clamped
+        Choices on which the papers differ: see `Form`, `Decrease`, `Rtt`, `SmallWindows`, `Memory`, `Averaging` and
+        `Choices`. The defaults are those of all analyses by equations (`choices_for`).
+    relative
+        Relative error allowed in a step.
+    steps
+        Largest number of steps.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario has no fluid equations; the message names what lacks them.
+    ValueError
+        If the scenario runs "until done" and no `duration` is given, or a number is out of range.
+    AnalysisError
+        If the integration fails, or if a smooth trajectory is asked for and there is no equilibrium.
+    """
+    choices = choices_for(
+        scenario,
+        form=form,
+        decrease=decrease,
+        rtt=rtt,
+        small_windows=small_windows,
+        memory=memory,
+        averaging=averaging,
+        effective_spacing=effective_spacing,
+        clamped=clamped,
+    )
+    equations = Equations(scenario, choices)
+    if duration is None:
+        end = _core.duration(scenario._checked)
+        if end is None:
+            raise ValueError('a fluid run needs a duration: the scenario runs "until done"')
+    else:
+        end = _core.quantity(duration)[0] if isinstance(duration, str) else float(duration)
+    if not 0 < window < math.inf:
+        raise ValueError(f"window must be above 0 packets, not {window:g}")
+    state = equations.model.empty(window)
+    for name, value in (start or {}).items():
+        state[equations.state_index(name)] = float(value)
+    at = None
+    if not clamped:
+        at = equations.model.equilibria()[0]
+    return integrate(scenario, equations, at, state, end, samples, relative, steps)
+
+
+def integrate(
+    scenario: Scenario,
+    equations: Equations,
+    at: _core.FluidEquilibrium | None,
+    state: Sequence[float],
+    duration: float,
+    samples: int,
+    relative: float,
+    steps: int,
+) -> FluidResult:
+    """Return the solution from a constant history."""
+    import numpy as np
+
+    for name, value, right, allowed in (
+        ("duration", duration, 0 < duration < math.inf, "above 0 s"),
+        ("samples", samples, samples >= 2 and float(samples).is_integer(), "a whole number, 2 or more"),  # noqa: PLR2004  both ends
+        ("relative", relative, 0 < relative < 1, "above 0 and below 1"),
+        ("steps", steps, steps >= 1 and float(steps).is_integer(), "a whole number, 1 or more"),
+    ):
+        if not right:
+            raise ValueError(f"{name} must be {allowed}, not {value:g}")
+    raw = equations.model.trajectory(at, list(state), duration, relative, 1e-3 * relative, steps)
+    times = np.linspace(0.0, duration, samples)
+    states = raw.at(times.tolist())
+    observed = equations.model.observe(at, states.tolist())
+    return FluidResult(scenario, equations, times, states, observed, raw, at)
+
+
+class FluidResult:
+    """One solution of the fluid equations. Made by `ackclock.fluid` and `Stability.trajectory`."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        equations: Equations,
+        times: NDArray[np.float64],
+        states: NDArray[np.float64],
+        observed: dict[str, NDArray[np.float64]],
+        raw: _core.Trajectory,
+        at: _core.FluidEquilibrium | None = None,
+    ) -> None:
+        self._scenario = scenario.canonical
+        self._at = at
+        self._equations = equations
+        self._times, self._states, self._observed, self._raw = times, states, observed, raw
+        self.choices = equations.choices
+        """What was chosen where the papers differ."""
+        self.notes = equations.notes
+        """What the equations leave out of the scenario."""
+        self.version = _core.VERSION
+        """Version of ackclock that made it."""
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return str(self._scenario["scenario"]["name"])
+
+    @property
+    def end(self) -> float:
+        """When the run ended, s."""
+        return float(self._times[-1])
+
+    @property
+    def window(self) -> tuple[float, float]:
+        """Start and end of what the summary is of, s: the measurement window, or the last half of a shorter run."""
+        measure = str(self._scenario["scenario"].get("measure") or "")
+        first, _, last = measure.partition("..")
+        if last:
+            start, end = (_core.quantity(part.strip())[0] for part in (first, last))
+            if end <= self.end * (1 + 1e-12):
+                return start, end
+        return 0.5 * self.end, self.end
+
+    @property
+    def events(self) -> list[tuple[float, str, str]]:
+        """Bounds that a state "reached" or "left": time (s), what, name of the state."""
+        states = self._equations.states
+        return [(time, what, states[index]) for time, what, index in self._raw.events if what != "switched"]
+
+    @cached_property
+    def traces(self) -> xr.Dataset:
+        """
+        What moves: `window`, `rtt`, `rate` by class; `queue`, `probability`, `arrivals` by link; every state.
+
+        `window` is that of one flow (packets), `rate` its packets a second, `probability` that of loss or marking.
+        """
+        import numpy as np
+        import xarray as xr
+
+        equations = self._equations
+        texts = {
+            "window": ("class", "packets", "window of one flow"),
+            "rtt": ("class", "s", "round-trip time"),
+            "rate": ("class", "packets/s", "packets that one flow sends in a second"),
+            "probability": ("link", "1", "fraction of the arrivals dropped or marked"),
+            "arrivals": ("link", "packets/s", "packets that arrive in a second"),
+        }
+        data: dict[str, Any] = {
+            name: ((of, "time"), self._observed[name].T, {"units": unit, "long_name": text})
+            for name, (of, unit, text) in texts.items()
+        }
+        queues = np.full((len(equations.links), len(self._times)), np.nan)
+        for k, link in enumerate(equations.links):
+            if f"{link}.queue" in equations.states:
+                queues[k] = self._states[:, equations.states.index(f"{link}.queue")]
+        data["queue"] = (("link", "time"), queues, {"units": "packets", "long_name": "waiting packets"})
+        data["state"] = (("name", "time"), self._states.T)
+        coordinates = {
+            "time": ("time", self._times, {"units": "s"}),
+            "class": equations.classes,
+            "link": equations.links,
+            "name": list(equations.states),
+        }
+        return xr.Dataset(data, coords=coordinates, attrs={"scenario": self.name})
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """All states (columns) over the time (index, s)."""
+        import pandas as pd
+
+        index = pd.Index(self._times, name="time")
+        return pd.DataFrame(self._states, index=index, columns=list(self._equations.states))
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """Mean, smallest and largest value of each window, queue and probability over `window`."""
+        import numpy as np
+        import pandas as pd
+
+        # times of its own, many in every round trip: those of the traces depend on how long the run
+        # is
+        start, end = self.window
+        shortest = float(np.nanmin(self._observed["rtt"]))
+        count = int(np.clip(PER_ROUND_TRIP * (end - start) / shortest, FEWEST_TIMES, MOST_TIMES))
+        times = start + (end - start) * (np.arange(count) + 0.5) / count
+        states = self._raw.at(times.tolist())
+        observed = self._equations.model.observe(self._at, states.tolist())
+        equations = self._equations
+        queues = np.full((len(equations.links), count), np.nan)
+        for k, link in enumerate(equations.links):
+            if f"{link}.queue" in equations.states:
+                queues[k] = states[:, equations.states.index(f"{link}.queue")]
+        columns = {
+            "window": ("flows", equations.classes, observed["window"].T),
+            "rtt": ("flows", equations.classes, observed["rtt"].T),
+            "queue": ("links", equations.links, queues),
+            "probability": ("links", equations.links, observed["probability"].T),
+        }
+        rows = {
+            f"{group}.{owner}.{name}": {"mean": values.mean(), "smallest": values.min(), "largest": values.max()}
+            for name, (group, owners, series) in columns.items()
+            for owner, values in zip(owners, series, strict=True)
+        }
+        return pd.DataFrame(rows).T
+
+    def json(self) -> dict[str, Any]:
+        """Return the summary as a tree of plain values, the same for the same input."""
+        from .result import plain
+
+        groups: dict[str, Any] = {"links": {}, "flows": {}}
+        for path, row in self.summary.iterrows():
+            group, rest = str(path).split(".", 1)
+            owner, key = rest.rsplit(".", 1)
+            groups[group].setdefault(owner, {})[key] = dict(row)
+        tree: dict[str, Any] = plain(
+            {
+                "scenario": self.name,
+                "version": self.version,
+                "engine": "fluid",
+                "choices": asdict(self.choices),
+                "window_s": list(self.window),
+                "end_s": self.end,
+                **groups,
+                "notes": self.notes,
+            }
+        )
+        return tree
+
+    @property
+    def scenario_json(self) -> str:
+        """The scenario with every default, as JSON."""
+        return json.dumps(self._scenario, indent=2, ensure_ascii=False)
+
+    def plot_queue(self, ax: Axes | None = None) -> Axes:
+        """Draw the queues over time."""
+        from ..present.plot import stability as plots
+
+        return plots.queues(self, ax=ax)
+
+    def plot_windows(self, ax: Axes | None = None) -> Axes:
+        """Draw the windows over time."""
+        from ..present.plot import stability as plots
+
+        return plots.windows(self, ax=ax)
+
+    def plot_loss(self, ax: Axes | None = None) -> Axes:
+        """Draw the probabilities of loss or marking over time."""
+        from ..present.plot import stability as plots
+
+        return plots.probabilities(self, ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the queues over time."""
+        return self.plot_queue(ax)
+
+    def _repr_html_(self) -> str:
+        import html
+
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        return str(self.summary.to_html()) + f"<p>{html.escape(self.choices.text())}</p>" + notes
+
+    def __repr__(self) -> str:
+        return f"<FluidResult of {self.name!r}: {self.end:g} s>"
+
+
+def overview(result: FluidResult) -> pd.DataFrame:
+    """Return the table that people read."""
+    units = {"window": "packets", "rtt": "s", "queue": "packets", "probability": ""}
+    shown = result.summary.round(9).map("{:.5g}".format)
+    shown.insert(0, "unit", [units[str(path).rpartition(".")[2]] for path in shown.index])
+    shown.index.name = ""
+    return shown
+
+
+def coverage() -> pd.DataFrame:
+    """
+    Return which pairs of congestion control (rows) and AQM (columns) the fluid engine knows.
+
+    A pair is "exact" if both laws are exact averages, "approximate" if a law leaves something out, and "refused" if an
+    algorithm has no fluid law. `ackclock.list_algorithms` says what is left out, and whose model it is.
+    """
+    import pandas as pd
+
+    table: dict[str, dict[str, str]] = {}
+    for tcp, aqm, verdict, _ in _core.coverage():
+        table.setdefault(aqm, {})[tcp] = verdict
+    frame = pd.DataFrame(table)
+    frame.index.name = "congestion"
+    return frame

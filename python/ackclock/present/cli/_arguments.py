@@ -1,0 +1,201 @@
+"""What several commands take, and how they read it."""
+
+from __future__ import annotations
+
+import argparse
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from ...core.scenario import Scenario, load
+from ._output import WrongInputError
+
+
+def file_argument(command: argparse.ArgumentParser) -> None:
+    """Take a scenario file."""
+    command.add_argument("file", metavar="FILE", type=Path, help="scenario in TOML (or JSON, by its suffix)")
+
+
+def set_argument(command: argparse.ArgumentParser, more: str = "") -> None:
+    """Take --set."""
+    command.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        dest="changes",
+        help=f"change a key, such as flows.rtt or link.NAME.rate; an algorithm of your own is FILE.py:Class{more}",
+    )
+
+
+def traces_argument(command: argparse.ArgumentParser, what: str) -> None:
+    """Take --traces."""
+    command.add_argument(
+        "--traces", metavar="OUT.parquet", type=Path, help=f"write {what}; as CSV where the name ends in .csv"
+    )
+
+
+def report_argument(command: argparse.ArgumentParser) -> None:
+    """Take --report."""
+    command.add_argument("--report", metavar="OUT.html", type=Path, help="write a report with figures")
+
+
+def json_argument(command: argparse.ArgumentParser) -> None:
+    """Take --json."""
+    command.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def equation_arguments(command: argparse.ArgumentParser) -> None:
+    """What fluid and stability have in common: mostly the choices in which the papers differ."""
+    set_argument(command)
+    command.add_argument(
+        "--form",
+        choices=("ack", "rate"),
+        default="ack",
+        help="windows grow with acknowledgements (default), or with time (Misra, Gong and Towsley)",
+    )
+    command.add_argument(
+        "--decrease",
+        choices=("loss", "round", "random"),
+        default="loss",
+        help="what a signal takes off: as from the present window (default), as seen from the average over a sawtooth, "
+        "or as losses at random do, which meet larger windows more often",
+    )
+    command.add_argument(
+        "--rtt",
+        choices=("queueing", "constant"),
+        default="queueing",
+        help="round trips with their queueing delay (default), or without it",
+    )
+    command.add_argument(
+        "--small-windows",
+        choices=("own", "law"),
+        help="small windows follow the law that their sender has for them (default), or the one law of all windows, as "
+        "in the papers",
+    )
+    command.add_argument(
+        "--memory",
+        choices=("states", "rest"),
+        help="senders with a memory have all their states (default), or act as at rest (default for CUBIC)",
+    )
+    command.add_argument(
+        "--averaging",
+        choices=("exponential", "linear"),
+        default="exponential",
+        help="an average's weight w per packet as a rate: -ln(1 - w) (default), or w",
+    )
+    command.add_argument(
+        "--nominal-spacing",
+        action="store_true",
+        help="RED's initial probability as the papers have it, without what its drop spacing adds",
+    )
+    command.add_argument(
+        "--smooth",
+        action="store_true",
+        help="trajectories in the smooth law of the equilibrium, without empty and full queues",
+    )
+    report_argument(command)
+    json_argument(command)
+
+
+def chosen_equations(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the choices of `equation_arguments` as keywords."""
+    names = ("form", "decrease", "rtt", "small_windows", "memory", "averaging")
+    chosen = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    return chosen | {"effective_spacing": not options.nominal_spacing, "clamped": not options.smooth}
+
+
+def count(least: int) -> Callable[[str], int]:
+    """Return the type of a whole number from `least` on."""
+
+    def number(text: str) -> int:
+        value = int(text)
+        if not least <= value < 2**63:
+            raise argparse.ArgumentTypeError(f"must be {least} or more and below 2^63, not {text}")
+        return value
+
+    return number
+
+
+def within(least: float, most: float) -> Callable[[str], float]:
+    """Return the type of a number in a range."""
+
+    def number(text: str) -> float:
+        value = float(text)
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"must be from {least:g} to {most:g}, not {text}")
+        return value
+
+    return number
+
+
+def load_file(path: Path) -> Scenario:
+    """Read a scenario."""
+    try:
+        return load(path)
+    except OSError as error:
+        raise WrongInputError(f"{path}: {error.strerror}") from None
+
+
+def one_variant(options: argparse.Namespace, command: str) -> tuple[str, Scenario]:
+    """What --set changed, in words, and the scenario."""
+    variants = variants_of(options.file, load_file(options.file), options.changes)
+    if len(variants) > 1:
+        raise WrongInputError(f"--set: {command} takes one value for each key")
+    [(label, scenario)] = variants
+    changes = ", ".join(f"{key} = {value}" for key, value in label["set"].items())
+    return f"{scenario.name}{' with ' if changes else ''}{changes}", scenario
+
+
+def variants_of(path: Path, scenario: Scenario, changes: Sequence[str]) -> list[tuple[dict[str, Any], Scenario]]:
+    """The scenario with every combination of the values that keys were given, and what tells them apart."""
+    from ...questions.sweep import SweepError, changed
+
+    values: dict[str, list[Any]] = {}
+    for key, value in assignments(changes, "flows.rtt=10ms"):
+        values.setdefault(key, []).append(value)
+    if not values:
+        return [({"file": str(path), "set": {}}, scenario)]
+    variants = []
+    for combination in product(*values.values()):
+        chosen = dict(zip(values, combination, strict=True))
+        try:
+            named = {key: _own_algorithm(key, value) for key, value in chosen.items()}
+            variants.append(({"file": str(path), "set": chosen}, changed(scenario, named)))
+        except SweepError as error:
+            raise WrongInputError(str(error).replace("--vary", "--set", 1)) from None
+    return variants
+
+
+def assignments(changes: Sequence[str], example: str) -> Iterator[tuple[str, Any]]:
+    """The keys and values of --set."""
+    for change in changes:
+        key, equals, text = change.partition("=")
+        if not equals:
+            raise WrongInputError(f"--set {change}: must be KEY=VALUE, such as {example}")
+        yield key.strip(), _value(text.strip())
+
+
+def _own_algorithm(key: str, value: Any) -> Any:
+    """The class that FILE.py:Class means where an algorithm is named; any other value as it is."""
+    if not (isinstance(value, str) and key.rpartition(".")[2] in ("congestion", "aqm")):
+        return value
+    path, _, wanted = value.rpartition(":")
+    if not path.endswith(".py"):
+        return value
+    from ...questions.evaluate.subject import EvaluateError, from_file
+
+    try:
+        return from_file(Path(path), wanted)[0]
+    except EvaluateError as error:
+        raise WrongInputError(f"--set {key}={value}: {error}") from None
+
+
+def _value(text: str) -> Any:
+    """A TOML value, or a string without its quotes."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

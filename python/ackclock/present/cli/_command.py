@@ -1,0 +1,96 @@
+"""What a command of the command line is, and the parser made of all of them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from ... import _core
+from ...core._words import among, nearest
+from ._output import WRONG_INPUT
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command: each module of this package declares its own."""
+
+    name: str
+    summary: str
+    """In one line, as the list of commands has it."""
+    examples: Sequence[tuple[str, str]]
+    """Arguments, and what they do; the first one stands in the help of ackclock itself, too."""
+    arguments: Callable[[argparse.ArgumentParser], None]
+    """Declare them."""
+    run: Callable[[argparse.Namespace], None]
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are a line or two and name the nearest word that there is."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and where help is."""
+        self.exit(WRONG_INPUT, f"{self.prog}: {message}\nsee {self.prog} --help\n")
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        """Return the options; unknown ones are an error of the command that was given."""
+        options, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            used: Parser = options.parsers[-1]
+            wrong = [word for word in unknown if word.startswith("-")] or unknown
+            used.error("; ".join(map(used._unknown, wrong)))
+        return options
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            names = list(map(str, action.choices))
+            what = "/".join(action.option_strings) or action.dest
+            is_command = isinstance(action, argparse._SubParsersAction)
+            wrong = f'there is no command "{value}"' if is_command else f'{what} "{value}" is not known'
+            raise argparse.ArgumentError(None, f"{wrong}{among(str(value), names)}")
+
+    def _unknown(self, word: str) -> str:
+        if not word.startswith("-"):
+            return f'"{word}" is one argument too many'
+        name = word.partition("=")[0]
+        return f"there is no option {name}{nearest(name, list(self._option_string_actions))}"
+
+
+_LONGEST = 70
+"""An example longer than this has its explanation in a line of its own."""
+
+
+def parser_of(commands: Sequence[Command]) -> argparse.ArgumentParser:
+    """Return the parser of the command line; its result has the chosen command's `run` as `command`."""
+    parser = Parser(
+        prog="ackclock",
+        description="A laboratory for TCP congestion control and active queue management.",
+        epilog=_epilog([(one.name, *one.examples[0]) for one in commands]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"ackclock {_core.VERSION}")
+    chosen = parser.add_subparsers(required=True, metavar="COMMAND")
+    for one in commands:
+        made = chosen.add_parser(
+            one.name,
+            help=one.summary,
+            description=one.summary[0].upper() + one.summary[1:] + ".",
+            epilog=_epilog([(one.name, *example) for example in one.examples]),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        one.arguments(made)
+        made.set_defaults(command=one.run, parsers=(parser, made))
+    return parser
+
+
+def _epilog(examples: Sequence[tuple[str, str, str]]) -> str:
+    """Return examples (command, arguments, what they do) and the exit codes."""
+    lines = [(f"ackclock {name} {words}".rstrip(), what) for name, words, what in examples]
+    width = max((len(line) for line, _ in lines if len(line) <= _LONGEST), default=4)
+    shown = [
+        f"  {line.ljust(width)}  {what}" if len(line) <= width else f"  {line}\n  {' ' * width}  {what}"
+        for line, what in lines
+    ]
+    codes = "exit codes: 0 done, 1 the run failed (or tune found nothing), 2 the input is wrong, 130 interrupted"
+    return "\n".join(["examples:", *shown, "", codes])

@@ -1,0 +1,148 @@
+"""What `ackclock stability` does without equations: stability measured from packet runs."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from ...core.errors import AnalysisError
+from ._output import WrongInputError, print_json
+
+if TYPE_CHECKING:
+    from ...core.scenario import Scenario
+
+_HOW_TO_VARY = "one KEY=FROM..TO with numbers, such as rtt=10ms..80ms"
+_END = re.compile(r"\s*(?P<number>[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*(?P<unit>[^0-9.\s].*)?")
+
+
+def measured_arguments(parser: argparse.ArgumentParser) -> None:
+    """Take what the measured way needs."""
+    parser.add_argument(
+        "--from",
+        choices=("auto", "equations", "packets", "both"),
+        default="auto",
+        dest="source",
+        help="auto: judge the delay equations, or measure an ensemble of packet runs where there are none (default); "
+        "equations, packets: only these (packets with one --vary KEY=FROM..TO: the limit between the two ends is "
+        "measured); both: how far apart they are, and why",
+    )
+    parser.add_argument(
+        "--budget",
+        metavar="SECONDS",
+        type=_seconds,
+        default=10.0,
+        help="seconds for each question about the equations, such as a limit; one that takes longer is left open, "
+        'with a caveat (default 10; "none": no limit)',
+    )
+    parser.add_argument(
+        "--packets",
+        metavar="N",
+        type=float,
+        default=5e7,
+        help="packets to simulate for a measured verdict (default 5e7, which takes some seconds)",
+    )
+
+
+def _seconds(text: str) -> float | None:
+    """Return seconds above zero, or None for "none"."""
+    if text == "none":
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f'"{text}" is neither a number of seconds above 0 nor "none"')
+    return value
+
+
+def budget_of_packets(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what a measurement takes from the command line."""
+    if not 1e4 <= options.packets <= 1e12:  # noqa: PLR2004
+        raise WrongInputError(f"ackclock stability: --packets {options.packets:g}: allowed are 1e4 to 1e12")
+    return {"packets": int(options.packets)}
+
+
+def run_measured(options: argparse.Namespace, title: str, scenario: Scenario, why: str | None = None) -> None:
+    """Measure and print; `why` says why the equations do not answer, where they were asked first."""
+    from ...questions.measured import measured_stability
+
+    if options.report:
+        reason = f" ({why})" if why else ""
+        raise WrongInputError(f"ackclock stability: --report needs equations{reason}; use --json for what is measured")
+    chosen = budget_of_packets(options)
+    if why and not options.json:
+        print(f"{why}\nMeasured from packet runs instead (--from equations allows equations only).\n")
+    told = {"equations": why} if why else {}
+    try:
+        # whoever asked for packets is told how to ask for a limit; otherwise the verdict comes first
+        span = _span(options.vary) if options.vary and (why is None or _has_span(options.vary)) else None
+        if span is not None:
+            _limit(options, title, scenario, span, told)
+            return
+        judged = measured_stability(scenario, **chosen)
+    except AnalysisError as error:
+        raise WrongInputError(f"ackclock stability --from packets: {error}") from None
+    if options.json:
+        print_json(judged.json() | told)
+        return
+    print(f"{title}: {judged.sentence}\n")
+    print(
+        f"Measured in {judged.runs} packet runs of {judged.seconds:.3g} s each with different seeds, the first "
+        f"third left out ({judged.packets / 1e6:.3g} M packets). Mean queue {judged.queue_mean:.3g} packets, "
+        f"standard deviation {judged.queue_std:.3g}."
+    )
+    if options.vary:
+        print(f"A limit is measured between two values: {_HOW_TO_VARY}.")
+
+
+def _limit(
+    options: argparse.Namespace,
+    title: str,
+    scenario: Scenario,
+    span: tuple[str, tuple[float, float], str],
+    told: dict[str, Any],
+) -> None:
+    """Measure the limit between two values and print it; that there is none between them is an answer, too."""
+    from ...questions.measured import MeasuredStability, measured_limit
+
+    key, ends, unit = span
+    points: dict[float, MeasuredStability] = {}
+    try:
+        found = measured_limit(
+            scenario, key, ends, unit=unit, progress=points.__setitem__, **budget_of_packets(options)
+        )
+    except AnalysisError as error:
+        if error.kind != "no limit":
+            raise
+        answer, tree = f"{error}.", {"points": [{"value": v, **one.json()} for v, one in sorted(points.items())]}
+    else:
+        answer, tree = str(found), found.json()
+    if options.json:
+        print_json({"sentence": answer} | tree | told)
+        return
+    print(f"{title}: {answer}\n")
+    for value, one in sorted(points.items()):
+        print(f"{f'{value:.4g} {unit}'.strip():>12}  {one.verdict}: {one.reason}")
+
+
+def _has_span(vary: list[str]) -> bool:
+    return len(vary) == 1 and "=" in vary[0]
+
+
+def _span(vary: list[str]) -> tuple[str, tuple[float, float], str]:
+    """One key with its two ends and their unit."""
+    wrong = f"--vary {' --vary '.join(vary)}: with --from packets {_HOW_TO_VARY}"
+    if len(vary) != 1:
+        raise WrongInputError(wrong)
+    key, _, text = vary[0].partition("=")
+    low, _, high = text.partition("..")
+    ends = _END.fullmatch(low), _END.fullmatch(high)
+    if ends[0] is None or ends[1] is None:
+        raise WrongInputError(wrong)
+    units = [(end["unit"] or "").strip() for end in ends if end is not None]
+    if units[0] not in ("", units[1]):
+        raise WrongInputError(f"--vary {vary[0]}: both ends need the same unit")
+    return key.strip(), (float(ends[0]["number"]), float(ends[1]["number"])), units[1]

@@ -1,0 +1,184 @@
+"""What commands print: tables, JSON, progress, errors; and the files that they write."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ...core import _starting
+from ...core.errors import AckclockError, Interrupted, ScenarioError
+from ...core.files import whole_file, writing
+from ...core.tables import blocks, text_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes."""
+
+
+@contextmanager
+def writing_report(options: argparse.Namespace) -> Iterator[None]:
+    """Let errors inside name the report's path, and the report the command that makes it."""
+    from ..report import made_by
+
+    with writing(options.report), made_by(options.line):
+        yield
+
+
+class Show(Protocol):
+    """Show a text, and the fraction that is done where it is known."""
+
+    def __call__(self, text: str, share: float | None = None) -> None:
+        """Show it."""
+
+
+class WrongInputError(Exception):
+    """The input is wrong; the message says all."""
+
+
+class NotFoundError(Exception):
+    """The answer is that there is none; it is printed already."""
+
+
+def failure(error: BaseException) -> int:
+    """Tell people what went wrong, and return the exit code."""
+    message, code = _told(error)
+    if message:
+        sys.stderr.write(message.rstrip() + "\n")
+    return code
+
+
+def _told(error: BaseException) -> tuple[str, int]:
+    match error:
+        case ScenarioError() | WrongInputError():
+            return str(error), WRONG_INPUT
+        case NotFoundError():
+            return "", FAILED
+        case Interrupted():
+            return f"ackclock: {error}", INTERRUPTED
+        case KeyboardInterrupt():
+            return "ackclock: interrupted", INTERRUPTED
+        case AckclockError():
+            cause = f" ({type(error.__cause__).__name__}: {error.__cause__})" if error.__cause__ else ""
+            return f"ackclock: {error}{cause}", FAILED
+        case MemoryError():
+            return "ackclock: out of memory", FAILED
+        case OSError():
+            reason = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+            return f"ackclock: {reason}", FAILED
+    if _starting.came() or isinstance(error.__cause__, KeyboardInterrupt):
+        # out of the body of a class, in an import, Python raises it as a RuntimeError, and out of a conversion in
+        # compiled code it comes as that one's error
+        return "ackclock: interrupted", INTERRUPTED
+    return f"ackclock: a bug, please report it: {type(error).__name__}: {error}", FAILED
+
+
+def print_json(tree: object) -> None:
+    """Print what `--json` asks for."""
+    print(json.dumps(tree, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_title(text: str) -> None:
+    """Print what the tables below are about."""
+    _print_styled(text, "bold")
+    print()
+
+
+def print_notes(notes: Sequence[str]) -> None:
+    """Print the notes of a result."""
+    for note in notes:
+        _print_styled(f"note: {note}", "dim")
+
+
+def print_table(table: pd.DataFrame) -> None:
+    """Print a table as wide as the terminal, or 80 columns wide where there is none, and an empty line."""
+    if not sys.stdout.isatty():
+        print(text_table(table) + "\n")
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for block in blocks(table, console.width):
+        for row, cells in enumerate(block):
+            head = row < len(block) - len(table)
+            name, rest = (cells[0] + "  ", "bold" if head else "cyan"), ("  ".join(cells[1:]), "bold" if head else "")
+            console.print(Text.assemble(name, rest), no_wrap=True, crop=False)
+        print()
+
+
+def _print_styled(text: str, style: str) -> None:
+    if not sys.stdout.isatty():
+        print(text)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    Console(highlight=False).print(Text(text, style))
+
+
+def print_written(options: argparse.Namespace, *others: Path | None) -> None:
+    """Print which files were written."""
+    if not options.json:
+        for path in filter(None, (*others, options.report)):
+            print(f"written: {path}")
+
+
+def table_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """JSON of a table: NaN as null."""
+    rows: list[dict[str, Any]] = json.loads(table.to_json(orient="records", double_precision=15))
+    return rows
+
+
+def output_file(outputs: ExitStack, path: Path | None) -> Path | None:
+    """Open a place to write to before the work, so that an unwritable one is found at once."""
+    if path is None:
+        return None
+    try:
+        return outputs.enter_context(whole_file(path))
+    except OSError as error:
+        raise WrongInputError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+@contextmanager
+def progress_bar() -> Iterator[Show | None]:
+    """
+    Give what shows the progress on the terminal: a text, and the fraction that is done where it is known.
+
+    There is none where the standard error output is no terminal.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+    columns = (SpinnerColumn(), BarColumn(bar_width=20), TextColumn("{task.description}", markup=False))
+    # without a thread of its own: it is drawn when there is news
+    with Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
+        task = bar.add_task("", total=None)
+
+        def show(text: str, share: float | None = None) -> None:
+            bar.update(task, description=text, total=None if share is None else 1.0, completed=share or 0.0)
+            bar.refresh()
+
+        yield show
+
+
+def time_left(done: float, end: float, elapsed: float) -> str:
+    """Return how far a run of `end` simulated seconds has come, and what is left of it in real ones."""
+    share = done / end
+    left = f", {elapsed * (1 - share) / share:.0f} s left" if share > 0 else ""
+    return f"{short_number(done)} s of {short_number(end)} s ({share:.0%}){left}"
+
+
+def short_number(value: float) -> str:
+    """Four digits, and never a power of ten."""
+    short = f"{value:.4g}"
+    return f"{value:.0f}" if "e+" in short else short

@@ -1,0 +1,53 @@
+"""`ackclock compare`: run a scenario in all engines, and say where they disagree and why."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+from pathlib import Path
+
+from ...core.files import writing
+from ._arguments import file_argument, json_argument, one_variant, report_argument, set_argument
+from ._command import Command
+from ._output import output_file, print_json, print_written, progress_bar, writing_report
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    file_argument(parser)
+    set_argument(parser)
+    report_argument(parser)
+    parser.add_argument("--plot", metavar="OUT.svg", type=Path, help="draw queues and windows of all engines together")
+    json_argument(parser)
+
+
+def _run(options: argparse.Namespace) -> None:
+    from ...questions.compare import compare
+
+    _, scenario = one_variant(options, "compare")
+    with ExitStack() as outputs:
+        picture = output_file(outputs, options.plot)
+        report = output_file(outputs, options.report)
+        with progress_bar() as show:
+            found = compare(scenario, progress=show)
+        if report:
+            from ..report import compare as reports
+
+            with writing_report(options):
+                reports.write(report, found)
+        if picture:
+            with writing(options.plot):
+                found.plot().savefig(picture, format=options.plot.suffix.lstrip(".") or "svg")
+        if options.json:
+            print_json(found.json())
+        else:
+            print(f"{scenario.name}\n\n{found}")
+    print_written(options, options.plot)
+
+
+COMMAND = Command(
+    "compare",
+    "run a scenario in all engines, and say where they disagree and why",
+    (("home.toml --report out.html", "all engines on one scenario, and where they disagree"),),
+    _arguments,
+    _run,
+)

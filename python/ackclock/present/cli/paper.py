@@ -1,0 +1,133 @@
+"""`ackclock paper`: regenerate published results: list them, make one figure, a paper or all."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._arguments import count, json_argument
+from ._command import Command
+from ._output import WrongInputError, print_json, progress_bar
+
+if TYPE_CHECKING:
+    from ...paper import Outcome, Paper
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("key", metavar="KEY", nargs="?", help="a paper, or all (default: list the papers)")
+    parser.add_argument("ids", metavar="ID", nargs="*", help="figures or tables (default: all of the paper)")
+    parser.add_argument("--quick", action="store_true", help="shorter runs and fewer points; verdicts may differ")
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, default=Path("out/papers"), help="where to write (default: out/papers)"
+    )
+    parser.add_argument("--papers", metavar="DIR", type=Path, help="the papers (default: papers/ of the checkout)")
+    parser.add_argument("--threads", metavar="N", type=count(1), help="runs in parallel (default: one per processor)")
+    parser.add_argument(
+        "--write", action="store_true", help="also put verdicts and figures into the papers' README files"
+    )
+    json_argument(parser)
+
+
+def _run(options: argparse.Namespace) -> None:
+    from ... import paper as papers
+
+    try:
+        folder = papers.papers_folder(options.papers)
+        names = papers.keys(folder) if options.key in (None, "all") else [options.key]
+        found = [papers.paper(folder, name) for name in names]
+        chosen = [found[0].find(name) for name in options.ids] if options.ids and options.key != "all" else None
+    except papers.PaperError as error:
+        raise WrongInputError(f"ackclock paper: {error}") from None
+    if options.ids and chosen is None:
+        raise WrongInputError("ackclock paper all: takes no ID")
+    if options.write and (options.quick or chosen):
+        raise WrongInputError("ackclock paper --write: needs a full run, without --quick and ID")
+    if options.key is None:
+        _print_papers(options, found)
+        return
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WrongInputError(f"{options.out}: cannot be written: {error.strerror}") from None
+    tree: dict[str, Any] = {}
+    made: dict[str, list[Outcome]] = {}
+    for one in found:
+        wall, cpu = time.perf_counter(), time.process_time()
+        with progress_bar() as show:
+            outcomes = made[one.key] = papers.reproduce(
+                one,
+                chosen,
+                out=options.out,
+                quick=options.quick,
+                workers=options.threads or os.cpu_count() or 1,
+                progress=show,
+            )
+        if options.write:
+            papers.write_readme(one, outcomes)
+        if options.json:
+            tree[one.key] = {outcome.id: outcome.json() for outcome in outcomes}
+        else:
+            _print_outcomes(options, one, outcomes)
+            cost = papers.cost(one, outcomes, options.out)
+            now = f"{time.perf_counter() - wall:.0f} s now ({time.process_time() - cpu:.0f} s of CPU)"
+            print(
+                f"time: {now}; the {cost.runs} runs behind it took {cost.cpu_s:.0f} s of CPU, {cost.wall_s:.0f} s one "
+                "after the other\n"
+            )
+    if options.write and options.key == "all":
+        papers.write_counts(folder, made)
+    if options.json:
+        print_json(tree)
+
+
+def _print_papers(options: argparse.Namespace, found: Sequence[Paper]) -> None:
+    if options.json:
+        print_json(
+            {
+                one.key: {
+                    "title": one.title,
+                    "citation": one.citation,
+                    "items": {item.id: {"title": item.title, "source": item.source} for item in one.items.values()},
+                }
+                for one in found
+            }
+        )
+        return
+    for one in found:
+        print(f"{one.key}: {one.title}\n  {one.citation}\n")
+        width = max(map(len, one.items), default=0)
+        for item in one.items.values():
+            print(f"  {item.id.ljust(width)}  {item.title}")
+        print()
+
+
+def _print_outcomes(options: argparse.Namespace, one: Paper, outcomes: Sequence[Outcome]) -> None:
+    from ... import paper as papers
+
+    for outcome in outcomes:
+        print(f"{one.key} {outcome.id}: {outcome.title} ({outcome.source})")
+        for claim in outcome.claims:
+            print(f"  {claim.verdict}: {claim.text}")
+            shown = [f"{name} {value}" for name, value in (("printed", claim.printed), ("ours", claim.ours)) if value]
+            print(f"    {'; '.join(shown)}")
+        for note in outcome.notes:
+            print(f"  note: {note}")
+        print()
+    print(f"{one.key}: {papers.summary(outcomes)}")
+    print(f"written: {papers.page_path(one, outcomes, options.out)}\n")
+
+
+COMMAND = Command(
+    "paper",
+    "regenerate published results: list them, make one figure, a paper or all",
+    (
+        ("", "the papers"),
+        ("compound-red fig-6", "regenerate a published figure and judge its claims"),
+    ),
+    _arguments,
+    _run,
+)

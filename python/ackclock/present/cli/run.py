@@ -1,0 +1,310 @@
+"""`ackclock run`: run a scenario packet by packet."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ... import _core
+from ...core.files import writing
+from ...core.scenario import Scenario
+from ...core.simulate import FlowTraces, Progress, replicate, run
+from ...core.tables import counted
+from ._arguments import count, json_argument, load_file, report_argument, set_argument, traces_argument, variants_of
+from ._command import Command
+from ._output import (
+    output_file,
+    print_json,
+    print_notes,
+    print_table,
+    print_title,
+    print_written,
+    progress_bar,
+    short_number,
+    time_left,
+    writing_report,
+)
+
+if TYPE_CHECKING:
+    from ...core.result import Replications, Result
+    from ...core.traces import TraceFile
+
+TRACED_FLOWS = 10
+"""Flows of each class whose windows are traced where the user does not say."""
+MOST_SAMPLES = 20_000
+"""Of the traces of a report whose interval nobody chose."""
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="scenario in TOML (or JSON, by its suffix)")
+    set_argument(parser, "; a key given several times is run once for each value")
+    parser.add_argument("--seed", type=count(0), help="seed, instead of the scenario's")
+    parser.add_argument("--seeds", metavar="N", type=count(1), help="N replications with seeds SEED, SEED + 1, ...")
+    parser.add_argument(
+        "--threads", metavar="N", type=count(1), help="threads for replications (default: one per processor)"
+    )
+    parser.add_argument(
+        "--duration",
+        metavar="TIME",
+        help='simulated time, such as "30 s" (default: the scenario\'s); the same as --set scenario.duration=TIME',
+    )
+    traces_argument(parser, "traces of links and flows")
+    parser.add_argument(
+        "--trace-flows",
+        metavar="N",
+        type=_flows,
+        help=f"trace the first N flows of each class, or all (default: {TRACED_FLOWS})",
+    )
+    parser.add_argument(
+        "--until-sure",
+        action="store_true",
+        help="run for as long as it takes to say whether queues are stable or oscillate",
+    )
+    report_argument(parser)
+    json_argument(parser)
+    parser.add_argument("--timing", action="store_true", help="print how long it took")
+    parser.add_argument(
+        "--general", action="store_true", help="use the engine's general path only (same result, slower)"
+    )
+
+
+def _run(options: argparse.Namespace) -> None:
+    loaded = [(path, load_file(path)) for path in options.files]
+    changes = [*options.changes, *([] if options.duration is None else [f"scenario.duration={options.duration}"])]
+    variants = [variant for path, scenario in loaded for variant in variants_of(path, scenario, changes)]
+    if (options.report or options.until_sure) and not options.traces:
+        variants = _sampled(variants)
+    labels = [label for label, _ in variants]
+    with ExitStack() as outputs:
+        # before the work, so that an unwritable place is found at once
+        traces = output_file(outputs, options.traces)
+        report = output_file(outputs, options.report)
+        # a single run each and no report, which shows them: traces need not be kept
+        streamed = bool(traces and not report and not options.until_sure and options.seeds is None)
+        if traces and streamed:
+            results = _simulate_to(traces, variants, options)
+        else:
+            results = [_simulate(scenario, options) for _, scenario in variants]
+        if traces and not streamed:
+            _write_traces(traces, labels, results, options)
+        if options.until_sure:
+            _judge(results)
+        if report:
+            from .. import report as reports
+
+            title = " · ".join(dict.fromkeys(scenario.name for _, scenario in loaded))
+            with writing_report(options):
+                reports.write(report, _shown(results), title)
+        _print(options, labels, results)
+        sys.stdout.flush()
+    print_written(options, options.traces)
+
+
+def _sampled(variants: list[tuple[dict[str, Any], Scenario]]) -> list[tuple[dict[str, Any], Scenario]]:
+    """Sample four times in the shortest round trip, for the verdicts of a report, where nobody chose an interval."""
+    from ...questions.causes.scales import quantities
+
+    wanted = [
+        value / 4 for _, one in variants for flows in one.canonical["flows"] for value in quantities(flows["rtt"])
+    ]
+    out = []
+    for label, scenario in variants:
+        end, own = _core.duration(scenario._checked), quantities(scenario.canonical["scenario"]["sample"])
+        chosen = not wanted or not own or end is None or not math.isclose(own[0], max(end / 1000, 1e-3), rel_tol=1e-3)
+        if chosen or end is None or (interval := max(min(wanted), end / MOST_SAMPLES)) >= own[0]:
+            out.append((label, scenario))
+        else:
+            out.append((label, scenario.with_({"scenario.sample": f"{1e3 * interval:.4g} ms"})))
+    return out
+
+
+def _flows(text: str) -> FlowTraces:
+    return "all" if text == "all" else count(0)(text)
+
+
+def _judge(results: Sequence[Result | Replications]) -> None:
+    """Continue the runs that do not tell; what is found is kept beside each."""
+    from ...questions.verdicts import SURE, judged
+    from ..report._facts import links_worth_showing
+
+    for one in _each(results):
+        for link in links_worth_showing([one]):
+            judged(one, link, SURE)
+
+
+def _verdicts(result: Result) -> dict[str, Any]:
+    """What was found, by link."""
+    from ...questions.verdicts import judged
+    from ..report._facts import links_worth_showing
+
+    return {link: judged(result, link).json() for link in links_worth_showing([result])}
+
+
+def _each(results: Sequence[Result | Replications]) -> Iterator[Result]:
+    from ...core.result import Result
+
+    for entry in results:
+        yield from [entry] if isinstance(entry, Result) else entry
+
+
+def _shown(results: Sequence[Result | Replications]) -> list[Result] | Replications:
+    """What a report shows: replications together, variants one by one."""
+    from ...core.result import Replications, Result
+
+    if len(results) == 1 and isinstance(results[0], Replications):
+        return results[0]
+    return [one for entry in results for one in ([entry] if isinstance(entry, Result) else entry)]
+
+
+def _simulate_to(
+    traces: Path, variants: Sequence[tuple[dict[str, Any], Scenario]], options: argparse.Namespace
+) -> list[Result | Replications]:
+    """Run each variant, with traces written as the runs go on."""
+    from ...core.traces import TraceFile, trace_format
+
+    results = []
+    with writing(options.traces), TraceFile(traces, trace_format(options.traces)) as file:
+        for label, scenario in variants:
+            if len(variants) > 1:
+                file.label = json.dumps(label)
+            results.append(_simulate(scenario, options, file))
+    return results
+
+
+def _simulate(
+    scenario: Scenario, options: argparse.Namespace, traces: TraceFile | None = None
+) -> Result | Replications:
+    wanted = bool(options.traces or options.report or options.until_sure)
+    traced: FlowTraces = options.trace_flows if options.trace_flows is not None else TRACED_FLOWS
+    common: dict[str, Any] = {
+        "seed": options.seed,
+        "trace_links": wanted,
+        "trace_flows": traced if wanted else None,
+        "general": options.general,
+    }
+    with _progress(scenario, options.seeds or 1) as progress:
+        if options.seeds is None:
+            return run(scenario, progress=progress, traces_to=traces, **common)
+        return replicate(scenario, options.seeds, threads=options.threads, progress=progress, **common)
+
+
+@contextmanager
+def _progress(scenario: Scenario, count: int) -> Iterator[Callable[[Progress], None] | None]:
+    """The progress of packet runs, on the terminal."""
+    begin = time.monotonic()
+    end = _core.duration(scenario._checked)
+    with progress_bar() as show:
+
+        def watch(progress: Progress) -> None:
+            assert show is not None
+            share = sum(progress["times"]) / (end * count) if end else None
+            show(_progress_line(progress, end, count, time.monotonic() - begin), share)
+
+        yield watch if show else None
+
+
+def _progress_line(progress: Progress, end: float | None, count: int, elapsed: float) -> str:
+    done = sum(progress["times"])
+    parts = []
+    if count > 1:
+        parts.append(f"{progress['finished']} of {count} replications")
+    if end is None:
+        parts.append(f"{short_number(done)} s simulated")
+    else:
+        parts.append(time_left(done, end * count, elapsed))
+    parts.append(f"{progress['packets'] / 1e6:.2f} M packets")
+    return ", ".join(parts)
+
+
+def _write_traces(
+    traces: Path,
+    labels: list[dict[str, Any]],
+    results: Sequence[Result | Replications],
+    options: argparse.Namespace,
+) -> None:
+    from ...core.result import Result
+    from ...core.traces import TraceFile, trace_format
+
+    with writing(options.traces), TraceFile(traces, trace_format(options.traces)) as file:
+        for label, result in zip(labels, results, strict=True):
+            if len(results) > 1:
+                file.label = json.dumps(label)
+            for one in [result] if isinstance(result, Result) else result:
+                file.write(one.to_arrow())
+
+
+def _print(options: argparse.Namespace, labels: list[dict[str, Any]], results: Sequence[Result | Replications]) -> None:
+    if options.json:
+        trees = [result.json(timing=options.timing) for result in results]
+        if options.until_sure:
+            trees = [
+                tree | {"verdicts": [_verdicts(one) for one in _each([result])]}
+                for tree, result in zip(trees, results, strict=True)
+            ]
+        if len(trees) == 1:
+            print_json(trees[0])
+        else:
+            print_json({"variants": [label | tree for label, tree in zip(labels, trees, strict=True)]})
+        return
+    for label, result in zip(labels, results, strict=True):
+        _print_summary(result, label["set"])
+        if options.until_sure:
+            _print_verdicts(list(_each([result])))
+        if options.timing and result.timing is not None:
+            timing = result.timing
+            print(
+                f"{timing['wall_s']:.2f} s, {timing['cpu_s']:.2f} s of CPU time, "
+                f"{timing['packets_per_cpu_s'] / 1e6:.2f} M packets a CPU-second\n"
+            )
+
+
+def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) -> None:
+    from ...core.overview import main_numbers, overview
+    from ...core.result import Result
+
+    title = result.name
+    if changes:
+        title += " with " + ", ".join(f"{key} = {value}" for key, value in changes.items())
+    if isinstance(result, Result):
+        begin, end = result.window
+        print_title(f"{title}: seed {result.seed}, measured from {begin:g} s to {end:g} s")
+        tables, notes = overview(result), result.notes
+    else:
+        print_title(f"{title}: {counted(len(result), 'replication')}, mean and half the 95 % interval")
+        tables, notes = [main_numbers(result)], list(dict.fromkeys(note for one in result for note in one.notes))
+    for table in tables:
+        print_table(table)
+    print_notes(notes)
+
+
+def _print_verdicts(results: Sequence[Result]) -> None:
+    """Print a line a link and verdict, with the time that it rests on."""
+    for one in results:
+        seed = f"seed {one.seed}, " if len(results) > 1 else ""
+        for link, told in _verdicts(one).items():
+            for verdict in (told["oscillates"], told["stable"]):
+                if verdict is not None:
+                    print(f"{link} ({seed}{told['measured_s']:.3g} s): {verdict['sentence']}")
+    print()
+
+
+COMMAND = Command(
+    "run",
+    "run a scenario packet by packet",
+    (
+        ("home.toml", "summary on the screen"),
+        ("home.toml --seeds 10 --json", "ten replications, mean and 95 % interval"),
+        ("home.toml --traces out.parquet --report out.html", "traces of links and flows, and a page of figures"),
+        ("home.toml --until-sure", "whether its queues oscillate, from as long a run as that takes"),
+        ('home.toml --set flows.rtt="10 ms" --set flows.rtt="200 ms"', "two variants beside one another"),
+    ),
+    _arguments,
+    _run,
+)

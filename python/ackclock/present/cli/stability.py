@@ -1,0 +1,184 @@
+"""`ackclock stability`: say whether the queue is stable, and how far parameters may move before it is not."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from ...core.errors import AnalysisError, ScenarioError
+from ._arguments import chosen_equations, count, equation_arguments, file_argument, one_variant
+from ._command import Command
+from ._measured import budget_of_packets, measured_arguments, run_measured
+from ._output import WrongInputError, output_file, print_json, print_notes, print_table, print_written, writing_report
+
+if TYPE_CHECKING:
+    from ...core.scenario import Scenario
+    from ...questions.measured import MeasuredStability
+    from ...questions.stability import Apart, Cycle, Stability
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    file_argument(parser)
+    parser.add_argument(
+        "--vary",
+        metavar="KEY[=FROM..TO]",
+        action="append",
+        default=[],
+        help="a parameter to vary, such as rtt=10ms..400ms or queue.max_threshold (default: the round-trip times); "
+        "with a report, the first two span a chart",
+    )
+    parser.add_argument(
+        "--equilibrium",
+        metavar="N",
+        type=count(0),
+        help="which equilibrium, where there are several (default: the first stable one; all are listed and judged)",
+    )
+    parser.add_argument(
+        "--adaptation",
+        choices=("moving", "frozen"),
+        default="moving",
+        help="parameters that an AQM adapts (Adaptive RED, Auto-Tuning RED, ST-RED, ST-PI): as states that move "
+        "(default), or frozen at their values at the equilibrium",
+    )
+    measured_arguments(parser)
+    equation_arguments(parser)
+
+
+def _run(options: argparse.Namespace) -> None:
+    from ...questions.stability import cycle, stability
+
+    title, scenario = one_variant(options, "stability")
+    if options.source == "packets":
+        run_measured(options, title, scenario)
+        return
+    chosen = chosen_equations(options)
+    try:
+        asked = stability(scenario, equilibrium=options.equilibrium, adaptation=options.adaptation, **chosen)
+        try:
+            each = asked.each()
+        except AnalysisError as error:
+            if error.kind != "no equilibrium" or options.report:
+                raise
+            _moving(options, title, scenario, cycle(scenario, str(error), **chosen))
+            return
+    except ScenarioError as error:
+        if options.source == "equations":
+            raise WrongInputError(f"{error}\nAdd --from packets to measure it from packet runs instead.") from None
+        run_measured(options, title, scenario, f"There are no equations: {error}")
+        return
+    except ValueError as error:
+        raise WrongInputError(f"ackclock stability: {error}") from None
+    if options.equilibrium is None:
+        asked = next((one for one in each if one.stable), each[0])
+    _judged(options, title, asked, each)
+
+
+def _judged(options: argparse.Namespace, title: str, asked: Stability, each: Sequence[Stability]) -> None:
+    """Print what the equations say of one of their equilibria, and how far packets are from it if that is asked."""
+    from ...questions.stability import equilibria_table, facts, limits_table
+
+    with ExitStack() as outputs:
+        report = output_file(outputs, options.report)
+        try:
+            spans = dict(map(_vary, options.vary)) or None
+            answer = asked.answer(spans, budget=options.budget)
+            if report:
+                from ..report import stability as reports
+
+                with writing_report(options):
+                    reports.write(report, answer, spans)
+        except ValueError as error:
+            raise WrongInputError(f"ackclock stability: {error}") from None
+        beside = _beside(options, asked) if options.source == "both" else None
+        if options.json:
+            tree = answer.json()
+            if len(each) > 1:
+                tree["equilibria"] = [_plain(one) for one in each]
+            print_json(tree | ({} if beside is None else {"measured": beside[0].json(), "apart": beside[1].json()}))
+        else:
+            if len(each) > 1:
+                print(f"{title}: {len(each)} equilibria; what follows is of number {_which(asked, each)}\n")
+                print_table(equilibria_table(each))
+                print()
+            print(f"{title}: {answer.sentence}\n")
+            known = facts(answer)
+            width = max(map(len, known))
+            for name, text in known.items():
+                print(f"{name.ljust(width)}  {text}")
+            print()
+            if answer.limits:
+                print_table(limits_table(answer))
+            if beside is not None:
+                print(f"From packets: {beside[0].sentence}")
+                print("\n".join([*beside[1].sentences, ""]))
+            print_notes([*asked.notes, *answer.caveats, f"equations: {asked.choices.text()}"])
+    print_written(options)
+
+
+def _which(asked: Stability, each: Sequence[Stability]) -> int:
+    """Which of the equilibria a question is about."""
+    return next(n for n, one in enumerate(each) if one.equilibrium.state == asked.equilibrium.state)
+
+
+def _plain(one: Stability) -> dict[str, Any]:
+    """An equilibrium and its verdict, as plain values."""
+    from ...core.result import plain
+
+    root = one.certified
+    verdict = {"stable": one.stable, "unstable_roots": one.unstable_roots}
+    rightmost = None if root is None else {"re": root.real, "im": abs(root.imag)}
+    found: dict[str, Any] = plain({**one.equilibrium.tree(), **verdict, "rightmost_root": rightmost})
+    return found
+
+
+def _beside(options: argparse.Namespace, asked: Stability) -> tuple[MeasuredStability, Apart]:
+    from ...questions.measured import measured_stability
+    from ...questions.stability import apart
+
+    measured = measured_stability(asked.scenario, **budget_of_packets(options))
+    return measured, apart(asked, measured)
+
+
+def _moving(options: argparse.Namespace, title: str, scenario: Scenario, moved: Cycle) -> None:
+    """Print where equations without an equilibrium lead, and what packets say."""
+    measured = None
+    if options.source != "equations":
+        from ...questions.measured import measured_stability
+
+        measured = measured_stability(scenario, **budget_of_packets(options))
+    if options.json:
+        print_json({"cycle": moved.json()} | ({} if measured is None else {"measured": measured.json()}))
+        return
+    print(f"{title}: {moved.sentence}")
+    if measured is not None:
+        print(f"From packets: {measured.sentence}")
+        if measured.mode is not None and math.isfinite(moved.period):
+            print(f"period: {moved.period:.3g} s by the equations, {measured.period:.3g} s measured")
+
+
+def _vary(text: str) -> tuple[str, tuple[str, str] | None]:
+    """A key, and its range if one is given."""
+    key, equals, span = text.partition("=")
+    if not equals:
+        return key.strip(), None
+    low, dots, high = span.partition("..")
+    if not dots:
+        raise WrongInputError(f"--vary {text}: must be KEY or KEY=FROM..TO, such as rtt=10ms..400ms")
+    return key.strip(), (low.strip(), high.strip())
+
+
+COMMAND = Command(
+    "stability",
+    "say whether the queue is stable, and how far parameters may move before it is not",
+    (
+        ("home.toml --vary rtt=10ms..400ms", "is the queue stable, and in which range?"),
+        ("home.toml --vary rtt --vary flows.count --report out.html", "with a chart of both"),
+        ("home.toml --from both", "equations and packets: how far apart are they, and why?"),
+        ("home.toml --from packets", "measured from packet runs: for every algorithm and scheduler"),
+    ),
+    _arguments,
+    _run,
+)

@@ -1,0 +1,179 @@
+"""`ackclock sweep`: run a scenario at all combinations of some keys' values."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...core.files import writing
+from ...core.tables import counted
+from ._arguments import count, file_argument, json_argument, load_file, report_argument
+from ._command import Command
+from ._output import (
+    WrongInputError,
+    output_file,
+    print_json,
+    print_notes,
+    print_table,
+    print_title,
+    print_written,
+    progress_bar,
+    table_rows,
+    writing_report,
+)
+
+if TYPE_CHECKING:
+    from ...questions.sweep import SweepProgress
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    file_argument(parser)
+    parser.add_argument(
+        "--vary",
+        metavar="KEY=VALUES",
+        action="append",
+        default=[],
+        help="a range, rtt=10ms..200ms:20 (20 points; :20log spaces them logarithmically), or a list, "
+        "queue.aqm=red,pi,codel",
+    )
+    parser.add_argument(
+        "--latin", metavar="N", type=count(1), help="N points of a Latin hypercube over the ranges, not the grid"
+    )
+    parser.add_argument(
+        "--seeds", metavar="N", type=count(1), default=1, help="replications of each point (default: 1)"
+    )
+    parser.add_argument(
+        "--store",
+        metavar="DIR",
+        type=Path,
+        default=Path("out/sweep"),
+        help="directory of the results (default: out/sweep)",
+    )
+    parser.add_argument("--threads", metavar="N", type=count(1), help="runs in parallel (default: one per processor)")
+    parser.add_argument(
+        "--cluster", metavar="ADDRESS", help="compute on a Dask cluster: tcp://HOST:PORT, or local:N for N workers here"
+    )
+    parser.add_argument(
+        "--metric",
+        metavar="NAME",
+        action="append",
+        dest="metrics",
+        help="show this metric, such as utilization or links.NAME.loss (an unknown name lists them all)",
+    )
+    parser.add_argument(
+        "--plot", metavar="OUT.svg", type=Path, help="draw the metrics against one varied key or two (see --against)"
+    )
+    parser.add_argument(
+        "--against",
+        metavar="KEY",
+        action="append",
+        default=[],
+        help="a varied key of the figures (default: the first two); two numeric ones make a heat map, otherwise lines",
+    )
+    report_argument(parser)
+    json_argument(parser)
+
+
+def _run(options: argparse.Namespace) -> None:
+    from ...questions.sweep import SweepError, sweep
+
+    vary: dict[str, str] = {}
+    for word in options.vary:
+        key, equals, values = word.partition("=")
+        if not equals:
+            raise WrongInputError(f"--vary {word}: must be KEY=VALUES, such as rtt=10ms..200ms:20 or queue.aqm=red,pi")
+        if key.strip() in vary:
+            raise WrongInputError(
+                f"--vary {key.strip()}: is given twice; a list such as {key.strip()}=A,B takes several values"
+            )
+        vary[key.strip()] = values
+    for key in options.against:
+        if key not in vary or len(options.against) > 2:  # noqa: PLR2004
+            raise WrongInputError(f"--against {key}: must be one or two of the varied keys: {', '.join(vary)}")
+    scenario = load_file(options.file)
+    with ExitStack() as outputs:
+        picture = output_file(outputs, options.plot)
+        report = output_file(outputs, options.report)
+        with progress_bar() as show:
+
+            def watch(progress: SweepProgress) -> None:
+                if show:
+                    show(_sweep_line(progress), progress.done / progress.count if progress.count else None)
+
+            try:
+                done = sweep(
+                    scenario,
+                    vary,
+                    store=options.store,
+                    seeds=options.seeds,
+                    latin=options.latin,
+                    metrics=options.metrics or (),
+                    threads=options.threads,
+                    cluster=options.cluster,
+                    progress=watch,
+                )
+                metrics = [done.metric(name) for name in options.metrics or ()] or _usual(done.metrics)
+            except SweepError as error:
+                raise WrongInputError(f"ackclock sweep: {error}") from None
+        against = options.against or [one.key for one in done.axes[:2]]
+        if picture:
+            with writing(options.plot):
+                figure = done.figure(metrics if options.metrics else metrics[:1], against)
+                figure.savefig(picture, format=options.plot.suffix.lstrip(".") or "svg")
+        if report:
+            from ..report import sweep as reports
+
+            with writing_report(options):
+                reports.write(report, done, scenario, metrics, against)
+        if options.json:
+            print_json({"store": str(options.store), "points": table_rows(done.table), "notes": done.notes})
+            return
+        print_title(
+            f"{scenario.name}: {counted(len(done.points), 'point')}"
+            + (f", means over {options.seeds} seeds" if options.seeds > 1 else "")
+        )
+        print_table(done.shown(metrics))
+        print_notes(done.notes)
+    print(f"results: {options.store}")
+    print_written(options, options.plot)
+
+
+def _sweep_line(progress: SweepProgress) -> str:
+    parts = [f"{progress.done} of {counted(progress.count, 'point')}"]
+    if progress.computed:
+        rate = progress.computed / progress.elapsed
+        parts += [f"{rate:.3g} a second", f"{(progress.count - progress.done) / rate:.0f} s left"]
+    return ", ".join(parts)
+
+
+def _usual(metrics: Sequence[str]) -> list[str]:
+    """What a sweep shows where the user does not say."""
+    wanted = ("utilization", "loss", "delay_s_mean", "delay_s_p99")
+    classes = {name.rsplit(".", 1)[0] for name in metrics if name.startswith("flows.")} - {"flows.all"}
+    together = len(classes) > 1  # else all flows say the same again
+    return [
+        name for name in metrics if name.rsplit(".", 1)[1] in wanted and (together or not name.startswith("flows.all."))
+    ][:8]
+
+
+COMMAND = Command(
+    "sweep",
+    "run a scenario at all combinations of some keys' values",
+    (
+        (
+            "home.toml --vary rtt=10ms..200ms:20 --vary queue.aqm=red,pi,codel --seeds 10",
+            "a grid with ten seeds per point",
+        ),
+        ("home.toml --vary rtt=10ms..200ms --vary count=1..50 --latin 100", "a Latin hypercube of 100 points"),
+        (
+            "home.toml --vary rtt=10ms..200ms:9 --vary count=1..50:9 --metric delay_s_mean --plot delay.svg",
+            "a heat map of the mean delay over both",
+        ),
+        ("home.toml --vary count=1..1000:1000 --cluster local:4", "on a Dask cluster of four workers"),
+    ),
+    _arguments,
+    _run,
+)

@@ -1,0 +1,102 @@
+"""The figure of a dossier's heading: a number in each case, of the subject and of others in its place."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from ...questions.evaluate.judge import UNITS, interval, label
+from . import style
+
+if TYPE_CHECKING:
+    from ...questions.evaluate import Answer, Dossier
+
+_WIDTH = 0.7
+"""Of a case's marks together, where cases are one apart."""
+
+
+def cases(told: Dossier, answer: Answer, quantity: str, *, ax: Axes | None = None) -> Axes:
+    """
+    Draw one number of a heading: means with intervals of 95 %, a group a case; bounds as short black lines.
+
+    Numbers that have no value, or an infinite one, are left out.
+    """
+    asked = next(one for one in answer.heading.quantities if one.name == quantity)
+    unit, factor = UNITS[asked.unit]
+    of = answer.values[quantity]
+    names = ("", *told.others)
+    with style.drawing(ax) as axes:
+        for at, name in enumerate(names):
+            look = style.SERIES[at % len(style.SERIES)]
+            places, means, halves = [], [], []
+            for case, values in enumerate(of.values()):
+                one = interval(values.get(name, ()))
+                if not math.isfinite(one.mean):
+                    continue
+                places.append(case + _WIDTH * ((at + 0.5) / len(names) - 0.5))
+                means.append(factor * one.mean)
+                halves.append(0.0 if math.isnan(one.half) else factor * one.half)
+            kind = {"color": look["color"], "marker": look["marker"], "markersize": 7 if at == 0 else 5}
+            shown = label(name or told.entry.name)
+            axes.errorbar(places, means, yerr=halves, linestyle="none", capsize=3, label=shown, **kind)
+        bounded = False
+        for case, name in enumerate(of):
+            for check in answer.checks:
+                limit = interval(check.limits).mean if check.limits else math.nan
+                if check.quantity == quantity and check.case == name and math.isfinite(limit):
+                    first = "" if bounded else "bound"
+                    axes.hlines(factor * limit, case - 0.45, case + 0.45, color=style.BLACK, linewidth=1.2, label=first)
+                    bounded = True
+        names_of_cases = [name.replace(", ", ",\n") for name in of]
+        small = 6.5 if max(name.count("\n") for name in names_of_cases) > 1 else None
+        axes.set_xticks(range(len(of)), names_of_cases, fontsize=small)
+        axes.set_xlim(-0.6, len(of) - 0.4)
+        every = [factor * interval(values[name]).mean for values in of.values() for name in names if values.get(name)]
+        if asked.log and all(value > 0 for value in every):
+            axes.set_yscale("log")
+            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            axes.yaxis.set_minor_formatter(NullFormatter())
+        else:
+            axes.set_ylim(min(0.0, axes.get_ylim()[0]), 1.08 * max(axes.get_ylim()[1], 1e-9))
+        axes.set_title(f"{quantity[:1].upper()}{quantity[1:]}", loc="left")
+        axes.set_ylabel(unit.strip())
+        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+        return axes
+
+
+def trade_off(told: Dossier, answer: Answer, *, ax: Axes | None = None) -> Axes:
+    """
+    Draw the median wait against the utilisation, a point an algorithm and case, with the deviation over seeds.
+
+    RFC 7928, section 2.7, asks for delay and goodput in one figure; ellipses have half axes of one standard deviation.
+    """
+    import numpy as np
+    from matplotlib.patches import Ellipse
+
+    names = ("", *told.others)
+    waits, uses = answer.values["median wait"], answer.values["utilisation"]
+    with style.drawing(ax) as axes:
+        for at, name in enumerate(names):
+            look = style.SERIES[at % len(style.SERIES)]
+            shown = label(name or told.entry.name)
+            points = [
+                (1e3 * np.asarray(waits[case][name]), 100 * np.asarray(uses[case][name]))
+                for case in waits
+                if name in waits[case] and name in uses.get(case, {})
+            ]
+            x, y = ([float(point[side].mean()) for point in points] for side in (0, 1))
+            axes.plot(x, y, linestyle="none", color=look["color"], marker=look["marker"], markersize=6, label=shown)
+            for delay, use in points:
+                size = 2 * float(delay.std(ddof=1)), 2 * float(use.std(ddof=1))
+                centre = float(delay.mean()), float(use.mean())
+                axes.add_patch(Ellipse(centre, *size, facecolor=look["color"], alpha=0.25))
+        axes.set_xlim(left=0)
+        axes.set_title("Median wait and utilisation", loc="left")
+        axes.set_xlabel("median wait (ms)")
+        axes.set_ylabel("utilisation (%)")
+        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+        return axes

@@ -1,0 +1,215 @@
+"""The figure of a tuning: where over the range how much margin is left, and what was looked at packet by packet."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from . import style
+from .stability import _scale
+
+if TYPE_CHECKING:
+    from ...questions.tuning import Tuned
+    from ...questions.tuning.problem import Axis
+    from ...questions.tuning.theory import Check
+
+_LARGEST: Final = 24.0
+"""Margins above this many dB look alike."""
+_SHADES: Final = ("#ffffff", "#e8f1f8", "#cfe2f1", "#a9cbe5", "#7fb0d4")
+_SCALES: Final = {
+    "rtt": (1e3, "round trip without queueing (ms)"),
+    "flows": (1.0, "flows"),
+    "rate": (1e-6, "rate (Mbit/s)"),
+}
+
+
+def margins(told: Tuned, *, ax: Axes | None = None) -> Axes:
+    """Draw the gain margin over the range of one or two keys, with the packet runs and the worst places marked."""
+    axes = [one for one in told.problem.axes if one.low < one.high][:2]
+    with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes
+        if len(axes) == 2:  # noqa: PLR2004  a plane
+            _plane(ax, told, axes[0], axes[1])
+        elif axes:
+            _line(ax, told, axes[0])
+        else:
+            ax.set_axis_off()
+            ax.set_title("The range is a single place", loc="left")
+        return ax
+
+
+def _plane(ax: Axes, told: Tuned, first: Axis, second: Axis) -> None:
+    (fx, xlabel), (fy, ylabel) = _SCALES[first.key], _SCALES[second.key]
+    ax.grid(visible=False)
+    if told.theory is not None and told.theory.places:
+        handles = _gain_margins(ax, told, told.theory, (first, second))
+    else:
+        handles = []
+        ax.set_title("Packet runs over the range", loc="left")
+    handles += _packet_runs(ax, told, (first, second))
+    for name, side, factor in (("x", first, fx), ("y", second, fy)):
+        _scale(ax, name, factor * np.array([side.low, side.high]))
+    ax.set_xlim(fx * first.low, fx * first.high)
+    ax.set_ylim(fy * second.low, fy * second.high)
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel(ylabel)
+    ax.legend(handles=handles, frameon=False, loc="center left", bbox_to_anchor=(1.02, 0.5))
+
+
+def _gain_margins(ax: Axes, told: Tuned, theory: Check, axes: tuple[Axis, Axis]) -> list[Patch | Line2D]:
+    """Shade the gain margin over two axes, smallest over the others, and mark the least."""
+    first, second = axes
+    fx, fy = _SCALES[first.key][0], _SCALES[second.key][0]
+    need = told.problem.need.gain
+    x = np.unique([one.point[first.key] for one in theory.places])
+    y = np.unique([one.point[second.key] for one in theory.places])
+    z = np.full((y.size, x.size), np.nan)
+    rest = {one.key for one in told.problem.axes} - {first.key, second.key}
+    for one in theory.places:
+        row, column = np.searchsorted(y, one.point[second.key]), np.searchsorted(x, one.point[first.key])
+        margin = min(one.gain, _LARGEST) if one.stable else -1.0
+        z[row, column] = margin if math.isnan(z[row, column]) else min(margin, z[row, column])
+    levels = [-1e9, 0.0, need, need + 3, need + 8, 1e9] if need > 0 else [-1e9, 0.0, 3, 6, 12, 1e9]
+    names = [
+        "unstable",
+        *(f"{low:g} to {high:g} dB" for low, high in pairwise(levels[1:-1])),
+        f"over {levels[-2]:g} dB",
+    ]
+    if x.size > 1 and y.size > 1:
+        ax.contourf(fx * x, fy * y, z, levels=levels, colors=_SHADES)
+        ax.contour(fx * x, fy * y, z, levels=[need], colors=[style.NAVY], linewidths=0.9)
+    if rest:
+        ax.set_title(f"Gain margin (smallest over {', '.join(sorted(rest))})", loc="left")
+    else:
+        ax.set_title("Gain margin over the range", loc="left")
+    worst = theory.gain.point
+    ax.plot(
+        fx * worst[first.key],
+        fy * worst[second.key],
+        "*",
+        color=style.VERMILION,
+        markersize=11,
+        clip_on=False,
+        zorder=5,
+    )
+    shades = [
+        Patch(facecolor=shade, edgecolor=style.GREY, label=name) for shade, name in zip(_SHADES, names, strict=True)
+    ]
+    return [*shades, _mark("*", style.VERMILION, "least margin")]
+
+
+def _packet_runs(ax: Axes, told: Tuned, axes: tuple[Axis, Axis]) -> list[Patch | Line2D]:
+    """Mark where packets were run, and where their delay was longest."""
+    first, second = axes
+    fx, fy = _SCALES[first.key][0], _SCALES[second.key][0]
+    handles: list[Patch | Line2D] = []
+    for runs, look, size, label in (
+        (told.searched, "o", 3.5, "runs: search"),
+        (told.runs, "s", 5.5, "runs: corners"),
+    ):
+        if runs:
+            ax.plot(
+                [fx * one.point[first.key] for one in runs],
+                [fy * one.point[second.key] for one in runs],
+                look,
+                color=style.BLACK,
+                markersize=size,
+                linestyle="none",
+                clip_on=False,
+                zorder=4,
+            )
+            handles.append(_mark(look, style.BLACK, label))
+    if told.worst is not None:
+        ax.plot(
+            fx * told.worst.point[first.key],
+            fy * told.worst.point[second.key],
+            "D",
+            color="none",
+            markeredgecolor=style.VERMILION,
+            markersize=11,
+            markeredgewidth=1.6,
+            clip_on=False,
+            zorder=6,
+        )
+        handles.append(
+            Line2D(
+                [],
+                [],
+                marker="D",
+                color="none",
+                markeredgecolor=style.VERMILION,
+                linestyle="none",
+                label="longest delay",
+            )
+        )
+    return handles
+
+
+def _line(ax: Axes, told: Tuned, first: Axis) -> None:
+    factor, label = _SCALES[first.key]
+    need = told.problem.need
+    if told.theory is not None and told.theory.places:
+        x = np.array([one.point[first.key] for one in told.theory.places])
+        y = np.array([min(one.gain, _LARGEST) for one in told.theory.places])
+        order = np.argsort(x)
+        ax.plot(factor * x[order], y[order], color=style.BLUE, linewidth=1.4)
+        ax.axhline(need.gain, color=style.NAVY, linestyle=style.DASHED, linewidth=0.9)
+        ax.set_ylabel("gain margin (dB)")
+        ax.set_title("Gain margin over the range; dashed: demanded", loc="left")
+    else:
+        runs = sorted([*told.runs, *told.searched], key=lambda one: one.point[first.key])
+        ax.plot(
+            [factor * one.point[first.key] for one in runs], [1e3 * one.delay for one in runs], "o", color=style.BLACK
+        )
+        ax.axhline(1e3 * need.target, color=style.NAVY, linestyle=style.DASHED, linewidth=0.9)
+        ax.set_ylabel("mean queueing delay (ms)")
+        ax.set_title("Packet runs over the range; dashed: demanded", loc="left")
+    _scale(ax, "x", factor * np.array([first.low, first.high]))
+    ax.set_xlabel(label)
+
+
+def delays(told: Tuned, *, ax: Axes | None = None) -> Axes:
+    """Draw median and 99th percentile of the queueing delay at the corners, tuned and under Linux's defaults."""
+    from ...questions.tuning.problem import words
+
+    groups = {"tuned": told.runs, **told.defaults}
+    with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes
+        ax.grid(visible=False)
+        ax.grid(visible=True, axis="x")
+        places = [words(one.point) for one in told.runs]
+        for k, (name, runs) in enumerate(groups.items()):
+            look = style.SERIES[k]
+            heights = [place + 0.22 * (k - (len(groups) - 1) / 2) for place in range(len(runs))]
+            low, high = [1e3 * one.p50 for one in runs], [1e3 * one.p99 for one in runs]
+            ax.hlines(heights, low, high, color=look["color"], linewidth=2.2)
+            ax.plot(
+                low,
+                heights,
+                look["marker"],
+                color=look["color"],
+                linestyle="none",
+                markersize=5,
+                label=name.partition(",")[0],
+            )
+            ax.plot(high, heights, "|", color=look["color"], linestyle="none", markersize=7)
+        ax.axvline(1e3 * told.problem.need.target, color=style.NAVY, linestyle=style.DASHED, linewidth=0.9)
+        ax.set_yticks([])
+        for place, text in enumerate(places):
+            ax.text(0.01, place - 0.36, text, transform=ax.get_yaxis_transform(), va="center", fontsize="small")
+        ax.set_ylim(-0.6, len(places) - 0.55)
+        ax.invert_yaxis()
+        ax.set_xscale("log")
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.set_xlabel("queueing delay (ms): median to 99th percentile; dashed: the demanded mean")
+        ax.set_title("The same link, tuned and as Linux has it", loc="left")
+        ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.02, 0.5))
+        return ax
+
+
+def _mark(marker: str, color: str, label: str) -> Line2D:
+    return Line2D([], [], marker=marker, color=color, linestyle="none", label=label)

@@ -1,0 +1,142 @@
+"""The numbers of a report: rows of measures, one column a group."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...analysis import Verdict, mean_interval
+from ...core.series import slowest_link
+from ._facts import facts_of_flows, queue_facts
+from ._groups import Group
+from ._words import INDEX, MEGABITS, MILLISECONDS, PACKETS, PERCENT, PLAIN, SECONDS, Unit, of, show
+
+Tree = dict[str, Any]
+Row = tuple[str, str, Unit]
+"""Key in the JSON, words, unit."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """Rows under a common heading."""
+
+    heading: str
+    rows: list[tuple[str, list[str]]]
+    """A measure and its value in each group; rows without any value are left out."""
+
+
+_MARKED = "packets marked"
+_LINK: tuple[Row, ...] = (
+    ("utilization", "utilisation", PERCENT),
+    ("utilization_min_1s", "minimum 1-s utilisation", PERCENT),
+    ("loss", "packets dropped", PERCENT),
+    ("marks", _MARKED, PERCENT),
+    ("queue_packets_mean", "queue, mean", PACKETS),
+    ("queue_packets_std", "queue, standard deviation over time", PACKETS),
+    ("queue_packets_p95", "queue, 95th percentile", PACKETS),
+    ("queue_packets_max", "queue, largest", PACKETS),
+    ("delay_s_mean", "queueing delay, mean", MILLISECONDS),
+    ("delay_s_p50", "queueing delay, median", MILLISECONDS),
+    ("delay_s_p95", "queueing delay, 95th percentile", MILLISECONDS),
+    ("delay_s_p99", "queueing delay, 99th percentile", MILLISECONDS),
+)
+_FLOWS: tuple[Row, ...] = (
+    ("count", "flows", PLAIN),
+    ("goodput_bps", "goodput, all together", MEGABITS),
+    ("jain", "Jain's fairness index", INDEX),
+    ("starved", "starved flows", PLAIN),
+    ("cwnd_mean", "congestion window, mean", PACKETS),
+    ("rtt_s_mean", "round-trip time, mean", MILLISECONDS),
+    ("one_way_s_mean", "one-way delay, mean", MILLISECONDS),
+    ("one_way_s_p50", "one-way delay, median", MILLISECONDS),
+    ("one_way_s_p95", "one-way delay, 95th percentile", MILLISECONDS),
+    ("one_way_s_p99", "one-way delay, 99th percentile", MILLISECONDS),
+    ("jitter_s", "jitter, mean", MILLISECONDS),
+    ("one_way_loss", "packets lost on the path", PERCENT),
+    ("timeouts", "retransmission timeouts", PLAIN),
+    ("completed", "transfers completed", PLAIN),
+    ("censored", "transfers not finished", PLAIN),
+    ("fct_s_mean", "completion time, mean", SECONDS),
+    ("fct_s_p99", "completion time, 99th percentile", SECONDS),
+)
+
+
+def tables(groups: Sequence[Group]) -> list[Section]:
+    """Return the verdicts on the bottleneck, the measures of every link, then those of every class of flows."""
+    trees = [[result.json() for result in group.results] for group in groups]
+    sections = [_verdicts(groups)]
+    for link in dict.fromkeys(name for group in trees for name in group[0]["links"]):
+        rows = _rows(trees, "links", link, _LINK)
+        for label, key, unit in (
+            ("oscillation, period", "period", SECONDS),
+            ("oscillation, amplitude", "amplitude", PACKETS),
+        ):
+            rows.append((label, [_oscillation(group, link, key, unit) for group in groups]))
+        sections.append(_section(f"Link {link}", rows))
+    classes = [name for name in dict.fromkeys(name for group in trees for name in group[0]["flows"]) if name != "all"]
+    for name in ["all", *classes] if len(classes) > 1 else classes:
+        heading = "All flows" if name == "all" else f"Flows {name}"
+        sections.append(_section(heading, _rows(trees, "flows", name, _FLOWS)))
+    return sections
+
+
+def _verdicts(groups: Sequence[Group]) -> Section:
+    """Return what each predicate says of each group: yes or no (or in how many runs), value and threshold."""
+    found: dict[str, list[list[Verdict | None]]] = {}
+    for group in groups:
+        queues = [queue_facts(result, slowest_link(result)) for result in group.results]
+        flows = facts_of_flows(group.results)
+        for name, verdicts in (
+            ("stable queue (no oscillation; standard deviation over mean)", [queue.stable for queue in queues]),
+            ("oscillating queue (amplitude over mean)", [queue.oscillating for queue in queues]),
+            ("underused link (worst second)", [queue.underused for queue in queues]),
+            (
+                "synchronised flows (mean correlation of windows)",
+                [flow.together for flow in flows],
+            ),
+            ("starved flows (smallest share over fair share)", [flow.starved for flow in flows]),
+        ):
+            found.setdefault(name, []).append(list(verdicts))
+    slowest = list(dict.fromkeys(slowest_link(group.first) for group in groups))
+    heading = f"Verdicts, link {slowest[0]}" if len(slowest) == 1 else "Verdicts on the slowest link"
+    return _section(heading, [(name, list(map(_verdict, row))) for name, row in found.items()])
+
+
+def _verdict(verdicts: Sequence[Verdict | None]) -> str:
+    known = [verdict for verdict in verdicts if verdict is not None and not math.isnan(verdict.value)]
+    if not known:
+        return ""
+    holds, open_ = sum(map(bool, known)), sum(not verdict.decided for verdict in known)
+    answer = "yes" if holds == len(known) else "no" if holds == 0 else f"in {holds} of {len(known)} runs"
+    if open_:
+        answer = "not decided" if open_ == len(known) else f"{answer}, not decided in {open_} of {len(known)}"
+    value = show(mean_interval([verdict.value for verdict in known]))
+    return f"{answer}: {value}, limit {known[0].threshold:.3g}"
+
+
+def _rows(
+    trees: Sequence[list[dict[str, Any]]], kind: str, name: str, rows: Sequence[Row]
+) -> list[tuple[str, list[str]]]:
+    return [
+        (label, [show(of(group, kind, name, key), unit) if name in group[0][kind] else "" for group in trees])
+        for key, label, unit in rows
+    ]
+
+
+def _oscillation(group: Group, link: str, key: str, unit: Unit) -> str:
+    if link not in group.first.links.index:
+        return ""
+    facts = [queue_facts(result, link) for result in group.results]
+    found = [fact.oscillation for fact in facts if fact.oscillating and fact.oscillation]
+    if found:
+        return show(mean_interval([getattr(oscillation, key) for oscillation in found]), unit)
+    return "none" if any(fact.oscillating is not None for fact in facts) else ""
+
+
+def _section(heading: str, rows: list[tuple[str, list[str]]]) -> Section:
+    """Leave out what has no value anywhere, and marks where nothing is ever marked."""
+    return Section(
+        heading, [row for row in rows if any(row[1]) and not (row[0] == _MARKED and set(row[1]) <= {"0%", ""})]
+    )

@@ -1,0 +1,80 @@
+"""What all reports share: how templates are filled, the command that made a report, scenarios as TOML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from ... import _core
+from ...core.errors import ScenarioError
+
+_COMMAND: ContextVar[str | None] = ContextVar("command", default=None)
+
+_LONG = 2000
+"""A line of a scenario with more characters is cut: a rate trace may have thousands of entries."""
+
+
+@contextmanager
+def made_by(command: str) -> Iterator[None]:
+    """Let reports that are written inside name the command that makes them."""
+    token = _COMMAND.set(command)
+    try:
+        yield
+    finally:
+        _COMMAND.reset(token)
+
+
+def render(template: str, **values: Any) -> str:
+    """Return a page made from one of this package's templates."""
+    environment = Environment(
+        loader=PackageLoader("ackclock.present.report", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["toml"] = scenario_toml
+    environment.filters["anchor"] = anchor
+    return environment.get_template(template).render(command=_COMMAND.get(), **values)
+
+
+def scenario_toml(scenario: str) -> str:
+    """Return a scenario in JSON as TOML, each setting included; a line of thousands of entries is cut."""
+    try:
+        text = _core.to_toml(scenario)
+    except (ScenarioError, ValueError):  # made by a newer version, or with algorithms of the user's own
+        text = scenario
+    return "\n".join(map(_cut, text.splitlines()))
+
+
+def _cut(line: str) -> str:
+    if len(line) <= _LONG:
+        return line
+    return f"{line[:_LONG]} ... # {len(line) - _LONG} characters more: ackclock check FILE prints them"
+
+
+def anchor(heading: str) -> str:
+    """Return a heading as an identifier."""
+    return re.sub(r"\W+", "-", heading.lower()).strip("-")
+
+
+def once(notes: Sequence[tuple[str, Sequence[str]]]) -> list[tuple[str, list[str]]]:
+    """
+    Return each note once, under the names of all that have it.
+
+    ``notes`` are names and their notes. Notes that all have come under the name "".
+    """
+    owners: dict[str, list[str]] = {}
+    for name, lines in notes:
+        for line in dict.fromkeys(lines):
+            owners.setdefault(line, []).append(name)
+    merged: dict[str, list[str]] = {}
+    for line, names in owners.items():
+        merged.setdefault("" if len(names) == len(notes) else ", ".join(names), []).append(line)
+    return list(merged.items())

@@ -1,0 +1,255 @@
+"""The summary of a report in plain sentences."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...analysis import (
+    OSCILLATION_AMPLITUDE,
+    OSCILLATION_COHERENCE,
+    STABLE_DEVIATION,
+    STARVED_SHARE,
+    SYNCHRONISED_CORRELATION,
+    UNDERUSED_UTILIZATION,
+    Interval,
+    Verdict,
+    mean_interval,
+)
+from ...analysis.synchronisation import Correlation
+from ...core.series import competing
+from ._facts import FlowFacts, QueueFacts, facts_of_flows, links_worth_showing, queue_facts
+from ._groups import Group
+
+WORDS = (
+    (
+        "queue",
+        "Packets waiting at a link; the one in service is not counted. Mean and standard deviation are over time.",
+    ),
+    ("queueing delay", "Time from a packet's arrival at the queue to the start of its transmission."),
+    ("utilisation", "Fraction of the time in which the link transmits."),
+    ("goodput", "New payload delivered to the receivers' applications; duplicates are excluded."),
+    (
+        "oscillating",
+        f"The queue has a regular period (autocorrelation one period apart at least {OSCILLATION_COHERENCE:g}) and an "
+        f"amplitude of at least {OSCILLATION_AMPLITUDE:.0%} of its mean, both with their intervals of 98%.",
+    ),
+    (
+        "stable",
+        f"The queue does not oscillate, and its standard deviation is at most {STABLE_DEVIATION:.0%} of its mean.",
+    ),
+    ("underused", f"In some second of the window the utilisation is below {UNDERUSED_UTILIZATION:.0%}."),
+    (
+        "synchronised",
+        f"The mean correlation of two windows in the measured time is above {SYNCHRONISED_CORRELATION:g}, "
+        "with its interval of 98% over several seeds.",
+    ),
+    ("starved", f"An endless flow with less than {STARVED_SHARE:.0%} of the mean goodput of all endless flows."),
+    ("Jain's fairness index", "1 if all endless flows have the same goodput, 1/n if one of n flows has all."),
+)
+"""The words of a report that have a definition."""
+
+
+def summary(group: Group) -> list[str]:
+    """Say what each congested link does and what that costs, then how the flows fare."""
+    trees = [result.json() for result in group.results]
+    sentences = []
+    for link in links_worth_showing(group.results):
+        queues = [queue_facts(result, link) for result in group.results]
+        parts = [_queue(link, queues, trees), _delay(link, trees), _use(link, queues, trees)]
+        sentences.append(" ".join(part for part in parts if part))
+    endless = int(competing(group.first).sum())
+    return sentences + _flows(facts_of_flows(group.results), trees, endless)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """How numbers of a kind are written."""
+
+    suffix: str = ""
+    factor: float = 1.0
+    digits: int = 3
+    """Significant digits where there is no interval."""
+
+
+PLAIN = Unit()
+INDEX = Unit(digits=4)
+COARSE = Unit(digits=2)
+PACKETS = Unit(" packets")
+SECONDS = Unit(" s")
+MILLISECONDS = Unit(" ms", 1e3)
+MEGABITS = Unit(" Mbit/s", 1e-6)
+PERCENT = Unit("%", 100.0)
+
+
+def show(interval: Interval, unit: Unit = PLAIN) -> str:
+    """Return a mean as text; with an interval, to the two first digits of its half width."""
+    if interval.count == 0:
+        return ""
+    mean, half = unit.factor * interval.mean, unit.factor * interval.half
+    if math.isnan(half) or half <= 1e-9 * abs(mean):
+        return f"{_digits(mean, unit)}{unit.suffix}"
+    places = min(6, max(0, 1 - math.floor(math.log10(half))))
+    return f"{mean:,.{places}f} ± {half:,.{places}f}{unit.suffix}"
+
+
+def _digits(value: float, unit: Unit) -> str:
+    """Return the leading digits, large numbers to the unit, and per cent near 100 so that what is missing has two."""
+    large, near_all, some = 1000, 99, 10
+    if unit is PERCENT and abs(value) >= some:
+        return f"{value:.2f}" if near_all <= value < 100 else f"{value:.1f}"  # noqa: PLR2004  per cent
+    return f"{value:,.0f}" if abs(value) >= large else f"{value:.{unit.digits}g}"
+
+
+def of(trees: Sequence[dict[str, Any]], *path: str) -> Interval:
+    """Average a number of the runs' JSON; what has no value does not count."""
+    values = []
+    for tree in trees:
+        value: Any = tree
+        for key in path:
+            value = value[key]
+        values.append(math.nan if value is None else float(value))
+    return mean_interval(values)
+
+
+def _tally(words: Sequence[str], subject: str) -> str:
+    """Return one statement where all runs agree, else how many runs say what."""
+    counts = Counter(words).most_common()
+    if len(counts) == 1:
+        return f"{subject} {counts[0][0]}" + (f" in all {len(words)} runs" if len(words) > 1 else "")
+    parts = [f"{word} in {count}" for word, count in counts]
+    return f"{subject} {', '.join(parts[:-1])} and {parts[-1]} of {len(words)} runs"
+
+
+def _queue(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, Any]]) -> str:
+    sentence = _tally([queue.behaviour for queue in queues], f"Link {link}: the queue")
+    mean, deviation = (of(trees, "links", link, f"queue_packets_{key}") for key in ("mean", "std"))
+    periods = [queue.oscillation for queue in queues if queue.oscillating and queue.oscillation]
+    if periods:
+        period = mean_interval([found.period for found in periods])
+        swing = mean_interval([found.amplitude for found in periods])
+        sentence += f" with a period of {show(period)} s and an amplitude of {show(swing)} packets"
+    if mean.mean > 0:
+        sentence += f", mean {show(mean)} packets, standard deviation {show(deviation)}"
+        sentence += f" ({deviation.mean / mean.mean:.0%} of the mean)"
+    if all(queue.oscillating is None for queue in queues):
+        sentence += ". Whether it oscillates is not known: it was not traced"
+    return f"{sentence}. {_besides(queues)}".rstrip()
+
+
+def _besides(queues: Sequence[QueueFacts]) -> str:
+    """What is not known of a queue, from the run that needs most, or how it is known; or a period that is small."""
+    verdicts = [(queue.oscillating.needs if queue.oscillating else math.nan, queue.unknown) for queue in queues]
+    told = sorted((0.0 if math.isnan(needs) else needs, text) for needs, text in verdicts if text)
+    longest = max(queue.continued for queue in queues)
+    if told:
+        spread = f" That it is not stable was told by runs of {longest:.3g} s."
+        tried = f" Continued for {longest:.3g} s it did not tell either."
+        return told[-1][1] + ((spread if all(queue.stable.decided for queue in queues) else tried) if longest else "")
+    if longest:
+        return f"Its behaviour was told by runs of {longest:.3g} s with several seeds: this one does not tell."
+    small = queues[0].oscillating if len(queues) == 1 else None
+    return small.sentence if small is not None and not small and small.oscillation is not None else ""
+
+
+def _delay(link: str, trees: Sequence[dict[str, Any]]) -> str:
+    middle, tail = (of(trees, "links", link, f"delay_s_{key}") for key in ("p50", "p99"))
+    if tail.count == 0:
+        return ""
+    return (
+        f"Half of the packets wait at most {show(middle, MILLISECONDS)} in it, 99% at most {show(tail, MILLISECONDS)}."
+    )
+
+
+def _use(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, Any]]) -> str:
+    sentence = f"The link transmits {show(of(trees, 'links', link, 'utilization'), PERCENT)} of the time"
+    worst = of(trees, "links", link, "utilization_min_1s")
+    if worst.count:
+        under = sum(bool(queue.underused) for queue in queues)
+        sentence += f", in its worst second {show(worst, PERCENT)}"
+        if under:
+            sentence += ": it is underused at times"
+            sentence += f" in {under} of {len(queues)} runs" if 1 < len(queues) != under else ""
+    sentence += "."
+    loss, marked = of(trees, "links", link, "loss"), of(trees, "links", link, "marks")
+    if loss.count:
+        dropped = show(loss, PERCENT) if loss.mean > 0 else "none"
+        sentence += f" Of the arriving packets {dropped} {'are' if loss.mean > 0 else 'is'} dropped"
+        sentence += f" and {show(marked, PERCENT)} marked." if marked.mean > 0 else "."
+    return sentence
+
+
+def _flows(facts: Sequence[FlowFacts], trees: Sequence[dict[str, Any]], endless: int) -> list[str]:
+    every = trees[0]["flows"]["all"]
+    goodput = of(trees, "flows", "all", "goodput_bps")
+    many = every["count"] > 1
+    sentence = f"{every['count']:,} flows together get" if many else "The flow gets"
+    sentence += f" {show(goodput, MEGABITS)} of goodput"
+    jain, starved = of(trees, "flows", "all", "jain"), of(trees, "flows", "all", "starved")
+    if jain.count and endless > 1:
+        among = "" if endless == every["count"] else f" among the {endless:,} endless ones"
+        sentence += f"; Jain's fairness index{among} is {show(jain, INDEX)}"
+        if starved.mean == 0:
+            sentence += " and none is starved"
+        else:
+            sentence += f" and {show(starved)} of them {'is' if starved.mean == 1 else 'are'} starved"
+    sentences = [sentence + "."]
+    if together := _together(facts):
+        sentences.append(together)
+    cycles = [fact.sawtooth for fact in facts if fact.sawtooth is not None]
+    if cycles:
+        period, peak, mean = (mean_interval([getattr(t, key) for t in cycles]) for key in ("period", "peak", "mean"))
+        drops = mean_interval([found.drops_per_cycle for found in cycles])
+        lost = f", drops a cycle {show(drops)}" if drops.count else ""
+        sentences.append(
+            f"The window is a sawtooth: period {show(period)} s, peak {show(peak)} and mean {show(mean)} packets{lost}."
+        )
+    completed = of(trees, "flows", "all", "completed")
+    times = [of(trees, "flows", "all", f"fct_s_{key}") for key in ("mean", "p99")]
+    if completed.count and times[0].count:
+        sentences.append(
+            f"{show(completed)} transfers completed, in {show(times[0])} s on average and within "
+            f"{show(times[1])} s for 99% of them."
+        )
+    return sentences
+
+
+def _together(facts: Sequence[FlowFacts]) -> str:
+    """Say whether the windows move together; one run's correlation with that of other seeds, some runs' spread."""
+    known = [
+        fact.synchronised
+        for fact in facts
+        if fact.synchronised is not None and not math.isnan(fact.synchronised.own.value)
+    ]
+    if not known:
+        return ""
+    one, alone = known[0], len(known) == 1
+    two = f"two of the {one.own.moving} that change" if alone and one.own.moving < one.own.flows else "two of them"
+    figure = show(mean_interval([found.own.value for found in known]), COARSE)
+    limit = f"above {SYNCHRONISED_CORRELATION:g} is synchronised"
+    if not alone:
+        sentence = _tally([_synchronised(found.verdict) for found in known], "The windows")
+        return f"{sentence}: the mean correlation of {two} in the measured time is {figure} ({limit})."
+    if one.runs == 1:
+        sentence = (
+            f"The windows {_synchronised(one.verdict)} in this run: the mean correlation of {two} in the measured"
+        )
+        unknown = " Cannot tell from this run: its windows show too few of their swings."
+        return f"{sentence} time is {figure} ({_ends(one.own)}; {limit}).{'' if one.verdict.decided else unknown}"
+    words = "are synchronised with some seeds only" if one.by_seed else _synchronised(one.verdict)
+    sentence = f"The windows {words}: the mean correlation of {two} in the measured time is {figure}, and"
+    sentence += f" {_digits(one.over.value, COARSE)} over {one.runs} seeds ({_ends(one.over)}; {limit})."
+    if one.by_seed:
+        return f"{sentence} It is above that in {one.above} and below in {one.below} of them."
+    return sentence if one.verdict.decided else f"{sentence} Cannot tell from these: they differ too much."
+
+
+def _ends(found: Correlation) -> str:
+    return f"{_digits(found.low, COARSE)} to {_digits(found.high, COARSE)}"
+
+
+def _synchronised(verdict: Verdict) -> str:
+    return "may be synchronised" if not verdict.decided else "are synchronised" if verdict else "are not synchronised"

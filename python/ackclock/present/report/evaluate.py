@@ -1,0 +1,82 @@
+"""The page of a dossier: one self-contained HTML file."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ... import _core
+from ...core._words import listed
+from ...core.files import whole_file
+from ...questions.evaluate.dossier import RFC, rows
+from ...questions.evaluate.judge import bound, label, show
+from ...questions.evaluate.model import Finding
+from ..plot import dossier as plots
+from ._template import render
+from .stability import _drawn
+
+if TYPE_CHECKING:
+    from ...questions.evaluate import Answer, Dossier
+
+MARKS = {
+    Finding.YES: "holds",
+    Finding.NO: "fails",
+    Finding.CANNOT_TELL: "open",
+    Finding.NOT_APPLICABLE: "quiet",
+    Finding.NOT_HERE: "quiet",
+}
+"""How answers look."""
+_SIZE = (7.2, 2.6)
+
+
+def write(path: str | os.PathLike[str], told: Dossier) -> None:
+    """Write the page of `told` to `path`."""
+    with whole_file(path) as beside:
+        beside.write_text(page(told), encoding="utf-8")
+
+
+def page(told: Dossier) -> str:
+    """Return the page that `write` writes. The same dossier gives the same bytes."""
+    return render(
+        "evaluate.html",
+        version=_core.VERSION,
+        told=told,
+        rfc=RFC[told.entry.kind],
+        kind="congestion control" if told.entry.kind == "sender" else "queue",
+        others=[label(name) for name in told.others],
+        beside=listed([label(name) for name in told.others]),
+        marks={str(finding): mark for finding, mark in MARKS.items()},
+        counts={str(finding): count for finding, count in told.counts.items()},
+        fails=[answer for answer in told.answers if answer.finding is Finding.NO],
+        parts=[_part(told, answer) for answer in told.answers],
+    )
+
+
+def _part(told: Dossier, answer: Answer) -> dict[str, Any]:
+    """What the page shows of a heading."""
+    prefix = f"h{answer.heading.number.replace('.', '-')}"
+    drawings = []
+    if "median wait" in answer.values and answer.heading.number == "2.7":
+        drawings.append(_drawn(f"{prefix} trade-off", partial(plots.trade_off, told, answer), _SIZE))
+    for at, quantity in enumerate(answer.values):
+        name = f"{prefix} {at} {quantity}"
+        drawings.append(_drawn(name, partial(plots.cases, told, answer, quantity), _SIZE))
+    return {
+        "answer": answer,
+        "anchor": prefix,
+        "drawings": drawings,
+        "tables": rows(answer, told.others),
+        "checks": [
+            (
+                check.quantity,
+                check.case,
+                show(check.values, check.unit),
+                bound(check),
+                show(check.limits, check.unit),
+                {Finding.YES: "kept", Finding.NO: "missed"}.get(check.finding, str(check.finding)),
+                check.finding,
+            )
+            for check in answer.checks
+        ],
+    }

@@ -1,0 +1,72 @@
+"""The page of a reproduced paper: one self-contained HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ... import _core
+from ._figures import _svg
+from ._template import render
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ...paper import Outcome, Paper
+
+
+def svg(figure: Figure, prefix: str, label: str) -> str:
+    """Return a figure as an element for HTML; `prefix` sets its identifiers apart from others' in a page."""
+    return str(_svg(figure, prefix, label))
+
+
+def counted(outcome: Outcome) -> Outcome:
+    """Return an outcome without statements of ours, which do not count."""
+    return replace(outcome, claims=[claim for claim in outcome.claims if claim.printed])
+
+
+def page(paper: Paper, outcomes: Sequence[Outcome], *, quick: bool) -> str:
+    """Return the page: summary, figures with their verdicts, all claims. The same outcomes give the same bytes."""
+    from ...paper import Verdict, causes_of, chosen, counts, words
+
+    kinds = {
+        Verdict.HOLDS: "holds",
+        Verdict.PAPER: "paper",
+        Verdict.UNSAID: "unsaid",
+        Verdict.OURS: "ours",
+        Verdict.OPEN: "open",
+    }
+    heads = {
+        Verdict.HOLDS: "hold",
+        Verdict.PAPER: "the paper's",
+        Verdict.UNSAID: "not said",
+        Verdict.OURS: "ours",
+        Verdict.OPEN: "open",
+    }
+    rows: list[dict[str, Any]] = [
+        {
+            "outcome": outcome,
+            "counts": {str(verdict): count for verdict, count in counts([outcome]).items()},
+            "causes": [cause for cause, _, _ in causes_of(paper, [counted(outcome)])],
+            "printed": any(claim.printed for claim in outcome.claims),
+        }
+        for outcome in outcomes
+    ]
+    told: set[str] = set()
+    for row in rows:
+        row["told"] = frozenset(told)
+        told |= {cause.name for cause in row["causes"]}
+    return render(
+        "paper.html",
+        paper=paper,
+        outcomes=outcomes,
+        rows=rows,
+        causes=causes_of(paper, outcomes),
+        kinds={str(verdict): kind for verdict, kind in kinds.items()},
+        heads={str(verdict): head for verdict, head in heads.items()},
+        counts={str(verdict): (count, words(verdict, count)) for verdict, count in counts(outcomes).items()},
+        chosen=chosen(outcomes),
+        quick=quick,
+        version=_core.VERSION,
+    )

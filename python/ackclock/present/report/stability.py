@@ -1,0 +1,199 @@
+"""The report of a stability analysis or a fluid run: one self-contained HTML file."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from ... import _core
+from ...core.errors import AnalysisError
+from ...core.files import whole_file
+from ...core.fluid import FluidResult
+from ...core.fluid import overview as fluid_overview
+from ...questions.stability import Answer, Span, facts, limits_table
+from ..plot import stability as plots
+from ..plot import style
+from ._figures import _figure, _svg
+from ._template import render
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SIZE = (7.6, 2.9)
+_CHART = 40
+"""Points of a chart in each direction."""
+_PERIODS = 12
+"""Periods of an oscillation that a close view shows."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """Figures under a heading."""
+
+    title: str
+    drawings: list[Markup]
+    caption: str = ""
+
+
+def write(path: str | os.PathLike[str], answer: Answer, spans: Mapping[str, Span | None] | None = None) -> None:
+    """Write a report of `answer` to `path`; `spans` are the parameters that it varied."""
+    _write(path, page(answer, spans))
+
+
+def write_fluid(path: str | os.PathLike[str], result: FluidResult) -> None:
+    """Write a report of a fluid run to `path`."""
+    _write(path, fluid_page(result))
+
+
+def page(answer: Answer, spans: Mapping[str, Span | None] | None = None) -> str:
+    """Return the report that :func:`write` writes."""
+    of = answer.of
+    names = list(dict.fromkeys(limit.parameter for limit in answer.limits))
+    ranges = {name: (spans or {}).get(name) for name in names}
+    notes = [*of.notes, *answer.caveats]
+    sections = []
+    if answer.disturbed is not None:
+        sections.append(_over_time(answer.disturbed.run, answer.disturbed.period, "From empty queues"))
+    sections += [*_loop(answer), *_parameters(answer, ranges, notes)]
+    return _rendered(
+        title=f"{of.name}: stability",
+        name=of.name,
+        heading="Stability",
+        choices=_sentence(of.choices.text()),
+        sentence=answer.sentence,
+        unsafe=bool(answer.unsafe),
+        facts=facts(answer),
+        tables=[_cells(limits_table(answer)) | {"look": "words"}] if answer.limits else [],
+        notes=list(dict.fromkeys(notes)),
+        sections=sections,
+        scenario_json=of.scenario_json,
+    )
+
+
+def fluid_page(result: FluidResult) -> str:
+    """Return the report that :func:`write_fluid` writes."""
+    first, last = result.window
+    return _rendered(
+        title=f"{result.name}: fluid",
+        name=result.name,
+        heading=f"Fluid run, numbers from {first:g} s to {last:g} s,",
+        choices=_sentence(result.choices.text()),
+        sentence="",
+        unsafe=False,
+        facts={},
+        tables=[_cells(fluid_overview(result))],
+        notes=result.notes,
+        sections=[_over_time(result, float("nan"), "Over time")],
+        scenario_json=result.scenario_json,
+    )
+
+
+def _write(path: str | os.PathLike[str], text: str) -> None:
+    with whole_file(path) as beside:
+        beside.write_text(text, encoding="utf-8")
+
+
+def _rendered(**values: Any) -> str:
+    return render("stability.html", version=_core.VERSION, **{"texts": []} | values)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _cells(table: pd.DataFrame) -> dict[str, Any]:
+    return {
+        "heading": str(table.index.name or ""),
+        "columns": [str(column) for column in table.columns],
+        "rows": [(str(name), [str(value) for value in row]) for name, *row in table.itertuples()],
+    }
+
+
+def _drawn(name: str, draw: Callable[..., object], size: tuple[float, float] = _SIZE) -> Markup:
+    with style.context():
+        figure: Figure = _figure(size)
+        draw(ax=figure.axes[0])
+        return _svg(figure, f"{name.replace(' ', '-')}-", name)
+
+
+def _over_time(run: FluidResult, period: float, title: str) -> Section:
+    drawings = [_drawn("queue", partial(plots.queues, run))]
+    span = None
+    if math.isfinite(period):
+        span = (max(0.0, run.end - _PERIODS * period), run.end)
+        drawings.append(_drawn("queue close", partial(plots.queues, run, span=span)))
+    drawings += [
+        _drawn("window", partial(plots.windows, run, span=span)),
+        _drawn("probability", partial(plots.probabilities, run, span=span)),
+    ]
+    return Section(title, drawings, "" if run.choices.clamped else "In the smooth laws of the equilibrium.")
+
+
+def _loop(answer: Answer) -> list[Section]:
+    of = answer.of
+    drawings = [_drawn("roots", partial(plots.roots, of.roots(12)))]
+    if answer.margins is not None:
+        bode = of.bode()
+        drawings += [
+            _drawn("gain", partial(plots.bode_gain, bode, of)),
+            _drawn("phase", partial(plots.bode_phase, bode, of)),
+            _drawn("nyquist", partial(plots.nyquist, bode), (7.6, 3.6)),
+        ]
+    portrait = of.phase_portrait()
+    drawings.append(_drawn("phase portrait", partial(plots.phase_portrait, portrait), (7.6, 3.6)))
+    caption = "Margins hold for small disturbances only."
+    if answer.unsafe:
+        caption += f" They are unsafe here: {'; '.join(answer.unsafe)}."
+    return [Section("At the equilibrium", drawings, caption)]
+
+
+def _parameters(answer: Answer, ranges: Mapping[str, Span | None], notes: list[str]) -> list[Section]:
+    of = answer.of
+    sections = []
+    for number, (name, span) in enumerate(ranges.items()):
+        try:
+            diagram = of.bifurcation_diagram(name, span or _around(answer, name))
+        except AnalysisError as error:
+            notes.append(f"no diagram of {name}: {error}")
+            continue
+        drawing = _drawn(f"diagram {number}", partial(plots.bifurcation_diagram, diagram), (7.6, 3.4))
+        caption = (
+            "Cycles are those of the smooth laws and end where they leave them; triangles show where the clamped "
+            "equations lead from empty queues."
+        )
+        if diagram.end:
+            caption += f" Equilibria in the same laws end: {diagram.end}."
+        sections.append(Section(f"{name}: equilibria and oscillations", [drawing], caption))
+    if len(ranges) > 1:
+        sections += _plane(answer, dict(list(ranges.items())[:2]), notes)
+    return sections
+
+
+def _plane(answer: Answer, ranges: Mapping[str, Span | None], notes: list[str]) -> list[Section]:
+    of = answer.of
+    (first, one), (second, two) = ranges.items()
+    one, two = one or _around(answer, first), two or _around(answer, second)
+    chart = of.chart(first, second, one, two, points=_CHART)
+    curve = None
+    drawings = []
+    try:
+        curve = of.hopf_curve(first, second, one, two)
+        drawings.append(_drawn("hopf curve", partial(plots.hopf_curve, curve), (7.6, 3.4)))
+    except AnalysisError as error:
+        notes.append(f"no Hopf curve: {error}")
+    drawings.insert(0, _drawn("chart", partial(plots.chart, chart, curve=curve), (7.6, 3.8)))
+    return [Section(f"{first} and {second}", drawings)]
+
+
+def _around(answer: Answer, name: str) -> Span | None:
+    """A range that shows the limits of a parameter with some room."""
+    found = [limit for limit in answer.limits if limit.parameter == name]
+    values = [limit.value for limit in found if limit.kind == "oscillation"] + [found[0].now]
+    return min(values) / 2, max(values) * 2

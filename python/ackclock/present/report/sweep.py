@@ -1,0 +1,88 @@
+"""The reports of `ackclock sweep` and `ackclock query`: one self-contained HTML file each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ._figures import _svg
+from .stability import Section, _cells, _rendered, _write
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ...core.scenario import Scenario
+    from ...questions.sweep import Sweep
+
+
+_ROWS = 60
+"""Of the table: more are for programs."""
+
+
+def write(
+    path: str | os.PathLike[str], done: Sweep, scenario: Scenario, metrics: Sequence[str], against: Sequence[str]
+) -> None:
+    """Write a report of a sweep of `scenario` to `path`, with `metrics` drawn against one or two keys."""
+    _write(path, page(done, scenario, metrics, against))
+
+
+def page(done: Sweep, scenario: Scenario, metrics: Sequence[str], against: Sequence[str]) -> str:
+    """Return the report that :func:`write` writes."""
+    seeds = sorted({point.seed for point in done.points})
+    summary = done.summary
+    shown = done.shown(metrics)
+    notes = list(done.notes)
+    notes += [f"The first {_ROWS} of {len(shown)} rows; the others are in the store."] if len(shown) > _ROWS else []
+    shown = shown.head(_ROWS)
+    keys = [f"{one.key}: {_values(list(map(str, dict.fromkeys(one.values))))}" for one in done.axes]
+    drawings = [
+        _svg(done.figure([name], against), f"metric-{k}-", f"{done.metric(name)} against {' and '.join(against)}")
+        for k, name in enumerate(metrics)
+    ]
+    means = f", means over {len(seeds)} seeds; bands are 95 % intervals" if len(seeds) > 1 else ""
+    return _rendered(
+        title=f"{scenario.name}: sweep",
+        name=scenario.name,
+        heading="Sweep of the packet engine",
+        choices=f"{'Seeds' if len(seeds) > 1 else 'Seed'} {', '.join(map(str, seeds))}",
+        sentence=f"{len(done.points)} runs at {len(summary)} combinations of {len(done.axes)} keys{means}.",
+        unsafe=False,
+        facts={},
+        tables=[_cells(shown)],
+        notes=notes,
+        texts=[("Varied", "\n".join(keys))],
+        sections=[Section(f"Against {' and '.join(against)}", drawings)],
+        scenario_json=scenario.to_json(),
+    )
+
+
+def write_query(path: str | os.PathLike[str], sql: str, store: str, found: pd.DataFrame) -> None:
+    """Write what a query found in a store to `path`."""
+    shown = found.map(lambda value: f"{value:.6g}" if isinstance(value, float) else str(value))
+    shown.index = [str(number) for number in range(1, len(shown) + 1)]
+    _write(
+        path,
+        _rendered(
+            title="query",
+            name="Query of sweeps",
+            heading=f"Store {store}, read",
+            choices=f"{len(found)} rows",
+            sentence="",
+            unsafe=False,
+            facts={},
+            tables=[_cells(shown)],
+            notes=[],
+            texts=[("SQL", sql)],
+            sections=[],
+            scenario_json="",
+        ),
+    )
+
+
+def _values(texts: Sequence[str]) -> str:
+    """All of a few values, the ends of many."""
+    few = 12
+    if len(texts) <= few:
+        return ", ".join(texts)
+    return f"{texts[0]}, {texts[1]}, ... {texts[-1]} ({len(texts)} values)"

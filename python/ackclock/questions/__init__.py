@@ -1,0 +1,1 @@
+"""Questions: each a problem, a plan of runs and an answer with its evidence."""

@@ -1,0 +1,195 @@
+"""
+What the equations leave out, and what becomes of a scenario without it: the interventions of `ackclock compare`.
+
+Each turns a scenario into one in which the engines have one reason less to differ. Where they then agree, that reason
+is the cause. Names are those of `ackclock.questions.causes.interventions` where the thing is the same.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ... import _core
+from .interventions import UNRESPONSIVE, Tree
+from .scales import quantities
+
+FACTOR: Final = 4
+"""How many times as large windows, or as many flows, are tried."""
+_RED: Final = ("red", "adaptive-red", "auto-tuning-red", "ap-red", "st-red", "wred")
+GAINS: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("drop-tail", "threshold", "codel", "pie", "pi2", "blue", "avq"), ()),
+    **dict.fromkeys(_RED, ("weight", "slope")),
+    **dict.fromkeys(("pi", "st-pi"), ("a", "b")),
+    "rem": ("gamma",),
+    "exponential-red": ("beta",),
+}
+"""AQMs of which it is known how their parameters grow with the link, and which of these are per packet."""
+
+_MEAN_RATE: Final[Mapping[str, float]] = {"uniform-wait": 2 / 3, "uniform": 2.0, "bernoulli": 1.0}
+"""Packets that RED drops on average, over its initial probability where that is small, by how drops are spaced ..."""
+_MEAN_RATE_LINUX: Final = 2.0
+"""... and with the spacing of Linux."""
+
+
+@dataclass(frozen=True)
+class Removal:
+    """Something that the engines may differ over."""
+
+    key: str
+    words: str
+    """The cause."""
+    done: str
+    """What was done."""
+    apply: Callable[[Tree], Tree | None]
+    """Of a canonical scenario; None where the thing is not there."""
+    idle: bool = False
+    """Whether it acts where links are idle at times only, and is not tried on others."""
+
+
+def _access(tree: Tree) -> Tree | None:
+    if all(one.get("access_rate", "unlimited") == "unlimited" for one in tree["flows"]):
+        return None
+    made = copy.deepcopy(tree)
+    for one in made["flows"]:
+        one["access_rate"] = "unlimited"
+    return made
+
+
+def _without(kinds: Callable[[str], bool]) -> Callable[[Tree], Tree | None]:
+    def apply(tree: Tree) -> Tree | None:
+        kept = [one for one in tree["flows"] if not kinds(one["traffic"]["kind"])]
+        gone = {one["name"] for one in tree["flows"]} - {one["name"] for one in kept}
+        if not gone or not kept or any(one.get("flows") in gone for one in tree.get("change", [])):
+            return None
+        return {**copy.deepcopy(tree), "flows": copy.deepcopy(kept)}
+
+    return apply
+
+
+def _changes(tree: Tree) -> Tree | None:
+    if not tree.get("change"):
+        return None
+    made = copy.deepcopy(tree)
+    del made["change"]
+    return made
+
+
+def _round_trips(tree: Tree) -> Tree | None:
+    values = [value for one in tree["flows"] for value in quantities(one["rtt"])]
+    if not values or max(values) - min(values) < 0.05 * max(values):
+        return None
+    made = copy.deepcopy(tree)
+    for one in made["flows"]:
+        own = quantities(one["rtt"])
+        one["rtt"] = f"{sum(own) / len(own):.9g} s"
+    return made if made["flows"] != tree["flows"] else None
+
+
+def _delayed_acks(tree: Tree) -> Tree | None:
+    if not any(one.get("delayed_ack") for one in tree["flows"]):
+        return None
+    made = copy.deepcopy(tree)
+    for one in made["flows"]:
+        if "delayed_ack" in one:
+            one["delayed_ack"] = False
+    return made
+
+
+def _spares_nothing(tree: Tree) -> Tree | None:
+    """
+    RED with the spacing of Linux, which also drops packets that find nothing waiting, at the same mean rate.
+
+    A RED that averages drops after the queue has emptied, too; its other spacings spare those packets.
+    """
+    made = copy.deepcopy(tree)
+    sizes = {value for one in tree["flows"] for value in quantities(one["packet_size"])}
+    changed = False
+    for link in made["link"]:
+        queue = link["queue"]
+        if queue.get("aqm") != "red" or queue["spacing"] not in _MEAN_RATE or queue["weight"] in ("off", 1.0):
+            continue
+        if queue["mode"] == "bytes" and sizes != set(quantities(queue["mean_packet"])):
+            return None  # the spacing of Linux counts packets
+        key = "max_probability" if queue["slope"] == "none" else "slope"
+        queue[key] *= _MEAN_RATE[queue["spacing"]] / _MEAN_RATE_LINUX
+        queue["spacing"] = "drawn"
+        changed = True
+    return made if changed else None
+
+
+def scaled(flows: bool) -> Callable[[Tree], Tree | None]:
+    """The same link `FACTOR` times as large, with as many more flows, or with windows as much larger."""
+
+    def apply(tree: Tree) -> Tree | None:
+        made = copy.deepcopy(tree)
+        for link in made["link"]:
+            if not isinstance(link["rate"], str) or link["queue"].get("scheduler", "none") != "none":
+                return None
+            gains = GAINS.get(link["queue"]["aqm"])
+            if gains is None or link.get("policer", "none") != "none":
+                return None
+            link["rate"] = _times(link["rate"])
+            if isinstance(link.get("shaper"), Mapping):
+                return None
+            link["queue"] = {key: _grown(key, value, gains) for key, value in link["queue"].items()}
+        for one in made["flows"]:
+            if flows:
+                one["count"] = FACTOR * int(one["count"])
+                continue
+            for key in ("access_rate", "max_window", "access_buffer"):
+                if isinstance(one.get(key), str) and one[key] != "unlimited":
+                    one[key] = _times(one[key])
+        return made
+
+    return apply
+
+
+def _times(text: str) -> str:
+    """A quantity `FACTOR` times as large."""
+    number, unit = text.split(maxsplit=1)
+    return f"{FACTOR * float(number):.12g} {unit}"
+
+
+def _grown(key: str, value: Any, gains: Sequence[str]) -> Any:
+    """A parameter of a queue in a link `FACTOR` times as large: sizes grow, weights and gains per packet shrink."""
+    if key in ("mean_packet", "max_packet"):
+        return value
+    if isinstance(value, str) and value[:1].isdigit():
+        _, kind = _core.quantity(value)
+        return value if kind in ("time", "frequency") else _times(value)
+    if key in gains and isinstance(value, int | float) and not isinstance(value, bool):
+        return value / FACTOR
+    return value
+
+
+REMOVALS: Final = (
+    Removal("changes", "the changes during the run", "without changes", _changes),
+    Removal(
+        "unresponsive",
+        "the traffic without congestion control",
+        "without it",
+        _without(lambda kind: kind in UNRESPONSIVE),
+    ),
+    Removal(
+        "short-transfers",
+        "the flows that are not endless",
+        "with endless flows only",
+        _without(lambda kind: kind not in (*UNRESPONSIVE, "bulk")),
+    ),
+    Removal("access", "the access links", "with unlimited access links", _access),
+    Removal("round-trips", "round trips that differ within a class", "with equal round trips", _round_trips),
+    Removal("delayed-acks", "delayed ACKs", "with an ACK for each packet", _delayed_acks),
+    Removal(
+        "empty-queue",
+        "that RED drops no packet that finds nothing waiting",
+        "with the spacing of Linux, which drops these too",
+        _spares_nothing,
+        idle=True,
+    ),
+    Removal("small-windows", "small windows", f"with windows {FACTOR} times as large", scaled(flows=False)),
+    Removal("flows", "the small number of flows", f"with {FACTOR} times as many flows", scaled(flows=True)),
+)
+"""In the order in which they are named."""

@@ -1,0 +1,555 @@
+"""
+Causes by intervention: run the link as it is, judge its symptoms, take one thing away at a time and judge again.
+
+A cause is named when removing it removes the symptom. Where no single removal does, pairs are tried; where none does,
+the cause is "not found". All runs use the same seeds, so that differences are paired.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from ...core._words import listed
+from ...core.errors import ScenarioError
+from ...core.scenario import Scenario
+from ...core.simulate import run
+from ...experiment.parallel import parallel
+from .interventions import GENERAL, SPECIFIC, Change, Intervention, Tree, returning, sized
+from .measures import Numbers, numbers
+from .scales import Length, bits, bulk, capacity, needed, timed
+from .sentences import Evidence, Sentence, interval, share, time
+
+if TYPE_CHECKING:
+    from ...analysis import Interval
+
+SEEDS: Final = (3, 8, 24)
+"""Seeds of each run; more where few decide nothing, such as of flows of which now one, now another gets most."""
+BUDGET: Final = 8_000_000
+"""Packets that all seeds of one setting may compute together, unless asked to be sure."""
+SURE: Final = 200_000_000
+"""The same where the answer is to be sure."""
+DOSE: Final = 0.8
+"""Half of a buffer that is a cause brings the symptom to less than this part of what it was."""
+LITTLE: Final = 0.2
+"""What is left of a symptom at most where its cause is gone, though it may still be above its limit."""
+LONGEST: Final = 16.0
+"""How much longer runs become until a symptom is decided, where the budget allows it."""
+AHEAD: Final = 2.0
+"""What moves while it is measured is followed for so many times as far."""
+EVEN: Final = 2.0
+"""Flows that share less evenly than this many times the limit are not asked whether they do over longer runs."""
+PAIRS: Final = 6
+"""Things of which pairs are tried."""
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """Something wrong with a link: a number above its limit."""
+
+    key: str
+    predicate: str
+    value: Callable[[Numbers], float]
+    limit: Callable[[Numbers], float]
+    removed: float
+    """A removal brings the number below its limit and to no more than this part of what it was."""
+    how: str
+    show: Callable[[float], str]
+
+
+def wait_limit(one: Numbers) -> float:
+    """Return the median wait from which it is called long, s: half the round trip, no less than 10 ms or 3 packets."""
+    return max(one.rtt / 2, 0.01, 3 * one.transmission)
+
+
+SYMPTOMS: Final = (
+    Symptom(
+        "delay",
+        "waits-long",
+        lambda one: one.delay_p50,
+        wait_limit,
+        0.7,
+        "median queueing delay of the packets",
+        time,
+    ),
+    Symptom(
+        "loss",
+        "loses-much",
+        lambda one: one.loss,
+        lambda _: 0.01,
+        0.5,
+        "share of the packets that queue and policer drop",
+        share,
+    ),
+    Symptom(
+        "idle",
+        "stands-idle",
+        lambda one: 1 - one.utilization,
+        lambda _: 0.05,
+        0.7,
+        "share of the time in which the link does not transmit",
+        share,
+    ),
+    Symptom(
+        "unfair",
+        "shares-unevenly",
+        lambda one: 1 - one.jain,
+        lambda _: 0.2,
+        0.5,
+        "one less Jain's index of the goodputs",
+        lambda value: f"{1 - value:.2f}",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A setting with all its seeds."""
+
+    key: str
+    """Of `Lab.record`."""
+    numbers: tuple[Numbers, ...]
+    length: Length
+    enough: bool
+    """Whether the runs are as long as they have to be."""
+    factor: float
+    """So many times."""
+
+    def of(self, symptom: Symptom) -> Interval:
+        """Average the symptom's number, with its interval."""
+        values = [symptom.value(one) for one in self.numbers]
+        spread = math.nan
+        halves = self.numbers[0].halves.get(symptom.key)
+        if len(values) == 1 and halves is not None:
+            spread = max(abs(one - values[0]) for one in halves)
+        return interval(values, spread)
+
+    def limit(self, symptom: Symptom) -> float:
+        """Return the threshold that the number is compared with."""
+        return symptom.limit(self.numbers[0])
+
+    def steady(self, symptom: Symptom) -> bool:
+        """
+        Whether both halves of the time say the same of a symptom, on average over the seeds, and would go on to.
+
+        Where the number moved decidedly from one half to the other, it must not reach its limit within twice as much.
+        """
+        halves = [one.halves[symptom.key] for one in self.numbers if symptom.key in one.halves]
+        if not halves:
+            return True
+        limit = self.limit(symptom)
+        first, second = (sum(one[k] for one in halves) / len(halves) for k in (0, 1))
+        moved = interval([after - before for before, after in halves])
+        ahead = second + AHEAD * moved.mean if moved.count > 1 and abs(moved.mean) > moved.half else second
+        return (first > limit) == (second > limit) == (ahead > limit)
+
+
+@dataclass
+class Lab:
+    """Runs settings once each, and keeps what they said."""
+
+    link: str
+    budget: float = BUDGET
+    length: float | None = None
+    """Simulated time that the user gave, s."""
+    record: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What every run was and said, by key: for `--json`, and for whoever checks a sentence."""
+    computed: int = 0
+
+    def measure(self, key: str, tree: Tree, seeds: int = SEEDS[0], first: int = 1, factor: float = 1.0) -> Measured:
+        """
+        Run a setting for as long as it needs, within the budget.
+
+        Where the first runs find longer delays than the buffer's size made expect, they are done again for longer.
+        """
+        length, enough, count = self._length(tree, needed(tree, self.link), seeds, factor)
+        found = self._runs(tree, length, count, first)
+        wait = max(one.delay_p99 for one in found if not math.isnan(one.delay_p99)) if self._told(found) else 0.0
+        longer, whole, again = self._length(tree, needed(tree, self.link, wait), seeds, factor)
+        if longer.measured > 1.2 * length.measured and longer.total > length.total:
+            length, enough, count = longer, whole, again
+            found = self._runs(tree, length, count, first)
+        elif not enough:
+            enough = length.measured >= 0.99 * longer.measured and whole  # delays are shorter than was feared
+        self.record[key] = {
+            "scenario": timed(tree, length),
+            "link": self.link,
+            "seeds": list(range(first, first + count)),
+            "length_s": length.total,
+            "enough": enough,
+            "numbers": [_plain(one) for one in found],
+        }
+        return Measured(key, tuple(found), length, enough, factor)
+
+    @staticmethod
+    def _told(found: Sequence[Numbers]) -> bool:
+        return any(not math.isnan(one.delay_p99) for one in found)
+
+    def _length(self, tree: Tree, asked: Length, seeds: int, factor: float) -> tuple[Length, bool, int]:
+        """Fit a length into the budget: with fewer seeds first, then shorter; and say whether it is enough."""
+        wanted = Length(asked.warm * factor, asked.measured * factor, asked.sample, asked.reason)
+        if tree.get("change"):
+            return wanted, True, seeds
+        if self.length is not None:
+            part = self.length / wanted.total
+            if part < 1:
+                return (
+                    Length(wanted.warm * part, wanted.measured * part, wanted.sample * part, asked.reason),
+                    False,
+                    seeds,
+                )
+            return Length(wanted.warm, self.length - wanted.warm, wanted.sample, asked.reason), True, seeds
+        crossed = {name for one in tree["flows"] for name in [*one["path"], *returning(one)]}
+        rate = sum(bits(one) / 12_000 for one in tree["link"] if one["name"] in crossed)
+        for count in range(seeds, 0, -1):
+            if wanted.total * rate * count <= self.budget:
+                return wanted, True, count
+        part = self.budget / (wanted.total * rate)
+        return Length(wanted.warm * part, wanted.measured * part, wanted.sample * part, asked.reason), False, 1
+
+    def _runs(self, tree: Tree, length: Length, seeds: int, first: int) -> list[Numbers]:
+        scenario = Scenario(timed(tree, length))
+
+        def one(seed: int) -> Numbers:
+            return numbers(run(scenario, seed=seed, trace_links=True), self.link)
+
+        found = parallel(one, range(first, first + seeds))
+        self.computed += sum(one.computed for one in found)
+        return found
+
+
+def _plain(one: Numbers) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        key: None if isinstance(value, float) and math.isnan(value) else value for key, value in asdict(one).items()
+    }
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Something whose removal removes a symptom."""
+
+    key: str
+    """Of the vocabulary; two joined by "+" where it takes both."""
+    words: str
+    done: str
+    """What was done to remove it."""
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A symptom, and what causes it."""
+
+    symptom: str
+    evidence: Evidence
+    causes: tuple[Cause, ...]
+    """Those of the path and its traffic first; each alone removes the symptom."""
+    tried: tuple[str, ...]
+    """Keys of everything that was taken away."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What is wrong with a link and why."""
+
+    link: str
+    present: Measured
+    findings: tuple[Finding, ...]
+    """The worst first: what is furthest above its limit."""
+    undecided: tuple[Sentence, ...]
+    """What could not be told, and what would tell."""
+    lab: Lab
+
+    @property
+    def sentences(self) -> list[Sentence]:
+        """Symptoms with their causes, the undecided, or that nothing is wrong."""
+        found = [sentence(one, self.link) for one in self.findings] + list(self.undecided)
+        return found or [_healthy(self)]
+
+
+def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = None, seed: int = 1) -> Diagnosis:
+    """
+    Find what is wrong with a link, and by experiment what causes it.
+
+    Parameters
+    ----------
+    scenario
+        The link and its traffic. Its length is chosen by what it needs unless it has changes over time.
+    link
+        Which link; by default the first that endless flows cross.
+    lab
+        Where runs are done and recorded.
+    seed
+        The first seed.
+
+    Raises
+    ------
+    ScenarioError
+        If the packet engine cannot represent the scenario.
+    """
+    tree = scenario.canonical
+    name = link or chosen(tree)
+    lab = lab or Lab(name)
+    present = lab.measure("present", tree, first=seed)
+    findings: list[Finding] = []
+    undecided: list[_Open] = []
+    for symptom in SYMPTOMS:
+        if not _asked(symptom, tree, name):
+            continue
+        verdict, present = _decide(lab, tree, present, symptom, seed)
+        if isinstance(verdict, _Open):
+            undecided.append(verdict)
+        elif verdict.value > verdict.limit:
+            causes, tried = _causes(lab, tree, present, symptom, seed)
+            findings.append(Finding(symptom.key, verdict, causes, tried))
+    findings.sort(key=lambda one: -one.evidence.value / one.evidence.limit)
+    return Diagnosis(name, present, tuple(findings), _joined(lab, present, undecided), lab)
+
+
+def chosen(tree: Tree) -> str:
+    """Return the link that is meant where none is named."""
+    names = [str(one["name"]) for one in tree["link"]]
+    return next((name for name in names if bulk(tree, name)), names[0])
+
+
+def _asked(symptom: Symptom, tree: Tree, name: str) -> bool:
+    """Whether a symptom makes sense here: only endless flows are to fill a link and to share it evenly."""
+    endless = [
+        one for one in tree["flows"] if name in one["path"] and one["traffic"]["kind"] in ("bulk", "app-limited")
+    ]
+    if symptom.key == "idle":
+        return bool(endless)
+    return symptom.key != "unfair" or sum(int(one["count"]) for one in bulk(tree, name)) > 1
+
+
+def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int) -> tuple[Evidence | _Open, Measured]:
+    """Judge a symptom; with more seeds, and where the answer is to be sure with longer runs, until it is decided."""
+    told, asked = False, len(present.numbers)
+    while True:
+        evidence = _evidence(present, symptom)
+        told_before, told = told, evidence.decided and present.enough and present.steady(symptom)
+        if told and (told_before or not _evens_out(evidence, symptom)):
+            return evidence, present
+        if lab.length is not None or (not present.enough and lab.budget <= BUDGET) or present.factor >= LONGEST:
+            return _cannot_tell(lab, present, symptom, evidence), present
+        factor = present.factor
+        more = next((one for one in SEEDS if one > asked), asked)
+        if not evidence.decided and more > asked:
+            asked = more
+            again = lab.measure(f"present, {asked} seeds", tree, asked, seed, factor)
+        else:
+            factor *= 2
+            again = lab.measure(f"present, {factor:g} times as long", tree, asked, seed, factor)
+        if lab.budget <= BUDGET and not again.enough:
+            return _cannot_tell(lab, present, symptom, evidence), present
+        present = again
+
+
+def _evens_out(evidence: Evidence, symptom: Symptom) -> bool:
+    """Whether a run twice as long is to say the same: short runs share unevenly where each has its turn."""
+    return symptom.key == "unfair" and evidence.limit < evidence.value < EVEN * evidence.limit
+
+
+def _evidence(one: Measured, symptom: Symptom, before: float = math.nan) -> Evidence:
+    found = one.of(symptom)
+    seeds = len(one.numbers)
+    how = f"{symptom.how}, {'one run' if seeds == 1 else f'mean over {seeds} seeds'} of {one.length.measured:.3g} s"
+    half = 0.0 if math.isnan(found.half) else found.half
+    return Evidence(how, found.mean, half, one.limit(symptom), before, (one.key,))
+
+
+@dataclass(frozen=True)
+class _Open:
+    """A symptom that was not decided."""
+
+    what: str
+    reason: str
+    needs: float
+    evidence: Evidence
+
+
+def _cannot_tell(lab: Lab, present: Measured, symptom: Symptom, evidence: Evidence) -> _Open:
+    need = needed(lab.record[present.key]["scenario"], lab.link, _longest(present)).total
+    if present.enough:
+        need = max(2 * present.length.total, need)
+    reason = (
+        f"the run of {time(present.length.total)} is shorter than {present.length.reason}"
+        if not present.enough
+        else "the two halves of the run disagree"
+        if not present.steady(symptom)
+        else "the runs lie on both sides of the limit"
+        if not evidence.decided
+        else "shares of short runs may even out"
+    )
+    what = {"delay": "packets wait long", "loss": "many packets are lost", "idle": "the link stands idle"}
+    return _Open(what.get(symptom.key, "the flows share evenly"), reason, need, evidence)
+
+
+def _joined(lab: Lab, present: Measured, questions: Sequence[_Open]) -> tuple[Sentence, ...]:
+    """One sentence for each reason."""
+    found = []
+    for reason in dict.fromkeys(one.reason for one in questions):
+        those = [one for one in questions if one.reason == reason]
+        need = max(one.needs for one in those)
+        text = f"Cannot tell from this run whether {listed([one.what for one in those])}: {reason}"
+        found.append(
+            Sentence(
+                f"link {lab.link}",
+                "cannot-tell",
+                f"{text}; needs about {_round_up(need)}.",
+                {"needs_s": need, "length_s": present.length.total},
+                [one.evidence for one in those],
+            )
+        )
+    return tuple(found)
+
+
+def _longest(present: Measured) -> float:
+    return max((one.delay_p99 for one in present.numbers if not math.isnan(one.delay_p99)), default=0.0)
+
+
+def _round_up(seconds: float) -> str:
+    """Return a time to two digits, rounded up, in s."""
+    scale = 10 ** math.floor(math.log10(seconds) - 1)
+    return f"{math.ceil(seconds / scale) * scale:.10g} s"
+
+
+def _causes(
+    lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
+) -> tuple[tuple[Cause, ...], tuple[str, ...]]:
+    """Take away one thing at a time, then two; the specific things before the general ones."""
+    before = present.of(symptom).mean
+    specific = _changes(SPECIFIC, tree, lab.link, symptom)
+    general = _changes(GENERAL, tree, lab.link, symptom)
+    tried = [one.key for one, _ in [*specific, *general]]
+    names = tuple(dict.fromkeys(tried))
+    for changes in (specific, general):
+        found: dict[str, Cause] = {}
+        for one, change in changes:
+            if one.key in found:
+                continue
+            cause = _try(lab, one.key, change, symptom, before, seed)
+            if cause is not None and (one.key != "buffer" or _dose(lab, tree, symptom, before, seed)):
+                found[one.key] = cause
+        both = list(found.values()) or _pairs(lab, tree, changes, symptom, before, seed)
+        if both:
+            return tuple(both), names
+    return tuple(_pairs(lab, tree, [*specific, *general], symptom, before, seed)), names
+
+
+def _changes(of: Iterable[Intervention], tree: Tree, link: str, symptom: Symptom) -> list[tuple[Intervention, Change]]:
+    return [(one, change) for one in of if (change := one.apply(tree, link, symptom.key)) is not None]
+
+
+def _try(lab: Lab, key: str, change: Change, symptom: Symptom, before: float, seed: int) -> Cause | None:
+    made, words, done = change
+    try:
+        after = lab.measure(f"{symptom.key}: {done}", made, first=seed)
+    except ScenarioError:
+        return None  # what is left cannot be: the thing cannot be taken away here
+    evidence = _evidence(after, symptom, before)
+    for seeds in SEEDS[1:]:
+        if evidence.decided or evidence.value > evidence.limit:
+            break
+        after = lab.measure(f"{symptom.key}: {done}", made, seeds, seed)
+        evidence = _evidence(after, symptom, before)
+    if not after.enough or not removes(evidence, symptom):
+        return None
+    return Cause(key, words, done, (evidence,))
+
+
+def removes(evidence: Evidence, symptom: Symptom) -> bool:
+    """Whether a symptom is gone, decidedly: below its limit and much smaller than it was, or a small part of it."""
+    most = evidence.value + evidence.half
+    return (most <= evidence.limit and evidence.value <= symptom.removed * evidence.before) or most <= (
+        LITTLE * evidence.before
+    )
+
+
+def _dose(lab: Lab, tree: Tree, symptom: Symptom, before: float, seed: int) -> bool:
+    """
+    Whether a long wait follows the buffer: half of it shortens the wait.
+
+    Any wait ends in a buffer that is shorter still, so that the removal alone says nothing here. A buffer that is too
+    small needs no such check: to enlarge it takes nothing away by force.
+    """
+    if symptom.key != "delay":
+        return True
+    link = next(one for one in tree["link"] if one["name"] == lab.link)
+    room = capacity(link, 1500.0)
+    if math.isinf(room):
+        return True
+    after = lab.measure("delay: half the buffer", sized(tree, lab.link, 0.5 * room), first=seed)
+    return after.of(symptom).mean < DOSE * before
+
+
+def _pairs(
+    lab: Lab, tree: Tree, changes: Sequence[tuple[Intervention, Change]], symptom: Symptom, before: float, seed: int
+) -> list[Cause]:
+    """Find two things that remove the symptom together, where neither does alone."""
+    by_key = {one.key: one for one, _ in changes}
+    for first, second in itertools.combinations(list(by_key.values())[:PAIRS], 2):
+        once = first.apply(tree, lab.link, symptom.key)
+        if once is None:
+            continue
+        try:
+            twice = second.apply(Scenario(once[0]).canonical, lab.link, symptom.key)  # with every default
+        except ScenarioError:
+            continue
+        if twice is None:
+            continue
+        change = (twice[0], f"{once[1]} and {twice[1]} together", f"{once[2]} and {twice[2]}")
+        cause = _try(lab, f"{first.key}+{second.key}", change, symptom, before, seed)
+        if cause is not None:
+            return [cause]
+    return []
+
+
+def sentence(finding: Finding, link: str) -> Sentence:
+    """Put a finding into words."""
+    symptom = next(one for one in SYMPTOMS if one.key == finding.symptom)
+    value = _shown(finding.evidence, symptom)
+    head = {
+        "delay": f"Packets wait long: half of them {value} or more",
+        "loss": f"Many packets are lost: {value}",
+        "idle": f"The link stands idle {value} of the time",
+        "unfair": f"The flows share unevenly: Jain's index is {value}",
+    }[symptom.key]
+    if not finding.causes:
+        tried = f" (taken away one by one: {', '.join(finding.tried)})" if finding.tried else ""
+        text = f"{head}; cause not found{tried}."
+    else:
+        parts = [f"{one.words} ({one.done}: {_shown(one.evidence[0], symptom)})" for one in finding.causes]
+        lead = {1: "the cause is", 2: "it takes both"}.get(len(parts), "it takes all of")
+        text = f"{head}; {lead} {listed(parts)}."
+    numbers_of = {"value": finding.evidence.value, "limit": finding.evidence.limit}
+    numbers_of |= {f"after {one.key}": one.evidence[0].value for one in finding.causes}
+    evidence = (finding.evidence, *(part for one in finding.causes for part in one.evidence))
+    return Sentence(f"link {link}", symptom.predicate, text, numbers_of, evidence)
+
+
+def _shown(evidence: Evidence, symptom: Symptom) -> str:
+    """A value, with its interval where that is wider than a hundredth of it."""
+    text = symptom.show(evidence.value)
+    if symptom.key == "unfair" or not evidence.half > 0.01 * abs(evidence.value):
+        return text
+    return f"{text} ± {symptom.show(evidence.half)}"
+
+
+def _healthy(told: Diagnosis) -> Sentence:
+    judged = [_evidence(told.present, one) for one in SYMPTOMS if not math.isnan(told.present.of(one).mean)]
+    first = told.present.numbers[0]
+    return Sentence(
+        f"link {told.link}",
+        "healthy",
+        f"Nothing is wrong: half of the packets wait at most {time(told.present.of(SYMPTOMS[0]).mean)}, "
+        f"{share(told.present.of(SYMPTOMS[1]).mean)} are lost, and the link is used "
+        f"{share(first.utilization)} of the time.",
+        {"delay_p50_s": first.delay_p50, "loss": first.loss, "utilization": first.utilization},
+        judged,
+    )

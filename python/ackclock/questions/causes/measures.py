@@ -1,0 +1,101 @@
+"""What one packet run says of one link: the numbers that symptoms are judged by."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from .scales import bits
+
+if TYPE_CHECKING:
+    from ...core.result import Result
+
+_PACKET: Final = 8 * 1500
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Of a link and the flows over it, in the measured time of one run."""
+
+    delay_p50: float
+    """Median queueing delay of the packets, s."""
+    delay_p99: float
+    delay_mean: float
+    utilization: float
+    loss: float
+    """Part of the packets offered to the link that its queue and its policer drop."""
+    jain: float
+    """Fairness index of the goodputs of the endless flows over the link; NaN with fewer than two."""
+    goodput: float
+    """Of the endless flows over the link together, bit/s."""
+    standing: float
+    """Delay that the queue exceeds in 98 % of the samples, s."""
+    peak: float
+    """Longest sampled queue, s."""
+    packets: int
+    """That left the link."""
+    rtt: float
+    """Mean base round trip of the flows over the link, s."""
+    transmission: float
+    """Of a full packet, s."""
+    halves: dict[str, tuple[float, float]]
+    """The same measure in the two halves of the time, where it can be told."""
+    computed: int
+    """Packets that the run computed, warming up and all links included."""
+
+
+def numbers(result: Result, name: str) -> Numbers:
+    """Return what `result`, which traced its links, says of the link `name`."""
+    import numpy as np
+
+    from ...analysis import jain_index
+
+    raw: dict[str, Any] = result._raw  # type: ignore[assignment]
+    tree = result._scenario
+    place = next(k for k, one in enumerate(raw["links"]) if one["name"] == name)
+    link, entry = raw["links"][place], tree["link"][place]
+    rate = bits(entry)
+    begin, end = result.window
+    times = raw["traces"]["time"]
+    inside = (times >= begin) & (times <= end)
+    waits = np.asarray(raw["traces"]["link_queue_bytes"][place], dtype=np.float64)[inside] * 8 / rate
+    dropped = np.asarray(raw["traces"]["link_drops"][place], dtype=np.float64)[inside]
+    classes = raw["flows"]["class"].astype(int)
+    over = [k for k, one in enumerate(tree["flows"]) if name in one["path"]]
+    endless = [k for k in over if tree["flows"][k]["traffic"]["kind"] in ("bulk", "app-limited")]
+    greedy = [k for k in endless if tree["flows"][k]["traffic"]["kind"] == "bulk"]
+    goodputs = raw["flows"]["goodput"][np.isin(classes, greedy)]
+    offered = link["arrivals"] + link["policed"]
+    loss = (link["drops"] + link["policed"]) / offered if offered else math.nan
+    middle = waits.size // 2
+    seconds = link["utilization_1s"]
+    half = len(seconds) // 2
+    halves = {}
+    if middle:
+        halves["delay"] = (float(np.median(waits[:middle])), float(np.median(waits[middle:])))
+        first, both = (float(dropped[place] - dropped[0]) for place in (middle, -1))
+        if both and not link["policed"]:
+            halves["loss"] = (2 * loss * first / both, 2 * loss * (1 - first / both))
+    if half:
+        halves["idle"] = (1 - float(np.mean(seconds[:half])), 1 - float(np.mean(seconds[half:])))
+    return Numbers(
+        delay_p50=_number(link["delay_p50"]),
+        delay_p99=_number(link["delay_p99"]),
+        delay_mean=_number(link["delay_mean"]),
+        utilization=float(link["utilization"]),
+        loss=loss,
+        jain=jain_index(goodputs) if len(goodputs) > 1 else math.nan,
+        goodput=float(raw["flows"]["goodput"][np.isin(classes, endless)].sum()),
+        standing=float(np.percentile(waits, 2)) if waits.size else math.nan,
+        peak=float(waits.max(initial=0.0)),
+        packets=int(link["packets"]),
+        rtt=float(np.mean(raw["flows"]["rtt"][np.isin(classes, endless or over)])) if over else 0.1,
+        transmission=_PACKET / rate,
+        halves=halves,
+        computed=int(result.departures),
+    )
+
+
+def _number(value: Any) -> float:
+    return math.nan if value is None else float(value)

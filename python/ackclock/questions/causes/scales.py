@@ -1,0 +1,216 @@
+"""
+How long a run must be: several times the slowest thing in it.
+
+Slow things are round trips, the sawtooth of a window, CUBIC's return to its last maximum, and the intervals at which
+BBR measures the round trip. Where a run is shorter, it decides nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ... import _core
+
+PACKETS: Final = 1000
+"""Packets at least that a measured time must hold."""
+ROUND_TRIPS: Final = 100
+"""Round trips that a measured time must hold."""
+CYCLES: Final = 3
+"""Sawtooth cycles that a measured time must hold."""
+PROBES: Final = 2.2
+"""Intervals between measurements of the round trip that a measured time must hold."""
+ADAPTED: Final = 2
+"""Times that a queue which sets itself once in a while does so before a measurement."""
+RENO: Final = 1.5
+"""Loss times the square of the window (packets) that it leaves to Reno (Mathis et al. 1997)."""
+MOST: Final = 0.25
+"""Loss at most: with more, flows wait for their timers."""
+SHORTEST: Final = 5.0
+"""Measured time at least, s."""
+SAMPLES: Final = (1000, 40_000)
+"""Samples of a trace at least and at most."""
+BY_DELAY: Final = ("vegas", "fast", "ledbat", "pert", "cx")
+"""Controls that settle on a delay and seldom fill a buffer: their waits are expected to be at most `MANAGED`."""
+MANAGED: Final = 0.1
+"""Wait that is expected at most where an AQM or the senders keep the queue short, s; runs that find more are longer."""
+
+_QUANTITY = re.compile(r"[0-9.eE+-]+ ?[a-zA-Z/]+")
+
+
+@dataclass(frozen=True)
+class Length:
+    """How long a run is, and why."""
+
+    warm: float
+    """Left out of the measurement, s."""
+    measured: float
+    """s."""
+    sample: float
+    """Interval of the traces, s."""
+    reason: str
+    """What is slowest."""
+    adapted: float = 0.0
+    """Until then a queue that sets itself once in a while is as it was at the start, s."""
+
+    @property
+    def total(self) -> float:
+        """Simulated time, s."""
+        return self.warm + self.measured
+
+
+def quantities(value: Any) -> list[float]:
+    """Return the numbers of a text such as ``uniform 40 ms .. 60 ms``, in SI units."""
+    found = []
+    for text in _QUANTITY.findall(str(value)):
+        try:
+            found.append(_core.quantity(text)[0])
+        except ValueError:
+            continue
+    return found
+
+
+def bits(link: Mapping[str, Any]) -> float:
+    """Return the rate of a link, its shaper's where it has one, bit/s; the mean of what is given of a varying one."""
+    rate = link["shaper"]["rate"] if isinstance(link.get("shaper"), Mapping) else link["rate"]
+    found = quantities(rate) or [1e6]
+    if isinstance(rate, Mapping) and isinstance(rate.get("steps"), list):
+        found = [_core.quantity(str(one[1]))[0] for one in rate["steps"]]
+    return sum(found) / len(found)
+
+
+def capacity(link: Mapping[str, Any], packet: float) -> float:
+    """Return the room of a link's queue as a time, s; infinite where it has no limit."""
+    text = str(link["queue"].get("capacity", "unlimited"))
+    if text == "unlimited":
+        return float("inf")
+    value, kind = _core.quantity(text)
+    if kind == "time":
+        return value
+    size = 1.0 if str(text).split()[-1] in ("B", "kB", "MB", "KiB", "MiB", "GB") else packet
+    return value * size * 8 / bits(link)
+
+
+def bulk(tree: Mapping[str, Any], link: str) -> list[dict[str, Any]]:
+    """Return the classes of endless TCP over a link."""
+    return [one for one in tree["flows"] if one["traffic"]["kind"] == "bulk" and link in one["path"]]
+
+
+def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Length:
+    """
+    Return how long a scenario must run to say something of a link.
+
+    Parameters
+    ----------
+    tree
+        The canonical scenario.
+    name
+        Of the link.
+    wait
+        Longest queueing delay, s, where it is known; else what the buffer allows.
+    """
+    link = next(one for one in tree["link"] if one["name"] == name)
+    flows = bulk(tree, name) or [one for one in tree["flows"] if name in one["path"]]
+    packet = max((max(quantities(one["packet_size"]) or [1500.0]) for one in flows), default=1500.0)
+    rate = bits(link) / (8 * packet)
+    if wait is None:
+        wait = capacity(link, packet)
+        managed = link["queue"].get("aqm") != "drop-tail" or link["queue"].get("scheduler", "none") != "none"
+        by_delay = all(str(one["congestion"]["kind"]) in BY_DELAY for one in flows if "congestion" in one)
+        wait = min(wait, MANAGED if managed or by_delay else 10.0)
+    rtt = max((max(quantities(one["rtt"]) or [0.1]) for one in flows), default=0.1)
+    rtt += wait
+    times = {f"{ROUND_TRIPS} round trips": ROUND_TRIPS * rtt, f"{PACKETS} packets": PACKETS / rate}
+    cycle = adapted = 0.0
+    count = sum(int(one["count"]) for one in flows if "congestion" in one)
+    for one in flows:
+        if "congestion" not in one:
+            continue
+        own, why = _cycle(one, rate / max(count, 1), rtt, packet)
+        cycle = max(cycle, own)
+        if own:
+            times[f"{CYCLES} {why}"] = max(times.get(f"{CYCLES} {why}", 0.0), CYCLES * own)
+        probe = quantities(one["congestion"].get("probe_rtt_interval", ""))
+        if probe:
+            cycle = max(cycle, probe[0] + 1.0)
+            words = f"two of the {probe[0]:g} s after which {one['congestion']['kind'].upper()} measures the round trip"
+            times[words] = PROBES * probe[0]
+    if link["queue"].get("aqm") == "ap-red":
+        every = quantities(link["queue"]["interval"])[0]
+        times[f"{CYCLES} of the {every:g} s after which AP-RED sets itself"] = CYCLES * every
+        adapted = ADAPTED * every
+        cycle = max(cycle, adapted)
+    rising = _price(link, rate, packet, rate * (rtt - wait) / max(count, 1))
+    if rising:
+        times["REM's price takes to rise"] = rising
+        adapted = max(adapted, rising)
+        cycle = max(cycle, rising)
+    reason = max(times, key=lambda key: times[key])
+    measured = max(times[reason], SHORTEST)
+    starts = max((max(quantities(one.get("start", "0 s")) or [0.0]) for one in tree["flows"]), default=0.0)
+    warm = starts + max(cycle, 0.3 * min(measured, 60.0), 20 * rtt)
+    sample = min(max(min(rtt / 4, measured / SAMPLES[0]), measured / SAMPLES[1]), measured / 20)
+    return Length(warm, measured, sample, reason, adapted)
+
+
+def _price(link: Mapping[str, Any], rate: float, packet: float, window: float) -> float:
+    """
+    Return the time in which REM's price rises to what flows of this window need, from a full buffer, s; else 0.
+
+    Each of its steps adds at most gamma alpha (capacity - reference) to the price, and drops are 1 - phi^-price
+    (Athuraliya et al. 2001): a small buffer that many flows fill stays full for a minute.
+    """
+    queue = link["queue"]
+    room = capacity(link, packet) * rate
+    if queue.get("aqm") != "rem" or math.isinf(room):
+        return 0.0
+    loss = min(RENO / max(window, 1.0) ** 2, MOST)
+    step = float(queue["gamma"]) * float(queue["alpha"]) * (room - quantities(queue["reference"])[0])
+    pace = step * quantities(queue["frequency"])[0] * math.log(float(queue["phi"]))
+    return -math.log1p(-loss) / pace if pace > 0 else 0.0
+
+
+def adapting(link: Mapping[str, Any]) -> tuple[float, str]:
+    """
+    Return the time in which a queue's slow state follows its load, s, and what it is called; 0 without such a state.
+
+    AVQ's virtual capacity falls by at most alpha (1 - gamma) of the capacity a second (Kunniyur and Srikant 2001): it
+    holds for levels of seconds, and moves them for minutes.
+    """
+    queue = link["queue"]
+    if queue.get("aqm") != "avq":
+        return 0.0, ""
+    pace = float(queue["alpha"]) * (1 - float(queue["gamma"]))
+    return (1 / pace if pace > 0 else 0.0), "what AVQ's virtual capacity takes to follow"
+
+
+def _cycle(flow: Mapping[str, Any], rate: float, rtt: float, packet: float) -> tuple[float, str]:
+    """Return the time between two reductions of a window that only losses end, and what it is called."""
+    control = flow["congestion"]
+    access = quantities(flow.get("access_rate", ""))
+    if access:
+        rate = min(rate, access[0] / (8 * packet))
+    window = max(rate * rtt, 2.0)
+    reno = window / 2 * rtt
+    kind = str(control["kind"])
+    if kind == "fast" or "probe_rtt_interval" in control:
+        return 0.0, "round trips"  # they move by factors, within some round trips
+    if kind == "cubic":
+        beta = float(control.get("beta", 0.7))
+        friendly = window * (1 - beta) * rtt * (1 + beta) / (3 * (1 - beta))
+        back = 1.3 * (window * (1 - beta) / float(control.get("c", 0.4))) ** (1 / 3)
+        return min(back, friendly), "returns to CUBIC's last maximum"
+    return reno, "sawtooth cycles"
+
+
+def timed(tree: Mapping[str, Any], length: Length) -> dict[str, Any]:
+    """Return the scenario with that length; one with changes over time keeps its own."""
+    head = dict(tree["scenario"])
+    head["sample"] = f"{length.sample:.6g} s"
+    if not tree.get("change"):
+        head["duration"] = f"{length.total:.9g} s"
+        head["measure"] = f"{length.warm:.9g} s .. {length.total:.9g} s"
+    return {**tree, "scenario": head}

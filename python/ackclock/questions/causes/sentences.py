@@ -1,0 +1,117 @@
+"""
+Sentences as data: what is said of what, with which numbers, and how it was decided; the words come last.
+
+A sentence without evidence cannot be made. `Evidence.margin` says how far the measured value, with its interval, lies
+from the limit that decides: below zero the interval spans the limit, and nothing is decided.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ...analysis import Interval
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How something was decided."""
+
+    how: str
+    """What was measured or done, in words."""
+    value: float
+    """What came out, in the unit of `limit`: seconds, or a share 0..1."""
+    half: float = 0.0
+    """Half the width of its 95 % interval."""
+    limit: float = math.nan
+    """The threshold that it was compared with; NaN where a number is only stated."""
+    before: float = math.nan
+    """What it was without the intervention; NaN where there was none."""
+    runs: tuple[str, ...] = ()
+    """Keys of the runs (`Lab.record`) that it rests on."""
+
+    @property
+    def margin(self) -> float:
+        """Distance of the interval from the limit, as a share of the limit; NaN without a limit."""
+        if not self.limit:
+            return math.nan
+        return (abs(self.value - self.limit) - self.half) / abs(self.limit)
+
+    @property
+    def decided(self) -> bool:
+        """Whether the interval lies wholly on one side of the limit."""
+        return math.isnan(self.limit) or self.margin > 0
+
+    def json(self) -> dict[str, Any]:
+        """Plain values."""
+        numbers = {"value": self.value, "half": self.half, "limit": self.limit, "before": self.before}
+        finite = {key: value if math.isfinite(value) else None for key, value in numbers.items()}
+        margin = self.margin
+        return {
+            "how": self.how,
+            **finite,
+            "margin": margin if math.isfinite(margin) else None,
+            "decided": self.decided,
+            "runs": list(self.runs),
+        }
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One statement with what it rests on."""
+
+    subject: str
+    """What it is about: ``"link bottleneck"``, ``"queue"``, ``"run"``, a measure of an engine."""
+    predicate: str
+    """A fixed key of what is said, such as ``"waits-long"`` or ``"caused-by"``."""
+    text: str
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    """In SI units."""
+    evidence: Sequence[Evidence] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+    def json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "subject": self.subject,
+            "predicate": self.predicate,
+            "text": self.text,
+            "numbers": {key: value if math.isfinite(value) else None for key, value in self.numbers.items()},
+            "evidence": [one.json() for one in self.evidence],
+        }
+
+
+def interval(values: Sequence[float], spread: float = math.nan) -> Interval:
+    """
+    Average values over seeds with a 95 % interval.
+
+    Of a single run the interval is `spread`, how far its two halves lie from the whole.
+    """
+    from ...analysis import Interval, mean_interval
+
+    found = mean_interval(list(values))
+    if found.count == 1:
+        return Interval(found.mean, 0.0 if math.isnan(spread) else spread, 1)
+    return found
+
+
+def time(seconds: float) -> str:
+    """Return a time for people: three digits, in s, ms or us."""
+    if abs(seconds) >= 1:
+        return f"{seconds:.3g} s"
+    if seconds == 0:
+        return "0 ms"
+    return f"{seconds * 1e3:.3g} ms" if abs(seconds) >= 1e-4 else f"{seconds * 1e6:.3g} us"  # noqa: PLR2004
+
+
+def share(part: float) -> str:
+    """Return a share for people, in per cent."""
+    percent = 100 * part
+    if percent != 0 and abs(percent) < 0.95:  # noqa: PLR2004  per cent
+        return f"{percent:.2g} %"
+    return f"{percent:.1f} %"

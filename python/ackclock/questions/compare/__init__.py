@@ -1,0 +1,102 @@
+"""All engines on one scenario: what each says of the same queue, where they disagree, and why, by experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...core.errors import AckclockError, AnalysisError, Interrupted, RunError, ScenarioError
+from ...core.scenario import Scenario
+from ...core.simulate import run
+from ..stability import stability
+from .comparison import Comparison
+from .engines import EQUATIONS, add_packet, add_periods
+from .evidence import Disagreement
+from .experiments import TRACED, Experiments
+from .values import Lines, cell, differ
+
+__all__ = ["Comparison", "Disagreement", "Lines", "cell", "compare"]
+
+
+def compare(
+    scenario: Scenario, *, seed: int | None = None, progress: Callable[[str], None] | None = None
+) -> Comparison:
+    """
+    Run one scenario in every engine that can represent it, and compare the results.
+
+    An engine that cannot represent it says why. Where a measure differs by more than `TOLERANCES` from the packet
+    engine, the cause is sought by experiment: first with other seeds, then in both engines with one thing at a time
+    removed that the equations may leave out (`questions.causes.differences`). A removal that closes the difference
+    names its cause. One that leaves at most seven tenths of it names a part of the cause. If the seeds spread by as
+    much as a removal changes, the answer is "cannot tell"; if no removal changes enough, "cause not found".
+
+    Parameters
+    ----------
+    scenario
+        What to run.
+    seed
+        Seed of the packet engine, used instead of the scenario's own.
+    progress
+        Called with a text that says what is being done, several times a second while packets are simulated.
+
+    Raises
+    ------
+    ScenarioError
+        If the packet engine cannot represent it.
+    RunError
+        If its run failed.
+    AnalysisError
+        If nothing was measured, as a run "until done" ended before its measurement window opened.
+    """
+    say = progress or (lambda _text: None)
+    result = run(
+        scenario,
+        seed=seed,
+        trace_links=True,
+        trace_flows=TRACED,
+        progress=lambda now: say(f"packet engine, {max(now['times']):.0f} s simulated"),
+    )
+    if result.window[0] == result.window[1]:
+        raise AnalysisError(
+            f"nothing to compare: the run ended at {result.window[1]:.6g} s, before the measurement window opened",
+            "nothing measured",
+        )
+    found = Comparison(scenario, window=result.window)
+    add_packet(found, result)
+    for engine, (solve, read) in EQUATIONS.items():
+        say(f"{engine} engine")
+        try:
+            one = solve(scenario, say)
+            read(found, one, one.window)
+        except ScenarioError as error:
+            found.refused[engine] = str(error)
+        except (Interrupted, RunError):
+            raise
+        except AckclockError as error:
+            found.refused[engine] = str(error)
+    if "fluid" in found.lines:
+        say("stability")
+        try:
+            found.stable = stability(scenario).answer().sentence
+        except AckclockError as error:
+            found.stable = f"no answer: {error}"
+    add_periods(found, result.window)
+    _judge(found)
+    return found
+
+
+def _judge(found: Comparison) -> None:
+    """List the measures that differ, each with its cause."""
+    apart = [
+        (measure, of, engine)
+        for (measure, of), values in found.values.items()
+        if "packet" in values
+        for engine in values
+        if differ(measure, values["packet"], values[engine])
+    ]
+    if not apart:
+        return
+    causes = Experiments(found)
+    for measure, of, engine in apart:
+        values = found.values[measure, of]
+        told = causes.of(measure, of, engine)
+        found.disagreements.append(Disagreement(measure, of, engine, values["packet"], values[engine], told))

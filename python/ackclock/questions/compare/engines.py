@@ -1,0 +1,205 @@
+"""What each engine says of a scenario, put beside what the others said."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from ... import _core
+from ...core.fluid import fluid
+from ...core.meanfield import meanfield
+from ...core.scenario import Scenario
+from ..stability.questions import within
+from .comparison import Comparison
+from .values import Lines
+
+if TYPE_CHECKING:
+    from ...core.result import Result
+
+COARSE: Final = (2.0, 50.0)
+"""Cells per packet and steps per round trip of the mean-field engine: to a per cent, which is what a picture shows."""
+FORGOTTEN: Final = 2000
+"""Round trips after which the mean-field engine has forgotten how it began."""
+STEPS: Final = 300_000
+"""Of the fluid equations: some seconds. Where a discontinuous law chatters they would go on for minutes."""
+PATIENCE: Final = 30.0
+"""Seconds for these steps: beside a steep law a step may take a thousand times as long as usual."""
+SWING: Final = 0.1
+"""Least amplitude, as a part of the mean queue, of an oscillation whose period is shown."""
+PARTS: Final = 4
+"""Of the measured time, in which the packets' measures are looked at."""
+_TIMES: Final = re.compile(r"[0-9.]+ [a-z]+")
+
+
+def add_packet(found: Comparison, result: Result) -> None:
+    """Add what a packet run measured."""
+    import numpy as np
+
+    for name, link in result.links.iterrows():
+        for measure, key in (
+            ("utilization", "utilization"),
+            ("queue", "queue_packets_mean"),
+            ("deviation", "queue_packets_std"),
+        ):
+            _put(found, "packet", measure, str(name), link[key])
+        arrived = link["arrivals"]
+        _put(found, "packet", "loss", str(name), (link["drops"] + link["marks"]) / arrived if arrived else float("nan"))
+    traces = result.traces
+    queues = {str(name): traces["link_queue_packets"].sel(link=name).to_numpy() for name in traces["link"].to_numpy()}
+    windows = {}
+    for entry in found.scenario.canonical["flows"]:
+        chosen = traces["flow_cwnd"].to_numpy()[traces["flow_class"].to_numpy() == entry["name"]]
+        if chosen.size:
+            active = (chosen > 0).sum(axis=0)
+            windows[entry["name"]] = np.where(
+                active, chosen.sum(axis=0, where=chosen > 0) / np.maximum(active, 1), np.nan
+            )
+    for name, entry in result.classes.iterrows():
+        if name in windows:
+            _put(found, "packet", "window", str(name), entry["cwnd_mean"])
+    found.lines["packet"] = Lines(traces["time"].to_numpy(), queues, windows)
+
+
+def packet_parts(result: Result) -> list[dict[tuple[str, str], float]]:
+    """Return the same measures in `PARTS` parts of the measured time, of what was traced."""
+    import numpy as np
+
+    traces = result.traces
+    time = traces["time"].to_numpy()
+    inside = np.flatnonzero((time >= result.window[0]) & (time <= result.window[1]))
+    if inside.size < 2 * PARTS:
+        return []
+    classes = traces["flow_class"].to_numpy()
+    found = []
+    for part in np.array_split(inside, PARTS):
+        one: dict[tuple[str, str], float] = {}
+        for name in map(str, traces["link"].to_numpy()):
+            queue, drops, marks = (
+                traces[key].sel(link=name).to_numpy()[part]
+                for key in ("link_queue_packets", "link_drops", "link_marks")
+            )
+            arrived = float(result.links["arrivals"][name]) / PARTS
+            one["queue", name], one["deviation", name] = float(queue.mean()), float(queue.std())
+            one["loss", name] = float(drops[-1] - drops[0] + marks[-1] - marks[0]) / arrived if arrived else math.nan
+        for name in map(str, np.unique(classes)):
+            windows = traces["flow_cwnd"].to_numpy()[classes == name][:, part]
+            one["window", name] = float(windows[windows > 0].mean()) if (windows > 0).any() else math.nan
+        found.append(one)
+    return found
+
+
+@dataclass(frozen=True)
+class Run:
+    """What equations say of a scenario over time."""
+
+    result: Any
+    """Of the engine."""
+    skipped: float = 0.0
+    """Time before its beginning, s."""
+
+    @property
+    def window(self) -> tuple[float, float]:
+        """The measured part, s."""
+        begin, end = self.result.window
+        return begin + self.skipped, end + self.skipped
+
+
+def _run_fluid(scenario: Scenario, _say: Callable[[str], object]) -> Run:
+    with within(PATIENCE):
+        return Run(fluid(scenario, steps=STEPS))
+
+
+def _read_fluid(found: Comparison, one: Run, window: tuple[float, float]) -> None:
+    traces = one.result.traces
+    inside = traces.sel(time=slice(*window))
+    for name in traces["link"].to_numpy():
+        queue, loss = inside["queue"].sel(link=name).to_numpy(), inside["probability"].sel(link=name).to_numpy()
+        arrivals = inside["arrivals"].sel(link=name).to_numpy()
+        _put(found, "fluid", "queue", str(name), queue.mean())
+        _put(found, "fluid", "deviation", str(name), queue.std())
+        if arrivals.sum() > 0:
+            _put(found, "fluid", "loss", str(name), float((loss * arrivals).sum() / arrivals.sum()))
+    for name in traces["class"].to_numpy():
+        _put(found, "fluid", "window", str(name), inside["window"].sel({"class": name}).to_numpy().mean())
+    found.lines["fluid"] = Lines(
+        traces["time"].to_numpy(),
+        {str(name): traces["queue"].sel(link=name).to_numpy() for name in traces["link"].to_numpy()},
+        {str(name): traces["window"].sel({"class": name}).to_numpy() for name in traces["class"].to_numpy()},
+    )
+
+
+def _run_meanfield(scenario: Scenario, say: Callable[[str], object]) -> Run:
+    shorter, skipped = _shorter(scenario)
+    result = meanfield(
+        shorter,
+        cells_per_packet=COARSE[0],
+        steps_per_rtt=COARSE[1],
+        progress=lambda now, _end: say(f"mean-field engine, {skipped + now:.0f} s simulated"),
+    )
+    return Run(result, skipped)
+
+
+def _read_meanfield(found: Comparison, one: Run, window: tuple[float, float]) -> None:
+    traces, link = one.result.traces, one.result.link
+    inside = traces.sel(time=slice(window[0] - one.skipped, window[1] - one.skipped))
+    queue = inside["queue"].to_numpy()
+    _put(found, "mean-field", "utilization", link, inside["utilization"].to_numpy().mean())
+    _put(found, "mean-field", "queue", link, queue.mean())
+    _put(found, "mean-field", "deviation", link, queue.std())
+    _put(found, "mean-field", "loss", link, inside["loss"].to_numpy().mean())
+    windows = {str(name): traces["window_mean"].sel({"class": name}).to_numpy() for name in traces["class"].to_numpy()}
+    for name in windows:
+        _put(found, "mean-field", "window", name, inside["window_mean"].sel({"class": name}).to_numpy().mean())
+    found.lines["mean-field"] = Lines(
+        traces["time"].to_numpy() + one.skipped, {link: traces["queue"].to_numpy()}, windows
+    )
+
+
+_Solver = Callable[[Scenario, Callable[[str], object]], Run]
+_Reader = Callable[[Comparison, Run, tuple[float, float]], None]
+EQUATIONS: Final[dict[str, tuple[_Solver, _Reader]]] = {
+    "fluid": (_run_fluid, _read_fluid),
+    "mean-field": (_run_meanfield, _read_meanfield),
+}
+"""How each engine of equations runs a scenario, and how measures are read in a part of the time."""
+
+
+def add_periods(found: Comparison, window: tuple[float, float]) -> None:
+    """Find the period of each queue in the measured window, where it swings by more than `SWING` of its mean."""
+    import numpy as np
+
+    from ...analysis import find_oscillation
+
+    for engine, lines in found.lines.items():
+        inside = (lines.time >= window[0]) & (lines.time <= window[1])
+        times = np.linspace(*window, max(int(inside.sum()), 2))
+        for link, queue in lines.queue.items():
+            if not np.isfinite(queue).all():
+                continue  # an AQM whose equations have no queue
+            trace = np.interp(times, lines.time, queue.astype(float))
+            swing = find_oscillation(trace, float(times[1] - times[0]))
+            if swing is not None and swing.amplitude >= SWING * trace.mean():
+                _put(found, engine, "period", link, swing.period)
+
+
+def _put(found: Comparison, engine: str, measure: str, of: str, value: float) -> None:
+    if not math.isnan(value):
+        found.values.setdefault((measure, of), {})[engine] = float(value)
+
+
+def _shorter(scenario: Scenario) -> tuple[Scenario, float]:
+    """Leave out the first part of a long run, which a system without changes has forgotten; and how long it is, s."""
+    tree = scenario.canonical
+    end = _core.duration(scenario._checked)
+    if end is None or tree.get("change") or ".." not in tree["scenario"]["measure"]:
+        return scenario, 0.0
+    first, last = (_core.quantity(part.strip())[0] for part in tree["scenario"]["measure"].split(".."))
+    longest = max(_core.quantity(text)[0] for entry in tree["flows"] for text in _TIMES.findall(str(entry["rtt"])))
+    skipped = first - FORGOTTEN * longest
+    if skipped <= 0:
+        return scenario, 0.0
+    window = f"{first - skipped:.9g} s .. {last - skipped:.9g} s"
+    return scenario.with_({"scenario.duration": f"{end - skipped:.9g} s", "scenario.measure": window}), skipped

@@ -1,0 +1,190 @@
+"""
+Dossiers: what RFC 9743 asks of a congestion control, and RFC 7928 of a queue, answered by packet runs.
+
+Each heading is a set of scenarios, the same with the subject and with others in its place, a number with its interval
+over seeds, and a sentence. The sentence says yes or no only where the interval decides.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...core.errors import ScenarioError
+from .dossier import RFC, Dossier
+from .judge import answer
+from .model import Answer, Check, Finding, Heading, Numbers
+from .subject import Entry, EvaluateError, subject
+
+__all__ = ["RFC", "Answer", "Check", "Dossier", "Entry", "EvaluateError", "Finding", "Heading", "evaluate", "headings"]
+
+SENDERS = ("cubic", "reno")
+"""What a sender is compared with: the standards-track controls."""
+QUEUES = ("drop-tail", "red", "pie", "codel")
+"""What a queue is compared with."""
+SEEDS, QUICK_SEEDS = 10, 5
+"""Runs of each scenario."""
+
+
+def headings(kind: str) -> tuple[Heading, ...]:
+    """Return the headings of the RFC for a ``"sender"`` or a ``"queue"``."""
+    if kind == "sender":
+        from . import sender_alone, sender_beside, sender_paths, sender_special
+
+        return (
+            *sender_alone.BEFORE,
+            *sender_alone.HEADINGS,
+            *sender_beside.HEADINGS,
+            *sender_paths.HEADINGS,
+            *sender_special.HEADINGS,
+        )
+    from . import queue_load, queue_rest, queue_senders
+
+    return (*queue_rest.BEFORE, *queue_senders.HEADINGS, *queue_load.HEADINGS, *queue_rest.HEADINGS)
+
+
+def evaluate(
+    algorithm: Any,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    only: Sequence[str] = (),
+    seeds: int | None = None,
+    quick: bool = False,
+    style: str = "rfc",
+    store: str | os.PathLike[str] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Dossier:
+    """
+    Answer what the headings of RFC 9743 ask of a sender, or those of RFC 7928 of a queue.
+
+    Parameters
+    ----------
+    algorithm
+        A name of the catalogue, ``"FILE.py:Class"``, a table such as ``{"kind": "compound", "gamma": 30}``, or a class
+        (see `ackclock.algorithms`).
+    parameters
+        Of an algorithm of the catalogue, such as ``{"target": "5 ms"}``.
+    only
+        Numbers of headings, such as ``"5.1.2"``, or of sections, ``"7"``; all, if empty.
+    seeds
+        Runs of each scenario, 2 or more (default: 10, quick 5).
+    quick
+        Leave out scenarios that are not needed for a first answer.
+    style
+        ``"rfc"`` or ``"linux"``: where the defaults of the scenarios' TCP come from.
+    store
+        A directory that keeps every run: an interrupted dossier resumes where it stopped.
+    progress
+        Called with the runs done and all runs.
+
+    Raises
+    ------
+    EvaluateError
+        If there is no such algorithm or heading.
+    ScenarioError
+        If its parameters are wrong.
+    Interrupted
+        On Ctrl-C. What was computed until then is in the store.
+
+    Examples
+    --------
+    >>> import ackclock as ac
+    >>> told = ac.evaluate("reno", only=["5.1.2"], quick=True, seeds=2)
+    >>> [(answer.heading.title, str(answer.finding)) for answer in told.answers]
+    [('Protection Against Bufferbloat', 'no')]
+    """
+    from .jobs import Job, job, measured
+
+    entry = subject(algorithm, parameters or {}, style)
+    count = seeds if seeds is not None else QUICK_SEEDS if quick else SEEDS
+    if count < 2:  # noqa: PLR2004
+        raise EvaluateError(f"intervals need 2 seeds or more, not {count}")
+    asked = _chosen(headings(entry.kind), only)
+    _try(entry)
+    others = {name: _reference(name, entry) for name in (SENDERS if entry.kind == "sender" else QUEUES)}
+    jobs: dict[tuple[str, str, str, str], list[Job]] = {}
+    refused: dict[str, str] = {}
+    for heading in asked:
+        if heading.applies and (refusal := heading.applies(entry)):
+            refused[heading.number] = refusal
+            continue
+        for quantity in heading.quantities:
+            for case in quantity.cases:
+                if quick and not case.quick:
+                    continue
+                for name, one in {**others, "": entry}.items():
+                    try:
+                        scenario = case.build(one)
+                    except ScenarioError as error:
+                        if name:
+                            raise  # a scenario of ours is wrong
+                        refused[heading.number] = f"it cannot stand in this scenario ({error.diagnostics[0].problem})"
+                        continue
+                    made = [job(scenario, one, seed) for seed in range(1, count + 1)]
+                    jobs[heading.number, quantity.name, case.name, name] = made
+    wanted = [one for key, made in jobs.items() if key[0] not in refused for one in made]
+    found = measured(wanted, store, progress)
+    answers = [
+        _answered(heading, entry, tuple(others), jobs, found, refused.get(heading.number, "")) for heading in asked
+    ]
+    return Dossier(entry, tuple(others), tuple(answers), count, quick, len(found))
+
+
+def _reference(name: str, entry: Entry) -> Entry:
+    from .subject import queue, sender
+
+    return sender(name, entry.style) if entry.kind == "sender" else queue(name)
+
+
+def _try(entry: Entry) -> None:
+    """Raise where the parameters are wrong in themselves."""
+    from .scenes import line
+
+    if entry.kind == "sender":
+        line([entry.flows(1)])
+    else:
+        line([entry.others(1, "reno", "tcp")], queue=entry.queue(100))
+
+
+def _chosen(every: Sequence[Heading], only: Sequence[str]) -> list[Heading]:
+    for word in only:
+        if not any(_within(heading.number, word) for heading in every):
+            numbers = ", ".join(heading.number for heading in every)
+            raise EvaluateError(f'there is no heading "{word}"\navailable: {numbers}')
+    return [heading for heading in every if not only or any(_within(heading.number, word) for word in only)]
+
+
+def _within(number: str, word: str) -> bool:
+    return number == word or number.startswith(f"{word.rstrip('.')}.")
+
+
+def _answered(
+    heading: Heading,
+    entry: Entry,
+    references: tuple[str, ...],
+    jobs: Mapping[tuple[str, str, str, str], Sequence[Any]],
+    found: Mapping[str, Numbers | str],
+    refused: str,
+) -> Answer:
+    if refused:
+        return Answer(heading, Finding.NOT_APPLICABLE, f"Not applicable: {refused}.")
+    more = heading.tells(entry) if heading.tells else ""
+    if not heading.quantities:
+        return Answer(heading, Finding.NOT_HERE, " ".join(filter(None, (heading.besides, more))))
+    values: dict[str, dict[str, dict[str, tuple[float, ...]]]] = {}
+    failures: list[str] = []
+    for quantity in heading.quantities:
+        for case in quantity.cases:
+            for name in ("", *references):
+                runs = [found[one.key] for one in jobs.get((heading.number, quantity.name, case.name, name), ())]
+                stopped = [run for run in runs if isinstance(run, str)]
+                if stopped and not name:
+                    failures.append(f"a run stopped ({case.name}): {stopped[0]}")
+                if runs and not stopped:
+                    numbers = tuple(case.value(run) for run in runs if not isinstance(run, str))
+                    values.setdefault(quantity.name, {}).setdefault(case.name, {})[name] = numbers
+    made = answer(heading, values, references, list(dict.fromkeys(failures)), entry.name)
+    sentence = " ".join(filter(None, (made.sentence, heading.besides, more)))
+    return replace(made, sentence=sentence)

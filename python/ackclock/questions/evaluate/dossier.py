@@ -1,0 +1,168 @@
+"""The dossier: all answers, as text and as JSON."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ... import _core
+from ...core.tables import counted
+from .judge import bound, interval, show
+from .model import Answer, Finding
+from .subject import Entry
+
+if TYPE_CHECKING:
+    import os
+
+    import pandas as pd
+
+RFC = {
+    "sender": "RFC 9743 (BCP 133), Specifying New Congestion Control Algorithms",
+    "queue": "RFC 7928, Characterization Guidelines for Active Queue Management (AQM)",
+}
+"""Whose headings a dossier has."""
+
+
+@dataclass(frozen=True)
+class Dossier:
+    """What the headings of an RFC ask of a sender or a queue, answered."""
+
+    entry: Entry
+    references: tuple[str, ...]
+    answers: tuple[Answer, ...]
+    seeds: int
+    quick: bool
+    runs: int
+    """Distinct runs that the numbers come from."""
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """What stands beside the subject: `references` without the subject itself."""
+        return tuple(name for name in self.references if name != self.entry.name)
+
+    @property
+    def counts(self) -> dict[Finding, int]:
+        """How many headings have which answer."""
+        found = Counter(answer.finding for answer in self.answers)
+        return {finding: found[finding] for finding in Finding if found[finding]}
+
+    @property
+    def summary(self) -> list[str]:
+        """How many headings have which answer; then, one by one, where the answer is no."""
+        counts = ", ".join(f'"{finding}" {count}' for finding, count in self.counts.items())
+        lines = [f"{RFC[self.entry.kind]}: {counted(len(self.answers), 'heading')}, answered {counts}."]
+        fails = [answer for answer in self.answers if answer.finding is Finding.NO]
+        return [*lines, *(f"{one.heading.number} {one.heading.title}: {one.brief}." for one in fails)]
+
+    @property
+    def notes(self) -> list[str]:
+        """What one should know of how the answers came about."""
+        quick = "; a quick dossier, which leaves out scenarios" if self.quick else ""
+        return [
+            f"{self.runs} runs of the packet engine, seeds 1 to {self.seeds}{quick}. Intervals are of 95 % over seeds; "
+            "a bound counts as kept or not where the interval of the paired differences lies on one side of it.",
+            "The RFC sets no numbers. Bounds are ours: those beside other algorithms are the worst of them, "
+            "seed by seed, times the factor that stands there.",
+            "A simulator has no hosts, no applications and no operators: answers hold for these scenarios.",
+        ]
+
+    def table(self) -> pd.DataFrame:
+        """Return the answers, one row a heading."""
+        import pandas as pd
+
+        rows = [
+            (answer.heading.number, answer.heading.title, str(answer.finding), answer.sentence)
+            for answer in self.answers
+        ]
+        return pd.DataFrame(rows, columns=["number", "heading", "answer", "sentence"]).set_index("number")
+
+    def __str__(self) -> str:
+        first, *fails = self.summary
+        text = textwrap.fill(f"{self.entry.name}: {first}", 100) + "\n"
+        text += "".join(textwrap.fill(f"- {line}", 100, subsequent_indent="  ") + "\n" for line in fails) + "\n"
+        wide = max(len(answer.heading.number) for answer in self.answers)
+        for answer in self.answers:
+            head = f"{answer.heading.number.ljust(wide)}  {answer.heading.title}: {answer.finding}"
+            indent = " " * (wide + 2)
+            told = textwrap.fill(answer.sentence, 100, initial_indent=indent, subsequent_indent=indent)
+            text += f"{head}\n{told}\n"
+        return text + "\n" + "\n".join(textwrap.fill(note, 100) for note in self.notes)
+
+    def json(self) -> dict[str, Any]:
+        """Return everything as one tree of plain values; numbers that are not finite are None."""
+        return {
+            "algorithm": self.entry.name,
+            "kind": self.entry.kind,
+            "style": self.entry.style,
+            "rfc": RFC[self.entry.kind],
+            "version": _core.VERSION,
+            "seeds": self.seeds,
+            "quick": self.quick,
+            "runs": self.runs,
+            "compared_with": list(self.references),
+            "counts": {str(finding): count for finding, count in self.counts.items()},
+            "summary": self.summary,
+            "headings": [self._heading(answer) for answer in self.answers],
+            "notes": self.notes,
+        }
+
+    def _heading(self, answer: Answer) -> dict[str, Any]:
+        heading = answer.heading
+        return {
+            "number": heading.number,
+            "title": heading.title,
+            "asks": heading.asks,
+            "answer": str(answer.finding),
+            "sentence": answer.sentence,
+            "setting": heading.setting,
+            "numbers": {
+                quantity: {
+                    case: {name or self.entry.name: _number(of[name]) for name in ("", *self.others) if name in of}
+                    for case, of in cases.items()
+                }
+                for quantity, cases in answer.values.items()
+            },
+            "checks": [
+                {
+                    "quantity": check.quantity,
+                    "case": check.case,
+                    "value": _number(check.values),
+                    "bound": bound(check),
+                    "limit": _number(check.limits),
+                    "kept": str(check.finding),
+                }
+                for check in answer.checks
+            ],
+            "failures": list(answer.failures),
+        }
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write the dossier as one HTML file with figures."""
+        from ...present.report.evaluate import write
+
+        write(path, self)
+
+
+def rows(answer: Answer, references: Sequence[str]) -> dict[str, list[tuple[str, list[str]]]]:
+    """Return the numbers of a heading as tables: by quantity, a row a case and a column an algorithm."""
+    units: Mapping[str, str] = {quantity.name: quantity.unit for quantity in answer.heading.quantities}
+    tables = {}
+    for quantity, cases in answer.values.items():
+        tables[quantity] = [
+            (case, [show(of.get(name, ()), units[quantity]) for name in ("", *references)])
+            for case, of in cases.items()
+        ]
+    return tables
+
+
+def _number(values: Sequence[float]) -> dict[str, float | None]:
+    one = interval(values)
+    return {"mean": _finite(one.mean), "ci95": _finite(one.half)}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

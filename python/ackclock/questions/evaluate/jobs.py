@@ -1,0 +1,124 @@
+"""The runs of a dossier: each distinct one once, in parallel, kept in a store where one is given."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from ... import _core
+from ...core.errors import RunError
+from ...core.scenario import Scenario
+from ...core.simulate import run
+from ...experiment.parallel import parallel
+from .model import Numbers
+from .subject import Entry
+
+FULL = 0.9
+"""Utilisation of a second from which the link counts as full."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A scenario with a seed."""
+
+    key: str
+    """A hash of all that its result depends on."""
+    scenario: Scenario
+    seed: int
+
+
+def job(scenario: Scenario, entry: Entry, seed: int) -> Job:
+    """Return a run; a class is known by the contents of its file."""
+    tree = scenario.canonical
+    own = entry.source if scenario._controllers or scenario._managers else ""
+    identity = {"scenario": tree | {"scenario": {**tree["scenario"], "seed": seed}}, "own": own}
+    text = json.dumps(identity | {"version": _core.VERSION, "numbers": 1}, sort_keys=True)
+    return Job(hashlib.sha256(text.encode()).hexdigest()[:32], scenario, seed)
+
+
+def measured(
+    jobs: Iterable[Job],
+    store: str | os.PathLike[str] | None,
+    progress: Callable[[int, int], None] | None,
+) -> dict[str, Numbers | str]:
+    """Return what each run measured, by its key; of one that stopped with an error, what it said."""
+    from ..sweep import SweepInterrupted
+    from ..sweep.plan import Point
+    from ..sweep.store import DamagedError, Store
+
+    wanted = {one.key: one for one in jobs}
+    kept = None if store is None else Store(store)
+    found: dict[str, Numbers | str] = {}
+
+    def point(one: Job) -> Point:
+        return Point((), one.seed, one.scenario, one.key)
+
+    if kept is not None:
+        for key, one in wanted.items():
+            if _known(one):
+                try:
+                    there = kept.take(point(one))
+                except DamagedError:
+                    there = None
+                if there is not None:
+                    found[key] = there
+
+    def work(one: Job) -> tuple[Job, Numbers | str]:
+        try:
+            numbers: Numbers | str = _numbers(one)
+        except RunError as error:
+            cause = f" ({type(error.__cause__).__name__}: {error.__cause__})" if error.__cause__ else ""
+            numbers = f"{error}{cause}"
+        if kept is not None and not isinstance(numbers, str) and _known(one):
+            kept.write(point(one), numbers)
+        found[one.key] = numbers
+        if progress:
+            progress(len(found), len(wanted))
+        return one, numbers
+
+    todo = [one for key, one in wanted.items() if key not in found]
+    todo.sort(key=_own, reverse=True)  # the slow ones first: no processor waits for them at the end
+    if progress:
+        progress(len(found), len(wanted))
+    try:
+        parallel(work, todo)
+    except KeyboardInterrupt:
+        if kept is None:
+            raise
+        raise SweepInterrupted(len(found), len(wanted), str(store)) from None
+    return found
+
+
+def _own(one: Job) -> int:
+    return len(one.scenario._controllers) + len(one.scenario._managers)
+
+
+def _known(one: Job) -> bool:
+    """Whether a store may keep it: a class without a file has nothing by which it could be known."""
+    classes = [*one.scenario._controllers.values(), *one.scenario._managers.values()]
+    return all(getattr(made, "__module__", "").startswith("ackclock_own_") for made in classes)
+
+
+def _numbers(one: Job) -> dict[str, float]:
+    result = run(one.scenario, seed=one.seed)
+    numbers: dict[str, float] = {}
+    _flatten("", result.json(), numbers)
+    for link, seconds in result.utilization_1s.items():
+        full = next((at for at, share in enumerate(seconds) if share >= FULL), len(seconds))
+        numbers[f"links.{link}.full_after_s"] = float(full)
+    return numbers
+
+
+def _flatten(path: str, tree: Mapping[str, object], into: dict[str, float]) -> None:
+    for name, value in tree.items():
+        at = f"{path}{name}"
+        if isinstance(value, Mapping):
+            _flatten(f"{at}.", value, into)
+        elif value is None:
+            into[at] = math.nan
+        elif isinstance(value, int | float) and at.startswith(("links.", "flows.")):
+            into[at] = float(value)

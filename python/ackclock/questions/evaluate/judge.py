@@ -1,0 +1,256 @@
+"""From numbers to answers: each bound is compared with paired differences over seeds, and may stay undecided."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...core._words import listed
+from .model import Answer, Check, Demand, Finding, Heading
+
+if TYPE_CHECKING:
+    from ...analysis.intervals import Interval
+
+UNITS: Mapping[str, tuple[str, float]] = {
+    "%": ("%", 100.0),
+    "ms": (" ms", 1e3),
+    "s": (" s", 1.0),
+    "": ("", 1.0),
+    "packets": (" packets", 1.0),
+}
+"""How numbers of a kind are written: what follows them, and their factor."""
+
+Values = Mapping[str, Mapping[str, Mapping[str, tuple[float, ...]]]]
+"""By quantity, case, algorithm; one a seed."""
+
+OWN = "its own"
+"""Whose number a bound is, where the subject is itself one of the references."""
+MANY = 100
+"""Seeds beyond which more are no advice."""
+
+
+def show(values: Sequence[float], unit: str) -> str:
+    """Return a mean with its interval of 95 % as text."""
+    one = interval(values)
+    suffix, factor = UNITS[unit]
+    if one.count == 0:
+        return "no value"
+    if math.isinf(one.mean):
+        endless = sum(map(math.isinf, values))
+        return "without end" + (f" in {endless} of {len(values)} seeds" if endless < len(values) else "")
+    mean, half = factor * one.mean, factor * one.half
+    if math.isnan(half) or half <= 1e-9 * abs(mean):
+        text = _short(mean)
+        return f"{text}{suffix.removesuffix('s') if text == '1' and unit == 'packets' else suffix}"
+    places = min(3, max(0, 1 - math.floor(math.log10(half))))
+    return f"{mean:,.{places}f} ± {half:,.{places}f}{suffix}"
+
+
+def _short(value: float) -> str:
+    large = 1000
+    return f"{value:,.0f}" if abs(value) >= large else f"{value:.3g}"
+
+
+def interval(values: Sequence[float]) -> Interval:
+    """Return the mean and its interval of 95 %; an infinite mean where a value is infinite."""
+    from ...analysis.intervals import Interval, mean_interval  # loads NumPy, which `import ackclock` does not
+
+    finite = [value for value in values if math.isfinite(value)]
+    endless = [value for value in values if math.isinf(value)]
+    if endless:
+        return Interval(endless[0], math.nan, len(finite) + len(endless))
+    return mean_interval(finite)
+
+
+def answer(
+    heading: Heading, values: Values, references: Sequence[str], failures: Sequence[str], name: str = ""
+) -> Answer:
+    """
+    Answer a heading's question from what was measured.
+
+    The subject's numbers are those of the algorithm called ""; `name` is its name, which may be one of `references`.
+    """
+    checks = [check for demand in heading.demands for check in _checks(heading, demand, values, references)]
+    finding = _together(checks)
+    if failures and finding is not Finding.NO:
+        finding = Finding.CANNOT_TELL
+    checks = [replace(check, by=OWN) if name and check.by == name else check for check in checks]
+    others = [one for one in references if one != name]
+    sentence = _sentence(heading, finding, checks, values, others, failures)
+    brief = ""
+    if finding is Finding.NO:
+        missed = [check for check in checks if check.finding is finding]
+        alike = [label(one) for one in others if all(_miss(check, values, [one]) for check in missed)]
+        do = "does" if len(alike) == 1 else "do"
+        brief = f"{heading.no}, as {listed(alike)} {do}" if alike else heading.no
+    return Answer(heading, finding, sentence, brief, tuple(checks), values, tuple(failures))
+
+
+def _together(checks: Sequence[Check]) -> Finding:
+    found = {check.finding for check in checks}
+    for finding in (Finding.NO, Finding.CANNOT_TELL):
+        if finding in found:
+            return finding
+    return Finding.YES if checks else Finding.CANNOT_TELL
+
+
+def _checks(heading: Heading, demand: Demand, values: Values, references: Sequence[str]) -> list[Check]:
+    unit = next(quantity.unit for quantity in heading.quantities if quantity.name == demand.quantity)
+    found = []
+    for case, of in values.get(demand.quantity, {}).items():
+        if demand.cases and case not in demand.cases:
+            continue
+        mine = of.get("", ())
+        if not mine:
+            continue
+        found.append(_check(demand, unit, case, mine, of, references))
+    return found
+
+
+def _check(
+    demand: Demand,
+    unit: str,
+    case: str,
+    mine: tuple[float, ...],
+    of: Mapping[str, tuple[float, ...]],
+    references: Sequence[str],
+) -> Check:
+    worse = max if demand.relation == "at most" else min
+    sign = 1.0 if demand.relation == "at most" else -1.0
+    bounds: list[tuple[str, list[float]]] = [("", [demand.limit] * len(mine))] if demand.limit is not None else []
+    compared = [name for name in demand.among or references if len(of.get(name, ())) == len(mine)]
+    if demand.factor is not None and compared:
+        means = {name: interval(of[name]).mean for name in compared}
+        known = {name: mean for name, mean in means.items() if not math.isnan(mean)}
+        if known:
+            worst = worse(known, key=lambda name: known[name])
+            bounds.append((worst, [demand.factor * value for value in of[worst]]))
+    if not bounds:
+        return Check(
+            demand.quantity, unit, case, demand.relation, mine, (), "", math.nan, Finding.CANNOT_TELL, math.inf
+        )
+    judged = []
+    for by, limits in bounds:
+        finding, needs = _decided([sign * (value - limit) for value, limit in zip(mine, limits, strict=True)])
+        judged.append((by, limits, finding, needs))
+    # the more lenient bound counts: a number that certainly keeps either keeps it, however widely the other spreads
+    judged.sort(key=lambda one: -sign * interval(one[1]).mean)
+    by, limits, finding, needs = next((one for one in judged if one[2] is Finding.YES), judged[0])
+    factor = demand.factor if by and demand.factor is not None else math.nan
+    return Check(demand.quantity, unit, case, demand.relation, mine, tuple(limits), by, factor, finding, needs)
+
+
+def _decided(differences: Sequence[float]) -> tuple[Finding, float]:
+    """Whether differences are above zero (the demand is not kept) or not, and how many seeds that would take."""
+    ends = {value for value in differences if not math.isfinite(value)}
+    if ends:
+        if len(set(differences)) > 1 or math.isnan(next(iter(ends))):
+            return Finding.CANNOT_TELL, math.inf
+        return (Finding.NO if differences[0] > 0 else Finding.YES), math.nan
+    apart = interval(differences)
+    if math.isnan(apart.half):
+        return Finding.CANNOT_TELL, 3.0
+    if apart.high <= 0:
+        return Finding.YES, math.nan
+    if apart.low > 0:
+        return Finding.NO, math.nan
+    return Finding.CANNOT_TELL, math.ceil(apart.count * (apart.half / abs(apart.mean)) ** 2) if apart.mean else math.inf
+
+
+def _sentence(
+    heading: Heading,
+    finding: Finding,
+    checks: Sequence[Check],
+    values: Values,
+    references: Sequence[str],
+    failures: Sequence[str],
+) -> str:
+    if failures and finding is Finding.CANNOT_TELL:
+        return f"Cannot tell: {failures[0]}."
+    if not checks:
+        return "Cannot tell: nothing was measured."
+    deciding = [check for check in checks if check.finding is finding]
+    told = [check for check in deciding if check.by != OWN] or deciding
+    worst = max(told, key=_excess)
+    if finding is Finding.YES and worst.by == OWN:
+        return f"{heading.yes}: it is itself the reference of this heading ({_number(worst)})."
+    said = f"{_stated(worst)}{_beside(worst, values, references)}"
+    if finding is Finding.NO:
+        more = f" The bound is missed in {len(deciding)} of {len(checks)} comparisons." if len(checks) > 1 else ""
+        failing = _miss(worst, values, references)
+        also = f" {listed(failing)} {'misses' if len(failing) == 1 else 'miss'} it, too." if failing else ""
+        return f"{heading.no}: {said}.{also}{more}"
+    if finding is Finding.CANNOT_TELL:
+        return f"Cannot tell: {said}. {_what_would_tell(worst)}"
+    closest = " That is the closest of all comparisons." if len(checks) > 1 else ""
+    return f"{heading.yes}: {said}.{closest}"
+
+
+def _excess(check: Check) -> float:
+    """How far a number is beyond its bound, relative to it; the nearest to failing is the largest."""
+    mine, limit = interval(check.values).mean, interval(check.limits).mean
+    if math.isnan(mine) or math.isnan(limit):
+        return -math.inf
+    sign = 1.0 if check.relation == "at most" else -1.0
+    if math.isinf(mine) or math.isinf(limit):
+        return math.inf if sign * (mine if math.isinf(mine) else -limit) > 0 else -math.inf
+    return sign * (mine - limit) / max(abs(limit), 1e-12)
+
+
+def bound(check: Check) -> str:
+    """Return a bound in words."""
+    if not check.limits:
+        return "has nothing to be compared with"
+    limit = show([interval(check.limits).mean], check.unit)
+    if check.by:
+        times = "" if check.factor == 1 else f"{check.factor:g} times "
+        whose = OWN if check.by == OWN else f"{label(check.by)}'s"
+        return f"{check.relation} {times}{whose}"
+    return f"{check.relation} {limit}"
+
+
+def _number(check: Check) -> str:
+    return f"{check.quantity} ({check.case}) {show(check.values, check.unit)}"
+
+
+def _stated(check: Check) -> str:
+    return f"{_number(check)}, bound {bound(check)}"
+
+
+def _beside(check: Check, values: Values, references: Sequence[str]) -> str:
+    of = values[check.quantity][check.case]
+    parts = [f"{label(name)} {show(of[name], check.unit)}" for name in references if of.get(name)]
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _miss(check: Check, values: Values, references: Sequence[str]) -> list[str]:
+    """Who else misses a fixed bound, as sentences call them."""
+    of = values[check.quantity][check.case]
+    return [label(name) for name in references if _fails(check, of.get(name, ()))]
+
+
+def _fails(check: Check, theirs: Sequence[float]) -> bool:
+    """Whether another algorithm's numbers miss a fixed bound for certain."""
+    if check.by or len(theirs) != len(check.limits):
+        return False
+    sign = 1.0 if check.relation == "at most" else -1.0
+    apart = [sign * (one - limit) for one, limit in zip(theirs, check.limits, strict=True)]
+    return _decided(apart)[0] is Finding.NO
+
+
+def _what_would_tell(check: Check) -> str:
+    if check.needs <= MANY:
+        return f"About {max(int(check.needs), len(check.values) + 1)} seeds would tell."
+    if not any(map(math.isfinite, check.values)):
+        return "The runs gave no such number."
+    return "It lies on the bound: more seeds would hardly tell."
+
+
+_LABELS = {"cubic": "CUBIC", "reno": "Reno", "red": "RED", "pie": "PIE", "codel": "CoDel", "drop-tail": "drop-tail"}
+
+
+def label(name: str) -> str:
+    """Return an algorithm as sentences call it."""
+    return _LABELS.get(name, name)

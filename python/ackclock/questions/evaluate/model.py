@@ -1,0 +1,131 @@
+"""What a dossier is made of: headings, what is measured for each, and what is demanded of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from ...core.scenario import Scenario
+    from .subject import Entry
+
+Numbers = Mapping[str, float]
+"""What was measured in a run, by the names of `ackclock.Result.summary`, such as ``links.bottleneck.loss``."""
+
+
+class Finding(StrEnum):
+    """How the question of a heading is answered."""
+
+    YES = "yes"
+    NO = "no"
+    CANNOT_TELL = "cannot tell"
+    NOT_APPLICABLE = "not applicable"
+    NOT_HERE = "not for a simulator"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One scenario of a heading, and the number taken from it."""
+
+    name: str
+    build: Callable[[Entry], Scenario]
+    """The scenario with an algorithm in the place that is evaluated."""
+    value: Callable[[Numbers], float]
+    quick: bool = True
+    """Whether a quick dossier has it, too."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number that is compared in several cases."""
+
+    name: str
+    unit: str
+    """One of `UNITS`."""
+    cases: tuple[Case, ...]
+    log: bool = False
+    """Whether its figure has a logarithmic axis."""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """
+    A bound for a quantity in its cases.
+
+    The bound is `limit`, or `factor` times the worst of some algorithms that the subject is compared with, seed by
+    seed; where both are given the more lenient one.
+    """
+
+    quantity: str
+    relation: Literal["at most", "at least"]
+    limit: float | None = None
+    factor: float | None = None
+    among: tuple[str, ...] = ()
+    """Whose worst counts; all that are compared with, if empty."""
+    cases: tuple[str, ...] = ()
+    """All, if empty."""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading of an RFC: what it asks, and how that is answered."""
+
+    number: str
+    title: str
+    asks: str
+    """Our question, which a yes or no answers."""
+    yes: str
+    no: str
+    """Both answers as the beginning of a sentence."""
+    setting: str = ""
+    """The scenarios in a sentence or two."""
+    quantities: tuple[Quantity, ...] = ()
+    demands: tuple[Demand, ...] = ()
+    besides: str = ""
+    """What a simulator leaves open."""
+    applies: Callable[[Entry], str] | None = None
+    """Returns why the heading does not apply, or nothing."""
+    tells: Callable[[Entry], str] | None = None
+    """Returns what else is known, in a sentence."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A demand in one case: the number, its bound and whether it is kept."""
+
+    quantity: str
+    unit: str
+    case: str
+    relation: str
+    values: tuple[float, ...]
+    """By seed."""
+    limits: tuple[float, ...]
+    by: str
+    """The algorithm whose number makes the limit; empty for a fixed one."""
+    factor: float
+    finding: Finding
+    needs: float
+    """Seeds that would decide it; infinite where none would, NaN where it is decided."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a dossier says under a heading."""
+
+    heading: Heading
+    finding: Finding
+    sentence: str
+    brief: str = ""
+    """The answer without its numbers; empty where nothing was measured."""
+    checks: tuple[Check, ...] = ()
+    values: Mapping[str, Mapping[str, Mapping[str, tuple[float, ...]]]] = field(default_factory=dict)
+    """Numbers by quantity, case, algorithm and seed."""
+    failures: tuple[str, ...] = ()
+    """Runs that stopped with an error, in words."""
+
+
+def only_said(number: str, title: str, asks: str, sentence: str) -> Heading:
+    """Return a heading that a simulation does not answer, with the sentence that says so."""
+    return Heading(number, title, asks, "", "", besides=sentence)

@@ -1,0 +1,175 @@
+"""Who is evaluated: an algorithm of the catalogue, or a class in a file."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from ...core._words import among, nearest
+from ...core.errors import AckclockError
+from ...core.scenario import Tree, flows
+from ...core.simulate import list_algorithms
+
+Kind = Literal["sender", "queue"]
+
+
+class EvaluateError(AckclockError, ValueError):
+    """What was asked makes no sense."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An algorithm in the place that is evaluated."""
+
+    name: str
+    """What tables call it."""
+    kind: Kind
+    algorithm: Any
+    """A table with ``kind`` (sender) or ``aqm`` (queue), or a class."""
+    style: str = "rfc"
+    """Of every TCP flow of the scenarios."""
+    source: str = ""
+    """Digest of the file of a class; empty for the catalogue."""
+    scheduler: bool = False
+    """Whether a queue is a scheduler with an AQM of its own."""
+    marks: bool = True
+    """Whether a sender takes marks (ECN); one that does not never negotiates it."""
+    parameters: tuple[str, ...] | None = field(default=None, compare=False)
+    """Names of its parameters; None for a class."""
+
+    def flows(self, count: int, name: str = "x", **keys: Any) -> Tree:
+        """Return a class of flows under the sender that is evaluated; without ``ecn`` where it takes no marks."""
+        if not self.marks:
+            keys.pop("ecn", None)
+        return flows(count, self.algorithm, name=name, style=self.style, **keys)
+
+    def others(self, count: int, congestion: str, name: str, **keys: Any) -> Tree:
+        """Return a class of flows under another sender."""
+        return flows(count, congestion, name=name, style=self.style, **keys)
+
+    def queue(self, packets: float, **keys: Any) -> Tree:
+        """Return the queue that is evaluated, with room for so many packets."""
+        table = dict(self.algorithm) if isinstance(self.algorithm, Mapping) else {"aqm": self.algorithm}
+        return table | {"capacity": f"{max(round(packets), LEAST)} packets"} | keys
+
+
+LEAST = 4
+"""Packets of the shortest buffer."""
+
+
+def sender(name: str, style: str = "rfc") -> Entry:
+    """Return a sender of the catalogue, to compare with."""
+    return Entry(name, "sender", {"kind": name}, style)
+
+
+def queue(name: str) -> Entry:
+    """Return a queue of the catalogue, to compare with."""
+    return Entry(name, "queue", {"aqm": name})
+
+
+def subject(algorithm: Any, parameters: Mapping[str, Any], style: str) -> Entry:
+    """
+    Return who is meant by a name, ``FILE.py:Class``, a table with its name and parameters, or a class.
+
+    Raises
+    ------
+    EvaluateError
+        Where there is no such algorithm; the nearest one is named.
+    """
+    if isinstance(algorithm, Mapping):
+        table = dict(algorithm)
+        name = table.pop("kind", None) or table.pop("aqm", None)
+        if name is None:
+            raise EvaluateError('an algorithm as a table needs its name: {"kind": "compound", "gamma": 30}')
+        return subject(name, table | dict(parameters), style)
+    if isinstance(algorithm, str):
+        path, colon, wanted = algorithm.rpartition(":")
+        if colon and path.endswith(".py"):
+            _refuse_parameters(parameters)
+            made, source = from_file(Path(path), wanted)
+            return _of_class(made, wanted, style, source)
+        if algorithm.endswith(".py"):
+            raise EvaluateError(f"{algorithm}: name the class, too: {algorithm}:Class")
+        return _of_catalogue(algorithm, parameters, style)
+    _refuse_parameters(parameters)
+    named = getattr(algorithm, "func", algorithm)
+    return _of_class(algorithm, getattr(named, "__name__", type(named).__name__), style, "")
+
+
+def _refuse_parameters(parameters: Mapping[str, Any]) -> None:
+    if parameters:
+        raise EvaluateError(
+            f"{', '.join(parameters)}: parameters are set of algorithms of the catalogue; a class is made without any"
+        )
+
+
+def _of_catalogue(name: str, parameters: Mapping[str, Any], style: str) -> Entry:
+    known = list_algorithms()
+    for group in ("congestion", "aqm", "scheduler"):
+        for entry in known[group]:
+            if entry["kind"] != name:
+                continue
+            own = tuple(str(parameter["name"]) for parameter in _parameters(entry))
+            unknown = [key for key in parameters if key not in own]
+            if unknown and group != "scheduler":
+                raise EvaluateError(f"{name} has no parameter {unknown[0]}{among(unknown[0], own)}")
+            changed = ", ".join(f"{key} {value}" for key, value in parameters.items())
+            called = f"{name} with {changed}" if changed else name
+            if group == "congestion":
+                table = {"kind": name} | dict(parameters)
+                return Entry(called, "sender", table, style, marks=bool(entry["ecn"]), parameters=own)
+            table = {"aqm": name} | dict(parameters)
+            return Entry(called, "queue", table, style, scheduler=group == "scheduler", parameters=own)
+    names = [str(entry["kind"]) for group in ("congestion", "aqm", "scheduler") for entry in known[group]]
+    raise EvaluateError(f'there is no algorithm "{name}"{among(name, names)}, and FILE.py:Class')
+
+
+def _parameters(entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    found: Sequence[Mapping[str, Any]] = entry["parameters"]
+    return found
+
+
+def from_file(path: Path, wanted: str) -> tuple[Callable[..., object], str]:
+    """Return the class of that name in a Python file, and the digest of the file."""
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise EvaluateError(f"{path}: {error.strerror}") from None
+    digest = hashlib.sha256(text).hexdigest()
+    spec = importlib.util.spec_from_file_location(f"ackclock_own_{digest[:16]}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look for the module of a class
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # whatever a file of the user's does
+        del sys.modules[spec.name]
+        raise EvaluateError(f"{path}: cannot be loaded: {type(error).__name__}: {error}") from None
+    made = getattr(module, wanted, None)
+    if not callable(made):
+        names = [name for name, value in vars(module).items() if isinstance(value, type) and _kind(value)]
+        has = f"it has: {', '.join(names)}" if names else "it has no class with on_ack or enqueue"
+        raise EvaluateError(f"{path}: there is no class {wanted}{nearest(wanted, names)}\n{has}")
+    return made, digest
+
+
+def _kind(made: Any) -> Kind | None:
+    if callable(getattr(made, "on_ack", None)) and callable(getattr(made, "on_congestion", None)):
+        return "sender"
+    return "queue" if callable(getattr(made, "enqueue", None)) else None
+
+
+def _of_class(made: Any, name: str, style: str, source: str) -> Entry:
+    kind = _kind(getattr(made, "func", made))
+    if kind is None:
+        raise EvaluateError(
+            f"{name}: is neither a congestion control (on_ack, on_congestion) nor an AQM (enqueue); "
+            "see help(ackclock.algorithms)"
+        )
+    return Entry(name, kind, made, style, source)

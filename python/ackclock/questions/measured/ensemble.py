@@ -1,0 +1,435 @@
+"""The dominant mode of a queue, from an ensemble of packet runs that grows until its intervals are narrow enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+
+from ...analysis.bands import Band, bands
+from ...analysis.intervals import student_quantile
+from ...analysis.modes import (
+    CYCLE_RATIO,
+    INTERMITTENT_RATIO,
+    NOISE_RATIO,
+    Estimate,
+    FluctuationMode,
+    fluctuation_mode,
+)
+from ...core.errors import AnalysisError
+from ...core.simulate import replicate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ...core.result import Result
+    from ...core.scenario import Scenario
+
+Verdict = Literal["oscillates", "does not oscillate", "cannot tell"]
+
+TOLERANCE: Final = 0.2
+"""Half the 95 % interval of the decay rate, relative to the rate, at which more runs are not worth their time."""
+PACKETS: Final = 50_000_000
+"""Packets that an answer may compute."""
+MOST_RUNS: Final = 32
+FIRST_RUNS: Final = 4
+PILOT_ROUND_TRIPS: Final = 400
+"""Length of the first runs, in base round trips; no shorter than `PILOT_SECONDS`."""
+PILOT_SECONDS: Final = 20.0
+WARMED: Final = 1 / 3
+"""Part of each run that is left out."""
+PERIODS: Final = 60
+"""Periods of the mode that each run's measured part should hold."""
+DECAYS: Final = 40
+"""Decay times of the mode that it should hold."""
+SAMPLES: Final = 8
+"""Samples in the shortest base round trip."""
+SPARE: Final = 1.2
+"""So many times the runs that an interval seems to ask for: few runs tell its width only roughly."""
+MOST_SAMPLES: Final = 60_000
+"""Of one run."""
+WIDEST: Final = 10.0
+"""Ratio of the ends of the decay rate's interval beyond which nothing is known of the mode."""
+LEAST_SHARE: Final = 0.1
+"""A band with less of the variance decides nothing; a mode in such a band is not the dominant one."""
+SLOWER: Final = 0.15
+"""Part of the variance that may be slower than the runs can tell."""
+RIPPLE: Final = 0.1
+"""Motion by less than a packet, and by less than this part of the mean, is that of single packets."""
+EMPTY: Final = 0.5
+"""A queue of fewer packets on average has no level that could oscillate."""
+
+
+@dataclass(frozen=True)
+class MeasuredStability:
+    """What an ensemble of packet runs says about the stability of one link's queue."""
+
+    link: str
+    verdict: Verdict
+    reason: str
+    """Why, with the numbers that decided; for "cannot tell" also what would tell."""
+    mode: FluctuationMode | None
+    """The dominant mode; None where none was found."""
+    queue_mean: float
+    """Packets, over all runs."""
+    queue_std: float
+    runs: int
+    seconds: float
+    """Length of each run, s; the first third is left out."""
+    packets: int
+    """Packets that were simulated in all, pilot included."""
+
+    @property
+    def period(self) -> float:
+        """Of the mode, s; NaN without one."""
+        return 2 * math.pi / self.mode.frequency.value if self.mode else math.nan
+
+    @property
+    def sentence(self) -> str:
+        """The answer in words."""
+        return f"The queue of {self.link} {_PREDICATE[self.verdict]}: {self.reason}"
+
+    def json(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        tree = asdict(self)
+        tree["sentence"] = self.sentence
+        return tree
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+_PREDICATE = {
+    "oscillates": "oscillates",
+    "does not oscillate": "does not oscillate",
+    "cannot tell": "may or may not oscillate",
+}
+
+
+def measured_stability(
+    scenario: Scenario,
+    *,
+    link: str | None = None,
+    tolerance: float = TOLERANCE,
+    packets: int = PACKETS,
+    most_runs: int = MOST_RUNS,
+    threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> MeasuredStability:
+    """
+    Find from packet runs whether a queue oscillates, how fast its disturbances decay, and at what frequency.
+
+    Works for every scenario whose conditions do not change with time: all algorithms, schedulers, mixed traffic and
+    algorithms written in Python.
+
+    Parameters
+    ----------
+    scenario
+        Its duration and `measure` are not used: the length of the runs follows from the period and decay of the mode
+        that is found. Seeds count up from the scenario's own.
+    link
+        Link whose queue is watched; by default the one with the longest mean queue in the first run.
+    tolerance
+        Runs are added until the half-width of the 95 % interval of the decay rate is at most this fraction of the rate,
+        or until the amplitude ratio shows a limit cycle.
+    packets, most_runs
+        Budget: packets to simulate in all, and runs of one length.
+    threads
+        Threads of the packet engine; by default as many as there are processors. The answer does not depend on it.
+    progress
+        Called with the runs done and `most_runs`.
+
+    Raises
+    ------
+    AnalysisError
+        If conditions change with time, so that there is no stationary state to judge, or there is no link of that name.
+    ScenarioError
+        If the packet engine cannot represent the scenario.
+    """
+    ensemble = Ensemble(scenario, link, threads)
+    judged = ensemble.pilot()
+    while True:
+        decided = judged.verdict != "cannot tell" and _narrow(judged, tolerance)
+        if decided or not ensemble.extend(judged, packets, most_runs, tolerance):
+            return ensemble.concluded(judged, tolerance)
+        if progress is not None:
+            progress(ensemble.runs, most_runs)
+        judged = ensemble.judge()
+
+
+def _narrow(judged: MeasuredStability, tolerance: float) -> bool:
+    return judged.verdict == "oscillates" or judged.mode is None or judged.mode.decay.relative <= tolerance
+
+
+class Ensemble:
+    """Runs of one scenario with the seeds after each other, sampled alike."""
+
+    def __init__(self, scenario: Scenario, link: str | None, threads: int | None) -> None:
+        if scenario.canonical.get("change"):
+            raise AnalysisError(
+                "the scenario changes with time ([[change]]), so its queue has no stationary state to be measured; "
+                "measure the scenario before and after the change instead",
+                "changes with time",
+            )
+        names = [entry["name"] for entry in scenario.canonical["link"]]
+        if link is not None and link not in names:
+            raise AnalysisError(f'there is no link "{link}"; the links are {", ".join(names)}', "no such link")
+        self.scenario = scenario
+        self.link = link
+        self.threads = threads
+        self.packets = 0
+        self.runs = 0
+        self.seconds = 0.0
+        self.sample = 0.0
+        self.rtt = 0.0
+        self.cost = 0.0
+        self.traces: NDArray[np.float64] = np.empty((0, 0))
+        self.slow = 0.0
+        """Period that asks for longer runs, s; 0 where none does."""
+
+    def pilot(self) -> MeasuredStability:
+        """Run the first, short runs; they also tell round trips and what a simulated second costs."""
+        (look,) = self._results(2.0, 0.02, 1, self.scenario.seed)
+        rtts = np.asarray(look.flows["rtt"], dtype=np.float64)
+        rtts = rtts[np.isfinite(rtts) & (rtts > 0)]
+        self.rtt = float(np.median(rtts)) if rtts.size else 0.1
+        shortest = float(rtts.min()) if rtts.size else 0.1
+        self.seconds = max(PILOT_SECONDS, PILOT_ROUND_TRIPS * self.rtt)
+        self.sample = max(shortest / SAMPLES, self.seconds / MOST_SAMPLES)
+        self.more(FIRST_RUNS)
+        return self.judge()
+
+    def more(self, runs: int) -> None:
+        """Add runs."""
+        before = self.packets
+        results = self._results(self.seconds, self.sample, runs, self.scenario.seed + self.runs)
+        self.cost = (self.packets - before) / runs / self.seconds
+        if self.link is None:
+            means = results[0].links["queue_packets_mean"]
+            self.link = str(means.index[int(np.argmax(means.to_numpy()))])
+        new = np.array([queue_of(result, self.link, self.seconds * WARMED) for result in results])
+        self.traces = new if self.runs == 0 else np.concatenate([self.traces, new])
+        self.runs += runs
+
+    def extend(self, judged: MeasuredStability, budget: int, most_runs: int, tolerance: float = TOLERANCE) -> bool:
+        """
+        Make runs as long as the mode asks for, or add more; False where the budget does not allow it.
+
+        As many again are added, and more where an interval asks for it: it narrows as the root of their number.
+        """
+        wanted = self.seconds
+        if judged.mode is not None and judged.mode.amplitude_ratio.value > INTERMITTENT_RATIO:
+            wanted = 3 * self.seconds
+        elif judged.mode is not None:
+            slow = max(PERIODS * judged.period, min(DECAYS / judged.mode.decay.value, 4 * PERIODS * judged.period))
+            wanted = slow / (1 - WARMED)
+        elif judged.queue_mean >= EMPTY:
+            wanted = 3 * self.seconds
+        wanted = max(wanted, PERIODS * self.slow / (1 - WARMED))
+        left = budget - self.packets
+        if wanted > 1.5 * self.seconds:
+            longest = left / FIRST_RUNS / max(self.cost, 1e-9)
+            if longest > 1.5 * self.seconds:
+                self.seconds = min(wanted, longest)
+                shortest_rtt = self.sample * SAMPLES
+                self.sample = max(shortest_rtt / SAMPLES, self.seconds / MOST_SAMPLES)
+                self.runs = 0
+                self.more(FIRST_RUNS)
+                return True
+        again = self.runs
+        if judged.mode is not None and judged.verdict != "cannot tell":
+            again = max(again, math.ceil(self.runs * (SPARE * (judged.mode.decay.relative / tolerance) ** 2 - 1)))
+        more = min(again, most_runs - self.runs, int(left / max(self.cost * self.seconds, 1.0)))
+        if more < 1:
+            return False
+        self.more(more)
+        return True
+
+    def judge(self) -> MeasuredStability:
+        """Say what the runs so far tell."""
+        mean, deviation = float(self.traces.mean()), float(self.traces.std())
+        mode, seen = None, _Bands((), 0.0, deviation)
+        if mean >= EMPTY:
+            packet = min(1.0, RIPPLE * mean)
+            mode = fluctuation_mode(self.traces, self.sample, shortest_lag=self.rtt / 2)
+            if mode is not None and mode.amplitude < packet:
+                mode = None
+            if mode is None or not mode.is_cycle:
+                found, slower = bands(self.traces, self.sample, shortest=self.rtt)
+                seen = _Bands([band for band in found if _amplitude(band, deviation) >= packet], slower, deviation)
+                mode = self._dominant(mode, seen, packet)
+        verdict, reason = self._verdict(mode, mean, seen)
+        return MeasuredStability(
+            link=str(self.link),
+            verdict=verdict,
+            reason=reason,
+            mode=mode,
+            queue_mean=mean,
+            queue_std=deviation,
+            runs=self.runs,
+            seconds=self.seconds,
+            packets=self.packets,
+        )
+
+    def _dominant(self, mode: FluctuationMode | None, seen: _Bands, packet: float) -> FluctuationMode | None:
+        """Return the mode of a cycle that the fit passed over, else the one found, None if it has hardly any power."""
+        if seen.cycle is not None:
+            near = fluctuation_mode(self.traces, self.sample, shortest_lag=self.rtt / 2, near=seen.cycle.period)
+            return near if near is not None and near.is_cycle and near.amplitude >= packet else None
+        return mode if mode is not None and seen.share(2 * math.pi / mode.frequency.value) >= LEAST_SHARE else None
+
+    def concluded(self, judged: MeasuredStability, tolerance: float) -> MeasuredStability:
+        """Keep the verdict; a decay rate that stayed wider than was asked for is named."""
+        mode = judged.mode
+        if mode is None or judged.verdict != "does not oscillate" or mode.decay.relative <= tolerance:
+            return judged
+        note = f" Its interval is wider than {tolerance:.0%} of the rate: a larger budget of packets would narrow it."
+        return MeasuredStability(**{**judged.__dict__, "reason": judged.reason + note})
+
+    def _verdict(self, mode: FluctuationMode | None, mean: float, seen: _Bands) -> tuple[Verdict, str]:
+        self.slow = 0.0
+        if mean < EMPTY:
+            return "does not oscillate", f"it is empty nearly always ({mean:.2g} packets on average)."
+        drift = self._drift()
+        if drift is not None:
+            return "cannot tell", f"{drift} Longer runs would tell."
+        if mode is not None and mode.is_cycle:
+            return "oscillates", _cycle(2 * math.pi / mode.frequency.value, mode.amplitude, mode.amplitude_ratio)
+        if seen.cycle is not None:
+            amplitude = _amplitude(seen.cycle, seen.deviation)
+            return "oscillates", _cycle(seen.cycle.period, amplitude, seen.cycle.amplitude_ratio)
+        if seen.slower >= SLOWER:
+            self.slow = 3 * self.seconds * (1 - WARMED) / PERIODS
+            return "cannot tell", (
+                f"{seen.slower:.0%} of its variance is slower than runs of {self.seconds:.3g} s tell. "
+                "Longer runs would tell."
+            )
+        if seen.open is not None:
+            return self._of_both(seen.open)
+        if not seen.strong:
+            return "does not oscillate", (
+                f"it holds {mean:.3g} packets with a standard deviation of {seen.deviation:.2g}, and there is no "
+                "period with which it moves by a packet."
+            )
+        return self._of_noise(mode, seen)
+
+    def _of_both(self, band: Band) -> tuple[Verdict, str]:
+        """Return the verdict where the strongest motion may be a cycle."""
+        told = f"its motion of period {band.period:.3g} s, {band.share:.0%} of the variance, "
+        ratio = band.amplitude_ratio
+        if ratio.low > CYCLE_RATIO and ratio.high < NOISE_RATIO:
+            return (
+                "cannot tell",
+                f"{told}is a cycle that noise distorts, or noise that is not linear, {_spread(ratio)}.",
+            )
+        self.slow = band.period
+        return "cannot tell", f"{told}may be a limit cycle or noise, {_spread(ratio)}. Longer runs would tell."
+
+    def _of_noise(self, mode: FluctuationMode | None, seen: _Bands) -> tuple[Verdict, str]:
+        """Return the verdict where no band holds a cycle."""
+        if mode is None:
+            strong = seen.strong
+            if strong[0].amplitude_ratio.value > INTERMITTENT_RATIO:
+                return "cannot tell", "no mode stands out in runs of this length. Longer runs would tell."
+            ratios = [band.amplitude_ratio.value for band in strong]
+            return "does not oscillate", (
+                f"no period stands out; most of its motion has periods of about {strong[0].period:.3g} s, and "
+                f"amplitude ratios of {min(ratios):.2f} to {max(ratios):.2f} (a cycle has 1, noise 2)."
+            )
+        period = 2 * math.pi / mode.frequency.value
+        ratio = mode.amplitude_ratio
+        spread = _spread(ratio)
+        if mode.is_cycle is False and mode.decay.high > WIDEST * mode.decay.low:
+            return "cannot tell", (
+                f"the decay rate of its mode of period {period:.3g} s is known to no better than "
+                f"{mode.decay.low:.2g} to {mode.decay.high:.2g} per second. Longer runs would tell."
+            )
+        if mode.is_cycle is False:
+            return "does not oscillate", (
+                f"noise drives a damped mode of period {period:.3g} s that decays at "
+                f"{_interval(mode.decay)} per second, {spread}."
+            )
+        if ratio.value > INTERMITTENT_RATIO:
+            return "cannot tell", f"its fluctuations come and go, {spread}. Longer runs would tell."
+        if ratio.low > CYCLE_RATIO and ratio.high < NOISE_RATIO:
+            return "cannot tell", (
+                f"its motion of period {period:.3g} s lies between a limit cycle and noise-driven fluctuations, "
+                f"{spread}: a cycle that noise distorts, or fluctuations too large for a linear mode."
+            )
+        return "cannot tell", f"{spread} does not decide between a limit cycle and noise. More runs would tell."
+
+    def _drift(self) -> str | None:
+        """Whether the mean of the queue still moves from the first to the second half, by more than runs differ."""
+        half = self.traces.shape[1] // 2
+        moved = self.traces[:, half:].mean(1) - self.traces[:, :half].mean(1)
+        error = moved.std(ddof=1) / math.sqrt(moved.size)
+        bound = student_quantile(moved.size - 1, 0.999) * error
+        if abs(moved.mean()) > max(bound, 0.1 * self.traces.std()):
+            return f"its mean still moves, by {moved.mean():+.3g} packets from the first half to the second."
+        return None
+
+    def _results(self, seconds: float, sample: float, runs: int, seed: int) -> list[Result]:
+        scenario = self.scenario.with_(
+            {
+                "scenario.duration": f"{seconds:.9g} s",
+                "scenario.measure": f"{seconds * WARMED:.9g} s .. {seconds:.9g} s",
+                "scenario.sample": f"{sample:.9g} s",
+            }
+        )
+        done = replicate(scenario, runs, seed=seed, threads=self.threads, trace_links=True)
+        self.packets += sum(result.departures for result in done)
+        return list(done)
+
+
+@dataclass(frozen=True)
+class _Bands:
+    """What the bands of the traces say in which the queue moves by more than single packets do."""
+
+    found: Sequence[Band]
+    slower: float
+    deviation: float
+
+    @property
+    def strong(self) -> list[Band]:
+        """Those with a tenth of the variance or more, the strongest first."""
+        return sorted((band for band in self.found if band.share >= LEAST_SHARE), key=lambda band: -band.share)
+
+    @property
+    def cycle(self) -> Band | None:
+        """The strongest that is a limit cycle."""
+        return next((band for band in self.strong if band.is_cycle), None)
+
+    @property
+    def open(self) -> Band | None:
+        """The strongest that may be one."""
+        return next((band for band in self.strong if band.is_cycle is None), None)
+
+    def share(self, period: float) -> float:
+        """Part of the variance in the band of a period."""
+        near = min(self.found, key=lambda band: abs(math.log(band.period / period)), default=None)
+        return 0.0 if near is None else near.share
+
+
+def _amplitude(band: Band, deviation: float) -> float:
+    return math.sqrt(2 * band.share) * deviation
+
+
+def _cycle(period: float, amplitude: float, ratio: Estimate) -> str:
+    return f"a limit cycle of period {period:.3g} s and amplitude {amplitude:.3g} packets, {_spread(ratio)}."
+
+
+def _spread(ratio: Estimate) -> str:
+    return f"amplitude ratio {ratio.value:.2f} ({ratio.low:.2f} to {ratio.high:.2f}; a cycle has 1, noise 2)"
+
+
+def queue_of(result: Result, link: str, begin: float) -> NDArray[np.float64]:
+    """Queue of a link from `begin` on, packets."""
+    queue = result.traces["link_queue_packets"].sel(link=link)
+    return np.asarray(queue.sel(time=slice(begin, None)).to_numpy(), dtype=np.float64)
+
+
+def _interval(estimate: Estimate) -> str:
+    return f"{estimate.value:.3g} ({estimate.low:.3g} to {estimate.high:.3g})"

@@ -1,0 +1,123 @@
+"""Sudden onset: whether a queue still oscillates on the way back where it did not on the way there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pandas as pd
+
+from ...analysis.intervals import mean_interval
+from ...core.errors import AnalysisError
+from ...core.simulate import replicate
+from .ensemble import Ensemble, queue_of
+
+if TYPE_CHECKING:
+    from ...core.scenario import Scenario
+
+RUNS: Final = 4
+HOLD_PERIODS: Final = 60
+"""How long each value is held, in periods of the mode at the first value; the second half of it is measured."""
+FACTOR: Final = 2.0
+"""The two ways differ where their standard deviations do by this factor, their 95 % intervals apart."""
+
+
+@dataclass(frozen=True)
+class Hysteresis:
+    """Standard deviation of a queue at each value, with the parameter going up and coming down again."""
+
+    link: str
+    parameter: str
+    table: pd.DataFrame
+    """A row a value: `up`, `up_half`, `down`, `down_half` (packets, mean over the runs and half its 95 % interval)."""
+
+    @property
+    def bistable(self) -> list[float]:
+        """Values at which the queue's motion depends on where it came from."""
+        apart = (self.table["up"] - self.table["down"]).abs() > self.table["up_half"] + self.table["down_half"]
+        ratio = self.table[["up", "down"]].max(axis=1) / self.table[["up", "down"]].min(axis=1)
+        return [float(value) for value in self.table.index[apart & (ratio > FACTOR)]]
+
+    def __str__(self) -> str:
+        values = self.bistable
+        if not values:
+            return f"No hysteresis: going up and coming down, the queue of {self.link} does the same at each value."
+        return (
+            f"Sudden onset: at {self.parameter} from {min(values):g} to {max(values):g} the queue of {self.link} "
+            "oscillates or not, depending on where it came from."
+        )
+
+
+def measured_hysteresis(
+    scenario: Scenario,
+    key: str,
+    values: Sequence[str | float],
+    *,
+    link: str | None = None,
+    hold: float | None = None,
+    runs: int = RUNS,
+    threads: int | None = None,
+) -> Hysteresis:
+    """
+    Take a link's parameter up through `values` and down again within one run, and compare the queue on both ways.
+
+    Parameters
+    ----------
+    key
+        What a ``[[change]]`` of that link can set: ``"delay"``, ``"rate"``, ``"max_threshold"``, ... To vary the round
+        trip vary the link's delay; but senders that keep their shortest round trip (Compound, Vegas, BBR, ...) take a
+        delay that is added during the run for queueing.
+    values
+        In rising order, as a scenario writes them: ``["10 ms", "20 ms"]``, ``[0.01, 0.02]``.
+    hold
+        How long each is held, s. By default 60 periods of the mode at the first value, and 100 s at the most.
+
+    Raises
+    ------
+    AnalysisError
+        With fewer than two values.
+    ScenarioError
+        If `key` cannot change during a run.
+    """
+    if len(values) < 2:  # noqa: PLR2004
+        raise AnalysisError("hysteresis needs two values or more", "too few values")
+    ensemble = Ensemble(scenario, link, threads)
+    judged = ensemble.pilot()
+    if hold is None:
+        period = judged.period if judged.mode else 1.0
+        hold = min(HOLD_PERIODS * period, 100.0)
+    begin = ensemble.seconds / 3
+    ladder = [*values, *reversed(values[:-1])]
+    changes = [{"at": f"{begin + k * hold:.9g} s", "link": judged.link, key: value} for k, value in enumerate(ladder)]
+    end = begin + len(ladder) * hold
+    stepped = scenario.with_(
+        {
+            "change": changes,
+            "scenario.duration": f"{end:.9g} s",
+            "scenario.measure": f"{begin:.9g} s .. {end:.9g} s",
+            "scenario.sample": f"{ensemble.sample:.9g} s",
+        }
+    )
+    done = replicate(stepped, runs, threads=threads, trace_links=True)
+    traces = [queue_of(result, judged.link, begin) for result in done]
+    steps = round(hold / ensemble.sample)
+    deviations = [
+        [float(np.std(x[k * steps + steps // 2 : (k + 1) * steps])) for x in traces] for k in range(len(ladder))
+    ]
+    rows: list[dict[str, Any]] = []
+    for k, value in enumerate(values):
+        up, down = mean_interval(deviations[k]), mean_interval(deviations[len(ladder) - 1 - k])
+        rows.append(
+            {"value": _number(value), "up": up.mean, "up_half": up.half, "down": down.mean, "down_half": down.half}
+        )
+    return Hysteresis(judged.link, key, pd.DataFrame(rows).set_index("value"))
+
+
+def _number(value: str | float) -> float:
+    try:
+        return float(str(value).split(maxsplit=1)[0])
+    except (ValueError, IndexError):
+        return math.nan

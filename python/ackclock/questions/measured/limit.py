@@ -1,0 +1,185 @@
+"""Where a parameter makes a queue lose its stability, from packet runs alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from ...analysis.intervals import student_quantile
+from ...analysis.modes import CYCLE_RATIO, NOISE_RATIO, Estimate
+from ...core.errors import AnalysisError
+from ..sweep import changed
+from .ensemble import MeasuredStability, measured_stability
+
+if TYPE_CHECKING:
+    from ...core.scenario import Scenario
+
+HALVINGS: Final = 4
+"""Of the bracket of the limit, on a logarithmic scale."""
+POINTS: Final = 5
+"""On the stable side, whose decay rates are extrapolated to zero."""
+NEAR: Final = 0.5
+"""How far from the limit those points may lie, as a logarithm of the parameter's ratio."""
+
+
+@dataclass(frozen=True)
+class MeasuredLimit:
+    """The value of a parameter at which the decay rate of the dominant mode, measured, reaches zero."""
+
+    parameter: str
+    value: Estimate
+    """The decay rates of the stable side, extrapolated to zero, with the 95 % interval of the regression."""
+    stable: float
+    """The nearest value at which the queue was seen not to oscillate."""
+    oscillates: float
+    """The nearest value at which it was seen to follow a limit cycle."""
+    period: float
+    """Of the mode at the limit, s."""
+    amplitude: float
+    """Root mean square amplitude of the limit cycle at `oscillates`, packets."""
+    points: tuple[tuple[float, MeasuredStability], ...]
+    """All that was measured, in the order of the parameter."""
+
+    @property
+    def sudden(self) -> bool:
+        """Whether the cycle is large as soon as it is there: its amplitude is above half the mean queue."""
+        mean = dict(self.points)[self.oscillates].queue_mean
+        return self.amplitude > mean / 2 and abs(math.log(self.oscillates / self.stable)) < 0.2  # noqa: PLR2004
+
+    def json(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        tree = asdict(self)
+        tree["points"] = [{"value": value, **found.json()} for value, found in self.points]
+        return tree
+
+    def __str__(self) -> str:
+        ends = f"({self.value.low:.4g} to {self.value.high:.4g})"
+        return (
+            f"The queue starts to oscillate at {self.parameter} = {self.value.value:.4g} {ends}, with a period of "
+            f"{self.period:.3g} s; it does not oscillate at {self.stable:.4g} and does at {self.oscillates:.4g}."
+        )
+
+
+def measured_limit(
+    scenario: Scenario,
+    parameter: str,
+    span: tuple[float, float],
+    *,
+    unit: str = "",
+    progress: Callable[[float, MeasuredStability], None] | None = None,
+    **options: Any,
+) -> MeasuredLimit:
+    """
+    Find where a parameter makes the queue oscillate, by bisection of the verdict and extrapolation of the decay rate.
+
+    Parameters
+    ----------
+    parameter
+        A key as `sweep` takes it, such as ``"rtt"`` or ``"queue.max_threshold"``.
+    span
+        Two values, one on each side of the limit, in `unit`.
+    unit
+        Of the values, as a scenario writes it: ``"ms"``, ``"packets"``; empty for a pure number.
+    progress
+        Called with each value and what was measured there.
+    options
+        Of `measured_stability`: `packets`, `tolerance`, `threads`, `link`, ...
+
+    Raises
+    ------
+    AnalysisError
+        If the verdict is the same at both ends, or too few stable points can be measured.
+    """
+    found: dict[float, MeasuredStability] = {}
+
+    def at(value: float) -> MeasuredStability:
+        if value not in found:
+            text = f"{value:.9g} {unit}".strip()
+            found[value] = measured_stability(changed(scenario, {parameter: text if unit else value}), **options)
+            if progress is not None:
+                progress(value, found[value])
+        return found[value]
+
+    sides = {_oscillates(at(value)): value for value in span}
+    if len(sides) != 2:  # noqa: PLR2004
+        word = "oscillates" if True in sides else "does not oscillate"
+        raise AnalysisError(
+            f"the queue {word} at both ends of {parameter} = {span[0]:g} .. {span[1]:g} {unit}; give a wider range",
+            "no limit",
+        )
+    stable, cycling = sides[False], sides[True]
+    for _ in range(HALVINGS):
+        middle = math.sqrt(stable * cycling)
+        if _oscillates(at(middle)):
+            cycling = middle
+        else:
+            stable = middle
+    away = math.log(stable / cycling)
+    step = math.copysign(max(abs(away), NEAR / POINTS), away)
+    for k in range(1, POINTS):
+        at(stable * math.exp(k * step))
+    usable = [
+        (value, one)
+        for value, one in found.items()
+        if one.verdict == "does not oscillate"
+        and one.mode is not None
+        and abs(math.log(value / cycling)) < NEAR + abs(away)
+    ]
+    if len(usable) < 3:  # noqa: PLR2004
+        raise AnalysisError(
+            f"only {len(usable)} values of {parameter} gave a damped mode whose decay could be extrapolated; "
+            "a larger budget of packets would help",
+            "too few points",
+        )
+    value = _zero(usable)
+    periods = [one.period for _, one in sorted(usable, key=lambda pair: abs(math.log(pair[0] / cycling)))]
+    mode = found[cycling].mode
+    return MeasuredLimit(
+        parameter=parameter,
+        value=value,
+        stable=stable,
+        oscillates=cycling,
+        period=periods[0],
+        amplitude=mode.amplitude if mode else math.nan,
+        points=tuple(sorted(found.items())),
+    )
+
+
+def _oscillates(one: MeasuredStability) -> bool:
+    """Which side of the limit a point is on; a point in between goes by what its amplitude ratio is nearer to."""
+    if one.verdict != "cannot tell":
+        return one.verdict == "oscillates"
+    if one.mode is None:
+        raise AnalysisError(f"no verdict was reached on the way: {one.reason}", "cannot tell")
+    return one.mode.amplitude_ratio.value < (CYCLE_RATIO + NOISE_RATIO) / 2
+
+
+def _zero(points: list[tuple[float, MeasuredStability]]) -> Estimate:
+    """Weighted regression of the decay rate on the parameter's logarithm; its zero with Fieller's interval."""
+    x = np.log([value for value, _ in points])
+    modes = [one.mode for _, one in points if one.mode is not None]
+    y = np.array([mode.decay.value for mode in modes])
+    error = np.array([(mode.decay.high - mode.decay.low) / 3.92 for mode in modes])
+    weight = 1 / error**2
+    centre = float((weight * x).sum() / weight.sum())
+    spread = float((weight * (x - centre) ** 2).sum())
+    level = float((weight * y).sum() / weight.sum())
+    slope = float((weight * (x - centre) * y).sum() / spread)
+    misfit = float((weight * (y - level - slope * (x - centre)) ** 2).sum() / max(1, len(points) - 2))
+    scale = max(1.0, misfit)
+    quantile = student_quantile(max(1, len(points) - 2), 0.95)
+    t2 = quantile**2 * scale
+    root = centre - level / slope
+    # Fieller: all x with (level + slope (x - centre))^2 <= t^2 var
+    a = slope**2 - t2 / spread
+    b = level * slope
+    c = level**2 - t2 / float(weight.sum())
+    if a <= 0 or b**2 - a * c < 0:
+        return Estimate(math.exp(root), 0.0, math.inf)
+    half = math.sqrt(b**2 - a * c)
+    ends = sorted((centre + (-b - half) / a, centre + (-b + half) / a))
+    return Estimate(math.exp(root), math.exp(ends[0]), math.exp(ends[1]))

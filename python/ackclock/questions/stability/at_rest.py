@@ -1,0 +1,321 @@
+"""The equilibrium of a scenario: where it is, how stable, and what follows a disturbance."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+from ... import _core
+from ...core._words import quantity
+from ...core.delay import HopfPoint, Parameter, Spectrum
+from ...core.errors import AnalysisError
+from ...core.fluid import SAMPLES, Choices, Equations, FluidResult, integrate
+from .diagram import PhasePortrait
+from .disturbed import STEPS, Disturbed, disturb, time_scale
+from .equilibrium import FluidEquilibrium, Margins
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ...core.scenario import Scenario
+
+Span = tuple[str | float, str | float]
+"""Smallest and largest value of a parameter, in SI units or as texts such as "10 ms"."""
+
+REACH = 30.0
+"""A parameter without a range runs from a thirtieth of its value to thirty times that."""
+_UNCERTIFIED = ("not certified", "root on the line", "no eigenvalues")
+"""Kinds of errors that leave the rightmost root unknown, and the rest of an answer as it is."""
+
+
+class AtRest:
+    """The equilibrium of a scenario, and what follows small and large disturbances of it."""
+
+    def __init__(self, scenario: Scenario, choices: Choices, which: int | None = None) -> None:
+        self.scenario = scenario
+        self.choices = choices
+        """What was chosen where the papers differ."""
+        self.equations = Equations(scenario, choices)
+        """Names and units of states and parameters."""
+        self._which = which
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return self.scenario.name
+
+    @property
+    def notes(self) -> list[str]:
+        """What the equations leave out of the scenario."""
+        return self.equations.notes
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of the states."""
+        return self.equations.states
+
+    @property
+    def scenario_json(self) -> str:
+        """The scenario with every default, as JSON."""
+        return json.dumps(self.scenario.canonical, indent=2, ensure_ascii=False)
+
+    # the equilibrium
+
+    @cached_property
+    def _equilibria(self) -> list[FluidEquilibrium]:
+        found = [self._named(raw) for raw in self.equations.model.equilibria()]
+        return sorted(found, key=lambda one: sum(one.state.get(f"{link}.queue", 0.0) for link in self.equations.links))
+
+    def equilibria(self) -> list[FluidEquilibrium]:
+        """
+        Return all equilibria by rising queue, each in the regime of the AQMs' laws that holds there.
+
+        Raises
+        ------
+        AnalysisError
+            "no equilibrium", with the reason.
+        """
+        return list(self._equilibria)
+
+    def each(self) -> list[Self]:
+        """Return the same questions at each equilibrium, in the order of `equilibria`."""
+        return [type(self)(self.scenario, self.choices, which) for which in range(len(self._equilibria))]
+
+    @cached_property
+    def equilibrium(self) -> FluidEquilibrium:
+        """The equilibrium: the only one, or the one that was chosen."""
+        found = self._equilibria
+        if self._which is None and len(found) > 1:
+            raise AnalysisError(
+                f"there are {len(found)} equilibria; choose one by equilibrium=0 to {len(found) - 1}",
+                "several equilibria",
+            )
+        which = self._which or 0
+        if not 0 <= which < len(found):
+            raise ValueError(f"equilibrium={which}: there are {len(found)}, counted from 0")
+        return found[which]
+
+    def _named(self, raw: _core.FluidEquilibrium) -> FluidEquilibrium:
+        eq = self.equations
+        model = eq.model.copy()
+        for index, value in enumerate(raw.parameters):
+            model.set(index, value)
+        seen = model.observe(raw, [raw.state])
+        return FluidEquilibrium(
+            state=dict(zip(eq.states, raw.state, strict=True)),
+            parameters=eq.shown(raw.parameters),
+            _x=tuple(raw.state),
+            _p=tuple(raw.parameters),
+            probability=dict(zip(eq.links, raw.probability, strict=True)),
+            loss=dict(zip(eq.classes, raw.signals, strict=True)),
+            window=dict(zip(eq.classes, map(float, seen["window"][0]), strict=True)),
+            rtt=dict(zip(eq.classes, map(float, seen["rtt"][0]), strict=True)),
+            regimes=dict(zip(eq.links, raw.regimes, strict=True)),
+            _raw=raw,
+        )
+
+    def _at(self) -> tuple[_core.DelaySystem, list[float], list[float]]:
+        """The system frozen in the regimes of the equilibrium, its state and parameters: after names were resolved."""
+        at = self.equilibrium
+        return self.equations.model.system(at._raw), list(at._x), self.equations.parameters(at._p)
+
+    def _now(self, parameter: Parameter) -> float:
+        return parameter.scale * self.equations.parameters(self.equilibrium._p)[parameter.index]
+
+    def _span(self, name: str, span: Span | None) -> tuple[float, float]:
+        now = self._now(self.equations.parameter(name))
+        least, _ = self.equations.least(name)
+        if span is None:
+            return max(now / REACH, min(least, now)), now * REACH
+        low, high = (self.equations.value(name, value) for value in span)
+        if not low < high:
+            raise ValueError(f"{name}: {span[0]} .. {span[1]} is not a range from small to large")
+        return low, high
+
+    def _possible(self, name: str, span: Span | None) -> tuple[float, float]:
+        """The part of a range in which there is such a scenario: no RTT below its path's propagation."""
+        low, high = self._span(name, span)
+        least, what = self.equations.least(name)
+        if high <= least:
+            free = self.equations.parameter(name)
+            raise ValueError(f"{name}: the range ends below {what}, {quantity(least, free.unit)}")
+        return max(low, least), high
+
+    def _regime(self, point: HopfPoint) -> tuple[_core.DelaySystem, _core.FluidEquilibrium]:
+        """The system in the laws' regime in which a Hopf point was found (by default that of the equilibrium)."""
+        raw = point._regime or self.equilibrium._raw
+        return self.equations.model.system(raw), raw
+
+    # linear questions
+
+    def roots(self, count: int = 6) -> Spectrum:
+        """Return at least `count` rightmost characteristic roots (1/s), certified by the argument principle."""
+        system, x, p = self._at()
+        return Spectrum(*system.roots(x, p, count))
+
+    @cached_property
+    def rightmost(self) -> complex:
+        """The rightmost characteristic root, 1/s."""
+        return self.roots(1).rightmost
+
+    @property
+    def certified(self) -> complex | None:
+        """The rightmost characteristic root, 1/s; None where it cannot be certified (stiff equations)."""
+        try:
+            return self.rightmost
+        except AnalysisError as error:
+            if error.kind not in _UNCERTIFIED:
+                raise
+            return None
+
+    @cached_property
+    def unstable_roots(self) -> int | None:
+        """
+        The number of characteristic roots with a positive real part, by the argument principle.
+
+        None where one lies on the imaginary axis to rounding: at a Hopf point, or with the states of a sender with a
+        memory, one of which has a root at zero whatever the parameters.
+        """
+        system, x, p = self._at()
+        try:
+            return system.count_right_of(x, p, 0.0)
+        except AnalysisError as error:
+            if error.kind == "root on the line":
+                return None
+            raise
+
+    @property
+    def stable(self) -> bool:
+        """Whether the equilibrium is stable against small disturbances: no root right of or on the imaginary axis."""
+        return self.unstable_roots == 0
+
+    def margins(self, of: str | None = None) -> Margins:
+        """
+        Return gain, phase and delay margin of the loop, cut where the senders hear of losses and delays.
+
+        With several links there is no single loop: `of` names the class that is cut off, the others left as they are.
+        They say nothing of large disturbances: see `Limit.reaches_now` and `disturbed`.
+
+        Raises
+        ------
+        AnalysisError
+            "several loops" with more than one link, unless a class is named.
+        """
+        return Margins(**self.equations.model.margins(self.equilibrium._raw, of))
+
+    def bode(self, frequencies: Sequence[float] | None = None) -> pd.DataFrame:
+        """Return the loop transfer function over frequencies (rad/s; index): `gain`, `phase` (degrees), `response`."""
+        import numpy as np
+        import pandas as pd
+
+        if frequencies is None:
+            margins = self.margins()
+            marks = [w for w in (margins.gain_crossover, margins.phase_crossover) if math.isfinite(w)]
+            middle = marks or [abs(self.rightmost)]
+            given = np.geomspace(min(middle) / 100, max(middle) * 30, 1200)
+        else:
+            given = np.asarray(frequencies, dtype=np.float64)
+        response = self.equations.model.response(self.equilibrium._raw, given.tolist())
+        phase = np.degrees(np.unwrap(np.angle(response)))
+        index = pd.Index(given, name="frequency (rad/s)")
+        return pd.DataFrame({"gain": np.abs(response), "phase": phase, "response": response}, index=index)
+
+    @property
+    def _watched(self) -> str:
+        """The state whose amplitude people want: the first queue, else the first state."""
+        return next((name for name in self.states if name.endswith(".queue")), self.states[0])
+
+    # time
+
+    def trajectory(
+        self,
+        duration: str | float | None = None,
+        *,
+        disturbance: float = 0.05,
+        start: Mapping[str, float] | None = None,
+        samples: int = SAMPLES,
+        clamped: bool | None = None,
+        relative: float = 1e-8,
+        steps: int = 1_000_000,
+    ) -> FluidResult:
+        """
+        Return what follows a disturbance of the equilibrium.
+
+        Parameters
+        ----------
+        duration
+            s, or a text such as "30 s"; by default long enough to see where it leads.
+        disturbance
+            All states stand this much above the equilibrium before time 0, relative to it.
+        start
+            Some states before time 0 in place of that, by name.
+        clamped
+            In place of the choice that was made for all trajectories.
+        samples, relative, steps
+            As for `ackclock.fluid`.
+        """
+        at = self.equilibrium
+        state = [(1 + disturbance) * value for value in at._x]
+        for name, value in (start or {}).items():
+            state[self.equations.state_index(name)] = float(value)
+        if duration is None:
+            end = time_scale(self.rightmost, max(at.rtt.values()))
+        else:
+            end = _core.quantity(duration)[0] if isinstance(duration, str) else float(duration)
+        free = self.choices.clamped if clamped is None else clamped
+        frozen = None if free else at._raw
+        return integrate(self.scenario, self.equations, frozen, state, end, samples, relative, steps)
+
+    def phase_portrait(
+        self,
+        disturbances: Iterable[float] = (0.02, 0.2, -0.5),
+        *,
+        duration: str | float | None = None,
+        x: str | None = None,
+        y: str | None = None,
+    ) -> PhasePortrait:
+        """
+        Return trajectories from several disturbances, in the plane of two states.
+
+        The states are the first window and the first queue by default (the first two states without a queue).
+        """
+        first = self.states[self.equations.state_index(x)] if x else self.states[0]
+        other = self._watched if self._watched != first else next((one for one in self.states if one != first), first)
+        second = self.states[self.equations.state_index(y)] if y else other
+        runs = {value: self.trajectory(duration, disturbance=value, samples=6000) for value in disturbances}
+        return PhasePortrait(first, second, runs, self.equilibrium)
+
+    @cached_property
+    def disturbed(self) -> Disturbed:
+        """
+        What follows a large disturbance: all windows at one packet over empty queues, the clamped equations.
+
+        A stable equilibrium to which the queue does not return then coexists with an oscillation.
+        """
+        return self.disturbed_from()
+
+    def disturbed_from(self, factor: float | None = None, *, steps: int = STEPS) -> Disturbed:
+        """
+        What follows when all windows and queues are so many times those at rest (the queues as far as they go).
+
+        Without a factor: all windows at one packet over empty queues, as for `disturbed`. `steps` bounds the work.
+        """
+        at, start = self.equilibrium, None
+        if factor is not None:
+            moved = ("window", "queue")
+            start = [value * factor if name.rpartition(".")[2] in moved else value for name, value in at.state.items()]
+        longest = max(at.rtt.values())
+        return disturb(
+            self.scenario,
+            self.equations,
+            at._raw,
+            self._watched,
+            self.unstable_roots,
+            self.rightmost,
+            longest,
+            start,
+            steps,
+        )

@@ -1,0 +1,87 @@
+"""What a plot needs: charts over two parameters, diagrams over one, trajectories in a plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from ...core.delay import Branch, Curve, HopfPoint
+    from ...core.fluid import FluidResult
+    from .equilibrium import FluidEquilibrium
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """The verdict over a grid of two parameters."""
+
+    parameters: tuple[str, str]
+    units: tuple[str, str]
+    first: NDArray[np.float64]
+    second: NDArray[np.float64]
+    unstable: NDArray[np.int64]
+    """Number of roots with positive real part (row: first parameter); -1 where the equilibrium is lost."""
+    now: tuple[float, float]
+    abscissa: NDArray[np.float64] | None = None
+    """Largest real part, 1/s, where it was asked for."""
+
+    @property
+    def stable(self) -> NDArray[np.bool_]:
+        """Where the equilibrium is stable."""
+        stable: NDArray[np.bool_] = self.unstable == 0
+        return stable
+
+    def plot(self, ax: Axes | None = None, curve: Curve | None = None) -> Axes:
+        """Draw the chart with the stable side marked, and a Hopf curve over it."""
+        from ...present.plot import stability as plots
+
+        return plots.chart(self, curve=curve, ax=ax)
+
+
+@dataclass(frozen=True, eq=False)
+class BifurcationDiagram:
+    """Equilibria and cycles against a parameter."""
+
+    parameter: str
+    unit: str
+    component: str
+    equilibria: pd.DataFrame
+    """A row a value of the parameter: the state, and the number of unstable roots."""
+    points: list[HopfPoint]
+    branches: list[Branch]
+    end: str
+    """Why the equilibria end where they do."""
+    now: float
+    large: pd.DataFrame
+    """
+    What a large disturbance leads to, by the clamped equations from empty queues: smallest and largest value of the
+    state, and whether it settles, against the parameter.
+    """
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw it: solid where stable, dashed where not."""
+        from ...present.plot import stability as plots
+
+        return plots.bifurcation_diagram(self, ax=ax)
+
+
+@dataclass(frozen=True, eq=False)
+class PhasePortrait:
+    """Trajectories in the plane of two states."""
+
+    x: str
+    y: str
+    runs: dict[float, FluidResult]
+    """By disturbance, relative to the equilibrium."""
+    equilibrium: FluidEquilibrium
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw them."""
+        from ...present.plot import stability as plots
+
+        return plots.phase_portrait(self, ax=ax)

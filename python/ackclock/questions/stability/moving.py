@@ -1,0 +1,90 @@
+"""What a queue without an equilibrium does instead: the cycle of the clamped equations."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...core._words import digits, quantity
+from ...core.fluid import fluid
+
+if TYPE_CHECKING:
+    from ...core.fluid import FluidResult
+    from ...core.scenario import Scenario
+
+ROUND_TRIPS = 600
+"""Length of the run, in base round trips; at least `SECONDS`. Its last half is looked at."""
+SECONDS = 60.0
+SAMPLES = 12_001
+
+
+@dataclass(frozen=True, eq=False)
+class Cycle:
+    """Where the equations lead without an equilibrium: a cycle, or motion in which no period stands out."""
+
+    link: str
+    why: str
+    """Why there is no equilibrium."""
+    low: float
+    """Smallest and largest queue in the second half of the run, packets, and its mean."""
+    high: float
+    mean: float
+    period: float
+    """s; NaN where none stands out."""
+    run: FluidResult
+
+    @property
+    def sentence(self) -> str:
+        """The answer in words."""
+        swing = f"between {digits(self.low)} and {digits(self.high)} packets"
+        why = self.why.removeprefix("no equilibrium: ").rstrip(".")
+        text = f"There is no equilibrium: {why}. From empty queues the queue of {self.link} moves {swing}"
+        if math.isfinite(self.period):
+            return f"{text} with a period of {quantity(self.period, 's')}."
+        return f"{text}; no period stands out."
+
+    def json(self) -> dict[str, Any]:
+        """Return it as plain values, without the run."""
+        return {
+            "link": self.link,
+            "why": self.why,
+            "queue_low": self.low,
+            "queue_high": self.high,
+            "queue_mean": self.mean,
+            "period_s": None if math.isnan(self.period) else self.period,
+        }
+
+
+def cycle(scenario: Scenario, why: str, **choices: Any) -> Cycle:
+    """
+    Follow the clamped equations from empty queues, and say where the queue that varies most goes.
+
+    Parameters
+    ----------
+    scenario
+        What to follow.
+    why
+        Why it has no equilibrium.
+    choices
+        As `ackclock.stability` takes them.
+
+    Raises
+    ------
+    AnalysisError
+        If the integration does not reach its end.
+    """
+    import numpy as np
+
+    from ...analysis.oscillation import find_oscillation
+
+    look = fluid(scenario, duration=1.0, samples=11, **choices)
+    rtt = float(look.traces["rtt"].max())
+    end = max(SECONDS, ROUND_TRIPS * rtt)
+    run = fluid(scenario, duration=end, samples=SAMPLES, relative=1e-5, **choices)
+    queues = run.traces["queue"].sel(time=slice(0.5 * end, None))
+    link = str(queues["link"].to_numpy()[int(np.argmax(queues.std("time").to_numpy()))])
+    queue = queues.sel(link=link).to_numpy()
+    found = find_oscillation(queue, end / (SAMPLES - 1))
+    period = math.nan if found is None else found.period
+    return Cycle(link, why, float(queue.min()), float(queue.max()), float(queue.mean()), period, run)

@@ -1,0 +1,713 @@
+"""Questions about the stability of a scenario: limits, onsets, cycles, diagrams, charts, and the answer in words."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+
+from ... import _core
+from ...core._words import quantity
+from ...core.delay import Branch, Criticality, Curve, HopfPoint, Parameter, analyses
+from ...core.delay import Cycle as DelayCycle
+from ...core.delay.analyses import POINTS, STEP, TOLERANCE
+from ...core.errors import AnalysisError, ScenarioError
+from ...core.fluid import (
+    Averaging,
+    Decrease,
+    Form,
+    Memory,
+    Rtt,
+    SmallWindows,
+    choices_for,
+)
+from ...core.simulate import list_algorithms
+from .answer import Answer
+from .at_rest import AtRest, Span
+from .diagram import BifurcationDiagram, Chart
+from .disturbed import STEPS, Disturbed, disturb
+from .limits import LOOKS, Course, Kind, Limit, Passage, between, beyond, change, follow, nearest
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ...core.scenario import Scenario
+    from ..measured import MeasuredStability
+
+_Found = TypeVar("_Found")
+
+Adaptation = Literal["moving", "frozen"]
+"""Whether parameters that AQMs adapt move, or stay where they are at the equilibrium."""
+
+BUDGET = 10.0
+"""Seconds that `Stability.answer` spends on each of its questions."""
+FEWEST_LOOKS = 40
+"""Looks of a diagram on each side of the present value, at least."""
+
+
+@overload
+def stability(
+    scenario: Scenario,
+    *,
+    source: Literal["equations"] = "equations",
+    equilibrium: int | None = None,
+    form: Form = "ack",
+    decrease: Decrease = "loss",
+    rtt: Rtt = "queueing",
+    small_windows: SmallWindows | None = None,
+    memory: Memory | None = None,
+    averaging: Averaging = "exponential",
+    effective_spacing: bool = True,
+    clamped: bool = True,
+    adaptation: Adaptation = "moving",
+) -> Stability: ...
+
+
+@overload
+def stability(
+    scenario: Scenario,
+    *,
+    source: Literal["auto"],
+    equilibrium: int | None = None,
+    form: Form = "ack",
+    decrease: Decrease = "loss",
+    rtt: Rtt = "queueing",
+    small_windows: SmallWindows | None = None,
+    memory: Memory | None = None,
+    averaging: Averaging = "exponential",
+    effective_spacing: bool = True,
+    clamped: bool = True,
+    adaptation: Adaptation = "moving",
+) -> Stability | MeasuredStability: ...
+
+
+def stability(
+    scenario: Scenario,
+    *,
+    source: Literal["equations", "auto"] = "equations",
+    equilibrium: int | None = None,
+    form: Form = "ack",
+    decrease: Decrease = "loss",
+    rtt: Rtt = "queueing",
+    small_windows: SmallWindows | None = None,
+    memory: Memory | None = None,
+    averaging: Averaging = "exponential",
+    effective_spacing: bool = True,
+    clamped: bool = True,
+    adaptation: Adaptation = "moving",
+) -> Stability | MeasuredStability:
+    """
+    Return an object that answers questions about the stability of a scenario.
+
+    Parameters
+    ----------
+    scenario
+        What to analyse.
+    source
+        Where the answer comes from. "equations": only from them. "auto", as on the command line: from packet runs
+        (`measured_stability`) where there are no equations (an algorithm in Python without `increase` and `decrease`,
+        say) or no equilibrium. ``print`` shows either answer in words.
+    equilibrium
+        Which equilibrium, where there are several (counted from 0).
+    memory
+        How a sender with a memory is modelled: see `ackclock.fluid`. By default with all its states; with a window
+        alone, as at rest, if any sender is CUBIC. CUBIC's states have a characteristic root at zero whatever the
+        parameters, so they allow no verdict.
+    form, decrease, rtt, small_windows, averaging, effective_spacing, clamped
+        Choices in which the papers differ: see `ackclock.fluid`.
+    adaptation
+        How AQMs that adapt a parameter are modelled (Adaptive RED, Auto-Tuning RED, ST-RED, ST-PI). "moving": the
+        parameter is a state of the equations. "frozen": it keeps its value at the equilibrium, which leaves a RED or
+        PI. If the scenario is unstable with "moving" only, the adaptation oscillates.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario has no fluid equations; the message names what lacks them. `measured_stability` needs none.
+    AnalysisError
+        If `adaptation` is "frozen" and there is no equilibrium, or there are several and `equilibrium` is not given.
+
+    Examples
+    --------
+    >>> import ackclock as ac
+    >>> scenario = ac.dumbbell(
+    ...     rate="1.2 Mbit/s",
+    ...     queue={"aqm": "red", "min_threshold": "50 packets", "max_threshold": "550 packets", "max_probability": 0.1,
+    ...            "weight": 1e-4, "spacing": "bernoulli", "capacity": "unlimited"},
+    ...     flows=ac.flows(1, "compound", rtt="50 ms"),
+    ...     duration="10 s",
+    ... )
+    >>> s = ac.stability(scenario, rtt="constant", averaging="linear", small_windows="law")
+    >>> [point] = s.crossings("rtt", ("50 ms", "100 ms"))
+    >>> round(point.parameters["rtt"], 7)  # s: figure 2 of Manjunath and Raina
+    0.0848341
+    """
+    choices = choices_for(
+        scenario,
+        form=form,
+        decrease=decrease,
+        rtt=rtt,
+        small_windows=small_windows,
+        memory=memory,
+        averaging=averaging,
+        effective_spacing=effective_spacing,
+        clamped=clamped,
+    )
+    if source not in ("equations", "auto"):
+        raise ValueError(f'source={source!r}: allowed are "equations" and "auto"')
+    try:
+        asked = Stability(scenario, choices, equilibrium)
+        if source == "auto" and equilibrium is None:
+            asked.equilibria()
+    except (ScenarioError, AnalysisError) as error:
+        lacking = isinstance(error, ScenarioError) or error.kind == "no equilibrium"
+        if source == "auto" and lacking:
+            from ..measured import measured_stability
+
+            return measured_stability(scenario)
+        if isinstance(error, ScenarioError):
+            error.add_note(
+                "ackclock.measured_stability needs no equations: it measures packet runs; "
+                'stability(..., source="auto") does so by itself.'
+            )
+        raise
+    if adaptation == "moving":
+        return asked
+    if adaptation != "frozen":
+        raise ValueError(f'adaptation={adaptation!r}: allowed are "moving" and "frozen"')
+    return Stability(_frozen(asked), choices, equilibrium)
+
+
+def _frozen(asked: Stability) -> Scenario:
+    """Return the scenario with what its AQMs adapt kept where it is at the equilibrium."""
+    scenario = asked.scenario
+    aqms: list[dict[str, Any]] = list_algorithms()["aqm"]
+    known = {str(entry["kind"]): entry["parameters"] for entry in aqms}
+    queues = {str(link["name"]): link["queue"] for link in scenario.canonical["link"]}
+    changes = {}
+    for link, kind, values in asked.equations.model.frozen_adaptation(asked.equilibrium._raw):
+        units = {parameter["name"]: parameter["unit"] for parameter in known[kind]}
+        kept = {key: value for key, value in queues[link].items() if key in {"capacity", "scheduler", *units}}
+        found = {key: f"{value!r} {units[key]}" if units[key] == "packets" else value for key, value in values}
+        changes[f"link.{link}.queue"] = {**kept, "aqm": kind, **found}
+    return scenario.with_(changes)
+
+
+class Stability(AtRest):
+    """The equilibrium of a scenario, and questions about it. Made by `ackclock.stability`."""
+
+    # one parameter
+
+    def course(self, parameter: str, to: str | float, *, looks: int = LOOKS) -> Course:
+        """
+        Follow the equilibrium as a parameter moves from its present value to another, across switching boundaries.
+
+        Unstable roots are counted by the argument principle at every look, and every place where their number changes
+        is located. Two changes that undo each other between two looks go unseen.
+        """
+        free = self.equations.parameter(parameter)
+        return follow(self.equations, self.equilibrium._raw, free, self.equations.value(parameter, to), looks)
+
+    def _ways(self, parameter: str, span: Span | None, looks: int = LOOKS) -> Iterator[Course]:
+        """The ways from the present value to the ends of a range."""
+        low, high = self._span(parameter, span)
+        now = self._now(self.equations.parameter(parameter))
+        for end in {low if low < now else high, high if high > now else low}:
+            if end != now:
+                yield self.course(parameter, end, looks=looks)
+
+    def crossings(
+        self, parameter: str, span: Span | None = None, *, samples: int = LOOKS, within_laws: bool = True
+    ) -> list[HopfPoint]:
+        """
+        Return the Hopf points as a parameter runs over a range.
+
+        The equilibrium is followed across the switching boundaries of the AQMs' laws, as far as there is one. Without
+        `within_laws` the laws that hold at the present equilibrium are continued over the whole range instead, as
+        papers do; `HopfPoint.left` then tells what a point has left (an empty queue, another regime of a law).
+        """
+        low, high = self._span(parameter, span)
+        if within_laws:
+            ways = list(self._ways(parameter, span, samples))
+            points = [one.point for way in ways for one in way.passages if one.point is not None]
+            points = [one for one in points if low <= one.parameters[parameter] <= high]
+        else:
+            system, x, p = self._at()
+            raw = self.equilibrium._raw
+            left = self.equations.model.left
+            points = [
+                analyses.hopf_point(self.equations, one._raw, left(raw, one._raw), raw)
+                for one in analyses.crossings(system, self.equations, x, p, parameter, (low, high), samples)
+            ]
+        points.sort(key=lambda point: point.parameters[parameter])
+        alike = zip(points[1:], points, strict=False)  # one on which the scenario lies is met in both directions
+        return points[:1] + [
+            one
+            for one, last in alike
+            if not math.isclose(one.parameters[parameter], last.parameters[parameter], rel_tol=1e-9)
+            or not math.isclose(one.frequency, last.frequency, rel_tol=1e-6)
+        ]
+
+    def hopf(self, parameter: str, span: Span | None = None) -> HopfPoint:
+        """
+        Return the Hopf point nearest to the present value of a parameter.
+
+        Raises
+        ------
+        AnalysisError
+            "not found" where there is none in the range.
+        """
+        found = self.crossings(parameter, span)
+        if not found:
+            low, high = self._span(parameter, span)
+            raise AnalysisError(f"no Hopf point for {parameter} between {low:.6g} and {high:.6g}", "not found")
+        return nearest(found, parameter, self._now(self.equations.parameter(parameter)))
+
+    def limits(
+        self, parameter: str, span: Span | None = None, *, tipping: bool = True, steps: int = STEPS
+    ) -> list[Limit]:
+        """
+        Return how far a parameter may move, downwards and upwards, before the verdict changes.
+
+        The equilibrium is followed across the switching boundaries of the AQMs' laws. If it is unstable now, the limit
+        is the value beyond which no unstable root is left. Crossings on the way that only change the number of unstable
+        roots are not limits (`crossings` lists them). The range ends where no such scenario exists: an RTT at the
+        propagation delay of its path, a count at one flow. With `tipping`, sudden onsets are followed back to the cycle
+        that tips the queue at the present value, and the clamped equations are run beyond the limit, for at most
+        `steps` steps.
+        """
+        free = self.equations.parameter(parameter)
+        low, high = self._possible(parameter, span)
+        now = self._now(free)
+        ends = [end for end in (low, high) if (end - now) * (1 if end == high else -1) > 0]
+        return [self._limit(free, end, tipping, steps) for end in ends]
+
+    def _limit(self, free: Parameter, end: float, tipping: bool, steps: int = STEPS) -> Limit:
+        now = self._now(free)
+        course = follow(self.equations, self.equilibrium._raw, free, end, every=False)
+        passage, holds_to = change(course)
+        unstable = course.looks[0][2]
+        if unstable is None:
+            reason = "a characteristic root lies on the axis whatever the parameter"
+            return Limit(free.name, free.unit, now, course.end, "end", reason)
+        if passage is None:
+            kind: Kind = "none" if course.ended is None else "end"
+            least, what = self.equations.least(free.name)
+            reason = course.ended or (what if end == least else "the end of the range")
+            return Limit(free.name, free.unit, now, course.end, kind, reason, unstable)
+        kinds: dict[str, Kind] = {"hopf": "oscillation", "steady": "real root", "switch": "boundary"}
+        reason = passage.why if passage.kind == "switch" else ""
+        onset, cycle, coexist, after, undecided = None, None, None, None, []
+        there = math.nan
+        if passage.point is not None:
+            system = self.equations.model.system(passage.regime)
+            point = _lengthened(passage.point, self.equations.parameters(passage.regime.parameters))
+            # the cycles of a queue that overflows leave its limit, which the equations of that
+            # regime do not know
+            if "overflow" not in passage.regime.regimes:
+                onset = analyses.criticality(system, self.equations, point, free.name, self._watched)
+        if tipping:
+            there = beyond(passage, holds_to, end > now)
+            try:
+                after = self._beyond(free, there, steps)
+            except AnalysisError as error:
+                undecided.append(f"what follows beyond the limit: {error}")
+            if passage.point is not None and unstable == 0:
+                try:
+                    cycle, coexist = self._coexisting(passage, passage.point, free, now)
+                except AnalysisError as error:
+                    undecided.append(f"cycles beside the stable equilibrium: {error}")
+        return Limit(
+            parameter=free.name,
+            unit=free.unit,
+            now=now,
+            value=passage.value,
+            kind=kinds[passage.kind],
+            reason=reason,
+            unstable_now=self.unstable_roots,
+            unstable_beyond=passage.after,
+            holds_to=holds_to,
+            point=passage.point,
+            onset=onset,
+            reaches_now=cycle,
+            coexist_from=coexist,
+            beyond=after,
+            beyond_at=there,
+            undecided="; ".join(undecided),
+        )
+
+    def _coexisting(
+        self, passage: Passage, point: HopfPoint, free: Parameter, now: float
+    ) -> tuple[DelayCycle | None, float | None]:
+        """Cycles on the stable side of a Hopf point: a sudden onset's own, or some behind a fold."""
+        value = passage.value
+        system = self.equations.model.system(passage.regime)
+        span = sorted((now, value + 0.2 * (value - now)))
+        if span[0] == span[1]:
+            return None, None
+        cycles = self._branch(system, point, free.name, span, self._watched, 40, passage.regime).cycles
+        values = [one.parameters[free.name] for one in cycles]
+        inside = [
+            one for one in values if (one - value) * (now - value) > 0 and not math.isclose(one, value, rel_tol=1e-4)
+        ]
+        coexist = None
+        if inside:
+            coexist = min(inside) if value > now else max(inside)
+        reaches = bool(values) and math.isclose(values[-1], now, rel_tol=1e-6)
+        return cycles[-1] if reaches else None, coexist
+
+    def _beyond(self, free: Parameter, value: float, steps: int = STEPS) -> Disturbed:
+        """What the clamped equations do at another value of a parameter, from empty queues."""
+        equations = copy.copy(self.equations)
+        equations.model = self.equations.model.copy()
+        equations.model.set(free.index, value / free.scale)
+        at = equations.model.equilibria()[0]
+        system = equations.model.system(at)
+        root = complex(system.roots(at.state, at.parameters, 1)[0][0])
+        unstable = system.count_right_of(at.state, at.parameters, 0.0)
+
+        rtt = float(equations.model.observe(at, [at.state])["rtt"].max())
+        return disturb(self.scenario, equations, at, self._watched, unstable, root, rtt, steps=steps)
+
+    def criticality(
+        self, parameter: str, span: Span | None = None, *, component: str | None = None, point: HopfPoint | None = None
+    ) -> Criticality:
+        """
+        Return whether oscillations set in gradually or suddenly where a parameter passes its (nearest) Hopf point.
+
+        Parameters
+        ----------
+        parameter, span
+            The parameter to vary, and the range in which to look for the Hopf point.
+        component
+            State whose amplitude counts; the first window by default, as in the papers.
+        point
+            The Hopf point, if it is known.
+        """
+        point = point or self.hopf(parameter, span)
+        self.equations.parameter(parameter)
+        system, raw = self._regime(point)
+        full = _lengthened(point, self.equations.parameters(raw.parameters))
+        return analyses.criticality(system, self.equations, full, parameter, component)
+
+    def cycles(
+        self,
+        parameter: str,
+        span: Span | None = None,
+        *,
+        component: str | None = None,
+        points: int = 60,
+        tolerance: float = TOLERANCE,
+        point: HopfPoint | None = None,
+        within_laws: bool = True,
+    ) -> Branch:
+        """
+        Return the oscillations that grow from a Hopf point: amplitude, period and stability.
+
+        The branch is followed through folds, in the laws that hold at the equilibrium. It ends where a cycle leaves
+        them (an empty queue, another regime of an AQM's law); without `within_laws` it continues in those laws,
+        and `Cycle.left` tells what was left.
+        """
+        point = point or self.hopf(parameter, span)
+        low, high = self._span(parameter, span)
+        system, raw = self._regime(point)
+        return self._branch(system, point, parameter, (low, high), component, points, raw, tolerance, within_laws)
+
+    def _branch(
+        self,
+        system: _core.DelaySystem,
+        point: HopfPoint,
+        parameter: str,
+        span: Sequence[float],
+        component: str | None,
+        points: int,
+        raw: _core.FluidEquilibrium,
+        tolerance: float = TOLERANCE,
+        within_laws: bool = True,
+    ) -> Branch:
+        model = self.equations.model
+        full = _lengthened(point, self.equations.parameters(raw.parameters))
+        named = replace(point, _raw=full)
+        follow = analyses.branch_within if within_laws else analyses.branch
+        return follow(
+            system,
+            self.equations,
+            named,
+            parameter,
+            (span[0], span[1]),
+            component,
+            points,
+            tolerance,
+            lambda cycle: model.leaves_validity(raw, cycle),
+        )
+
+    def bifurcation_diagram(
+        self,
+        parameter: str,
+        span: Span | None = None,
+        *,
+        component: str | None = None,
+        points: int = 40,
+        large: int = 16,
+    ) -> BifurcationDiagram:
+        """
+        Return equilibria and cycles against a parameter, for the state `component` (the first queue by default).
+
+        Parameters
+        ----------
+        parameter, span
+            The parameter to vary, and its range.
+        component
+            The state shown.
+        points
+            Largest number of cycles on a branch.
+        large
+            Number of values at which the clamped equations show what a large disturbance leads to (0 for none).
+        """
+        import numpy as np
+        import pandas as pd
+
+        free = self.equations.parameter(parameter)
+        low, high = self._span(parameter, span)
+        now = self._now(free)
+        component = self.states[self.equations.state_index(component or self._watched)]
+        rows: list[dict[str, Any]] = []
+        ends = []
+        for way in self._ways(parameter, span, max(points, FEWEST_LOOKS)):
+            if way.ended is not None:
+                ends.append(f"{parameter} = {quantity(way.end, free.unit)}: {way.ended}")
+            rows += [
+                {parameter: value, **dict(zip(self.states, state, strict=True)), "unstable": _shown(unstable)}
+                for value, state, unstable in way.looks
+                if low <= value <= high
+            ]
+        table = pd.DataFrame(rows).drop_duplicates(parameter).sort_values(parameter, ignore_index=True)
+        first, last = (float(table[parameter].iloc[k]) for k in (0, -1))
+        found = self.crossings(parameter, (first, last)) if first < last else []
+        branches: list[Branch] = []
+        for point in found:
+            if any(_on(branch, point, parameter) for branch in branches):
+                continue  # another branch ends here
+            try:
+                system, raw = self._regime(point)
+                one = self._branch(system, point, parameter, (low, high), component, points, raw)
+            except AnalysisError as error:
+                ends.append(f"no cycles from {parameter} = {point.parameters[parameter]:.4g}: {error}")
+                continue
+            branches.append(one)
+        table["unstable"] = table["unstable"].astype(np.int64)
+        values = between(first, last, large - 1) if large > 1 and first < last else []
+        place = self.equations.state_index(component)
+        seen: list[dict[str, Any]] = []
+        for value in values:
+            try:
+                after = self._beyond(free, value)
+            except AnalysisError as error:
+                ends.append(f"no large disturbance at {parameter} = {quantity(value, free.unit)}: {error}")
+                continue
+            end_of_it = after.run._states[6000:, place]
+            row = {"smallest": float(end_of_it.min()), "largest": float(end_of_it.max()), "settles": after.settles}
+            seen.append({parameter: value, **row})
+        return BifurcationDiagram(
+            parameter,
+            free.unit,
+            component,
+            table,
+            found,
+            branches,
+            "; ".join(ends),
+            now,
+            pd.DataFrame(seen, columns=[parameter, "smallest", "largest", "settles"]),
+        )
+
+    # two parameters
+
+    def hopf_curve(
+        self,
+        first: str,
+        second: str,
+        first_range: Span | None = None,
+        second_range: Span | None = None,
+        *,
+        start: HopfPoint | None = None,
+        points: int = POINTS,
+        largest_step: float = STEP,
+    ) -> Curve:
+        """
+        Return the curve in two parameters on which oscillations set in.
+
+        It starts from the Hopf point `start`, by default the one nearest in the first parameter, or else in the second,
+        and is followed both ways until it leaves the ranges; `Curve.start` and `Curve.end` say why it ends.
+        """
+        ranges = (self._span(first, first_range), self._span(second, second_range))
+        if start is None:
+            try:
+                start = self.hopf(first, ranges[0])
+            except AnalysisError:
+                start = self.hopf(second, ranges[1])
+        system, raw = self._regime(start)
+        full = _lengthened(start, self.equations.parameters(raw.parameters))
+        return analyses.hopf_curve(system, self.equations, full, (first, second), ranges, points, largest_step)
+
+    def bautin_points(self, curve: Curve) -> list[HopfPoint]:
+        """Return where the onset turns from gradual to sudden on a Hopf curve."""
+        system, _, _ = self._at()
+        return analyses.bautin_points(system, self.equations, curve)
+
+    def chart(
+        self,
+        first: str,
+        second: str,
+        first_range: Span | None = None,
+        second_range: Span | None = None,
+        *,
+        points: int | tuple[int, int] = 60,
+        roots: bool = False,
+    ) -> Chart:
+        """
+        Return the verdict over a grid of two parameters, logarithmic where one spans more than a factor of five.
+
+        With `roots` also the largest real part of the characteristic roots at each point, which takes longer.
+        """
+        import numpy as np
+
+        one, two = self.equations.parameter(first), self.equations.parameter(second)
+        counts = (points, points) if isinstance(points, int) else points
+        grids = []
+        for parameter, span, count in ((one, first_range, counts[0]), (two, second_range, counts[1])):
+            low, high = self._span(parameter.name, span)
+            grids.append(np.array(between(low, high, count - 1)))
+        names = self.equations.model.parameter_names
+        inner = (_plain(names[one.index]), _plain(names[two.index]))
+        axes = (grids[0] / one.scale, grids[1] / two.scale)
+        at = self.equilibrium._raw
+        unstable = self.equations.model.chart(at, inner, axes[0].tolist(), axes[1].tolist())
+        abscissa = self._abscissa(one, two, axes, unstable) if roots else None
+        now = (self._now(one), self._now(two))
+        return Chart((first, second), (one.unit, two.unit), grids[0], grids[1], unstable, now, abscissa)
+
+    def _abscissa(
+        self,
+        one: Parameter,
+        two: Parameter,
+        axes: tuple[NDArray[np.float64], NDArray[np.float64]],
+        unstable: NDArray[np.int64],
+    ) -> NDArray[np.float64]:
+        import numpy as np
+
+        system, x, p = self._at()
+        out = np.full(unstable.shape, np.nan)
+        row = x
+        for j, a in enumerate(axes[0]):
+            state = row
+            for k, b in enumerate(axes[1]):
+                p[one.index], p[two.index] = float(a), float(b)
+                try:
+                    state = system.equilibrium(state, p)
+                    if unstable[j, k] >= 0:
+                        out[j, k] = system.roots(state, p, 1)[0][0].real
+                except AnalysisError:
+                    continue
+                if k == 0:
+                    row = state
+        return out
+
+    # the answer
+
+    def answer(
+        self, vary: Mapping[str, Span | None] | Sequence[str] | None = None, *, budget: float | None = BUDGET
+    ) -> Answer:
+        """
+        Answer in a sentence: whether the queue is stable, how far parameters may move, and what follows beyond.
+
+        Parameters
+        ----------
+        vary
+            Names of parameters, with ranges if they are given as a mapping; the round-trip times by default.
+        budget
+            Seconds to spend on each question (the margins, what follows a large disturbance, each limit); what takes
+            longer is a caveat of the answer. None for no limit.
+        """
+        if vary is None:
+            vary = [self.equations._short("flows", name, "rtt") for name in self.equations.classes]
+        spans: dict[str, Span | None] = dict(vary) if isinstance(vary, Mapping) else dict.fromkeys(vary)
+        with within(budget):
+            for name, span in spans.items():
+                self._possible(name, span)  # what is wrong is wrong before the work
+            caveats = self.equations.model.outside(self.equilibrium._raw)
+
+        def asked(what: str, question: Callable[[], _Found]) -> _Found | None:
+            try:
+                with within(budget):
+                    return question()
+            except AnalysisError as error:
+                late = error.kind == "out of time"
+                caveats.append(f"{what}: not decided in {budget:g} s" if late else f"{what}: {error}")
+                return None
+
+        margins = asked("margins", self.margins)
+        disturbed = asked("from empty queues", lambda: self.disturbed)
+        limits = []
+        for name, span in spans.items():
+            free = self.equations.parameter(name)
+            now = self._now(free)
+            for end, way in zip(self._possible(name, span), ("downwards", "upwards"), strict=True):
+                if (end - now) * (1 if way == "upwards" else -1) > 0:
+                    found = asked(f"{name} {way}", partial(self._limit, free, end, True))
+                    limits += [] if found is None else [found]
+        caveats += [f"{one.parameter}: {one.undecided}" for one in limits if one.undecided]
+        return Answer(self, margins, disturbed, limits, caveats)
+
+    def _repr_html_(self) -> str:
+        import html
+
+        return "".join(f"<p>{html.escape(text)}</p>" for text in (self.answer().sentence, *self.notes))
+
+    def __repr__(self) -> str:
+        return f"<Stability of {self.name!r}>"
+
+    def __str__(self) -> str:
+        from .tables import at_rest
+
+        verdict = (
+            {True: "stable", False: "unstable"}.get(bool(self.stable)) if self.unstable_roots is not None else None
+        )
+        lines = [f"{self.name}: {verdict or 'cannot tell whether it is stable'}; .answer() has how far its limits are"]
+        return "\n".join([*lines, *(f"{name}: {text}" for name, text in at_rest(self).items())])
+
+
+@contextmanager
+def within(seconds: float | None) -> Iterator[None]:
+    """Limit the time of each analysis of this thread: a longer one raises `AnalysisError` of kind "out of time"."""
+    started = time.monotonic()
+    before = _core.set_deadline(seconds)
+    try:
+        yield
+    finally:
+        _core.set_deadline(None if before is None else before - (time.monotonic() - started))
+
+
+def _shown(unstable: int | None) -> int:
+    return -1 if unstable is None else unstable
+
+
+def _plain(name: str) -> str:
+    """A name of the equations without its unit."""
+    return name.rpartition(" (")[0] or name
+
+
+def _on(branch: Branch, point: HopfPoint, parameter: str) -> bool:
+    end = branch.cycles[-1].parameters[parameter] if branch.cycles else math.nan
+    return branch.end.kind == "zero amplitude" and math.isclose(end, point.parameters[parameter], rel_tol=1e-3)
+
+
+def _lengthened(point: HopfPoint, parameters: Sequence[float]) -> _core.HopfPoint:
+    """The point with the parameters that were named since."""
+    known = point._raw.parameters
+    return _core.HopfPoint(point._raw.state, point.frequency, [*known, *parameters[len(known) :]])

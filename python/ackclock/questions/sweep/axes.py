@@ -1,0 +1,241 @@
+"""Varied keys: their values, their units, and a scenario with one of the values set."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from ... import _core
+from ...core.errors import AckclockError
+from ...core.scenario import Scenario
+from ...core.simulate import list_algorithms
+
+MOST_POINTS: Final = 100_000
+"""Of one sweep: each is a run and a file."""
+
+
+SHORT = {
+    **dict.fromkeys(
+        ("rtt", "count", "congestion", "access_rate", "traffic", "ecn", "recovery", "packet_size"), "flows"
+    ),
+    **dict.fromkeys(("rate", "delay", "queue"), "link"),
+    **dict.fromkeys(("duration", "measure"), "scenario"),
+}
+"""Keys that may be written without the part of the file that they stand in, which is this."""
+
+_RANGE = re.compile(
+    r"\s*(?P<low>[^\s.]\S*?(?:\.\d+)?.*?)\s*\.\.\s*(?P<high>.+?)\s*(?::\s*(?P<count>\d+)\s*(?P<log>log)?)?\s*"
+)
+_QUANTITY = re.compile(r"\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<unit>.*?)\s*")
+_POINTS = 5
+"""Of a range that does not say."""
+
+
+class SweepError(AckclockError, ValueError):
+    """What was asked of a sweep cannot be done: a key, a range, a metric or a store is wrong."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A varied key and its values, in the words of a scenario file."""
+
+    key: str
+    values: tuple[Any, ...]
+    bounds: tuple[float, float, str, bool] | None = None
+    """Lower and upper end, their unit, and whether it is a logarithmic scale, where it was given as a range."""
+
+    @cached_property
+    def unit(self) -> str:
+        """Unit of `number`: that of the first value, empty without."""
+        split = _number(self.values[0])
+        return split[1] if split else ""
+
+    def number(self, value: Any) -> float:
+        """Return one of the values as a number in `unit`, whatever unit it is written in; NaN if it is none."""
+        split = _number(value)
+        if split is None:
+            return math.nan
+        if split[1] == self.unit:
+            return split[0]
+        ours, theirs = _si(f"1 {self.unit}"), _si(str(value))
+        return theirs[0] / ours[0] if ours and theirs and ours[1] == theirs[1] else math.nan
+
+
+def axis(key: str, given: str | Sequence[Any]) -> Axis:
+    """
+    Read the values of `key`: a sequence, ``"red,pi,codel"``, or a range of 20 points, ``"10 ms..200 ms:20"``.
+
+    ``":20log"`` spaces them evenly in ratio. A range without a number of points has five.
+
+    Raises
+    ------
+    SweepError
+        If there is no value or the range makes no sense.
+    """
+    if not isinstance(given, str):
+        if not given:
+            raise SweepError(f"{key}: no values are given")
+        return Axis(key, _distinct(given))
+    found = _RANGE.fullmatch(given)
+    if found is None:
+        values = tuple(_value(text.strip()) for text in given.split(",") if text.strip())
+        if not values:
+            raise SweepError(
+                f"{key}: no values are given; allowed are lists such as red,pi and ranges such as 10ms..200ms:20"
+            )
+        return Axis(key, _distinct(values))
+    return _range(key, given, found)
+
+
+def _distinct(values: Sequence[Any]) -> tuple[Any, ...]:
+    """The values without those that stand there already."""
+    return tuple(value for place, value in enumerate(values) if value not in values[:place])
+
+
+def _range(key: str, given: str, found: re.Match[str]) -> Axis:
+    low, high = _number(found["low"]), _number(found["high"])
+    if low is None or high is None:
+        raise SweepError(f"{key}={given}: the ends of a range must be numbers with the unit of the key")
+    (first, unit), (last, last_unit) = low, high
+    if not unit:
+        unit = last_unit
+    if unit != last_unit:
+        ours, theirs = _si(f"1 {unit}"), _si(f"1 {last_unit}")
+        if not ours or not theirs or ours[1] != theirs[1]:
+            raise SweepError(f"{key}={given}: both ends must have units of one kind, found {unit!r} and {last_unit!r}")
+        last *= theirs[0] / ours[0]
+    count = int(found["count"]) if found["count"] else _POINTS
+    log = bool(found["log"])
+    if count < 1:
+        raise SweepError(f"{key}={given}: a range must have one point or more")
+    if count > MOST_POINTS:
+        raise SweepError(f"{key}={given}: a sweep has at most {MOST_POINTS:,} points")
+    if log and (first <= 0 or last <= 0):
+        raise SweepError(f"{key}={given}: a logarithmic range must lie above zero")
+    places = [place / (count - 1) if count > 1 else 0.0 for place in range(count)]
+    texts = [value_at((first, last, unit, log), place, whole=_whole(found)) for place in places]
+    return Axis(key, tuple(dict.fromkeys(texts)), (first, last, unit, log))
+
+
+def _whole(found: re.Match[str]) -> bool:
+    """Whether both ends are whole numbers without unit, such as numbers of flows: then all points are."""
+    return all(re.fullmatch(r"\s*\d+\s*", found[end]) for end in ("low", "high"))
+
+
+def value_at(bounds: tuple[float, float, str, bool], place: float, *, whole: bool) -> Any:
+    """Return the value at a place from 0 to 1 of a range."""
+    low, high, unit, log = bounds
+    number = low * (high / low) ** place if log else low + (high - low) * place
+    if whole:
+        return round(number)
+    text = f"{number:.9g}"
+    return f"{text} {unit}" if unit else float(text)
+
+
+def _number(value: Any) -> tuple[float, str] | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value), ""
+    found = _QUANTITY.fullmatch(str(value))
+    return (float(found["number"]), found["unit"]) if found else None
+
+
+def _si(text: str) -> tuple[float, str] | None:
+    """A quantity in SI units and its kind."""
+    try:
+        return _core.quantity(text)
+    except ValueError:
+        return None
+
+
+def si_number(value: Any) -> float:
+    """Return a value in SI units (s, bit/s, bytes, packets), NaN if it is no number."""
+    split = _number(value)
+    if split is None:
+        return math.nan
+    if not split[1]:
+        return split[0]
+    known = _si(str(value))
+    return known[0] if known else math.nan
+
+
+def _value(text: str) -> Any:
+    split = _number(text)
+    if split is None or split[1]:
+        return {"true": True, "false": False}.get(text, text)
+    return int(text) if re.fullmatch(r"[+-]?\d+", text) else split[0]
+
+
+def changed(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
+    """
+    Copy `scenario` with varied keys set; keys as in `Scenario.with_`, and the short ones of `SHORT`.
+
+    A queue that is given another AQM by ``queue.aqm`` keeps the parameters that the new AQM also has and loses the
+    others.
+
+    Raises
+    ------
+    SweepError
+        If a key leads nowhere.
+    ScenarioError
+        If the result is no valid scenario.
+    """
+    result = scenario
+    try:
+        # AQMs first: the parameters that follow are of the new one
+        for key, value in values.items():
+            if key.endswith("queue.aqm"):
+                result = _with_aqm(result, key.removesuffix("queue.aqm").rstrip("."), value)
+        others = {_full(key): value for key, value in values.items() if not key.endswith("queue.aqm")}
+        # together: one may be valid with the other only
+        return result.with_(others) if others else result
+    except KeyError as error:
+        raise SweepError(f"--vary {error.args[0]}") from None
+
+
+def _full(key: str) -> str:
+    head = re.split(r"[.\[]", key, maxsplit=1)[0]
+    return f"{SHORT[head]}.{key}" if head in SHORT else key
+
+
+def _with_aqm(scenario: Scenario, link: str, aqm: Any) -> Scenario:
+    name = link.removeprefix("link").strip(".")
+    links = scenario.canonical["link"]
+    if name and name not in {entry["name"] for entry in links}:
+        raise SweepError(f'--vary link.{name}.queue.aqm: there is no link "{name}"')
+    known = {str(entry["kind"]): entry for entry in list_algorithms()["aqm"]}
+    all_keys = {parameter["name"] for entry in known.values() for parameter in _parameters(entry)}
+    kind = aqm.get("kind") if isinstance(aqm, Mapping) else aqm
+    own = {parameter["name"] for parameter in _parameters(known[kind])} if kind in known else set()
+    result = scenario
+    for entry in links:
+        if name in ("", entry["name"]):
+            queue = {
+                key: value
+                for key, value in _given(scenario, entry["name"]).items()
+                if key in own or key not in all_keys
+            }
+            result = result.with_({f"link.{entry['name']}.queue": {**queue, "aqm": aqm}})
+    return result
+
+
+def _parameters(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = entry["parameters"]
+    return found
+
+
+def _given(scenario: Scenario, link: str) -> dict[str, Any]:
+    """What the file says of a link's queue, without defaults: those of another AQM differ."""
+    for entry in scenario._tree.get("link", []):
+        if entry.get("name") == link:
+            queue = entry.get("queue", {})
+            return {"aqm": queue} if isinstance(queue, str) else dict(queue)
+    for entry in scenario.canonical["link"]:
+        if entry["name"] == link:
+            return {"capacity": entry["queue"]["capacity"]}
+    return {}

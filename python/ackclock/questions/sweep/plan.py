@@ -1,0 +1,108 @@
+"""The points of a sweep: which runs it consists of, and what each is known by."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ... import _core
+from ...core.scenario import Scenario
+from .axes import MOST_POINTS, Axis, SweepError, changed, value_at
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run of a sweep."""
+
+    values: tuple[tuple[str, Any], ...]
+    seed: int
+    scenario: Scenario
+    key: str
+    """Name of its file in the store: a hash of all that its result depends on."""
+
+
+def plan(scenario: Scenario, axes: Sequence[Axis], *, seeds: int = 1, latin: int | None = None) -> list[Point]:
+    """
+    List the points of a sweep; all are checked.
+
+    Raises
+    ------
+    SweepError, ScenarioError
+        As `sweep`.
+    """
+    if not axes:
+        raise SweepError("nothing is varied: give a key and its values")
+    if seeds < 1:
+        raise SweepError(f"seeds must be 1 or more, not {seeds}")
+    if scenario._controllers or scenario._managers:
+        raise SweepError(
+            "algorithms written in Python have no name by which a store could know them: sweeps take registered ones"
+        )
+    count = seeds * (math.prod(len(one.values) for one in axes) if latin is None else latin)
+    if count > MOST_POINTS:
+        raise SweepError(
+            f"this makes {count:,} points; a sweep has at most {MOST_POINTS:,}. Give fewer values, or choose points "
+            "of the whole range by a Latin hypercube (latin); several sweeps may share a store"
+        )
+    combinations: Iterator[tuple[Any, ...]] = (
+        itertools.product(*(one.values for one in axes))
+        if latin is None
+        else iter(_hypercube(axes, latin, scenario.seed))
+    )
+    points: list[Point] = []
+    for combination in combinations:
+        values = tuple((one.key, value) for one, value in zip(axes, combination, strict=True))
+        variant = changed(scenario, dict(values))
+        every = range(scenario.seed, scenario.seed + seeds)
+        points.extend(Point(values, seed, variant, _key(variant, seed)) for seed in every)
+    return points
+
+
+def _key(scenario: Scenario, seed: int) -> str:
+    tree = scenario.canonical
+    identity = {"scenario": tree | {"scenario": {**tree["scenario"], "seed": seed}}, "version": _core.VERSION}
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _hypercube(axes: Sequence[Axis], count: int, seed: int) -> list[tuple[Any, ...]]:
+    """Points of which every axis has one in each of `count` equal parts of its range."""
+    import numpy as np
+
+    if count < 1:
+        raise SweepError(f"a Latin hypercube must have one point or more, not {count}")
+    random = np.random.default_rng(seed)
+    columns: list[list[Any]] = []
+    for one in axes:
+        if one.bounds is None:
+            raise SweepError(f"{one.key}: a Latin hypercube takes ranges, such as 10ms..200ms, not lists")
+        whole = all(isinstance(value, int) for value in one.values)
+        places = (random.permutation(count) + random.random(count)) / count
+        columns.append([value_at(one.bounds, float(place), whole=whole) for place in places])
+    return list(zip(*columns, strict=True))
+
+
+def metric_names(scenario: Scenario) -> list[str]:
+    """Return the names of all that a run of `scenario` measures; nothing of it is run."""
+    tree = scenario.canonical
+    names = {
+        "links": [str(entry["name"]) for entry in tree["link"]],
+        "flows": [*(str(entry["name"]) for entry in tree["flows"]), "all"],
+    }
+    return [f"{group}.{name}.{key}" for group, members in names.items() for name in members for key in _keys(group)]
+
+
+@cache
+def _keys(group: str) -> tuple[str, ...]:
+    """What is measured of a link or of flows, as the smallest run has it."""
+    from ...core.scenario import dumbbell, flows
+    from ...core.simulate import run
+
+    smallest = dumbbell(rate="1 Mbit/s", queue="drop-tail", flows=flows(1, rtt="10 ms"), duration="10 ms")
+    paths = run(smallest).summary.index
+    return tuple(dict.fromkeys(str(path).rsplit(".", 1)[1] for path in paths if str(path).startswith(f"{group}.")))

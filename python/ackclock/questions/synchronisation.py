@@ -1,0 +1,108 @@
+"""
+Whether windows move together, from one run, or from others with other seeds beside it.
+
+What is asked is a property of the link, and few flows may lock into one of several patterns, by their seed and for
+good. However long a run is, it does not show the others.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from ..analysis import SYNCHRONISED_CORRELATION, Verdict, mean_interval
+from ..analysis.predicates import synchronised_by
+from ..analysis.regularity import CONFIDENCE
+from ..analysis.synchronisation import Correlation, correlated_windows
+from ..core.errors import ScenarioError
+from ..core.scenario import Scenario
+from ..core.series import measured_windows
+from ..core.simulate import replicate
+
+if TYPE_CHECKING:
+    from ..core.result import Result
+
+RUNS: Final = (4, 8)
+"""Runs that are looked at, the given one among them: at least, and where the packets allow it. Where half of the seeds
+lock into one pattern and half into another, four are of one kind by chance in one case of eight."""
+SIDES: Final = 2
+"""So many runs on each side of the limit show that the seed decides."""
+
+
+@dataclass(frozen=True)
+class Synchronisation:
+    """The verdict on the windows of a scenario."""
+
+    own: Correlation
+    """Of the run itself, with the interval that its length gives."""
+    over: Correlation
+    """Mean over the runs with its interval; that of the run itself where there is no other."""
+    runs: int
+    above: int = 0
+    """Runs whose own interval is above the limit."""
+    below: int = 0
+    """Runs whose own interval is below it."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the windows are synchronised."""
+        return synchronised_by(self.over)
+
+    @property
+    def by_seed(self) -> bool:
+        """Whether some runs are synchronised and others not."""
+        return not self.verdict.decided and min(self.above, self.below) >= SIDES
+
+
+_known: weakref.WeakKeyDictionary[Result, tuple[float, Synchronisation]] = weakref.WeakKeyDictionary()
+"""What was told of a run, and for how many packets."""
+
+
+def synchronisation(result: Result, packets: float = 0) -> Synchronisation | None:
+    """
+    Judge whether the traced windows of the flows that compete move together.
+
+    Parameters
+    ----------
+    result
+        A run. None is returned where it has no traces of windows in its measured time.
+    packets
+        What runs with other seeds may compute; none by default.
+    """
+    windows = measured_windows(result)
+    if not len(windows) or windows.shape[1] <= 1:
+        return None
+    known = _known.get(result)
+    if known is not None and known[0] >= packets:
+        return known[1]
+    own = correlated_windows(windows)
+    found = Synchronisation(own, own, 1)
+    if not math.isnan(own.value):
+        found = _over_seeds(result, found, packets)
+    _known[result] = packets, found
+    return found
+
+
+def _over_seeds(result: Result, found: Synchronisation, packets: float) -> Synchronisation:
+    """Judge by runs with other seeds, too, as far as the packets allow."""
+    runs = min(RUNS[1], 1 + int(packets / max(result.departures, 1)))
+    if runs < RUNS[0]:
+        return found
+    flows = [int(flow) for flow in result.traces["flow"].to_numpy()]
+    try:
+        others = replicate(Scenario(result._scenario), runs - 1, seed=result.seed + 1, trace_flows=flows)
+    except ScenarioError:
+        return found  # such as an algorithm written in Python, which the scenario's text does not hold
+    each = [found.own, *(correlated_windows(measured_windows(other)) for other in others)]
+    over = mean_interval([one.value for one in each], CONFIDENCE)
+    if over.count < RUNS[0]:
+        return found
+    mean = replace(found.own, value=over.mean, low=max(over.low, -1.0), high=min(over.high, 1.0))
+    limit = SYNCHRONISED_CORRELATION
+    above, below = sum(one.low > limit for one in each), sum(one.high < limit for one in each)
+    return Synchronisation(found.own, mean, over.count, above, below)
+
+
+__all__ = ["Synchronisation", "synchronisation"]

@@ -1,0 +1,751 @@
+"""
+Settings of a queue for a whole range of round trips and loads: searched, rounded to the device, and checked.
+
+    >>> import ackclock as ac
+    >>> link = ac.dumbbell(rate="20 Mbit/s", queue="drop-tail", flows=ac.flows(8, "reno", rtt="50 ms"), duration="20 s")
+    >>> told = ac.tune(link, {"rtt": "20ms..80ms", "flows": "4..16"}, aqm="pie", target="20 ms", seeds=1, runs=2)
+    >>> told.found, told.theory is not None
+    (True, True)
+
+None of this is a proof: `Tuned.checked` says what was examined.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from ... import _core
+from ...core._words import nearest
+from ...core.devices import DEVICES, Commands, DeviceError, Queue, devices_of, express, shaped
+from ...core.errors import AnalysisError, ScenarioError
+from ...core.scenario import Scenario, dumbbell, flows
+from ...core.simulate import list_algorithms
+from ..agreement import near
+from .families import FAMILIES, Family, rounded
+from .packets import DEFAULTS, Run, beside, latin, measure
+from .packets import scenario as placed
+from .problem import Axis, Need, Problem, TuneError, axis, problem, show, words
+from .theory import Check, Coexistence, Place, Theory, check, coexisting, narrowed, reduced, refused, screen
+
+__all__ = ["Compromise", "Need", "TuneError", "Tuned", "tune"]
+
+TOLERANCE: Final = 0.1
+"""A mean delay of packet runs counts as met up to so much above the target: a controller's mean is its target."""
+TRIES: Final = 4
+"""Searches with a smaller target, where packets wait longer than the equations say."""
+LESS: Final = 0.9
+"""A smaller target that does not shorten the longest delay to so much of what it was is not tried again."""
+LOOKED: Final = 6
+"""Settings with the demanded margins among which packet runs choose."""
+MORE: Final = (8, 24)
+"""Seeds at places where the interval of fewer lies across the target."""
+SWINGING: Final = 0.5
+"""An amplitude of the queue over its mean from which a run is called swinging."""
+COARSE: Final = 12
+"""Steps of a bisection for what must be given up."""
+
+Watch = Callable[[str], None]
+_Point = tuple[tuple[str, float], ...]
+"""A place of the range, as a key."""
+
+
+@dataclass(frozen=True)
+class Compromise:
+    """One thing that, given up alone, makes a setting possible."""
+
+    what: str
+    """In words."""
+    key: str
+    value: float
+    """In SI units; a gain margin in dB."""
+
+
+@dataclass(frozen=True)
+class Other:
+    """The setting on another device."""
+
+    commands: Commands | None
+    refused: str = ""
+    """Why the device cannot hold it."""
+    same: bool = True
+    """Whether the device then does what was checked."""
+    theory: Check | None = None
+    """Where it does not: the same check by the stability engine (packet runs are of the first device's)."""
+    meets: bool = True
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What a tuning found; its text is `str(...)`."""
+
+    name: str
+    kind: str
+    problem: Problem
+    found: bool
+    """Whether there is a setting that met every demand at all places that were looked at."""
+    queue: Queue | None
+    """The setting with the keys of a scenario, as the device holds it."""
+    commands: Commands | None
+    """For the device that it was rounded to."""
+    others: dict[str, Other] = field(default_factory=dict)
+    theory: Check | None = None
+    """Margins by the stability engine; None for an algorithm without a fluid law."""
+    tipping: list[Coexistence] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+    """At the corners of the range."""
+    searched: list[Run] = field(default_factory=list)
+    """Of the search for worse places."""
+    worst: Run | None = None
+    """The longest mean delay of all, with all seeds."""
+    defaults: dict[str, list[Run]] = field(default_factory=dict)
+    """The same corners under Linux's defaults."""
+    compromises: list[Compromise] = field(default_factory=list)
+    """What to give up, where nothing was found."""
+    nearest: Place | None = None
+    """Where nothing was found: the worst corner of the nearest setting."""
+    notes: list[str] = field(default_factory=list)
+    tried: int = 0
+    """Settings that were looked at."""
+    alone: bool = False
+    """Whether packet runs alone decided, so that nothing is known of margins."""
+
+    @property
+    def undecided(self) -> bool:
+        """Whether the interval of the longest mean delay lies across the target, with all seeds."""
+        return self.worst is not None and _spans(self.worst, self.problem.need.target)
+
+    @property
+    def sentence(self) -> str:
+        """The answer."""
+        return self._verdict + (f" Cannot tell for certain: {self._beside}." if self.undecided else "")
+
+    @property
+    def _beside(self) -> str:
+        """How near to the target the worst place is."""
+        worst = self.worst
+        assert worst is not None
+        most = show("rtt", (1 + TOLERANCE) * self.problem.need.target)
+        return (
+            f"at {words(worst.point)} {worst.seeds} seeds say {show('rtt', worst.delay)} ± {show('rtt', worst.half)}, "
+            f"and up to {most} counts as met"
+        )
+
+    @property
+    def _verdict(self) -> str:
+        need = self.problem.need.without_margins if self.alone else str(self.problem.need)
+        title = f"{self.kind} at {self.problem.link}"
+        ranges = ", ".join(map(str, self.problem.axes)) or "the file's own point"
+        if self.queue is None:
+            tried = f"{self.tried} were tried at the corners of the range"
+            return f"No setting of {self.kind} was found for {ranges} with {need}: {tried}.{self._instead}"
+        if not self.found:
+            assert self.worst is not None
+            return (
+                f"{title}: no setting met every demand for {ranges}; the best has a mean delay of "
+                f"{show('rtt', self.worst.delay)} in packet runs at {words(self.worst.point)} "
+                f"(demanded: {show('rtt', self.problem.need.target)}).{self._instead}"
+            )
+        return f"{title}: a setting for {ranges} with {need}, checked but not proved."
+
+    @property
+    def instead(self) -> Commands | None:
+        """Where nothing was found: Linux's default queue, if its mean delay meets the target at all corners."""
+        runs = self.defaults.get(DEFAULTS[0][0], [])
+        if self.found or not runs or max(one.delay for one in runs) > self.problem.need.target:
+            return None
+        return express("linux", DEFAULTS[0][1], self.problem.bits, self.problem.packet)
+
+    @property
+    def _instead(self) -> str:
+        """What that has, in words."""
+        if self.instead is None:
+            return ""
+        delays = [one.delay for one in self.defaults[DEFAULTS[0][0]]]
+        return (
+            f" {DEFAULTS[0][0]}, meets the delay at all corners: "
+            f"{show('rtt', min(delays))} to {show('rtt', max(delays))} (no margins: it has no fluid law)."
+        )
+
+    @property
+    def shaper(self) -> tuple[str, ...]:
+        """
+        Lines for a Linux router whose link's queue forms in another device, such as a modem.
+
+        A shaper at 95 % of the rate makes it form here. The packet runs have the link's own rate.
+        """
+        made = self.commands if self.found else self.instead
+        if made is None or made.device != "linux":
+            return ()
+        inner = made.apply[0].split(" root ", 1)[1]
+        return tuple(shaped(self.problem.bits, show("rate", self.problem.bits), inner))
+
+    @property
+    def checked(self) -> list[str]:
+        """What was looked at, a line each."""
+        lines = []
+        if self.theory is not None:
+            shape = " x ".join(map(str, self.theory.shape)) or "1"
+            lines.append(
+                f"by the stability engine: margins at {shape} places of the range and "
+                f"{self.theory.refined} more around the worst; "
+                f"only the link {self.problem.link} and its long-lived flows"
+            )
+            if self.tipping:
+                where = "; ".join(words(one.point) for one in self.tipping)
+                lines.append(f"for cycles that coexist with the stable queue at {where}: {self.tipping[0].looked}")
+        elif self.queue is not None:
+            lines.append(
+                f"{self.kind} has no fluid law here: no margins; the setting was searched by packet runs alone"
+            )
+        again = [self.worst] if self.worst is not None and self.worst not in self.runs else []
+        every = [*self.runs, *self.searched, *again]
+        if every:
+            count = sum(one.seeds for one in every)
+            seconds = sum(one.seeds * one.length for one in every)
+            million = sum(one.packets for one in every) / 1e6
+            lines.append(
+                f"by {count} packet runs, {seconds:.0f} simulated seconds, {million:.2g} M packets: "
+                f"{len(self.runs)} corner{'s' * (len(self.runs) != 1)} with {_seeds(self.runs)}, "
+                f"a search of {len(self.searched)} "
+                "other places for worse ones"
+            )
+            lines.append(_near(self))
+        lines.append("not looked at: places between these, other traffic than the file's, rates that change")
+        return lines
+
+    def __str__(self) -> str:
+        from ._text import text
+
+        return text(self)
+
+    def json(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        from ._text import tree
+
+        return tree(self)
+
+
+def tune(
+    scenario: Scenario | None = None,
+    ranges: Mapping[str, str] | None = None,
+    *,
+    aqm: str = "pie",
+    target: str | float = "15 ms",
+    gain_margin: float = 6.0,
+    phase_margin: float = 30.0,
+    delay_margin: str | float = "10 ms",
+    link: str | None = None,
+    device: str | None = None,
+    seeds: int = 3,
+    runs: int = 12,
+    rate: str | None = None,
+    rtt: str | None = None,
+    buffer: str = "100 ms",
+    congestion: str = "cubic",
+    watch: Watch | None = None,
+) -> Tuned:
+    """
+    Find a setting of an AQM that is stable over a range and keeps the mean delay below a target, and check it.
+
+    Parameters
+    ----------
+    scenario
+        The link and its traffic. Without one, a link of `rate` with `rtt`, `buffer` and `congestion` as in `why`.
+    ranges
+        Ranges over which the setting must hold, by key: ``{"rtt": "10ms..200ms", "flows": "10..500"}``; also ``rate``.
+        Everything else is as in the scenario. `flows` is the number of long-lived flows over the link.
+    aqm
+        ``red``, ``pie``, ``pi2``, ``pi``, ``threshold``: by the stability engine, then by packet runs; ``codel``,
+        ``fq_codel``, ``adaptive-red``: by packet runs alone.
+    target
+        Largest mean queueing delay, s or a text. Packet runs may exceed it by a tenth.
+    gain_margin, phase_margin, delay_margin
+        Smallest margins allowed over the range: dB, degrees, s or a text.
+    link
+        Name of the link; by default the first that long-lived flows cross.
+    device
+        Device to whose units the setting is rounded before it is checked: ``linux`` (the default where it has the
+        algorithm), ``ns-3``, ``ios-xe``, ``junos``.
+    seeds
+        Seeds of each packet run; up to 24 where the interval of fewer includes the target.
+    runs
+        Points at which a search looks for longer delays than those at the corners of the range (0 for none).
+    watch
+        Called with a text that says what is being done.
+
+    Raises
+    ------
+    TuneError
+        If the request is invalid.
+    ScenarioError
+        If the range leads to an invalid scenario.
+    """
+    say = watch or (lambda _text: None)
+    kind = aqm.strip().replace("_", "-") if aqm.strip() != "fq_codel" else "fq_codel"
+    family = _family(kind)
+    wanted = dict(ranges or {})
+    if scenario is None:
+        scenario = _plain(rate, rtt, buffer, congestion, wanted)
+    need = Need(_seconds("target", target), gain_margin, phase_margin, _seconds("delay margin", delay_margin))
+    if not need.target > 0:
+        raise TuneError(f"target: {target} is not above zero")
+    if min(need.gain, need.phase, need.delay) < 0:
+        raise TuneError("margins are zero or more")
+    asked = problem(scenario, link, wanted, need)
+    held = _device(kind, device)
+    return _Tuning(asked, family, held, seeds, runs, say).answer()
+
+
+def _family(kind: str) -> Family:
+    if kind in FAMILIES:
+        return FAMILIES[kind]
+    groups = list_algorithms()
+    known = {str(one["kind"]): one for group in ("aqm", "scheduler") for one in groups[group]}
+    can = ", ".join(FAMILIES)
+    if kind == "drop-tail":
+        raise TuneError(f"drop-tail has no parameters to tune, only a capacity\ntune can set: {can}")
+    if kind in known:
+        raise TuneError(f"{kind} cannot be tuned yet\ntune can set: {can}")
+    hint = nearest(kind, [*FAMILIES, *known])
+    raise TuneError(f'there is no AQM "{kind}"{hint}\ntune can set: {can}')
+
+
+def _device(kind: str, device: str | None) -> str | None:
+    have = devices_of(kind)
+    if device is None:
+        return have[0] if have else None
+    if device not in DEVICES:
+        raise TuneError(f"--device {device}: no such device; there are {', '.join(DEVICES)}")
+    if device not in have:
+        others = f"; {', '.join(have)} can" if have else "; no device here can, tune it without --device"
+        raise TuneError(f"--device {device}: it has no {kind}{others}")
+    return device
+
+
+def _seconds(name: str, given: str | float) -> float:
+    if not isinstance(given, str):
+        return float(given)
+    try:
+        value, kind = _core.quantity(given.strip())
+    except ValueError as error:
+        raise TuneError(f"{name}: {error}") from None
+    if kind != "time":
+        raise TuneError(f"{name}: {given} is not a time such as 15 ms")
+    return value
+
+
+def _plain(rate: str | None, rtt: str | None, buffer: str, congestion: str, ranges: Mapping[str, str]) -> Scenario:
+    if rate is None:
+        raise TuneError("without a scenario a rate is needed, such as rate=50mbit, and a round trip, such as rtt=40ms")
+    count = axis("flows", ranges["flows"]).low if "flows" in ranges else 1
+    if rtt is None:
+        if "rtt" not in ranges:
+            raise TuneError("without a scenario a round trip is needed, such as rtt=40ms")
+        rtt = f"{axis('rtt', ranges['rtt']).low:.9g} s"
+    return dumbbell(
+        rate=rate,
+        queue={"aqm": "drop-tail", "capacity": buffer},
+        flows=flows(int(count), congestion, rtt=rtt),
+        duration="20 s",
+        name=f"a link of {rate.strip()}",
+    )
+
+
+class _Tuning:
+    """The search itself."""
+
+    def __init__(self, asked: Problem, family: Family, device: str | None, seeds: int, runs: int, say: Watch) -> None:
+        self.problem, self.family, self.device = asked, family, device
+        self.seeds, self.runs, self.say = seeds, runs, say
+        self.tried = 0
+        self.notes: list[str] = []
+        self.places: dict[_Point, dict[str, Place | None]] = {}
+        """What the stability engine said at a point of the range, by setting."""
+
+    def answer(self) -> Tuned:
+        why = self._why_packets()
+        if why is not None:
+            self.notes.append(f"searched by packet runs alone: {why}")
+            return self._by_packets()
+        return self._by_theory()
+
+    def _why_packets(self) -> str | None:
+        """Why there are no margins; None where there are."""
+        if self.family.packets_only:
+            return f"{self.family.kind} has no fluid law"
+        first = next(iter(self.family.candidates(self.problem, self.problem.need.target)), None)
+        if first is None:
+            first = {"aqm": "pi", "capacity": "1000 packets"}
+        return refused(self.problem, first)
+
+    # with a fluid law
+
+    def _by_theory(self) -> Tuned:
+        asked = self.problem
+        target = asked.need.target
+        if any(one.entry.get("access_rate", "unlimited") != "unlimited" for one in asked.classes):
+            self.notes.append("the equations leave out the flows' access_rate; packet runs have it")
+        best: Tuned | None = None
+        for attempt in range(TRIES):
+            self.say(f"searching settings of {self.family.kind}, target {show('rtt', target)}")
+            goal = replace(asked, need=replace(asked.need, target=target))
+            made = self._select(goal)
+            if made is None:
+                break
+            queue, margins, tips = made
+            self.say(f"packet runs at the corners ({attempt + 1})")
+            told = self._run(queue, margins, tips)
+            assert told.worst is not None
+            useless = best is not None and best.worst is not None and told.worst.delay > LESS * best.worst.delay
+            best = _better(best, told)
+            if told.found or useless:
+                break
+            target *= max(0.5, 0.9 * asked.need.target / told.worst.delay)
+        return self._nothing() if best is None else self._finish(best)
+
+    def _select(self, goal: Problem) -> tuple[Queue, Check, list[Coexistence]] | None:
+        """
+        Of the settings that meet the demands on the whole grid the one that does best in packet runs at the corners.
+
+        Those that steer fast come first. One beside which an oscillation lives is left out.
+        """
+        passing = sorted(self._corners(goal), key=lambda one: -one[0])
+        spread = [*passing[:LOOKED], *passing[LOOKED :: max(len(passing) // LOOKED, 1)]]
+        checked: list[tuple[Queue, Check]] = []
+        for _, queue in spread:
+            margins = check(self._theory(goal, queue), goal.need)
+            if margins.meets(goal.need):
+                checked.append((queue, margins))
+            if len(checked) == LOOKED:
+                break
+        if not checked:
+            return None
+        corners = goal.corners()
+        flat = measure(self.problem, [(queue, point) for queue, _ in checked for point in corners])
+        rows = [flat[k * len(corners) : (k + 1) * len(corners)] for k in range(len(checked))]
+        ranked = sorted(zip(checked, rows, strict=True), key=lambda one: self._rank(one[1]))
+        for (queue, margins), _ in ranked:
+            self.say("searching cycles beside the stable queue")
+            tips = [self._tipping(goal, queue, place) for place in _distinct([margins.gain, margins.phase])]
+            if not any(one.tipped for one in tips):
+                return queue, margins, tips
+        return None
+
+    def _corners(self, goal: Problem, points: Iterable[dict[str, float]] | None = None) -> list[tuple[float, Queue]]:
+        """
+        Settings that meet the demands at all corners, with the speed of the slowest corner.
+
+        The corners are looked at in the order of `points`, by default their own.
+        """
+        self.nearest: tuple[float, Place | None] = (-math.inf, None)
+        left = list(rounded(self.family, goal, goal.need.target, self.device))
+        self.tried += len(left)
+        slowest = [math.inf] * len(left)
+        for point in points or goal.corners():  # those that fail at a corner need not be looked at elsewhere
+            places = self._screened(goal, left, point)
+            kept = []
+            for queue, place, speed in zip(left, places, slowest, strict=True):
+                if place is not None and place.meets(goal.need):
+                    kept.append((queue, min(speed, place.speed)))
+                elif place is not None and place.score(goal.need) > self.nearest[0]:
+                    self.nearest = (place.score(goal.need), place)
+            left, slowest = [queue for queue, _ in kept], [speed for _, speed in kept]
+        return list(zip(slowest, left, strict=True))
+
+    def _screened(self, goal: Problem, queues: list[Queue], point: dict[str, float]) -> list[Place | None]:
+        """What holds at a point under each setting, looked at once."""
+        known = self.places.setdefault(_key(point), {})
+        names = [str(sorted(one.items())) for one in queues]
+        unknown = [k for k, name in enumerate(names) if name not in known]
+        found = screen(goal, [queues[k] for k in unknown], self.family.lag, point)
+        known |= {names[k]: place for k, place in zip(unknown, found, strict=True)}
+        return [known[name] for name in names]
+
+    def _theory(self, goal: Problem, queue: Queue) -> Theory:
+        return Theory(goal, queue, self.family.lag(queue))
+
+    def _tipping(self, goal: Problem, queue: Queue, place: Place) -> Coexistence:
+        try:
+            made = reduced(goal, queue, place.point, reno=place.law.startswith("Reno"))
+            return coexisting(made, place.point, memory="rest", small_windows="law")
+        except AnalysisError as error:
+            return Coexistence(place.point, f"not known: {error}", False, math.nan, "")
+
+    def _nothing(self) -> Tuned:
+        self.say("searching what to give up")
+        self._corners(self.problem)
+        nearest = self.nearest[1]
+        tried = self.tried
+        return Tuned(
+            name=self.problem.scenario.name,
+            kind=self.family.kind,
+            problem=self.problem,
+            found=False,
+            queue=None,
+            commands=None,
+            nearest=nearest,
+            compromises=self._compromises(),
+            notes=self.notes,
+            tried=tried,
+            defaults=self._defaults(),
+        )
+
+    def _compromises(self) -> list[Compromise]:
+        """What, given up alone, leaves a setting at the corners of the range."""
+        asked, need, out = self.problem, self.problem.need, []
+        ends = {
+            ("rtt", True): "round trips up to {new} instead of {old}",
+            ("rtt", False): "round trips from {new} on instead of {old}",
+            ("flows", False): "{new} flows or more instead of {old}",
+            ("flows", True): "{new} flows at most instead of {old}",
+            ("rate", True): "rates up to {new} instead of {old}",
+            ("rate", False): "rates from {new} on instead of {old}",
+        }
+        for one in asked.axes:
+            for upper in (True, False):
+                value = self._last_end(one, upper)
+                if value is not None:
+                    old = one.high if upper else one.low
+                    what = ends[one.key, upper].format(new=show(one.key, value), old=show(one.key, old))
+                    out.append(Compromise(what, one.key, value))
+        wider = Axis("target", need.target, 100 * need.target)
+        value = _last(wider, lambda end: self._can(replace(asked, need=replace(need, target=end))), upwards=False)
+        if value is not None:
+            what = f"a mean delay of {show('rtt', value)} instead of {show('rtt', need.target)}"
+            out.append(Compromise(what, "target", value))
+        for part in (0.75, 0.5, 0.25, 0.1):
+            less = replace(need, gain=part * need.gain, phase=part * need.phase, delay=part * need.delay)
+            if self._can(replace(asked, need=less)):
+                what = f"margins of {less.gain:.3g} dB, {less.phase:.3g} degrees and {show('rtt', less.delay)}"
+                out.append(Compromise(what, "margins", part))
+                break
+        return out
+
+    def _can(self, goal: Problem) -> bool:
+        """Whether there is a setting for all corners; those known best come first and leave less to look at."""
+        points = sorted(goal.corners(), key=lambda point: -len(self.places.get(_key(point), {})))
+        return bool(self._corners(goal, points))
+
+    def _last_end(self, one: Axis, upper: bool) -> float | None:
+        """The furthest upper (or lower) end of a range for which there is a setting."""
+        if one.low == one.high:
+            return None
+
+        def can(end: float) -> bool:
+            ends = (one.low, end) if upper else (end, one.high)
+            return self._can(narrowed(self.problem, one.key, *ends))
+
+        return _last(one, can, upwards=upper)
+
+    # by packets alone
+
+    def _by_packets(self) -> Tuned:
+        asked = self.problem
+        queues = list(rounded(self.family, asked, asked.need.target, self.device))
+        if not queues:
+            return self._nothing_by_packets([])
+        corners = asked.corners()
+        hard = [corners[0], *corners[-1:]] if len(corners) > 1 else corners
+        self.say(f"{len(queues)} settings of {self.family.kind} in packet runs")
+        found = measure(asked, [(queue, point) for queue in queues for point in hard])
+        self.tried += len(queues)
+        rows = [found[k * len(hard) : (k + 1) * len(hard)] for k in range(len(queues))]
+        ranked = sorted(zip(queues, rows, strict=True), key=lambda one: self._rank(one[1]))
+        best: Tuned | None = None
+        for queue, _ in ranked[:TRIES]:
+            self.say("packet runs at the corners")
+            told = self._run(queue, None, [])
+            best = _better(best, told)
+            if told.found:
+                break
+        assert best is not None
+        return self._finish(best)
+
+    def _rank(self, runs: list[Run]) -> tuple[float, float]:
+        """Settings that meet the target first, among them those that use most of the link; then the shortest delays."""
+        over = max(one.delay for one in runs) / self.problem.need.target
+        used = min(one.utilization for one in runs)
+        return (max(over - 1 - TOLERANCE, 0.0), -used)
+
+    def _nothing_by_packets(self, notes: list[str]) -> Tuned:
+        return Tuned(
+            self.problem.scenario.name,
+            self.family.kind,
+            self.problem,
+            False,
+            None,
+            None,
+            notes=[*self.notes, *notes],
+            defaults=self._defaults(),
+            alone=True,
+        )
+
+    # both
+
+    def _run(self, queue: Queue, margins: Check | None, tips: list[Coexistence]) -> Tuned:
+        """Packet runs at the corners, and where these meet the target a search for worse places."""
+        asked = self.problem
+        runs = self._sure(queue, measure(asked, [(queue, point) for point in asked.corners()], self.seeds))
+        worst = max(runs, key=lambda one: one.delay)
+        searched: list[Run] = []
+        if self._met(worst) and self.runs and any(one.low < one.high for one in asked.axes):
+            self.say("searching worse places by packet runs")
+            searched, worst = self._search(queue, runs, worst)
+        commands = None
+        if self.device is not None:
+            commands = express(self.device, queue, asked.bits, asked.packet)
+        return Tuned(
+            name=asked.scenario.name,
+            kind=self.family.kind,
+            problem=asked,
+            found=self._met(worst),
+            queue=queue,
+            commands=commands,
+            theory=margins,
+            tipping=tips,
+            runs=runs,
+            searched=searched,
+            worst=worst,
+            notes=self.notes,
+            alone=margins is None,
+        )
+
+    def _search(self, queue: Queue, runs: list[Run], worst: Run) -> tuple[list[Run], Run]:
+        """A Latin hypercube over the range, then the neighbours of the worst place; that one again with all seeds."""
+        asked = self.problem
+        searched = measure(asked, [(queue, point) for point in latin(asked, self.runs)])
+        top = max([*searched, *runs], key=lambda one: one.delay)
+        known = [one.point for one in [*runs, *searched]]
+        searched += measure(asked, [(queue, point) for point in beside(asked, top.point, 0.1) if point not in known])
+        top = max(searched, key=lambda one: one.delay)
+        if top.delay > worst.delay:
+            [again] = self._sure(queue, measure(asked, [(queue, top.point)], self.seeds))
+            worst = max(again, worst, key=lambda one: one.delay)
+        return searched, worst
+
+    def _sure(self, queue: Queue, runs: list[Run]) -> list[Run]:
+        """Runs with more seeds where the interval of a mean delay lies across the target."""
+        for seeds in MORE:
+            near = [k for k, one in enumerate(runs) if one.seeds < seeds and _spans(one, self.problem.need.target)]
+            again = measure(self.problem, [(queue, runs[k].point) for k in near], seeds)
+            runs = [again[near.index(k)] if k in near else one for k, one in enumerate(runs)]
+        return runs
+
+    def _met(self, worst: Run) -> bool:
+        return worst.delay <= (1 + TOLERANCE) * self.problem.need.target
+
+    def _finish(self, told: Tuned) -> Tuned:
+        """Put other devices and Linux's defaults beside it."""
+        asked, queue, worst = self.problem, told.queue, told.worst
+        assert queue is not None
+        assert worst is not None
+        defaults = self._defaults()
+        others = {
+            device: self._other(device, queue) for device in devices_of(self.family.kind) if device != self.device
+        }
+        notes = list(told.notes)
+        slow = 0.1 * asked.need.target  # a queue that hardly is there may swing
+        swinging = [one for one in [*told.runs, worst] if one.swings >= SWINGING and one.delay > slow]
+        if swinging:
+            most = max(swinging, key=lambda one: one.swings)
+            notes.append(
+                f"in packet runs the queue swings by {most.swings:.0%} of its mean with a period of "
+                f"{show('rtt', most.period)} at {words(most.point)}: margins say nothing of the "
+                "sawtooth of single flows"
+            )
+        gives = [] if told.found else self._given_up(worst)
+        return replace(told, defaults=defaults, others=others, notes=notes, compromises=gives, tried=self.tried)
+
+    def _defaults(self) -> dict[str, list[Run]]:
+        """The same corners under Linux's defaults."""
+        self.say("the same link under Linux's defaults")
+        corners = self.problem.corners()
+        flat = measure(self.problem, [(queue, point) for _, queue in DEFAULTS for point in corners], self.seeds)
+        return {name: flat[k * len(corners) : (k + 1) * len(corners)] for k, (name, _) in enumerate(DEFAULTS)}
+
+    def _given_up(self, worst: Run) -> list[Compromise]:
+        """What the packet runs of the best setting have: the delay that they fail with, rounded up to four digits."""
+        scale = 10.0 ** (math.floor(math.log10(worst.delay)) - 3)
+        value = math.ceil(worst.delay / scale - 1e-9) * scale
+        return [
+            Compromise(
+                f"a mean delay of {show('rtt', value)} instead of {show('rtt', self.problem.need.target)}",
+                "target",
+                value,
+            )
+        ]
+
+    def _other(self, device: str, queue: Queue) -> Other:
+        try:
+            commands = express(device, queue, self.problem.bits, self.problem.packet)
+        except DeviceError as error:
+            return Other(None, refused=str(error), meets=False)
+        if commands.queue == queue or self.family.packets_only:
+            return Other(commands, same=commands.queue == queue)
+        try:
+            margins = check(self._theory(self.problem, commands.queue), self.problem.need)
+        except (AnalysisError, ScenarioError) as error:
+            return Other(commands, refused=str(error), same=False, meets=False)
+        return Other(commands, same=False, theory=margins, meets=margins.meets(self.problem.need))
+
+
+def _key(point: Mapping[str, float]) -> _Point:
+    return tuple(sorted(point.items()))
+
+
+def _seeds(runs: Iterable[Run]) -> str:
+    """How many seeds runs have, in words."""
+    counts = {one.seeds for one in runs} or {1}
+    few, many = min(counts), max(counts)
+    return f"{few} to {many} seeds each" if few < many else f"{few} seed{'s' * (few != 1)} each"
+
+
+def _spans(one: Run, target: float) -> bool:
+    """Whether the interval of a mean delay lies across what counts as met."""
+    return abs(one.delay - (1 + TOLERANCE) * target) <= one.half
+
+
+def _near(told: Tuned) -> str:
+    """How far the engine is from Linux near this link, at the worst place."""
+    point = told.worst.point if told.worst is not None else told.problem.corners()[0]
+    made = placed(told.problem, told.queue or DEFAULTS[0][1], point)
+    return f"beside Linux, at {words(point)}: {near(made.canonical, told.problem.link).sentence}"
+
+
+def _better(best: Tuned | None, told: Tuned) -> Tuned:
+    """The one that met the demands, else that with the shorter delay at its worst place."""
+    if best is None or told.found or best.worst is None or told.worst is None:
+        return told
+    return told if told.worst.delay < best.worst.delay else best
+
+
+def _distinct(places: Iterable[Place | None]) -> list[Place]:
+    out: list[Place] = []
+    for one in places:
+        if one is not None and all(one.point != other.point for other in out):
+            out.append(one)
+    return out
+
+
+def _last(one: Axis, can: Callable[[float], bool], *, upwards: bool) -> float | None:
+    """The furthest end of a range for which something can be: from its good end, where it can, towards the other."""
+    good, bad = (one.low, one.high) if upwards else (one.high, one.low)
+    if not can(good):
+        return None
+    whole = one.key == "flows"
+    for _ in range(COARSE):
+        middle = math.sqrt(good * bad)
+        if whole:
+            middle = float(round(middle))
+            if middle in (good, bad):
+                break
+        elif abs(math.log(good / bad)) < 0.03:  # noqa: PLR2004  three per cent
+            break
+        if can(middle):
+            good = middle
+        else:
+            bad = middle
+    return good

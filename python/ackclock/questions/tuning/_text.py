@@ -1,0 +1,262 @@
+"""A tuning as text and as plain values."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from ... import _core
+from ...core.result import plain
+from .problem import show, words
+
+if TYPE_CHECKING:
+    from ...core.devices import Commands
+    from . import Other, Tuned
+    from .packets import Run
+    from .theory import Check
+
+
+def text(told: Tuned) -> str:
+    """Return everything that people want to know."""
+    lines = [told.sentence, ""]
+    if told.queue is not None:
+        lines += [
+            "setting:" if told.found else "the nearest setting, which FAILS:",
+            f"  queue = {inline(told.queue)}",
+            "",
+        ]
+    if told.found:
+        if told.commands is not None:
+            lines += _commands(told.commands.device, told.commands.apply, told.commands.undo, told.commands.units)
+        lines += _shaper(told)
+        for device, made in told.others.items():
+            lines += other(device, made)
+    elif told.instead is not None:
+        lines += ["linux, its default queue:", *(f"  {line}" for line in told.instead.apply), *_shaper(told)]
+    if told.theory is not None:
+        lines += ["margins over the range (the smallest, and where):", *_margins(told.theory), ""]
+    for one in told.tipping:
+        lines.append(f"coexisting cycles at {words(one.point)}: {one.text}")
+    if told.tipping:
+        lines.append("")
+    if told.runs or told.defaults:
+        lines += ["packet runs (means over seeds):", *indented(table(rows(told))), ""]
+    if not told.found:
+        lines += _missing(told)
+    lines += [f"note: {note}" for note in told.notes]
+    lines += [f"checked {line}" if not line.startswith("not ") else line for line in told.checked] if told.queue else []
+    return "\n".join(lines).rstrip()
+
+
+def _shaper(told: Tuned) -> list[str]:
+    """The same behind a shaper."""
+    if not told.shaper:
+        return []
+    lines = [f"    {line}" for line in told.shaper]
+    return ["  where the queue forms in another device, a shaper brings it here (for 5 % of the rate):", *lines, ""]
+
+
+def inline(queue: Mapping[str, Any]) -> str:
+    """A queue as an inline table of TOML."""
+    return "{ " + ", ".join(f"{key} = {json.dumps(value)}" for key, value in queue.items()) + " }"
+
+
+def commands(of: Commands) -> str:
+    """The commands of a device and those that undo them, as text."""
+    return "\n".join(_commands(of.device, of.apply, of.undo, of.units)[1:]).strip("\n")
+
+
+def _commands(device: str, apply: Sequence[str], undo: Sequence[str], units: Sequence[str]) -> list[str]:
+    return [
+        f"{device}:",
+        *(f"  {line}" for line in apply),
+        "  to undo it:",
+        *(f"    {line}" for line in undo),
+        *(f"  ({line})" for line in units),
+        "",
+    ]
+
+
+def other(device: str, made: Other) -> list[str]:
+    """The commands for another device, and how far they were checked."""
+    if made.commands is None:
+        return [f"{device}: {made.refused}", ""]
+    head = _commands(device, made.commands.apply, made.commands.undo, made.commands.units)[:-1]
+    if made.same:
+        word = "  the same setting"
+    elif made.theory is None:
+        word = "  rounded otherwise, and not checked on its own"
+    else:
+        verdict = "meets" if made.meets else "DOES NOT MEET"
+        word = (
+            f"  rounded otherwise; checked by the stability engine alone, on the same grid: {verdict} the demands "
+            f"(gain {_db(made.theory.gain.gain)}, phase {_degrees(made.theory.phase.phase)}, longest mean delay "
+            f"{show('rtt', made.theory.wait.wait)})"
+            if made.theory.places
+            else "  rounded otherwise, and the stability engine finds no equilibrium"
+        )
+    return [*head, word, ""]
+
+
+def _margins(found: Check) -> list[str]:
+    return [f"  {name:13} {value:>12}  at {where}" for name, value, where in margins(found)]
+
+
+def margins(found: Check) -> list[tuple[str, str, str]]:
+    """The smallest margins and the longest delay: name, value, place."""
+    return [
+        ("gain", _db(found.gain.gain), words(found.gain.point)),
+        ("phase", _degrees(found.phase.phase), words(found.phase.point)),
+        ("delay", _time(found.delay.delay), words(found.delay.point)),
+        ("mean queueing", show("rtt", found.wait.wait), words(found.wait.point)),
+    ]
+
+
+def _db(value: float) -> str:
+    return f"{value:.2f} dB" if math.isfinite(value) else "no limit"
+
+
+def _degrees(value: float) -> str:
+    return f"{value:.1f} degrees" if math.isfinite(value) else "no limit"
+
+
+def _time(value: float) -> str:
+    return show("rtt", value) if math.isfinite(value) else "no limit"
+
+
+def rows(told: Tuned) -> list[tuple[str, str, Run]]:
+    """All packet runs: setting, place in words, numbers."""
+    out = [("tuned", words(one.point), one) for one in told.runs]
+    if told.worst is not None and told.worst not in told.runs:
+        out.append(("tuned, worst found", words(told.worst.point), told.worst))
+    for name, runs in told.defaults.items():
+        out += [(name, words(one.point), one) for one in runs]
+    return out
+
+
+SHOWN = 0.05
+"""An interval is shown where it is wider than so much of its mean."""
+HEAD = ("queue", "where", "mean", "p50", "p99", "used", "lost")
+
+
+def cells(one: tuple[str, str, Run]) -> tuple[str, ...]:
+    """A row of the table of runs."""
+    name, where, run = one
+    spread = f" ± {show('rtt', run.half)}" if run.half > SHOWN * run.delay else ""
+    return (
+        name,
+        where,
+        show("rtt", run.delay) + spread,
+        show("rtt", run.p50),
+        show("rtt", run.p99),
+        f"{run.utilization:.1%}",
+        f"{run.loss:.2%}",
+    )
+
+
+def table(found: Sequence[tuple[str, str, Run]]) -> list[str]:
+    """Columns under their names."""
+    lines = [HEAD, *map(cells, found)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if k < 2 else cell.rjust(width)  # noqa: PLR2004  words, then numbers
+            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+
+
+def indented(lines: Sequence[str]) -> list[str]:
+    """Two spaces before each line."""
+    return [f"  {line}" for line in lines]
+
+
+def _missing(told: Tuned) -> list[str]:
+    lines = []
+    near = told.nearest
+    if near is not None:
+        verdict = "stable" if near.stable else "unstable"
+        lines += [
+            f"the nearest setting is {verdict} at {words(near.point)}: gain {_db(near.gain)}, phase "
+            f"{_degrees(near.phase)}, "
+            f"delay margin {_time(near.delay)}, mean delay {show('rtt', near.wait)}",
+            "",
+        ]
+    if told.compromises:
+        lines += ["what to give up (each alone; found by bisection at the corners of the range):"]
+        lines += [f"  {one.what}" for one in told.compromises]
+    elif told.nearest is not None:
+        lines += ["giving up a single demand or end of a range does not make it possible"]
+    return [*lines, ""]
+
+
+def tree(told: Tuned) -> dict[str, Any]:
+    """Return everything as plain values."""
+    asked = told.problem
+    found = told.theory
+    made: dict[str, Any] = plain(
+        {
+            "scenario": told.name,
+            "version": _core.VERSION,
+            "aqm": told.kind,
+            "link": asked.link,
+            "sentence": told.sentence,
+            "found": told.found,
+            "undecided": told.undecided,
+            "ranges": {one.key: [one.low, one.high] for one in asked.axes},
+            "need": {
+                "delay_s": asked.need.target,
+                "gain_margin_db": asked.need.gain,
+                "phase_margin_degrees": asked.need.phase,
+                "delay_margin_s": asked.need.delay,
+            },
+            "queue": told.queue,
+            "commands": None if told.commands is None else told.commands.json(),
+            "instead": None if told.instead is None else told.instead.json(),
+            "shaper": list(told.shaper),
+            "others": {
+                name: {
+                    "commands": None if one.commands is None else one.commands.json(),
+                    "refused": one.refused or None,
+                    "same": one.same,
+                    "meets": one.meets,
+                    "margins": None if one.theory is None else _check(one.theory),
+                }
+                for name, one in told.others.items()
+            },
+            "margins": None if found is None else _check(found),
+            "coexisting": [
+                {"point": one.point, "tipped": one.tipped, "text": one.text, "size_packets": one.size}
+                for one in told.tipping
+            ],
+            "runs": [one.json() for one in told.runs],
+            "search": [one.json() for one in told.searched],
+            "worst": None if told.worst is None else told.worst.json(),
+            "defaults": {name: [one.json() for one in runs] for name, runs in told.defaults.items()},
+            "compromises": [asdict(one) for one in told.compromises],
+            "nearest": None if told.nearest is None else told.nearest.json(),
+            "checked": told.checked,
+            "notes": told.notes,
+            "tried": told.tried,
+        }
+    )
+    return made
+
+
+def _check(found: Check) -> dict[str, Any]:
+    if not found.places:
+        return {"grid": list(found.shape), "places": 0, "lost": len(found.lost)}
+    return {
+        "grid": list(found.shape),
+        "places": len(found.places) + found.refined,
+        "lost": len(found.lost),
+        "gain": found.gain.json(),
+        "phase": found.phase.json(),
+        "delay": found.delay.json(),
+        "wait": found.wait.json(),
+        "worst": None if found.worst is None else found.worst.json(),
+    }

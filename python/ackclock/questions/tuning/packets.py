@@ -1,0 +1,185 @@
+"""What packet runs say of a setting."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any, Final
+
+from ...core.scenario import Scenario
+from ...core.simulate import run
+from ...experiment.parallel import parallel
+from ..causes.interventions import Tree
+from ..causes.scales import needed
+from .problem import Point, Problem
+
+SHORTEST: Final = 60.0
+"""Simulated time of a run at least, s ..."""
+ROUNDS: Final = (40, 200)
+"""... and from so many to so many round trips, or what is slowest in it needs (`questions.causes.needed`) ..."""
+BUDGET: Final = 1_000_000
+"""... within so many packets."""
+WARMED: Final = 1 / 3
+"""Part of a run that is not measured."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A setting at one place of the range, packet by packet: means over seeds."""
+
+    point: Point
+    seeds: int
+    length: float
+    """Simulated time of each, s."""
+    delay: float
+    """Mean queueing delay, s."""
+    half: float
+    """Half the width of its 95 % interval over the seeds; NaN of one seed."""
+    p50: float
+    p99: float
+    utilization: float
+    loss: float
+    swings: float
+    """Amplitude of the queue's oscillation over its mean; 0 without a regular period."""
+    period: float
+    """Of that oscillation, s; 0 without one."""
+    packets: int
+
+    def json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            **self.point,
+            "seeds": self.seeds,
+            "length_s": self.length,
+            "delay_mean_s": self.delay,
+            "delay_mean_half_s": self.half,
+            "delay_p50_s": self.p50,
+            "delay_p99_s": self.p99,
+            "utilization": self.utilization,
+            "loss": self.loss,
+            "swing": self.swings,
+            "period_s": self.period,
+            "packets": self.packets,
+        }
+
+
+def _length(problem: Problem, tree: Tree, point: Mapping[str, float]) -> float:
+    """Return how long a run is, s: long enough to say something, and within the budget of packets where that can be."""
+    rtt = point.get("rtt", 0.1)
+    rate = point.get("rate", problem.bits) / (8 * problem.packet)
+    few, many = (count * rtt for count in ROUNDS)
+    slowest = needed(tree, problem.link).measured / (1 - WARMED)
+    return max(min(max(SHORTEST, many, slowest), BUDGET / rate), few, 2.0)
+
+
+def scenario(problem: Problem, queue: Mapping[str, Any], point: Mapping[str, float]) -> Scenario:
+    """Return the whole scenario with a queue at the link, at a point of the range."""
+    tree = copy.deepcopy(problem.scenario.canonical)
+    tree.pop("change", None)
+    link = next(one for one in tree["link"] if one["name"] == problem.link)
+    link["queue"] = dict(queue)
+    if "rate" in point:
+        place = link["shaper"] if isinstance(link.get("shaper"), dict) else link
+        place["rate"] = f"{point['rate']:.12g} bit/s"
+    shares = {one.name: one.share for one in problem.classes}
+    varied = [entry for entry in tree["flows"] if entry["name"] in shares]
+    for entry in varied:
+        share = shares[entry["name"]]
+        if "rtt" in point:
+            entry["rtt"] = f"{point['rtt']:.9g} s"
+        if "flows" in point:
+            entry["count"] = max(round(share * point["flows"]), 1)
+    end = _length(problem, tree, point)
+    for entry in varied:
+        entry["start"] = f"uniform 0 s .. {end / 10:.6g} s"
+    tree["scenario"] |= {
+        "duration": f"{end:.6g} s",
+        "measure": f"{WARMED * end:.6g} s .. {end:.6g} s",
+        "sample": f"{min(max(point.get('rtt', 0.1) / 4, 0.002), end / 2000):.4g} s",
+    }
+    return Scenario(tree, origin=problem.scenario.origin)
+
+
+def measure(problem: Problem, jobs: Iterable[tuple[Mapping[str, Any], Point]], seeds: int = 1) -> list[Run]:
+    """Run each queue at each point with so many seeds; the results do not depend on how many run at a time."""
+    listed = list(jobs)
+    made = [scenario(problem, queue, point) for queue, point in listed]
+    tasks = [(one, seed) for one in made for seed in range(1, seeds + 1)]
+    rows = parallel(lambda task: _one(problem, *task), tasks)
+    return [_mean(point, rows[k * seeds : (k + 1) * seeds]) for k, (_, point) in enumerate(listed)]
+
+
+def _one(problem: Problem, made: Scenario, seed: int) -> dict[str, float]:
+    import numpy as np
+
+    from ...analysis.predicates import is_oscillating
+
+    result = run(made, seed=seed, trace_links=True)
+    link: dict[Any, Any] = result.links.loc[problem.link].to_dict()
+    trace = result.traces["link_queue_bytes"].sel(link=problem.link)
+    times = result.traces["time"].to_numpy()
+    inside = np.asarray(trace.to_numpy(), dtype=np.float64)[times >= result.window[0]]
+    step = float(times[1] - times[0])
+    verdict = is_oscillating(inside, step)
+    found = verdict.oscillation if verdict.value > 0 else None
+    return {
+        "length": result.end,
+        "delay": float(link["delay_mean"]),
+        "p50": float(link["delay_p50"]),
+        "p99": float(link["delay_p99"]),
+        "utilization": float(link["utilization"]),
+        "loss": float(link["loss"]),
+        "swings": verdict.value,
+        "period": 0.0 if found is None else found.period,
+        "packets": float(result.departures),
+    }
+
+
+def _mean(point: Point, rows: Sequence[Mapping[str, float]]) -> Run:
+    from ...analysis import mean_interval
+
+    mean = {key: fmean(row[key] for row in rows) for key in rows[0] if key != "packets"}
+    total = sum(int(row["packets"]) for row in rows)
+    half = mean_interval([row["delay"] for row in rows]).half
+    return Run(point=dict(point), seeds=len(rows), half=half, packets=total, **mean)
+
+
+def latin(problem: Problem, count: int, seed: int = 1) -> list[Point]:
+    """Return so many points of a Latin hypercube over the range."""
+    draw = random.Random(seed)
+    columns = []
+    for one in problem.axes:
+        places = [(k + draw.random()) / count for k in range(count)]
+        draw.shuffle(places)
+        columns.append([0.0] * count if one.low == one.high else places)
+    return [problem.at([column[k] for column in columns]) for k in range(count)]
+
+
+def beside(problem: Problem, point: Mapping[str, float], reach: float) -> list[Point]:
+    """Return the points beside one, an axis at a time, so far away in parts of the range."""
+    import math
+
+    out = []
+    for one in problem.axes:
+        if one.low == one.high:
+            continue
+        place = math.log(point[one.key] / one.low) / math.log(one.high / one.low)
+        for move in (-reach, reach):
+            moved = dict(point)
+            moved[one.key] = one.at(min(max(place + move, 0.0), 1.0))
+            if moved != dict(point):
+                out.append(moved)
+    return out
+
+
+DEFAULTS: Final = (
+    (
+        "fq_codel, Linux's default",
+        {"scheduler": "fq_codel", "capacity": "10240 packets", "target": "5 ms", "interval": "100 ms"},
+    ),
+    ("pfifo_fast, 1000 packets", {"aqm": "drop-tail", "capacity": "1000 packets"}),
+)
+"""What Linux has where nobody sets anything: fq_codel (systemd's default), or pfifo_fast with the usual txqueuelen."""

@@ -1,0 +1,220 @@
+"""What is to be tuned: a link, the range that it must bear, and what is demanded."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ... import _core
+from ...core._words import among, nearest
+from ...core.errors import AckclockError
+from ...core.scenario import Scenario
+
+KEYS: Final = {"rtt": "time", "flows": "number", "rate": "rate"}
+"""What a range may be given for, and the kind of its values."""
+_UNITS: Final = {"rtt": "s", "flows": "", "rate": "bit/s"}
+
+Point = dict[str, float]
+"""A place in the range: round-trip time (s), long-lived flows, rate (bit/s); only what varies."""
+
+
+class TuneError(AckclockError, ValueError):
+    """What was asked of a tuning makes no sense: a key, a range, an algorithm or a device is wrong."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A key and the range that the setting must bear."""
+
+    key: str
+    low: float
+    high: float
+
+    def at(self, place: float) -> float:
+        """Return the value at a place from 0 (low) to 1 (high), evenly in ratio; numbers of flows are whole."""
+        value = self.low * (self.high / self.low) ** place
+        return float(round(value)) if self.key == "flows" else value
+
+    def __str__(self) -> str:
+        if self.low == self.high:
+            return f"{self.key} {show(self.key, self.low)}"
+        return f"{self.key} {show(self.key, self.low)} to {show(self.key, self.high)}"
+
+
+def show(key: str, value: float) -> str:
+    """A value of a key for people."""
+    if key == "flows":
+        return f"{value:.0f}"
+    if key == "rate":
+        scale, unit = next((s, u) for s, u in ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1, "")) if value >= s or s == 1)
+        return f"{value / scale:.4g} {unit}bit/s"
+    if 0 <= value < 1e-6:  # noqa: PLR2004  a microsecond
+        return "0 ms"
+    return f"{value:.4g} s" if value >= 1 else f"{value * 1e3:.4g} ms"
+
+
+def words(point: Mapping[str, float]) -> str:
+    """A place for people."""
+    return ", ".join(f"{key} {show(key, value)}" for key, value in point.items()) or "as in the file"
+
+
+def axis(key: str, given: str) -> Axis:
+    """
+    Read the range of a key: ``axis("rtt", "10ms..200ms")``; a single value is a range of one.
+
+    Raises
+    ------
+    TuneError
+        If the key is unknown or the range makes no sense.
+    """
+    key = {"count": "flows", "flows.count": "flows", "flows.rtt": "rtt"}.get(key.strip(), key.strip())
+    if key not in KEYS:
+        hint = nearest(key, KEYS)
+        raise TuneError(f'--for {key}: a range can be given for {", ".join(KEYS)}, not "{key}"{hint}')
+    first, dots, last = given.partition("..")
+    ends = []
+    for text in (first, last) if dots else (first, first):
+        try:
+            value, kind = _core.quantity(text.strip())
+        except ValueError as error:
+            raise TuneError(f"--for {key}={given}: {error}") from None
+        if kind != KEYS[key] or not value > 0 or not math.isfinite(value):
+            example = {"rtt": "10ms..200ms", "flows": "10..500", "rate": "10mbit..100mbit"}[key]
+            raise TuneError(f"--for {key}={given}: {text.strip()} is no {KEYS[key]} above zero, as in {key}={example}")
+        ends.append(value)
+    if key == "flows" and any(end != round(end) for end in ends):
+        raise TuneError(f"--for {key}={given}: numbers of flows are whole")
+    if ends[0] > ends[1]:
+        raise TuneError(f"--for {key}={given}: the range is reversed; write {key}={last.strip()}..{first.strip()}")
+    return Axis(key, ends[0], ends[1])
+
+
+@dataclass(frozen=True)
+class Need:
+    """What is demanded over the whole range."""
+
+    target: float
+    """Largest mean queueing delay, s."""
+    gain: float
+    """Gain margin, dB."""
+    phase: float
+    """Phase margin, degrees."""
+    delay: float
+    """Delay margin, s."""
+
+    @property
+    def without_margins(self) -> str:
+        """In words, where margins are not known."""
+        return f"mean delay up to {show('rtt', self.target)}"
+
+    def __str__(self) -> str:
+        return (
+            f"{self.without_margins}, margins of {self.gain:.3g} dB, {self.phase:.3g} degrees and "
+            f"{show('rtt', self.delay)}"
+        )
+
+
+@dataclass(frozen=True)
+class Class:
+    """A class of long-lived flows over the link."""
+
+    name: str
+    share: float
+    """Of the long-lived flows over the link."""
+    entry: dict[str, Any]
+    """As in the scenario."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A link to be tuned."""
+
+    scenario: Scenario
+    link: str
+    bits: float
+    """Rate of the link, bit/s."""
+    packet: float
+    """Size of a full packet, bytes."""
+    classes: tuple[Class, ...]
+    axes: tuple[Axis, ...]
+    need: Need
+    ecn: bool
+    """Whether all long-lived flows can be marked."""
+
+    @property
+    def rate(self) -> float:
+        """Capacity, packets/s."""
+        return self.bits / (8 * self.packet)
+
+    def at(self, places: Sequence[float]) -> Point:
+        """The point at places from 0 to 1 on each axis."""
+        return {one.key: one.at(place) for one, place in zip(self.axes, places, strict=True)}
+
+    def corners(self) -> list[Point]:
+        """
+        The corners of the range, those that are usually hard first.
+
+        Loops are least stable with long round trips and few flows; delays are longest with short ones and many.
+        """
+        hard = {"rtt": 1.0, "flows": 0.0, "rate": 1.0}
+        ends = [((0.0,) if one.low == one.high else (hard[one.key], 1 - hard[one.key])) for one in self.axes]
+        found = [self.at(places) for places in itertools.product(*ends)]
+        return sorted(found, key=lambda point: found.index(point) not in (0, len(found) - 1))
+
+    def grid(self, points: int) -> list[list[float]]:
+        """Places of a grid, each row near the one before."""
+        axes = [[0.0] if one.low == one.high else [k / (points - 1) for k in range(points)] for one in self.axes]
+        return [list(one) for one in itertools.product(*axes)]
+
+
+def problem(scenario: Scenario, link: str | None, ranges: Mapping[str, str], need: Need) -> Problem:
+    """
+    Read from a scenario what is to be tuned.
+
+    Raises
+    ------
+    TuneError
+        If the link is not there, or no long-lived flow crosses it.
+    """
+    tree = scenario.canonical
+    names = [str(entry["name"]) for entry in tree["link"]]
+    if link is not None and link not in names:
+        raise TuneError(f"--link {link}: there is no such link{among(link, names)}")
+    chosen = link or next((name for name in names if _crossing(tree, name)), names[0])
+    entry = next(one for one in tree["link"] if one["name"] == chosen)
+    found = _crossing(tree, chosen)
+    if not found:
+        raise TuneError(
+            f"{scenario.name}: no long-lived flow (traffic = bulk) crosses the link {chosen}: nothing to tune"
+        )
+    rate = entry["shaper"]["rate"] if isinstance(entry.get("shaper"), dict) else entry["rate"]
+    try:
+        bits = _core.quantity(str(rate))[0]
+    except ValueError:
+        raise TuneError(f"link {chosen}: its rate is {rate}; tuning needs one number") from None
+    total = sum(int(one["count"]) for one in found)
+    axes = tuple(axis(key, given) for key, given in ranges.items())
+    return Problem(
+        scenario=scenario,
+        link=chosen,
+        bits=bits,
+        packet=max(_core.quantity(str(one["packet_size"]))[0] for one in found),
+        classes=tuple(Class(str(one["name"]), int(one["count"]) / total, one) for one in found),
+        axes=axes,
+        need=need,
+        ecn=all(bool(one.get("ecn")) for one in found),
+    )
+
+
+def _crossing(tree: Mapping[str, Any], link: str) -> list[dict[str, Any]]:
+    """The long-lived classes over a link."""
+    found = []
+    for one in tree["flows"]:
+        traffic = one.get("traffic", "bulk")
+        kind = traffic if isinstance(traffic, str) else traffic.get("kind", "bulk")
+        if kind == "bulk" and link in one["path"]:
+            found.append(one)
+    return found

@@ -1,0 +1,383 @@
+"""What the stability engine says of a setting over the range: margins on a grid, the worst place, coexisting cycles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from ... import _core
+from ...core.devices import number
+from ...core.errors import AnalysisError, ScenarioError
+from ...core.fluid import Choices, Equations
+from ...core.scenario import Scenario
+from ..stability import stability
+from .problem import Axis, Class, Need, Point, Problem
+
+GRID: Final = {1: 49, 2: 13, 3: 7}
+"""Places of the grid in each direction, by the number of axes."""
+REFINED: Final = 6
+"""Halvings of the grid's step around its worst place."""
+TIPS_UP_TO: Final = 3.0
+"""A limit is looked for up to so many times the value of a parameter, and cycles are followed back from there."""
+STEPS: Final = 40_000
+"""Steps of an integration from a large disturbance; where they do not reach, that is said."""
+LINK: Final = "link"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A setting at one place of the range, by the fluid equations."""
+
+    point: Point
+    stable: bool
+    gain: float
+    """Gain margin, dB; infinite where the phase never comes to -180 degrees."""
+    phase: float
+    """Phase margin, degrees."""
+    delay: float
+    """Delay margin, s."""
+    speed: float
+    """Frequency at which the loop gain is one, rad/s: how fast the queue is steered; 0 without one."""
+    wait: float
+    """Queueing delay, s."""
+    probability: float
+    """Of loss or marking."""
+    window: float
+    """Of one flow, packets."""
+    law: str = ""
+    """Of the senders, where it depends on the place."""
+
+    def score(self, need: Need) -> float:
+        """How far it is from what is demanded: 1 or more where all is met."""
+        parts = [need.target / max(self.wait, 1e-12) if self.wait > need.target * (1 + 1e-6) else 1.0]
+        if not self.stable:
+            parts.append(min(self.phase / 90, 0.0) - 0.01 if math.isfinite(self.phase) else -1.0)
+        for margin, wanted in ((self.gain, need.gain), (self.phase, need.phase), (self.delay, need.delay)):
+            parts.append(min(margin / wanted, 1.0) if wanted > 0 else 1.0 if margin >= wanted else margin)
+        return min(parts)
+
+    def meets(self, need: Need) -> bool:
+        """Whether all demands are met."""
+        return (
+            self.stable
+            and self.gain >= need.gain
+            and self.phase >= need.phase
+            and self.delay >= need.delay
+            and self.wait <= need.target * (1 + 1e-6)
+        )
+
+    def json(self) -> dict[str, Any]:
+        """Plain values; None for a margin without limit."""
+
+        def finite(value: float) -> float | None:
+            return value if math.isfinite(value) else None
+
+        return {
+            **self.point,
+            "stable": self.stable,
+            "gain_margin_db": finite(self.gain),
+            "phase_margin_degrees": finite(self.phase),
+            "delay_margin_s": finite(self.delay),
+            "delay_s": self.wait,
+            "probability": self.probability,
+            "window_packets": self.window,
+            "law": self.law,
+        }
+
+
+def refused(problem: Problem, queue: Mapping[str, Any]) -> str | None:
+    """Return why there are no fluid equations of a queue with these senders; None where there are."""
+    try:
+        Theory(problem, queue)
+    except ScenarioError as error:
+        return error.diagnostics[0].problem
+    return None
+
+
+class Theory:
+    """The fluid equations of the link alone under one setting, for each law that its senders follow."""
+
+    def __init__(self, problem: Problem, queue: Mapping[str, Any], lag: float = 0.0) -> None:
+        self.problem, self.queue, self.lag = problem, dict(queue), lag
+        cubic = any(at_rest and region for _, at_rest, region in _core.sender_laws(reduced(problem, queue)._checked))
+        self.laws = ("CUBIC at rest", "Reno-friendly CUBIC") if cubic else ("",)
+        self._equations = [
+            Equations(reduced(problem, queue, reno=law.startswith("Reno")), Choices(memory="rest")) for law in self.laws
+        ]
+        self.notes = [note for one in self._equations for note in one.notes]
+
+    def survey(self, points: Sequence[Point], queues: Sequence[Mapping[str, Any]] = ()) -> list[Place | None]:
+        """
+        Return what holds at each point; None where there is no equilibrium.
+
+        With `queues`, each point is under the queue at its place in the list, which differs in numbers only.
+
+        Of CUBIC's two regions the one that holds is that with the larger window at a given loss, and so with the larger
+        loss at a given queue (RFC 9438, section 4.3).
+        """
+        names, rows = self._columns(points)
+        for key in {key for one in queues for key in one if one[key] != self.queue.get(key)}:
+            names.append(f"{LINK}.{key}")
+            for row, one in zip(rows, queues, strict=True):
+                row.append(number(one, key))
+        answers = [one.model.survey(names, rows, self.lag) for one in self._equations]
+        return [
+            self._place(point, list(found)) for point, found in zip(points, zip(*answers, strict=True), strict=True)
+        ]
+
+    def _columns(self, points: Sequence[Point]) -> tuple[list[str], list[list[float]]]:
+        problem = self.problem
+        names: list[str] = []
+        rows: list[list[float]] = [[] for _ in points]
+        for key in points[0] if points else ():
+            if key == "rate":
+                names.append(f"{LINK}.rate")
+                for row, point in zip(rows, points, strict=True):
+                    row.append(point[key] / (8 * problem.packet))
+                continue
+            for one in problem.classes:
+                names.append(f"{one.name}.{'rtt' if key == 'rtt' else 'count'}")
+                for row, point in zip(rows, points, strict=True):
+                    row.append(point[key] * (1.0 if key == "rtt" else one.share))
+        return names, rows
+
+    def _place(self, point: Point, answers: Sequence[dict[str, Any] | None]) -> Place | None:
+        if any(one is None for one in answers):
+            return None
+        found = [one for one in answers if one is not None]
+        which = max(range(len(found)), key=lambda k: found[k]["probability"])
+        one = found[which]
+        rate = point.get("rate", self.problem.bits) / (8 * self.problem.packet)
+        speed = one["gain_crossover"]
+        return Place(
+            point=point,
+            stable=one["unstable"] == 0,
+            gain=20 * math.log10(one["gain"]) if math.isfinite(one["gain"]) else math.inf,
+            phase=one["phase"],
+            delay=one["delay"],
+            speed=speed if math.isfinite(speed) else 0.0,
+            wait=one["queue"] / rate if math.isfinite(one["queue"]) else 0.0,
+            probability=one["probability"],
+            window=one["window"],
+            law=self.laws[which],
+        )
+
+
+def screen(
+    problem: Problem, queues: Sequence[Mapping[str, Any]], lag: Callable[[dict[str, Any]], float], point: Point
+) -> list[Place | None]:
+    """Return what holds at a point under each of many settings of an algorithm."""
+    out: list[Place | None] = [None] * len(queues)
+    groups: dict[tuple[float, str], list[int]] = {}
+    for index, queue in enumerate(queues):
+        fixed = {key: value for key, value in queue.items() if not _numeric(key, value)}
+        groups.setdefault((lag(dict(queue)), str(sorted(fixed.items()))), []).append(index)
+    for (late, _), members in groups.items():
+        theory = Theory(problem, queues[members[0]], late)
+        found = theory.survey([point] * len(members), [queues[index] for index in members])
+        for index, place in zip(members, found, strict=True):
+            out[index] = place
+    return out
+
+
+def _numeric(key: str, value: Any) -> bool:
+    """Whether a key of a queue is a number that the equations have as a parameter."""
+    if key in ("capacity", "mean_packet", "aqm") or isinstance(value, bool):
+        return False
+    if isinstance(value, str):
+        try:
+            _core.quantity(value)
+        except ValueError:
+            return False
+    return True
+
+
+def reduced(problem: Problem, queue: Mapping[str, Any], point: Point | None = None, *, reno: bool = False) -> Scenario:
+    """Return the link alone with its long-lived flows, at a point of the range, as a scenario for the fluid engine."""
+    point = point or problem.at([0.0] * len(problem.axes))
+    total = sum(int(one.entry["count"]) for one in problem.classes)
+    flows = []
+    for one in problem.classes:
+        kept: dict[str, Any] = {
+            key: one.entry[key]
+            for key in ("name", "congestion", "rtt", "packet_size", "ecn", "delayed_ack")
+            if key in one.entry
+        }
+        if "rtt" in point:
+            kept["rtt"] = f"{point['rtt']:.12g} s"
+        count = max(round(one.share * point.get("flows", total)), 1)
+        flows.append(kept | {"count": count, "path": [LINK]})
+    rate = point.get("rate", problem.bits)
+    tree: dict[str, Any] = {
+        "scenario": {"name": problem.scenario.name, "duration": "10 s"},
+        "link": [{"name": LINK, "rate": f"{rate:.12g} bit/s", "delay": "0 s", "queue": dict(queue)}],
+        "flows": flows,
+    }
+    made = Scenario(tree, origin=problem.scenario.origin)
+    if not reno:
+        return made
+    regions = {name: region for name, at_rest, region in _core.sender_laws(made._checked) if at_rest}
+    for entry in flows:
+        if region := regions.get(entry["name"]):
+            entry["congestion"] = {"kind": "aimd", "alpha": region[0], "beta": region[1]}
+    return Scenario(tree, origin=problem.scenario.origin)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A setting over the whole range, by the stability engine."""
+
+    places: list[Place]
+    """Of the grid, where there is an equilibrium."""
+    lost: list[Point]
+    """Where there is none."""
+    shape: tuple[int, ...]
+    """Of the grid."""
+    worst: Place | None
+    """After refinement: where the demands are met with least to spare (the smallest gain margin where all are)."""
+    refined: int
+    """Places beyond the grid."""
+
+    @property
+    def gain(self) -> Place:
+        """The place of the smallest gain margin."""
+        return min([*self.places, *self._last], key=lambda one: one.gain)
+
+    @property
+    def phase(self) -> Place:
+        """The place of the smallest phase margin."""
+        return min([*self.places, *self._last], key=lambda one: one.phase)
+
+    @property
+    def delay(self) -> Place:
+        """The place of the smallest delay margin."""
+        return min([*self.places, *self._last], key=lambda one: one.delay)
+
+    @property
+    def wait(self) -> Place:
+        """The place of the longest queueing delay."""
+        return max([*self.places, *self._last], key=lambda one: one.wait)
+
+    @property
+    def _last(self) -> list[Place]:
+        return [] if self.worst is None else [self.worst]
+
+    def meets(self, need: Need) -> bool:
+        """Whether all demands are met at all places looked at."""
+        return not self.lost and all(one.meets(need) for one in [*self.places, *self._last])
+
+
+def check(theory: Theory, need: Need) -> Check:
+    """Return margins on a grid over the range, and the worst place, to which the grid is refined."""
+    problem = theory.problem
+    points = GRID[max(len([one for one in problem.axes if one.low < one.high]), 1)]
+    grid = problem.grid(points)
+    found = theory.survey([problem.at(row) for row in grid])
+    places = [one for one in found if one is not None]
+    lost = [problem.at(row) for row, one in zip(grid, found, strict=True) if one is None]
+    shape = tuple(1 if one.low == one.high else points for one in problem.axes)
+    if not places:
+        return Check(places, lost, shape, None, 0)
+
+    def rank(one: Place) -> tuple[float, float]:
+        return one.score(need), one.gain
+
+    best = min((k for k, one in enumerate(found) if one is not None), key=lambda k: rank(found[k]))  # type: ignore[arg-type]
+    centre, worst, step, looked = grid[best], found[best], 0.5 / (points - 1), 0
+    assert worst is not None
+    for _ in range(REFINED):
+        around = []
+        for k, side in enumerate(problem.axes):
+            if side.low < side.high:
+                for move in (-step, step):
+                    row = list(centre)
+                    row[k] = min(max(row[k] + move, 0.0), 1.0)
+                    around.append(row)
+        looked += len(around)
+        for row, one in zip(around, theory.survey([problem.at(row) for row in around]), strict=True):
+            if one is None:
+                lost.append(problem.at(row))
+            elif rank(one) < rank(worst):
+                centre, worst = row, one
+        step /= 2
+    return Check(places, lost, shape, worst, looked)
+
+
+@dataclass(frozen=True)
+class Coexistence:
+    """Whether something else than a stable queue lives beside a stable equilibrium."""
+
+    point: Point
+    text: str
+    """In words."""
+    tipped: bool
+    """Whether an oscillation, or the unstable cycle before one, was found at this very point."""
+    size: float
+    """Disturbance of the queue that tips it, packets; NaN where there is none or it is not known."""
+    looked: str
+    """What was looked at, in words."""
+
+
+def coexisting(scenario: Scenario, point: Point | None = None, **choices: Any) -> Coexistence:
+    """
+    Search for an oscillation beside the stable equilibrium of a scenario with one link.
+
+    The clamped equations are followed from empty queues and from windows and queues twice too large; and from
+    the stability limits of the round-trip time and of the gain the cycles are followed back to the present values.
+    """
+    of = stability(scenario, **choices)
+    point = point or {}
+    found: list[str] = []
+    size, tipped = math.nan, False
+    at = of.equilibrium
+    if not of.stable:
+        return Coexistence(point, "the equilibrium itself is unstable", True, 0.0, "")
+    for name, factor in (("empty queues", None), ("overload", 2.0)):
+        try:
+            after = of.disturbed_from(factor, steps=STEPS)
+        except AnalysisError as error:
+            found.append(f"nothing is known from {name}: {error}")
+            continue
+        if after.settles is False:
+            tipped = True
+            found.append(
+                f"from {name} the queue keeps oscillating between {after.low:.3g} and {after.high:.3g} packets beside "
+                "the stable equilibrium"
+            )
+    first = of.equations.classes[0]
+    rtt = "rtt" if len(of.equations.classes) == 1 else f"flows.{first}.rtt"
+    now = next(iter(at.rtt.values())) if rtt not in at.parameters else at.parameters[rtt]
+    for name, value in ((rtt, now), ("gain", 1.0)):
+        try:
+            limits = of.limits(name, (0.999 * value, TIPS_UP_TO * value), steps=STEPS)
+        except (AnalysisError, ValueError) as error:
+            found.append(f"no limit in {name}: {error}")
+            continue
+        for limit in limits:
+            if limit.reaches_now is not None and limit.onset is not None:
+                tipped = True
+                size = limit.reaches_now.amplitude(limit.onset.component)
+                found.append(
+                    f"an unstable cycle is there: a disturbance of the queue by about {size:.3g} packets tips it"
+                )
+            elif limit.coexist_from is not None and limit.upwards:
+                found.append(
+                    f"cycles beside the equilibrium begin at {limit.coexist_from / value:.3g} times the {name}"
+                )
+        if tipped and math.isfinite(size):
+            break
+    looked = (
+        f"from empty queues, from overload, and cycles from the limits of {rtt} and gain up to {TIPS_UP_TO:g} times"
+    )
+    return Coexistence(point, "; ".join(dict.fromkeys(found)) or "none found", tipped, size, looked)
+
+
+def narrowed(problem: Problem, key: str, low: float, high: float) -> Problem:
+    """Return the problem with another range of a key."""
+    axes = tuple(Axis(key, low, high) if one.key == key else one for one in problem.axes)
+    return replace(problem, axes=axes)
+
+
+__all__ = ["Check", "Class", "Coexistence", "Place", "Theory", "check", "coexisting", "narrowed", "reduced", "refused"]

@@ -1,0 +1,238 @@
+"""
+Whether a queue oscillates and is stable, from one run, or from as long a run as the answer takes.
+
+What is asked is a property of the link. A run that is too short for an answer is continued: the same scenario and seed
+for several times as long, until both verdicts are decided and runs with other seeds agree, or the packets are spent.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import analysis
+from ..analysis import Verdict
+from ..analysis.predicates import round_up
+from ..analysis.regularity import CONFIDENCE, drift
+from ..core.errors import ScenarioError
+from ..core.scenario import Scenario
+from ..core.series import link_trace, sample_times
+from ..core.simulate import run
+from .causes.scales import ROUND_TRIPS, Length, adapting, needed
+
+if TYPE_CHECKING:
+    from ..core.result import Result
+
+CHEAP: Final = 4_000_000
+"""Packets that a report computes without being asked, to tell what its own run does not: some two seconds."""
+SURE: Final = 100_000_000
+"""The same where the answer is to be sure."""
+STEPS: Final = (2.0, 8.0)
+"""Each run lasts at least and at most so many times as long as the one before."""
+SAMPLES: Final = 400_000
+"""Of a trace, at most."""
+EMPTY: Final = 0.5
+"""A queue of fewer packets on average has no level that could oscillate or be stable."""
+OTHERS: Final = 3
+"""Other seeds that are to agree with a continued run, as many of them as the packets allow: few flows may lock into one
+of several cycles for good."""
+MOVES: Final = 0.1
+"""A level that moves by more than this part of itself during a run is not one that the queue has."""
+RARE: Final = 1e-4
+"""Drops of less than one packet in so many do not move a queue."""
+_ENDLESS: Final = ("bulk", "app-limited", "cbr", "on-off", "poisson", "sessions")
+"""Traffic that goes on in the same way however long a run lasts."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Both verdicts on a queue."""
+
+    oscillating: Verdict | None
+    """``None`` without a trace."""
+    stable: Verdict
+    measured: float
+    """Time that they rest on, s."""
+    own: bool = True
+    """Whether that is the run's own; else it was continued with the same seed, and others agreed."""
+    moving: bool = False
+    """Whether the queue's level still moved, so that a longer run is to leave out more of the beginning."""
+
+    @property
+    def decided(self) -> bool:
+        """Whether both are."""
+        return self.stable.decided and (self.oscillating is None or self.oscillating.decided)
+
+    def json(self) -> dict[str, Any]:
+        """Plain values: true, false, or null where it cannot be told."""
+
+        def told(one: Verdict | None) -> dict[str, Any] | None:
+            if one is None:
+                return None
+            value = one.value if math.isfinite(one.value) else None
+            return {"holds": one.holds if one.decided else None, "value": value, "sentence": one.sentence}
+
+        return {"oscillates": told(self.oscillating), "stable": told(self.stable), "measured_s": self.measured}
+
+
+_known: weakref.WeakKeyDictionary[Result, dict[str, tuple[float, Judged]]] = weakref.WeakKeyDictionary()
+"""What was told of a run's links, and for how many packets."""
+
+
+def judged(result: Result, link: str, packets: float = 0) -> Judged:
+    """
+    Judge the queue of a link.
+
+    Parameters
+    ----------
+    result
+        A run. Without a trace of the link it is not known whether the queue oscillates.
+    link
+        Its name.
+    packets
+        What a longer run may compute where this one does not tell; none by default.
+    """
+    known = _known.setdefault(result, {})
+    before = known.get(link)
+    if before is not None and (before[1].decided or before[0] >= packets):
+        return before[1]
+    found = _of(result, link)
+    if not found.decided and packets > 0:
+        found = _longer(result, link, packets) or found
+    known[link] = packets, found
+    return found
+
+
+def _of(result: Result, link: str, looks: int = 0) -> Judged:
+    """
+    Judge by the run itself, after so many shorter ones that did not tell.
+
+    Who looks again and again until something is decided errs once in some looks: each look may err half as often as the
+    one before.
+    """
+    confidence = 1 - (1 - CONFIDENCE) / 2**looks
+    begin, end = result.window
+    mean, deviation = (float(result.links[f"queue_packets_{key}"][link]) for key in ("mean", "std"))
+    if 0 < mean < EMPTY:
+        sentence = f"The queue is empty most of the time: it holds {mean:.2g} packets on average."
+        nothing = Verdict(False, math.nan, analysis.STABLE_DEVIATION, sentence)
+        return Judged(nothing, nothing, end - begin)
+    oscillating = waiting = None
+    moving = False
+    time = sample_times(result)
+    inside = (time >= begin) & (time <= end)
+    if link in list(result.traces["link"].to_numpy()) and inside.sum() > 1:
+        waiting = link_trace(result, link, "queue_packets")[inside]
+        rtt, length = _scales(result, link)
+        interval = float(result.traces.attrs["interval"])
+        # of a queue that has not set itself yet no run is long enough
+        asked = length.measured if begin >= length.adapted else max(length.measured, STEPS[1] * (end - begin))
+        oscillating = analysis.is_oscillating(waiting, interval, rtt, asked, length.reason, confidence)
+        moving = drift(waiting, confidence) > MOVES or _signal_moves(result, link, inside, confidence)
+        if moving:
+            oscillating = _still_moving(oscillating, 2 * (end - begin))
+    stable = analysis.is_stable(mean, deviation, oscillating, waiting, confidence)
+    return Judged(oscillating, stable, end - begin, moving=moving)
+
+
+def _signal_moves(result: Result, link: str, inside: NDArray[np.bool_], confidence: float) -> bool:
+    """Whether the AQM's probability still moves, as where a full buffer hides that a price rises."""
+    signal = link_trace(result, link, "probability")[inside]
+    if not np.isfinite(signal).all():
+        return False
+    return drift(signal, confidence) > max(MOVES, RARE / max(float(signal.mean()), RARE))
+
+
+def _still_moving(found: Verdict, needs: float) -> Verdict:
+    """No verdict yet: the queue is on its way to another level, at which it may behave otherwise."""
+    sentence = "Cannot tell from this run whether the queue oscillates: its level still moves; needs about "
+    return replace(found, holds=False, decided=False, short=True, needs=needs, sentence=f"{sentence}{round_up(needs)}.")
+
+
+def _scales(result: Result, link: str) -> tuple[float, Length]:
+    """Round trip of the flows over a link, queueing included, and how long a run must be to say something of it."""
+    tree = result._scenario
+    wait = float(result.links["delay_p99"].fillna(0.0)[link])
+    classes = [str(one["name"]) for one in tree["flows"] if link in one["path"]]
+    flows = result.flows[result.flows["class"].isin(classes)]
+    times = flows["rtt_mean"].fillna(flows["rtt"] + wait)
+    length = needed(tree, link, wait)
+    slow, reason = adapting(next(one for one in tree["link"] if one["name"] == link))
+    if slow > length.measured:
+        length = replace(length, measured=slow, reason=reason)
+    return float(times.mean()) if len(times) else length.measured / ROUND_TRIPS, length
+
+
+def _longer(result: Result, link: str, packets: float) -> Judged | None:
+    """Judge by longer and longer runs; None where none was affordable, or where conditions change with time."""
+    tree = result._scenario
+    if tree.get("change") or any(
+        one["traffic"]["kind"] not in _ENDLESS or one.get("stop", "never") != "never" for one in tree["flows"]
+    ):
+        return None
+    begin, end = result.window
+    cost = result.departures / max(result.end, 1e-9)
+    rtt, length = _scales(result, link)
+    found, measured = _of(result, link), end - begin
+    begin = max(begin, length.warm)
+    last: Judged | None = None
+    looks = 0
+    while not found.decided:
+        needs = found.oscillating.needs if found.oscillating is not None else math.nan
+        begin += measured if found.moving else 0.0
+        wanted = 1.2 * needs if math.isfinite(needs) else 4 * measured
+        measured = min(max(wanted, STEPS[0] * measured), STEPS[1] * measured)
+        packets -= cost * (begin + measured)
+        sample = max(rtt / 4, (begin + measured) / SAMPLES)
+        if packets < 0 or sample > rtt / 2:
+            break
+        until = begin + measured
+        head = {"duration": f"{until:.9g} s", "measure": f"{begin:.9g} s .. {until:.9g} s", "sample": f"{sample:.6g} s"}
+        try:
+            longer = Scenario({**tree, "scenario": tree["scenario"] | head})
+            looks += 1
+            found = replace(_of(run(longer, seed=result.seed, trace_links=True), link, looks), own=False)
+            for number in range(1, OTHERS + 1 if found.decided else 1):
+                packets -= cost * until
+                if packets < 0 and number > 1:
+                    break
+                seed = result.seed + number
+                other = None if packets < 0 else _of(run(longer, seed=seed, trace_links=True), link, looks)
+                found = _confirmed(found, other)
+                if not found.decided:
+                    break
+        except ScenarioError:
+            return last  # such as an algorithm written in Python, which the scenario's text does not hold
+        last = found
+    return last
+
+
+def _confirmed(found: Judged, other: Judged | None) -> Judged:
+    """What a run says where one of the same length with another seed says the same, or at least does not contradict."""
+    if other is not None and _sides(found) == _sides(other):
+        return found
+    unknown = f"Cannot tell from {'a run' if other is None else 'runs'} of {found.measured:.3g} s whether the queue"
+    why = "no run with another seed confirms it" if other is None else "another seed does otherwise"
+    needs = 4 * found.measured
+
+    def open_(one: Verdict, what: str) -> Verdict:
+        sentence = f"{unknown} {what}: {why}; needs about {round_up(needs)}."
+        return replace(one, holds=False, decided=False, sentence=sentence, needs=needs)
+
+    oscillating = None if found.oscillating is None else open_(found.oscillating, "oscillates")
+    return replace(found, oscillating=oscillating, stable=open_(found.stable, "is stable"))
+
+
+def _sides(one: Judged) -> tuple[bool, bool, bool]:
+    """On which side of each limit a run lies, however near to it."""
+    large = one.oscillating is not None and one.oscillating.value >= analysis.OSCILLATION_AMPLITUDE
+    wide = one.stable.value > analysis.STABLE_DEVIATION
+    return math.isnan(one.stable.value), large, large or wide
+
+
+__all__ = ["CHEAP", "SURE", "Judged", "judged"]

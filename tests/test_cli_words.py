@@ -12,9 +12,10 @@ import pytest
 
 import ackclock as ac
 from ackclock.core import _starting
-from ackclock.core.tables import counted, text_table
+from ackclock.core._words import counted
 from ackclock.present import cli
 from ackclock.present.cli._output import failure
+from ackclock.present.tables import text_table
 from conftest import Command
 
 

@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -554,7 +553,7 @@ def test_a_loss_below_one_in_a_million_is_no_difference() -> None:
 
 def test_equations_that_chatter_are_given_up_and_the_others_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     """RED without "gentle" on a small buffer: two million steps took minutes, for a picture of 7 s."""
-    monkeypatch.setattr(sys.modules["ackclock.questions.compare.engines"], "STEPS", 20_000)
+    monkeypatch.setattr("ackclock.questions.compare.engines.STEPS", 20_000)
     queue = {"aqm": "auto-tuning-red", "capacity": "34 packets", "gentle": False}
     flows = ac.flows(195, "illinois", rtt="229 ms")
     found = ac.compare(ac.dumbbell(rate="3.77 Mbit/s", delay="0 s", queue=queue, flows=flows, duration="6.87 s"))

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
+import pkgutil
 import re
 from collections.abc import Iterator, Mapping
+from inspect import signature
 from pathlib import Path
 
 import pytest
+
+from ackclock.core import accessors
 
 ROOT = Path(__file__).parents[1]
 CRATES = sorted(path for path in (ROOT / "crates").iterdir() if path.is_dir())
@@ -60,12 +66,12 @@ def test_circles_are_found() -> None:
 # Python: a name is followed through the packages that pass it on to the module that makes it.
 
 Imports = dict[str, list[tuple[str, str, str]]]
-TYPES_ONLY = [
-    ["ackclock.core.overview", "ackclock.core.result"],
-    ["ackclock.paper.catalogue", "ackclock.paper.lab"],
-    ["ackclock.questions.stability.answer", "ackclock.questions.stability.questions"],
-]
-"""Pairs of which one imports the other for its annotations alone."""
+FLOORS = ("core", "analysis", "experiment", "questions", "present", "paper")
+"""The rooms of the package, each on the floor of those before it; the command line is in `present`, above all."""
+ANNOTATED = [["ackclock.questions.stability.answer", "ackclock.questions.stability.questions"]]
+"""Modules of which one imports the other for its annotations alone."""
+DOORS = {"algorithms", "cli", "delay", "endpoint", "errors", "plot", "report", "__main__"}
+"""Files beside the rooms: names under which users import what stands in them."""
 
 
 def modules() -> dict[str, Path]:
@@ -76,28 +82,21 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def imported(name: str, path: Path, types: bool) -> Iterator[tuple[str, str, str]]:
-    """Module, name and local name of what a module imports when it is loaded."""
+def imported(name: str, path: Path) -> Iterator[tuple[str, str, str]]:
+    """Module, name and local name of what a module imports: at once, late, or for its annotations."""
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-
-    def look(node: ast.AST) -> Iterator[tuple[str, str, str]]:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-                continue
-            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test) and not types:
-                continue
-            if isinstance(child, ast.ImportFrom):
-                above = package[: len(package) - child.level + 1] if child.level else []
-                place = ".".join([*above, *(child.module or "").split(".")]).strip(".")
-                yield from ((place, one.name, one.asname or one.name) for one in child.names)
-            yield from look(child)
-
-    return look(ast.parse(path.read_text(encoding="utf-8")))
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            place = ".".join([*above, *(node.module or "").split(".")]).strip(".")
+            yield from ((place, one.name, one.asname or one.name) for one in node.names)
+        elif isinstance(node, ast.Import):
+            yield from ((one.name, "", one.asname or one.name) for one in node.names)
 
 
-def package_graph(types: bool) -> Graph:
+def package_graph() -> Graph:
     files = modules()
-    taken: Imports = {name: list(imported(name, path, types)) for name, path in files.items()}
+    taken: Imports = {name: list(imported(name, path)) for name, path in files.items()}
 
     def maker(place: str, name: str) -> str | None:
         if f"{place}.{name}" in files:
@@ -113,15 +112,63 @@ def package_graph(types: bool) -> Graph:
     }  # type: ignore[misc]  # None is left out
 
 
-def test_no_circle_in_the_package() -> None:
-    graph = package_graph(types=False)
+def floor(module: str) -> int:
+    """Where a module stands; -1 for what is in no room."""
+    _, *path = module.split(".")
+    if path[:2] == ["present", "cli"]:
+        return len(FLOORS)
+    return FLOORS.index(path[0]) if path and path[0] in FLOORS else -1
+
+
+def upward(graph: Graph) -> list[str]:
+    """Imports of a floor above, or from a room of what stands in none."""
+    return sorted(
+        f"{name} -> {other}"
+        for name, others in graph.items()
+        for other in others
+        if floor(name) >= 0 and (floor(other) > floor(name) or (floor(other) < 0 and other != "ackclock._core"))
+    )
+
+
+def test_the_package_has_six_rooms() -> None:
+    beside = {name.split(".")[1] for name in modules() if name != "ackclock"}
+    assert beside == {*FLOORS, *DOORS}
+
+
+def test_no_import_points_up() -> None:
+    """Late imports and those for annotations count, too."""
+    graph = package_graph()
     assert "ackclock.core._words" in graph["ackclock.core.fluid"]  # it sees imports
-    assert circles(graph) == []
-    assert circles(rooms(graph, ".", 1)) == []
+    assert upward(graph) == []
 
 
-def test_circles_of_types_are_known() -> None:
-    assert sorted(circles(package_graph(types=True))) == TYPES_ONLY
+def test_imports_that_point_up_are_found() -> None:
+    up = {"ackclock.core.result": {"ackclock.analysis.modes"}, "ackclock.paper.lab": {"ackclock.present.cli.run"}}
+    down = {"ackclock.present.cli.run": {"ackclock.paper.lab"}, "ackclock.questions.why": {"ackclock.core.result"}}
+    assert len(upward({**up, **down})) == len(up)
+    assert upward({"ackclock.core.result": {"ackclock"}})  # the public names stand above all
+
+
+def test_no_circle_in_the_package() -> None:
+    graph = package_graph()
+    assert circles(graph) == ANNOTATED
+
+
+def test_what_results_show_is_registered() -> None:
+    """Each method that `present` does has a function there, which takes the method's arguments by their names."""
+    shown = re.compile(r"@presented\n    def (\w+)")
+    declared = {}
+    for name, path in modules().items():
+        for part in re.split(r"^class ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+            owner = re.match(r"\w+", part)
+            assert owner is not None
+            declared |= {f"{owner[0]}.{method}": (name, owner[0], method) for method in shown.findall(part)}
+    assert declared.keys() == accessors._places.keys()
+    for key, (module, owner, method) in declared.items():
+        asked = signature(inspect.unwrap(getattr(getattr(importlib.import_module(module), owner), method))).parameters
+        given = signature(pkgutil.resolve_name(accessors._places[key])).parameters
+        options = {name: one.default for name, one in list(given.items())[1:]}
+        assert {name: one.default for name, one in list(asked.items())[1:]}.items() <= options.items(), key
 
 
 # Rust: the same for `use` and for paths in the text.

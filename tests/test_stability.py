@@ -15,7 +15,7 @@ import ackclock as ac
 from ackclock import design
 from ackclock.cli import main
 from ackclock.present.page.model import quick
-from ackclock.questions.stability import equilibria_table
+from ackclock.present.text.stability import equilibria_table
 from stability_checker import at_rest, check_answer, place, places, random_scenario
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"

@@ -130,7 +130,7 @@ def test_a_percentile_at_the_buffer_is_the_buffer() -> None:
 
 def test_until_sure_runs_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     """What cannot be told within the budget of a quick answer is told when it is asked for."""
-    monkeypatch.setattr(sys.modules["ackclock.questions.why"], "BUDGET", 20_000)
+    monkeypatch.setattr("ackclock.questions.why.BUDGET", 20_000)
     link = {"rate": "20 Mbit/s", "rtt": "40 ms", "buffer": "200 ms"}
     quick = ac.why(**link)  # type: ignore[arg-type]
     assert quick.cause == "undecided"

@@ -24,22 +24,19 @@ from .core import _starting  # noqa: F401  before all others: Ctrl-C while they 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from . import _core, delay
-from .core.errors import AckclockError, AnalysisError, Diagnostic, Interrupted, RunError, ScenarioError
-from .core.fluid import FluidResult, coverage, fluid
-from .core.meanfield import MeanFieldResult, RedStability, StationaryWindow, meanfield, red_stability, stationary
-from .core.scenario import Scenario, dumbbell, flows, load, loads, parking_lot
-from .core.simulate import list_algorithms, replicate, run, schema
-from .questions import design
-from .questions.compare import Comparison, compare
-from .questions.evaluate import Dossier, EvaluateError, evaluate
-from .questions.stability import Stability, stability
-from .questions.sweep import Sweep, SweepError, sweep
-from .questions.tuning import Tuned, TuneError, tune
-from .questions.why import Why, WhyError, why
+from . import _core, present  # noqa: F401  present registers what shows results
 
 if TYPE_CHECKING:
+    from . import delay
+    from .core.errors import AckclockError, AnalysisError, Diagnostic, Interrupted, RunError, ScenarioError
+    from .core.fluid import FluidResult, coverage, fluid
+    from .core.meanfield import MeanFieldResult, RedStability, StationaryWindow, meanfield, red_stability, stationary
     from .core.result import Replications, Result
+    from .core.scenario import Scenario, dumbbell, flows, load, loads, parking_lot
+    from .core.simulate import list_algorithms, replicate, run, schema
+    from .questions import design
+    from .questions.compare import Comparison, compare
+    from .questions.evaluate import Dossier, EvaluateError, evaluate
     from .questions.measured import (
         Hysteresis,
         MeasuredLimit,
@@ -50,6 +47,10 @@ if TYPE_CHECKING:
         measured_response,
         measured_stability,
     )
+    from .questions.stability import Stability, stability
+    from .questions.sweep import Sweep, SweepError, sweep
+    from .questions.tuning import Tuned, TuneError, tune
+    from .questions.why import Why, WhyError, why
 
 __version__ = _core.VERSION
 
@@ -110,27 +111,56 @@ __all__ = [
     "why",
 ]
 
-_LATE = {
-    "Replications": "core.result",
-    "Result": "core.result",
-    **dict.fromkeys(
-        (
-            "Hysteresis",
-            "MeasuredLimit",
-            "MeasuredStability",
-            "Response",
-            "measured_hysteresis",
-            "measured_limit",
-            "measured_response",
-            "measured_stability",
-        ),
-        "questions.measured",
+_NAMES = {
+    "core.errors": ("AckclockError", "AnalysisError", "Diagnostic", "Interrupted", "RunError", "ScenarioError"),
+    "core.fluid": ("FluidResult", "coverage", "fluid"),
+    "core.meanfield": (
+        "MeanFieldResult",
+        "RedStability",
+        "StationaryWindow",
+        "meanfield",
+        "red_stability",
+        "stationary",
     ),
+    "core.result": ("Replications", "Result"),
+    "core.scenario": ("Scenario", "dumbbell", "flows", "load", "loads", "parking_lot"),
+    "core.simulate": ("list_algorithms", "replicate", "run", "schema"),
+    "questions.compare": ("Comparison", "compare"),
+    "questions.evaluate": ("Dossier", "EvaluateError", "evaluate"),
+    "questions.measured": (
+        "Hysteresis",
+        "MeasuredLimit",
+        "MeasuredStability",
+        "Response",
+        "measured_hysteresis",
+        "measured_limit",
+        "measured_response",
+        "measured_stability",
+    ),
+    "questions.stability": ("Stability", "stability"),
+    "questions.sweep": ("Sweep", "SweepError", "sweep"),
+    "questions.tuning": ("TuneError", "Tuned", "tune"),
+    "questions.why": ("Why", "WhyError", "why"),
 }
-"""What is imported when it is first used: tables and arrays are not needed to read a scenario."""
+"""Where the public names are. Each is imported when it is first used: a scenario is read without tables and arrays."""
+_MODULES = {
+    "design": "questions.design",
+    **{name: name for name in ("algorithms", "analysis", "delay", "endpoint", "errors", "paper", "plot", "report")},
+}
+_LATE = {name: (module, name) for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
     if name in _LATE:
-        return getattr(import_module(f".{_LATE[name]}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module, what = _LATE[name]
+        value = getattr(import_module(f".{module}", __name__), what)
+    elif name in _MODULES:
+        value = import_module(f".{_MODULES[name]}", __name__)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_MODULES})

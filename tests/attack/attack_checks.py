@@ -1,10 +1,10 @@
 """What must hold of any scenario. Each check returns None, or a sentence on what does not hold."""
 
 import contextlib
+import importlib
 import json
 import math
 import re
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
@@ -414,7 +414,7 @@ def comparison_answers(
 @contextlib.contextmanager
 def _short_compare(budget: float | None, causes: bool) -> Iterator[None]:
     """`compare` asks for stability with a budget that is meant for people, and seeks causes wherever engines differ."""
-    module: Any = sys.modules["ackclock.questions.compare"]  # the package's name is the function's, too
+    module: Any = importlib.import_module("ackclock.questions.compare")
     given, judge = Stability.answer, module._judge
     if budget is not None:
         Stability.answer = partialmethod(given, budget=budget)  # type: ignore[assignment]

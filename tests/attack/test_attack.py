@@ -251,7 +251,7 @@ def interrupted_at(folder: Path, module: str, *command: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize(
-    "module", ["ackclock._core", "ackclock.questions.compare", "ackclock.present.cli", "ackclock.present.cli.why"]
+    "module", ["ackclock._core", "ackclock.core.errors", "ackclock.present.cli", "ackclock.present.cli.why"]
 )
 def test_ctrl_c_while_the_package_is_loaded(tmp_path: Path, module: str) -> None:
     script = tmp_path / "ackclock"

@@ -9,9 +9,9 @@ stand in :mod:`ackclock.analysis.thresholds`.
 0.889
 """
 
+from ..core.fairness import jain_index, starved_flows
+from ..core.intervals import Interval, batch_means, mean_interval
 from .delay import Distribution, distribution
-from .fairness import jain_index, starved_flows
-from .intervals import Interval, batch_means, mean_interval
 from .oscillation import Oscillation, Sawtooth, find_oscillation, sawtooth
 from .predicates import Verdict, is_oscillating, is_stable, is_starved, is_synchronised, is_underused
 from .synchronisation import loss_synchronisation, window_correlation

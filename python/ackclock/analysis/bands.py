@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._arrays import Floats, table
+from ..core._arrays import Floats, table
 from .modes import BAND, BLOCK_PERIODS, CYCLE_RATIO, LEAST_BLOCKS, MOST_BLOCKS, NOISE_RATIO, Estimate, amplitude_ratio
 
 LEAST_PERIODS: Final = 8

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._arrays import Floats, series
+from ..core._arrays import Floats, series
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._arrays import Floats, table
-from .intervals import student_quantile
+from ..core._arrays import Floats, table
+from ..core.intervals import student_quantile
 
 CYCLE_RATIO: Final = 1.4
 """An amplitude ratio below this belongs to a limit cycle (1), ..."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._arrays import Floats, series
+from ..core._arrays import Floats, series
 from .thresholds import OSCILLATION_COHERENCE, OSCILLATION_SIGNIFICANCE
 
 _CYCLES = 3

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
-from ._arrays import series
-from .fairness import starved_flows
+from ..core._arrays import series
+from ..core.fairness import starved_flows
 from .oscillation import Oscillation
 from .regularity import BESIDE, CONFIDENCE, QUIET, Bounds, regularity
 from .regularity import deviation as spread_of

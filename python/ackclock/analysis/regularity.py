@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ._arrays import Floats
-from .intervals import student_quantile
+from ..core._arrays import Floats
+from ..core.intervals import student_quantile
 from .oscillation import Oscillation, _autocorrelation, _first_zero, _refine, _smooth
 from .thresholds import OSCILLATION_AMPLITUDE, OSCILLATION_COHERENCE, STABLE_DEVIATION
 

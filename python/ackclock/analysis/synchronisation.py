@@ -7,7 +7,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._arrays import Floats, table
+from ..core._arrays import Floats, table
 from .oscillation import _autocorrelation
 from .regularity import CONFIDENCE
 

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from ..core.fairness import STARVED_SHARE as STARVED_SHARE  # noqa: PLC0414  it is a threshold, too
+
 STABLE_DEVIATION: Final = 0.5**0.5
 """Largest standard deviation over mean of a stable queue: that of a sine between empty and twice its mean."""
 
@@ -16,9 +18,6 @@ OSCILLATION_COHERENCE: Final = 0.4
 
 SYNCHRONISED_CORRELATION: Final = 0.5
 """Mean pairwise correlation of window traces above which flows are synchronised."""
-
-STARVED_SHARE: Final = 0.1
-"""A flow with less than this part of its fair share is starved."""
 
 UNDERUSED_UTILIZATION: Final = 0.95
 """A link is underused if some second of the window has less utilisation than this."""

@@ -38,3 +38,8 @@ def digits(value: float) -> str:
     if abs(value) < 1e-3:  # noqa: PLR2004  the rest of an empty queue
         return "0"
     return f"{value:.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.4g}"  # noqa: PLR2004
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun: "1 point", "2 points"."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"

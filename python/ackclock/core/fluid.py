@@ -8,7 +8,6 @@ Cai, Liu and Shen, "AIMD congestion control", equations (1) and (2). Each algori
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,7 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .. import _core
 from ._words import among
+from .accessors import presented
 from .delay import Parameter
+from .engine_result import EngineResult, plain
 from .errors import Diagnostic, ScenarioError
 from .simulate import list_algorithms
 
@@ -414,7 +415,7 @@ def integrate(
     return FluidResult(scenario, equations, times, states, observed, raw, at)
 
 
-class FluidResult:
+class FluidResult(EngineResult):
     """One solution of the fluid equations. Made by `ackclock.fluid` and `Stability.trajectory`."""
 
     def __init__(
@@ -427,7 +428,7 @@ class FluidResult:
         raw: _core.Trajectory,
         at: _core.FluidEquilibrium | None = None,
     ) -> None:
-        self._scenario = scenario.canonical
+        super().__init__(scenario.canonical)
         self._at = at
         self._equations = equations
         self._times, self._states, self._observed, self._raw = times, states, observed, raw
@@ -435,13 +436,6 @@ class FluidResult:
         """What was chosen where the papers differ."""
         self.notes = equations.notes
         """What the equations leave out of the scenario."""
-        self.version = _core.VERSION
-        """Version of ackclock that made it."""
-
-    @property
-    def name(self) -> str:
-        """The scenario's name."""
-        return str(self._scenario["scenario"]["name"])
 
     @property
     def end(self) -> float:
@@ -543,8 +537,6 @@ class FluidResult:
 
     def json(self) -> dict[str, Any]:
         """Return the summary as a tree of plain values, the same for the same input."""
-        from .result import plain
-
         groups: dict[str, Any] = {"links": {}, "flows": {}}
         for path, row in self.summary.iterrows():
             group, rest = str(path).split(".", 1)
@@ -564,50 +556,31 @@ class FluidResult:
         )
         return tree
 
-    @property
-    def scenario_json(self) -> str:
-        """The scenario with every default, as JSON."""
-        return json.dumps(self._scenario, indent=2, ensure_ascii=False)
-
+    @presented
     def plot_queue(self, ax: Axes | None = None) -> Axes:
         """Draw the queues over time."""
-        from ..present.plot import stability as plots
+        raise NotImplementedError
 
-        return plots.queues(self, ax=ax)
-
+    @presented
     def plot_windows(self, ax: Axes | None = None) -> Axes:
         """Draw the windows over time."""
-        from ..present.plot import stability as plots
+        raise NotImplementedError
 
-        return plots.windows(self, ax=ax)
-
+    @presented
     def plot_loss(self, ax: Axes | None = None) -> Axes:
         """Draw the probabilities of loss or marking over time."""
-        from ..present.plot import stability as plots
-
-        return plots.probabilities(self, ax=ax)
+        raise NotImplementedError
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the queues over time."""
         return self.plot_queue(ax)
 
+    @presented
     def _repr_html_(self) -> str:
-        import html
-
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
-        return str(self.summary.to_html()) + f"<p>{html.escape(self.choices.text())}</p>" + notes
+        raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"<FluidResult of {self.name!r}: {self.end:g} s>"
-
-
-def overview(result: FluidResult) -> pd.DataFrame:
-    """Return the table that people read."""
-    units = {"window": "packets", "rtt": "s", "queue": "packets", "probability": ""}
-    shown = result.summary.round(9).map("{:.5g}".format)
-    shown.insert(0, "unit", [units[str(path).rpartition(".")[2]] for path in shown.index])
-    shown.index.name = ""
-    return shown
 
 
 def coverage() -> pd.DataFrame:

@@ -7,7 +7,6 @@ RED using TCP mean-field modeling" (INRIA, 2006).
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from .. import _core
+from .accessors import presented
+from .engine_result import EngineResult, flatten, plain
 from .errors import Diagnostic, ScenarioError
 
 if TYPE_CHECKING:
@@ -140,26 +141,14 @@ def meanfield(
     return MeanFieldResult(raw, scenario.canonical, options)
 
 
-class MeanFieldResult:
+class MeanFieldResult(EngineResult):
     """One run of the mean-field engine. Made by `ackclock.meanfield`."""
 
     def __init__(self, raw: Raw, scenario: dict[str, Any], options: dict[str, Any]) -> None:
+        super().__init__(scenario)
         self._raw = raw
-        self._scenario = scenario
         self.options = options
         """The choices of method."""
-        self.version = _core.VERSION
-        """Version of ackclock that made it."""
-
-    @property
-    def name(self) -> str:
-        """The scenario's name."""
-        return str(self._scenario["scenario"]["name"])
-
-    @property
-    def scenario_json(self) -> str:
-        """The scenario with every default, as JSON."""
-        return json.dumps(self._scenario, indent=2, ensure_ascii=False)
 
     @property
     def window(self) -> tuple[float, float]:
@@ -196,8 +185,6 @@ class MeanFieldResult:
     def summary(self) -> pd.DataFrame:
         """Every number of link and flows by its path, such as ``links.router.utilization``."""
         import pandas as pd
-
-        from .result import flatten
 
         return pd.DataFrame({"value": pd.Series(flatten(self.json()), dtype=float)})
 
@@ -271,8 +258,6 @@ class MeanFieldResult:
 
     def json(self) -> dict[str, Any]:
         """Return everything but traces and densities as one tree of plain values, the same for the same input."""
-        from .result import plain
-
         tree: dict[str, Any] = plain(
             {
                 "scenario": self.name,
@@ -293,55 +278,43 @@ class MeanFieldResult:
         )
         return tree
 
+    @presented
     def plot_queue(self, ax: Axes | None = None) -> Axes:
         """Draw the queue over time."""
-        from ..present.plot import meanfield as plots
+        raise NotImplementedError
 
-        return plots.queue(self, ax=ax)
-
+    @presented
     def plot_windows(self, ax: Axes | None = None) -> Axes:
         """Draw the mean window of each class over time."""
-        from ..present.plot import meanfield as plots
+        raise NotImplementedError
 
-        return plots.windows(self, ax=ax)
-
+    @presented
     def plot_rates(self, ax: Axes | None = None) -> Axes:
         """Draw utilisation over time."""
-        from ..present.plot import meanfield as plots
+        raise NotImplementedError
 
-        return plots.utilization(self, ax=ax)
-
+    @presented
     def plot_loss(self, ax: Axes | None = None) -> Axes:
         """Draw the loss over time."""
-        from ..present.plot import meanfield as plots
+        raise NotImplementedError
 
-        return plots.loss(self, ax=ax)
-
+    @presented
     def plot_density(self, which: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw the window density of a class (the first by default) over time as an image."""
-        from ..present.plot import meanfield as plots
+        raise NotImplementedError
 
-        return plots.density(self, which, ax=ax)
-
+    @presented
     def plot_stationary(self, which: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw the mean density of a class in the measurement window, and the stationary one at its mean loss."""
-        from ..present.plot import meanfield as plots
+        raise NotImplementedError
 
-        return plots.stationary(self, which, ax=ax)
-
+    @presented
     def _repr_html_(self) -> str:
-        tables = "".join(table.to_html() for table in overview(self))
-        return tables + "".join(f"<p>{_escaped(note)}</p>" for note in self.notes)
+        raise NotImplementedError
 
     def __repr__(self) -> str:
         link = self._raw["link"]
         return f"<MeanFieldResult of {self.name!r}: {link['utilization']:.4f} of {self.link!r} used>"
-
-
-def _escaped(text: str) -> str:
-    import html
-
-    return html.escape(text)
 
 
 @dataclass(frozen=True, eq=False)
@@ -472,39 +445,3 @@ def red_stability(
     """
     raw = _core.red_stability(rate, flows, rtt, max_window, min_threshold, max_threshold, max_probability, averaging)
     return RedStability(**raw)
-
-
-def overview(result: MeanFieldResult) -> list[pd.DataFrame]:
-    """Return the tables that people read: the link, the classes, and their stationary laws at the mean loss."""
-    import pandas as pd
-
-    raw = result._raw["link"]
-    link = pd.DataFrame(
-        {
-            "utilisation": f"{raw['utilization']:.4%}",
-            "loss": f"{raw['loss']:.4%}",
-            "marked": f"{raw['marks']:.4%}",
-            "queue (packets)": f"{raw['queue_packets_mean']:.2f} ± {raw['queue_packets_std']:.2f}",
-            "from .. to": f"{raw['queue_packets_min']:.1f} .. {raw['queue_packets_max']:.1f}",
-            "delay (ms)": f"{1e3 * raw['delay_s_mean']:.3f}",
-            "full": f"{raw['full']:.1%}",
-            "empty": f"{raw['empty']:.1%}",
-        },
-        index=pd.Index([result.link], name="link"),
-    )
-    rows = []
-    for entry in result._raw["classes"]:
-        law = result.stationary.get(entry["name"])
-        rows.append(
-            {
-                "flows": f"{entry['flows']:.6g}",
-                "base RTT (ms)": f"{1e3 * entry['rtt_s']:.3f}",
-                "window (packets)": f"{entry['window_mean']:.3f}",
-                "at the largest": f"{entry['atom']:.3%}",
-                "packets/s of one": f"{entry['throughput_pps']:.1f}",
-                "stationary window": f"{law.mean:.3f}" if law else "",
-                "at the largest ": f"{law.atom:.3%}" if law else "",
-            }
-        )
-    classes = pd.DataFrame(rows, index=pd.Index(result.classes, name="flows"))
-    return [link, classes]

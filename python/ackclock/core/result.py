@@ -7,7 +7,6 @@ it says so.
 
 from __future__ import annotations
 
-import html
 import json
 import math
 import os
@@ -18,9 +17,11 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import numpy as np
 
+from ._one_way import measures
+from .accessors import presented
+from .engine_result import EngineResult, flatten, plain, plain_tree
 from .errors import AckclockError
-from .overview import main_numbers, overview
-from .tables import counted, text_table
+from .fairness import STARVED_SHARE, jain_index, starved_flows
 from .traces import raw_traces, trace_table
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class Timing(TypedDict):
     packets_per_cpu_s: float
 
 
-class Result:
+class Result(EngineResult):
     """
     One run of the packet engine.
 
@@ -97,26 +98,14 @@ class Result:
         toml: str | None = None,
         timing: Timing | None = None,
     ) -> None:
+        super().__init__(scenario, version)
         self._raw = raw
-        self._scenario = scenario
         self.seed = seed
         """The seed that gave this run."""
-        self.version = version
-        """Version of ackclock that made it."""
         self.scenario_toml = toml
         """The scenario as it was written; None if it was built in Python."""
         self.timing = timing
         """How long the run took; None for replications, which share the machine."""
-
-    @property
-    def name(self) -> str:
-        """The scenario's name."""
-        return str(self._scenario["scenario"]["name"])
-
-    @property
-    def scenario_json(self) -> str:
-        """The scenario with every default, as JSON."""
-        return json.dumps(self._scenario, indent=2, ensure_ascii=False)
 
     @property
     def window(self) -> tuple[float, float]:
@@ -291,9 +280,6 @@ class Result:
         return groups
 
     def _group(self, member: NDArray[np.bool_], classes: Sequence[int]) -> dict[str, Any]:
-        from .. import analysis
-        from . import _one_way as one_way
-
         flows = {name: column[member] for name, column in self._raw["flows"].items()}
         traffic = [str(entry["traffic"]["kind"]) for entry in self._scenario["flows"]]
         started = ~np.isnan(flows["start"])
@@ -312,19 +298,19 @@ class Result:
         completed = len(finished) + sum(row["completed"] for row in tallies)
         total = math.fsum([*finished, *(row["fct_mean"] * row["completed"] for row in tallies if row["completed"])])
         counts = {name: int(flows[name].sum()) for name in _FLOW_COUNTS}
-        starved = analysis.starved_flows(competing, analysis.STARVED_SHARE)
+        starved = starved_flows(competing, STARVED_SHARE)
         return {
             "count": len(started),
             "started": int(started.sum()),
             "goodput_bps": math.fsum(flows["goodput"]),
-            "jain": analysis.jain_index(competing) if len(competing) else math.nan,
+            "jain": jain_index(competing) if len(competing) else math.nan,
             "starved": len(starved) if len(competing) else None,
             "cwnd_mean": _mean(flows["cwnd_mean"]),
             "rtt_s_mean": _mean(flows["rtt_mean"]),
             # a window may see drops of packets sent before it
             "loss": counts["drops"] / max(counts["sent"], counts["drops"]) if counts["sent"] else math.nan,
             **counts,
-            **one_way.measures(self._received(classes), counts["drops"] + counts["losses"]),
+            **measures(self._received(classes), counts["drops"] + counts["losses"]),
             "fct_s_mean": total / completed if completed else math.nan,
             **{f"fct_s_p{percent}": _percentile(times, numbers, percent) for percent in (50, 95, 99)},
             "completed": completed if transfers.any() or tallies else None,
@@ -359,7 +345,7 @@ class Result:
             tree["transfers"] = self._transfers_json()
         if timing and self.timing is not None:
             tree["timing"] = {**self.timing, "events": self.events, "departures": self.departures}
-        return _plain_tree(tree)
+        return plain_tree(tree)
 
     def _transfers_json(self) -> dict[str, dict[str, dict[str, Any]]]:
         """Transfers by class and range of sizes."""
@@ -430,40 +416,32 @@ class Result:
         }
         return cls(raw, head["scenario"], seed=head["seed"], version=head["version"], toml=head["scenario_toml"])
 
+    @presented
     def plot_queue(self, link: str | None = None, *, ax: Axes | None = None) -> Axes:
         """Draw the queue of `link` (default: the first) over time. Needs traces."""
-        from ..present import plot
+        raise NotImplementedError
 
-        return plot.queue(self, link=link, ax=ax)
-
+    @presented
     def plot_windows(self, flows: Sequence[int] | None = None, *, ax: Axes | None = None) -> Axes:
         """Draw the congestion windows of `flows` (default: a readable number of those traced). Needs traces."""
-        from ..present import plot
+        raise NotImplementedError
 
-        return plot.windows(self, flows=flows, ax=ax)
-
+    @presented
     def plot_flows(self, *, ax: Axes | None = None) -> Axes:
         """Draw the goodput of every flow."""
-        from ..present import plot
+        raise NotImplementedError
 
-        return plot.flows(self, ax=ax)
-
+    @presented
     def __str__(self) -> str:
-        begin, end = self.window
-        head = f"{self.name}: seed {self.seed}, measured from {begin:g} s to {end:g} s"
-        parts = [head, *map(text_table, overview(self))]
-        return "\n\n".join([*parts, *(["\n".join(f"note: {note}" for note in self.notes)] if self.notes else [])])
+        raise NotImplementedError
 
     def __repr__(self) -> str:
         used = ", ".join(f"{name} {row.utilization:.1%} used" for name, row in self.links.iterrows())
         return f"<Result {self.name!r}, seed {self.seed}: {used}>"
 
+    @presented
     def _repr_html_(self) -> str:
-        begin, end = self.window
-        head = f"<p><b>{html.escape(self.name)}</b>: seed {self.seed}, measured from {begin:g} s to {end:g} s</p>"
-        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
-        tables = [table.to_html(na_rep="", escape=True, border=0) for table in overview(self)]
-        return head + "".join(tables) + (f"<ul>{notes}</ul>" if notes else "")
+        raise NotImplementedError
 
 
 class Replications(Sequence[Result]):
@@ -519,7 +497,7 @@ class Replications(Sequence[Result]):
         }
         if timing and self.timing is not None:
             tree["timing"] = dict(self.timing)
-        return _plain_tree(tree)
+        return plain_tree(tree)
 
     def to_arrow(self) -> pa.Table:
         """Traces of all replications, told apart by their column `seed`."""
@@ -527,48 +505,16 @@ class Replications(Sequence[Result]):
 
         return pa.concat_tables([result.to_arrow() for result in self._results], promote_options="default")
 
+    @presented
     def __str__(self) -> str:
-        notes = dict.fromkeys(note for result in self for note in result.notes)
-        head = f"{self.name}: {counted(len(self), 'replication')}, mean and half the 95 % interval"
-        parts = [head, text_table(main_numbers(self))]
-        return "\n\n".join([*parts, *(["\n".join(f"note: {note}" for note in notes)] if notes else [])])
+        raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"<Replications of {self.name!r}: {len(self)} seeds>"
 
+    @presented
     def _repr_html_(self) -> str:
-        head = f"<p><b>{html.escape(self.name)}</b>: {len(self)} replications, mean and 95 % interval</p>"
-        return head + self.summary.to_html(na_rep="", escape=True, border=0)
-
-
-def flatten(tree: dict[str, Any], prefix: str = "") -> dict[str, float]:
-    """Numbers of `links` and `flows` of a result's JSON by dotted path; NaN where there is none."""
-    numbers: dict[str, float] = {}
-    branches = tree.items() if prefix else ((key, tree[key]) for key in ("links", "flows"))
-    for key, value in branches:
-        path = f"{prefix}.{key}" if prefix else key
-        if isinstance(value, dict):
-            numbers |= flatten(value, path)
-        else:
-            numbers[path] = math.nan if value is None else float(value)
-    return numbers
-
-
-def _plain_tree(tree: dict[str, Any]) -> dict[str, Any]:
-    return {key: plain(value) for key, value in tree.items()}
-
-
-def plain(value: Any) -> Any:
-    """Numbers of numpy and pandas as Python's own, and None in place of what JSON cannot say."""
-    if isinstance(value, dict):
-        return {key: plain(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(inner) for inner in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+        raise NotImplementedError
 
 
 def _link_json(row: pd.Series[Any]) -> dict[str, Any]:

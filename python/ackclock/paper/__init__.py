@@ -19,9 +19,9 @@ it stopped and ends with the same bytes.
 
 from __future__ import annotations
 
-from .catalogue import Item, Paper, cost, keys, page_path, paper, papers_folder, reproduce
+from .catalogue import cost, keys, page_path, paper, papers_folder, reproduce
 from .claims import Cause, Cell, Claim, Drawing, Outcome, PaperError, Table, Verdict, chosen, counts, summary, words
-from .lab import Lab
+from .lab import Item, Lab, Paper
 from .readme import BEGIN, COUNTS, END, END_OF_COUNTS, cause_table, causes_of, verdict_table, write_counts, write_readme
 from .store import Cost, Store
 

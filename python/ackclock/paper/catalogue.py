@@ -5,101 +5,14 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
-import tomllib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from ..core._words import among
 from ..core.files import whole_file
-from .claims import Cause, Outcome, PaperError, Verdict
-from .lab import Lab
+from .claims import Outcome, PaperError
+from .lab import Item, Lab, Paper
 from .store import Cost, Store
-
-
-@dataclass(frozen=True)
-class Item:
-    """One figure, table or set of formulas of a paper, and how to regenerate it."""
-
-    id: str
-    title: str
-    source: str
-    """Where the paper has it."""
-    make: Callable[[Lab], None]
-
-
-class Paper:
-    """
-    A paper and the results in it.
-
-    Parameters
-    ----------
-    title, citation
-        As a reader would look it up.
-    """
-
-    def __init__(self, title: str, citation: str) -> None:
-        self.title = title
-        self.citation = citation
-        self.items: dict[str, Item] = {}
-        self.folder = Path()
-        """Where its files are."""
-
-    @property
-    def key(self) -> str:
-        """Name of its directory."""
-        return self.folder.name
-
-    def item(self, name: str, title: str, source: str) -> Callable[[Callable[[Lab], None]], Callable[[Lab], None]]:
-        """Register a function that regenerates the figure or table `name`."""
-
-        def register(make: Callable[[Lab], None]) -> Callable[[Lab], None]:
-            if name in self.items:
-                raise ValueError(f"{name} is there already")
-            self.items[name] = Item(name, title, source, make)
-            return make
-
-        return register
-
-    @cached_property
-    def causes(self) -> dict[str, Cause]:
-        """Why claims do not hold, by name: ``verdicts.toml``."""
-        entries = self._verdicts.get("cause", [])
-        causes = [
-            Cause(
-                one["name"],
-                tuple(one["claims"]),
-                Verdict(one["verdict"]),
-                one["text"],
-                one["evidence"],
-                one.get("always", False),
-            )
-            for one in entries
-        ]
-        return {cause.name: cause for cause in causes}
-
-    @cached_property
-    def chosen(self) -> tuple[str, ...]:
-        """Patterns of the claims whose threshold is ours."""
-        return tuple(self._verdicts.get("threshold_of_ours", {}).get("claims", []))
-
-    @cached_property
-    def _verdicts(self) -> dict[str, Any]:
-        path = self.folder / "verdicts.toml"
-        return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-
-    def cause_of(self, claim: str) -> Cause | None:
-        """Return why the claim, written ``ITEM: claim``, does not hold."""
-        return next((cause for cause in self.causes.values() if cause.covers(claim)), None)
-
-    def find(self, name: str) -> Item:
-        """Return the item called `name`; ``fig-6a`` is a part of ``fig-6``."""
-        for candidate in (name, name.rstrip("abc")):
-            if candidate in self.items:
-                return self.items[candidate]
-        raise PaperError(f'{self.key} has no "{name}"{among(name, list(self.items))}')
 
 
 def papers_folder(given: Path | None = None) -> Path:
@@ -166,7 +79,7 @@ def reproduce(
     There come figures ``KEY/ID-NAME.png``, numbers ``KEY/ID.json``, and the page ``KEY.html`` (``KEY-ID.html`` of
     single items). The store is ``store`` in there; removing it starts anew.
     """
-    from ..present.report import paper as report
+    from . import page as pages
 
     store = Store(out / "store")
     folder = out / of.key
@@ -186,7 +99,7 @@ def reproduce(
             beside.write_text(_json(lab.outcome.json()), encoding="utf-8")
         outcomes.append(lab.outcome)
     with whole_file(page_path(of, outcomes, out)) as beside:
-        beside.write_text(report.page(of, outcomes, quick=quick), encoding="utf-8")
+        beside.write_text(pages.page(of, outcomes, quick=quick), encoding="utf-8")
     store.add_up(page_path(of, outcomes, out).stem, places)
     return outcomes
 

@@ -7,16 +7,18 @@ import json
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..core._words import among
 from ..core.files import whole_file
 from ..core.scenario import Scenario, load
 from ..core.simulate import FlowTraces, run
 from ..experiment.parallel import completed
-from .claims import Cell, Claim, Drawing, Outcome, Table, Verdict
+from .claims import Cause, Cell, Claim, Drawing, Outcome, PaperError, Table, Verdict
 from .store import Store
 
 if TYPE_CHECKING:
@@ -24,10 +26,92 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..core.result import Result
-    from .catalogue import Item, Paper
 
 
 Key = TypeVar("Key")
+
+
+@dataclass(frozen=True)
+class Item:
+    """One figure, table or set of formulas of a paper, and how to regenerate it."""
+
+    id: str
+    title: str
+    source: str
+    """Where the paper has it."""
+    make: Callable[[Lab], None]
+
+
+class Paper:
+    """
+    A paper and the results in it.
+
+    Parameters
+    ----------
+    title, citation
+        As a reader would look it up.
+    """
+
+    def __init__(self, title: str, citation: str) -> None:
+        self.title = title
+        self.citation = citation
+        self.items: dict[str, Item] = {}
+        self.folder = Path()
+        """Where its files are."""
+
+    @property
+    def key(self) -> str:
+        """Name of its directory."""
+        return self.folder.name
+
+    def item(self, name: str, title: str, source: str) -> Callable[[Callable[[Lab], None]], Callable[[Lab], None]]:
+        """Register a function that regenerates the figure or table `name`."""
+
+        def register(make: Callable[[Lab], None]) -> Callable[[Lab], None]:
+            if name in self.items:
+                raise ValueError(f"{name} is there already")
+            self.items[name] = Item(name, title, source, make)
+            return make
+
+        return register
+
+    @cached_property
+    def causes(self) -> dict[str, Cause]:
+        """Why claims do not hold, by name: ``verdicts.toml``."""
+        entries = self._verdicts.get("cause", [])
+        causes = [
+            Cause(
+                one["name"],
+                tuple(one["claims"]),
+                Verdict(one["verdict"]),
+                one["text"],
+                one["evidence"],
+                one.get("always", False),
+            )
+            for one in entries
+        ]
+        return {cause.name: cause for cause in causes}
+
+    @cached_property
+    def chosen(self) -> tuple[str, ...]:
+        """Patterns of the claims whose threshold is ours."""
+        return tuple(self._verdicts.get("threshold_of_ours", {}).get("claims", []))
+
+    @cached_property
+    def _verdicts(self) -> dict[str, Any]:
+        path = self.folder / "verdicts.toml"
+        return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+    def cause_of(self, claim: str) -> Cause | None:
+        """Return why the claim, written ``ITEM: claim``, does not hold."""
+        return next((cause for cause in self.causes.values() if cause.covers(claim)), None)
+
+    def find(self, name: str) -> Item:
+        """Return the item called `name`; ``fig-6a`` is a part of ``fig-6``."""
+        for candidate in (name, name.rstrip("abc")):
+            if candidate in self.items:
+                return self.items[candidate]
+        raise PaperError(f'{self.key} has no "{name}"{among(name, list(self.items))}')
 
 
 class Lab:
@@ -230,14 +314,14 @@ class Lab:
         from matplotlib.figure import Figure
 
         from ..present.plot import style
-        from ..present.report.paper import svg
+        from ..present.report._figures import _svg
 
         with style.context():
             drawn: Figure = Figure(figsize=size or (3.8 * columns, 2.5 * rows))
             yield drawn.subplots(rows, columns, squeeze=False, **subplots)
             png = io.BytesIO()
             drawn.savefig(png, metadata={"Software": None})
-            text = svg(drawn, f"{self.outcome.id}-{name}-", f"{self.outcome.title}: {caption}")
+            text = str(_svg(drawn, f"{self.outcome.id}-{name}-", f"{self.outcome.title}: {caption}"))
             self.outcome.drawings.append(Drawing(name, caption, text, png.getvalue()))
 
 

@@ -11,7 +11,7 @@ from ..core.files import whole_file
 from .claims import Cause, Outcome, PaperError, chosen, counts, summary
 
 if TYPE_CHECKING:
-    from .catalogue import Paper
+    from .lab import Paper
 
 
 BEGIN, END = "<!-- verdicts -->\n", "<!-- end of verdicts -->"

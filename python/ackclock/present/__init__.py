@@ -1,1 +1,48 @@
-"""What people see: text, tables, figures, reports, the command line and the page."""
+"""
+What people see: text, tables, figures, reports, the command line and the page.
+
+Results declare what they show (`core.accessors`); here stands which function shows it. A function takes the result, and
+the method's arguments by their names.
+"""
+
+from __future__ import annotations
+
+from ..core.accessors import register
+
+_PLACES = {
+    "BifurcationDiagram.plot": "plot.stability:bifurcation_diagram",
+    "Branch.plot": "plot.stability:branch",
+    "Chart.plot": "plot.stability:chart",
+    "Comparison.plot": "plot.comparison:figure",
+    "Curve.plot": "plot.stability:hopf_curve",
+    "Dossier.report": "report.evaluate:report",
+    "Fair.__str__": "text.fair:text",
+    "Fair.draw": "plot.fair:write",
+    "Fair.plot": "plot.fair:share_map",
+    "FluidResult._repr_html_": "text.results:fluid_html",
+    "FluidResult.plot_loss": "plot.stability:probabilities",
+    "FluidResult.plot_queue": "plot.stability:queues",
+    "FluidResult.plot_windows": "plot.stability:windows",
+    "MeanFieldResult._repr_html_": "text.results:mean_field_html",
+    "MeanFieldResult.plot_density": "plot.meanfield:density",
+    "MeanFieldResult.plot_loss": "plot.meanfield:loss",
+    "MeanFieldResult.plot_queue": "plot.meanfield:queue",
+    "MeanFieldResult.plot_rates": "plot.meanfield:utilization",
+    "MeanFieldResult.plot_stationary": "plot.meanfield:stationary",
+    "MeanFieldResult.plot_windows": "plot.meanfield:windows",
+    "PhasePortrait.plot": "plot.stability:phase_portrait",
+    "Replications.__str__": "text.results:replications_text",
+    "Replications._repr_html_": "text.results:replications_html",
+    "Result.__str__": "text.results:run_text",
+    "Result._repr_html_": "text.results:run_html",
+    "Result.plot_flows": "plot.figures:flows",
+    "Result.plot_queue": "plot.figures:queue",
+    "Result.plot_windows": "plot.figures:windows",
+    "Stability.__str__": "text.stability:equilibrium_text",
+    "Sweep.figure": "plot.sweep:figure",
+    "Sweep.heat": "plot.sweep:heat",
+    "Sweep.plot": "plot.sweep:line",
+    "Tuned.__str__": "text.tune:text",
+}
+
+register({method: f"{__name__}.{place}" for method, place in _PLACES.items()})

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import _core
+from ..core.accessors import presented
 from ..core.errors import AckclockError
 from ..core.scenario import Scenario, dumbbell, flows
 from ..core.simulate import run
@@ -101,13 +102,9 @@ class Fair:
         ]
         return Sentence(f"{self.first} beside {self.second}", "shares", text + ".", {"even": even}, evidence)
 
+    @presented
     def __str__(self) -> str:
-        from ..core.tables import text_table
-
-        head = f"share of {called(self.first)} beside {called(self.second)}, {self.rate}"
-        shown = self.table.map(lambda value: "too short" if math.isnan(value) else f"{value:.1%}")
-        shown.index.name = "round trip"
-        return f"{head}\n\n{text_table(shown)}\n\n{self.sentence.text}"
+        raise NotImplementedError
 
     def json(self) -> dict[str, Any]:
         """Everything as plain values."""
@@ -131,36 +128,15 @@ class Fair:
             "sentence": self.sentence.json(),
         }
 
+    @presented
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the map: the colour is the share of the first control, a number stands in each place."""
-        from ..present.plot.style import drawing
+        raise NotImplementedError
 
-        table = self.table
-        with drawing(ax) as axes:
-            image = axes.imshow(table.to_numpy(), vmin=0, vmax=1, cmap="RdBu", aspect="auto", origin="lower")
-            for row, values in enumerate(table.to_numpy()):
-                for column, value in enumerate(values):
-                    text = "?" if math.isnan(value) else f"{value:.0%}"
-                    strong = not math.isnan(value) and abs(value - 0.5) > 0.3  # noqa: PLR2004  on dark colours
-                    axes.text(column, row, text, ha="center", va="center", color="white" if strong else "black")
-            axes.grid(visible=False)
-            axes.set_xticks(range(table.shape[1]), [str(name).removesuffix(" BDP") for name in table.columns])
-            axes.set_yticks(range(table.shape[0]), [str(name) for name in table.index])
-            axes.set_xlabel("buffer, bandwidth-delay products")
-            axes.set_ylabel("round trip")
-            axes.figure.colorbar(image, ax=axes, label=f"share of {called(self.first)} beside {called(self.second)}")
-        return axes
-
+    @presented
     def draw(self, path: Any, kind: str = "svg") -> None:
         """Write the map as a picture."""
-        from matplotlib.figure import Figure
-
-        from ..present.plot import style
-
-        with style.context():
-            figure = Figure(figsize=(6.4, 3.8))
-            self.plot(ax=figure.subplots())
-            figure.savefig(path, format=kind)
+        raise NotImplementedError
 
 
 def fair(

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from ... import _core
+from ..accessors import presented
 
 if TYPE_CHECKING:
     import numpy as np
@@ -175,11 +176,10 @@ class Curve:
         ]
         return pd.DataFrame(rows)
 
+    @presented
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curve in the plane of its parameters, with the reasons of its ends."""
-        from ...present.plot import stability as plots
-
-        return plots.hopf_curve(self, ax=ax)
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,11 +271,10 @@ class Branch:
             )
         return pd.DataFrame(rows)
 
+    @presented
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw smallest and largest value of the state against the parameter."""
-        from ...present.plot import stability as plots
-
-        return plots.branch(self, ax=ax)
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ...core import _starting
 from ...core.errors import AckclockError, Interrupted, ScenarioError
 from ...core.files import whole_file, writing
-from ...core.tables import blocks, text_table
+from ..tables import blocks, text_table
 
 if TYPE_CHECKING:
     import pandas as pd

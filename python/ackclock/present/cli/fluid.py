@@ -29,8 +29,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from ...core.fluid import fluid, overview
+    from ...core.fluid import fluid
     from ...core.traces import trace_format
+    from ..text.results import fluid_table
 
     title, scenario = one_variant(options, "fluid")
     with ExitStack() as outputs:
@@ -58,7 +59,7 @@ def _run(options: argparse.Namespace) -> None:
         else:
             first, last = result.window
             print_title(f"{title}: fluid, from {first:g} s to {last:g} s")
-            print_table(overview(result))
+            print_table(fluid_table(result))
             print_notes([*result.notes, f"equations: {result.choices.text()}"])
     print_written(options, options.traces)
 

@@ -57,7 +57,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from ...core.meanfield import meanfield, overview
+    from ...core.meanfield import meanfield
+    from ..text.results import mean_field_tables
 
     title, scenario = one_variant(options, "meanfield")
     end = _core.duration(scenario._checked)
@@ -89,7 +90,7 @@ def _run(options: argparse.Namespace) -> None:
             return
         first, last = result.window
         print_title(f"{title}: mean field, from {first:g} s to {last:g} s")
-        for table in overview(result):
+        for table in mean_field_tables(result):
             print_table(table)
         print_notes(result.notes)
     print_written(options)

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ... import _core
+from ...core._words import counted
 from ...core.files import writing
 from ...core.scenario import Scenario
 from ...core.simulate import FlowTraces, Progress, replicate, run
-from ...core.tables import counted
 from ._arguments import count, json_argument, load_file, report_argument, set_argument, traces_argument, variants_of
 from ._command import Command
 from ._output import (
@@ -266,8 +266,8 @@ def _print(options: argparse.Namespace, labels: list[dict[str, Any]], results: S
 
 
 def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) -> None:
-    from ...core.overview import main_numbers, overview
     from ...core.result import Result
+    from ..text.results import main_numbers, run_tables
 
     title = result.name
     if changes:
@@ -275,7 +275,7 @@ def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) ->
     if isinstance(result, Result):
         begin, end = result.window
         print_title(f"{title}: seed {result.seed}, measured from {begin:g} s to {end:g} s")
-        tables, notes = overview(result), result.notes
+        tables, notes = run_tables(result), result.notes
     else:
         print_title(f"{title}: {counted(len(result), 'replication')}, mean and half the 95 % interval")
         tables, notes = [main_numbers(result)], list(dict.fromkeys(note for one in result for note in one.notes))

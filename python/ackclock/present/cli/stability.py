@@ -78,7 +78,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _judged(options: argparse.Namespace, title: str, asked: Stability, each: Sequence[Stability]) -> None:
     """Print what the equations say of one of their equilibria, and how far packets are from it if that is asked."""
-    from ...questions.stability import equilibria_table, facts, limits_table
+    from ..text.stability import equilibria_table, facts, limits_table
 
     with ExitStack() as outputs:
         report = output_file(outputs, options.report)
@@ -125,7 +125,7 @@ def _which(asked: Stability, each: Sequence[Stability]) -> int:
 
 def _plain(one: Stability) -> dict[str, Any]:
     """An equilibrium and its verdict, as plain values."""
-    from ...core.result import plain
+    from ...core.engine_result import plain
 
     root = one.certified
     verdict = {"stable": one.stable, "unstable_roots": one.unstable_roots}

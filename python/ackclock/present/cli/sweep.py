@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...core._words import counted
 from ...core.files import writing
-from ...core.tables import counted
 from ._arguments import count, file_argument, json_argument, load_file, report_argument
 from ._command import Command
 from ._output import (

@@ -30,7 +30,7 @@ MARKS = {
 _SIZE = (7.2, 2.6)
 
 
-def write(path: str | os.PathLike[str], told: Dossier) -> None:
+def report(told: Dossier, path: str | os.PathLike[str]) -> None:
     """Write the page of `told` to `path`."""
     with whole_file(path) as beside:
         beside.write_text(page(told), encoding="utf-8")

@@ -11,9 +11,10 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from ...core.files import whole_file
-from ...core.meanfield import MeanFieldResult, overview
+from ...core.meanfield import MeanFieldResult
 from ..plot import meanfield as plots
 from ..plot import style
+from ..text.results import mean_field_tables
 from ._figures import _figure, _svg
 from ._template import render
 
@@ -42,7 +43,7 @@ def page(result: MeanFieldResult) -> str:
     return render(
         "meanfield.html",
         result=result,
-        tables=[_cells(table) for table in overview(result)],
+        tables=[_cells(table) for table in mean_field_tables(result)],
         over_time=[
             _drawn("queue", lambda ax: plots.queue(result, ax=ax)),
             _drawn("queue, close", lambda ax: plots.queue(result, span=(result.end - _CLOSE, result.end), ax=ax)),

@@ -16,10 +16,11 @@ from ... import _core
 from ...core.errors import AnalysisError
 from ...core.files import whole_file
 from ...core.fluid import FluidResult
-from ...core.fluid import overview as fluid_overview
-from ...questions.stability import Answer, Span, facts, limits_table
+from ...questions.stability import Answer, Span
 from ..plot import stability as plots
 from ..plot import style
+from ..text.results import fluid_table
+from ..text.stability import facts, limits_table
 from ._figures import _figure, _svg
 from ._template import render
 
@@ -88,7 +89,7 @@ def fluid_page(result: FluidResult) -> str:
         sentence="",
         unsafe=False,
         facts={},
-        tables=[_cells(fluid_overview(result))],
+        tables=[_cells(fluid_table(result))],
         notes=result.notes,
         sections=[_over_time(result, float("nan"), "Over time")],
         scenario_json=result.scenario_json,

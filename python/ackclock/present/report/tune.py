@@ -6,9 +6,9 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...questions.tuning import _text
 from ...questions.tuning.problem import words
 from ..plot import tuning as plots
+from ..text import tune as _text
 from .stability import Section, _drawn, _rendered, _write
 
 if TYPE_CHECKING:

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from ...core.accessors import presented
 from ...core.scenario import Scenario
 from .evidence import Disagreement
 from .values import ENGINES, UNITS, Lines, cell, row_name
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
-
-_LOOKS: Final[tuple[dict[str, Any], ...]] = (
-    {"color": "#9a9a9a", "linewidth": 0.8},
-    {"color": "#0072b2", "linewidth": 1.6},
-    {"color": "#d55e00", "linewidth": 1.6, "linestyle": (0, (4, 1.5))},
-)
-"""The packets pale behind, the averages over them."""
 
 
 @dataclass
@@ -76,57 +65,14 @@ class Comparison:
             "disagreements": [one.json() for one in self.disagreements],
         }
 
+    @presented
     def plot(self) -> Figure:
         """
         Draw the queues and windows of all engines in one figure, and return it.
 
         Its scales are those of the measured part: a spike at the start may leave it.
         """
-        from matplotlib.figure import Figure
-
-        from ...present.plot import style
-
-        links = list(next(iter(self.lines.values())).queue)
-        with style.context():
-            figure = Figure(figsize=(7.2, 2.3 * (len(links) + 1)))
-            axes = figure.subplots(len(links) + 1, 1, squeeze=False, sharex=True)[:, 0]
-            for ax, link in zip(axes, links, strict=False):
-                self._draw(ax, _queue_of(link))
-                ax.set_ylabel(f"queue of {link}, packets")
-            self._draw(axes[-1], _mean_window)
-            axes[-1].set_ylabel("mean window, packets")
-            axes[-1].set_xlabel("time, s" if self._begin() is None else "time, s; shaded: not measured")
-            axes[0].legend(loc="upper right", ncols=len(self.lines))
-        return figure
-
-    def _draw(self, ax: Axes, of: Callable[[Lines], NDArray[np.float64] | None]) -> None:
-        import numpy as np
-
-        from ...present.plot import style
-
-        top = 0.0
-        for (engine, lines), look in zip(self.lines.items(), _LOOKS, strict=False):
-            values = of(lines)
-            if values is not None:
-                ax.plot(lines.time, values, label=engine, **look)
-                inside = values[self._inside(lines.time)]
-                top = max(top, float(inside[np.isfinite(inside)].max(initial=0.0)))
-        if (begin := self._begin()) is not None:
-            ax.axvspan(ax.get_xlim()[0], begin, color=style.PALE, linewidth=0, zorder=0)
-        ax.margins(x=0)
-        ax.set_ylim(0, 1.08 * top if top > 0 else 1.0)
-
-    def _begin(self) -> float | None:
-        """When the measured part begins, if something lies before it, s."""
-        return self.window[0] if self.window is not None and self.window[0] > 0 else None
-
-    def _inside(self, time: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which times are measured; all where none is."""
-        import numpy as np
-
-        begin, end = self.window or (-math.inf, math.inf)
-        inside = np.asarray((time >= begin) & (time <= end))
-        return inside if inside.any() else ~inside
+        raise NotImplementedError
 
     def __str__(self) -> str:
         lines = [self.table.map(cell).to_string(), ""]
@@ -135,19 +81,3 @@ class Comparison:
             lines.append(f"stability: {self.stable}")
         lines += [""] if self.disagreements else ["", "The engines agree."] if len(self.lines) > 1 else []
         return "\n".join([*lines, *(one.sentence for one in self.disagreements)])
-
-
-def _queue_of(link: str) -> Callable[[Lines], NDArray[np.float64] | None]:
-    return lambda lines: lines.queue.get(link)
-
-
-def _mean_window(lines: Lines) -> NDArray[np.float64] | None:
-    import numpy as np
-
-    if not lines.window:
-        return None
-    classes = np.stack(list(lines.window.values()))
-    present = ~np.isnan(classes)
-    return np.where(
-        present.any(axis=0), classes.sum(axis=0, where=present) / np.maximum(present.sum(axis=0), 1), np.nan
-    )

@@ -11,7 +11,7 @@ from ...core._words import listed
 from .model import Answer, Check, Demand, Finding, Heading
 
 if TYPE_CHECKING:
-    from ...analysis.intervals import Interval
+    from ...core.intervals import Interval
 
 UNITS: Mapping[str, tuple[str, float]] = {
     "%": ("%", 100.0),
@@ -55,7 +55,7 @@ def _short(value: float) -> str:
 
 def interval(values: Sequence[float]) -> Interval:
     """Return the mean and its interval of 95 %; an infinite mean where a value is infinite."""
-    from ...analysis.intervals import Interval, mean_interval  # loads NumPy, which `import ackclock` does not
+    from ...core.intervals import Interval, mean_interval  # loads NumPy, which `import ackclock` does not
 
     finite = [value for value in values if math.isfinite(value)]
     endless = [value for value in values if math.isinf(value)]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from ...analysis.bands import Band, bands
-from ...analysis.intervals import student_quantile
 from ...analysis.modes import (
     CYCLE_RATIO,
     INTERMITTENT_RATIO,
@@ -20,6 +19,7 @@ from ...analysis.modes import (
     fluctuation_mode,
 )
 from ...core.errors import AnalysisError
+from ...core.intervals import student_quantile
 from ...core.simulate import replicate
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from ...analysis.intervals import mean_interval
 from ...core.errors import AnalysisError
+from ...core.intervals import mean_interval
 from ...core.simulate import replicate
 from .ensemble import Ensemble, queue_of
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ...analysis.intervals import student_quantile
 from ...analysis.modes import CYCLE_RATIO, NOISE_RATIO, Estimate
 from ...core.errors import AnalysisError
+from ...core.intervals import student_quantile
 from ..sweep import changed
 from .ensemble import MeasuredStability, measured_stability
 

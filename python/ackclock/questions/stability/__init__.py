@@ -15,7 +15,6 @@ from .equilibrium import FluidEquilibrium, Margins
 from .limits import Course, Limit, Passage
 from .moving import Cycle, cycle
 from .questions import BUDGET, Stability, stability
-from .tables import equilibria_table, facts, limits_table
 
 __all__ = [
     "BUDGET",
@@ -35,8 +34,5 @@ __all__ = [
     "Stability",
     "apart",
     "cycle",
-    "equilibria_table",
-    "facts",
-    "limits_table",
     "stability",
 ]

@@ -145,7 +145,7 @@ class Answer:
 
     def json(self) -> dict[str, Any]:
         """Return everything as one tree of plain values."""
-        from ...core.result import plain
+        from ...core.engine_result import plain
 
         run, root = self.disturbed, self.rightmost
         tree: dict[str, Any] = plain(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...core.accessors import presented
+
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
@@ -36,11 +38,10 @@ class Chart:
         stable: NDArray[np.bool_] = self.unstable == 0
         return stable
 
+    @presented
     def plot(self, ax: Axes | None = None, curve: Curve | None = None) -> Axes:
         """Draw the chart with the stable side marked, and a Hopf curve over it."""
-        from ...present.plot import stability as plots
-
-        return plots.chart(self, curve=curve, ax=ax)
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +64,10 @@ class BifurcationDiagram:
     state, and whether it settles, against the parameter.
     """
 
+    @presented
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw it: solid where stable, dashed where not."""
-        from ...present.plot import stability as plots
-
-        return plots.bifurcation_diagram(self, ax=ax)
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +80,7 @@ class PhasePortrait:
     """By disturbance, relative to the equilibrium."""
     equilibrium: FluidEquilibrium
 
+    @presented
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw them."""
-        from ...present.plot import stability as plots
-
-        return plots.phase_portrait(self, ax=ax)
+        raise NotImplementedError

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from ... import _core
 from ...core._words import quantity
+from ...core.accessors import presented
 from ...core.delay import Branch, Criticality, Curve, HopfPoint, Parameter, analyses
 from ...core.delay import Cycle as DelayCycle
 from ...core.delay.analyses import POINTS, STEP, TOLERANCE
@@ -672,14 +673,9 @@ class Stability(AtRest):
     def __repr__(self) -> str:
         return f"<Stability of {self.name!r}>"
 
+    @presented
     def __str__(self) -> str:
-        from .tables import at_rest
-
-        verdict = (
-            {True: "stable", False: "unstable"}.get(bool(self.stable)) if self.unstable_roots is not None else None
-        )
-        lines = [f"{self.name}: {verdict or 'cannot tell whether it is stable'}; .answer() has how far its limits are"]
-        return "\n".join([*lines, *(f"{name}: {text}" for name, text in at_rest(self).items())])
+        raise NotImplementedError
 
 
 @contextmanager

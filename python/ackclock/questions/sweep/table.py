@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from ...core.accessors import presented
 from .axes import Axis, SweepError
 from .plan import Point
 from .store import value_text
@@ -139,7 +139,7 @@ class Sweep:
         """Return the means over seeds as texts for a person: a row each combination, columns by `label`."""
         means = self.summary
         texts = {
-            self.label(name): (means[self.metric(name)] * self._factor(name)).map("{:.5g}".format).replace("nan", "")
+            self.label(name): (means[self.metric(name)] * self.factor(name)).map("{:.5g}".format).replace("nan", "")
             for name in metrics
         }
         import pandas as pd
@@ -148,7 +148,8 @@ class Sweep:
         table.index = pd.Index([str(number) for number in range(1, len(table) + 1)])
         return table
 
-    def _factor(self, metric: str) -> float:
+    def factor(self, metric: str) -> float:
+        """Return what a metric is multiplied by to be in the unit of its `label`."""
         return words_of(self.metric(metric).rsplit(".", 1)[1])[2]
 
     @property
@@ -159,6 +160,7 @@ class Sweep:
         means.index.names = [one.key for one in self.axes]
         return means
 
+    @presented
     def plot(self, metric: str, x: str, by: str | None = None, *, ax: Axes | None = None) -> Axes:
         """
         Draw a metric against one varied key, a line for each value of another.
@@ -166,78 +168,18 @@ class Sweep:
         Bands are 95 % intervals of the mean over seeds. What is neither `x` nor `by` is averaged over. Returns
         the axes.
         """
-        from ...present.plot import style
+        raise NotImplementedError
 
-        name = self.metric(metric)
-        across, factor = self._axis(x), self._factor(name)
-        with style.drawing(ax) as drawn:
-            lines = (
-                [(None, self.table)]
-                if by is None
-                else list(self.table.groupby(f"vary.{self._axis(by).key}", sort=False))
-            )
-            numeric = not self.table[across.key].isna().any()
-            for number, (label, rows) in enumerate(lines):
-                groups = rows.groupby(across.key if numeric else f"vary.{across.key}", sort=numeric)[name]
-                middle, half = factor * groups.mean(), factor * groups.apply(_half_interval)
-                places = middle.index.to_numpy() if numeric else range(len(middle))
-                look = style.SERIES[number % len(style.SERIES)]
-                drawn.plot(places, middle, label=None if label is None else str(label), **look)
-                drawn.fill_between(places, middle - half, middle + half, alpha=0.2, color=look["color"], linewidth=0)
-                if not numeric:
-                    drawn.set_xticks(range(len(middle)), [str(text) for text in middle.index])
-            if across.bounds and across.bounds[3]:
-                drawn.set_xscale("log")
-            drawn.set_xlabel(f"{across.key}, {across.unit}" if across.unit and numeric else across.key)
-            drawn.set_ylabel(self.label(name))
-            if by is not None:
-                drawn.legend(title=by)
-        return drawn
-
+    @presented
     def heat(self, metric: str, x: str, y: str, *, ax: Axes | None = None) -> Axes:
         """
         Draw a metric over two varied keys as a heat map, or as coloured dots where the points are no grid.
 
         It is the mean over seeds and over what is neither `x` nor `y`. Returns the axes.
         """
-        from ...present.plot import style
+        raise NotImplementedError
 
-        name = self.metric(metric)
-        across, up = self._axis(x), self._axis(y)
-        with style.drawing(ax) as drawn:
-            drawn.grid(visible=False)
-            (xs, x_labels), (ys, y_labels) = self._places(across), self._places(up)
-            means = self._factor(name) * self.table.groupby([xs, ys])[name].mean()
-            columns, rows = means.index.get_level_values(0), means.index.get_level_values(1)
-            if len(means) == columns.nunique() * rows.nunique():
-                grid = means.unstack(0)
-                image: Any = drawn.pcolormesh(
-                    grid.columns, grid.index, grid.to_numpy(), cmap="cividis", shading="nearest"
-                )
-            else:
-                image = drawn.scatter(
-                    columns, rows, c=means, cmap="cividis", s=30, edgecolors=style.GREY, linewidths=0.5
-                )
-            bar = drawn.get_figure(root=True).colorbar(image, ax=drawn)  # type: ignore[union-attr]
-            bar.set_label(self.label(name))
-            for one, labels, set_ticks, set_label, set_scale in (
-                (across, x_labels, drawn.set_xticks, drawn.set_xlabel, drawn.set_xscale),
-                (up, y_labels, drawn.set_yticks, drawn.set_ylabel, drawn.set_yscale),
-            ):
-                if labels:
-                    set_ticks(range(len(labels)), labels)
-                elif one.bounds and one.bounds[3]:
-                    set_scale("log")
-                set_label(f"{one.key}, {one.unit}" if one.unit and not labels else one.key)
-        return drawn
-
-    def _places(self, one: Axis) -> tuple[pd.Series[float], list[str]]:
-        """Where each row of the table lies on an axis, and the names of the places where they are no numbers."""
-        if not self.table[one.key].isna().any():
-            return self.table[one.key], []
-        labels = list(dict.fromkeys(map(str, self.table[f"vary.{one.key}"])))
-        return self.table[f"vary.{one.key}"].map(labels.index).rename(one.key), labels
-
+    @presented
     def figure(self, metrics: Sequence[str], against: Sequence[str]) -> Figure:
         """
         Draw metrics, one over the other, against one varied key or two; returns the figure.
@@ -249,34 +191,11 @@ class Sweep:
         SweepError
             If there is no such metric, a key was not varied, or there are more than two.
         """
-        from matplotlib.figure import Figure
+        raise NotImplementedError
 
-        from ...present.plot import style
-
-        if not 1 <= len(against) <= 2 or len(set(against)) < len(against):  # noqa: PLR2004
-            raise SweepError(f"a figure has one key or two, not {', '.join(against) or 'none'}")
-        keys = [self._axis(key) for key in against]
-        enough = 4
-        numeric = [not self.table[one.key].isna().any() and len(set(one.values)) >= enough for one in keys]
-        scattered = len(self.axes) > 1 and self.table[keys[0].key].nunique() > len(set(keys[0].values))
-        with style.context():
-            figure = Figure(figsize=(7.2, 3.0 * len(metrics)))
-            for name, ax in zip(metrics, figure.subplots(len(metrics), 1, squeeze=False)[:, 0], strict=True):
-                if len(keys) > 1 and (all(numeric) or scattered):
-                    self.heat(name, keys[0].key, keys[1].key, ax=ax)
-                else:
-                    self.plot(name, keys[0].key, keys[1].key if len(keys) > 1 else None, ax=ax)
-        return figure
-
-    def _axis(self, key: str) -> Axis:
+    def axis(self, key: str) -> Axis:
+        """Return the axis of a varied key; SweepError if it was not varied."""
         for one in self.axes:
             if one.key == key:
                 return one
         raise SweepError(f'"{key}" was not varied; varied were {", ".join(one.key for one in self.axes)}')
-
-
-def _half_interval(values: pd.Series[float]) -> float:
-    from ...analysis import mean_interval
-
-    half = mean_interval(values).half
-    return 0.0 if math.isnan(half) else half

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from ... import _core
 from ...core._words import nearest
+from ...core.accessors import presented
 from ...core.devices import DEVICES, Commands, DeviceError, Queue, devices_of, express, shaped
+from ...core.engine_result import plain
 from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import Scenario, dumbbell, flows
 from ...core.simulate import list_algorithms
@@ -216,16 +218,61 @@ class Tuned:
         lines.append("not looked at: places between these, other traffic than the file's, rates that change")
         return lines
 
+    @presented
     def __str__(self) -> str:
-        from ._text import text
-
-        return text(self)
+        raise NotImplementedError
 
     def json(self) -> dict[str, Any]:
         """Everything as plain values."""
-        from ._text import tree
-
-        return tree(self)
+        asked = self.problem
+        found = self.theory
+        made: dict[str, Any] = plain(
+            {
+                "scenario": self.name,
+                "version": _core.VERSION,
+                "aqm": self.kind,
+                "link": asked.link,
+                "sentence": self.sentence,
+                "found": self.found,
+                "undecided": self.undecided,
+                "ranges": {one.key: [one.low, one.high] for one in asked.axes},
+                "need": {
+                    "delay_s": asked.need.target,
+                    "gain_margin_db": asked.need.gain,
+                    "phase_margin_degrees": asked.need.phase,
+                    "delay_margin_s": asked.need.delay,
+                },
+                "queue": self.queue,
+                "commands": None if self.commands is None else self.commands.json(),
+                "instead": None if self.instead is None else self.instead.json(),
+                "shaper": list(self.shaper),
+                "others": {
+                    name: {
+                        "commands": None if one.commands is None else one.commands.json(),
+                        "refused": one.refused or None,
+                        "same": one.same,
+                        "meets": one.meets,
+                        "margins": None if one.theory is None else one.theory.json(),
+                    }
+                    for name, one in self.others.items()
+                },
+                "margins": None if found is None else found.json(),
+                "coexisting": [
+                    {"point": one.point, "tipped": one.tipped, "text": one.text, "size_packets": one.size}
+                    for one in self.tipping
+                ],
+                "runs": [one.json() for one in self.runs],
+                "search": [one.json() for one in self.searched],
+                "worst": None if self.worst is None else self.worst.json(),
+                "defaults": {name: [one.json() for one in runs] for name, runs in self.defaults.items()},
+                "compromises": [asdict(one) for one in self.compromises],
+                "nearest": None if self.nearest is None else self.nearest.json(),
+                "checked": self.checked,
+                "notes": self.notes,
+                "tried": self.tried,
+            }
+        )
+        return made
 
 
 def tune(

@@ -268,6 +268,21 @@ class Check:
         """Whether all demands are met at all places looked at."""
         return not self.lost and all(one.meets(need) for one in [*self.places, *self._last])
 
+    def json(self) -> dict[str, Any]:
+        """Return the smallest margins and where they are, as plain values."""
+        if not self.places:
+            return {"grid": list(self.shape), "places": 0, "lost": len(self.lost)}
+        return {
+            "grid": list(self.shape),
+            "places": len(self.places) + self.refined,
+            "lost": len(self.lost),
+            "gain": self.gain.json(),
+            "phase": self.phase.json(),
+            "delay": self.delay.json(),
+            "wait": self.wait.json(),
+            "worst": None if self.worst is None else self.worst.json(),
+        }
+
 
 def check(theory: Theory, need: Need) -> Check:
     """Return margins on a grid over the range, and the worst place, to which the grid is refined."""

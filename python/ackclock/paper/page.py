@@ -6,19 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ... import _core
-from ._figures import _svg
-from ._template import render
+from .. import _core
+from ..present.report._template import render
+from .claims import Outcome, Verdict, chosen, counts, words
+from .readme import causes_of
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from ...paper import Outcome, Paper
-
-
-def svg(figure: Figure, prefix: str, label: str) -> str:
-    """Return a figure as an element for HTML; `prefix` sets its identifiers apart from others' in a page."""
-    return str(_svg(figure, prefix, label))
+    from .lab import Paper
 
 
 def counted(outcome: Outcome) -> Outcome:
@@ -28,8 +22,6 @@ def counted(outcome: Outcome) -> Outcome:
 
 def page(paper: Paper, outcomes: Sequence[Outcome], *, quick: bool) -> str:
     """Return the page: summary, figures with their verdicts, all claims. The same outcomes give the same bytes."""
-    from ...paper import Verdict, causes_of, chosen, counts, words
-
     kinds = {
         Verdict.HOLDS: "holds",
         Verdict.PAPER: "paper",

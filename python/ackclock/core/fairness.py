@@ -1,9 +1,14 @@
 """How evenly flows share a link."""
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._arrays import series
+
+STARVED_SHARE: Final = 0.1
+"""A flow with less than this part of its fair share is starved."""
 
 
 def jain_index(goodput: ArrayLike) -> float:

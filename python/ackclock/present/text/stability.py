@@ -11,8 +11,14 @@ from ...core._words import digits, quantity
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .answer import Answer
-    from .questions import Stability
+    from ...questions.stability import Answer, Stability
+
+
+def equilibrium_text(of: Stability) -> str:
+    """Return whether the equilibrium is stable, and where it is."""
+    verdict = {True: "stable", False: "unstable"}.get(bool(of.stable)) if of.unstable_roots is not None else None
+    lines = [f"{of.name}: {verdict or 'cannot tell whether it is stable'}; .answer() has how far its limits are"]
+    return "\n".join([*lines, *(f"{name}: {text}" for name, text in at_rest(of).items())])
 
 
 def at_rest(of: Stability) -> dict[str, str]:

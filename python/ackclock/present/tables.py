@@ -43,11 +43,6 @@ def blocks(table: pd.DataFrame, width: int = WIDTH) -> list[list[list[str]]]:
     return [_rows(group) for group in groups or [[first]]]
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun: "1 point", "2 points"."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
-
-
 def _padded(column: Sequence[str], *, wrap: bool, left: bool) -> list[str]:
     """Return the lines of a column's name and its cells, all equally wide; the name's lines are joined by newlines."""
     name, *values = column

@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ... import _core
-from ...core.result import plain
-from .problem import show, words
+from ...questions.tuning.problem import show, words
 
 if TYPE_CHECKING:
     from ...core.devices import Commands
-    from . import Other, Tuned
-    from .packets import Run
-    from .theory import Check
+    from ...questions.tuning import Other, Tuned
+    from ...questions.tuning.packets import Run
+    from ...questions.tuning.theory import Check
 
 
 def text(told: Tuned) -> str:
@@ -192,71 +189,3 @@ def _missing(told: Tuned) -> list[str]:
     elif told.nearest is not None:
         lines += ["giving up a single demand or end of a range does not make it possible"]
     return [*lines, ""]
-
-
-def tree(told: Tuned) -> dict[str, Any]:
-    """Return everything as plain values."""
-    asked = told.problem
-    found = told.theory
-    made: dict[str, Any] = plain(
-        {
-            "scenario": told.name,
-            "version": _core.VERSION,
-            "aqm": told.kind,
-            "link": asked.link,
-            "sentence": told.sentence,
-            "found": told.found,
-            "undecided": told.undecided,
-            "ranges": {one.key: [one.low, one.high] for one in asked.axes},
-            "need": {
-                "delay_s": asked.need.target,
-                "gain_margin_db": asked.need.gain,
-                "phase_margin_degrees": asked.need.phase,
-                "delay_margin_s": asked.need.delay,
-            },
-            "queue": told.queue,
-            "commands": None if told.commands is None else told.commands.json(),
-            "instead": None if told.instead is None else told.instead.json(),
-            "shaper": list(told.shaper),
-            "others": {
-                name: {
-                    "commands": None if one.commands is None else one.commands.json(),
-                    "refused": one.refused or None,
-                    "same": one.same,
-                    "meets": one.meets,
-                    "margins": None if one.theory is None else _check(one.theory),
-                }
-                for name, one in told.others.items()
-            },
-            "margins": None if found is None else _check(found),
-            "coexisting": [
-                {"point": one.point, "tipped": one.tipped, "text": one.text, "size_packets": one.size}
-                for one in told.tipping
-            ],
-            "runs": [one.json() for one in told.runs],
-            "search": [one.json() for one in told.searched],
-            "worst": None if told.worst is None else told.worst.json(),
-            "defaults": {name: [one.json() for one in runs] for name, runs in told.defaults.items()},
-            "compromises": [asdict(one) for one in told.compromises],
-            "nearest": None if told.nearest is None else told.nearest.json(),
-            "checked": told.checked,
-            "notes": told.notes,
-            "tried": told.tried,
-        }
-    )
-    return made
-
-
-def _check(found: Check) -> dict[str, Any]:
-    if not found.places:
-        return {"grid": list(found.shape), "places": 0, "lost": len(found.lost)}
-    return {
-        "grid": list(found.shape),
-        "places": len(found.places) + found.refined,
-        "lost": len(found.lost),
-        "gain": found.gain.json(),
-        "phase": found.phase.json(),
-        "delay": found.delay.json(),
-        "wait": found.wait.json(),
-        "worst": None if found.worst is None else found.worst.json(),
-    }

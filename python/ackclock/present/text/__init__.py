@@ -1,0 +1,1 @@
+"""What people read: every sentence, and the texts of results."""

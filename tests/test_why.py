@@ -11,6 +11,7 @@ import pytest
 import ackclock as ac
 import checkers
 import run_checker
+from ackclock.questions.causes import scales, sentences
 from ackclock.questions.causes.measures import numbers
 from conftest import Command
 from verdict_variants import Variant, made, random_link
@@ -20,6 +21,14 @@ def answer(**link: Any) -> ac.Why:
     """An answer of which every sentence was checked."""
     told = ac.why(**link)
     assert checkers.check(json.loads(json.dumps(told.json()))) == len(told.sentences)
+    return told
+
+
+def answer_of(scenario: ac.Scenario) -> ac.Why:
+    """The same of a whole scenario."""
+    told = ac.why(scenario=scenario)
+    said = len(told.sentences) + sum(len(one.sentences) for one in told.beside)
+    assert checkers.check(json.loads(json.dumps(told.json()))) == said
     return told
 
 
@@ -38,6 +47,117 @@ def test_causes(link: dict[str, Any], state: str, cause: str) -> None:
 
 
 # what was false
+
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
+
+
+def bulk_and(other: dict[str, Any], buffer: str, rate: str = "20 Mbit/s", **queue: Any) -> ac.Scenario:
+    """An endless CUBIC flow beside another class, over one link."""
+    return ac.dumbbell(
+        rate=rate,
+        queue={"aqm": "drop-tail", "capacity": buffer, **queue},
+        flows=[ac.flows(1, "cubic", name="bulk", rtt="40 ms"), ac.flows(rtt="40 ms", **other)],
+        duration="60 s",
+    )
+
+
+def test_every_loaded_link_is_judged_and_the_remedy_is_for_all() -> None:
+    """The shipped bufferbloat file: "for 84.8 % of the rate", as the downlink alone had FQ-CoDel."""
+    rates = {"downlink": ("5 Mbit/s", "250 packets"), "uplink": ("1.25 Mbit/s", "250 packets")}
+    quarter = ac.load(SCENARIOS / "bufferbloat.toml").with_(
+        {f"link.{name}.rate": rate for name, (rate, _) in rates.items()}
+        | {f"link.{name}.queue.capacity": room for name, (_, room) in rates.items()}
+    )
+    told = answer_of(quarter)
+    assert [one.link for one in told.beside] == ["uplink"]
+    other = told.beside[0].other
+    assert told.other is not None
+    assert other is not None
+    assert min(told.other.utilization, other.utilization) > 0.9
+    assert max(told.other.delay_p99, other.delay_p99) < 0.05
+    goodput = [sum(one.goodput for one in each.classes.values()) for each in (told.present, told.other)]
+    assert goodput[1] > 1.2 * goodput[0]
+    assert "of the rate" not in told.sentence
+    assert "1188kbit" in str(told)
+    assert "4750kbit" in str(told)
+    only = ac.why(scenario=quarter, link="uplink", length=40.0)
+    assert only.beside == ()
+    assert "Only uplink was asked for; downlink stays as in the file." in only.checked
+
+
+def test_a_remedy_is_judged_by_more_than_the_longest_waits() -> None:
+    """1 BBR beside 10 CUBIC flows: "FQ-CoDel would not shorten the waits" over a median of 33 and 0.68 ms."""
+    both = bulk_and({"congestion": "bbr", "name": "bbr"}, "10 ms", "50 Mbit/s")
+    told = answer_of(both.with_({"flows.bulk.count": 10}))
+    said = told.sentences[-1]
+    assert said.predicate == "costs"
+    assert "a more even share (Jain's index 0.1" in said.text
+    assert "less median delay" in said.text
+    assert "more at the 99th percentile (of bbr alone)" in said.text
+    assert told.recommended is None
+
+
+def test_a_call_that_loses_packets_beside_a_transfer_is_not_nothing() -> None:
+    """ "Nothing is wrong" while a call lost 0.5 % of its packets, none with FQ-CoDel."""
+    call = {"traffic": {"kind": "cbr", "rate": "100 kbit/s"}, "packet_size": "200 B", "name": "call"}
+    told = answer_of(bulk_and({**call, "count": 1}, "8 packets", "5 Mbit/s"))
+    found = next(one for one in told.sentences if one.predicate == "stream-loses")
+    assert found.numbers["value"] > 1e-3
+    assert "Nothing is wrong" not in told.sentence
+    assert "lost of a stream without congestion control" in told.sentences[-1].text
+    assert told.other is not None
+    assert told.other.classes["call"].loss == 0.0
+
+
+def test_what_is_not_covered_is_what_the_file_does_not_have() -> None:
+    """ "Not covered: other traffic, rates that change" of a file that has both."""
+    plain = ac.why("20 Mbit/s", "40 ms", length=5.0)
+    assert "Not covered: other traffic, Wi-Fi and rates that change." in plain.checked
+    call = {"traffic": {"kind": "cbr", "rate": "100 kbit/s"}, "name": "call", "count": 1}
+    steps = bulk_and(call, "50 ms").with_(
+        {"link.bottleneck.rate": {"steps": [["0 s", "20 Mbit/s"], ["30 s", "10 Mbit/s"]]}}
+    )
+    told = ac.why(scenario=steps, length=5.0)
+    assert "Not covered: traffic that the file does not have and Wi-Fi." in told.checked
+    # "1 in 100 waits for the whole buffer of 97.6 ms" beside a 99th percentile of 200 ms
+    assert "whole buffer" not in told.sentence
+
+
+def test_zero_is_zero() -> None:
+    """ "With a buffer of 5 ms: 1.6e-05 us"."""
+    assert sentences.time(1.6e-11) == "0 ms"
+    assert sentences.time(2e-9) == "0.002 us"
+
+
+def test_dctcp_needs_no_seconds_for_its_sawtooth() -> None:
+    """ "Needs 6.5 s for three sawtooth cycles" of windows that marks move by a few packets in half a millisecond."""
+    queue = {"aqm": "threshold", "threshold": "65 packets", "capacity": "1000 packets", "ecn": True}
+    flows = ac.flows(10, "dctcp", rtt="300 us", ecn=True)
+    link = ac.dumbbell(rate="10 Gbit/s", queue=queue, flows=flows, duration="1 s").canonical
+    length = scales.needed(link, "bottleneck")
+    assert "sawtooth" not in length.reason
+    assert length.measured == scales.SHORTEST
+    assert scales._cycle(link["flows"][0], 83_333.0, 378e-6, 1500.0)[0] == pytest.approx(
+        (31.4999 / 2) ** 0.5 * 378e-6, rel=1e-5
+    )
+
+
+def test_flows_that_are_alike_and_converge_do_not_share_unevenly() -> None:
+    """Four CUBIC flows of which two come late: "share unevenly: cause not found" of a run of 29 s."""
+    flows = ac.flows(4, "cubic", rtt="40 ms", start="uniform 0 s .. 5 s")
+    link = ac.dumbbell(
+        rate="100 Mbit/s", queue={"aqm": "drop-tail", "capacity": "100 ms"}, flows=flows, duration="29 s"
+    )
+    for length in (12.0, 29.0, None):
+        told = ac.why(scenario=link, length=length)
+        assert "shares-unevenly" not in {one.predicate for one in told.sentences}, told.sentence
+
+
+def test_the_table_has_what_the_sentences_have() -> None:
+    """ "Stands idle 20.2 %" over a utilisation of 86.4 %: the table had the first of several seeds."""
+    told = answer(rate="20 Mbit/s", rtt="100 ms", buffer="8 packets", congestion="reno", count=2)
+    idle = next(one for one in told.sentences if one.predicate == "stands-idle")
+    assert told.present.utilization == pytest.approx(1 - idle.numbers["value"], abs=1e-9)
 
 
 @pytest.mark.parametrize("rtt", ["55 ms", "60 ms", "100 ms"])

@@ -13,23 +13,27 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from ..core._words import listed
 from ..core.devices import SHAPED, shaped
 from ..core.errors import AckclockError
 from ..core.scenario import Scenario, dumbbell, flows
 from ..core.simulate import list_algorithms, run
+from ..core.tables import text_table
 from .agreement import Trust, near
-from .causes.experiment import BUDGET, SURE, Diagnosis, Finding, Lab, Measured, chosen, diagnose
-from .causes.interventions import called
-from .causes.measures import numbers
+from .causes.experiment import BUDGET, SURE, SYMPTOMS, Diagnosis, Finding, Lab, Measured, chosen, diagnose
+from .causes.interventions import called, returning
+from .causes.measures import ClassNumbers, Numbers, numbers
+from .causes.remedy import Balance, Effect, Preference, effects
 from .causes.scales import bits as bits_of
 from .causes.scales import bulk, capacity, timed
-from .causes.sentences import Evidence, Sentence, share, time
+from .causes.sentences import Evidence, Sentence, rate_text, share, time
 
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import NDArray
 
     from ..core.result import Result
@@ -44,16 +48,15 @@ SHORT: Final = 0.5
 """A queue whose median wait is below this part of the round trip is called short."""
 FULL: Final = 0.98
 """A 99th percentile of the wait above this part of the buffer is the buffer itself."""
-GAIN: Final = 0.8
-"""Another queue is offered if its 99th percentile of delay is below this part of the present one's ..."""
-LEAST: Final = 0.002
-"""... and shorter by this at least, s."""
-PRICE: Final = 0.15
-"""Without a stated preference it is recommended if it costs at most this part of the rate ..."""
-LOSSES: Final = 0.01
-"""... and loses at most this part more of the packets."""
+FEW: Final = 8
+"""Links beside the judged one that are looked at."""
+UNSEEN: Final = 5e-4
+"""Smaller changes of the throughput are not stated, as a part of the rate."""
+WIDE: Final = 0.2
+"""The interval of a change is stated where half of it is more than this part of the change."""
+BUSY: Final = 0.5
+"""A link with endless flows that transmits for longer than this part of the time is judged."""
 
-Preference = Literal["delay", "rate"]
 State = Literal["stands", "swings", "short", "empty"]
 
 
@@ -83,6 +86,37 @@ class Setting:
     peak: float
     """Highest sampled queue, s at the link's rate."""
     result: Result
+    """The first seed's run; all numbers are means over the seeds."""
+    classes: Mapping[str, ClassNumbers] = field(default_factory=dict)
+    """What the classes of flows get."""
+    jain: float = math.nan
+    """Fairness index of the endless flows over the link; NaN with fewer than two."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What was found of one link."""
+
+    link: str
+    state: State
+    sentences: tuple[Sentence, ...]
+    diagnosis: Diagnosis
+    present: Setting
+    other: Setting | None = None
+    recommended: Setting | None = None
+
+    def json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "link": self.link,
+            "state": self.state,
+            "sentences": [one.json() for one in self.sentences],
+            "findings": _findings(self.diagnosis),
+            "present": _setting(self.present),
+            "other": _setting(self.other) if self.other else None,
+            "recommended": _setting(self.recommended) if self.recommended else None,
+            "runs": self.diagnosis.lab.record,
+        }
 
 
 @dataclass(frozen=True)
@@ -109,50 +143,112 @@ class Why:
     diagnosis: Diagnosis
     scenario: Scenario
 
+    beside: tuple[Judged, ...] = ()
+    """The other loaded links."""
+    effects: tuple[Effect, ...] = ()
+    """What the other setting, at all judged links, changes."""
+
     @property
     def sentence(self) -> str:
-        """All sentences."""
-        return " ".join(one.text for one in self.sentences)
+        """All sentences; where several links are judged, each link's under its name and the remedy's last."""
+        return " ".join(self._lines)
+
+    @property
+    def _lines(self) -> list[str]:
+        if not self.beside:
+            return [one.text for one in self.sentences]
+        remedy = [one for one in self.sentences if one.subject == "FQ-CoDel"]
+        main = [one for one in self.sentences if one not in remedy]
+        parts = [(self.diagnosis.link, main), *((one.link, one.sentences) for one in self.beside)]
+        return [
+            *(f"{link}: {' '.join(one.text for one in part)}" for link, part in parts),
+            *(one.text for one in remedy),
+        ]
 
     def __str__(self) -> str:
-        columns = [("now", self.present)] + ([("instead", self.other)] if self.other else [])
-        lines = [*(one.text for one in self.sentences), ""]
-        for name, one in columns:
-            lines += [f"{name:8}{one.queue}", f"  queue |{one.spark}| peak {time(one.peak)}"]
-            lines += [
-                f"  delay p50 {time(one.delay_p50)}, p99 {time(one.delay_p99)}; utilisation {one.utilization:.1%}; "
-                f"loss {one.loss:.2%}",
-                "",
-            ]
-        if self.recommended and self.recommended.tc:
-            lines += ["to set it:", *(f"  {line}" for line in self.recommended.tc.splitlines())]
-            lines += ["to undo it:", f"  {self.recommended.undo}", ""]
+        lines = [*self._lines, ""]
+        for link, present, other, _ in self.every:
+            for name, one in [("now", present)] + ([("instead", other)] if other else []):
+                head = f"{link}, {name}: " if self.beside else f"{name:8}"
+                lines += [f"{head}{one.queue}", f"  queue |{one.spark}| peak {time(one.peak)}"]
+                lines += [
+                    f"  delay p50 {time(one.delay_p50)}, p99 {time(one.delay_p99)}; utilisation {one.utilization:.1%}; "
+                    f"loss {one.loss:.2%}",
+                    "",
+                ]
+        if len(self.present.classes) > 1:
+            lines += [text_table(self.classes), ""]
+        for link, _, _, setting in self.every:
+            if setting and setting.tc:
+                place = f" at {link}, DEV being the interface that sends into it" if self.beside else ""
+                lines += [f"to set it{place}:", *(f"  {line}" for line in setting.tc.splitlines())]
+                lines += ["to undo it:", f"  {setting.undo}", ""]
         return "\n".join([*lines, self.checked])
+
+    @property
+    def every(self) -> list[tuple[str, Setting, Setting | None, Setting | None]]:
+        """Each judged link with its present setting, the other one, and that if it is recommended."""
+        rest = [(one.link, one.present, one.other, one.recommended) for one in self.beside]
+        return [(self.diagnosis.link, self.present, self.other, self.recommended), *rest]
+
+    @property
+    def classes(self) -> pd.DataFrame:
+        """What the classes of flows get, now and instead, as text."""
+        import pandas as pd
+
+        counts = {str(one["name"]): int(one["count"]) for one in self.scenario.canonical["flows"]}
+        columns = {"now": self.present} | ({"instead": self.other} if self.other else {})
+        rows = {
+            name: {"flows": str(counts[name])}
+            | {f"goodput {key}": rate_text(one.classes[name].goodput) for key, one in columns.items()}
+            | {f"lost {key}": _known(one.classes[name].loss, share) for key, one in columns.items()}
+            | {f"one-way p99 {key}": _known(one.classes[name].one_way_p99, time) for key, one in columns.items()}
+            for name in self.present.classes
+        }
+        table = pd.DataFrame.from_dict(rows, orient="index")
+        table.index.name = "class"
+        return table
 
     def json(self) -> dict[str, Any]:
         """Everything as plain values: the sentences with their evidence, and the runs that it points to."""
-
-        def plain(one: Setting) -> dict[str, Any]:
-            names = ("queue", "tc", "undo", "delay_p50", "delay_p99", "utilization", "loss", "spark", "peak")
-            return {name: getattr(one, name) for name in names}
-
         return {
             "sentence": self.sentence,
             "sentences": [one.json() for one in self.sentences],
             "state": self.state,
             "cause": self.cause,
-            "findings": [
-                {"symptom": one.symptom, "causes": [cause.key for cause in one.causes], "tried": list(one.tried)}
-                for one in self.diagnosis.findings
-            ],
+            "findings": _findings(self.diagnosis),
             "link": self.diagnosis.link,
-            "present": plain(self.present),
-            "other": plain(self.other) if self.other else None,
-            "recommended": plain(self.recommended) if self.recommended else None,
+            "present": _setting(self.present),
+            "other": _setting(self.other) if self.other else None,
+            "recommended": _setting(self.recommended) if self.recommended else None,
+            "beside": [one.json() for one in self.beside],
+            "effects": [one.json() for one in self.effects],
             "trust": self.trust.json(),
             "checked": self.checked,
             "runs": self.diagnosis.lab.record,
         }
+
+
+def _known(value: float, show: Callable[[float], str]) -> str:
+    return show(value) if math.isfinite(value) else ""
+
+
+def _findings(told: Diagnosis) -> list[dict[str, Any]]:
+    return [
+        {"symptom": one.symptom, "causes": [cause.key for cause in one.causes], "tried": list(one.tried)}
+        for one in told.findings
+    ]
+
+
+def _setting(one: Setting) -> dict[str, Any]:
+    names = ("queue", "tc", "undo", "delay_p50", "delay_p99", "utilization", "loss", "spark", "peak")
+    plain = {name: getattr(one, name) for name in names}
+    plain["jain"] = one.jain if math.isfinite(one.jain) else None
+    plain["classes"] = {
+        name: {key: value if math.isfinite(value) else None for key, value in asdict(of).items()}
+        for name, of in one.classes.items()
+    }
+    return plain
 
 
 def why(
@@ -215,39 +311,120 @@ def why(
         raise WhyError(f"there is no link {name}; there are {', '.join(one['name'] for one in tree['link'])}")
     if not any(name in one["path"] for one in tree["flows"]):
         raise WhyError(f"no flow crosses the link {name}")
-    lab = Lab(name, budget=SURE if until_sure else BUDGET, length=length)
+    crossed = [one["name"] for one in tree["link"] if one["name"] != name and _crosses(tree, one["name"])]
+    also = () if link is not None else tuple(crossed[:FEW])
+    options: dict[str, Any] = {"budget": SURE if until_sure else BUDGET, "length": length}
+    lab = Lab(name, also=also, **options)
     told = diagnose(scenario, name, lab=lab, seed=seed)
-    now = measured(_again(tree, told.present, seed), name, _bits(tree, name), _words(tree, name))
-    state, first = describe(now.result, tree, name, told.present.key)
-    if not told.present.enough:
-        first = replace(
-            first, text=f"In the {time(told.present.length.measured)} that were measured: {_small(first.text)}"
-        )
+    result = _again(tree, told.present, seed)
+    main = _judged(told, result, tree, name)
+    beside = []
+    for one in (one for one in also if _loaded(told.present, tree, one)):
+        found = diagnose(scenario, one, lab=Lab(one, **options), seed=seed)
+        beside.append(_judged(found, _again(tree, found.present, seed), tree, one))
+    judged = [main, *beside]
+    balance = None
+    if told.present.enough:
+        settings, balance = _instead(lab, tree, judged, told.present, seed)
+        judged = [replace(one, other=settings.get(one.link)) for one in judged]
+    wanted = balance is not None and balance.wanted(prefer)
+    judged = [replace(one, recommended=one.other if wanted else None) for one in judged]
+    main = judged[0]
+    sentences = list(main.sentences)
+    if balance is not None:
+        sentences.append(_priced(balance, [one for one in judged if one.other], wanted, prefer))
+    record = [run for one in judged for run in one.diagnosis.lab.record.values()]
     trust = near(tree, name)
-    other, price = _instead(lab, tree, name, told.present, seed) if told.present.enough else (None, None)
-    wanted = None
-    if other is not None and price is not None:
-        wanted = other if _wanted(price, prefer) else None
-    sentences = (first, *told.sentences, *([_priced(price, wanted, prefer)] if price else []))
-    runs = sum(len(one["seeds"]) for one in lab.record.values())
+    computed = sum(one.diagnosis.lab.computed for one in judged)
     return Why(
-        sentences=sentences,
-        state=state,
+        sentences=tuple(sentences),
+        state=main.state,
         cause=_first_cause(told.findings, told.undecided),
-        present=now,
-        other=other,
-        recommended=wanted,
+        present=main.present,
+        other=main.other,
+        recommended=main.recommended,
+        beside=tuple(judged[1:]),
+        effects=() if balance is None else balance.effects,
         checked=(
-            f"Checked by {runs} runs of {len(lab.record)} settings, {lab.computed / 1e6:.2g} M packets: the present "
+            f"Checked by {sum(len(one['seeds']) for one in record)} runs of {len(record)} settings, "
+            f"{computed / 1e6:.2g} M packets: the present "
             f"one for {time(told.present.length.measured)} after a warm-up of {time(told.present.length.warm)}, the "
-            f"others for as long as each needs; seeds from {seed}. Not covered: other traffic, Wi-Fi, rates that "
-            f"change.\n"
-            f"{trust.sentence}{_style(tree, name, told) if trust.cells else ''}"
+            f"others for as long as each needs; seeds from {seed}. Not covered: {listed(_uncovered(tree))}."
+            f"{_left_out(link, crossed, also)}\n"
+            f"{trust.sentence}{_style(tree, name, told, bool(trust.cells))}"
         ),
         trust=trust,
         diagnosis=told,
         scenario=scenario,
     )
+
+
+def _crosses(tree: Mapping[str, Any], name: str) -> bool:
+    return any(name in [*one["path"], *returning(one)] for one in tree["flows"])
+
+
+def _loaded(present: Measured, tree: Mapping[str, Any], name: str) -> bool:
+    """Whether a link beside the judged one is worth a judgement: it is busy with endless flows, or a symptom shows."""
+    one = present.beside[name][0]
+    if not one.packets or math.isnan(one.delay_p50):
+        return False
+    busy = bool(bulk(tree, name)) and one.utilization > BUSY
+    symptoms = (own.value(one) > own.limit(one) for own in SYMPTOMS if own.key not in ("idle", "unfair"))
+    return busy or any(symptoms)
+
+
+def _judged(told: Diagnosis, result: Result, tree: Mapping[str, Any], name: str) -> Judged:
+    """A diagnosis with what the queue does, in the same runs."""
+    setting = measured(result, name, _bits(tree, name), _words(tree, name))
+    state, first = stated(told.present.numbers, tree, name, told.present.key)
+    if not told.present.enough:
+        first = replace(
+            first, text=f"In the {time(told.present.length.measured)} that were measured: {_small(first.text)}"
+        )
+    return Judged(name, state, (first, *told.sentences), told, averaged(setting, told.present.numbers))
+
+
+def averaged(setting: Setting, ones: Sequence[Numbers], part: float = 1.0) -> Setting:
+    """Put the means over all seeds into a setting, so that a table says what its sentences say."""
+
+    def mean(key: str) -> float:
+        return float(sum(getattr(one, key) for one in ones) / len(ones))
+
+    return replace(
+        setting,
+        delay_p50=mean("delay_p50"),
+        delay_p99=mean("delay_p99"),
+        utilization=part * mean("utilization"),
+        loss=mean("loss"),
+        classes=ones[0].classes if len(ones) == 1 else _mean_classes(ones),
+        jain=mean("jain"),
+    )
+
+
+def _mean_classes(ones: Sequence[Numbers]) -> dict[str, ClassNumbers]:
+    found = {}
+    for name in ones[0].classes:
+        rows = [one.classes[name] for one in ones]
+        values = {key: sum(getattr(row, key) for row in rows) / len(rows) for key in asdict(rows[0])}
+        found[name] = ClassNumbers(**values)
+    return found
+
+
+def _uncovered(tree: Mapping[str, Any]) -> list[str]:
+    """What the file has not, and the answer therefore says nothing of."""
+    kinds = {one["traffic"]["kind"] for one in tree["flows"]}
+    varies = bool(tree.get("change")) or any(not isinstance(one["rate"], str) for one in tree["link"])
+    other = [] if len(kinds) > 1 or kinds != {"bulk"} else ["other traffic"]
+    return [*(other or ["traffic that the file does not have"]), "Wi-Fi", *([] if varies else ["rates that change"])]
+
+
+def _left_out(link: str | None, crossed: Sequence[str], also: Sequence[str]) -> str:
+    left = [one for one in crossed if one not in also]
+    if not left:
+        return ""
+    if link is not None:
+        return f" Only {link} was asked for; {listed(left)} stay{'s' * (len(left) == 1)} as in the file."
+    return f" Not judged: {len(left)} further links."
 
 
 def _small(text: str) -> str:
@@ -338,147 +515,158 @@ def describe(result: Result, tree: Mapping[str, Any], name: str, key: str = "pre
 
     No cause is named here. `tree` is the canonical scenario, `key` that of the run in `Lab.record`.
     """
-    one = numbers(result, name)
-    room = capacity(next(link for link in tree["link"] if link["name"] == name), PACKET)
-    mean = one.delay_mean if math.isfinite(one.delay_mean) else 0.0
-    most = f"99 % wait at most {time(one.delay_p99)}"
-    if one.delay_p99 > FULL * room:
+    return stated([numbers(result, name)], tree, name, key)
+
+
+def stated(ones: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str) -> tuple[State, Sentence]:
+    """Say the same of several seeds: means over them, and the highest of their peaks."""
+
+    def average(of: str) -> float:
+        return float(sum(getattr(one, of) for one in ones) / len(ones))
+
+    link = next(one for one in tree["link"] if one["name"] == name)
+    room = capacity(link, PACKET)
+    p50, p99, rtt, standing = (average(of) for of in ("delay_p50", "delay_p99", "rtt", "standing"))
+    mean = average("delay_mean")
+    mean = mean if math.isfinite(mean) else 0.0
+    peak = max(one.peak for one in ones)
+    most = f"99 % wait at most {time(p99)}"
+    if FULL * room < p99 <= room + 2 * ones[0].transmission and isinstance(link["rate"], str):
         most = f"1 in 100 waits for the whole buffer of {time(room)}"
-    values = {"p50_s": one.delay_p50, "p99_s": one.delay_p99, "standing_s": one.standing, "peak_s": one.peak}
-    values |= {"rtt_s": one.rtt, "mean_s": mean, "buffer_s": room}
-    run_of = (key,)
-    middle = f"the median wait is {time(one.delay_p50)} on top of the round trip of {time(one.rtt)}"
+    values = {"p50_s": p50, "p99_s": p99, "standing_s": standing, "peak_s": peak}
+    values |= {"rtt_s": rtt, "mean_s": mean, "buffer_s": room}
+    middle = f"the median wait is {time(p50)} on top of the round trip of {time(rtt)}"
     state: State
-    if not one.packets or math.isnan(one.delay_p50):
+    if not ones[0].packets or math.isnan(p50):
         state, text, held = "empty", "No packet crosses the link in the measured time.", math.nan
-    elif one.standing > STANDING * mean and one.standing > 0 and one.delay_p50 >= SHORT * one.rtt:
+    elif standing > STANDING * mean and standing > 0 and p50 >= SHORT * rtt:
         state, held = "stands", STANDING * mean
-        text = f"The queue does not drain: in 98 % of the time it holds {time(one.standing)} or more; {middle}, {most}."
-    elif one.delay_p50 < SHORT * one.rtt:
-        state, held = "short", SHORT * one.rtt
-        text = f"The queue is short beside the round trip of {time(one.rtt)}: "
-        text += f"the median wait is {time(one.delay_p50)}, {most}."
+        text = f"The queue does not drain: in 98 % of the time it holds {time(standing)} or more; {middle}, {most}."
+    elif p50 < SHORT * rtt:
+        state, held = "short", SHORT * rtt
+        text = f"The queue is short beside the round trip of {time(rtt)}: "
+        text += f"the median wait is {time(p50)}, {most}."
     else:
         state, held = "swings", STANDING * mean
-        text = f"The queue swings between {time(one.standing)} and {time(one.peak)}: {middle}, {most}."
-    value = one.delay_p50 if state == "short" else one.standing
+        text = f"The queue swings between {time(standing)} and {time(peak)}: {middle}, {most}."
+    value = p50 if state == "short" else standing
     how = "median wait beside half the round trip" if state == "short" else "queue exceeded in 98 % of the samples"
-    return state, Sentence("queue", state, text, values, (Evidence(f"{how}, one run", value, 0.0, held, runs=run_of),))
-
-
-@dataclass(frozen=True)
-class Price:
-    """What another setting gives and takes: differences to the present one, means over the seeds."""
-
-    delay: float
-    """By how much the median wait is shorter, s."""
-    tail: float
-    """By how much the 99th percentile is shorter, s."""
-    tail_share: float
-    """The new 99th percentile as a part of the old."""
-    rate: float
-    """Part of the throughput that is lost; below zero where it grows."""
-    loss: float
-    """Part of the packets that is lost more; below zero where fewer are."""
-    shaper: bool
-    """Whether a shaper is part of it."""
-    evidence: tuple[Evidence, ...]
-
-    @property
-    def gains(self) -> bool:
-        """Whether delays become shorter at all."""
-        return self.tail > LEAST and self.tail_share < GAIN
+    seeds = "one run" if len(ones) == 1 else f"mean over {len(ones)} seeds"
+    return state, Sentence("queue", state, text, values, (Evidence(f"{how}, {seeds}", value, 0.0, held, runs=(key,)),))
 
 
 def _instead(
-    lab: Lab, tree: dict[str, Any], name: str, present: Measured, seed: int
-) -> tuple[Setting | None, Price | None]:
-    """FQ-CoDel behind the shaper that its commands set, on the same traffic."""
-    link = next(one for one in tree["link"] if one["name"] == name)
-    scheduler = link["queue"].get("scheduler", "none")
-    if (scheduler["kind"] if isinstance(scheduler, Mapping) else scheduler) == "fq_codel":
-        return None, None
-    rate, rtt = bits_of(link), present.numbers[0].rtt
-    queue = _fq_codel(rate, rtt)
+    lab: Lab, tree: dict[str, Any], judged: Sequence[Judged], present: Measured, seed: int
+) -> tuple[dict[str, Setting], Balance | None]:
+    """FQ-CoDel at every judged link that lacks it, behind the shaper that its commands set, on the same traffic."""
     made = copy.deepcopy(tree)
-    changed = next(one for one in made["link"] if one["name"] == name)
-    changed["queue"] = dict(queue)
-    plain = isinstance(link["rate"], str) and link.get("shaper", "none") == "none" and not tree.get("change")
-    if plain:
-        changed["rate"] = f"{SHAPED * rate:.12g} bit/s"
+    queues: dict[str, dict[str, Any]] = {}
+    parts: dict[str, float] = {}
+    for one in judged:
+        link = next(entry for entry in made["link"] if entry["name"] == one.link)
+        scheduler = link["queue"].get("scheduler", "none")
+        parts[one.link] = 1.0
+        if (scheduler["kind"] if isinstance(scheduler, Mapping) else scheduler) == "fq_codel":
+            continue
+        rate = bits_of(link)
+        queues[one.link] = _fq_codel(rate, one.diagnosis.present.numbers[0].rtt)
+        link["queue"] = dict(queues[one.link])
+        if isinstance(link["rate"], str) and link.get("shaper", "none") == "none" and not tree.get("change"):
+            link["rate"] = f"{SHAPED * rate:.12g} bit/s"
+            parts[one.link] = SHAPED
+    if not queues:
+        return {}, None
     after = lab.measure("instead: FQ-CoDel", made, len(present.numbers), seed)
-    words = f"FQ-CoDel, target {queue['target']}, interval {queue['interval']}"
-    other = measured(_again(made, after, seed), name, _bits(made, name), words)
-    if plain:
-        words += f", behind a shaper at {SHAPED:.0%}"
-        other = replace(other, queue=words, utilization=other.utilization * SHAPED)
-        other = _with_commands(other, f"{rate / 1e6:.9g} Mbit/s", rate, queue)
-    return other, _price(present, after, SHAPED if plain else 1.0)
+    result = _again(made, after, seed)
+    settings = {}
+    for one in judged:
+        if one.link not in queues:
+            continue
+        queue, part = queues[one.link], parts[one.link]
+        words = f"FQ-CoDel, target {queue['target']}, interval {queue['interval']}"
+        if part < 1:
+            words += f", behind a shaper at {part:.0%}"
+        other = measured(result, one.link, _bits(made, one.link), words)
+        other = averaged(other, after.beside.get(one.link, after.numbers), part)
+        if part < 1:
+            rate = _bits(tree, one.link)
+            other = _with_commands(other, f"{rate / 1e6:.9g} Mbit/s", rate, queue)
+        settings[one.link] = other
+    return settings, Balance(effects(present, after, parts))
 
 
-def _price(present: Measured, after: Measured, part: float) -> Price:
-    def mean(of: Measured, key: str) -> float:
-        return float(sum(getattr(one, key) for one in of.numbers) / len(of.numbers))
-
-    keys = (present.key, after.key)
-    p50, p99, used, lost = (
-        (mean(present, key), mean(after, key)) for key in ("delay_p50", "delay_p99", "utilization", "loss")
-    )
-    rate = 1 - part * used[1] / used[0] if used[0] else 0.0
-    how = f"mean over {len(after.numbers)} seeds"
-    return Price(
-        p50[0] - p50[1],
-        p99[0] - p99[1],
-        p99[1] / p99[0] if p99[0] else 1.0,
-        rate,
-        lost[1] - lost[0],
-        part < 1,
-        (
-            Evidence(f"median wait, {how}", p50[1], before=p50[0], runs=keys),
-            Evidence(f"99th percentile of the wait, {how}", p99[1], before=p99[0], runs=keys),
-            Evidence(f"throughput over the link's rate, {how}", part * used[1], before=used[0], runs=keys),
-            Evidence(f"loss, {how}", lost[1], before=lost[0], runs=keys),
-        ),
-    )
-
-
-def _wanted(price: Price, prefer: Preference | None) -> bool:
-    """Whether the other setting is better by a preference."""
-    if not price.gains:
-        return False
-    if prefer == "delay":
-        return True
-    if prefer == "rate":
-        return price.rate <= 0
-    return price.rate <= PRICE and price.loss <= LOSSES
+def _priced(balance: Balance, judged: Sequence[Judged], wanted: bool, prefer: Preference | None) -> Sentence:
+    """Say what the other setting gives and takes, from the list of its effects."""
+    many = len({one.subject for one in balance.effects if one.key == "rate"}) > 1
+    where = f" at {listed([one.link for one in judged])}" if many else ""
+    gains = _by_link(balance.gains, balance, many)
+    costs = _by_link([one for one in balance.costs if one.key != "rate"], balance, many)
+    rates = [one for one in balance.effects if one.key == "rate" and one.better is not True]
+    shaped_links = {one.link for one in judged if one.other and "shaper" in one.other.queue}
+    paid = [_cost(one, many, one.subject in shaped_links) for one in rates if abs(one.change) >= UNSEEN]
+    price = f"for {listed(paid)}" if paid else ""
+    numbers_of = {f"{one.key} {one.subject}": one.change for one in balance.effects}
+    evidence = [one.evidence for one in balance.effects]
+    if not gains:
+        text = f"FQ-CoDel instead{where} would gain nothing that counts"
+        text += f"; it has {costs}" if costs else ""
+        p99 = balance.of("delay_p99", balance.effects[0].subject)
+        if p99 is not None and not costs:
+            text += f": 99 % wait at most {time(p99.after)}, now {time(p99.before)}"
+        return Sentence("FQ-CoDel", "does-not-help", text + ".", numbers_of, evidence)
+    text = f"FQ-CoDel instead{where}: {gains}"
+    text += f"; but {costs}" if costs else ""
+    text += f"{';' if costs and price else ','} {price}." if price else "."
+    if prefer is not None:
+        text += f" Preferring {prefer}, {'it is better' if wanted else 'the present queue is better'}."
+    elif not wanted:
+        of_rate = all(one.key in ("rate", "loss") for one in balance.costs)
+        text += " Which is better depends on what you prefer"
+        text += ": --prefer delay or --prefer rate." if of_rate else "."
+    return Sentence("FQ-CoDel", "costs", text, numbers_of, evidence)
 
 
-def _priced(price: Price, wanted: Setting | None, prefer: Preference | None) -> Sentence:
-    rate = f"{share(abs(price.rate))} {'of the rate' if price.rate >= 0 else 'more rate'}"
-    shaper = (
-        f" ({1 - SHAPED:.0%} of it for the shaper)".replace("%", " %")
-        if price.shaper and price.rate >= 1 - SHAPED
-        else ""
-    )
-    lost = f" and {share(price.loss)} more loss" if price.loss > 0.001 else ""  # noqa: PLR2004  a tenth of a per cent
-    fewer = price.evidence[3]
-    if not price.gains:
-        text = (
-            f"FQ-CoDel instead would not shorten the waits: 99 % within {time(price.evidence[1].value)}, "
-            f"now {time(price.evidence[1].before)}"
-        )
-        text += (
-            f"; it would lose {share(fewer.value)} in place of {share(fewer.before)}." if price.loss < -LOSSES else "."
-        )
-    else:
-        gain = f"{time(price.delay)} less median delay, {time(price.tail)} less at the 99th percentile"
-        text = f"FQ-CoDel instead: {gain}, for {rate}{shaper}{lost}."
-        if prefer is not None:
-            text += f" Preferring {prefer}, {'it is better' if wanted else 'the present queue is better'}."
-        elif wanted is None:
-            text += " Which is better depends on what you prefer: --prefer delay or --prefer rate."
-    numbers_of = {"delay_p50_s": -price.delay, "delay_p99_s": -price.tail, "rate": -price.rate, "loss": price.loss}
-    return Sentence("FQ-CoDel", "costs" if price.gains else "does-not-help", text, numbers_of, price.evidence)
+def _cost(one: Effect, many: bool, behind: bool) -> str:
+    """The throughput that is paid, or left."""
+    lost = -one.change / one.before if one.before else 0.0
+    of = f"the rate{' of ' + one.subject if many else ''}"
+    if lost < 0:
+        return f"{share(-lost)} more of {of}" if many else f"{share(-lost)} more rate"
+    shaper = f" ({100 * (1 - SHAPED):.0f} % of it for the shaper)" if behind and lost >= 1 - SHAPED else ""
+    return f"{share(lost)} of {of}{shaper}"
+
+
+def _effect(one: Effect, balance: Balance) -> str:
+    """A change in words."""
+    apart, less = abs(one.change), "less" if one.change < 0 else "more"
+    if one.key == "delay_p50":
+        return f"{time(apart)}{_spread(one)} {less} median delay"
+    if one.key == "delay_p99":
+        whose = [other.subject for other in balance.effects if other.key == "one_way_p99" and other.better is False]
+        classes = [other.subject for other in balance.effects if other.key == "one_way_p99"]
+        alone = f" (of {listed(whose)} alone)" if one.better is False and 0 < len(whose) < len(classes) else ""
+        return f"{time(apart)}{_spread(one)} {less} at the 99th percentile{alone}"
+    if one.key == "rate":
+        return f"{share(apart / one.before)} {less} throughput"
+    if one.key == "jain":
+        even = "a more" if one.change > 0 else "a less"
+        return f"{even} even share (Jain's index {one.before:.2f} to {one.after:.2f})"
+    what = "lost" if one.key == "loss" else "lost of a stream without congestion control"
+    return f"{share(one.after)} in place of {share(one.before)} {what}"
+
+
+def _spread(one: Effect) -> str:
+    """The interval of a delay's change, where it is wide."""
+    return f" ± {time(one.half)}" if one.half > WIDE * abs(one.change) else ""
+
+
+def _by_link(found: Sequence[Effect], balance: Balance, many: bool) -> str:
+    """Changes in words, link by link."""
+    if not many:
+        return listed([_effect(one, balance) for one in found])
+    links = dict.fromkeys(one.subject for one in found)
+    parts = [(link, [_effect(one, balance) for one in found if one.subject == link]) for link in links]
+    return "; ".join(f"at {link} {listed(words)}" for link, words in parts)
 
 
 def _fq_codel(bits: float, rtt: float) -> dict[str, Any]:
@@ -500,7 +688,7 @@ def _with_commands(setting: Setting, rate: str, bits: float, queue: dict[str, An
     return replace(setting, tc="\n".join(lines), undo="tc qdisc del dev DEV root")
 
 
-def _style(tree: dict[str, Any], name: str, told: Diagnosis) -> str:
+def _style(tree: dict[str, Any], name: str, told: Diagnosis, cells: bool) -> str:
     """How far the run's own style is from style "linux", in which the matrix was compared."""
     flows_of = bulk(tree, name)
     styles = {str(one["style"]) for one in flows_of}
@@ -523,8 +711,9 @@ def _style(tree: dict[str, Any], name: str, told: Diagnosis) -> str:
     except AckclockError:
         return ""
     mine = told.present.numbers[0]
+    compared = ' They were compared in style "linux"; this' if cells else " This"
     return (
-        f' They were compared in style "linux"; this run is in style "{" and ".join(sorted(styles))}". In style '
+        f'{compared} run is in style "{" and ".join(sorted(styles))}". In style '
         f'"linux" it has a median delay of {time(found.delay_p50)} (here {time(mine.delay_p50)}) and a utilisation of '
         f"{share(found.utilization)} (here {share(mine.utilization)})."
     )
@@ -534,4 +723,4 @@ def _kind(tree: Mapping[str, Any], name: str) -> str:
     return str(next(one for one in tree["flows"] if one["name"] == name)["congestion"]["kind"])
 
 
-__all__ = ["Preference", "Price", "Setting", "Why", "WhyError", "called", "describe", "measured", "why"]
+__all__ = ["Judged", "Preference", "Setting", "Why", "WhyError", "called", "describe", "measured", "why"]

@@ -7,6 +7,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ...questions.causes.sentences import time
 from .. import plot
 from .stability import Section, _drawn, _rendered, _write
 
@@ -25,28 +26,44 @@ def write(path: str | os.PathLike[str], told: Why) -> None:
 
 def page(told: Why) -> str:
     """Return the report that :func:`write` writes."""
-    columns = {"now": told.present} | ({"instead": told.other} if told.other else {})
+    links = told.every
+    many = len(links) > 1
+    columns: dict[str, tuple[str, Setting]] = {}
     texts = []
-    if told.recommended and told.recommended.tc:
-        texts = [("Set it", told.recommended.tc), ("Take it back", told.recommended.undo)]
+    for link, now, instead, recommended in links:
+        place = f"{link}, " if many else ""
+        columns[f"{place}now"] = (link, now)
+        if instead:
+            columns[f"{place}instead"] = (link, instead)
+        if recommended and recommended.tc:
+            at = f" at {link}" if many else ""
+            texts += [(f"Set it{at}", recommended.tc), (f"Take it back{at}", recommended.undo)]
+    settings = [one for _, one in columns.values()]
     rows: list[tuple[str, list[str]]] = [
-        ("queue", [one.queue for one in columns.values()]),
-        ("queueing delay, median", [_milliseconds(one.delay_p50) for one in columns.values()]),
-        ("queueing delay, 99th percentile", [_milliseconds(one.delay_p99) for one in columns.values()]),
-        ("highest queue", [_milliseconds(one.peak) for one in columns.values()]),
-        ("utilisation", [f"{one.utilization:.1%}" for one in columns.values()]),
-        ("packets dropped", [f"{one.loss:.2%}" for one in columns.values()]),
+        ("queue", [one.queue for one in settings]),
+        ("queueing delay, median", [time(one.delay_p50) for one in settings]),
+        ("queueing delay, 99th percentile", [time(one.delay_p99) for one in settings]),
+        ("highest queue", [time(one.peak) for one in settings]),
+        ("utilisation", [f"{one.utilization:.1%}" for one in settings]),
+        ("packets dropped", [f"{one.loss:.2%}" for one in settings]),
     ]
-    name = told.diagnosis.link
-    top = 1.05 * max(_highest(one, name) for one in columns.values())
-    reach = 1.2e3 * max(one.delay_p99 for one in columns.values())
+    if any(math.isfinite(one.jain) for one in settings):
+        rows.append(("Jain's index", [f"{one.jain:.2f}" if math.isfinite(one.jain) else "" for one in settings]))
+    top = 1.05 * max(_highest(one, link) for link, one in columns.values())
+    reach = 1.2e3 * max(one.delay_p99 for one in settings)
     sections = []
-    for column, one in columns.items():
+    for column, (link, one) in columns.items():
         drawings = [
-            _drawn(f"queue {column}", partial(plot.queue, one.result, name, limits=(0.0, top))),
-            _drawn(f"delay {column}", partial(plot.delay, one.result, name, limits=(0.0, reach))),
+            _drawn(f"queue {column}", partial(plot.queue, one.result, link, limits=(0.0, top))),
+            _drawn(f"delay {column}", partial(plot.delay, one.result, link, limits=(0.0, reach))),
         ]
-        sections.append(Section(f"{column.capitalize()}: {one.queue}", drawings))
+        sections.append(Section(f"{column[0].upper()}{column[1:]}: {one.queue}", drawings))
+    tables = [{"heading": "", "columns": list(columns), "rows": rows}]
+    if len(told.present.classes) > 1:
+        of = told.classes
+        lines = [(str(name), [str(cell) for cell in of.loc[name]]) for name in of.index]
+        tables.append({"heading": "Classes of flows", "columns": list(of.columns), "rows": lines})
+    name = told.diagnosis.link
     tree = told.scenario.canonical
     link = next(one for one in tree["link"] if one["name"] == name)
     flows = next(one for one in tree["flows"] if name in one["path"])
@@ -56,9 +73,9 @@ def page(told: Why) -> str:
         heading="Packet simulation",
         choices=f"Flows: {flows['count']}, {_kind(flows)}; seed {told.scenario.seed}",
         sentence=told.sentence,
-        unsafe=bool(told.diagnosis.findings),
+        unsafe=bool(told.diagnosis.findings) or any(one.diagnosis.findings for one in told.beside),
         facts={},
-        tables=[{"heading": "", "columns": list(columns), "rows": rows}, _evidence(told)],
+        tables=[*tables, _evidence(told)],
         texts=texts,
         notes=[told.checked],
         sections=sections,
@@ -69,7 +86,7 @@ def page(told: Why) -> str:
 def _evidence(told: Why) -> dict[str, Any]:
     """How each sentence was decided."""
     rows: list[tuple[str, list[str]]] = []
-    for number, one in enumerate(told.sentences, 1):
+    for number, one in enumerate([*told.sentences, *(one for part in told.beside for one in part.sentences)], 1):
         for part in one.evidence:
             limit = "" if math.isnan(part.limit) else f"{part.limit:.4g}"
             before = "" if math.isnan(part.before) else f"{part.before:.4g}"
@@ -92,7 +109,3 @@ def _rate(link: dict[str, Any]) -> str:
 
 def _highest(one: Setting, link: str) -> float:
     return float(one.result.traces["link_queue_packets"].sel(link=link).max())
-
-
-def _milliseconds(seconds: float) -> str:
-    return f"{1e3 * seconds:.3g} ms"

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ... import _core
-from .interventions import UNRESPONSIVE, Tree
+from .interventions import Tree
+from .measures import UNRESPONSIVE
 from .scales import quantities
 
 FACTOR: Final = 4

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ...core._words import listed
@@ -19,8 +19,8 @@ from ...core.scenario import Scenario
 from ...core.simulate import run
 from ...experiment.parallel import parallel
 from .interventions import GENERAL, SPECIFIC, Change, Intervention, Tree, returning, sized
-from .measures import Numbers, numbers
-from .scales import Length, bits, bulk, capacity, needed, timed
+from .measures import UNRESPONSIVE, Numbers, numbers
+from .scales import Length, bits, bulk, capacity, needed, quantities, timed
 from .sentences import Evidence, Sentence, interval, share, time
 
 if TYPE_CHECKING:
@@ -42,6 +42,10 @@ AHEAD: Final = 2.0
 """What moves while it is measured is followed for so many times as far."""
 EVEN: Final = 2.0
 """Flows that share less evenly than this many times the limit are not asked whether they do over longer runs."""
+CONVERGED: Final = 0.8
+"""Flows that are alike still converge if what they lack to evenness falls below this part in a run twice as long."""
+STREAM_LOSS: Final = 1e-3
+"""Loss that a stream without congestion control bears: the objective of classes 0 and 1 of ITU-T Y.1541."""
 PAIRS: Final = 6
 """Things of which pairs are tried."""
 
@@ -85,6 +89,15 @@ SYMPTOMS: Final = (
         share,
     ),
     Symptom(
+        "stream",
+        "stream-loses",
+        lambda one: one.stream_loss,
+        lambda _: STREAM_LOSS,
+        0.5,
+        "largest share of its packets that a class without congestion control loses",
+        share,
+    ),
+    Symptom(
         "idle",
         "stands-idle",
         lambda one: 1 - one.utilization,
@@ -117,6 +130,8 @@ class Measured:
     """Whether the runs are as long as they have to be."""
     factor: float
     """So many times."""
+    beside: Mapping[str, tuple[Numbers, ...]] = field(default_factory=dict)
+    """The same of other links (`Lab.also`)."""
 
     def of(self, symptom: Symptom) -> Interval:
         """Average the symptom's number, with its interval."""
@@ -125,7 +140,14 @@ class Measured:
         halves = self.numbers[0].halves.get(symptom.key)
         if len(values) == 1 and halves is not None:
             spread = max(abs(one - values[0]) for one in halves)
-        return interval(values, spread)
+        found = interval(values, spread)
+        return replace(found, half=max(found.half, self._counting())) if symptom.key == "stream" else found
+
+    def _counting(self) -> float:
+        """Half the 95 % interval of a share of counted packets, however alike the seeds are; 3 in n where none is."""
+        sent = sum(one.stream_packets for one in self.numbers)
+        lost = sum(one.stream_loss * one.stream_packets for one in self.numbers if one.stream_packets)
+        return max(1.96 * math.sqrt(lost), 3.0) / sent if sent else math.inf
 
     def limit(self, symptom: Symptom) -> float:
         """Return the threshold that the number is compared with."""
@@ -158,6 +180,8 @@ class Lab:
     record: dict[str, dict[str, Any]] = field(default_factory=dict)
     """What every run was and said, by key: for `--json`, and for whoever checks a sentence."""
     computed: int = 0
+    also: tuple[str, ...] = ()
+    """Other links of which every run is to tell the numbers."""
 
     def measure(self, key: str, tree: Tree, seeds: int = SEEDS[0], first: int = 1, factor: float = 1.0) -> Measured:
         """
@@ -167,7 +191,8 @@ class Lab:
         """
         length, enough, count = self._length(tree, needed(tree, self.link), seeds, factor)
         found = self._runs(tree, length, count, first)
-        wait = max(one.delay_p99 for one in found if not math.isnan(one.delay_p99)) if self._told(found) else 0.0
+        waits = [one.delay_p99 for one in found[self.link] if not math.isnan(one.delay_p99)]
+        wait = max(waits, default=0.0)
         longer, whole, again = self._length(tree, needed(tree, self.link, wait), seeds, factor)
         if longer.measured > 1.2 * length.measured and longer.total > length.total:
             length, enough, count = longer, whole, again
@@ -180,13 +205,10 @@ class Lab:
             "seeds": list(range(first, first + count)),
             "length_s": length.total,
             "enough": enough,
-            "numbers": [_plain(one) for one in found],
+            "numbers": [_plain(asdict(one)) for one in found[self.link]],
         }
-        return Measured(key, tuple(found), length, enough, factor)
-
-    @staticmethod
-    def _told(found: Sequence[Numbers]) -> bool:
-        return any(not math.isnan(one.delay_p99) for one in found)
+        beside = {name: tuple(found[name]) for name in self.also}
+        return Measured(key, tuple(found[self.link]), length, enough, factor, beside)
 
     def _length(self, tree: Tree, asked: Length, seeds: int, factor: float) -> tuple[Length, bool, int]:
         """Fit a length into the budget: with fewer seeds first, then shorter; and say whether it is enough."""
@@ -210,23 +232,24 @@ class Lab:
         part = self.budget / (wanted.total * rate)
         return Length(wanted.warm * part, wanted.measured * part, wanted.sample * part, asked.reason), False, 1
 
-    def _runs(self, tree: Tree, length: Length, seeds: int, first: int) -> list[Numbers]:
+    def _runs(self, tree: Tree, length: Length, seeds: int, first: int) -> dict[str, list[Numbers]]:
+        """What each seed says, by link."""
         scenario = Scenario(timed(tree, length))
+        links = (self.link, *self.also)
 
-        def one(seed: int) -> Numbers:
-            return numbers(run(scenario, seed=seed, trace_links=True), self.link)
+        def one(seed: int) -> list[Numbers]:
+            result = run(scenario, seed=seed, trace_links=True)
+            return [numbers(result, name) for name in links]
 
         found = parallel(one, range(first, first + seeds))
-        self.computed += sum(one.computed for one in found)
-        return found
+        self.computed += sum(one[0].computed for one in found)
+        return {name: [one[k] for one in found] for k, name in enumerate(links)}
 
 
-def _plain(one: Numbers) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return {
-        key: None if isinstance(value, float) and math.isnan(value) else value for key, value in asdict(one).items()
-    }
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 @dataclass(frozen=True)
@@ -296,19 +319,32 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
     name = link or chosen(tree)
     lab = lab or Lab(name)
     present = lab.measure("present", tree, first=seed)
+    verdicts: list[tuple[Symptom, Evidence | _Open]] = []
+    for symptom in SYMPTOMS:
+        if _asked(symptom, tree, name):
+            verdict, present = _decide(lab, tree, present, symptom, seed)
+            verdicts.append((symptom, verdict))
     findings: list[Finding] = []
     undecided: list[_Open] = []
-    for symptom in SYMPTOMS:
-        if not _asked(symptom, tree, name):
-            continue
-        verdict, present = _decide(lab, tree, present, symptom, seed)
-        if isinstance(verdict, _Open):
-            undecided.append(verdict)
-        elif verdict.value > verdict.limit:
+    for symptom, verdict in verdicts:
+        last = verdict if isinstance(verdict, _Open) else _again(lab, present, symptom, verdict)
+        if isinstance(last, _Open):
+            undecided.append(last)
+        elif last.value > last.limit:
             causes, tried = _causes(lab, tree, present, symptom, seed)
-            findings.append(Finding(symptom.key, verdict, causes, tried))
+            findings.append(Finding(symptom.key, last, causes, tried))
     findings.sort(key=lambda one: -one.evidence.value / one.evidence.limit)
     return Diagnosis(name, present, tuple(findings), _joined(lab, present, undecided), lab)
+
+
+def _again(lab: Lab, present: Measured, symptom: Symptom, verdict: Evidence) -> Evidence | _Open:
+    """The same symptom in the runs that decided the last one, so that all sentences rest on the same runs."""
+    if verdict.runs == (present.key,):
+        return verdict
+    last = _evidence(present, symptom)
+    if last.decided and (last.value > last.limit) == (verdict.value > verdict.limit):
+        return last
+    return replace(_cannot_tell(lab, present, symptom, last), reason="runs of different lengths disagree")
 
 
 def chosen(tree: Tree) -> str:
@@ -324,16 +360,23 @@ def _asked(symptom: Symptom, tree: Tree, name: str) -> bool:
     ]
     if symptom.key == "idle":
         return bool(endless)
+    if symptom.key == "stream":
+        return any(one["traffic"]["kind"] in UNRESPONSIVE for one in tree["flows"] if name in one["path"])
     return symptom.key != "unfair" or sum(int(one["count"]) for one in bulk(tree, name)) > 1
 
 
 def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int) -> tuple[Evidence | _Open, Measured]:
     """Judge a symptom; with more seeds, and where the answer is to be sure with longer runs, until it is decided."""
     told, asked = False, len(present.numbers)
+    evidence = _evidence(present, symptom)
+    alike = _alike(tree, lab.link)
     while True:
-        evidence = _evidence(present, symptom)
+        before, evidence = evidence, _evidence(present, symptom)
         told_before, told = told, evidence.decided and present.enough and present.steady(symptom)
-        if told and (told_before or not _evens_out(evidence, symptom)):
+        open_ = symptom.key == "unfair" and evidence.value > evidence.limit
+        if told and not (open_ and (alike or evidence.value < EVEN * evidence.limit)):
+            return evidence, present
+        if told and told_before and not (alike and open_ and evidence.value < CONVERGED * before.value):
             return evidence, present
         if lab.length is not None or (not present.enough and lab.budget <= BUDGET) or present.factor >= LONGEST:
             return _cannot_tell(lab, present, symptom, evidence), present
@@ -350,9 +393,11 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         present = again
 
 
-def _evens_out(evidence: Evidence, symptom: Symptom) -> bool:
-    """Whether a run twice as long is to say the same: short runs share unevenly where each has its turn."""
-    return symptom.key == "unfair" and evidence.limit < evidence.value < EVEN * evidence.limit
+def _alike(tree: Tree, name: str) -> bool:
+    """Whether the endless flows over a link differ in nothing, so that they would share evenly in the end."""
+    return len({(str(one["congestion"]), str(one["path"]), str(one["rtt"])) for one in bulk(tree, name)}) == 1 and all(
+        len(quantities(one["rtt"])) == 1 for one in bulk(tree, name)
+    )
 
 
 def _evidence(one: Measured, symptom: Symptom, before: float = math.nan) -> Evidence:
@@ -386,7 +431,12 @@ def _cannot_tell(lab: Lab, present: Measured, symptom: Symptom, evidence: Eviden
         if not evidence.decided
         else "shares of short runs may even out"
     )
-    what = {"delay": "packets wait long", "loss": "many packets are lost", "idle": "the link stands idle"}
+    what = {
+        "delay": "packets wait long",
+        "loss": "many packets are lost",
+        "stream": "streams without congestion control lose packets",
+        "idle": "the link stands idle",
+    }
     return _Open(what.get(symptom.key, "the flows share evenly"), reason, need, evidence)
 
 
@@ -517,6 +567,8 @@ def sentence(finding: Finding, link: str) -> Sentence:
     head = {
         "delay": f"Packets wait long: half of them {value} or more",
         "loss": f"Many packets are lost: {value}",
+        "stream": f"Streams without congestion control lose up to {value} of their packets "
+        f"(calls bear {share(STREAM_LOSS)})",
         "idle": f"The link stands idle {value} of the time",
         "unfair": f"The flows share unevenly: Jain's index is {value}",
     }[symptom.key]

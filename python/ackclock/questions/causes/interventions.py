@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ... import _core
+from .measures import UNRESPONSIVE
 from .scales import bits, bulk, capacity, quantities
 from .sentences import time
 
@@ -21,10 +23,10 @@ Tree = dict[str, Any]
 Change = tuple[Tree, str, str]
 """The scenario after it, the cause in words, and what was done in words."""
 
-UNRESPONSIVE: Final = ("cbr", "on-off", "poisson")
-"""Kinds of traffic without congestion control."""
 FEW_PACKETS: Final = 4
 """A buffer is not cut below this."""
+SLOWER: Final = 10
+"""Streams that may be the cause of their own losses are tried at one in so many parts of their rate."""
 CONTROLS: Final = ("bbr", "vegas", "cubic")
 """What is tried in place of the senders' own control: steered by rate, by delay, by losses."""
 
@@ -158,8 +160,9 @@ def _mixed(place: int) -> Callable[[Tree, str, str], Change | None]:
 
 
 def _cross(tree: Tree, name: str, symptom: str) -> Change | None:
-    del symptom
     there = [one for one in _over(tree, name) if one["traffic"]["kind"] in UNRESPONSIVE]
+    if symptom == "stream":
+        return _slower(tree, there)
     if not there or len(there) == len(_over(tree, name)):
         return None
     return _without(tree, there, f"traffic without congestion control ({_names(there)})", f"without {_names(there)}")
@@ -171,6 +174,24 @@ def _short(tree: Tree, name: str, symptom: str) -> Change | None:
     if not there or len(there) == len(_over(tree, name)):
         return None
     return _without(tree, there, f"transfers that come and go ({_names(there)})", f"without {_names(there)}")
+
+
+def _slower(tree: Tree, entries: list[Tree]) -> Change | None:
+    """Streams that lose packets cannot be taken away to see whether they are the cause; their rate can."""
+    made = copy.deepcopy(tree)
+    names = {one["name"] for one in entries}
+    for one in made["flows"]:
+        if one["name"] in names:
+            value, _ = _core.quantity(str(one["traffic"]["rate"]))
+            one["traffic"]["rate"] = f"{value / SLOWER:.12g} bit/s"
+    return made, f"the rate of {_names(entries)} itself", f"with a tenth of it for {_names(entries)}"
+
+
+def _endless(tree: Tree, name: str, symptom: str) -> Change | None:
+    there = bulk(tree, name)
+    if symptom != "stream" or not there:
+        return None
+    return _without(tree, there, f"endless flows that fill the queue ({_names(there)})", f"without {_names(there)}")
 
 
 def _names(entries: list[Tree]) -> str:
@@ -248,7 +269,7 @@ def _queue(tree: Tree, name: str, symptom: str) -> Change | None:
     queue = _link(tree, name)["queue"]
     here = queue["scheduler"] if queue.get("scheduler", "none") != "none" else queue["aqm"]
     here = str(here["kind"] if isinstance(here, Mapping) else here)
-    if symptom in ("delay", "unfair"):
+    if symptom in ("delay", "unfair", "stream"):
         if here == "fq_codel":
             return None
         link["queue"] = {"scheduler": "fq_codel"}
@@ -276,7 +297,7 @@ def _control(other: str) -> Callable[[Tree, str, str], Change | None]:
 def _flows(tree: Tree, name: str, symptom: str) -> Change | None:
     total = sum(int(one["count"]) for one in bulk(tree, name))
     made = copy.deepcopy(tree)
-    if symptom in ("delay", "loss"):
+    if symptom in ("delay", "loss", "stream"):
         if total < 4:  # noqa: PLR2004
             return None
         for one in bulk(made, name):
@@ -302,6 +323,7 @@ SPECIFIC: Final = (
     Intervention("application", _application),
     Intervention("unresponsive", _cross),
     Intervention("short-transfers", _short),
+    Intervention("endless-flows", _endless),
     Intervention("mixed-controls", _mixed(0)),
     Intervention("mixed-controls", _mixed(1)),
     Intervention("round-trips", _unequal),

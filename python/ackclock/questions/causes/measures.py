@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from .scales import bits
@@ -12,6 +13,23 @@ if TYPE_CHECKING:
     from ...core.result import Result
 
 _PACKET: Final = 8 * 1500
+UNRESPONSIVE: Final = ("cbr", "on-off", "poisson")
+"""Kinds of traffic without congestion control: calls, games, telemetry."""
+
+
+@dataclass(frozen=True)
+class ClassNumbers:
+    """Of one class of flows, in the measured time of one run."""
+
+    goodput: float
+    """Of all its flows together, bit/s."""
+    sent: int
+    """Packets, retransmissions included."""
+    loss: float
+    """Part of them that queues, policers and wires drop."""
+    one_way_p50: float
+    """Median time from sender to receiver, s."""
+    one_way_p99: float
 
 
 @dataclass(frozen=True)
@@ -43,6 +61,12 @@ class Numbers:
     """The same measure in the two halves of the time, where it can be told."""
     computed: int
     """Packets that the run computed, warming up and all links included."""
+    stream_loss: float = math.nan
+    """Largest part of its packets that a class without congestion control over the link loses; NaN without one."""
+    stream_packets: int = 0
+    """That this class sent."""
+    classes: Mapping[str, ClassNumbers] = field(default_factory=dict)
+    """Every class of the scenario, over this link or not."""
 
 
 def numbers(result: Result, name: str) -> Numbers:
@@ -79,6 +103,9 @@ def numbers(result: Result, name: str) -> Numbers:
             halves["loss"] = (2 * loss * first / both, 2 * loss * (1 - first / both))
     if half:
         halves["idle"] = (1 - float(np.mean(seconds[:half])), 1 - float(np.mean(seconds[half:])))
+    named = _classes(raw, tree)
+    streams = [named[tree["flows"][k]["name"]] for k in over if tree["flows"][k]["traffic"]["kind"] in UNRESPONSIVE]
+    stream = max((one for one in streams if one.sent), key=lambda one: one.loss, default=None)
     return Numbers(
         delay_p50=_number(link["delay_p50"]),
         delay_p99=_number(link["delay_p99"]),
@@ -94,7 +121,30 @@ def numbers(result: Result, name: str) -> Numbers:
         transmission=_PACKET / rate,
         halves=halves,
         computed=int(result.departures),
+        stream_loss=math.nan if stream is None else stream.loss,
+        stream_packets=0 if stream is None else stream.sent,
+        classes=named,
     )
+
+
+def _classes(raw: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, ClassNumbers]:
+    import numpy as np
+
+    found = {}
+    of = raw["flows"]["class"].astype(int)
+    for place, one in enumerate(tree["flows"]):
+        own = of == place
+        sent, lost = (float(np.sum(raw["flows"][key][own])) for key in ("sent", "drops"))
+        lost += float(np.sum(raw["flows"]["losses"][own]))
+        told = raw["classes"][place]
+        found[str(one["name"])] = ClassNumbers(
+            goodput=float(np.sum(raw["flows"]["goodput"][own])),
+            sent=int(sent),
+            loss=lost / sent if sent else math.nan,
+            one_way_p50=_number(told.get("delay_p50")),
+            one_way_p99=_number(told.get("delay_p99")),
+        )
+    return found
 
 
 def _number(value: Any) -> float:

@@ -35,6 +35,9 @@ SAMPLES: Final = (1000, 40_000)
 """Samples of a trace at least and at most."""
 BY_DELAY: Final = ("vegas", "fast", "ledbat", "pert", "cx")
 """Controls that settle on a delay and seldom fill a buffer: their waits are expected to be at most `MANAGED`."""
+BY_MARKS: Final = ("dctcp", "prague")
+"""Controls that reduce a window by half the share of marks: by sqrt(W / 2) packets in so many round trips (Alizadeh et
+al. 2010, section 3.3)."""
 MANAGED: Final = 0.1
 """Wait that is expected at most where an AQM or the senders keep the queue short, s; runs that find more are longer."""
 
@@ -121,6 +124,12 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
         managed = link["queue"].get("aqm") != "drop-tail" or link["queue"].get("scheduler", "none") != "none"
         by_delay = all(str(one["congestion"]["kind"]) in BY_DELAY for one in flows if "congestion" in one)
         wait = min(wait, MANAGED if managed or by_delay else 10.0)
+        if (
+            link["queue"].get("aqm") == "threshold"
+            and link["queue"].get("ecn", False)
+            and all(one.get("ecn", False) for one in flows)
+        ):
+            wait = min(wait, 2 * quantities(link["queue"]["threshold"])[0] / rate)
     rtt = max((max(quantities(one["rtt"]) or [0.1]) for one in flows), default=0.1)
     rtt += wait
     times = {f"{ROUND_TRIPS} round trips": ROUND_TRIPS * rtt, f"{PACKETS} packets": PACKETS / rate}
@@ -196,6 +205,8 @@ def _cycle(flow: Mapping[str, Any], rate: float, rtt: float, packet: float) -> t
     window = max(rate * rtt, 2.0)
     reno = window / 2 * rtt
     kind = str(control["kind"])
+    if kind in BY_MARKS and flow.get("ecn", False):
+        return math.sqrt(window / 2) * rtt, "sawtooth cycles"
     if kind == "fast" or "probe_rtt_interval" in control:
         return 0.0, "round trips"  # they move by factors, within some round trips
     if kind == "cubic":

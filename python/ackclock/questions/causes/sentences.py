@@ -104,7 +104,7 @@ def time(seconds: float) -> str:
     """Return a time for people: three digits, in s, ms or us."""
     if abs(seconds) >= 1:
         return f"{seconds:.3g} s"
-    if seconds == 0:
+    if abs(seconds) < 1e-9:  # noqa: PLR2004  rounding of picoseconds
         return "0 ms"
     return f"{seconds * 1e3:.3g} ms" if abs(seconds) >= 1e-4 else f"{seconds * 1e6:.3g} us"  # noqa: PLR2004
 
@@ -115,3 +115,11 @@ def share(part: float) -> str:
     if percent != 0 and abs(percent) < 0.95:  # noqa: PLR2004  per cent
         return f"{percent:.2g} %"
     return f"{percent:.1f} %"
+
+
+def rate_text(bits: float) -> str:
+    """Return a rate for people: three digits, in Gbit/s, Mbit/s, kbit/s or bit/s."""
+    for scale, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
+        if abs(bits) >= 0.9995 * scale:
+            return f"{bits / scale:.3g} {unit}"
+    return f"{bits:.3g} bit/s"

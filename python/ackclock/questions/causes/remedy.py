@@ -1,0 +1,176 @@
+"""
+What another setting changes, in everything that a user may want: paired differences over the same seeds, as data.
+
+A gain counts where the seeds decide it and it is large enough to matter; a cost counts by its mean alone. Whether the
+setting is recommended, and every sentence on it, follows from the list of effects and from nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from .experiment import Measured
+from .measures import Numbers
+from .sentences import Evidence, interval
+
+GAIN: Final = 0.8
+"""A delay or a share of lost packets is better if it falls below this part of what it was, worse if it grows by as
+much ..."""
+LEAST: Final = 0.002
+"""... a delay by this at least, s ..."""
+FEWER: Final = 0.001
+"""... a loss by this part of the packets at least."""
+FAIRER: Final = 0.05
+"""Jain's index is better or worse if it moves by this at least."""
+FASTER: Final = 0.01
+"""Throughput counts if it moves by this part of itself at least."""
+PRICE: Final = 0.15
+"""Without a stated preference a setting is recommended if it costs at most this part of the throughput ..."""
+LOSSES: Final = 0.01
+"""... and loses at most this part more of the packets."""
+
+Preference = Literal["delay", "rate"]
+Key = Literal["delay_p50", "delay_p99", "loss", "rate", "jain", "stream_loss", "one_way_p99", "goodput"]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What the setting changes in one measure of a link or of a class of flows."""
+
+    key: Key
+    subject: str
+    """Name of the link, or of the class for `one_way_p99` and `goodput`."""
+    before: float
+    """Mean over the seeds; delays in s, goodput in bit/s, all else as shares. Throughput as part of the rate now."""
+    after: float
+    half: float
+    """Half the 95 % interval of the paired difference; 0 of a single seed."""
+    better: bool | None
+    """None where it changes by too little to matter, or improves but not for certain; goodput of a class is neither."""
+    evidence: Evidence
+
+    @property
+    def change(self) -> float:
+        """After less before."""
+        return self.after - self.before
+
+    def json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "key": self.key,
+            "subject": self.subject,
+            "before": _finite(self.before),
+            "after": _finite(self.after),
+            "half": self.half,
+            "better": self.better,
+        }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> tuple[Effect, ...]:
+    """
+    Compare a setting with the present one.
+
+    Parameters
+    ----------
+    present, after
+        Runs with the same seeds.
+    parts
+        The links that are compared, the judged one first, each with the new rate as a part of the old.
+    """
+    found = []
+    keys = (present.key, after.key)
+    seeds = min(len(present.numbers), len(after.numbers))
+    many = len(parts) > 1
+    for link, part in parts.items():
+        now, then = (_of(one, link)[:seeds] for one in (present, after))
+        place = f" at {link}" if many else ""
+
+        def pair(values: Sequence[tuple[float, float]], key: Key, subject: str, how: str) -> None:
+            kept = [(old, new) for old, new in values if math.isfinite(old) and math.isfinite(new)]
+            if len(kept) < len(values) or not values:
+                return
+            old, new = (sum(one[k] for one in kept) / len(kept) for k in (0, 1))
+            apart = interval([after - before for before, after in kept])
+            half = 0.0 if math.isnan(apart.half) else apart.half
+            evidence = Evidence(f"{how}, mean over {len(kept)} seeds", new, half, before=old, runs=keys)
+            found.append(Effect(key, subject, old, new, half, _better(key, old, new, half), evidence))
+
+        pair([(a.delay_p50, b.delay_p50) for a, b in zip(now, then, strict=True)], "delay_p50", link,
+             f"median wait{place}")  # fmt: skip
+        pair([(a.delay_p99, b.delay_p99) for a, b in zip(now, then, strict=True)], "delay_p99", link,
+             f"99th percentile of the wait{place}")  # fmt: skip
+        pair([(a.utilization, part * b.utilization) for a, b in zip(now, then, strict=True)], "rate", link,
+             f"throughput over the link's present rate{place}")  # fmt: skip
+        pair([(a.loss, b.loss) for a, b in zip(now, then, strict=True)], "loss", link, f"loss{place}")
+        pair([(a.stream_loss, b.stream_loss) for a, b in zip(now, then, strict=True)], "stream_loss", link,
+             f"largest loss of a class without congestion control{place}")  # fmt: skip
+        pair([(a.jain, b.jain) for a, b in zip(now, then, strict=True)], "jain", link,
+             f"Jain's index of the endless flows{place}")  # fmt: skip
+    now, then = present.numbers[:seeds], after.numbers[:seeds]
+    for name in present.numbers[0].classes:
+        if all(name in one.classes for one in then):
+            both = [(a.classes[name], b.classes[name]) for a, b in zip(now, then, strict=True)]
+            pair([(a.one_way_p99, b.one_way_p99) for a, b in both], "one_way_p99", name,
+                 f"99th percentile of the one-way delay of {name}")  # fmt: skip
+            pair([(a.goodput, b.goodput) for a, b in both], "goodput", name, f"goodput of {name}, bit/s")
+    return tuple(found)
+
+
+def _of(one: Measured, link: str) -> tuple[Numbers, ...]:
+    return one.beside.get(link, one.numbers)
+
+
+def _better(key: Key, old: float, new: float, half: float) -> bool | None:
+    if key == "goodput":
+        return None
+    if key in ("jain", "rate"):
+        least = FAIRER if key == "jain" else FASTER * old
+        counts, better = abs(new - old) >= least, new > old
+    else:
+        least = LEAST if key.endswith(("p50", "p99")) else FEWER
+        counts, better = abs(new - old) >= least and not GAIN * old < new < old / GAIN, new < old
+    if not counts or (better and abs(new - old) <= half):
+        return None
+    return better
+
+
+@dataclass(frozen=True)
+class Balance:
+    """What speaks for a setting, and what against it."""
+
+    effects: tuple[Effect, ...]
+
+    @property
+    def gains(self) -> tuple[Effect, ...]:
+        """What becomes better at a link; of the throughput only where it grows by more than it may cost elsewhere."""
+        return tuple(one for one in self.effects if one.better and one.key != "one_way_p99")
+
+    @property
+    def costs(self) -> tuple[Effect, ...]:
+        """What becomes worse at a link."""
+        return tuple(one for one in self.effects if one.better is False and one.key != "one_way_p99")
+
+    def of(self, key: Key, subject: str) -> Effect | None:
+        """Return an effect, if both settings have the measure."""
+        return next((one for one in self.effects if (one.key, one.subject) == (key, subject)), None)
+
+    def wanted(self, prefer: Preference | None) -> bool:
+        """Whether the setting is better by a preference, or without one so much better that nobody would mind."""
+        if not self.gains:
+            return False
+        delays = ("delay_p50", "delay_p99")
+        if prefer == "delay":
+            return any(one.key in delays for one in self.gains) and all(one.key not in delays for one in self.costs)
+        if prefer == "rate":
+            return all(one.key != "rate" or one.change >= 0 for one in self.effects)
+        return all(
+            (one.key == "rate" and -one.change <= PRICE * one.before) or (one.key == "loss" and one.change <= LOSSES)
+            for one in self.costs
+        )

@@ -47,8 +47,8 @@ pub const FLOWS: Section = Section {
         Key::new("ack_size", Kind::Size, Text("40 B"), "Size of a pure ACK on the wire."),
         Key::new("congestion", Kind::Congestion, Text("cubic"), "Congestion control (RFC 9438 is the default of today's stacks)."),
         Key::new("recovery", Kind::Choice(Recovery::CHOICES), Text(Recovery::DEFAULT), "How losses are repaired."),
-        Key::new("reduction", Kind::Choice(WindowReduction::CHOICES), Text(WindowReduction::DEFAULT), "How the window comes down when selective ACKs find a loss; needs recovery \"sack\"."),
-        Key::new("loss_detection", Kind::Choice(LossDetection::CHOICES), Text(LossDetection::DEFAULT), "What tells a lost segment from one that is late; \"rack\" needs recovery \"sack\"."),
+        Key::new("reduction", Kind::Choice(WindowReduction::CHOICES), Text(WindowReduction::DEFAULT), "How the window comes down when selective ACKs find a loss; needs recovery \"sack\".").linux(Text("prr")),
+        Key::new("loss_detection", Kind::Choice(LossDetection::CHOICES), Text(LossDetection::DEFAULT), "What tells a lost segment from one that is late; \"rack\" needs recovery \"sack\".").linux(Text("rack")),
         Key::new(
             "detect_lost_retransmissions",
             Kind::Flag,
@@ -116,9 +116,9 @@ pub const FLOWS: Section = Section {
             Kind::Flag,
             Flag(true),
             "Whether a sender whose window is one segment waits for the retransmission timer when that is marked, since one cannot be halved (RFC 3168, section 6.1.2; Linux sends on), and twice as long after each further mark (ns-2). Not where the congestion control counts marks.",
-        ),
+        ).linux(Flag(false)),
         Key::new("min_rto", Kind::Span, Text("200 ms"), "Smallest retransmission timeout (RFC 6298, rule 2.4 says 1 s; Linux and most other stacks use about 200 ms)."),
-        Key::new("max_rto", Kind::Span, Text("60 s"), "Largest retransmission timeout (RFC 6298, rule 2.5: at least 60 s)."),
+        Key::new("max_rto", Kind::Span, Text("60 s"), "Largest retransmission timeout (RFC 6298, rule 2.5: at least 60 s).").linux(Text("120 s")),
         Key::new("initial_rto", Kind::Span, Text("1 s"), "Retransmission timeout before the first sample (RFC 6298, rule 2.1)."),
         Key::new("rtt_samples", Kind::Choice(RttSamples::CHOICES), Text(RttSamples::DEFAULT), "Which ACKs give samples of the round trip to the retransmission timer; style \"linux\" has its own way."),
         Key::new("clock_granularity", Kind::Span, Text("none"), "Tick in which the retransmission timer's samples are taken, the G of RFC 6298 (ns-2: 10 ms); with one sample a window the averages are in whole eighths and quarters of it, as in 4.4BSD. Style \"linux\" has its own ticks.")
@@ -158,11 +158,3 @@ pub(crate) const RENAMED: &[Renamed] = &[Renamed {
     new: "form",
     instead: "form = \"linux\" for true, form = \"paper\" for false",
 }];
-
-/// Defaults of style "linux" that differ.
-pub const LINUX: &[(&str, Fallback)] = &[
-    ("reduction", Text("prr")),
-    ("loss_detection", Text("rack")),
-    ("ecn_pause", Flag(false)),
-    ("max_rto", Text("120 s")),
-];

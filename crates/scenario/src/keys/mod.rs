@@ -10,7 +10,7 @@ mod templates;
 mod traffic;
 
 pub(crate) use flows::RENAMED;
-pub use flows::{FLOWS, LINUX, tcp_keys};
+pub use flows::{FLOWS, tcp_keys};
 pub use link::{JITTER, LINK, QUEUE, TRACE};
 pub use templates::{DUMBBELL, PARKING_LOT, REVERSE};
 pub use traffic::{TRAFFIC, TrafficKind};
@@ -164,6 +164,8 @@ pub struct Key {
     pub word: Option<(&'static str, &'static str)>,
     /// What holds when it is not given.
     pub default: Fallback,
+    /// What holds in style "linux", where that is something else.
+    pub linux: Option<Fallback>,
     /// Whether a `[[change]]` may set it.
     pub changeable: bool,
     /// What it means.
@@ -177,6 +179,7 @@ impl Key {
             kind,
             word: None,
             default,
+            linux: None,
             changeable: false,
             doc,
         }
@@ -187,9 +190,23 @@ impl Key {
         self
     }
 
+    const fn linux(mut self, default: Fallback) -> Self {
+        self.linux = Some(default);
+        self
+    }
+
     const fn changeable(mut self) -> Self {
         self.changeable = true;
         self
+    }
+
+    /// What holds when it is not given, by the style of the class.
+    #[must_use]
+    pub fn default_in(&self, style: Style) -> Fallback {
+        match (style, self.linux) {
+            (Style::Linux, Some(default)) => default,
+            _ => self.default,
+        }
     }
 
     /// What is allowed, in words.

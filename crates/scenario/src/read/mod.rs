@@ -20,6 +20,7 @@ use crate::Files;
 use crate::diagnostic::{Diagnostic, nearest, quoted_list};
 use crate::keys::{self, Fallback, Key};
 use crate::model::{End, FlowClass, Link, Scenario, Traffic};
+use crate::options::Style;
 use crate::tree::{Name, Node, Source, Value};
 use crate::units::{Dimension, format_time, shorten};
 
@@ -297,22 +298,16 @@ impl Reader<'_> {
 
     /// The value of a key, or its default; an error if it must be given.
     fn item<'n>(&self, table: &Table<'n>, name: &str) -> Option<Item<'n>> {
-        self.item_or(table, name, &[])
+        self.item_in(table, name, Style::Rfc)
     }
 
-    /// A key's value, or its default, which is that of `defaults` where it is there.
-    fn item_or<'n>(
-        &self,
-        table: &Table<'n>,
-        name: &str,
-        defaults: &[(&str, Fallback)],
-    ) -> Option<Item<'n>> {
+    /// A key's value, or its default in this style.
+    fn item_in<'n>(&self, table: &Table<'n>, name: &str, style: Style) -> Option<Item<'n>> {
         if let Some(item) = table.given(name) {
             return Some(item);
         }
         let key = table.key(name);
-        let other = defaults.iter().find(|(key, _)| *key == name);
-        let value = match other.map_or(key.default, |(_, default)| *default) {
+        let value = match key.default_in(style) {
             Fallback::Text(text) => Value::Text(text.to_owned()),
             Fallback::Flag(flag) => Value::Flag(flag),
             Fallback::Integer(number) => Value::Integer(number),

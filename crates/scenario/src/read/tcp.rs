@@ -8,7 +8,6 @@ use ackclock_algorithms::{DefaultValue, Time, Value as Setpoint};
 
 use super::{Item, Place, Reader, Table, join};
 use crate::diagnostic::quoted_list;
-use crate::keys::{self, Fallback};
 use crate::model::Tcp;
 use crate::options::{
     EcnFeedback, LossDetection, Named, PeerEcn, Recovery, RttSamples, Style, Undo, WindowReduction,
@@ -22,14 +21,10 @@ impl Reader<'_> {
         let style = self
             .item(table, "style")
             .and_then(|item| self.option(&item))?;
-        let defaults = match style {
-            Style::Rfc => &[][..],
-            Style::Linux => keys::LINUX,
-        };
         let options = Options {
             reader: self,
             table,
-            defaults,
+            style,
         };
         let get = |key: &str| options.get(key);
         let flag = |key: &str| options.flag(key);
@@ -311,12 +306,12 @@ impl Reader<'_> {
 struct Options<'o, 's, 'n> {
     reader: &'o Reader<'s>,
     table: &'o Table<'n>,
-    defaults: &'static [(&'static str, Fallback)],
+    style: Style,
 }
 
 impl<'n> Options<'_, '_, 'n> {
     fn get(&self, key: &str) -> Option<Item<'n>> {
-        self.reader.item_or(self.table, key, self.defaults)
+        self.reader.item_in(self.table, key, self.style)
     }
 
     fn flag(&self, key: &str) -> Option<bool> {

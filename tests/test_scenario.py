@@ -115,6 +115,32 @@ def test_toml_and_json_round_trips(tmp_path: Path) -> None:
     assert ac.load(tmp_path / "saved.json") == scenario
 
 
+def test_one_parser_reads_a_file() -> None:
+    """TOML 1.1's tables over several lines and a byte order mark: the tree as given is what the core has read."""
+    text = SMALL.replace("queue = {", "queue = {\n  # the queue\n ").replace('packets" }', 'packets",\n}')
+    assert text != SMALL
+    scenario = ac.loads(b"\xef\xbb\xbf" + text.encode())
+    assert scenario == ac.loads(SMALL)
+    assert scenario.tree == ac.loads(SMALL).tree
+    assert scenario.with_({"scenario.seed": 5}) == ac.loads(SMALL).with_({"scenario.seed": 5})
+
+
+@pytest.mark.parametrize("method", ["run", "fluid", "meanfield"])
+def test_engines_take_the_parsed_scenario(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = ac.loads(SMALL.split('[[flows]]\nname = "short"')[0])
+    monkeypatch.setattr("ackclock._core.Scenario", None)  # nobody parses it again
+    getattr(ac, method)(scenario)
+
+
+def test_copies_of_a_scenario_are_equal() -> None:
+    scenario = ac.loads(SMALL)
+    for copy in (pickle.loads(pickle.dumps(scenario)), ac.loads(SMALL)):
+        assert copy == scenario
+        assert copy.tree == scenario.tree
+        assert ac.run(copy).json() == ac.run(scenario).json()
+    assert scenario != scenario.with_({"scenario.seed": scenario.seed + 1})
+
+
 @pytest.mark.parametrize("path", sorted(Path(__file__).parents[1].glob("scenarios/*.toml")), ids=lambda path: path.name)
 def test_shipped_scenarios_survive_canonical_form(path: Path) -> None:
     scenario = ac.load(path)

@@ -119,7 +119,7 @@ def fast_and_general(scenario: ac.Scenario) -> str | None:
 def raw(scenario: ac.Scenario, patience: float | None = None, **options: Any) -> dict[str, Any]:
     """What the core measured: without the tables that Python makes of a result, which take ten times as long."""
     outcome: dict[str, Any] = _core.run(
-        scenario._checked, [scenario.seed], progress=patient(patience), memory=MEMORY, **options
+        scenario._core, [scenario.seed], progress=patient(patience), memory=MEMORY, **options
     )[0]
     return outcome
 
@@ -265,7 +265,7 @@ def time_scaled(scenario: ac.Scenario) -> str | None:
     tree = without_own_time(scenario.canonical)
     if tree is None:
         raise RefusedError
-    one, other = (_core.run(another(scaled(tree, factor))._checked, [1], progress=patient())[0] for factor in (1, 2))
+    one, other = (_core.run(another(scaled(tree, factor))._core, [1], progress=patient())[0] for factor in (1, 2))
     for before, after in zip((*one["links"], one["flows"]), (*other["links"], other["flows"]), strict=True):
         for key in before:
             if counted(key, before[key]) and not np.array_equal(before[key], after[key]):

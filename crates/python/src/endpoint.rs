@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::run::named;
+use crate::scenario::PyScenario;
 use crate::user::{Factory, Failure};
 
 /// One sender without a network; times in seconds.
@@ -51,34 +52,35 @@ impl PyEndpoint {
 
 #[pymethods]
 impl PyEndpoint {
-    /// A sender of class `index` of a checked scenario, with a Python class in place of its
+    /// A sender of class `index` of a scenario, with a Python class in place of its
     /// congestion control if there is one.
     #[new]
     fn new(
         py: Python<'_>,
-        scenario: &str,
+        scenario: &PyScenario,
         index: usize,
         controller: Option<Py<PyAny>>,
         seed: u64,
     ) -> PyResult<Self> {
-        let mut scenario = super::parse(py, scenario)?;
-        let count = scenario.flows.len();
-        let Some(class) = scenario.flows.get_mut(index) else {
+        let classes = &scenario.inner.flows;
+        let Some(class) = classes.get(index) else {
             return Err(PyValueError::new_err(format!(
-                "there is no class {index} of flows, but {count}"
+                "there is no class {index} of flows, but {}",
+                classes.len()
             )));
         };
+        let mut tcp = class.tcp.clone();
         let failure = Failure::default();
         if let Some(controller) = controller {
             let kind = named(controller.bind(py)).unwrap_or_else(|| "congestion".to_owned());
-            class.tcp.congestion = CongestionSpec::Custom(Arc::new(Factory {
+            tcp.congestion = CongestionSpec::Custom(Arc::new(Factory {
                 failure: failure.of(&kind),
                 kind,
                 class: controller,
             }));
         }
         let made = Self {
-            endpoint: Endpoint::new(&class.tcp, seed),
+            endpoint: Endpoint::new(&tcp, seed),
             failure,
             now: Time::ZERO,
         };

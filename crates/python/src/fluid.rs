@@ -23,6 +23,7 @@ use crate::delay::{
 };
 use crate::design::margins_dict;
 use crate::dual::Face;
+use crate::scenario::PyScenario;
 use crate::watch::{Raised, keep, watched};
 
 /// Where windows, queues and probabilities stand still.
@@ -169,7 +170,7 @@ impl PyFluidModel {
     )]
     fn new(
         py: Python<'_>,
-        scenario: &str,
+        scenario: &PyScenario,
         origin: &str,
         form: &str,
         decrease: &str,
@@ -217,8 +218,7 @@ impl PyFluidModel {
             )?,
             clamped,
         };
-        let scenario = crate::parse(py, scenario)?;
-        let model = Model::from_scenario(&scenario, choices)
+        let model = Model::from_scenario(&scenario.inner, choices)
             .map_err(|error| failure(py, origin, &error))?;
         Ok(Self {
             model,
@@ -602,11 +602,14 @@ pub(crate) fn coverage(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 /// whether it is followed at rest by default, and growth a and what remains after a decrease of its
 /// region of Reno growth, i(w) = a / w, if it has one. Classes without a law are left out.
 #[pyfunction]
-pub(crate) fn sender_laws<'py>(py: Python<'py>, scenario: &str) -> PyResult<Bound<'py, PyList>> {
-    let scenario = crate::parse(py, scenario)?;
+pub(crate) fn sender_laws<'py>(
+    py: Python<'py>,
+    scenario: &PyScenario,
+) -> PyResult<Bound<'py, PyList>> {
+    let scenario = &scenario.inner;
     let list = PyList::empty(py);
     for (class, flows) in scenario.flows.iter().enumerate() {
-        if let Ok(Flows::Sender(sender)) = Flows::new(&scenario, class, flows.packet_size) {
+        if let Ok(Flows::Sender(sender)) = Flows::new(scenario, class, flows.packet_size) {
             let region = reno_region(&sender.law).map(|(a, b)| (a, 1.0 - b));
             list.append((sender.name, sender.law.at_rest(), region))?;
         }

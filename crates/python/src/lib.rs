@@ -8,11 +8,11 @@ mod fluid;
 mod meanfield;
 mod measured;
 mod run;
+mod scenario;
 mod user;
 mod watch;
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use ackclock_algorithms::impairment::loss_models;
 use ackclock_algorithms::meta::Meta;
@@ -20,12 +20,15 @@ use ackclock_algorithms::registry::{aqms, congestion};
 use ackclock_algorithms::scheduler::schedulers;
 use ackclock_algorithms::{DefaultValue, ParameterSpec};
 use ackclock_packet::{Error, FlowSelection, Options, Simulation, TraceSelection};
-use ackclock_scenario::{Diagnostic, End, Scenario};
+use ackclock_scenario::keys::Fallback;
+use ackclock_scenario::{Diagnostic, Scenario};
+use pyo3::IntoPyObjectExt as _;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use run::{Job, Standing, Stop, Substitute};
+use scenario::PyScenario;
 
 /// Compiled core of ackclock.
 #[pymodule]
@@ -46,11 +49,13 @@ mod _core {
     #[pymodule_export]
     use super::meanfield::{red_stability, run_meanfield, stationary};
     #[pymodule_export]
+    use super::scenario::{PyScenario, toml_to_json};
+    #[pymodule_export]
     use super::user::{PyAck, PyLink, PyPacket, PyQueue, PyReduction, PyWindow, Random};
     #[pymodule_export]
     use super::watch::{set_deadline, set_halt};
     #[pymodule_export]
-    use super::{check, duration, registry, run_scenario, schema, to_toml};
+    use super::{keys, registry, run_scenario, schema};
 
     /// Version of the compiled core.
     #[pymodule_export]
@@ -63,95 +68,6 @@ mod _core {
     /// The largest scenario that is read, bytes.
     #[pymodule_export]
     const MAX_BYTES: usize = ackclock_scenario::MAX_BYTES;
-}
-
-/// The scenario with every default as JSON. `form` is "toml" or "json"; errors call the text
-/// `origin`.
-///
-/// Files that it names are relative to `origin`. With `below` only those below that folder are
-/// read, none if it is empty.
-#[pyfunction]
-#[pyo3(signature = (text, origin, form, below = None))]
-fn check(
-    py: Python<'_>,
-    text: &[u8],
-    origin: &str,
-    form: &str,
-    below: Option<&str>,
-) -> PyResult<String> {
-    let beside = |path: &str| {
-        match below {
-        None => beside(origin, path),
-        Some("") => Err("no file can be named here; write its steps, such as rate = { steps = [[\"0 s\", \"1 Mbit/s\"]] }".to_owned()),
-        Some(folder) => within(folder, path),
-    }
-    };
-    let parsed = match form {
-        "toml" => ackclock_scenario::parse_with(text, origin, &beside),
-        "json" => ackclock_scenario::parse_json_with(text, origin, &beside),
-        _ => {
-            return Err(PyValueError::new_err(format!(
-                "form must be \"toml\" or \"json\", not {form:?}"
-            )));
-        }
-    };
-    parsed
-        .map(|scenario| ackclock_scenario::to_json(&scenario))
-        .map_err(|diagnostics| scenario_error(py, &diagnostics))
-}
-
-/// A file that the scenario in file `origin` names, relative to that file.
-fn beside(origin: &str, path: &str) -> Result<String, String> {
-    let folder = Path::new(origin).parent().unwrap_or(Path::new(""));
-    read(&folder.join(path))
-}
-
-/// A file below `folder`, symbolic links resolved; for any other path the answer does not even say
-/// whether it exists.
-fn within(folder: &str, path: &str) -> Result<String, String> {
-    let found = Path::new(folder)
-        .canonicalize()
-        .and_then(|top| Ok((Path::new(folder).join(path).canonicalize()?, top)));
-    match found {
-        Ok((file, top)) if file.starts_with(&top) => read(&file),
-        _ => Err(format!(
-            "{path:?} is no file below the folder that is allowed"
-        )),
-    }
-}
-
-fn read(full: &Path) -> Result<String, String> {
-    let refused = |problem: String| format!("{}: {problem}", full.display());
-    let mut bytes = Vec::new();
-    // to open a pipe waits for a writer
-    let kind = std::fs::metadata(full).map_err(|error| refused(error.to_string()))?;
-    if !kind.is_file() {
-        return Err(refused("not a regular file".to_owned()));
-    }
-    let file = std::fs::File::open(full).map_err(|error| refused(error.to_string()))?;
-    // one byte more than is allowed, so that a huge file is refused without our reading it
-    let most = ackclock_scenario::MAX_BYTES as u64;
-    std::io::Read::read_to_end(&mut std::io::Read::take(file, most + 1), &mut bytes)
-        .map_err(|error| refused(error.to_string()))?;
-    if bytes.len() as u64 > most {
-        return Err(refused(format!("larger than {most} bytes")));
-    }
-    String::from_utf8(bytes).map_err(|_| refused("not UTF-8".to_owned()))
-}
-
-/// When a checked scenario ends, s; None if that is not known before.
-#[pyfunction]
-fn duration(py: Python<'_>, scenario: &str) -> PyResult<Option<f64>> {
-    Ok(match parse(py, scenario)?.end {
-        End::At(time) => Some(time.seconds()),
-        End::UntilDone => None,
-    })
-}
-
-/// A checked scenario as TOML, with every default.
-#[pyfunction]
-fn to_toml(py: Python<'_>, scenario: &str) -> PyResult<String> {
-    Ok(ackclock_scenario::canonical_toml(&parse(py, scenario)?))
 }
 
 /// JSON Schema of scenarios.
@@ -177,6 +93,36 @@ fn registry(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         dict.set_item(group, list)?;
     }
     Ok(dict)
+}
+
+/// All keys of scenarios but the parameters of algorithms: `table`, `name`, `allowed` (in words),
+/// `default` (None where it must be given or follows from other keys), `linux` (the default in style
+/// "linux", None where it is no other one), `doc`.
+#[pyfunction]
+fn keys(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for section in ackclock_scenario::keys::SECTIONS {
+        for key in section.keys {
+            let dict = PyDict::new(py);
+            dict.set_item("table", section.name)?;
+            dict.set_item("name", key.name)?;
+            dict.set_item("allowed", key.allowed())?;
+            dict.set_item("default", fallback(py, Some(key.default))?)?;
+            dict.set_item("linux", fallback(py, key.linux)?)?;
+            dict.set_item("doc", key.doc)?;
+            list.append(dict)?;
+        }
+    }
+    Ok(list)
+}
+
+fn fallback(py: Python<'_>, value: Option<Fallback>) -> PyResult<Bound<'_, PyAny>> {
+    Ok(match value {
+        None | Some(Fallback::Required | Fallback::Derived(_)) => py.None().into_bound(py),
+        Some(Fallback::Text(text)) => text.into_bound_py_any(py)?,
+        Some(Fallback::Flag(flag)) => flag.into_bound_py_any(py)?,
+        Some(Fallback::Integer(number)) => number.into_bound_py_any(py)?,
+    })
 }
 
 fn algorithm<'py>(py: Python<'py>, meta: &Meta) -> PyResult<Bound<'py, PyDict>> {
@@ -257,7 +203,7 @@ impl FlowTraces {
     }
 }
 
-/// Runs a checked scenario once for each seed, on up to `threads` threads; one outcome per seed.
+/// Runs a scenario once for each seed, on up to `threads` threads; one outcome per seed.
 #[pyfunction(name = "run")]
 #[pyo3(signature = (scenario, seeds, *, threads = 1, trace_links = false, trace_flows = None, general = false, progress = None,
                     controllers = HashMap::new(), managers = HashMap::new(), memory = None, traces_to = None))]
@@ -267,7 +213,7 @@ impl FlowTraces {
 )]
 fn run_scenario<'py>(
     py: Python<'py>,
-    scenario: &str,
+    scenario: &PyScenario,
     seeds: Vec<u64>,
     threads: usize,
     trace_links: bool,
@@ -279,7 +225,7 @@ fn run_scenario<'py>(
     memory: Option<u64>,
     traces_to: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let scenario = parse(py, scenario)?;
+    let scenario = &scenario.inner;
     let flows = FlowTraces::selection(trace_flows)?;
     let options = |seed| Options {
         general,
@@ -292,10 +238,10 @@ fn run_scenario<'py>(
         abort: None,
     };
     watch::load_arrays(py)?;
-    refuse_beyond(py, &scenario, &options(0), threads.min(seeds.len()), memory)?;
+    refuse_beyond(py, scenario, &options(0), threads.min(seeds.len()), memory)?;
 
     let job = Job {
-        scenario: &scenario,
+        scenario,
         options: seeds.iter().map(|seed| options(*seed)).collect(),
         controllers: substitutes(py, controllers)?,
         managers: substitutes(py, managers)?,
@@ -331,11 +277,6 @@ fn run_scenario<'py>(
         "a run is cancelled only after another has failed"
     );
     Ok(outcomes)
-}
-
-fn parse(py: Python<'_>, checked: &str) -> PyResult<Scenario> {
-    ackclock_scenario::parse_json(checked.as_bytes(), "scenario")
-        .map_err(|diagnostics| scenario_error(py, &diagnostics))
 }
 
 fn substitutes(py: Python<'_>, classes: HashMap<usize, Py<PyAny>>) -> PyResult<Vec<Substitute>> {

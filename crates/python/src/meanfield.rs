@@ -12,6 +12,8 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::scenario::PyScenario;
+
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 /// The largest grids take some milliseconds a step.
 const STEPS_BETWEEN_LOOKS_AT_THE_CLOCK: u32 = 16;
@@ -38,7 +40,7 @@ fn closure_named(name: &str) -> PyResult<Closure> {
     }
 }
 
-/// Runs a checked scenario in the mean-field engine; errors call it `origin`. `progress` is called
+/// Runs a scenario in the mean-field engine; errors call it `origin`. `progress` is called
 /// with the simulated time and the end, s.
 #[pyfunction]
 #[pyo3(signature = (scenario, *, origin, hazard, closure, cells_per_packet, steps_per_rtt, effective_spacing, sample, snapshot, bins, progress = None))]
@@ -48,7 +50,7 @@ fn closure_named(name: &str) -> PyResult<Closure> {
 )]
 pub(crate) fn run_meanfield<'py>(
     py: Python<'py>,
-    scenario: &str,
+    scenario: &PyScenario,
     origin: &str,
     hazard: &str,
     closure: &str,
@@ -60,7 +62,7 @@ pub(crate) fn run_meanfield<'py>(
     bins: usize,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let scenario = crate::parse(py, scenario)?;
+    let scenario = &scenario.inner;
     let hazard = hazard_named(hazard)?;
     let options = Options {
         hazard,
@@ -74,7 +76,7 @@ pub(crate) fn run_meanfield<'py>(
         bins,
     };
     let failed = |error: Error| failure(py, origin, &error);
-    let mut engine = MeanField::new(&scenario, options).map_err(failed)?;
+    let mut engine = MeanField::new(scenario, options).map_err(failed)?;
     let end = engine.duration();
     let kept = sample.map_or(0.0, |every| end / every)
         + snapshot.map_or(0.0, |every| end / every * bins as f64);
@@ -102,10 +104,10 @@ pub(crate) fn run_meanfield<'py>(
     }
     let last: Vec<Snapshot> = (0..).map_while(|class| engine.snapshot(class)).collect();
     let outcome = engine.finish().map_err(failed)?;
-    let dict = outcome_dict(py, &outcome, &scenario)?;
+    let dict = outcome_dict(py, &outcome, scenario)?;
     dict.set_item(
         "stationary",
-        stationaries(py, &outcome, &scenario, &last, hazard)?,
+        stationaries(py, &outcome, scenario, &last, hazard)?,
     )?;
     Ok(dict)
 }

@@ -109,6 +109,16 @@ pub fn parse_json_with(
     read::scenario(&root, &tree::Source::new(origin, ""), files)
 }
 
+/// What a scenario file (TOML) holds, as JSON: the keys that are given, in their order, unchecked.
+///
+/// # Errors
+/// If `text` is not TOML. `origin` is its name in messages.
+pub fn toml_to_json(text: &str, origin: &str) -> Result<String, Vec<Diagnostic>> {
+    let text = tree::decode(text.as_bytes(), origin)?;
+    let root = tree::from_toml(&tree::Source::new(origin, text))?;
+    Ok(serde_json::to_string(&root).unwrap_or_default())
+}
+
 /// The whole scenario with every default filled in, as JSON that [`parse_json`] reads back: the
 /// same bytes for the same scenario.
 ///

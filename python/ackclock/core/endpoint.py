@@ -93,7 +93,7 @@ class Endpoint:
 
     def __init__(self, scenario: Scenario, flows: int = 0, *, seed: int | None = None) -> None:
         controller = scenario._controllers.get(flows)
-        self._core = _core.Endpoint(scenario._checked, flows, controller, scenario.seed if seed is None else seed)
+        self._core = _core.Endpoint(scenario._core, flows, controller, scenario.seed if seed is None else seed)
 
     def open(self, now: float, rtt: float = 0.0, *, syn_ack: tuple[bool, bool, bool] | None = None) -> None:
         """

@@ -118,7 +118,7 @@ def choices_for(
     has it its Reno-friendly region, and a verdict (its states have a root at zero whatever the parameters).
     """
     if memory is None:
-        laws = _core.sender_laws(scenario._checked)
+        laws = _core.sender_laws(scenario._core)
         memory = "rest" if any(at_rest for _, at_rest, _ in laws) else "states"
     return Choices(form, decrease, rtt, small_windows or "own", memory, averaging, effective_spacing, clamped)
 
@@ -129,7 +129,7 @@ class Equations:
     def __init__(self, scenario: Scenario, choices: Choices) -> None:
         laws = _python_laws(scenario)
         self.choices = choices
-        self.model = _core.FluidModel(scenario._checked, origin=scenario.origin, **asdict(choices))
+        self.model = _core.FluidModel(scenario._core, origin=scenario.origin, **asdict(choices))
         for name, law in laws.items():
             self.model.set_law(name, law)
         self._scenario = scenario.canonical
@@ -371,7 +371,7 @@ def fluid(
     )
     equations = Equations(scenario, choices)
     if duration is None:
-        end = _core.duration(scenario._checked)
+        end = scenario._core.duration
         if end is None:
             raise ValueError('a fluid run needs a duration: the scenario runs "until done"')
     else:

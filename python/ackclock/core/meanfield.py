@@ -119,7 +119,7 @@ def meanfield(
     if not LEAST_STEPS <= steps_per_rtt <= MOST_STEPS:
         raise ValueError(f"steps_per_rtt must be from {LEAST_STEPS} to {MOST_STEPS}, not {steps_per_rtt:g}")
     raw = _core.run_meanfield(
-        scenario._checked,
+        scenario._core,
         origin=scenario.origin,
         hazard=hazard,
         closure=closure,

@@ -11,7 +11,6 @@ import html
 import json
 import os
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -47,41 +46,37 @@ class Scenario:
             text = json.dumps(plain, ensure_ascii=False)
         except TypeError as error:
             raise TypeError(f"{origin}: {error}; a scenario holds strings, numbers, flags, lists and tables") from None
-        self._set(text.encode("utf-8", "surrogatepass"), origin, "json", controllers, managers)
-        self._tree = dict(tree)
-
-    def _set(
-        self,
-        text: bytes,
-        origin: str,
-        form: str,
-        controllers: Mapping[int, Callable[..., object]],
-        managers: Mapping[int, Callable[..., object]],
-        below: str | None = None,
-    ) -> None:
         self.origin = origin
-        self._checked = _core.check(text, origin, form, below)
-        self._toml = text.decode() if form == "toml" else None
-        self._controllers = dict(controllers)
-        self._managers = dict(managers)
+        self._core = _core.Scenario(text.encode("utf-8", "surrogatepass"), origin, "json")
+        self._toml: str | None = None
+        self._json: bytes | None = None
+        self._controllers = controllers
+        self._managers = managers
+        self.tree = dict(tree)
 
     @classmethod
     def _parse(cls, text: bytes, origin: str, form: str, below: str | None = None) -> Scenario:
         scenario = cls.__new__(cls)
-        # the core before the other parser: its errors name line, column and what is allowed
-        scenario._set(text, origin, form, {}, {}, below)
-        scenario._tree = tomllib.loads(text.decode()) if form == "toml" else json.loads(text)
+        scenario.origin = origin
+        scenario._core = _core.Scenario(text, origin, form, below)
+        scenario._toml = text.decode() if form == "toml" else None
+        scenario._json = text if form == "json" else None
+        scenario._controllers = {}
+        scenario._managers = {}
         return scenario
 
-    @property
+    @cached_property
     def tree(self) -> Tree:
         """The scenario as it was given, without defaults."""
-        return self._tree
+        given = self._json if self._toml is None else _core.toml_to_json(self._toml, self.origin)
+        assert given is not None
+        tree: Tree = json.loads(given)
+        return tree
 
     @cached_property
     def canonical(self) -> Tree:
         """The scenario with every default filled in."""
-        tree: Tree = json.loads(self._checked)
+        tree: Tree = json.loads(self._core.json())
         for index, algorithm in self._controllers.items():
             tree["flows"][index]["congestion"] = {"kind": _name(algorithm)}
         for index, algorithm in self._managers.items():
@@ -92,18 +87,18 @@ class Scenario:
     @property
     def name(self) -> str:
         """The scenario's name."""
-        return str(self.canonical["scenario"]["name"])
+        return self._core.name
 
     @property
     def seed(self) -> int:
         """Seed of every random stream."""
-        return int(self.canonical["scenario"]["seed"])
+        return self._core.seed
 
     def to_json(self, *, defaults: bool = True) -> str:
         """JSON, with every default unless `defaults` is false. A user's own algorithms appear by their names only."""
         if defaults:
             return json.dumps(self.canonical, indent=2, ensure_ascii=False)
-        return json.dumps(_without_classes(self._tree)[0], indent=2, ensure_ascii=False)
+        return json.dumps(_without_classes(self.tree)[0], indent=2, ensure_ascii=False)
 
     def to_toml(self) -> str:
         """TOML: the text that was read, else every key with its value. A user's own algorithms cannot be written."""
@@ -111,7 +106,7 @@ class Scenario:
             return self._toml
         if self._controllers or self._managers:
             raise ValueError("a scenario with algorithms written in Python cannot be put into TOML")
-        return _core.to_toml(self._checked)
+        return self._core.toml()
 
     def with_(self, changes: Mapping[str, Any]) -> Scenario:
         """
@@ -127,7 +122,7 @@ class Scenario:
         >>> base.with_({"flows.rtt": "100 ms"}).canonical["flows"][0]["count"]
         2
         """
-        tree = _copy(self._tree)
+        tree = _copy(self.tree)
         for path, value in changes.items():
             _assign(tree, path, value)
         return Scenario(tree, origin=self.origin)
@@ -142,8 +137,8 @@ class Scenario:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Scenario):
             return NotImplemented
-        mine = (self._checked, self._controllers, self._managers)
-        return mine == (other._checked, other._controllers, other._managers)
+        mine = (self._core, self._controllers, self._managers)
+        return mine == (other._core, other._controllers, other._managers)
 
     __hash__ = None  # type: ignore[assignment]
 

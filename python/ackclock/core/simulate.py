@@ -129,7 +129,7 @@ def _run(
 
     wall, cpu = time.perf_counter(), time.process_time()
     raws = _core.run(
-        scenario._checked,
+        scenario._core,
         seeds,
         threads=threads,
         trace_links=trace_links,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from ... import _core
 from ._arguments import file_argument, one_variant, set_argument
 from ._command import Command
 from ._output import print_json
@@ -21,7 +20,7 @@ def _run(options: argparse.Namespace) -> None:
     if options.json:
         print_json(scenario.canonical)
     else:
-        print(_core.to_toml(scenario._checked), end="")
+        print(scenario._core.toml(), end="")
 
 
 COMMAND = Command(

@@ -6,7 +6,6 @@ import argparse
 import time
 from contextlib import ExitStack
 
-from ... import _core
 from ._arguments import count, file_argument, json_argument, one_variant, report_argument, set_argument, within
 from ._command import Command
 from ._output import (
@@ -61,7 +60,7 @@ def _run(options: argparse.Namespace) -> None:
     from ..text.results import mean_field_tables
 
     title, scenario = one_variant(options, "meanfield")
-    end = _core.duration(scenario._checked)
+    end = scenario._core.duration
     with ExitStack() as outputs:
         report = output_file(outputs, options.report)
         with progress_bar() as show:

@@ -12,7 +12,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ... import _core
 from ...core._words import counted
 from ...core.files import writing
 from ...core.scenario import Scenario
@@ -116,7 +115,7 @@ def _sampled(variants: list[tuple[dict[str, Any], Scenario]]) -> list[tuple[dict
     ]
     out = []
     for label, scenario in variants:
-        end, own = _core.duration(scenario._checked), quantities(scenario.canonical["scenario"]["sample"])
+        end, own = scenario._core.duration, quantities(scenario.canonical["scenario"]["sample"])
         chosen = not wanted or not own or end is None or not math.isclose(own[0], max(end / 1000, 1e-3), rel_tol=1e-3)
         if chosen or end is None or (interval := max(min(wanted), end / MOST_SAMPLES)) >= own[0]:
             out.append((label, scenario))
@@ -199,7 +198,7 @@ def _simulate(
 def _progress(scenario: Scenario, count: int) -> Iterator[Callable[[Progress], None] | None]:
     """The progress of packet runs, on the terminal."""
     begin = time.monotonic()
-    end = _core.duration(scenario._checked)
+    end = scenario._core.duration
     with progress_bar() as show:
 
         def watch(progress: Progress) -> None:

@@ -505,7 +505,7 @@ def trajectory(scenario: Scenario) -> FluidResult | None:
 def horizon(scenario: Scenario) -> float:
     """Return how long runs on the page are, s."""
     tree = scenario.canonical
-    own = _core.duration(scenario._checked) or LONGEST
+    own = scenario._core.duration or LONGEST
     flows = tree["flows"][0]
     controls = {control.key: control.value for control in link_controls(scenario)}
     packet = 8 * _middle(str(flows.get("packet_size", "1500 B")), 1500.0)
@@ -519,7 +519,7 @@ def shortened(scenario: Scenario) -> Scenario:
     """Return the scenario with the length of runs on the page."""
     tree = scenario.canonical
     length = horizon(scenario)
-    if length >= (_core.duration(scenario._checked) or math.inf):
+    if length >= (scenario._core.duration or math.inf):
         return scenario
     changes: dict[str, Any] = {
         "scenario.duration": f"{length:.6g} s",
@@ -704,7 +704,7 @@ def windows(world: World, run_of: Result | None, watch: Watch) -> Windows:
 
     histogram = None if run_of is None else counted(world, run_of)
     scenario = shortened(world.scenario)
-    length = _core.duration(scenario._checked) or LONGEST
+    length = scenario._core.duration or LONGEST
     try:
         result = meanfield(
             scenario,

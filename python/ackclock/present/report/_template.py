@@ -47,7 +47,7 @@ def render(template: str, **values: Any) -> str:
 def scenario_toml(scenario: str) -> str:
     """Return a scenario in JSON as TOML, each setting included; a line of thousands of entries is cut."""
     try:
-        text = _core.to_toml(scenario)
+        text = _core.Scenario(scenario.encode(), "scenario", "json").toml()
     except (ScenarioError, ValueError):  # made by a newer version, or with algorithms of the user's own
         text = scenario
     return "\n".join(map(_cut, text.splitlines()))

@@ -193,7 +193,7 @@ def _put(found: Comparison, engine: str, measure: str, of: str, value: float) ->
 def _shorter(scenario: Scenario) -> tuple[Scenario, float]:
     """Leave out the first part of a long run, which a system without changes has forgotten; and how long it is, s."""
     tree = scenario.canonical
-    end = _core.duration(scenario._checked)
+    end = scenario._core.duration
     if end is None or tree.get("change") or ".." not in tree["scenario"]["measure"]:
         return scenario, 0.0
     first, last = (_core.quantity(part.strip())[0] for part in tree["scenario"]["measure"].split(".."))

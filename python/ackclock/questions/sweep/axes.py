@@ -231,7 +231,7 @@ def _parameters(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _given(scenario: Scenario, link: str) -> dict[str, Any]:
     """What the file says of a link's queue, without defaults: those of another AQM differ."""
-    for entry in scenario._tree.get("link", []):
+    for entry in scenario.tree.get("link", []):
         if entry.get("name") == link:
             queue = entry.get("queue", {})
             return {"aqm": queue} if isinstance(queue, str) else dict(queue)

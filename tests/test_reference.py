@@ -1,6 +1,7 @@
 """The pages of docs/algorithms are those of the registry, and what they say was checked can be found."""
 
 import importlib.util
+import json
 import re
 from pathlib import Path
 
@@ -72,7 +73,17 @@ def test_deviations_from_rfcs_are_declared_where_they_are_made() -> None:
 
 def test_a_page_says_what_style_linux_changes() -> None:
     page = generate.pages()["style-linux.md"]
-    assert '| `loss_detection` | "rack" |' in page
+    keys = re.findall(r"^\| `(\w+)` \| (.+) \|$", page, re.MULTILINE)
+    assert keys == [
+        ("reduction", '"prr"'),
+        ("loss_detection", '"rack"'),
+        ("ecn_pause", "false"),
+        ("max_rto", '"120 s"'),
+    ]
+    flows = 'count = 2\npath = ["a"]\nrtt = "50 ms"\nstyle = "linux"\n'
+    link = '[[link]]\nname = "a"\nrate = "10 Mbit/s"\n'
+    made = ac.loads(f'[scenario]\nduration = "1 s"\n{link}[[flows]]\n{flows}').canonical["flows"][0]
+    assert [(key, json.dumps(made[key])) for key, _ in keys] == keys
     for entry in ac.list_algorithms()["congestion"]:
         start = f"- [{entry['title']}](congestion/{entry['kind']}.md): "
         assert start in page

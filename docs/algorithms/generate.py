@@ -3,12 +3,13 @@
 Write the pages of this directory: one for each registered algorithm, and the index.
 
 `python docs/algorithms/generate.py` in an environment that has ackclock. What a page says comes from the registry
-(summary, parameters, source), from the comments at the head of the algorithm's file (what it does, equations) and at
-its fluid law, from the names of its unit tests, and from `validation.toml`.
+(summary, parameters, source, keys of a scenario), from the comments at the head of the algorithm's file (what it does,
+equations) and at its fluid law, from the names of its unit tests, and from `validation.toml`.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import ackclock as ac
+from ackclock import _core
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -122,11 +124,12 @@ def _value(parameter: Mapping[str, Any]) -> str:
     value = parameter["default"]
     if value is None:
         return "required"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return f'"{value}"'
-    return f"{value:.15g} {parameter['unit']}".strip()
+    return _literal(value) if isinstance(value, bool | str) else f"{value:.15g} {parameter['unit']}".strip()
+
+
+def _literal(value: bool | int | str) -> str:
+    """As it stands in a scenario."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _usage(group: str, entry: Entry) -> str:
@@ -287,11 +290,8 @@ def _style_linux(controls: Sequence[Entry], files: Mapping[tuple[str, str], Sour
         '| key | in style "linux" |',
         "|---|---|",
     ]
-    keys = (ROOT / "crates" / "scenario" / "src" / "keys" / "flows.rs").read_text(encoding="utf-8")
-    block = re.search(r"^pub const LINUX: .*?^\];$", keys, re.MULTILINE | re.DOTALL)
-    if not block:
-        raise LookupError("keys/flows.rs declares no LINUX")
-    lines += [f'| `{key}` | "{value}" |' for key, value in re.findall(r'\("(\w+)", Text\("(.*?)"\)\)', block[0])]
+    keys = _core.keys()
+    lines += [f"| `{key['name']}` | {_literal(key['linux'])} |" for key in keys if key["linux"] is not None]
     lines += ["", "## Congestion controls", ""]
     for entry in controls:
         values = {parameter["name"]: parameter for parameter in entry["parameters"]}

@@ -43,6 +43,7 @@ _PLACES = {
     "Sweep.heat": "plot.sweep:heat",
     "Sweep.plot": "plot.sweep:line",
     "Tuned.__str__": "text.tune:text",
+    "Why.__str__": "text.why:text",
 }
 
 register({method: f"{__name__}.{place}" for method, place in _PLACES.items()})

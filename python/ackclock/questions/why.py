@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ..core._words import listed
+from ..core.accessors import presented
 from ..core.devices import SHAPED, shaped
 from ..core.errors import AckclockError
 from ..core.scenario import Scenario, dumbbell, flows
 from ..core.simulate import list_algorithms, run
-from ..core.tables import text_table
 from .agreement import Trust, near
 from .causes.experiment import BUDGET, SURE, SYMPTOMS, Diagnosis, Finding, Lab, Measured, chosen, diagnose
 from .causes.interventions import called, returning
@@ -30,10 +30,9 @@ from .causes.measures import ClassNumbers, Numbers, numbers
 from .causes.remedy import Balance, Effect, Preference, effects
 from .causes.scales import bits as bits_of
 from .causes.scales import bulk, capacity, timed
-from .causes.sentences import Evidence, Sentence, rate_text, share, time
+from .causes.sentences import Evidence, Sentence, share, time
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
 
     from ..core.result import Result
@@ -151,10 +150,11 @@ class Why:
     @property
     def sentence(self) -> str:
         """All sentences; where several links are judged, each link's under its name and the remedy's last."""
-        return " ".join(self._lines)
+        return " ".join(self.lines)
 
     @property
-    def _lines(self) -> list[str]:
+    def lines(self) -> list[str]:
+        """The sentences, a line each; where several links are judged, a line a link and the remedy's last."""
         if not self.beside:
             return [one.text for one in self.sentences]
         remedy = [one for one in self.sentences if one.subject == "FQ-CoDel"]
@@ -165,49 +165,15 @@ class Why:
             *(one.text for one in remedy),
         ]
 
+    @presented
     def __str__(self) -> str:
-        lines = [*self._lines, ""]
-        for link, present, other, _ in self.every:
-            for name, one in [("now", present)] + ([("instead", other)] if other else []):
-                head = f"{link}, {name}: " if self.beside else f"{name:8}"
-                lines += [f"{head}{one.queue}", f"  queue |{one.spark}| peak {time(one.peak)}"]
-                lines += [
-                    f"  delay p50 {time(one.delay_p50)}, p99 {time(one.delay_p99)}; utilisation {one.utilization:.1%}; "
-                    f"loss {one.loss:.2%}",
-                    "",
-                ]
-        if len(self.present.classes) > 1:
-            lines += [text_table(self.classes), ""]
-        for link, _, _, setting in self.every:
-            if setting and setting.tc:
-                place = f" at {link}, DEV being the interface that sends into it" if self.beside else ""
-                lines += [f"to set it{place}:", *(f"  {line}" for line in setting.tc.splitlines())]
-                lines += ["to undo it:", f"  {setting.undo}", ""]
-        return "\n".join([*lines, self.checked])
+        raise NotImplementedError
 
     @property
     def every(self) -> list[tuple[str, Setting, Setting | None, Setting | None]]:
         """Each judged link with its present setting, the other one, and that if it is recommended."""
         rest = [(one.link, one.present, one.other, one.recommended) for one in self.beside]
         return [(self.diagnosis.link, self.present, self.other, self.recommended), *rest]
-
-    @property
-    def classes(self) -> pd.DataFrame:
-        """What the classes of flows get, now and instead, as text."""
-        import pandas as pd
-
-        counts = {str(one["name"]): int(one["count"]) for one in self.scenario.canonical["flows"]}
-        columns = {"now": self.present} | ({"instead": self.other} if self.other else {})
-        rows = {
-            name: {"flows": str(counts[name])}
-            | {f"goodput {key}": rate_text(one.classes[name].goodput) for key, one in columns.items()}
-            | {f"lost {key}": _known(one.classes[name].loss, share) for key, one in columns.items()}
-            | {f"one-way p99 {key}": _known(one.classes[name].one_way_p99, time) for key, one in columns.items()}
-            for name in self.present.classes
-        }
-        table = pd.DataFrame.from_dict(rows, orient="index")
-        table.index.name = "class"
-        return table
 
     def json(self) -> dict[str, Any]:
         """Everything as plain values: the sentences with their evidence, and the runs that it points to."""
@@ -227,10 +193,6 @@ class Why:
             "checked": self.checked,
             "runs": self.diagnosis.lab.record,
         }
-
-
-def _known(value: float, show: Callable[[float], str]) -> str:
-    return show(value) if math.isfinite(value) else ""
 
 
 def _findings(told: Diagnosis) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...questions.causes.sentences import time
 from .. import plot
+from ..text.why import classes
 from .stability import Section, _drawn, _rendered, _write
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def page(told: Why) -> str:
         sections.append(Section(f"{column[0].upper()}{column[1:]}: {one.queue}", drawings))
     tables = [{"heading": "", "columns": list(columns), "rows": rows}]
     if len(told.present.classes) > 1:
-        of = told.classes
+        of = classes(told)
         lines = [(str(name), [str(cell) for cell in of.loc[name]]) for name in of.index]
         tables.append({"heading": "Classes of flows", "columns": list(of.columns), "rows": lines})
     name = told.diagnosis.link

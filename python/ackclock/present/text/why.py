@@ -1,0 +1,55 @@
+"""Why a link is slow, as text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pandas as pd
+
+from ...questions.causes.sentences import rate_text, share, time
+from ...questions.why import Why
+from ..tables import text_table
+
+
+def text(told: Why) -> str:
+    """Return the sentences, both settings of every judged link, what the classes of flows get, and the commands."""
+    lines = [*told.lines, ""]
+    many = bool(told.beside)
+    for link, present, other, _ in told.every:
+        for name, one in [("now", present)] + ([("instead", other)] if other else []):
+            head = f"{link}, {name}: " if many else f"{name:8}"
+            lines += [f"{head}{one.queue}", f"  queue |{one.spark}| peak {time(one.peak)}"]
+            lines += [
+                f"  delay p50 {time(one.delay_p50)}, p99 {time(one.delay_p99)}; utilisation {one.utilization:.1%}; "
+                f"loss {one.loss:.2%}",
+                "",
+            ]
+    if len(told.present.classes) > 1:
+        lines += [text_table(classes(told)), ""]
+    for link, _, _, setting in told.every:
+        if setting and setting.tc:
+            place = f" at {link}, DEV being the interface that sends into it" if many else ""
+            lines += [f"to set it{place}:", *(f"  {line}" for line in setting.tc.splitlines())]
+            lines += ["to undo it:", f"  {setting.undo}", ""]
+    return "\n".join([*lines, told.checked])
+
+
+def classes(told: Why) -> pd.DataFrame:
+    """Return what the classes of flows get, now and instead, as text."""
+    counts = {str(one["name"]): int(one["count"]) for one in told.scenario.canonical["flows"]}
+    columns = {"now": told.present} | ({"instead": told.other} if told.other else {})
+    rows = {
+        name: {"flows": str(counts[name])}
+        | {f"goodput {key}": rate_text(one.classes[name].goodput) for key, one in columns.items()}
+        | {f"lost {key}": _known(one.classes[name].loss, share) for key, one in columns.items()}
+        | {f"one-way p99 {key}": _known(one.classes[name].one_way_p99, time) for key, one in columns.items()}
+        for name in told.present.classes
+    }
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    table.index.name = "class"
+    return table
+
+
+def _known(value: float, show: Callable[[float], str]) -> str:
+    return show(value) if math.isfinite(value) else ""

@@ -14,11 +14,22 @@ use crate::tcp::Counters;
 
 const SECOND: u64 = Time::PER_SECOND;
 
+/// When something happened last, by the clocks of those to whom it did: on both paths the same.
+fn last_moment(engine: &Engine) -> u64 {
+    let links = engine.links.iter().map(Link::last_moment);
+    let flows = engine.flows.iter().map(|flow| {
+        let arrival = flow.arriving.iter().last().map_or(0, |packet| packet.at);
+        flow.watch.since.max(arrival)
+    });
+    let last = links.chain(flows).max().unwrap_or(0);
+    last.max(engine.last_act).max(engine.last_completion)
+}
+
 /// Ends the run.
 pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, Error> {
     if engine.end == u64::MAX {
         // nothing can happen any more, and yet not all transfers are complete
-        engine.end = engine.now;
+        engine.end = last_moment(&engine);
     }
     let end = engine.end;
     engine.catch_up_all(end.saturating_add(engine.grace).saturating_add(1));

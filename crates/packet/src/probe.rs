@@ -35,6 +35,11 @@ impl QueueClock {
         }
     }
 
+    /// When it was called last.
+    pub(crate) fn last(&self) -> u64 {
+        self.last
+    }
+
     /// [`QueueClock::account`] of a queue that was never so long.
     #[cold]
     #[inline(never)]

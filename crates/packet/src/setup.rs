@@ -417,6 +417,7 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
         grace: population.grace,
         remaining,
         last_completion: 0,
+        last_act: 0,
         window,
         events: 0,
         abort: options.abort.clone(),

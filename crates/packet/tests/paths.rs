@@ -177,3 +177,29 @@ fn a_syn_that_arrives_while_an_ack_is_held_back() {
         ));
     }
 }
+
+/// A sender stops before its transfer is complete, so that the run is never done: it ends with what
+/// happens last, by the clock of whom it happens to.
+#[test]
+fn a_run_that_is_never_done() {
+    for access in ["", "access_rate = \"28.7 Mbit/s\"\n"] {
+        for seed in 1..=5 {
+            let text = format!(
+                "[scenario]\nduration = \"until done\"\nseed = {seed}\n\
+                 [[link]]\nname = \"link\"\nrate = \"8.33 Mbit/s\"\nloss = 0.5\nqueue = {{ capacity = \"1 packets\" }}\n\
+                 [[flows]]\npath = [\"link\"]\ncount = 3\nrtt = \"8.13 ms\"\nstop = \"50 ms\"\nhandshake = false\n{access}\
+                 traffic = {{ kind = \"transfer\", size = \"9 kB\" }}\n"
+            );
+            // without traces: samples would be taken for ever
+            let [fast, general] = [false, true].map(|general| {
+                let options = Options {
+                    general,
+                    ..Options::default()
+                };
+                run(&scenario(&text), &options).expect("the run ends")
+            });
+            assert_eq!(difference(&fast, &general), None, "{text}");
+            assert!(fast.notes.iter().any(|note| note.contains("censored")));
+        }
+    }
+}

@@ -140,6 +140,7 @@ impl Engine {
         let state = &mut self.flows[flow];
         state.timer_at = u64::MAX;
         let clock_offset = state.sender_clock_offset();
+        self.last_act = self.last_act.max(now - clock_offset);
         let class = &self.classes[state.class as usize];
         let Ends::Tcp { sender, .. } = &mut state.ends else {
             return;

@@ -112,11 +112,26 @@ impl Engine {
             Kind::Application => self.on_application(flow),
             Kind::Pace => self.on_pace(flow),
             Kind::SampleFlow => self.on_sample_flow(tag.flow()),
+            Kind::AqmTimer
+            | Kind::SampleLinks
+            | Kind::WindowOpens
+            | Kind::WindowCloses
+            | Kind::Change => return self.dispatch_to_all(tag),
+        }
+        Ok(())
+    }
+
+    /// Events that are no flow's.
+    fn dispatch_to_all(&mut self, tag: Tag) -> Result<(), Error> {
+        let entity = tag.entity();
+        self.last_act = self.now;
+        match tag.kind() {
             Kind::AqmTimer => self.on_aqm_timer(entity),
             Kind::SampleLinks => self.on_sample_links(),
             Kind::WindowOpens => self.on_window_opens(),
             Kind::WindowCloses => self.on_window_closes(),
             Kind::Change => self.on_change(entity)?,
+            _ => unreachable!("a flow's"),
         }
         Ok(())
     }

@@ -58,6 +58,9 @@ pub(crate) struct Engine {
     /// Finite transfers not yet complete, when the run lasts until they are.
     pub(crate) remaining: Option<u64>,
     pub(crate) last_completion: u64,
+    /// When a flow last started or had a timer expire, by its sender's clock, or something happened
+    /// that is no flow's.
+    pub(crate) last_act: u64,
     /// Of each class: how its transfers fared.
     pub(crate) transfers: Vec<Transfers>,
     pub(crate) window: (u64, u64),

@@ -37,6 +37,7 @@ impl Engine {
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
         let sent = now - state.sender_clock_offset();
+        self.last_act = self.last_act.max(sent);
         if state.stopped || sent >= class.stop {
             return;
         }

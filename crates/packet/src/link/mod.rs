@@ -335,6 +335,11 @@ impl Link {
         Offer::Departs(self.depart(now, size))
     }
 
+    /// When its queue last changed, or it will have sent what is in it.
+    pub(crate) fn last_moment(&self) -> u64 {
+        self.clock.last().max(self.free)
+    }
+
     /// [`Link::offer`] with precomputed departures, of a data packet that is neither labelled nor
     /// marked.
     #[inline(always)]

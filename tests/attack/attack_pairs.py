@@ -82,7 +82,9 @@ class Numbers:
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.length = ratio(rng, 0.3, 60)
-        self.rate = ratio(rng, 20, 500) * 12000 / self.length
+        # with large ones the window that a Linux receiver offers is soon open, and its ACKs are delayed
+        self.packet = rng.choice((1500, 1500, 1500, round(ratio(rng, 100, 65_535)), 65_535))
+        self.rate = ratio(rng, 20, 500) * 8 * self.packet / self.length
         self.rtt = self.length * ratio(rng, 1e-4, 0.3)
 
     def near(self, number: float) -> float:
@@ -170,6 +172,7 @@ def built(row: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
         "count": rng.choice((1, 1, 2, 5, 10)),
         "path": ["a"],
         "rtt": f"{numbers.rtt:.9f} s",
+        "packet_size": f"{numbers.packet} B",
         "traffic": numbers.traffic(chosen["traffic"]),
         # the defaults of some follow from others, and UDP has none: what is not chosen is not said
         **({"congestion": chosen["congestion"]} if "congestion" in row else {}),

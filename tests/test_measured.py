@@ -190,3 +190,21 @@ def test_a_ripple_of_single_packets_is_no_oscillation() -> None:
     found = ac.measured_stability(pair_scenario("fast", "drop-tail"), packets=2_000_000)
     assert found.verdict == "does not oscillate"
     assert found.queue_std < 2
+
+
+def test_a_class_that_starts_late_belongs_to_what_is_measured() -> None:
+    """The pilot of 2 s was refused where a class starts at 20 s, by a time that the user never gave."""
+    early = ac.dumbbell(
+        rate="2 Mbit/s",
+        queue={"aqm": "drop-tail", "capacity": "20 packets"},
+        flows=[
+            ac.flows(2, "reno", name="transfers", rtt="40 ms", max_window="4 packets"),
+            ac.flows(1, name="calls", rtt="40 ms", traffic={"kind": "cbr", "rate": "1.4 Mbit/s"}),
+        ],
+        duration="60 s",
+    )
+    late = early.with_({"flows.calls.start": "20 s"})
+    means = [ac.measured_stability(one, packets=20_000).queue_mean for one in (early, late)]
+    assert means[1] == pytest.approx(means[0], rel=0.05)
+    alone = early.with_({"flows.calls.traffic.rate": "1 kbit/s"})
+    assert ac.measured_stability(alone, packets=20_000).queue_mean < 0.5 * means[0]

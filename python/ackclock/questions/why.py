@@ -25,7 +25,7 @@ from ..core.scenario import Scenario, dumbbell, flows
 from ..core.simulate import list_algorithms, run
 from .agreement import Trust, near
 from .causes.experiment import BUDGET, SURE, SYMPTOMS, Diagnosis, Finding, Lab, Measured, chosen, diagnose
-from .causes.interventions import called, returning
+from .causes.interventions import called, returning, with_queue
 from .causes.measures import ClassNumbers, Numbers, numbers
 from .causes.remedy import Balance, Effect, Preference, effects
 from .causes.scales import bits as bits_of
@@ -532,7 +532,8 @@ def _instead(
             continue
         rate = bits_of(link)
         queues[one.link] = _fq_codel(rate, one.diagnosis.present.numbers[0].rtt)
-        link["queue"] = dict(queues[one.link])
+        made = with_queue(made, one.link, queues[one.link])
+        link = next(entry for entry in made["link"] if entry["name"] == one.link)
         if isinstance(link["rate"], str) and link.get("shaper", "none") == "none" and not tree.get("change"):
             link["rate"] = f"{SHAPED * rate:.12g} bit/s"
             parts[one.link] = SHAPED

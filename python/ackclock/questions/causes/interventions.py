@@ -219,13 +219,34 @@ def _application(tree: Tree, name: str, symptom: str) -> Change | None:
     return made, f"senders that write only {rates}", "with senders that always have data"
 
 
+def with_queue(tree: Tree, name: str, queue: Mapping[str, Any]) -> Tree:
+    """Return the scenario with another queue at a link, without the changes that it has for the old one."""
+    made = copy.deepcopy(tree)
+    _link(made, name)["queue"] = dict(queue)
+    return _without_changes(made, name, lambda _: True)
+
+
+def _without_changes(tree: Tree, name: str, gone: Callable[[str], bool]) -> Tree:
+    """Take from a scenario the changes of some keys of a link's queue; what else changes stays."""
+    kept = []
+    for change in tree.get("change", []):
+        if change.get("link") != name or "queue" not in change:
+            kept.append(change)
+            continue
+        queue = {key: value for key, value in change["queue"].items() if not gone(key)}
+        rest = {key: value for key, value in change.items() if key != "queue"} | ({"queue": queue} if queue else {})
+        if rest.keys() - {"at", "link"}:
+            kept.append(rest)
+    return tree | {"change": kept} if kept else {key: value for key, value in tree.items() if key != "change"}
+
+
 def sized(tree: Tree, name: str, seconds: float) -> Tree:
-    """Return the scenario with another capacity of a link's queue, given in seconds at its rate."""
+    """Return the scenario with another capacity of a link's queue, given in seconds at its rate, which stays."""
     made = copy.deepcopy(tree)
     link = _link(made, name)
     packets = seconds * bits(link) / (8 * _packet(tree, name))
     link["queue"]["capacity"] = f"{max(round(packets), FEW_PACKETS)} packets"
-    return made
+    return _without_changes(made, name, lambda key: key == "capacity")
 
 
 def _plain_queue(tree: Tree, name: str) -> bool:
@@ -264,19 +285,16 @@ def _room(tree: Tree, name: str) -> str:
 def _queue(tree: Tree, name: str, symptom: str) -> Change | None:
     if _plain_queue(tree, name):
         return None
-    made = copy.deepcopy(tree)
-    link = _link(made, name)
     queue = _link(tree, name)["queue"]
     here = queue["scheduler"] if queue.get("scheduler", "none") != "none" else queue["aqm"]
     here = str(here["kind"] if isinstance(here, Mapping) else here)
     if symptom in ("delay", "unfair", "stream"):
         if here == "fq_codel":
             return None
-        link["queue"] = {"scheduler": "fq_codel"}
+        made = with_queue(tree, name, {"scheduler": "fq_codel"})
         return made, f"{here} as it is set", "with FQ-CoDel and its defaults"
-    rtt = max(_rtt(tree, name), 30 * 8 * _packet(tree, name) / bits(link))
-    link["queue"] = {"aqm": "drop-tail", "capacity": "100 packets"}
-    made = sized(made, name, rtt)
+    rtt = max(_rtt(tree, name), 30 * 8 * _packet(tree, name) / bits(_link(tree, name)))
+    made = sized(with_queue(tree, name, {"aqm": "drop-tail", "capacity": "100 packets"}), name, rtt)
     return made, f"{here} as it is set", f"with a drop-tail buffer of {time(rtt)}"
 
 
@@ -302,6 +320,7 @@ def _flows(tree: Tree, name: str, symptom: str) -> Change | None:
             return None
         for one in bulk(made, name):
             one["count"] = max(int(one["count"]) // 10, 1)
+        _count_changes(made, name, lambda count: max(count // 10, 1))
         left = sum(int(one["count"]) for one in bulk(made, name))
         return made, f"{total} flows at once", f"with {left} of them"
     if symptom != "idle" or not total:
@@ -309,8 +328,17 @@ def _flows(tree: Tree, name: str, symptom: str) -> Change | None:
     for one in bulk(made, name):
         one["count"] = int(one["count"]) * 8
         one["start"] = "uniform 0 s .. 1 s"
+    _count_changes(made, name, lambda count: 8 * count)
     words = "a single flow, alone on the link" if total == 1 else f"no more than {total} flows"
     return made, words, f"with {8 * total} flows"
+
+
+def _count_changes(tree: Tree, name: str, counted: Callable[[int], int]) -> None:
+    """Let the changes of the number of endless flows over a link follow what was done to that number."""
+    classes = {one["name"] for one in bulk(tree, name)}
+    for change in tree.get("change", []):
+        if change.get("flows") in classes and "count" in change:
+            change["count"] = counted(int(change["count"]))
 
 
 SPECIFIC: Final = (

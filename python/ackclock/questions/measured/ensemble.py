@@ -21,6 +21,7 @@ from ...analysis.modes import (
 from ...core.errors import AnalysisError
 from ...core.intervals import student_quantile
 from ...core.simulate import replicate
+from ..causes.scales import quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,7 +79,7 @@ class MeasuredStability:
     queue_std: float
     runs: int
     seconds: float
-    """Length of each run, s; the first third is left out."""
+    """Length of each run from when every class has begun, s; the first third is left out."""
     packets: int
     """Packets that were simulated in all, pilot included."""
 
@@ -187,6 +188,8 @@ class Ensemble:
         self.rtt = 0.0
         self.cost = 0.0
         self.traces: NDArray[np.float64] = np.empty((0, 0))
+        self.begin = max(min(quantities(entry.get("start", "0 s")) or [0.0]) for entry in scenario.canonical["flows"])
+        """Every class has begun then, s: what runs before that is not the scenario that was asked about."""
         self.slow = 0.0
         """Period that asks for longer runs, s; 0 where none does."""
 
@@ -206,11 +209,11 @@ class Ensemble:
         """Add runs."""
         before = self.packets
         results = self._results(self.seconds, self.sample, runs, self.scenario.seed + self.runs)
-        self.cost = (self.packets - before) / runs / self.seconds
+        self.cost = (self.packets - before) / runs / (self.begin + self.seconds)
         if self.link is None:
             means = results[0].links["queue_packets_mean"]
             self.link = str(means.index[int(np.argmax(means.to_numpy()))])
-        new = np.array([queue_of(result, self.link, self.seconds * WARMED) for result in results])
+        new = np.array([queue_of(result, self.link, self.begin + self.seconds * WARMED) for result in results])
         self.traces = new if self.runs == 0 else np.concatenate([self.traces, new])
         self.runs += runs
 
@@ -231,7 +234,7 @@ class Ensemble:
         wanted = max(wanted, PERIODS * self.slow / (1 - WARMED))
         left = budget - self.packets
         if wanted > 1.5 * self.seconds:
-            longest = left / FIRST_RUNS / max(self.cost, 1e-9)
+            longest = left / FIRST_RUNS / max(self.cost, 1e-9) - self.begin
             if longest > 1.5 * self.seconds:
                 self.seconds = min(wanted, longest)
                 shortest_rtt = self.sample * SAMPLES
@@ -242,7 +245,7 @@ class Ensemble:
         again = self.runs
         if judged.mode is not None and judged.verdict != "cannot tell":
             again = max(again, math.ceil(self.runs * (SPARE * (judged.mode.decay.relative / tolerance) ** 2 - 1)))
-        more = min(again, most_runs - self.runs, int(left / max(self.cost * self.seconds, 1.0)))
+        more = min(again, most_runs - self.runs, int(left / max(self.cost * (self.begin + self.seconds), 1.0)))
         if more < 1:
             return False
         self.more(more)
@@ -374,8 +377,8 @@ class Ensemble:
     def _results(self, seconds: float, sample: float, runs: int, seed: int) -> list[Result]:
         scenario = self.scenario.with_(
             {
-                "scenario.duration": f"{seconds:.9g} s",
-                "scenario.measure": f"{seconds * WARMED:.9g} s .. {seconds:.9g} s",
+                "scenario.duration": f"{self.begin + seconds:.9g} s",
+                "scenario.measure": f"{self.begin + seconds * WARMED:.9g} s .. {self.begin + seconds:.9g} s",
                 "scenario.sample": f"{sample:.9g} s",
             }
         )

@@ -89,7 +89,7 @@ def measured_hysteresis(
     if hold is None:
         period = judged.period if judged.mode else 1.0
         hold = min(HOLD_PERIODS * period, 100.0)
-    begin = ensemble.seconds / 3
+    begin = ensemble.begin + ensemble.seconds / 3
     ladder = [*values, *reversed(values[:-1])]
     changes = [{"at": f"{begin + k * hold:.9g} s", "link": judged.link, key: value} for k, value in enumerate(ladder)]
     end = begin + len(ladder) * hold

@@ -71,7 +71,7 @@ def measured_response(
         raise AnalysisError(f"the queue of {judged.link} shows no mode whose response could be fitted", "no mode")
     period, decay = judged.period, judged.mode.decay.value
     length = max(DECAYS / decay, PERIODS * period)
-    at = ensemble.seconds * 0.5
+    at = ensemble.begin + ensemble.seconds * 0.5
     end = at + ensemble.rtt + min(length, 20 * period)
     disturbed = _disturbed(scenario, judged.link, at, ensemble.rtt)
     keys = {

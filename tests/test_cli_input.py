@@ -1,6 +1,9 @@
 """Bad input: a message with file, line, key and what is allowed; exit 2; nothing written."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -162,3 +165,47 @@ def test_wrong_arguments(ackclock: Command, small: Path, arguments: list[str]) -
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(ackclock: Command, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.toml"
+    os.mkfifo(pipe)
+    done = ackclock("check", pipe)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the file is empty" in done.stderr
+    # one that has a writer is read to its end
+    command = f"(sleep 0.2; cat '{tmp_path / 'small.toml'}') | '{sys.executable}' -m ackclock check /dev/stdin"
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+    piped = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False)
+    assert piped.returncode == 0, piped.stderr
+
+
+@pytest.mark.parametrize("escape", ["\\u001b[31m", "\\u0000", "\\u009b"])
+@pytest.mark.parametrize("old", ['name = "small"', 'duration = "10 s"'])
+def test_control_characters_never_reach_the_terminal(ackclock: Command, small: Path, old: str, escape: str) -> None:
+    small.write_text(SMALL.replace(old, f'{old[:-1]}{escape}"'), encoding="utf-8")
+    for command in ("run", "check"):
+        done = ackclock(command, small)
+        assert done.returncode == 2
+        assert done.stdout == ""
+        assert "\\x" in done.stderr
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", done.stderr)
+
+
+def test_output_that_is_closed_or_not_read(small: Path) -> None:
+    """It was two tracebacks, and exit code 1 as if the run had failed."""
+    report = small.parent / "out.html"
+    for words, redirected in (("list", ">&-"), ("list", ">&- 2>&-"), (f"run '{small}' --report '{report}'", ">&-")):
+        command = f"'{sys.executable}' -m ackclock {words} {redirected}"
+        done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), words
+    assert report.stat().st_size > 1000
+    report.unlink()
+    for words in (["schema"], ["check", str(small)], ["run", str(small), "--json", "--report", str(report)]):
+        reader, writer = os.pipe()
+        os.close(reader)
+        command = [sys.executable, "-m", "ackclock", *words]
+        gone = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+        os.close(writer)
+        assert (gone.returncode, gone.stderr) == (0, ""), words
+    assert report.stat().st_size > 1000

@@ -31,7 +31,7 @@ COMMANDS = {
     "why": "why FILE",
     "compare": "compare FILE",
     "sweep": "sweep FILE --vary scenario.seed=1,2 --store STORE",
-    "tune": "tune FILE --seeds 1 --runs 1",
+    "tune": "tune FILE --aqm codel --seeds 1 --runs 1",
 }
 REFUSALS = {
     "fluid": r"cannot be represented by the fluid model",
@@ -61,7 +61,7 @@ def shortened(scenario: ac.Scenario, by: float) -> ac.Scenario:
 @pytest.fixture(autouse=True)
 def small_budgets(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name, value in (
-        ("questions.causes.experiment", "BUDGET", 50_000),
+        ("questions.causes.experiment", "BUDGET", 20_000),
         ("questions.compare.experiments", "BUDGET", 100_000),
         ("questions.tuning.packets", "BUDGET", 4_000),
         ("questions.tuning.packets", "SHORTEST", 1.0),

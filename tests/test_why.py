@@ -375,3 +375,22 @@ def test_cells_that_ship_are_those_of_the_comparison() -> None:
 
     made = validate.shipped((root / "validation" / "linux" / "comparison.csv").read_text(encoding="utf-8"))
     assert made == validate.CELLS.read_text(encoding="ascii")
+
+
+def test_json_of_a_link_that_tells_nothing_has_no_numbers_that_are_none() -> None:
+    """Where all packets are policed there is no delay, and `--json` ended in "a bug: nan"."""
+    scenario = ac.loads("""
+        [scenario]
+        duration = "2 s"
+        [[link]]
+        name = "a"
+        rate = "1 Mbit/s"
+        policer = { rate = "1 kbit/s", burst = "1500 B" }
+        [[flows]]
+        path = ["a"]
+        rtt = "20 ms"
+        traffic = { kind = "cbr", rate = "400 kbit/s" }
+    """)
+    for length in (0.1, 1.0):
+        tree = ac.why(scenario=scenario, length=length).json()
+        assert json.loads(json.dumps(tree, allow_nan=False)) == tree

@@ -1,8 +1,10 @@
-"""Words that messages and sentences share."""
+"""Words that messages and sentences share, and values as JSON can have them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 
 def nearest(word: str, names: Iterable[str]) -> str:
@@ -43,3 +45,14 @@ def digits(value: float) -> str:
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun: "1 point", "2 points"."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def finite(tree: Any) -> Any:
+    """Return plain values as JSON can have them: None in place of numbers that are not finite, lists of tuples."""
+    if isinstance(tree, float):
+        return tree if math.isfinite(tree) else None
+    if isinstance(tree, Mapping):
+        return {key: finite(value) for key, value in tree.items()}
+    if isinstance(tree, list | tuple):
+        return [finite(value) for value in tree]
+    return tree

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 
 @contextmanager
@@ -25,37 +32,51 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     final = final.resolve()
     if final.is_dir():
         raise IsADirectoryError(21, "Is a directory", str(final))
-    beside = final.with_name(f".{final.name}.{os.getpid()}.part")
-    beside.touch()
+    # not the number of the process alone: another machine, or another container, may write here too
+    beside = final.with_name(f".{final.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+    held = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
     try:
+        _locked(held)
         yield beside
         with beside.open("rb+") as written:
             os.fsync(written.fileno())
+        if fcntl is None:
+            os.close(held)  # an open file cannot be renamed there
+            held = -1
         beside.replace(final)
     except BaseException:
         with suppress(OSError):
             beside.unlink()
         raise
+    finally:
+        if held >= 0:
+            os.close(held)
 
 
 def remove_leftovers(folder: Path) -> None:
     """Remove the temporary files in `folder` of processes that were killed while they wrote."""
     for left in folder.glob(".*.part"):
-        owner = left.name.rsplit(".", 2)[1]
-        if owner.isdigit() and not _alive(int(owner)):
-            with suppress(OSError):
-                left.unlink()
+        with suppress(OSError):
+            held = os.open(left, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+            try:
+                if _locked(held):
+                    left.unlink()
+            finally:
+                os.close(held)
 
 
-def _alive(process: int) -> bool:
-    if os.name != "posix":
-        return True  # nothing tells without touching it
+def _locked(file: int) -> bool:
+    """
+    Lock an open file until it is closed, or its process ends; False where another one has it.
+
+    The number of a process says less: in another namespace of processes, a living one looks dead.
+    """
+    if fcntl is None:
+        return False  # nothing tells without touching it
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
         return False
-    except (OSError, OverflowError):
-        return True
     return True
 
 
@@ -80,13 +101,12 @@ def whole_directory(path: str | os.PathLike[str], marker: str) -> Iterator[Path]
     final = Path(path).resolve()
     if final.exists() and not (final / marker).is_file():
         raise FileExistsError(17, f"exists and holds no {marker}", str(final))
-    beside = final.with_name(f".{final.name}.{os.getpid()}.part")
-    shutil.rmtree(beside, ignore_errors=True)  # of a killed process that had our number
-    beside.mkdir()
+    beside = Path(tempfile.mkdtemp(prefix=f".{final.name}.", suffix=".part", dir=final.parent))
+    beside.chmod(0o777 & ~_umask())
     try:
         yield beside
         if final.exists():
-            old = final.with_name(f".{final.name}.{os.getpid()}.old")
+            old = beside.with_suffix(".old")
             final.rename(old)
             beside.rename(final)
             shutil.rmtree(old)
@@ -95,6 +115,12 @@ def whole_directory(path: str | os.PathLike[str], marker: str) -> Iterator[Path]
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
         raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
 
 
 def _is_special(path: Path) -> bool:

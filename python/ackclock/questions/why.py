@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from ..core._words import listed
+from ..core._words import finite, listed
 from ..core.accessors import presented
 from ..core.devices import SHAPED, shaped
 from ..core.errors import AckclockError
@@ -177,7 +177,7 @@ class Why:
 
     def json(self) -> dict[str, Any]:
         """Everything as plain values: the sentences with their evidence, and the runs that it points to."""
-        return {
+        tree = {
             "sentence": self.sentence,
             "sentences": [one.json() for one in self.sentences],
             "state": self.state,
@@ -193,6 +193,8 @@ class Why:
             "checked": self.checked,
             "runs": self.diagnosis.lab.record,
         }
+        made: dict[str, Any] = finite(tree)
+        return made
 
 
 def _findings(told: Diagnosis) -> list[dict[str, Any]]:

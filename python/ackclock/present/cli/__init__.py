@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import atexit
 import gc
-import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from ...core import _starting
 from . import (
@@ -32,7 +32,7 @@ from . import (
     why,
 )
 from ._command import parser_of
-from ._output import DONE, FAILED, INTERRUPTED, WRONG_INPUT, failure
+from ._output import DONE, FAILED, INTERRUPTED, WRONG_INPUT, failure, standard_streams
 
 __all__ = ["COMMANDS", "DONE", "FAILED", "INTERRUPTED", "WRONG_INPUT", "main", "parser"]
 
@@ -74,6 +74,11 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line. Returns the exit code."""
     words = sys.argv[1:] if arguments is None else arguments
+    with standard_streams():
+        return _answered(words)
+
+
+def _answered(words: Sequence[str]) -> int:
     try:
         _starting.over()
         options = parser().parse_args(words)
@@ -81,24 +86,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command: Callable[[argparse.Namespace], None] = options.command
         command(options)
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever read our output has seen enough
-        _drop_output()
-        return FAILED
     except SystemExit:
         raise
     except BaseException as error:  # a panic of the core is one, and no traceback is for people
         _starting.ending()
         code = failure(error)
-        try:
+        with suppress(OSError):
             sys.stdout.flush()
-        except OSError:
-            _drop_output()
         return code
     finally:
         _starting.ending()
     return DONE
-
-
-def _drop_output() -> None:
-    """Keep Python from complaining, with an exit code of its own, of what it still cannot write when it ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

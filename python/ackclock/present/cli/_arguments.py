@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.scenario import Scenario, load
-from ._output import WrongInputError
+from ._output import WrongInputError, visible
 
 
 def file_argument(command: argparse.ArgumentParser) -> None:
@@ -134,9 +134,25 @@ def within(least: float, most: float) -> Callable[[str], float]:
 def load_file(path: Path) -> Scenario:
     """Read a scenario."""
     try:
-        return load(path)
+        scenario = load(path)
     except OSError as error:
         raise WrongInputError(f"{path}: {error.strerror}") from None
+    for key, text in _texts(scenario.canonical):
+        if (shown := visible(text)) != text:
+            raise WrongInputError(f'{path}: {key}: a control character, found "{shown}"; allowed: printable text')
+    return scenario
+
+
+def _texts(tree: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """All texts of a scenario, with their keys."""
+    if isinstance(tree, str):
+        yield key, tree
+    elif isinstance(tree, dict):
+        for name, value in tree.items():
+            yield from _texts(value, f"{key}.{name}".lstrip("."))
+    elif isinstance(tree, list):
+        for place, value in enumerate(tree):
+            yield from _texts(value, f"{key}[{place}]")
 
 
 def one_variant(options: argparse.Namespace, command: str) -> tuple[str, Scenario]:

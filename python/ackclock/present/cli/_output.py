@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from ...core import _starting
+from ...core._words import finite
 from ...core.errors import AckclockError, Interrupted, ScenarioError
 from ...core.files import whole_file, writing
 from ..tables import blocks, text_table
@@ -50,8 +53,16 @@ def failure(error: BaseException) -> int:
     """Tell people what went wrong, and return the exit code."""
     message, code = _told(error)
     if message:
-        sys.stderr.write(message.rstrip() + "\n")
+        sys.stderr.write(visible(message.rstrip()) + "\n")
     return code
+
+
+def visible(text: str) -> str:
+    """Return a text whose control characters are escaped: they may be a file's, and would command the terminal."""
+    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def _told(error: BaseException) -> tuple[str, int]:
@@ -81,7 +92,7 @@ def _told(error: BaseException) -> tuple[str, int]:
 
 def print_json(tree: object) -> None:
     """Print what `--json` asks for."""
-    print(json.dumps(tree, indent=2, ensure_ascii=False, allow_nan=False))
+    print(json.dumps(finite(tree), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def print_title(text: str) -> None:
@@ -144,6 +155,49 @@ def output_file(outputs: ExitStack, path: Path | None) -> Path | None:
         return outputs.enter_context(whole_file(path))
     except OSError as error:
         raise WrongInputError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+class Unread:
+    """A standard output whose reader may go: what is written then is dropped, and the command does the rest."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write, as long as somebody reads."""
+        try:
+            return self._stream.write(text)
+        except BrokenPipeError:
+            return self._drop(len(text))
+
+    def flush(self) -> None:
+        """Write what was buffered, as long as somebody reads."""
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            self._drop(0)
+
+    def _drop(self, count: int) -> int:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+        return count
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def standard_streams() -> Iterator[None]:
+    """Let a command write to standard outputs that are closed, or that nobody reads any more."""
+    before = sys.stdout, sys.stderr
+    with ExitStack() as opened:
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:  # closed, as by `>&-`; a file that is opened would take its number
+                setattr(sys, name, opened.enter_context(open(os.devnull, "w", encoding="utf-8")))  # noqa: PTH123
+        sys.stdout = Unread(sys.stdout)
+        try:
+            yield
+        finally:
+            sys.stdout, sys.stderr = before
 
 
 @contextmanager

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-FORMAT = 2
+FORMAT = 3
 """Of the store; one with a higher number was written by a later version."""
 _MARK: Final = b"ackclock"
 """Of the entry in a file's metadata that says whose result it is, what was measured, and the digest of both."""
@@ -50,7 +50,7 @@ class Store:
                 )
             self.points.mkdir(exist_ok=True)
             remove_leftovers(self.points)
-        elif self.folder.exists() and any(self.folder.iterdir()):
+        elif self.folder.exists() and not all(map(_begins_a_store, self.folder.iterdir())):
             raise SweepError(f"{self.folder}: is not empty and holds no store of sweeps; choose another directory")
         else:
             self.points.mkdir(parents=True, exist_ok=True)
@@ -99,7 +99,7 @@ class Store:
         columns: dict[str, list[Any]] = {"key": [key]} | {name: [value] for name, value in row.items()}
         numbers = {name: float(value) for name, value in metrics.items()}
         table = pa.table(columns | {name: [value] for name, value in numbers.items()})
-        mark = json.dumps({"metrics": list(numbers), "digest": _digest(key, numbers)})
+        mark = json.dumps({"metrics": list(numbers), "digest": _digest(table)})
         with whole_file(place) as beside:
             pq.write_table(table.replace_schema_metadata({_MARK: mark.encode()}), beside)
 
@@ -122,30 +122,34 @@ class Store:
             import duckdb
         except ImportError:
             raise SweepError("queries need DuckDB: pip install 'ackclock[sweep]'") from None
-        if not any(self.points.glob("*.parquet")):
-            raise SweepError(f"{self.folder}: there are no results yet")
+        table = self._table()
         connection = duckdb.connect()
-        files = str(self.points / "[0-9a-f]*.parquet").replace("'", "''")
-        try:
-            connection.execute(f"CREATE TABLE points AS SELECT * FROM read_parquet('{files}', union_by_name = true)")
-        except duckdb.Error as error:
-            raise SweepError(self._damage() or str(error)) from None
+        connection.register("read", table)
+        connection.execute("CREATE TABLE points AS SELECT * FROM read")
+        connection.unregister("read")
         if not unsafe:
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
         return _answered(connection, sql)
 
-    def _damage(self) -> str:
-        """Which points are damaged."""
-        found = []
-        for place in sorted(self.points.glob("*.parquet")):
+    def _table(self) -> pa.Table:
+        """All results, or which of them are damaged."""
+        import pyarrow as pa
+
+        places = sorted(self.points.glob("*.parquet"))
+        if not places:
+            raise SweepError(f"{self.folder}: there are no results yet")
+        tables, damaged = [], []
+        for place in places:
             try:
-                _checked(place)
+                tables.append(_checked(place)[0].replace_schema_metadata())
             except DamagedError as error:
-                found.append(f"{place}: {error}")
-        more = [f"... and {len(found) - _NAMED} more"] if len(found) > _NAMED else []
-        advice = ["the sweep, run again, computes them again; or remove them"] if found else []
-        return "\n".join([*found[:_NAMED], *more, *advice])
+                damaged.append(f"{place}: {error}")
+        if damaged:
+            more = [f"... and {len(damaged) - _NAMED} more"] if len(damaged) > _NAMED else []
+            advice = "the sweep, run again, computes them again; or remove them"
+            raise SweepError("\n".join([*damaged[:_NAMED], *more, advice]))
+        return pa.concat_tables(tables, promote_options="permissive")
 
 
 _NAMED = 5
@@ -170,8 +174,15 @@ def value_text(value: Any) -> str:
     return json.dumps(value) if isinstance(value, dict | list) else str(value)
 
 
-def _digest(key: str, metrics: Mapping[str, float]) -> str:
-    said = [key, *(f"{name} {value.hex()}" for name, value in metrics.items())]
+def _begins_a_store(entry: Path) -> bool:
+    """Whether a sweep that begins at the same time may have made this entry of a folder before its mark."""
+    return entry.name in ("points", "store.json") or entry.match(".store.json.*.part")
+
+
+def _digest(table: pa.Table) -> str:
+    """Of all columns, their names and their values."""
+    (row,) = table.to_pylist()
+    said = [f"{name} {value.hex() if isinstance(value, float) else json.dumps(value)}" for name, value in row.items()]
     return hashlib.sha256("\n".join(said).encode()).hexdigest()
 
 
@@ -194,8 +205,8 @@ def _checked(place: Path) -> tuple[pa.Table, dict[str, float]]:
         raise DamagedError(f"cannot be read ({str(error).splitlines()[0]})") from None
     if key != place.stem:
         raise DamagedError("holds another point than its name says")
-    if digest != _digest(place.stem, metrics):
-        raise DamagedError("holds other numbers than were written")
+    if table.num_rows != 1 or digest != _digest(table):
+        raise DamagedError("holds other values than were written")
     return table, metrics
 
 

@@ -64,7 +64,7 @@ def _dask(address: str) -> Iterator[Workers]:
         distributed: Any = import_module("distributed")
     except ImportError:
         raise SweepError("clusters need Dask: pip install 'ackclock[cluster]'") from None
-    started = None
+    started = security = None
     local = re.fullmatch(r"local:(\d+)", address)
     if local and int(local[1]) < 1:
         raise SweepError(f"--cluster {address}: a cluster needs one worker or more")
@@ -72,10 +72,16 @@ def _dask(address: str) -> Iterator[Workers]:
         if local:
             # processes of our own: they come, however busy the machine is
             import_module("dask").config.set({"distributed.comm.timeouts.connect": "300 s"})
+            security = _security(distributed)
             started = distributed.LocalCluster(
-                n_workers=int(local[1]), threads_per_worker=1, dashboard_address=None, silence_logs="ERROR"
+                n_workers=int(local[1]),
+                threads_per_worker=1,
+                dashboard_address=None,
+                silence_logs="ERROR",
+                protocol="tcp://" if security is None else "tls://",
+                security=security,
             )
-        client = distributed.Client(started or address, timeout="300 s" if local else "10 s")
+        client = distributed.Client(started or address, timeout="300 s" if local else "10 s", security=security)
     except RuntimeError as error:
         raise SweepError(f"--cluster {address}: {error}") from error
     except (OSError, ValueError, TimeoutError) as error:
@@ -95,6 +101,18 @@ def _dask(address: str) -> Iterator[Workers]:
             logger.setLevel(level)
         if started is not None:
             started.close()
+
+
+def _security(distributed: Any) -> Any:
+    """
+    Return keys that live as long as a cluster, so that no other user of this machine can send it programs.
+
+    Dask makes them with the package cryptography; None where that is not installed (see SECURITY.md).
+    """
+    try:
+        return distributed.Security.temporary()
+    except ImportError:
+        return None
 
 
 @dataclass(frozen=True)

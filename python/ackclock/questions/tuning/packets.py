@@ -22,6 +22,8 @@ ROUNDS: Final = (40, 200)
 """... and from so many to so many round trips, or what is slowest in it needs (`questions.causes.needed`) ..."""
 BUDGET: Final = 1_000_000
 """... within so many packets."""
+SAMPLES: Final = (2_000, 100_000)
+"""Samples of a run, at least and at most: what is computed of them cannot be interrupted."""
 WARMED: Final = 1 / 3
 """Part of a run that is not measured."""
 
@@ -75,6 +77,12 @@ def _length(problem: Problem, tree: Tree, point: Mapping[str, float]) -> float:
     return max(min(max(SHORTEST, many, slowest), BUDGET / rate), few, 2.0)
 
 
+def _between_samples(rtt: float, end: float) -> float:
+    """Return the time between two samples, s: a quarter of a round trip, but so many a run."""
+    few, many = SAMPLES
+    return max(min(max(rtt / 4, 0.002), end / few), end / many)
+
+
 def scenario(problem: Problem, queue: Mapping[str, Any], point: Mapping[str, float]) -> Scenario:
     """Return the whole scenario with a queue at the link, at a point of the range."""
     tree = copy.deepcopy(problem.scenario.canonical)
@@ -98,7 +106,7 @@ def scenario(problem: Problem, queue: Mapping[str, Any], point: Mapping[str, flo
     tree["scenario"] |= {
         "duration": f"{end:.6g} s",
         "measure": f"{WARMED * end:.6g} s .. {end:.6g} s",
-        "sample": f"{min(max(point.get('rtt', 0.1) / 4, 0.002), end / 2000):.4g} s",
+        "sample": f"{_between_samples(point.get('rtt', 0.1), end):.4g} s",
     }
     return Scenario(tree, origin=problem.scenario.origin)
 

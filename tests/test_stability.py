@@ -114,6 +114,31 @@ def test_chart_and_curve_agree() -> None:
     assert (chart.stable == expected)[~near].all()
 
 
+@pytest.mark.parametrize(
+    ("name", "first", "second", "start", "end"),
+    [
+        ("compound-red", "rtt", "rate", "come to wait at their access links", "rtt = 300 ms"),
+        ("compound-red", "rtt", "count", "come to wait at their access links", "rtt = 300 ms"),
+        ("compound-red-200ms", "rtt", "rate", "come to wait at their access links", "rtt = 6 s"),
+        ("compound-red-200ms", "rtt", "count", "come to wait at their access links", "count = 1800"),
+        ("changing-link", "rtt", "rate", "rtt = 15 ms", "where its sender's law changes"),
+        ("changing-link", "count", "rate", "count = 1", "count = 600"),
+    ],
+)
+def test_a_hopf_curve_ends_for_a_reason(name: str, first: str, second: str, start: str, end: str) -> None:
+    s = ac.stability(ac.load(SCENARIOS / f"{name}.toml"))
+    curve = s.hopf_curve(first, second)
+    for found, text in ((curve.start, start), (curve.end, end)):
+        assert found.kind == ("range" if "=" in text else "boundary")
+        assert text in found.reason
+    frequency = np.array([point.frequency for point in curve.points])
+    assert (np.abs(np.diff(np.log(frequency))) < 0.3).all()  # no point of another curve
+    if curve.start.kind == "boundary":
+        edge = curve.points[0]
+        waits = edge.parameters["rate"] / edge.parameters["count"]
+        assert waits == pytest.approx(2e6, rel=0.05)
+
+
 def test_sudden_onset_makes_margins_unsafe() -> None:
     answer = as_in_the_paper(1e-4, rtt="84.7 ms").answer({"rtt": ("84 ms", "90 ms")})
     up = next(limit for limit in answer.limits if limit.upwards)

@@ -46,6 +46,8 @@ pub enum End {
     ZeroFrequency,
     /// The amplitude went to zero: the cycle was born at a Hopf bifurcation.
     ZeroAmplitude,
+    /// The equations are not smooth beyond: where, in words.
+    Boundary(String),
     /// The next point could not be computed.
     Failed(Error),
 }
@@ -150,6 +152,11 @@ fn scale_rows(a: &mut [f64], columns: usize, rows: usize, mut residual: Option<&
     }
 }
 
+/// The error that Newton's method may leave, in scaled unknowns, and below which size of its steps
+/// it is trusted to be quadratic.
+const LEFT: f64 = 1e-14;
+const QUADRATIC: f64 = 0.01;
+
 /// Newton's method with one linear condition `row . (u - anchor) / scales = 0` appended; returns
 /// the iterations spent.
 pub(crate) fn correct(
@@ -185,7 +192,13 @@ pub(crate) fn correct(
             u[k] -= step[k] * scales[k];
         }
         let size = step.iter().fold(0.0_f64, |s, v| s.max(v.abs()));
-        if size < 1e-12 || size < 1e-9 && size > 0.3 * last {
+        // what a quadratic iteration leaves after this step, from the ratio of the last two
+        let left = if last < QUADRATIC {
+            size * (size / last).powi(2)
+        } else {
+            f64::INFINITY
+        };
+        if size < 1e-12 || size < 1e-9 && size > 0.3 * last || size < 1e-5 && left < LEFT {
             return Ok(iteration);
         }
         if size > 1e3 || iteration > 3 && size > 2.0 * last {
@@ -388,6 +401,17 @@ pub(crate) fn advance(
     let mut next: Vec<f64> = (0..u.len()).map(|k| u[k] + h * t[k] * scales[k]).collect();
     let anchor = next.clone();
     let iterations = correct(equations, &mut next, scales, t, &anchor, what)?;
+    // what lies further from the predicted point than that from the last one is another curve
+    let off: Vec<f64> = (0..next.len())
+        .map(|k| (next[k] - anchor[k]) / scales[k])
+        .collect();
+    if norm(&off) > h {
+        return Err(Error::NewtonFailed {
+            what,
+            iterations,
+            residual: norm(&off),
+        });
+    }
     let (mut residual, mut jacobian) = (Vec::new(), Vec::new());
     equations.evaluate(&next, &mut residual, &mut jacobian)?;
     let new = tangent(&jacobian, scales, t)?;

@@ -9,7 +9,12 @@ use ackclock_delay::{
     HopfPoint, Linear, bounded, count_right_of, equilibrium, hopf_near, rightmost_roots,
 };
 
-use crate::{error::Result, model::Model, questions::Equilibrium};
+use crate::{
+    curves::{LAW_CHANGES, passes},
+    error::Result,
+    model::Model,
+    questions::Equilibrium,
+};
 
 /// The most switching boundaries that are crossed in one direction.
 const MOST_BOUNDARIES: usize = 24;
@@ -22,8 +27,6 @@ const COUNTING: u64 = 5_000_000;
 /// Why the way ends where roots cannot be counted.
 const UNCOUNTED: &str =
     "its characteristic roots cannot be counted (one on the axis, or too stiff)";
-/// Why a window comes to a switching boundary.
-const LAW_CHANGES: &str = "where its sender's law changes";
 /// How near to a switching boundary its other side is looked at, relative to the way.
 const ASTRIDE: f64 = 1e-6;
 
@@ -418,10 +421,7 @@ impl Follower<'_> {
     fn law_changes(&self, class: usize, x: &[f64], p: &[f64]) -> String {
         let windows = self.model.windows(x, p);
         let (name, _, below) = windows[class];
-        format!(
-            "the window of {name} passes {} packets, {LAW_CHANGES}",
-            (below * 1e4).round() / 1e4
-        )
+        passes(name, below)
     }
 
     /// The Hopf point between two looks of one regime.

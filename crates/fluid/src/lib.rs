@@ -2,7 +2,9 @@
 //! about it become analyses of them.
 
 mod answer;
+mod chart;
 mod coverage;
+mod curves;
 mod design;
 mod diagram;
 mod end_host;

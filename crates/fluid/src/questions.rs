@@ -2,9 +2,8 @@
 
 use ackclock_delay::{
     Criticality, Curve, Cycle, Follow, HopfPoint, Linear, Normalisation, Resolution, Search,
-    Spectrum, Tolerance, Trajectory, bautin_points, count_right_of, criticality, crossings,
-    cycle_from_hopf, cycle_with_amplitude, equilibrium, hopf_curve, integrate, is_stable,
-    rightmost_roots,
+    Spectrum, Tolerance, Trajectory, bautin_points, criticality, crossings, cycle_from_hopf,
+    cycle_with_amplitude, equilibrium, hopf_curve, integrate, is_stable, rightmost_roots,
 };
 
 use crate::{
@@ -271,32 +270,6 @@ impl Model {
         Ok(crossings(&frozen, &start, &p, free, from, to, samples)?)
     }
 
-    /// The Hopf curve through `start` in two parameters.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`], [`Error::Analysis`].
-    pub fn hopf_curve(
-        &mut self,
-        at: &Equilibrium,
-        start: &HopfPoint,
-        names: (&str, &str),
-        ranges: [(f64, f64); 2],
-        options: &Follow,
-    ) -> Result<Curve<HopfPoint>> {
-        let free = (self.parameter(names.0)?, self.parameter(names.1)?);
-        let start = HopfPoint {
-            p: lengthened(&start.p, &self.parameters()),
-            ..start.clone()
-        };
-        Ok(hopf_curve(
-            &self.frozen(&at.regimes),
-            &start,
-            free,
-            ranges,
-            options,
-        )?)
-    }
-
     /// Where on a Hopf curve the onset turns from gradual to sudden (Bautin points), the curve
     /// being one in the two named parameters.
     ///
@@ -364,47 +337,6 @@ impl Model {
             cycles.push(next);
         }
         Ok(cycles)
-    }
-
-    /// For every pair of values of two parameters: the number of unstable roots (argument
-    /// principle), or `None` where the equilibrium was lost or a root lies on the axis. Row by row,
-    /// the first parameter outermost.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`].
-    pub fn chart(
-        &mut self,
-        at: &Equilibrium,
-        names: (&str, &str),
-        values: (&[f64], &[f64]),
-    ) -> Result<Vec<Option<usize>>> {
-        let free = (self.parameter(names.0)?, self.parameter(names.1)?);
-        let frozen = self.frozen(&at.regimes);
-        let mut p = extended(at, &self.parameters());
-        let mut row_start = at.x.clone();
-        let mut out = Vec::with_capacity(values.0.len() * values.1.len());
-        for a in values.0 {
-            let mut x = row_start.clone();
-            let mut last = p.clone();
-            for (column, b) in values.1.iter().enumerate() {
-                p[free.0] = *a;
-                p[free.1] = *b;
-                let found = walk(&frozen, &x, &last, &p);
-                let verdict = found
-                    .ok()
-                    .filter(|x| self.sensible(x, &p) && self.regimes_at(x, &p) == at.regimes)
-                    .map(|here| {
-                        x = here;
-                        last.clone_from(&p);
-                        if column == 0 {
-                            row_start.clone_from(&x);
-                        }
-                        count_right_of(&Linear::of(&frozen, &x, &p), 0.0).ok()
-                    });
-                out.push(verdict.flatten());
-            }
-        }
-        Ok(out)
     }
 
     /// The trajectory from a constant history `start` over `duration` seconds. A clamped model

@@ -19,7 +19,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::delay::{
-    PyCycle, PyDelaySystem, PyHopfPoint, PyTrajectory, failure as analysis_failure,
+    PyCycle, PyDelaySystem, PyHopfPoint, PyTrajectory, curve, failure as analysis_failure, hopf,
+    steps,
 };
 use crate::design::margins_dict;
 use crate::dual::Face;
@@ -387,6 +388,28 @@ impl PyFluidModel {
         });
         let values = values.map_err(|error| failure(py, &self.origin, &error))?;
         Ok(PyArray1::from_vec(py, values))
+    }
+
+    /// The Hopf curve through a point in two parameters, in the laws of an equilibrium.
+    #[expect(clippy::too_many_arguments, reason = "a private function")]
+    fn hopf_curve<'py>(
+        &mut self,
+        py: Python<'py>,
+        at: &PyEquilibrium,
+        start: &PyHopfPoint,
+        names: (String, String),
+        ranges: [(f64, f64); 2],
+        points: usize,
+        largest_step: f64,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let model = &mut self.model;
+        let follow = steps(points, largest_step);
+        let found = watched(py, || {
+            model.hopf_curve(&at.0, &start.0, (&names.0, &names.1), ranges, &follow)
+        })?;
+        self.check()?;
+        let found = found.map_err(|error| failure(py, &self.origin, &error))?;
+        curve(py, found, |point| hopf(py, point))
     }
 
     /// Number of unstable roots over a grid of two parameters, the first outermost; -1 where it is

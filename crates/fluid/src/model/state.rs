@@ -140,6 +140,19 @@ impl Model {
         windows.iter().map(|(_, w, below)| w < below).collect()
     }
 
+    /// Whether each class waits at its access link, and follows its law of small windows: where one
+    /// of these changes, the equations have a kink that no regime of an AQM's law stands for.
+    pub(crate) fn pieces(&self, x: &[f64], p: &[f64]) -> Vec<(bool, bool)> {
+        let [_, _, sent, _] = self.rates(x, p);
+        let small = self.small_at(x, p);
+        (0..self.classes.len())
+            .map(|c| {
+                let waits = self.classes[c].access.is_some_and(|a| sent[c] >= a.rate);
+                (waits, small.get(c).copied().unwrap_or_default())
+            })
+            .collect()
+    }
+
     /// Whether a window is in another law than the one that is frozen.
     pub(crate) fn leaves_small(&self, x: &[f64], p: &[f64]) -> bool {
         self.small

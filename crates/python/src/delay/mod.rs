@@ -21,8 +21,8 @@ use pyo3::types::{PyComplex, PyDict, PyList};
 
 use crate::watch::{Raised, keep, watched};
 
-pub(crate) use results::{PyCycle, PyHopfPoint, PyTrajectory, normal_form};
-use results::{complexes, curve, fold, hopf, number};
+pub(crate) use results::{PyCycle, PyHopfPoint, PyTrajectory, curve, hopf, normal_form};
+use results::{complexes, fold, number};
 use user::UserSystem;
 
 /// A system of delay-differential equations.
@@ -109,7 +109,7 @@ fn resolution(tolerance: f64) -> Resolution {
     }
 }
 
-fn steps(points: usize, largest_step: f64) -> Follow {
+pub(crate) fn steps(points: usize, largest_step: f64) -> Follow {
     Follow {
         points,
         largest_step,

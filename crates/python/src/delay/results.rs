@@ -151,12 +151,13 @@ fn end_parts(end: &End) -> EndParts {
             "the frequency goes to zero (Bogdanov-Takens point)",
         ),
         End::ZeroAmplitude => plain("zero amplitude", "the amplitude goes to zero (Hopf point)"),
+        End::Boundary(why) => plain("boundary", why),
         End::Failed(error) => ("failed", None, None, error.to_string()),
         other => ("failed", None, None, format!("{other:?}")),
     }
 }
 
-pub(super) fn curve<'py, P>(
+pub(crate) fn curve<'py, P>(
     py: Python<'py>,
     curve: Curve<P>,
     mut point: impl FnMut(P) -> PyResult<Bound<'py, PyAny>>,
@@ -172,7 +173,7 @@ pub(super) fn curve<'py, P>(
     Ok(dict)
 }
 
-pub(super) fn hopf<'py>(py: Python<'py>, point: HopfPoint) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn hopf<'py>(py: Python<'py>, point: HopfPoint) -> PyResult<Bound<'py, PyAny>> {
     Ok(Bound::new(py, PyHopfPoint(point))?.into_any())
 }
 

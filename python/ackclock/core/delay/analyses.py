@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from ... import _core
 from .._words import quantity
@@ -75,20 +76,17 @@ def crossings(
 
 
 def hopf_curve(
-    system: _core.DelaySystem,
     space: Space,
-    start: _core.HopfPoint,
     names: tuple[str, str],
     ranges: tuple[tuple[float, float], tuple[float, float]],
-    points: int,
-    largest_step: float,
+    follow: Callable[[tuple[Parameter, Parameter], list[tuple[float, float]]], dict[str, Any]],
 ) -> Curve:
-    """Return the Hopf curve through a point."""
+    """Return the Hopf curve that `follow` makes of two parameters and their ranges in the core's units."""
     first, second = (space.parameter(name) for name in names)
     if first.index == second.index:
         raise ValueError(f"a curve needs two parameters, not {names[0]} twice")
     inner = [(min(span) / one.scale, max(span) / one.scale) for one, span in zip((first, second), ranges, strict=True)]
-    raw = system.hopf_curve(start, (first.index, second.index), inner, points, largest_step)
+    raw = follow((first, second), inner)
     return Curve(
         names,
         [hopf_point(space, point) for point in raw["points"]],

@@ -162,7 +162,14 @@ class System:
         largest_step: float = STEP,
     ) -> Curve:
         """Return the curve of Hopf points through `start` in two parameters, both ways, within ranges."""
-        return analyses.hopf_curve(self._core, self, start._raw, parameters, ranges, points, largest_step)
+        return analyses.hopf_curve(
+            self,
+            parameters,
+            ranges,
+            lambda free, inner: self._core.hopf_curve(
+                start._raw, (free[0].index, free[1].index), inner, points, largest_step
+            ),
+        )
 
     def bautin_points(self, curve: Curve) -> list[HopfPoint]:
         """Return where the onset turns from gradual to sudden on a Hopf curve."""

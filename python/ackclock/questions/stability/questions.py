@@ -544,7 +544,8 @@ class Stability(AtRest):
         Return the curve in two parameters on which oscillations set in.
 
         It starts from the Hopf point `start`, by default the one nearest in the first parameter, or else in the second,
-        and is followed both ways until it leaves the ranges; `Curve.start` and `Curve.end` say why it ends.
+        and is followed both ways until it leaves the ranges, or comes to a kink of the equations ("boundary": where
+        senders come to wait at their access links, say); `Curve.start` and `Curve.end` say why it ends.
         """
         ranges = (self._span(first, first_range), self._span(second, second_range))
         if start is None:
@@ -552,9 +553,12 @@ class Stability(AtRest):
                 start = self.hopf(first, ranges[0])
             except AnalysisError:
                 start = self.hopf(second, ranges[1])
-        system, raw = self._regime(start)
-        full = _lengthened(start, self.equations.parameters(raw.parameters))
-        return analyses.hopf_curve(system, self.equations, full, (first, second), ranges, points, largest_step)
+        raw, point = start._regime or self.equilibrium._raw, start._raw
+
+        def follow(free: tuple[Parameter, Parameter], inner: list[tuple[float, float]]) -> dict[str, Any]:
+            return self.equations.model.hopf_curve(raw, point, self._inner(*free), inner, points, largest_step)
+
+        return analyses.hopf_curve(self.equations, (first, second), ranges, follow)
 
     def bautin_points(self, curve: Curve) -> list[HopfPoint]:
         """Return where the onset turns from gradual to sudden on a Hopf curve."""
@@ -584,14 +588,18 @@ class Stability(AtRest):
         for parameter, span, count in ((one, first_range, counts[0]), (two, second_range, counts[1])):
             low, high = self._span(parameter.name, span)
             grids.append(np.array(between(low, high, count - 1)))
-        names = self.equations.model.parameter_names
-        inner = (_plain(names[one.index]), _plain(names[two.index]))
         axes = (grids[0] / one.scale, grids[1] / two.scale)
         at = self.equilibrium._raw
-        unstable = self.equations.model.chart(at, inner, axes[0].tolist(), axes[1].tolist())
+        unstable = self.equations.model.chart(at, self._inner(one, two), axes[0].tolist(), axes[1].tolist())
         abscissa = self._abscissa(one, two, axes, unstable) if roots else None
         now = (self._now(one), self._now(two))
         return Chart((first, second), (one.unit, two.unit), grids[0], grids[1], unstable, now, abscissa)
+
+    def _inner(self, one: Parameter, two: Parameter) -> tuple[str, str]:
+        """The names of two parameters in the equations, without their units."""
+        names = self.equations.model.parameter_names
+        first, second = (names[free.index].rpartition(" (")[0] or names[free.index] for free in (one, two))
+        return first, second
 
     def _abscissa(
         self,
@@ -691,11 +699,6 @@ def within(seconds: float | None) -> Iterator[None]:
 
 def _shown(unstable: int | None) -> int:
     return -1 if unstable is None else unstable
-
-
-def _plain(name: str) -> str:
-    """A name of the equations without its unit."""
-    return name.rpartition(" (")[0] or name
 
 
 def _on(branch: Branch, point: HopfPoint, parameter: str) -> bool:

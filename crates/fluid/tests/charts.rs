@@ -1,0 +1,63 @@
+//! Charts over two parameters.
+
+use ackclock_algorithms::fluid::Averaging;
+use ackclock_delay::metered;
+use ackclock_fluid::{Choices, Model, Rtt};
+
+/// Work that a chart of 10,000 cells may take, twice what it does. Walking to each cell without an
+/// equilibrium anew took thirty times that.
+const WORK: u64 = 20_000_000;
+
+/// Sixty Compound flows behind access links of 2 Mbit/s, 120 Mbit/s together.
+fn compound() -> Model {
+    let text = include_str!("../../../scenarios/compound-red.toml");
+    let scenario = ackclock_scenario::parse(text, "test").unwrap_or_else(|e| panic!("{e:?}"));
+    let choices = Choices {
+        rtt: Rtt::Queueing,
+        small_windows: true,
+        averaging: Averaging::Exponential,
+        clamped: true,
+        ..Choices::default()
+    };
+    Model::from_scenario(&scenario, choices).unwrap()
+}
+
+fn over(now: f64, factor: f64) -> Vec<f64> {
+    let value = |k| now / factor * (factor * factor).powf(f64::from(k) / 99.0);
+    (0..100).map(value).collect()
+}
+
+/// A cell without an equilibrium is not walked to again and again, and every cell says what an
+/// equilibrium found afresh there does.
+#[test]
+fn every_pair_of_parameters_in_little_work() {
+    let mut model = compound();
+    let at = model.equilibrium().unwrap();
+    let names = ["compound.rtt", "bottleneck.rate", "compound.count", "gain"];
+    for (k, first) in names.iter().enumerate() {
+        for second in &names[k + 1..] {
+            let free = [first, second].map(|name| model.parameter(name).unwrap());
+            let now = free.map(|index| model.parameters()[index]);
+            let values = now.map(|value| over(value, 4.0));
+            let chart = metered(
+                WORK,
+                || true,
+                || model.chart(&at, (first, second), (&values[0], &values[1])),
+            );
+            let chart = chart
+                .unwrap_or_else(|_| panic!("{first} {second}"))
+                .unwrap();
+            assert!(chart.contains(&None) && chart.contains(&Some(0)));
+            for cell in (0..10_000).step_by(367) {
+                let mut there = model.clone();
+                there.set(free[0], values[0][cell / 100]);
+                there.set(free[1], values[1][cell % 100]);
+                let fresh = there.equilibria().ok().and_then(|all| {
+                    let same = all.into_iter().find(|one| one.regimes == at.regimes)?;
+                    ackclock_delay::count_right_of(&there.linearised(&same), 0.0).ok()
+                });
+                assert_eq!(chart[cell], fresh, "{first} {second} {cell}");
+            }
+        }
+    }
+}

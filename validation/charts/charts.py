@@ -20,7 +20,7 @@ from ackclock.questions.measured.pairs import row_of
 
 HERE = Path(__file__).resolve().parent
 STORE = HERE / "charts.csv"
-FIGURE = HERE.parents[1] / "docs" / "img" / "measured-charts.svg"
+FIGURE = HERE.parents[1] / "out" / "measured-charts.svg"
 
 RATE = 50e6
 """bit/s."""
@@ -149,6 +149,7 @@ def draw() -> None:
     handles = [Patch(facecolor=colour, label=verdict) for verdict, colour in colours.items()]
     figure.legend(handles=handles, loc="outside upper center", ncols=3, frameon=False)
     figure.supxlabel("in a cell: mean queueing delay (ms), utilisation", fontsize=9)
+    FIGURE.parent.mkdir(exist_ok=True)
     figure.savefig(FIGURE, metadata={"Date": None})
 
 

@@ -4,7 +4,7 @@ Single flows over pfifo, window by window beside the kernel's.
 
 Every congestion control of the matrix at 10 Mb/s and three round trips.
 
-    ./trace.py --run      run them in the guest: periods.csv, and the traces of 40 ms in traces.parquet
+    ./trace.py --run      run them in the guest: periods.csv, and the traces of 40 ms beside the guest's runs
     ./trace.py            draw docs/img/linux-windows.png, print periods, queues, drops a cycle and distances
     ./trace.py --write    also puts the table into docs/validation-linux.md
 """
@@ -29,7 +29,7 @@ from validate import PAGE, put, table
 mpl.use("agg")
 from matplotlib import pyplot as plt
 
-TRACES = guest.HERE / "traces.parquet"
+TRACES = guest.PLACE / "traces.parquet"
 FIGURE = PAGE.parent / "img" / "linux-windows.png"
 SHOWN = ("reno", "cubic")
 SPAN = 10.0
@@ -114,6 +114,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.run:
         run()
+    if not TRACES.exists():
+        sys.exit(f"{TRACES} is missing: run trace.py --run first (it needs the kernel)")
     traces = pd.read_parquet(TRACES)
     figure, axes = plt.subplots(2, 1, figsize=(8, 5), sharex=True, layout="constrained")
     lines = []

@@ -269,7 +269,7 @@ def test_no_circle_in_a_crate(crate: Path) -> None:
 def test_rust_paths_are_understood() -> None:
     assert list(used("super::{a::{B, c}, d as e}")) == [("super::a::B", "B"), ("super::a::c", "c"), ("super::d", "e")]
     graph = crate_graph(ROOT / "crates" / "packet")
-    assert {"tcp::config", "tcp::ack_summary", "packet"} <= graph["tcp::expiry"]
+    assert {"tcp::config", "tcp::ack_summary", "packet"} <= graph["tcp::timers"]
 
 
 # Lengths
@@ -302,3 +302,32 @@ def test_functions_of_more_than_80_lines_are_one_table() -> None:
                 if lines > 80:
                     long.add((node.name, path.name))
     assert long == TABLES
+
+
+# Timers
+
+
+def deadlines_written(texts: Mapping[str, str]) -> set[str]:
+    """The modules of a sender that hold a timer of their own, or assign to one in place of asking `Timers` for it."""
+    own = re.compile(r"^\s*(?:pub(?:\([a-z: ]+\))? )?\w*(?:timer|deadline|expires)\w*: (?:u64|Time)\b", re.MULTILINE)
+    assigned = re.compile(r"\btimers\.\w+\s*[-+]?=[^=]|\.\w*(?:timer|deadline|expires)\w*\s*[-+]?=[^=]")
+    return {name for name, text in texts.items() if own.search(text) or assigned.search(text)}
+
+
+def test_one_writer_of_deadlines() -> None:
+    texts = {name: text for name, text in sources(ROOT / "crates" / "packet").items() if name.startswith("tcp")}
+    assert texts.keys() >= {"tcp::timers", "tcp::output"}
+    # private to their file, so that the compiler keeps others from them
+    assert deadlines_written(texts) - {"tcp::timers"} == set()
+    fields = re.search(r"struct Timers \{([^}]*)\}", texts["tcp::timers"])
+    assert fields is not None
+    assert "pub" not in fields[1]
+    # a judge that convicts
+    for planted in (
+        "self.timers.rto = now;",
+        "rack.timer = u64::MAX;",
+        "struct Probe {\n    pub(crate) timer: u64,\n}",
+        "sender.deadline += 1;",
+    ):
+        assert deadlines_written({"tcp::output": planted}) == {"tcp::output"}, planted
+    assert deadlines_written({"tcp::output": "if self.timers.rto == now {"}) == set()

@@ -94,7 +94,7 @@ impl Engine {
         let Ends::Tcp { sender, .. } = &state.ends else {
             return;
         };
-        let next = sender.next_timer();
+        let next = sender.timers.next();
         if next == u64::MAX {
             return;
         }
@@ -145,21 +145,21 @@ impl Engine {
         let Ends::Tcp { sender, .. } = &mut state.ends else {
             return;
         };
-        if sender.deadline == u64::MAX {
+        if !sender.timers.is_running() {
             self.release(flow);
             return;
         }
         if state.stopped || now - clock_offset >= class.stop {
             return;
         }
-        if sender.next_timer().saturating_add(clock_offset) > now {
+        if sender.timers.next().saturating_add(clock_offset) > now {
             self.arm_timer(flow);
             return;
         }
         if sender.state == State::Closed {
             // events of a connecting flow lag less than those of an established one: the answer may
             // be there in time though its event comes later
-            let late = sender.deadline.saturating_add(state.clock_offset);
+            let late = sender.timers.rto().saturating_add(state.clock_offset);
             if state
                 .acks
                 .iter()
@@ -557,7 +557,7 @@ impl Engine {
         sender.on_ack(now, ack, &blocks, &class.sender, &mut state.random);
         if class.finite && sender.is_done(state.total) && state.completion == u64::MAX {
             state.completion = now;
-            sender.deadline = u64::MAX;
+            sender.timers.stop_rto();
             if class.total == u64::MAX {
                 self.complete_transfer(flow, now);
             } else {

@@ -304,7 +304,7 @@ impl FastPath<'_> {
     #[inline(always)]
     fn arm_timer(&mut self, state: &mut Flow) {
         if let Ends::Tcp { sender, .. } = &state.ends {
-            let next = sender.next_timer().saturating_add(state.clock_offset);
+            let next = sender.timers.next().saturating_add(state.clock_offset);
             if next < state.timer_at {
                 self.arm_timer_at(state, next);
             }

@@ -70,8 +70,7 @@ impl Engine {
             }
             Ends::Tcp { sender, .. } => {
                 if class.handshake {
-                    sender.deadline =
-                        Sender::expiry(sent, sender.timeout(&class.sender), &class.sender);
+                    sender.wait_for_syn_ack(sent, &class.sender);
                     self.connect(flow);
                     self.arm_timer(flow);
                 } else {

@@ -19,8 +19,8 @@ pub(super) struct AckSummary {
     pub(super) ece: bool,
     /// Marked segments that it tells of, where they are counted.
     pub(super) marked: u32,
-    /// The retransmission timer before it.
-    pub(super) deadline: u64,
+    /// When the retransmission timer was to expire before it.
+    pub(super) rto_before: u64,
     /// The time that it echoes, 0 without one.
     pub(super) echo: u64,
     /// The lowest segments sent once that it acknowledges selectively below others, and
@@ -35,7 +35,7 @@ pub(super) struct AckSummary {
 
 impl AckSummary {
     /// Of an ACK that says nothing yet.
-    pub(super) fn new(now: u64, before: u64, deadline: u64) -> Self {
+    pub(super) fn new(now: u64, before: u64, rto_before: u64) -> Self {
         Self {
             now,
             acked: 0,
@@ -46,7 +46,7 @@ impl AckSummary {
             rtt: 0,
             ece: false,
             marked: 0,
-            deadline,
+            rto_before,
             echo: 0,
             low_sacked: NONE,
             low_acked: NONE,

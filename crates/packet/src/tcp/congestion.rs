@@ -7,7 +7,7 @@ use ackclock_algorithms::registry::Controller;
 use ackclock_algorithms::{Stream, Time};
 
 use super::config::{RecoveryPolicy, ReductionBase, RtoPolicy};
-use super::timers::TICK;
+use super::linux_timer_wheel::TICK;
 use super::{AckSummary, Config, Sender, State};
 
 impl Sender {
@@ -262,10 +262,10 @@ impl Sender {
             if single && config.ecn_pause {
                 self.pause(summary.now, config);
             } else {
-                self.pauses = 0;
+                self.ecn_backoff = 0;
             }
         } else if !summary.ece && summary.acked > 0 {
-            self.pauses = 0;
+            self.ecn_backoff = 0;
         }
         summary.ece
     }
@@ -275,10 +275,9 @@ impl Sender {
     /// window (ns-2; the RFC says nothing of it): one segment a timeout may still be too much.
     #[cold]
     fn pause(&mut self, now: u64, config: &Config) {
-        self.pausing = true;
-        let timeout = self.timeout(config).saturating_mul(1 << self.pauses);
-        self.deadline = now + timeout.min(config.max_rto);
-        self.pauses = (self.pauses + 1).min(16);
+        let timeout = self.timeout(config).saturating_mul(1 << self.ecn_backoff);
+        self.timers.pause(now + timeout.min(config.max_rto));
+        self.ecn_backoff = (self.ecn_backoff + 1).min(16);
     }
 
     /// A marked ACK goes to an algorithm that counts marks, and then leads to its reaction; true if

@@ -263,7 +263,7 @@ impl Endpoint {
     /// `None` if nothing happens without an acknowledgement or a write.
     #[must_use]
     pub fn next_event(&self) -> Option<Time> {
-        let timer = self.sender.next_timer();
+        let timer = self.sender.timers.next();
         let at = if self.paced {
             timer.min(self.sender.next_send)
         } else {
@@ -274,7 +274,7 @@ impl Endpoint {
 
     /// Advances time to `now`: a timer that is due by then expires.
     pub fn advance(&mut self, now: Time) {
-        if self.sender.next_timer() <= now.0 {
+        if self.sender.timers.next() <= now.0 {
             self.sender.on_timer(now.0, &self.config);
         }
     }

@@ -15,8 +15,8 @@ mod ack_summary;
 pub(crate) mod config;
 mod congestion;
 pub(crate) mod drive;
-mod expiry;
 mod hystart;
+mod linux_timer_wheel;
 mod loss;
 mod negotiation;
 mod output;
@@ -55,6 +55,7 @@ use scoreboard::Scoreboard;
 pub(crate) use sent_packets::SEGMENT;
 use sent_packets::SentPackets;
 use slow_start::SlowStart;
+use timers::Timers;
 use usage::WindowUsage;
 
 /// What the sender is doing.
@@ -129,18 +130,14 @@ pub(crate) struct Sender {
     first_partial_ack: bool,
     scoreboard: Scoreboard,
     rtt: RttEstimator,
-    /// When the retransmission timer expires; `u64::MAX` while it is off.
-    pub(crate) deadline: u64,
+    pub(crate) timers: Timers,
     /// ACKs of segments from here on begin a new round trip.
     round_end: u64,
     /// ECN reacts again once segments from here on are acknowledged.
     cwr_end: u64,
     send_cwr: bool,
-    /// The window was one segment when a mark came: nothing leaves before the retransmission timer
-    /// expires.
-    pausing: bool,
     /// Marks in a row that met a window of one segment: each after the first doubles the pause.
-    pauses: u8,
+    ecn_backoff: u8,
     /// The window comes down for a mark (style "linux").
     in_cwr: bool,
     /// What the congestion control knows of the state.
@@ -193,7 +190,7 @@ impl Sender {
         let sent_packets = remembers.then(|| {
             let tick = match config.timers {
                 TimerPolicy::Separate => 1,
-                TimerPolicy::Shared => timers::TICK,
+                TimerPolicy::Shared => linux_timer_wheel::TICK,
             };
             Box::new(SentPackets::new(rack, tick))
         });
@@ -225,12 +222,11 @@ impl Sender {
                 Scoreboard::default()
             },
             rtt: RttEstimator::new(config.rto == RtoPolicy::Linux, config.initial_rto),
-            deadline: u64::MAX,
+            timers: Timers::default(),
             round_end: 0,
             cwr_end: 0,
             send_cwr: false,
-            pausing: false,
-            pauses: 0,
+            ecn_backoff: 0,
             in_cwr: false,
             ca_state: CaState::Open,
             needs,
@@ -270,18 +266,9 @@ impl Sender {
             && self.forced == NONE
             && self.next == self.high
             && !self.send_cwr
-            && !self.pausing
-            && self.pauses == 0
+            && !self.timers.is_pausing()
+            && self.ecn_backoff == 0
             && (self.dup_acks == 0 || selective);
-    }
-
-    /// No timer that an ACK starts is shorter than this; zero where an ACK starts others than that
-    /// of retransmissions.
-    pub(crate) fn max_ack_delay(&self, config: &Config) -> u64 {
-        if !self.fast_path_eligible || self.paced {
-            return 0;
-        }
-        config.min_rto.min(config.initial_rto).min(config.max_rto)
     }
 
     /// Segments outstanding.
@@ -298,7 +285,7 @@ impl Sender {
     /// The connection stands; `rtt` is the handshake's sample, 0 without a usable one.
     pub(crate) fn open(&mut self, now: u64, rtt: u64, syn_retransmitted: bool, config: &Config) {
         self.state = State::Open;
-        self.deadline = u64::MAX;
+        self.timers.stop_rto();
         self.update_no_loss_pending(config);
         self.rtt.open(rtt == 0 && syn_retransmitted, config);
         if rtt > 0 {
@@ -404,7 +391,7 @@ impl Sender {
             cwnd_limited,
             ece: ack.flags.has(Flags::ECE) && config.ecn && !wanted.marks,
             echo: ack.echo,
-            ..AckSummary::new(now, before, self.deadline)
+            ..AckSummary::new(now, before, self.timers.rto())
         };
         if ack.cum < self.una {
             // overtaken by a later one
@@ -451,8 +438,8 @@ impl Sender {
             self.follow_resume(&summary, config);
         }
         let restarts = config.restart_rto && self.high > self.una;
-        if restarts || (self.pausing && self.deadline == u64::MAX) {
-            self.deadline = now + self.timeout(config);
+        if restarts || (self.timers.is_pausing() && !self.timers.is_running()) {
+            self.restart_rto(now, config);
         }
         self.update_no_loss_pending(config);
     }
@@ -675,7 +662,7 @@ impl Sender {
                 acked,
                 cwnd_limited,
                 rtt,
-                ..AckSummary::new(now, before, self.deadline)
+                ..AckSummary::new(now, before, self.timers.rto())
             };
             let event = self.bare_event(&summary, acked as u32, round_start, config);
             self.grow_otherwise(event, rtt, random);
@@ -700,12 +687,7 @@ impl Sender {
             rtt = now - echo;
             self.sample_as((now, rtt), before, policy, config);
         }
-        // RFC 6298, rules 5.2 and 5.3
-        self.deadline = if self.high > self.una {
-            now + self.timeout(config)
-        } else {
-            u64::MAX
-        };
+        self.restart_or_stop_rto(now, config);
         rtt
     }
 

@@ -39,9 +39,7 @@ impl Sender {
         self.next += count;
         self.high = self.next;
         self.last_sent = now;
-        if self.deadline == u64::MAX {
-            self.deadline = now + self.timeout(config);
-        }
+        self.start_rto(now, config);
         first
     }
 
@@ -61,9 +59,7 @@ impl Sender {
             self.record_sent_in_recovery(segment, config);
         }
         self.last_sent = now;
-        if self.deadline == u64::MAX {
-            self.deadline = now + self.timeout(config);
-        }
+        self.start_rto(now, config);
         if self.watched {
             self.note_sent(now, segment, config);
         }
@@ -120,7 +116,7 @@ impl Sender {
                 // Deviation from RFC 6298, section 5, rule 5.1 (RACK-TLP): the first segment sent
                 // again has its time again, as in Linux; else a lost retransmission could not be
                 // found before the timer expires.
-                self.deadline = now + self.timeout(config);
+                self.restart_rto(now, config);
             }
         }
     }
@@ -167,7 +163,7 @@ impl Sender {
             }
             return Some((seq, true));
         }
-        if self.pausing {
+        if self.timers.is_pausing() {
             return None;
         }
         if self.probe {

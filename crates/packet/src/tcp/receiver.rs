@@ -1,7 +1,7 @@
 //! A TCP receiver: reassembly, delayed and selective acknowledgements, ECN echo.
 
 use super::accecn;
-use super::timers as wheel;
+use super::linux_timer_wheel as wheel;
 use crate::bitmap::Bitmap;
 use crate::packet::{Flags, NONE};
 

@@ -7,7 +7,7 @@ use ackclock_algorithms::Time;
 use ackclock_scenario::RttSamples;
 
 use super::config::Config;
-use super::timers::TICK;
+use super::linux_timer_wheel::TICK;
 
 /// What a sender knows of its round trip, ps.
 #[derive(Debug)]

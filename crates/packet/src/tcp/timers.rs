@@ -1,65 +1,425 @@
-//! The timers of Linux 6.1: when one that is set for a delay really expires.
+//! The timers of a sender: which is armed, and what its expiry does.
 //!
-//! Time goes in ticks of a millisecond (`HZ` = 1000). Timers wait in a wheel of levels of 64
-//! buckets, each level eight times as coarse as the one before, and never expire early: so a timer
-//! of less than 63 ms comes up to 1 ms late, one of less than 504 ms up to 8 ms, one of less than 4
-//! s up to 64 ms, and timers that were set at different times expire together
-//! (kernel/time/timer.c).
+//! [`Timers`] alone writes a deadline. [`Timers::next`] says which runs next and
+//! [`Sender::on_timer`] which has expired. The engine takes a sender whose retransmission timer is
+//! off for one without outstanding data, and looks at no other timer then. On the fast path an ACK
+//! is taken up to [`Sender::max_ack_delay`] late, so no timer that an ACK arms may be shorter: a
+//! sender with others is not `fast_path_eligible`.
 
-/// A tick, ps.
-pub(crate) const TICK: u64 = 1_000_000_000;
+use ackclock_algorithms::congestion::{CaState, CongestionControl as _, Signal};
 
-/// What Linux adds to the delays of a probe and of the reordering window: `TCP_TIMEOUT_MIN`.
-pub(super) const LEAST_TIMEOUT: u64 = 2 * TICK;
+use super::config::{RecoveryPolicy, TimeoutPolicy, TimerPolicy};
+use super::linux_timer_wheel::{LEAST_TIMEOUT, expiry};
+use super::loss::rack::Rack;
+use super::{AckSummary, Config, Sender, State, rack_of};
+use crate::packet::NONE;
 
-/// When a timer expires that is set at `now` for `delay`.
-pub(crate) fn expiry(now: u64, delay: u64) -> u64 {
-    let ticks = delay.div_ceil(TICK);
-    let mut shift = 0;
-    while shift < 24 && ticks >= 63 << shift {
-        shift += 3;
-    }
-    ((((now / TICK + ticks) >> shift) + 1) << shift) * TICK
+/// A timer that is off.
+const OFF: u64 = u64::MAX;
+
+/// What RACK-TLP's timer is for: it has one for both (RFC 8985).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Purpose {
+    /// The reordering window of a segment is over.
+    Reordering,
+    /// Nothing has arrived for long: send a probe.
+    #[default]
+    Probe,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// When the timers of a sender expire, by its clock, ps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timers {
+    /// Of retransmissions, of the answer to a SYN, or of a pause.
+    rto: u64,
+    /// Of the reordering window or of the tail loss probe.
+    rack: u64,
+    purpose: Purpose,
+    /// The window was one segment when a mark came: nothing leaves before `rto`.
+    pausing: bool,
+}
 
-    const MS: u64 = TICK;
+impl Default for Timers {
+    fn default() -> Self {
+        Self {
+            rto: OFF,
+            rack: OFF,
+            purpose: Purpose::default(),
+            pausing: false,
+        }
+    }
+}
 
-    #[test]
-    fn never_early_and_an_eighth_late_at_most() {
-        for now in [0, 1, MS / 3, 7 * MS + 5, 12_345 * MS, 99_999 * MS + 1] {
-            for delay in [
-                1,
-                MS,
-                40 * MS,
-                62 * MS,
-                63 * MS,
-                250 * MS,
-                503 * MS,
-                504 * MS,
-                3000 * MS,
-                60_000 * MS,
-            ] {
-                let late = expiry(now, delay) - now - delay;
-                assert!(late <= (delay / 7).max(2 * MS), "{now} {delay}: {late}");
-            }
+impl Timers {
+    /// When the next timer runs: the retransmission timer, or RACK's before it.
+    #[inline(always)]
+    pub(crate) fn next(&self) -> u64 {
+        if self.rto == OFF {
+            OFF
+        } else {
+            self.rto.min(self.rack)
         }
     }
 
-    #[test]
-    fn timers_meet_in_buckets() {
-        assert_eq!(expiry(10 * MS, 2 * MS), 13 * MS);
-        assert_eq!(expiry(10 * MS, 62 * MS), 73 * MS);
-        // 250 ms: buckets of 8 ms
-        for now in 0..6 {
-            assert_eq!(expiry(now * MS, 250 * MS), 256 * MS);
+    /// When the retransmission timer expires; `u64::MAX` while it is off.
+    #[inline(always)]
+    pub(crate) fn rto(&self) -> u64 {
+        self.rto
+    }
+
+    /// Whether the retransmission timer is on.
+    #[inline(always)]
+    pub(crate) fn is_running(&self) -> bool {
+        self.rto != OFF
+    }
+
+    /// Whether nothing leaves before the retransmission timer expires.
+    #[inline(always)]
+    pub(super) fn is_pausing(&self) -> bool {
+        self.pausing
+    }
+
+    /// What RACK's timer is on for, if it is.
+    fn pending(&self) -> Option<Purpose> {
+        (self.rack != OFF).then_some(self.purpose)
+    }
+
+    #[inline(always)]
+    pub(super) fn set_rto(&mut self, at: u64) {
+        self.rto = at;
+    }
+
+    #[inline(always)]
+    pub(crate) fn stop_rto(&mut self) {
+        self.rto = OFF;
+    }
+
+    /// Nothing leaves until `at`.
+    pub(super) fn pause(&mut self, at: u64) {
+        (self.pausing, self.rto) = (true, at);
+    }
+
+    fn set_rack(&mut self, purpose: Purpose, at: u64) {
+        (self.purpose, self.rack) = (purpose, at);
+    }
+
+    pub(super) fn stop_rack(&mut self) {
+        self.rack = OFF;
+    }
+}
+
+impl Sender {
+    /// No timer that an ACK starts is shorter than this; zero where an ACK starts others than that
+    /// of retransmissions.
+    pub(crate) fn max_ack_delay(&self, config: &Config) -> u64 {
+        if !self.fast_path_eligible || self.paced {
+            return 0;
         }
-        assert_eq!(expiry(6 * MS, 250 * MS), 264 * MS);
-        // 1 s: of 64 ms
-        assert_eq!(expiry(0, 1000 * MS), 1024 * MS);
-        assert_eq!(expiry(24 * MS, 1000 * MS), 1088 * MS);
+        config.min_rto.min(config.initial_rto).min(config.max_rto)
+    }
+
+    /// When a timer expires that is set at `now` for `delay`.
+    fn expiry(now: u64, delay: u64, config: &Config) -> u64 {
+        if config.timers == TimerPolicy::Shared {
+            expiry(now, delay)
+        } else {
+            now + delay
+        }
+    }
+
+    /// Data leaves: the retransmission timer runs from now on, if it does not (RFC 6298, rule 5.1).
+    #[inline(always)]
+    pub(super) fn start_rto(&mut self, now: u64, config: &Config) {
+        if !self.timers.is_running() {
+            self.restart_rto(now, config);
+        }
+    }
+
+    /// The retransmission timer expires a timeout from now.
+    #[inline(always)]
+    pub(super) fn restart_rto(&mut self, now: u64, config: &Config) {
+        self.timers.set_rto(now + self.timeout(config));
+    }
+
+    /// The same if data is outstanding, else it is off (RFC 6298, rules 5.2 and 5.3).
+    #[inline(always)]
+    pub(super) fn restart_or_stop_rto(&mut self, now: u64, config: &Config) {
+        if self.high > self.una {
+            self.restart_rto(now, config);
+        } else {
+            self.timers.stop_rto();
+        }
+    }
+
+    /// A SYN leaves.
+    pub(crate) fn wait_for_syn_ack(&mut self, now: u64, config: &Config) {
+        let timeout = self.timeout(config);
+        self.timers.set_rto(Self::expiry(now, timeout, config));
+    }
+
+    /// RACK looks again at what is late after `longest` (RFC 8985, section 6.2, step 5).
+    pub(super) fn wait_for_reordering(&mut self, now: u64, longest: u64, config: &Config) {
+        if config.timers == TimerPolicy::Separate {
+            self.timers.set_rack(Purpose::Reordering, now + longest);
+            return;
+        }
+        let delay = (longest + LEAST_TIMEOUT).min(self.timeout(config));
+        let at = expiry(now, delay);
+        self.timers.set_rack(Purpose::Reordering, at);
+        self.timers.set_rto(self.timers.rto().max(at));
+    }
+
+    /// Linux has one timer for the reordering window, the probe and the retransmission timeout, so
+    /// that the last of them counts from when the first unacknowledged segment was sent where it
+    /// takes the place of one of the others.
+    pub(super) fn rearm(&mut self, now: u64, config: &Config) {
+        let timeout = self.timeout(config);
+        let (una, idle) = (self.una, self.high == self.una);
+        let mut delay = timeout;
+        if let Some(sent_packets) = &self.sent_packets
+            && self.timers.pending().is_some()
+        {
+            self.timers.stop_rack();
+            delay = (sent_packets.sent(una) + timeout)
+                .saturating_sub(now)
+                .max(1);
+        }
+        self.timers
+            .set_rto(if idle { OFF } else { expiry(now, delay) });
+    }
+
+    /// Arms the probe's timer as Linux does; false where no probe is due. `acked`: an ACK of new
+    /// data has just come, and the retransmission timeout counts from now.
+    pub(super) fn schedule_probe(&mut self, now: u64, acked: bool, config: &Config) -> bool {
+        let outstanding = self.outstanding();
+        let quiet = self.in_cwr || self.scoreboard.is_clear();
+        if self.state != State::Open || !quiet || outstanding == 0 {
+            return false;
+        }
+        let timeout = self.timeout(config);
+        let (una, srtt) = (self.una, self.rtt.srtt);
+        let Some(sent_packets) = &self.sent_packets else {
+            return false;
+        };
+        let left = if acked {
+            timeout
+        } else {
+            (sent_packets.sent(una) + timeout).saturating_sub(now)
+        };
+        if sent_packets.rack.is_none() {
+            return false;
+        }
+        let mut delay = match (srtt, outstanding) {
+            (0, _) => config.initial_rto,
+            (_, 1) => 2 * srtt + config.min_rto,
+            _ => 2 * srtt + LEAST_TIMEOUT,
+        };
+        if left > 0 {
+            delay = delay.min(left);
+        }
+        let at = expiry(now, delay);
+        self.timers.set_rack(Purpose::Probe, at);
+        let running = self.timers.is_running();
+        self.timers.set_rto(if running {
+            self.timers.rto().max(at)
+        } else {
+            at
+        });
+        true
+    }
+
+    /// Arms the timer of the tail loss probe (RFC 8985, section 7.2): after an ACK, or after new
+    /// data has left.
+    pub(super) fn arm_probe(&mut self, now: u64) {
+        let outstanding = self.outstanding();
+        let wanted = self.state == State::Open && outstanding > 0 && self.scoreboard.sacked() == 0;
+        let Some(rack) = rack_of(&mut self.sent_packets) else {
+            return;
+        };
+        if self.timers.pending() == Some(Purpose::Reordering) {
+            return;
+        }
+        if wanted && rack.probe_end == NONE {
+            let at = now + Rack::probe_timeout(self.rtt.srtt, outstanding);
+            let at = at.min(self.timers.rto());
+            self.timers.set_rack(Purpose::Probe, at);
+        } else {
+            self.timers.stop_rack();
+        }
+    }
+
+    /// A probe is out: whether an ACK answers it, and whether it has repaired a loss (RFC 8985,
+    /// section 7.4).
+    pub(super) fn after_ack_of_probe(&mut self, summary: &AckSummary, config: &Config) {
+        let una = self.una;
+        let Some(rack) = rack_of(&mut self.sent_packets) else {
+            return;
+        };
+        if rack.probe_end == NONE || una < rack.probe_end {
+            return;
+        }
+        // sent again for nothing: an ACK that acknowledges nothing new answers the second copy
+        let needless = summary.acked == 0 && summary.sacked == 0;
+        if rack.probe_again && una == rack.probe_end && !needless {
+            return; // one of the two copies; the next ACK tells
+        }
+        let repaired = rack.probe_again && una > rack.probe_end;
+        rack.probe_end = NONE;
+        if repaired && self.state == State::Open {
+            self.forget_undo();
+            self.reduce(summary.now, Signal::Loss, summary.before, config);
+            self.cwr_end = self.next;
+        }
+    }
+
+    /// The timer of [`Timers::next`] has expired.
+    pub(crate) fn on_timer(&mut self, now: u64, config: &Config) {
+        if let Some(purpose) = self.timers.pending()
+            && self.timers.rack <= now
+        {
+            if config.timers == TimerPolicy::Shared {
+                self.on_timer_linux(now, purpose, config);
+                return;
+            }
+            self.timers.stop_rack();
+            match purpose {
+                Purpose::Reordering => {
+                    self.find_late(now, config);
+                    if self.state == State::Open && self.scoreboard.calls_for_recovery(self.una) {
+                        self.start_recovery(now, self.outstanding(), config);
+                    }
+                }
+                Purpose::Probe => {
+                    self.send_probe(config);
+                    self.restart_rto(now, config);
+                }
+            }
+            return;
+        }
+        self.on_timeout(now, config);
+    }
+
+    /// RACK's timer has expired, in Linux.
+    fn on_timer_linux(&mut self, now: u64, purpose: Purpose, config: &Config) {
+        let (una, next) = (self.una, self.next);
+        let Some(sent_packets) = &mut self.sent_packets else {
+            return;
+        };
+        let pipe = self.scoreboard.pipe(una, next);
+        sent_packets.begin(pipe, self.rtt.min_rtt);
+        let probing = matches!(&sent_packets.rack, Some(rack) if rack.probe_end != NONE);
+        if purpose == Purpose::Reordering {
+            self.find_late(now, config);
+            if self.scoreboard.pipe(una, next) != pipe && self.state != State::Recovery {
+                // after a timeout too: its ssthresh comes down again
+                self.start_recovery(now, self.outstanding(), config);
+                if config.recovery == RecoveryPolicy::Linux {
+                    self.spread_reduction(false, 1);
+                }
+            }
+            self.rearm(now, config);
+            return;
+        }
+        if probing {
+            // one probe for each flight; the retransmission timer is next
+            self.rearm(now, config);
+            return;
+        }
+        self.timers.stop_rack();
+        self.send_probe(config);
+        self.timers.set_rto(expiry(now, self.timeout(config)));
+    }
+
+    /// The next segment out is a probe: a new one if there is one, else the last again (RFC 8985,
+    /// section 7.3).
+    fn send_probe(&mut self, config: &Config) {
+        let new = self.next < self.written && self.next - self.una < config.max_window;
+        if let Some(rack) = rack_of(&mut self.sent_packets) {
+            rack.probe_end = self.next + u64::from(new);
+            rack.probe_again = !new;
+        }
+        if new {
+            self.probe = true;
+        } else {
+            self.forced = self.next - 1;
+        }
+    }
+
+    /// The retransmission timer has expired (RFC 6298, rules 5.4 to 5.6; RFC 5681, section 3.1).
+    pub(crate) fn on_timeout(&mut self, now: u64, config: &Config) {
+        if std::mem::take(&mut self.timers.pausing) && self.una == self.high {
+            // the pause after a mark is over: nothing is lost, and nothing backs off
+            self.timers.stop_rto();
+            self.update_no_loss_pending(config);
+            return;
+        }
+        self.counters.timeouts += 1;
+        self.no_loss_pending = false;
+        // in Linux not twice for the losses of one window
+        let answered = config.timeout == TimeoutPolicy::Linux
+            && (self.state == State::Recovery || self.in_cwr)
+            && self.una < self.recover;
+        let again = self.note_timeout(config);
+        self.set_ca_state(CaState::Loss);
+        if !again && !answered {
+            self.remember_for_undo(true, config);
+            self.reduce(now, Signal::Timeout, self.outstanding(), config);
+        }
+        self.window.cwnd = 1.0;
+        self.in_cwr = false;
+        self.rtt.back_off();
+        self.rtt.stop_timing(self.high);
+        self.state = State::Loss;
+        self.recover = self.high;
+        self.cwr_end = self.high;
+        self.dup_acks = 0;
+        self.forced = NONE;
+        self.rescued = true;
+        self.round_end = self.high;
+        if config.recovery.is_selective() {
+            self.lose_all(now);
+            self.high_resent = self.una;
+            if config.timeout == TimeoutPolicy::Linux {
+                self.window.cwnd = (self.scoreboard.pipe(self.una, self.next) + 1) as f64;
+                if self.delivery {
+                    self.controller.set_state(CaState::Loss);
+                }
+            }
+        } else {
+            self.next = self.una;
+        }
+        self.timers
+            .set_rto(Self::expiry(now, self.timeout(config), config));
+    }
+
+    /// A segment has left: what that does to Linux's timer.
+    pub(super) fn set_timer_linux(
+        &mut self,
+        now: u64,
+        (seq, retransmission): (u64, bool),
+        config: &Config,
+    ) {
+        let Some(rack) = rack_of(&mut self.sent_packets) else {
+            return;
+        };
+        let pending = self.timers.pending();
+        if retransmission {
+            if seq == self.una && pending != Some(Purpose::Reordering) {
+                self.timers.stop_rack();
+                self.timers.set_rto(expiry(now, self.timeout(config)));
+            }
+        } else if pending.is_some() || seq + 1 != rack.probe_end {
+            if pending == Some(Purpose::Probe) || self.outstanding() == 1 {
+                self.rearm(now, config);
+            }
+            self.schedule_probe(now, false, config);
+        }
+    }
+
+    /// A connection request was not answered in time: back off.
+    pub(crate) fn on_syn_timeout(&mut self, now: u64, config: &Config) {
+        self.counters.timeouts += 1;
+        self.rtt.back_off();
+        self.wait_for_syn_ack(now, config);
     }
 }

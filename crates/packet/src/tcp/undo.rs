@@ -308,11 +308,7 @@ impl Sender {
         }
         if summary.rtt > 0 {
             self.rtt.adapt(prior_rtt, summary.rtt, config);
-            self.deadline = if self.high > self.una {
-                summary.now + self.timeout(config)
-            } else {
-                u64::MAX
-            };
+            self.restart_or_stop_rto(summary.now, config);
         }
         self.state = State::Open;
         self.dup_acks = 0;

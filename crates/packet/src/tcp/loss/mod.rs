@@ -6,9 +6,8 @@ mod retransmissions;
 use ackclock_algorithms::congestion::CongestionControl as _;
 
 use super::config::TimerPolicy;
-use super::{AckSummary, Config, Sender, State, timers};
+use super::{AckSummary, Config, Sender, State};
 use crate::packet::NONE;
-use rack::Purpose;
 
 impl Sender {
     /// Everything below `cum` is delivered, by an ACK that has just come.
@@ -94,7 +93,8 @@ impl Sender {
                 }
             }
             if let Some(rack) = &mut sent_packets.rack {
-                (rack.timer, rack.probe_end) = (u64::MAX, NONE);
+                rack.probe_end = NONE;
+                self.timers.stop_rack();
                 return;
             }
         }
@@ -106,7 +106,6 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn find_late(&mut self, now: u64, config: &Config) -> bool {
-        let timeout = self.timeout(config);
         let Some(sent_packets) = &mut self.sent_packets else {
             return false;
         };
@@ -115,7 +114,7 @@ impl Sender {
         };
         rack.lost_again = false;
         if config.timers == TimerPolicy::Separate {
-            rack.timer = u64::MAX;
+            self.timers.stop_rack();
         }
         if self.scoreboard.is_clear() {
             return false; // everything came in order
@@ -145,15 +144,7 @@ impl Sender {
         if longest == 0 {
             return false;
         }
-        rack.purpose = Purpose::Reordering;
-        rack.timer = if config.timers == TimerPolicy::Shared {
-            timers::expiry(now, (longest + timers::LEAST_TIMEOUT).min(timeout))
-        } else {
-            now + longest
-        };
-        if config.timers == TimerPolicy::Shared {
-            self.deadline = self.deadline.max(rack.timer);
-        }
+        self.wait_for_reordering(now, longest, config);
         true
     }
 }

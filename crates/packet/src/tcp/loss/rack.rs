@@ -15,15 +15,6 @@ const MAX_ACK_DELAY: u64 = 200 * MS;
 /// Probe timeout before the first round-trip sample.
 const INITIAL_PTO: u64 = 1000 * MS;
 
-/// What the timer is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// The reordering window of a segment is over.
-    Reordering,
-    /// Nothing has arrived for long: send a probe.
-    Probe,
-}
-
 /// State of RACK-TLP.
 #[derive(Clone, Debug)]
 pub(crate) struct Rack {
@@ -44,9 +35,6 @@ pub(crate) struct Rack {
     persist: u8,
     duplicate: bool,
     widened_at: u64,
-    /// When the timer runs; `u64::MAX` while it is off.
-    pub(crate) timer: u64,
-    pub(crate) purpose: Purpose,
     /// A probe is out: the first segment not sent then; [`NONE`] without one. And whether it was a
     /// retransmission.
     pub(crate) probe_end: u64,
@@ -69,8 +57,6 @@ impl Default for Rack {
             persist: 0,
             duplicate: false,
             widened_at: 0,
-            timer: u64::MAX,
-            purpose: Purpose::Probe,
             probe_end: NONE,
             probe_again: false,
             lost_again: false,

@@ -71,7 +71,7 @@ impl Sender {
                     self.forced = self.una;
                     self.window.cwnd = (self.window.cwnd - summary.acked as f64 + 1.0).max(1.0);
                     if !self.first_partial_ack {
-                        self.deadline = summary.deadline;
+                        self.timers.set_rto(summary.rto_before);
                     }
                     self.first_partial_ack = false;
                 }

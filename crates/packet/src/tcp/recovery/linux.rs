@@ -268,7 +268,7 @@ impl Sender {
         blocks: &[(u64, u64)],
         config: &Config,
     ) {
-        let mut summary = AckSummary::new(now, self.outstanding(), self.deadline);
+        let mut summary = AckSummary::new(now, self.outstanding(), self.timers.rto());
         let edge = self.sacked_edge();
         if let Some(sent_packets) = &mut self.sent_packets {
             let pipe = self.scoreboard.pipe(self.una, self.next);

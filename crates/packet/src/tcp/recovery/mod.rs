@@ -36,7 +36,7 @@ impl Sender {
         self.state = State::Recovery;
         self.forced = self.una;
         if !(config.timers == TimerPolicy::Shared && config.rack) {
-            self.deadline = now + self.timeout(config);
+            self.restart_rto(now, config);
         }
     }
 }

@@ -133,7 +133,7 @@ fn linux_answers_a_loss_after_a_mark() {
 fn linux_asks_whether_a_timeout_was_needed() {
     for real in [true, false] {
         let mut bench = linux_bench();
-        bench.now = bench.sender.deadline;
+        bench.now = bench.sender.timers.rto();
         bench.sender.on_timeout(bench.now, &bench.config);
         assert_eq!(bench.sent(), [0]);
         assert_eq!(bench.sender.window.ssthresh, 10.0);
@@ -230,23 +230,23 @@ fn linux_has_one_timer_in_ticks() {
         (100 * MS, 300 * MS)
     );
     assert_eq!(
-        bench.sender.next_timer(),
-        timers::expiry(bench.now, 300 * MS)
+        bench.sender.timers.next(),
+        linux_timer_wheel::expiry(bench.now, 300 * MS)
     );
     bench.sent();
     assert_eq!(
-        bench.sender.next_timer(),
-        timers::expiry(bench.now, first + 300 * MS - bench.now)
+        bench.sender.timers.next(),
+        linux_timer_wheel::expiry(bench.now, first + 300 * MS - bench.now)
     );
-    bench.now = bench.sender.next_timer();
+    bench.now = bench.sender.timers.next();
     let next = bench.sender.next;
     bench.sender.on_timer(bench.now, &bench.config);
     assert_eq!(bench.sent(), [next as i64]);
     let timeout = bench.sender.timeout(&bench.config);
     assert_eq!(timeout % MS, 0);
     assert_eq!(
-        bench.sender.next_timer(),
-        timers::expiry(bench.now, timeout)
+        bench.sender.timers.next(),
+        linux_timer_wheel::expiry(bench.now, timeout)
     );
-    assert_eq!(bench.sender.next_timer(), bench.sender.deadline);
+    assert_eq!(bench.sender.timers.next(), bench.sender.timers.rto());
 }

@@ -62,7 +62,7 @@ fn rack_waits_for_the_reordering_window() {
     assert!(!rack_ack(&mut bench, 10, 11).contains(&-10));
     assert_eq!(bench.sender.state, State::Open);
     // 1101 + 100 + 25 ms
-    assert_eq!(bench.sender.next_timer(), 1226 * MS);
+    assert_eq!(bench.sender.timers.next(), 1226 * MS);
     bench.now = 1226 * MS;
     bench.sender.on_timer(bench.now, &bench.config);
     assert_eq!(bench.sender.state, State::Recovery);
@@ -125,14 +125,14 @@ fn tail_loss_probes() {
             bench.sender.written = next;
         }
         let srtt = bench.sender.rtt.srtt;
-        assert_eq!(bench.sender.next_timer(), bench.now + 2 * srtt);
-        bench.now = bench.sender.next_timer();
+        assert_eq!(bench.sender.timers.next(), bench.now + 2 * srtt);
+        bench.now = bench.sender.timers.next();
         bench.sender.on_timer(bench.now, &bench.config);
         let last = next as i64 - 1;
         assert_eq!(bench.sent(), [if new { last + 1 } else { -last }]);
         assert_eq!(bench.sender.counters.timeouts, 0);
         // one probe only; then the retransmission timer
-        assert_eq!(bench.sender.next_timer(), bench.sender.deadline);
+        assert_eq!(bench.sender.timers.next(), bench.sender.timers.rto());
         bench.sender.written = u64::MAX;
         let cwnd = bench.sender.window.cwnd;
         bench.now += 100 * MS;

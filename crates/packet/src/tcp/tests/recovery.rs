@@ -100,23 +100,26 @@ fn retransmission_timer() {
     let mut bench = Bench::new(Recovery::Sack, 4.0);
     bench.now = 1000 * MS;
     bench.sent();
-    assert_eq!(bench.sender.deadline, 2000 * MS);
+    assert_eq!(bench.sender.timers.rto(), 2000 * MS);
     bench.ack(1, NONE, 0); // 100 ms
     assert_eq!(
         (bench.sender.rtt.srtt, bench.sender.rtt.rttvar()),
         (100 * MS, 50 * MS)
     );
-    assert_eq!(bench.sender.deadline, bench.now + 300 * MS);
+    assert_eq!(bench.sender.timers.rto(), bench.now + 300 * MS);
     for cum in 2..40 {
         bench.ack(cum, NONE, 0);
     }
     assert_eq!(bench.sender.timeout(&bench.config), 200 * MS);
     let cwnd = bench.sender.window.cwnd;
     for doubling in 0..4 {
-        bench.now = bench.sender.deadline;
+        bench.now = bench.sender.timers.rto();
         bench.sender.on_timeout(bench.now, &bench.config);
         assert_eq!(bench.sent().len(), 1);
-        assert_eq!(bench.sender.deadline, bench.now + (400 << doubling) * MS);
+        assert_eq!(
+            bench.sender.timers.rto(),
+            bench.now + (400 << doubling) * MS
+        );
         assert_eq!(bench.sender.window.cwnd, 1.0);
         // RFC 5681, section 3.1: ssthresh is not reduced again by the same segment
         assert_eq!(bench.sender.window.ssthresh, (cwnd / 2.0).max(2.0));
@@ -133,7 +136,7 @@ fn a_timeout_keeps_the_scoreboard() {
     bench.sent();
     bench.ack(0, 2, 0);
     bench.ack(0, 4, 0);
-    bench.now = bench.sender.deadline;
+    bench.now = bench.sender.timers.rto();
     bench.sender.on_timeout(bench.now, &bench.config);
     assert_eq!(bench.sent(), [0]);
     assert_eq!(bench.ack(1, NONE, 0), [-1, -3]);
@@ -288,7 +291,7 @@ fn a_marked_window_of_one_segment_pauses() {
             .expect("aimd is there");
     bench.sender.controller = alone.build(0);
     assert_eq!(bench.ack(1, NONE, Flags::ECE), Vec::<i64>::new());
-    let deadline = bench.sender.next_timer();
+    let deadline = bench.sender.timers.next();
     assert_eq!(deadline, bench.now + bench.sender.timeout(&bench.config));
     bench.now = deadline;
     bench.sender.on_timer(deadline, &bench.config);
@@ -297,7 +300,7 @@ fn a_marked_window_of_one_segment_pauses() {
     assert_eq!(bench.sender.window.cwnd as u64, 1);
     // the next mark doubles the pause, as in ns-2
     assert_eq!(bench.ack(2, NONE, Flags::ECE), Vec::<i64>::new());
-    let deadline = bench.sender.next_timer();
+    let deadline = bench.sender.timers.next();
     assert_eq!(
         deadline,
         bench.now + 2 * bench.sender.timeout(&bench.config)

@@ -42,7 +42,7 @@ impl Bench {
     }
 
     fn time_out(&mut self) -> Vec<i64> {
-        self.now = self.sender.deadline;
+        self.now = self.sender.timers.rto();
         self.sender.on_timeout(self.now, &self.config);
         self.sent()
     }
@@ -154,7 +154,7 @@ fn eifel_undoes_a_timeout() {
         assert_eq!(sent, [10, 11], "{recovery:?}");
         let rtt = bench.now - 1000 * MS;
         assert_eq!(bench.sender.rtt.smoothed(), (rtt, rtt / 2), "{recovery:?}");
-        assert_eq!(bench.sender.deadline, bench.now + 3 * rtt);
+        assert_eq!(bench.sender.timers.rto(), bench.now + 3 * rtt);
         // a timeout of a lost segment stands, and is gone back over
         let mut bench = Bench::with_undo(recovery, Undo::Eifel);
         bench.time_out();

@@ -331,3 +331,44 @@ def test_one_writer_of_deadlines() -> None:
     ):
         assert deadlines_written({"tcp::output": planted}) == {"tcp::output"}, planted
     assert deadlines_written({"tcp::output": "if self.timers.rto == now {"}) == set()
+
+
+# Words
+
+DESCRIBED = ("algorithms", "averages", "meanfield", "python")
+"""Crates whose comments name what they document; in the others some still point at it."""
+POINTING = re.compile(r"(?:Those|Of|As given|What)\b")
+"""A documentation that begins so says what something is part of, and not what it is."""
+
+
+def documented(path: Path) -> Iterator[tuple[int, str]]:
+    """The first line of each documentation in a file, and its number."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    if path.suffix == ".rs":
+        for number, line in enumerate(lines):
+            found = re.match(r"\s*//[/!] (.*)", line)
+            if found and not re.match(r"\s*//[/!]", lines[number - 1] if number else ""):
+                yield number + 1, found[1]
+        return
+    for node in ast.walk(ast.parse("\n".join(lines))):
+        body = getattr(node, "body", None)
+        for child in body if isinstance(body, list) else []:
+            match child:
+                case ast.Expr(value=ast.Constant(value=str(text))):
+                    yield child.lineno, text.strip()
+
+
+def test_documentation_says_what_something_is(tmp_path: Path) -> None:
+    for name, text in (("a.rs", "/// Of a packet.\nlet x;"), ("a.py", 'X = 1\n"""\nOf a packet.\n"""\n')):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        assert [POINTING.match(first) is not None for _, first in documented(tmp_path / name)] == [True]
+    files = [path for crate in DESCRIBED for path in (ROOT / "crates" / crate).rglob("*.rs")]
+    files += (ROOT / "python" / "ackclock").rglob("*.py")
+    assert len(files) > 200
+    pointing = [
+        f"{path.relative_to(ROOT)}:{number}: {first}"
+        for path in files
+        for number, first in documented(path)
+        if POINTING.match(first)
+    ]
+    assert pointing == []

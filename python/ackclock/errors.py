@@ -1,3 +1,3 @@
-"""What can go wrong, as exceptions: see `ackclock.core.errors`."""
+"""The exceptions of the package: see `ackclock.core.errors`."""
 
 from .core.errors import *  # noqa: F403

@@ -21,7 +21,7 @@ use crate::forward::fluid_law;
 use crate::link::{LinkView, Spacing};
 use crate::params::Parameters;
 
-/// What a sender's law may know of its path.
+/// The path, as a sender's law sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Path<S = f64> {
     /// Round-trip time now, queueing included, s.
@@ -67,7 +67,7 @@ impl<S: Scalar> Path<S> {
     }
 }
 
-/// What drives a sender.
+/// The input of a sender's law.
 #[derive(Clone, Copy, Debug)]
 pub struct TcpInput<S = f64> {
     /// Packets acknowledged without a congestion signal, packets/s: (1 - p) x.
@@ -106,7 +106,7 @@ impl<S: Scalar> TcpInput<S> {
     }
 }
 
-/// What a mark takes, in packets, where a sender falls once a round trip at most, by half the share of marked packets,
+/// The decrease by a mark, in packets, where a sender falls once a round trip at most, by half the share of marked packets,
 /// and grows by a packet a round trip for packets without marks, at rest: (sqrt(3) - 1) / 2. With m marks a round trip
 /// 1 - p = (m / 2) m / (m + 1 - p) has the root m = (1 - p) (1 + sqrt(3)), whatever the window (from
 /// [`TcpInput::falls`]).
@@ -158,7 +158,7 @@ fluid_law! {
                 (S::from_f64(1.0) / window, window * 0.5)
             }
 
-            /// What its state variables are, with their units. More than the window alone for
+            /// The names of its state variables, with their units. More than the window alone for
             /// senders with a memory; then [`FluidTcp::derivative`] is the better law, and i(w) and
             /// d(w) are its quasi-static approximation.
             fn state_names(_params) -> &'static [&'static str] {
@@ -208,7 +208,7 @@ pub fn round_average<S: Scalar>(window: S, decrease: S) -> S {
     decrease * window * 2.0 / (window * 2.0 - decrease)
 }
 
-/// What losses at random take from windows of mean `window` on average, where one takes `decrease`
+/// The decrease by losses at random from windows of mean `window` on average, where one takes `decrease`
 /// = d(w) = b w from a window w.
 ///
 /// Losses at random meet larger windows more often: a loss takes `b E[w^2] / E[w]`, not `b E[w]`.
@@ -272,7 +272,7 @@ pub fn held_at_ends<S: Scalar>(sum: S, top: f64, change: S) -> S {
     }
 }
 
-/// What an AQM's law may know of its queue.
+/// The queue, as an AQM's law sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct AqmInput<S = f64> {
     /// Packets waiting, all flows together.
@@ -296,7 +296,7 @@ pub struct AqmInput<S = f64> {
     pub priority: u8,
 }
 
-/// What an AQM's states start from: each takes the value of the quantity that it is.
+/// The initial values of an AQM's states: each takes the value of the quantity that it is.
 #[derive(Clone, Copy, Debug)]
 pub struct AqmStart<S = f64> {
     /// For averages of the queue, packets.
@@ -367,7 +367,7 @@ pub fn below<S: Scalar>(x: S, deviation: S) -> S {
 pub struct Frozen<S = f64> {
     /// Kind of the AQM that is left.
     pub kind: &'static str,
-    /// Those of its parameters that differ from the AQM's own of the same name.
+    /// The parameters that differ from the AQM's own of the same name.
     pub values: Vec<(&'static str, S)>,
 }
 
@@ -435,7 +435,7 @@ fluid_law! {
                 Spacing::Bernoulli
             }
 
-            /// What a packet of `bytes` counts for in its queue, thresholds and probability: its
+            /// The weight of a packet of `bytes` in its queue, thresholds and probability: its
             /// size over the mean packet in byte mode, one otherwise.
             fn packet_weight(_params, _bytes: u32) -> f64 {
                 1.0
@@ -452,7 +452,7 @@ fluid_law! {
                 Self::state_names(params).len()
             }
 
-            /// What its state variables are, with their units.
+            /// The names of its state variables, with their units.
             fn state_names(_params) -> &'static [&'static str] {
                 &[]
             }
@@ -471,7 +471,7 @@ fluid_law! {
             ) {
             }
 
-            /// What is left where its adapted parameters stay as they are in `input` and `state`;
+            /// The law in which its adapted parameters stay as they are in `input` and `state`;
             /// `None` where nothing is adapted.
             fn frozen(_params, _input: &AqmInput<S>, _state: &[S]) -> Option<crate::fluid::Frozen<S>> {
                 None

@@ -1,4 +1,4 @@
-//! What senders and routers do, as pure code: no clock, no I/O, no engine, no allocation per
+//! The algorithms of senders and routers as pure code: no clock, no I/O, no engine, no allocation per
 //! packet.
 //!
 //! One algorithm is one file (in [`congestion`], [`aqm`], [`scheduler`] or [`impairment`]) that

@@ -1,9 +1,9 @@
-//! What both sides of an AQM, packets and averages, are told of a link, and how drops at a
+//! A link as both sides of an AQM, packets and averages, see it, and how drops at a
 //! probability follow each other.
 
 use crate::{Scalar, choices};
 
-/// What an AQM may know of its link when it is set up.
+/// A link as an AQM sees it when it is set up.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkView {
     /// Rate, bit/s.

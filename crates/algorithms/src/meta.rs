@@ -1,17 +1,17 @@
-//! What an algorithm says of itself: its names, source, parameters and what it can do. Every
+//! The metadata of an algorithm: its names, source, parameters and what it can do. Every
 //! algorithm's file builds on it.
 
 use crate::params::Fault;
 use crate::{DefaultValue, ParameterSpec, Parameters, ValueError};
 
-/// What an algorithm says of itself.
+/// The metadata of an algorithm.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
     /// Its name in a scenario.
     pub kind: &'static str,
     /// Its name in prose.
     pub title: &'static str,
-    /// What it does, in a sentence or two.
+    /// Its behaviour, in a sentence or two.
     pub summary: &'static str,
     /// Where it is defined.
     pub citation: &'static str,
@@ -26,7 +26,7 @@ pub struct Meta {
     pub kind: &'static str,
     /// Its name in prose.
     pub title: &'static str,
-    /// What it does, in a sentence or two.
+    /// Its behaviour, in a sentence or two.
     pub summary: &'static str,
     /// Where it is defined.
     pub citation: &'static str,
@@ -37,7 +37,7 @@ pub struct Meta {
     /// Whether the mean-field engine has it too: an AQM with a fluid law, or a congestion control
     /// whose fluid law does not depend on the queueing delay.
     pub has_mean_field: bool,
-    /// What its fluid law leaves out, and whose model it is, or why there is none; `None` for an
+    /// The approximation of its fluid law, and whose model it is, or why there is none; `None` for an
     /// exact law.
     pub approximation: Option<&'static str>,
     /// For congestion control: whether it reacts to ECN marks. For an AQM: whether it can mark.
@@ -95,9 +95,9 @@ impl Meta {
     }
 }
 
-/// What every algorithm's parameters can do: say what they belong to and check themselves.
+/// The common behaviour of every algorithm's parameters: say what they belong to and check themselves.
 pub trait Algorithm: Parameters {
-    /// What it is.
+    /// Its metadata.
     const ABOUT: About;
     /// Parameters whose value in Linux 6.1 is not the default, with that value.
     const LINUX: &'static [(&'static str, DefaultValue)] = &[];

@@ -30,7 +30,7 @@ macro_rules! plain_specs {
                 Err($crate::meta::unknown_kind(kind, $list()))
             }
 
-            /// What is known of it.
+            /// Its metadata.
             #[must_use]
             pub fn meta(&self) -> &'static $crate::meta::Meta {
                 let kind = self.kind();

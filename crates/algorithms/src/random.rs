@@ -11,7 +11,7 @@ use rand_pcg::Pcg64Mcg;
 #[derive(Clone, Debug)]
 pub struct Stream(Pcg64Mcg);
 
-/// What a stream belongs to: its kind keeps flow 3 and link 3 apart.
+/// The owner of a stream: its kind keeps flow 3 and link 3 apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Owner {
@@ -21,7 +21,7 @@ pub enum Owner {
     Queue = 2,
     /// The packets or requests of a traffic source.
     Traffic = 3,
-    /// What a link's wire loses.
+    /// Losses on a link's wire.
     Loss = 16,
     /// Delays that a link's wire adds.
     Jitter = 17,

@@ -1,4 +1,4 @@
-//! What is made of the lists of algorithms in [`crate::congestion`] and [`crate::aqm`]:
+//! The registry, made from the lists of algorithms in [`crate::congestion`] and [`crate::aqm`]:
 //! specifications, dispatch, fluid laws, metadata.
 
 use std::fmt;
@@ -70,7 +70,7 @@ macro_rules! registry {
                 }
             }
 
-            /// What it asks of the endpoint.
+            /// The services that it asks of the endpoint.
             #[must_use]
             pub fn needs(&self) -> Needs {
                 self.build(0).needs()
@@ -248,7 +248,7 @@ macro_rules! registry {
                 }
             }
 
-            /// What is known of it; `None` for a user's own.
+            /// Its metadata; `None` for a user's own.
             #[must_use]
             pub fn meta(&self) -> Option<&'static Meta> {
                 Self::ALL.iter().find(|meta| meta.kind == self.kind())

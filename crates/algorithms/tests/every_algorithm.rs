@@ -1,4 +1,4 @@
-//! What holds for every registered algorithm, whichever it is.
+//! Properties that hold for every registered algorithm.
 
 use ackclock_algorithms::aqm::{Aqm, LinkView, PacketView, QueueView, Verdict};
 use ackclock_algorithms::congestion::{

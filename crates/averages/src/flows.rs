@@ -33,7 +33,7 @@ pub struct Sender {
     pub access: Option<Access>,
     /// Whether its packets can carry a mark (ECN).
     pub ecn: bool,
-    /// What the averages leave out.
+    /// Parts of the scenario that the averages leave out.
     pub notes: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ pub struct Access {
     /// Packets/s: no flow sends faster. A window beyond rate times round trip waits at the sender's
     /// own link.
     pub rate: f64,
-    /// What transmission on them adds to the base round trip: a data packet and an ACK at each end,
+    /// The transmission time on them in the base round trip: a data packet and an ACK at each end,
     /// s.
     pub transmission: f64,
 }
@@ -59,7 +59,7 @@ pub struct Source {
     pub path: Vec<usize>,
     /// Mean rate of one source, in packets of TCP's size, packets/s.
     pub rate: f64,
-    /// What the averages leave out.
+    /// Parts of the scenario that the averages leave out.
     pub notes: Vec<String>,
 }
 

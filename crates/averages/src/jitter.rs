@@ -1,4 +1,4 @@
-//! What jitter adds to the delay of a link on average.
+//! The mean delay that jitter adds to a link.
 
 use ackclock_scenario::{Distribution, Jitter};
 

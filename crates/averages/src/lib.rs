@@ -20,7 +20,7 @@ pub use link::{Link, packets};
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{what}: {why}")]
 pub struct Refusal {
-    /// What.
+    /// The part of the scenario.
     pub what: String,
     /// Why.
     pub why: String,

@@ -23,18 +23,18 @@ pub struct Link {
     pub values: Vec<(&'static str, Value)>,
     /// How drops at the law's probability are spaced.
     pub spacing: Spacing,
-    /// What a packet counts for in queue, thresholds and probability of the law: its size in mean
+    /// The weight of a packet in queue, thresholds and probability of the law: its size in mean
     /// packets where the AQM counts bytes.
     pub packet_weight: f64,
     /// Whether the AQM marks packets that can carry a mark.
     pub marks: bool,
     /// Fraction of what leaves the queue that the wire loses.
     pub wire_loss: f64,
-    /// What jitter adds to the delay on average, s.
+    /// The mean delay that jitter adds, s.
     pub jitter: f64,
-    /// What the law of its AQM leaves out.
+    /// The approximation of its AQM's law.
     pub approximation: Option<String>,
-    /// What the averages leave out.
+    /// Parts of the scenario that the averages leave out.
     pub notes: Vec<String>,
 }
 
@@ -132,7 +132,7 @@ pub fn packets(capacity: scenario::Capacity, packet_size: u32) -> f64 {
     }
 }
 
-/// What of a wire's loss and jitter the averages leave out.
+/// The parts of a wire's loss and jitter that the averages leave out.
 fn impairments_left_out(link: &scenario::Link) -> Vec<String> {
     let mut left_out = Vec::new();
     if let Some(burst) = link.loss.map(|loss| loss.mean_burst())

@@ -57,7 +57,7 @@ impl MeanField {
         self.notes = notes;
     }
 
-    /// What the user should know of how the model represents the scenario.
+    /// Caveats about how the model represents the scenario.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes

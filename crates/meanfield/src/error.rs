@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! The errors of the engine.
 
 /// Why a mean-field computation is refused or stopped.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -7,11 +7,11 @@ pub enum Error {
     /// A number is outside the range that the model allows.
     #[error("{name} is {value}; it must be {allowed}")]
     Range {
-        /// What the number is.
+        /// The name of the number.
         name: &'static str,
         /// Its value.
         value: f64,
-        /// What is allowed.
+        /// The allowed values, in words.
         allowed: &'static str,
     },
     /// The scenario holds something that the window distribution cannot represent.

@@ -1,6 +1,6 @@
 //! The delay line: what was sent, and when it comes back.
 
-/// What happened at the queue in one step.
+/// The fates of packets at the queue in one step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Passage {
     /// Packets that entered the queue, all classes and unresponsive traffic.
@@ -57,16 +57,16 @@ impl<T: Copy + Default> Ring<T> {
     }
 }
 
-/// What a class sent in one step.
+/// The packets that a class sent in one step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sent {
     /// Packets that arrived at the queue.
     pub(crate) packets: f64,
-    /// Those over the packets in flight then: the round trips that their return is worth.
+    /// Packets sent over the packets in flight then: the round trips that their return is worth.
     pub(crate) rounds: f64,
 }
 
-/// What comes back to a class in one step.
+/// The ACKs that come back to a class in one step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Returned {
     /// Packets, the lost ones included.
@@ -127,7 +127,7 @@ impl DelayLine {
         self.sent.put(step, sent, self.input.0);
     }
 
-    /// What comes back in step `now`.
+    /// The ACKs that come back in step `now`.
     #[inline]
     pub(crate) fn collect(&mut self, now: u64, passages: &Ring<Passage>) -> Returned {
         let mut back = Returned::default();

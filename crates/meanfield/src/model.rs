@@ -140,7 +140,7 @@ pub struct Bottleneck {
     pub buffer: f64,
     /// Fraction of what leaves the queue that the wire loses.
     pub wire_loss: f64,
-    /// What manages the queue.
+    /// The law of the queue.
     pub aqm: Arc<dyn QueueLaw>,
     /// Whether the AQM marks packets of ECN-capable flows instead of dropping them.
     pub marks: bool,
@@ -197,11 +197,11 @@ pub struct Unresponsive {
 pub struct Event {
     /// When, s.
     pub at: f64,
-    /// What.
+    /// The change.
     pub what: Action,
 }
 
-/// What an [`Event`] does.
+/// The change that an [`Event`] makes.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// Flows of a class start, in congestion avoidance at the given window (packets).
@@ -278,7 +278,7 @@ pub struct Model {
     pub classes: Vec<Class>,
     /// Traffic that does not react.
     pub unresponsive: Vec<Unresponsive>,
-    /// What happens, in any order.
+    /// Changes during the run, in any order.
     pub events: Vec<Event>,
     /// When the run ends, s.
     pub duration: f64,
@@ -302,7 +302,7 @@ pub enum Closure {
 /// Choices of method. The default suits most work.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What counts as a decrease.
+    /// The events that decrease a window.
     pub hazard: Hazard,
     /// How packets in flight are accounted for.
     pub closure: Closure,

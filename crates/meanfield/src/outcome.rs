@@ -1,4 +1,4 @@
-//! What a run measured. Times in seconds, queues and windows in packets, rates in packets/s; NaN
+//! The measurements of a run. Times in seconds, queues and windows in packets, rates in packets/s; NaN
 //! where a quantity has no value.
 
 /// Results of one run.
@@ -18,7 +18,7 @@ pub struct Outcome {
     pub snapshots: Vec<Snapshot>,
     /// The balances that were checked.
     pub balance: Balance,
-    /// What the user should know of how this result came about.
+    /// Caveats about how this result came about.
     pub notes: Vec<String>,
     /// Steps that the engine took.
     pub steps: u64,

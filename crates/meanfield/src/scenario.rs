@@ -133,7 +133,7 @@ struct Reader<'a> {
     link: LinkId,
     /// Bytes.
     packet_size: u32,
-    /// What the wire adds to round trips on average, s.
+    /// Mean jitter of the wire in a round trip, s.
     jitter: f64,
     groups: Vec<Group>,
     /// For each unresponsive traffic its class in the scenario.

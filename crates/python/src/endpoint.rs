@@ -41,7 +41,7 @@ impl PyEndpoint {
         Ok(time)
     }
 
-    /// What a user's algorithm raised, if it did.
+    /// Returns the error that a user's algorithm raised, if it did.
     fn checked(&self) -> PyResult<()> {
         match self.failure.take() {
             Some((_, error)) => Err(error),

@@ -66,7 +66,7 @@ type FrozenQueue = (String, &'static str, Vec<(&'static str, f64)>);
 pub(crate) struct PyFluidModel {
     model: Model,
     origin: String,
-    /// Of the users' laws in the model, where there are any.
+    /// Errors of the users' laws in the model, where there are any.
     raised: Option<Raised>,
 }
 
@@ -242,7 +242,7 @@ impl PyFluidModel {
             .map_err(|error| failure(py, &self.origin, &error))
     }
 
-    /// What the equations leave out.
+    /// Parts of the scenario that the equations leave out.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.model.notes().to_vec()
@@ -343,7 +343,7 @@ impl PyFluidModel {
         Ok(dict)
     }
 
-    /// What a Hopf point in the laws of an equilibrium has passed of their limits.
+    /// The limits of the laws of an equilibrium that a Hopf point in them has passed.
     fn left(&self, at: &PyEquilibrium, point: &PyHopfPoint) -> Vec<String> {
         let passed = self.model.outside(&at.0.regimes, &point.0.x, &point.0.p);
         passed.iter().map(ToString::to_string).collect()
@@ -474,7 +474,7 @@ impl PyFluidModel {
             .collect()
     }
 
-    /// What an equilibrium has passed of the limits of the equations.
+    /// The limits of the equations that an equilibrium has passed.
     fn outside(&self, at: &PyEquilibrium) -> Vec<String> {
         let passed = self.model.outside(&at.0.regimes, &at.0.x, &at.0.p);
         passed.iter().map(ToString::to_string).collect()
@@ -621,7 +621,7 @@ pub(crate) fn coverage(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     Ok(list)
 }
 
-/// What the averages need to know of the law of each class with an endless sender: its name,
+/// The law of each class with an endless sender, for the averages: its name,
 /// whether it is followed at rest by default, and growth a and what remains after a decrease of its
 /// region of Reno growth, i(w) = a / w, if it has one. Classes without a law are left out.
 #[pyfunction]

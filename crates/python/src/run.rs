@@ -22,7 +22,7 @@ pub(crate) struct Substitute {
     pub(crate) class: Py<PyAny>,
 }
 
-/// What is to be run.
+/// The runs to be made.
 pub(crate) struct Job<'a> {
     pub(crate) scenario: &'a Scenario,
     /// One run each; its seed is the one here.
@@ -41,7 +41,7 @@ pub(crate) enum Stop {
     User(f64, PyErr),
     /// Another run failed, or the user pressed Ctrl-C.
     Cancelled,
-    /// What traces were handed to raised this.
+    /// The error of the consumer of traces.
     Traces(PyErr),
     /// A bug of ours.
     Panicked,
@@ -266,7 +266,7 @@ pub(crate) fn named(class: &Bound<'_, PyAny>) -> Option<String> {
     class.getattr("__name__").ok()?.extract().ok()
 }
 
-/// What a progress display needs: times (s) of the runs, whether each is finished, packets of all.
+/// The state of a progress display: times (s) of the runs, whether each is finished, packets of all.
 pub(crate) fn report<'py>(py: Python<'py>, standings: &[Standing]) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     let times: Vec<f64> = standings

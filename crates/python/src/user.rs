@@ -27,7 +27,7 @@ pub(crate) struct Failure {
     first: Arc<Mutex<Option<(f64, PyErr)>>>,
     abort: Abort,
     calls: Arc<Mutex<Calls>>,
-    /// Of the algorithm, for messages.
+    /// Name of the algorithm, for messages.
     kind: Arc<str>,
 }
 
@@ -53,7 +53,7 @@ impl Default for Failure {
 }
 
 impl Failure {
-    /// What stops the engine when something fails.
+    /// The switch that stops the engine when something fails.
     pub(crate) fn abort(&self) -> Abort {
         self.abort.clone()
     }
@@ -224,7 +224,7 @@ impl PyWindow {
     }
 }
 
-/// What an arriving acknowledgement tells a sender; times in seconds.
+/// The content of an arriving acknowledgement; times in seconds.
 #[pyclass(name = "Ack", module = "ackclock._core", frozen, get_all)]
 pub(crate) struct PyAck {
     now: f64,
@@ -306,7 +306,7 @@ impl From<&Reduction> for PyReduction {
     }
 }
 
-/// What an AQM may know of a packet.
+/// A packet as an AQM sees it.
 #[pyclass(name = "Packet", module = "ackclock._core", frozen, get_all)]
 pub(crate) struct PyPacket {
     size: u32,
@@ -375,7 +375,7 @@ pub(crate) struct PyLink {
     capacity_packets: f64,
 }
 
-/// What is made of a Python class for one run: a factory of controllers or of queue managers.
+/// A Python class in one run: a factory of controllers or of queue managers.
 #[derive(Debug)]
 pub(crate) struct Factory {
     pub(crate) kind: String,

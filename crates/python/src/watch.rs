@@ -27,7 +27,7 @@ thread_local! {
     static HALT: RefCell<Option<Py<PyAny>>> = const { RefCell::new(None) };
 }
 
-/// What engines and analyses of this thread call many times a second, without arguments; what it
+/// Sets the function that engines and analyses of this thread call many times a second; what it
 /// raises ends them. `None` for nothing. Ctrl-C is seen by the main thread alone: this is how it
 /// ends the others.
 #[pyfunction]

@@ -29,7 +29,7 @@ class Band:
     period: float
     """Mean over the band, weighted by the power, s."""
     share: float
-    """Of the variance, 0..1. Neighbouring bands overlap by half."""
+    """Share of the variance, 0..1. Neighbouring bands overlap by half."""
     amplitude_ratio: Estimate
     """<A^4> / <A^2>^2 of the envelope A: 1 for a limit cycle, 2 for noise. NaN where there are too few periods."""
 

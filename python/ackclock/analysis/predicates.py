@@ -1,4 +1,4 @@
-"""What "stable", "oscillating", "synchronised", "starved" and "underused" mean: each a number against a threshold."""
+"""Stable, oscillating, synchronised, starved and underused, each defined by a number and a threshold."""
 
 import math
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ LONG_ENOUGH = 0.5
 ONE_CYCLE = 1 / 3
 """A measurement of less of what is needed (three of the slowest cycles) may see a ripple within a cycle only."""
 FAR = 30
-"""What takes so many times the length is not worth a longer run."""
+"""A longer run is not proposed beyond this multiple of the length."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Verdict:
 
     holds: bool
     value: float
-    """What was compared; NaN where it could not be measured (then the predicate does not hold)."""
+    """The number that was compared; NaN where it could not be measured (then the predicate does not hold)."""
     threshold: float
     sentence: str
     """The answer in words, with its number."""

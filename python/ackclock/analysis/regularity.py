@@ -17,7 +17,7 @@ from .oscillation import Oscillation, _autocorrelation, _first_zero, _refine, _s
 from .thresholds import OSCILLATION_AMPLITUDE, OSCILLATION_COHERENCE, STABLE_DEVIATION
 
 CONFIDENCE = 0.98
-"""Of the intervals: of 13,000 pieces of 150 random links' runs less than one in a hundred contradicts the others."""
+"""Level of the intervals: of 13,000 pieces of 150 random links' runs fewer than 1 in 100 contradict the others."""
 REACH = 16
 """
 A period is looked for up to so many times the first zero of the autocorrelation, a quarter of a sine's period: short
@@ -66,7 +66,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Regularity:
-    """What a trace says of the period of a queue."""
+    """The period of a queue, as far as a trace shows it."""
 
     oscillates: bool | None
     """None where it does not tell."""
@@ -78,7 +78,7 @@ class Regularity:
     oscillation: Oscillation | None
     """The most regular period, if it seems regular, whether or not it is large enough."""
     why: str
-    """What is missing, where the trace does not tell."""
+    """Why the trace does not decide, and what would."""
     longer: float
     """So many times the length would tell; NaN where length is not what is missing."""
 

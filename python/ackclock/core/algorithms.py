@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 Verdict = Literal["accept", "mark", "drop"]
-"""What to do with a packet. Only an ECN-capable one can be marked."""
+"""The fate of a packet. Only an ECN-capable one can be marked."""
 
 
 class CongestionControl(Protocol):
@@ -73,7 +73,7 @@ class CongestionControl(Protocol):
 
 
 class AqmInstance(Protocol):
-    """What a queue does to arriving packets."""
+    """The decisions of a queue about arriving packets."""
 
     def enqueue(self, now: float, packet: Packet, queue: Queue, random: Random) -> Verdict:
         """Judge an arriving packet at time `now` (seconds). A full queue drops it whatever the answer."""

@@ -1,5 +1,5 @@
 """
-What real queues can be told: settings rounded to a device's own steps, its commands, and the way back.
+Settings of real queues: rounded to a device's own steps, its commands, and the way back.
 
 A queue is a table with the keys of a scenario (``aqm``, ``min_threshold``, ...). `express` rounds it to what a device
 can hold and returns the commands together with the queue that the device then has: that one is to be checked, not the
@@ -53,9 +53,9 @@ class Commands:
     undo: tuple[str, ...]
     """Lines that undo it."""
     units: tuple[str, ...]
-    """What units and averages mean there, a line each."""
+    """The device's units and averages, a line each."""
     queue: Queue
-    """What the device then does, with the keys of a scenario."""
+    """The queue that the device then has, by the keys of a scenario."""
 
     def json(self) -> dict[str, Any]:
         """Everything as plain values."""

@@ -47,7 +47,7 @@ class Segment(NamedTuple):
 
 
 class Info(TypedDict):
-    """What a sender tells of itself, in the terms of Linux's `tcp_info`; windows and counts in segments, times in s."""
+    """The state of a sender, in the terms of Linux's `tcp_info`; windows and counts in segments, times in s."""
 
     cwnd: float
     ssthresh: float
@@ -172,5 +172,5 @@ class Endpoint:
         self._core.advance(now)
 
     def info(self) -> Info:
-        """What the sender tells of itself."""
+        """The sender's own state."""
         return cast(Info, self._core.info())

@@ -1,4 +1,4 @@
-"""What the results of all engines share."""
+"""The common base of the engines' results."""
 
 from __future__ import annotations
 

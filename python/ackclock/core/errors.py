@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions."""
+"""The exceptions of the package."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Diagnostic:
     key: str
     """Path of keys such as ``link[0].queue.capacity``; empty when the whole text is meant."""
     problem: str
-    """What is wrong."""
+    """The problem, in words."""
     found: str | None
     """The value as written."""
     suggestion: str | None
     """The nearest valid name."""
     allowed: str | None
-    """What may stand there."""
+    """The values that are allowed."""
     text: str
     """All of that in a line."""
 

@@ -38,7 +38,7 @@ Form = Literal["ack", "rate"]
 """
 Decrease = Literal["loss", "round", "random"]
 """
-What a signal takes: "loss" is d(w) of the present window; "round" is d as seen from the average over a sawtooth,
+The decrease at a signal: "loss" is d(w) of the present window; "round" is d as seen from the average over a sawtooth,
 2 (1 - beta) / (1 + beta) w for AIMD (Wang et al., equation (1)); "random" is d as losses at random take it on average,
 which meet larger windows more often: - ln(1 - b) (1 - b)^(1/4) w where a loss takes b w (derived from Dumas, Guillemin
 and Robert 2002), 1.17 d(w) for halvings.
@@ -51,7 +51,7 @@ SmallWindows = Literal["law", "own"]
 packets, CUBIC's Reno-friendly region), as packets do; "law": one law for all windows, as in the papers.
 """
 Memory = Literal["states", "rest"]
-"""What a sender with a memory is (CUBIC): all its states, or a window that its i(w) and d(w) at rest move."""
+"""The model of a sender with a memory (CUBIC): all its states, or a window that its i(w) and d(w) at rest move."""
 Averaging = Literal["exponential", "linear"]
 """How RED's weight w becomes a rate: - ln(1 - w) (exact for a constant queue), or w, per packet time."""
 
@@ -63,7 +63,7 @@ SAMPLES = 2000
 
 @dataclass(frozen=True)
 class Choices:
-    """What the papers differ on. Every result repeats it."""
+    """Modelling choices on which the papers differ. Every result repeats them."""
 
     form: Form = "ack"
     decrease: Decrease = "loss"
@@ -153,7 +153,7 @@ class Equations:
 
     @property
     def notes(self) -> list[str]:
-        """What the equations leave out of the scenario."""
+        """Parts of the scenario that the equations leave out."""
         return list(dict.fromkeys(self.model.notes))
 
     # names
@@ -433,9 +433,9 @@ class FluidResult(EngineResult):
         self._equations = equations
         self._times, self._states, self._observed, self._raw = times, states, observed, raw
         self.choices = equations.choices
-        """What was chosen where the papers differ."""
+        """Modelling choices on which the papers differ."""
         self.notes = equations.notes
-        """What the equations leave out of the scenario."""
+        """Parts of the scenario that the equations leave out."""
 
     @property
     def end(self) -> float:
@@ -462,7 +462,7 @@ class FluidResult(EngineResult):
     @cached_property
     def traces(self) -> xr.Dataset:
         """
-        What moves: `window`, `rtt`, `rate` by class; `queue`, `probability`, `arrivals` by link; every state.
+        Time series: `window`, `rtt`, `rate` by class; `queue`, `probability`, `arrivals` by link; every state.
 
         `window` is that of one flow (packets), `rate` its packets a second, `probability` that of loss or marking.
         """

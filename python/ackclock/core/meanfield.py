@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .scenario import Scenario
 
 Hazard = Literal["packet", "event"]
-"""What counts as a decrease: each lost packet (the equation of the paper), or the losses of one round trip together."""
+"""A window decreases at each lost packet (the paper's equation), or at the losses of one round trip together."""
 
 Closure = Literal["delay-line", "little"]
 """How packets in flight are accounted for: by a delay line, or by the approximation of section 2.2.1 (to compare)."""
@@ -41,7 +41,7 @@ LEAST_STEPS, MOST_STEPS = 2, 100_000
 
 
 class Raw(TypedDict):
-    """What the compiled core returns of a run."""
+    """The compiled core's result of a run."""
 
     window: tuple[float, float]
     end: float
@@ -191,7 +191,7 @@ class MeanFieldResult(EngineResult):
     @cached_property
     def traces(self) -> xr.Dataset:
         """
-        What was sampled over time: `queue`, `utilization`, `loss` of the link; `flows`, `window_mean`, `atom` by class.
+        Samples over time: `queue`, `utilization`, `loss` of the link; `flows`, `window_mean`, `atom` by class.
 
         `utilization` and `loss` are means since the sample before; `loss` counts marks too.
         """

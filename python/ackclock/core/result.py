@@ -59,7 +59,7 @@ _TRACE_TEXT = {
 
 
 class Raw(TypedDict):
-    """What the compiled core returns of a run."""
+    """The compiled core's result of a run."""
 
     window: tuple[float, float]
     end: float
@@ -119,7 +119,7 @@ class Result(EngineResult):
 
     @property
     def notes(self) -> list[str]:
-        """What one should know of how this result came about."""
+        """Caveats about how this result came about."""
         return self._raw["notes"]
 
     @property
@@ -206,7 +206,7 @@ class Result(EngineResult):
 
     @property
     def _all_sizes(self) -> list[dict[str, Any]]:
-        """Of each class with sessions or connections that come and go, its transfers of all sizes."""
+        """Rows for all sizes together, for each class with sessions or connections that come and go."""
         rows = self._raw.get("transfers", [])
         return [row for at, row in enumerate(rows) if at == 0 or rows[at - 1]["class"] != row["class"]]
 
@@ -237,7 +237,7 @@ class Result(EngineResult):
 
     @cached_property
     def traces(self) -> xr.Dataset:
-        """What was sampled over time; dimensions `link` or `flow`, and `time`. Empty unless traces were asked for."""
+        """Samples over time; dimensions `link` or `flow`, and `time`. Empty unless traces were asked for."""
         import xarray as xr
 
         raw = self._raw["traces"]
@@ -320,7 +320,7 @@ class Result(EngineResult):
         }
 
     def _received(self, classes: Sequence[int]) -> list[dict[str, Any]]:
-        """What the receivers of some classes measured; nothing in results that older versions saved."""
+        """Measurements of the receivers of some classes; nothing in results that older versions saved."""
         rows = self._raw.get("classes", [])
         return [rows[index] for index in classes] if rows else []
 

@@ -361,7 +361,7 @@ def _html_table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 
 
 def _name(algorithm: Callable[..., object]) -> str:
-    """What results call a user's own algorithm."""
+    """Return the name of a user's own algorithm in results."""
     function = getattr(algorithm, "func", algorithm)  # behind functools.partial
     return f"python:{getattr(function, '__qualname__', type(function).__qualname__)}"
 

@@ -1,4 +1,4 @@
-"""What figures and measures need of a result, cut and thinned."""
+"""Series of a result for figures and measures, cut and thinned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is claimed, what became of it, and whose it is if it does not hold."""
+"""Claims of a paper, their verdicts, and who is responsible where one does not hold."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Claim:
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """What it counts as: its own verdict, or those of its cells; nothing if nothing of it is printed."""
+        """Verdicts that it counts as: its own, or those of its cells; nothing if nothing of it is printed."""
         if not self.printed:
             return []
         return [cell.verdict for cell in self.cells] or [self.verdict]
@@ -108,7 +108,7 @@ class Table:
 
 @dataclass
 class Outcome:
-    """What became of one figure or table of a paper."""
+    """The outcome of one figure or table of a paper."""
 
     id: str
     title: str

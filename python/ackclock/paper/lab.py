@@ -1,4 +1,4 @@
-"""What an item works with."""
+"""The laboratory in which an item of a paper is reproduced."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Paper:
 
 class Lab:
     """
-    What an item works with: its paper's files, the engines behind the store, and a sheet to write its outcome on.
+    The laboratory of an item: its paper's files, the engines behind the store, and a sheet to write its outcome on.
 
     Parameters
     ----------
@@ -330,4 +330,4 @@ def _cell(value: object) -> str:
 
 
 _BY_WEIGHT = (Verdict.OURS, Verdict.PAPER, Verdict.UNSAID, Verdict.OPEN)
-"""What a row of cells is called by, if not all of them hold."""
+"""Verdicts in the order in which they name a row of cells that do not all hold."""

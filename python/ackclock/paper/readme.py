@@ -1,4 +1,4 @@
-"""What a full run puts into the README files."""
+"""The generated parts of the README files."""
 
 from __future__ import annotations
 

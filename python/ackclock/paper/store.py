@@ -18,7 +18,7 @@ from ..core.files import whole_file
 
 @dataclass(frozen=True)
 class Cost:
-    """What runs took: CPU and wall time of all of them, s."""
+    """CPU and wall time of all runs, s."""
 
     runs: int
     cpu_s: float

@@ -1,5 +1,5 @@
 """
-What people see: text, tables, figures, reports, the command line and the page.
+Presentation: text, tables, figures, reports, the command line and the page.
 
 Results declare what they show (`core.accessors`); here stands which function shows it. A function takes the result, and
 the method's arguments by their names.

@@ -1,5 +1,5 @@
 """
-What has been compared with Linux, and how far apart the two sides are near a given link.
+Comparisons with Linux, and how far apart the two sides are near a given link.
 
 ``linux_checked.json`` and ``linux_cells.csv`` ship with the package; ``docs/validation-linux.md`` says how they are
 made.

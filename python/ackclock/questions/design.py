@@ -30,7 +30,7 @@ LARGEST_SPEED = _core.pi_largest_speed()
 
 @dataclass(frozen=True)
 class Network:
-    """What a rule is made for."""
+    """The network that a rule is made for."""
 
     flows: float
     rtt: float
@@ -47,7 +47,7 @@ class ApRed:
     max_threshold: float
     max_probability: float
     weight: float
-    """Of one sample in the average."""
+    """Weight of one sample in the average."""
 
 
 @dataclass(frozen=True)

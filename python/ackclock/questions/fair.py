@@ -38,7 +38,7 @@ LEAST: Final = 4
 
 
 class FairError(AckclockError, ValueError):
-    """What was asked makes no sense."""
+    """The request makes no sense."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Place:
     packets: int
     """The same in packets."""
     share: float
-    """Of the first control in the goodput of both, mean over the seeds; NaN where the run is too short to tell."""
+    """Share of the first control in the goodput of both, mean over the seeds; NaN if the run is too short."""
     half: float
     """Half the width of its 95 % interval."""
     length: float

@@ -36,7 +36,7 @@ class Synchronisation:
     """The verdict on the windows of a scenario."""
 
     own: Correlation
-    """Of the run itself, with the interval that its length gives."""
+    """Correlation in the run itself, with the interval that its length gives."""
     over: Correlation
     """Mean over the runs with its interval; that of the run itself where there is no other."""
     runs: int
@@ -57,7 +57,7 @@ class Synchronisation:
 
 
 _known: weakref.WeakKeyDictionary[Result, tuple[float, Synchronisation]] = weakref.WeakKeyDictionary()
-"""What was told of a run, and for how many packets."""
+"""Verdicts on runs, and for how many packets."""
 
 
 def synchronisation(result: Result, packets: float = 0) -> Synchronisation | None:

@@ -35,7 +35,7 @@ SURE: Final = 100_000_000
 STEPS: Final = (2.0, 8.0)
 """Each run lasts at least and at most so many times as long as the one before."""
 SAMPLES: Final = 400_000
-"""Of a trace, at most."""
+"""Most samples of a trace."""
 EMPTY: Final = 0.5
 """A queue of fewer packets on average has no level that could oscillate or be stable."""
 OTHERS: Final = 3
@@ -81,7 +81,7 @@ class Judged:
 
 
 _known: weakref.WeakKeyDictionary[Result, dict[str, tuple[float, Judged]]] = weakref.WeakKeyDictionary()
-"""What was told of a run's links, and for how many packets."""
+"""Verdicts on a run's links, and for how many packets."""
 
 
 def judged(result: Result, link: str, packets: float = 0) -> Judged:
@@ -213,7 +213,7 @@ def _longer(result: Result, link: str, packets: float) -> Judged | None:
 
 
 def _confirmed(found: Judged, other: Judged | None) -> Judged:
-    """What a run says where one of the same length with another seed says the same, or at least does not contradict."""
+    """Return a run's verdict if one of the same length with another seed agrees, or at least does not contradict it."""
     if other is not None and _sides(found) == _sides(other):
         return found
     unknown = f"Cannot tell from {'a run' if other is None else 'runs'} of {found.measured:.3g} s whether the queue"

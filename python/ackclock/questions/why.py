@@ -60,7 +60,7 @@ State = Literal["stands", "swings", "short", "empty"]
 
 
 class WhyError(AckclockError, ValueError):
-    """What was said of the link is not enough, or more than a quick answer can compute."""
+    """The description of the link is not enough, or more than a quick answer can compute."""
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,14 @@ class Setting:
     result: Result
     """The first seed's run; all numbers are means over the seeds."""
     classes: Mapping[str, ClassNumbers] = field(default_factory=dict)
-    """What the classes of flows get."""
+    """Measures of the classes of flows."""
     jain: float = math.nan
     """Fairness index of the endless flows over the link; NaN with fewer than two."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What was found of one link."""
+    """The diagnosis of one link."""
 
     link: str
     state: State
@@ -123,7 +123,7 @@ class Why:
     """The answer; its text is `str(...)`."""
 
     sentences: tuple[Sentence, ...]
-    """What the queue does, what is wrong and why, and what the other setting costs; each with its evidence."""
+    """The queue's behaviour, its problems and causes, and the price of the other setting; each with its evidence."""
     state: State
     cause: str
     """
@@ -145,7 +145,7 @@ class Why:
     beside: tuple[Judged, ...] = ()
     """The other loaded links."""
     effects: tuple[Effect, ...] = ()
-    """What the other setting, at all judged links, changes."""
+    """Effects of the other setting at all judged links."""
 
     @property
     def sentence(self) -> str:
@@ -375,7 +375,7 @@ def _mean_classes(ones: Sequence[Numbers]) -> dict[str, ClassNumbers]:
 
 
 def _uncovered(tree: Mapping[str, Any]) -> list[str]:
-    """What the file has not, and the answer therefore says nothing of."""
+    """Return what the file lacks, and the answer therefore does not cover."""
     kinds = {one["traffic"]["kind"] for one in tree["flows"]}
     varies = bool(tree.get("change")) or any(not isinstance(one["rate"], str) for one in tree["link"])
     other = [] if len(kinds) > 1 or kinds != {"bulk"} else ["other traffic"]

@@ -210,7 +210,7 @@ fn in_fluid<S: Scalar>(params: &ApRedParams<S>, input: &AqmInput<S>) -> RedParam
     )
 }
 
-/// What is known of a flow.
+/// The state of a flow.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     seen: Time,

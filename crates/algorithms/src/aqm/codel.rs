@@ -27,7 +27,7 @@ choices! {
     pub enum Selector {
         /// All.
         Any = "any",
-        /// Those of scalable congestion controls, ECT(1) (RFC 9331).
+        /// Packets of scalable congestion controls, ECT(1) (RFC 9331).
         Ect1 = "ect1",
     }
 }
@@ -124,7 +124,7 @@ impl CodelLaw {
     }
 }
 
-/// What CoDel remembers of one queue. The default is that of a new queue.
+/// CoDel's state for one queue. The default is that of a new queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CodelState {
     /// When sojourn times will have been above the target for an interval, if they are.

@@ -144,7 +144,7 @@ pub struct ExponentialRed {
     /// Virtual queue, (mean) packets.
     waiting: f64,
     since: Time,
-    /// Of the last packet.
+    /// Drop probability of the last packet.
     probability: f64,
     params: ExponentialRedParams,
 }

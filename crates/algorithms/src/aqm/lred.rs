@@ -156,7 +156,7 @@ pub struct Lred {
     ratio: f64,
     /// Packets and losses of the last periods, the present one last.
     counts: VecDeque<(u64, u64)>,
-    /// Of the last packet.
+    /// Drop probability of the last packet.
     probability: f64,
     next: Time,
     params: LredParams,

@@ -82,7 +82,7 @@ use crate::forward::forwarded;
 use crate::meta::Algorithm;
 use crate::{Fault, Parameters, Stream, Time, ValueError};
 
-/// What an AQM may know of a packet, as a router would.
+/// A packet as an AQM sees it, in a router.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketView {
     /// Size on the wire, bytes.
@@ -115,7 +115,7 @@ pub struct QueueView {
     pub rate: f64,
 }
 
-/// What to do with a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Keep it as it is.
@@ -138,7 +138,7 @@ pub struct Observation {
 }
 
 forwarded! { $ forward_aqm;
-    /// What a queue does to packets. Pure: time, queue and random numbers are passed in.
+    /// The decisions of a queue about packets. Pure: time, queue and random numbers are passed in.
     pub trait Aqm {
         /// True when packets are judged as they leave ([`Aqm::dequeue`]), so that departures cannot
         /// be known at arrival.
@@ -269,7 +269,7 @@ fn period(frequency: f64) -> Time {
 
 #[cfg(test)]
 pub(crate) mod test {
-    //! What unit tests of AQMs need.
+    //! Helpers for the unit tests of AQMs.
 
     use super::{LinkView, PacketView, QueueView};
     use crate::{Owner, Stream};

@@ -51,7 +51,7 @@ parameters! {
         /// burst allowance then runs down from departure to departure, and begins anew at updates
         /// only.
         timestamps: flag = false, "RFC 8033, section 4.3; Linux 6.1";
-        /// What an update makes of the probability while there is no delay.
+        /// Factor of the probability at an update while there is no delay.
         decay: number = 0.98, in Interval::between(0.0, 1.0), "RFC 8033, section 4.2 (Linux: 63/64)";
         /// Above this delay every update adds 0.02 more to the probability; 0: never.
         steep_above: time = 0.0, in Interval::at_least(0.0), "Linux 6.1 (250 ms)";
@@ -91,7 +91,7 @@ const TUNING: [(f64, f64); 6] = [
     (1e-1, 2.0),
 ];
 
-/// What a step is divided by at probability `p`.
+/// The divisor of a step at probability `p`.
 fn divisor(p: f64) -> f64 {
     TUNING
         .iter()
@@ -240,7 +240,7 @@ pub struct Pie {
     /// With time stamps: time in the queue of the packet that left last, s, and when it left.
     sojourn: f64,
     left: Option<Time>,
-    /// What is left of the burst allowance.
+    /// The remaining burst allowance.
     burst: Time,
     /// Sum of the probabilities of packets since the last drop.
     accumulated: f64,
@@ -445,7 +445,7 @@ mod tests {
         }
     }
 
-    /// What becomes of 100,000 packets, marked if `capable`.
+    /// The fates of 100,000 packets, marked if `capable`.
     fn verdicts(aqm: &mut Pie, packets: u32, capable: bool) -> (f64, f64) {
         let mut random = random();
         let (mut marks, mut drops) = (0.0, 0.0);

@@ -27,7 +27,7 @@ use crate::params::inconsistent;
 use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, choices, parameters};
 
 choices! {
-    /// What RED counts.
+    /// The unit that RED counts in.
     pub enum Mode {
         /// Packets: every packet counts the same.
         Packets = "packets",
@@ -317,7 +317,7 @@ fn automatic_minimum(params: &RedParams, link: &LinkView) -> f64 {
 /// An average below this, in packets or bytes, is none.
 const NOTHING: f64 = 1e-100;
 
-/// What the hot path needs, in the unit of the queue (packets or bytes).
+/// The thresholds and slopes of the hot path, in the unit of the queue (packets or bytes).
 #[derive(Clone, Copy, Debug)]
 struct Curve {
     weight: f64,

@@ -132,10 +132,10 @@ pub struct Sred {
     list: Vec<u32>,
     /// P.
     hits: f64,
-    /// Of the last packet.
+    /// Drop probability of the last packet.
     probability: f64,
     params: SredParams,
-    /// Of the queue, packets.
+    /// Capacity of the queue, packets.
     capacity: f64,
 }
 

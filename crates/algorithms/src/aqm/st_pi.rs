@@ -218,7 +218,7 @@ impl Aqm for StPi {
         self.pi.on_timer(now, queue, random);
     }
 
-    /// What is given anew is where it goes on from; what it has adapted stays otherwise.
+    /// A parameter that is set anew is where it goes on from; what it has adapted stays otherwise.
     fn set_parameter(&mut self, name: &str, value: f64) -> Result<(), ValueError> {
         self.params = changed(&self.params, name, value)?;
         self.band = self.params.band();

@@ -80,7 +80,7 @@ impl Algorithm for StRedParams {
     }
 }
 
-/// What holds for the detection of both algorithms.
+/// Refuses bands that the detection of neither algorithm can use.
 pub(super) fn check_band(phi_1: f64, phi_2: f64, band: &Band) -> Result<(), ValueError> {
     if phi_2 >= phi_1 {
         return Err(inconsistent(
@@ -337,7 +337,7 @@ impl Aqm for StRed {
         self.red.set_max_probability(self.max_probability);
     }
 
-    /// What is given anew is where it goes on from; what it has adapted stays otherwise.
+    /// A parameter that is set anew is where it goes on from; what it has adapted stays otherwise.
     fn set_parameter(&mut self, name: &str, value: f64) -> Result<(), ValueError> {
         self.params = changed(&self.params, name, value)?;
         let settled = self.params.red.settled(&self.link);

@@ -24,7 +24,7 @@ parameters! {
     /// minimum rises with the priority.
     pub struct WredParams {
         include red: RedParams;
-        /// What each priority adds to the minimum threshold, over the distance from the minimum of
+        /// Step of the minimum threshold from one priority to the next, over the distance from the minimum of
         /// priority 0 to the maximum.
         step: number = 0.111_111, in Interval::from_below(0.0, 0.142_857), "Cisco IOS 11.1, Distributed WRED: (9 + i) / 18 of the maximum threshold";
     }

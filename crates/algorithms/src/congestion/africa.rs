@@ -117,7 +117,7 @@ mod tests {
         AfricaParams::from_values(&[]).unwrap()
     }
 
-    /// What one acknowledged segment adds at 1000 segments where the average RTT is `rtt` and the
+    /// The increase by one acknowledged segment at 1000 segments where the average RTT is `rtt` and the
     /// base 0.1 s.
     fn step(rtt: f64) -> f64 {
         let mut control = params().build(0);

@@ -297,7 +297,7 @@ fn burst_goal(pacing_rate: f64) -> f64 {
     (pacing_rate / 1024.0).floor().clamp(least, 45.0)
 }
 
-/// What is known of a policer.
+/// The detection of a policer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Policer {
     sampling: bool,
@@ -545,7 +545,7 @@ impl Model {
         2.0 * (0.5 * window).ceil() + if probing { 2.0 } else { 0.0 }
     }
 
-    /// Of `in_flight` segments those that will be in the network as the next one leaves, it included
+    /// The number of `in_flight` segments that will be in the network as the next one leaves, it included
     /// where more of them are wanted (`bbr_packets_in_net_at_edt`).
     fn in_network_at_departure(&self, in_flight: u32, gain: f64, departs_in: f64) -> f64 {
         let delivered = (self.rate() * departs_in).floor();
@@ -1141,7 +1141,7 @@ pub(super) mod tests {
         }
     }
 
-    /// What is delivered until the next segment leaves is in the network no more: at 100
+    /// Segments delivered until the next one leaves are in the network no more: at 100
     /// segments/s the probing phase ends with 14 of them where that may leave at once, and with 16
     /// where it waits for 25 ms.
     #[test]

@@ -35,7 +35,7 @@ parameters! {
         startup_gain: number = 2.77, in Interval::above(1.0), "draft-ietf-ccwg-bbr, section 2.4: 4 ln 2";
         /// Share of a round's segments lost above which the path is full.
         loss_threshold: number = 0.02, in Interval::inside(0.0, 1.0), "draft-ietf-ccwg-bbr, section 2.6: 2 %";
-        /// What remains of the limits in the network after losses.
+        /// Factor of the limits in the network after losses.
         beta: number = 0.7, in Interval::inside(0.0, 1.0), "draft-ietf-ccwg-bbr, section 2.6: 0.7";
         /// Share of `inflight_longterm` left to others while cruising.
         headroom: number = 0.15, in Interval::from_below(0.0, 1.0), "draft-ietf-ccwg-bbr, section 2.6: 0.15";
@@ -107,7 +107,7 @@ impl Mode {
     }
 }
 
-/// What ACKs tell of a probe.
+/// The phase of a probe, as ACKs show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Idle,
@@ -153,7 +153,7 @@ pub struct Bbr3State {
 }
 
 impl Bbr3 {
-    /// What it thinks of its path.
+    /// Its model of the path.
     #[must_use]
     pub fn state(&self) -> Bbr3State {
         let model = &*self.0;
@@ -184,12 +184,12 @@ impl Bbr3 {
     }
 }
 
-/// What is restored when a recovery turns out to have been spurious.
+/// State that is restored when a recovery turns out to have been spurious.
 #[derive(Clone, Copy, Debug)]
 struct Undo {
     /// The present loss episode has saved it.
     saved: bool,
-    /// What the losses have ended: Startup or a probe.
+    /// The mode that losses have ended: Startup or a probe.
     mode: Option<Mode>,
     bw_shortterm: f64,
     inflight_shortterm: f64,
@@ -204,7 +204,7 @@ struct Model {
     /// By probing cycle.
     max_bw: MaxFilter<2>,
     cycles: u64,
-    /// What the model allows, segments/s.
+    /// The rate that the model allows, segments/s.
     bw: f64,
     bw_shortterm: f64,
     inflight_shortterm: f64,

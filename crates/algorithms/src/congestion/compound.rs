@@ -135,7 +135,7 @@ pub struct Compound {
     rtt_samples: u32,
     /// Whether the window was full at some time in the round.
     limited: bool,
-    /// What windows in whole segments need, where they are asked for.
+    /// State of windows in whole segments, where they are asked for.
     whole: Option<Box<Whole>>,
     /// Gamma at present.
     gamma: f64,

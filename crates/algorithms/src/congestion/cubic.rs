@@ -140,7 +140,7 @@ impl FluidTcp for CubicParams {
         (params.friendly_alpha() / cubic).powf(1.5)
     }
 
-    /// Those of AIMD(alpha, beta) with the alpha of section 4.3.
+    /// Increase and decrease of AIMD(alpha, beta) with the alpha of section 4.3.
     fn small_window<S: Scalar>(params: &CubicParams<S>, window: S) -> (S, S) {
         (
             params.friendly_alpha() / window,
@@ -202,7 +202,7 @@ struct HyStart {
 impl HyStart {
     const LOW_WINDOW: f64 = 16.0;
     const TRAIN_GAP: f64 = 0.002;
-    /// What the host may add to the spacing of a train, s.
+    /// The delay that the host may add to the spacing of a train, s.
     const TRAIN_SLACK: f64 = 0.001;
     const SAMPLES: u32 = 8;
 
@@ -252,7 +252,7 @@ pub struct Cubic {
     /// W_max of this stage.
     origin: f64,
     k: f64,
-    /// What a Reno would have (W_est).
+    /// The window that Reno would have (`W_est`).
     estimate: f64,
     /// Start of the stage, moved on by the time that does not count; NEVER before it.
     start: Time,
@@ -261,15 +261,15 @@ pub struct Cubic {
     fast_convergence: bool,
     reno_friendly: bool,
     reno_pace: bool,
-    /// What is counted in Linux's form.
+    /// Counters of Linux's form.
     segments: Option<Box<WholeSegments>>,
     /// Until it has ended slow start.
     hystart: Option<Box<HyStart>>,
-    /// What stood before the last loss, in the paper's form.
+    /// The state before the last loss, in the paper's form.
     before: Option<Box<Before>>,
 }
 
-/// What a needless answer to a loss is taken back to (RFC 9438, section 4.9).
+/// The state that a needless response to a loss is taken back to (RFC 9438, section 4.9).
 #[derive(Clone, Copy, Debug)]
 struct Before {
     w_max: f64,
@@ -280,7 +280,7 @@ struct Before {
     start: Time,
 }
 
-/// What Linux's form counts in whole segments.
+/// Linux's counters, in whole segments.
 #[derive(Clone, Debug, Default)]
 struct WholeSegments {
     /// Towards the next one of the window, and of the estimate.
@@ -312,7 +312,7 @@ impl Cubic {
         self.c * late * late * late + self.origin
     }
 
-    /// What the Reno estimate grows by in a window of acknowledged segments.
+    /// The growth of the Reno estimate in a window of acknowledged segments.
     fn pace(&self) -> f64 {
         if self.reno_pace && self.estimate >= self.prior {
             1.0
@@ -583,7 +583,7 @@ mod tests {
         assert!((control.curve(control.k + 5.0) - 1050.0).abs() < 1e-9);
     }
 
-    /// What a needless answer has changed comes back, and the curve goes on.
+    /// The state before a needless response comes back, and the curve goes on.
     #[test]
     fn section_4_9_what_was_before_comes_back() {
         for signal in [Signal::Loss, Signal::Timeout] {

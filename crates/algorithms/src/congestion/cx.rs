@@ -80,7 +80,7 @@ impl<S: Scalar> CxParams<S> {
         }
     }
 
-    /// What one acknowledgement adds at a mean queueing delay, back-offs included.
+    /// The change by one acknowledgement at a mean queueing delay, back-offs included.
     fn step(&self, window: S, delay: S, path: &Path<S>, per_ack: bool) -> S {
         let one = S::from_f64(1.0);
         let largest = self.delta_max.or_else(|_| path.full - path.base_rtt);

@@ -120,7 +120,7 @@ impl FluidTcp for DctcpParams {
 /// Steps of alpha between 0 and 1, in kernels.
 const ALPHA_STEPS: f64 = 1024.0;
 
-/// What is known of marks, in both forms.
+/// The record of marks, in both forms.
 #[derive(Clone, Copy, Debug)]
 struct Marks {
     /// Estimated share of marked segments.

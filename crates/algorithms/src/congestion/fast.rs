@@ -44,7 +44,7 @@ impl CongestionAlgorithm for FastParams {
 }
 
 impl<S: Scalar> FastParams<S> {
-    /// What one acknowledgement adds at a mean RTT of `average`, s.
+    /// The change by one acknowledgement at a mean RTT of `average`, s.
     fn step(&self, window: S, average: S, base_rtt: S) -> S {
         let backlog = window * (average - base_rtt) / average;
         (self.gamma * (self.alpha - backlog)).min(window) / window

@@ -82,7 +82,7 @@ impl<S: Scalar> ResponseParams<S> {
         (window * window * p * b * 2.0 / (-b + 2.0), b)
     }
 
-    /// What the sender does: [`ResponseParams::at`] above `low_window`, Reno up to it.
+    /// Increase and decrease of the sender: [`ResponseParams::at`] above `low_window`, Reno up to it.
     #[inline]
     pub(super) fn aimd(&self, window: S) -> (S, S) {
         let one = S::from_f64(1.0);

@@ -197,7 +197,7 @@ impl FluidTcp for HtcpParams {
 
     const BY_DELAY: bool = true;
 
-    /// What its states have at rest: 2 (1 - beta) alpha / w where the time since the last loss is
+    /// The increase at rest: 2 (1 - beta) alpha / w where the time since the last loss is
     /// that of a window at rest.
     fn increase<S: Scalar>(params: &HtcpParams<S>, window: S, path: &Path<S>) -> S {
         let alpha = params.mean_increase(params.age_at_rest(window, path), path.base_rtt);
@@ -239,7 +239,7 @@ impl FluidTcp for HtcpParams {
     }
 }
 
-/// What is known of the throughput, in both forms.
+/// The measurement of the throughput, in both forms.
 #[derive(Clone, Copy, Debug)]
 struct Throughput {
     /// Beginning of the round; NEVER if it was not seen.
@@ -266,7 +266,7 @@ impl Throughput {
 /// H-TCP at work.
 #[derive(Clone, Debug)]
 pub struct PaperHtcp {
-    /// What remained after the last reduction.
+    /// The factor of the last reduction.
     beta: f64,
     /// The last reduction, moved on by the time that does not count; NEVER before the first ACK.
     last: Time,
@@ -360,7 +360,7 @@ impl CongestionControl for PaperHtcp {
 /// H-TCP at work as in Linux.
 #[derive(Clone, Debug)]
 pub struct LinuxHtcp {
-    /// What remained after the last reduction.
+    /// The factor of the last reduction.
     beta: f64,
     /// The last reduction, or the end of the answer to it; NEVER before the first ACK.
     last: Time,
@@ -385,7 +385,7 @@ impl LinuxHtcp {
         alpha * 2.0 * (1.0 - self.beta)
     }
 
-    /// What an ACK tells of RTT and throughput.
+    /// Takes an ACK's RTT and throughput.
     fn measure(&mut self, ack: &Ack, cwnd: f64) {
         self.max_rtt = self.max_rtt.max(ack.min_rtt);
         if ack.rtt > self.max_rtt && ack.rtt <= self.max_rtt + 0.02 {

@@ -159,7 +159,7 @@ impl FluidTcp for IllinoisParams {
 const ALPHA_STEPS: f64 = 128.0;
 const BETA_STEPS: f64 = 64.0;
 
-/// What both forms share: increase and decrease, and the round's samples.
+/// The common part of both forms: increase and decrease, and the round's samples.
 #[derive(Clone, Debug)]
 struct Law {
     alpha: f64,

@@ -172,7 +172,7 @@ mod tests {
         }
     }
 
-    /// What one segment adds at 20 segments after four samples of `delay` over a base of 50 ms.
+    /// The change by one segment at 20 segments after four samples of `delay` over a base of 50 ms.
     fn step(delay: f64) -> f64 {
         let mut control = params().build(0);
         let mut window = Window {

@@ -98,7 +98,7 @@ choices! {
     }
 }
 
-/// What style "linux" sets in an algorithm that has a [`Form`].
+/// The parameter that style "linux" sets in an algorithm that has a [`Form`].
 pub(crate) const LINUX_FORM: (&str, DefaultValue) =
     ("form", DefaultValue::Word(Form::Linux.name()));
 
@@ -186,7 +186,7 @@ impl RttSamples {
         count: 0,
     };
 
-    /// What an ACK tells; NaN is no sample.
+    /// Takes the RTT of an ACK; NaN is no sample.
     pub(crate) fn take(&mut self, rtt: f64) {
         if !rtt.is_nan() {
             self.base = self.base.min(rtt);
@@ -215,7 +215,7 @@ pub(crate) fn chance(p: f64, packets: u32, random: &mut Stream) -> bool {
     random.uniform() < any
 }
 
-/// What an arriving acknowledgement tells a sender. Given only while the window may grow or must be
+/// The content of an arriving acknowledgement. Given only while the window may grow or must be
 /// judged: the loss recovery of the endpoint does not call [`CongestionControl::on_ack`] between a
 /// reduction and its end, except in slow start after a timeout.
 #[derive(Clone, Copy, Debug)]
@@ -250,7 +250,7 @@ pub struct Ack {
     pub marked: u32,
 }
 
-/// What a congestion control asks of its endpoint beyond [`CongestionControl::on_ack`] and
+/// The services that a congestion control asks of its endpoint beyond [`CongestionControl::on_ack`] and
 /// [`CongestionControl::on_congestion`]. What is not asked for is not paid for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
@@ -265,7 +265,7 @@ pub struct Needs {
     /// [`CongestionControl::on_ack`] as well, before [`CongestionControl::on_congestion`], which is
     /// called once a window as with RFC 3168.
     pub marks: bool,
-    /// Those come counted (AccECN, RFC 9768), so that no lost or delayed ACK hides one.
+    /// Marks come counted (`AccECN`, RFC 9768), so that no lost or delayed ACK hides one.
     pub counted: bool,
     /// In style "linux" a loss found while the window comes down for a mark is answered as well, by
     /// [`CongestionControl::on_congestion`], of which then only `ssthresh` counts; else the answer
@@ -293,7 +293,7 @@ pub enum CaState {
     Loss,
 }
 
-/// What an ACK tells of the delivery of segments (draft-ietf-ccwg-bbr, section 4.1). Every ACK
+/// The delivery of segments that an ACK reports (draft-ietf-ccwg-bbr, section 4.1). Every ACK
 /// brings one, in loss recovery too.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivery {
@@ -301,7 +301,7 @@ pub struct Delivery {
     pub now: Time,
     /// Segments that this ACK newly says are delivered, cumulatively or selectively.
     pub acked: u32,
-    /// Those that it says were marked Congestion Experienced, where the receiver says which were
+    /// Segments that it reports as marked Congestion Experienced, where the receiver says which were
     /// ([`Needs::marks`]); else zero.
     pub marked: u32,
     /// Segments newly found lost.
@@ -336,7 +336,7 @@ pub struct Delivery {
     pub backlogged: bool,
     /// Until the pace lets the next segment leave, s; zero if it may now.
     pub departs_in: f64,
-    /// What the endpoint is doing about losses, after this ACK: [`CaState::Open`] where no loss is
+    /// The endpoint's state of loss recovery after this ACK: [`CaState::Open`] where no loss is
     /// known, [`CaState::Recovery`] or [`CaState::Loss`].
     pub ca_state: CaState,
 }
@@ -436,7 +436,7 @@ forwarded! { $ forward_congestion_control;
         /// (`CA_EVENT_COMPLETE_CWR`). Only with [`Needs::ca_state`].
         fn on_recovery_end(&mut self, _now: Time, _window: &mut Window) {}
 
-        /// What it asks of the endpoint; asked once, at the start.
+        /// The services that it asks of the endpoint; called once, at the start.
         fn needs(&self) -> Needs {
             Needs::default()
         }
@@ -506,7 +506,7 @@ pub trait CongestionAlgorithm: Algorithm {
 
 #[cfg(test)]
 pub(crate) mod test {
-    //! What unit tests of congestion controls need.
+    //! Helpers for the unit tests of congestion controls.
 
     use super::{Ack, Reduction, Signal};
     use crate::fluid::Path;

@@ -94,7 +94,7 @@ impl<S: Scalar> PertParams<S> {
         }
     }
 
-    /// What one acknowledgement adds at a mean queueing delay, early responses included: they come
+    /// The change by one acknowledgement at a mean queueing delay, early responses included: they come
     /// with probability p / (1 + p w), as none comes in the round trip after one.
     fn step(&self, window: S, delay: S, per_ack: bool) -> S {
         let one = S::from_f64(1.0);
@@ -205,7 +205,7 @@ struct Intervals {
 }
 
 impl Intervals {
-    /// Of the newest first (RFC 5348, section 5.4).
+    /// Weights of loss intervals, the newest first (RFC 5348, section 5.4).
     const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 
     fn end(&mut self) {
@@ -238,7 +238,7 @@ impl Intervals {
     }
 }
 
-/// What the form of 2008 keeps beside.
+/// Additional state of the form of 2008.
 #[derive(Clone, Debug)]
 struct Adaptive {
     /// Additive increase (alpha), packets a round trip.
@@ -276,7 +276,7 @@ impl Adaptive {
         (self.max_rtt - min_rtt).max(LEAST_RANGE)
     }
 
-    /// What the increase is to rise to where others fill the buffer, `share` of the largest delay
+    /// The increase to rise to where others fill the buffer, `share` of the largest delay
     /// being there now.
     fn target(&self, share: f64) -> f64 {
         let losses = self.losses.mean_so_far();
@@ -336,7 +336,7 @@ pub struct Pert {
     sample: f64,
     /// The last early response.
     last: Option<Time>,
-    /// What the form of 2008 needs.
+    /// State of the form of 2008.
     adaptive: Option<Box<Adaptive>>,
     params: PertParams,
 }

@@ -248,7 +248,7 @@ pub struct Prague {
     transition: f64,
     /// Estimated share of marked segments.
     alpha: f64,
-    /// What the window is still to grow by, or to fall by below zero, segments.
+    /// The pending change of the window, below zero a fall, segments.
     carry: f64,
     /// Pacing rate, segments/s; zero before the first round trip.
     rate: f64,

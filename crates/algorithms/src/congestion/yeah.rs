@@ -118,12 +118,12 @@ impl FluidTcp for YeahParams {
     }
 }
 
-/// What both forms share: the backlog, the fast and the slow mode.
+/// The common part of both forms: the backlog, the fast and the slow mode.
 #[derive(Clone, Copy, Debug)]
 struct Modes {
     /// Q of the last round.
     backlog: f64,
-    /// What a Reno flow beside it would have, segments; two: not known.
+    /// The window of a Reno flow beside it, segments; two: not known.
     reno: f64,
     /// Slow rounds in a row; the sender is slow if there are any.
     slow: u32,

@@ -1,4 +1,4 @@
-//! What happens to packets on a link beside queueing: losses on the wire, and token buckets that
+//! Impairments of packets on a link beside queueing: losses on the wire, and token buckets that
 //! shape or police.
 //!
 //! A new loss model is a file here, and in this file its `mod` and `pub use` and a line in

@@ -3,7 +3,7 @@
 use super::{Fault, NumberOr, ParameterSpec, Value, ValueError};
 use crate::Scalar;
 
-/// What a field of a parameter struct can do. An implementation detail of
+/// A field of a parameter struct. An implementation detail of
 /// [`parameters!`](crate::parameters).
 #[doc(hidden)]
 pub trait Field: Sized {

@@ -13,7 +13,7 @@ pub use declare::{join, read};
 #[doc(hidden)]
 pub use fields::{Assign, Field, Lift, not_changeable};
 
-/// What a parameter measures, and so which units a scenario file may give it in. Values are in the
+/// The quantity that a parameter measures, and so which units a scenario file may give it in. Values are in the
 /// unit named here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -180,7 +180,7 @@ impl fmt::Display for Interval {
 pub struct ParameterSpec {
     /// Key in a scenario.
     pub name: &'static str,
-    /// What it measures.
+    /// The quantity that it measures.
     pub kind: Kind,
     /// Its value when none is given.
     pub default: DefaultValue,
@@ -188,14 +188,14 @@ pub struct ParameterSpec {
     pub range: Interval,
     /// A choice's names; for a number, words allowed in its place.
     pub words: &'static [&'static str],
-    /// What it means.
+    /// Its meaning.
     pub doc: &'static str,
     /// Where meaning and default come from.
     pub source: &'static str,
 }
 
 impl ParameterSpec {
-    /// What is allowed, in words: `"above 0 packets"`, `"packets or bytes"`.
+    /// The allowed values in words: `"above 0 packets"`, `"packets or bytes"`.
     #[must_use]
     pub fn allowed(&self) -> String {
         let words = self
@@ -278,7 +278,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// What is wrong with a value.
+/// The fault of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// No parameter (or algorithm) has this name.
@@ -300,11 +300,11 @@ pub enum Fault {
 pub struct ValueError {
     /// The parameter; `"kind"` when it is the algorithm's own name that is unknown.
     pub name: String,
-    /// What is wrong.
+    /// The fault.
     pub fault: Fault,
-    /// What was given; empty if nothing was.
+    /// The value that was given; empty if none was.
     pub found: String,
-    /// What is allowed.
+    /// The allowed values, in words.
     pub allowed: String,
 }
 
@@ -354,7 +354,7 @@ impl<S: Scalar> NumberOr<S> {
 
 /// A set of parameters that [`parameters!`](crate::parameters) declared.
 pub trait Parameters: Clone + fmt::Debug + Send + Sync + Sized + 'static {
-    /// What the parameters are, in order.
+    /// The specifications of the parameters, in order.
     const SPEC: &'static [ParameterSpec];
 
     /// Reads the given values and takes the defaults of all others; values of unknown names are

@@ -16,7 +16,7 @@ use crate::{Interval, Time, parameters};
 parameters! {
     /// Parameters of deficit round robin.
     pub struct DrrParams {
-        /// What a sub-queue may send in a turn, bytes. From the largest packet on, the work per
+        /// Allowance of a sub-queue in a turn, bytes. From the largest packet on, the work per
         /// packet does not depend on the number of flows.
         quantum: bytes = 1514.0, in Interval::between(1.0, 1e9), "Shreedhar and Varghese, section III; RFC 8290, section 5.2.4: an Ethernet frame";
         /// Sub-queues into which flows are hashed. "exact": each flow has its own.

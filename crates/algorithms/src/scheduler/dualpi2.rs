@@ -112,7 +112,7 @@ impl SchedulerAlgorithm for DualPi2Params {
     }
 }
 
-/// What the classic queue has to get when both begin to fill, bytes: in Linux the low-latency one
+/// The credit of the classic queue when both begin to fill, bytes: in Linux the low-latency one
 /// goes first.
 fn first_credit(params: &DualPi2Params) -> f64 {
     match params.form {
@@ -135,7 +135,7 @@ pub struct DualPi2 {
     next: Time,
     /// Probabilities of each queue's packets added up.
     sums: [f64; 2],
-    /// What the classic queue has to get, bytes: it goes first while this is above zero.
+    /// The credit of the classic queue, bytes: it goes first while this is above zero.
     credit: f64,
     /// Linux's form: of each packet in the low-latency queue, whether it found two waiting there.
     may_step: VecDeque<bool>,

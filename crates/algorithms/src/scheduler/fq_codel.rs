@@ -20,7 +20,7 @@ use crate::{Interval, Time, parameters};
 parameters! {
     /// Parameters of FQ-CoDel's scheduler; those of CoDel stand beside them.
     pub struct FqCodelParams {
-        /// What a sub-queue may send in a turn, bytes.
+        /// Allowance of a sub-queue in a turn, bytes.
         quantum: bytes = 1514.0, in Interval::between(1.0, 1e9), "RFC 8290, section 5.2.4";
         /// Sub-queues into which flows are hashed. "exact": each flow has its own.
         buckets: number("exact") = 1024.0, in Interval::between(1.0, 65536.0), "RFC 8290, section 5.2.5";

@@ -52,10 +52,10 @@ pub struct Backlog {
     pub since: Time,
 }
 
-/// What a scheduler may know of a packet's flow beside the packet itself: what its header says.
+/// A packet's flow as a scheduler sees it in the header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Label {
-    /// What hash functions see of addresses and ports.
+    /// Addresses and ports as hash functions see them.
     pub identity: u32,
     /// Priority, 0 to 7, as a priority code point (IEEE 802.1Q): higher ones go first.
     pub priority: u8,
@@ -74,7 +74,7 @@ pub struct Victim {
     pub packets: u32,
 }
 
-/// What a scheduler may know when it is set up.
+/// A link as a scheduler sees it when it is set up.
 #[derive(Clone, Copy, Debug)]
 pub struct SchedulerView {
     /// Flows that there are at the start; more may come during the run.
@@ -163,7 +163,7 @@ pub trait SchedulerAlgorithm: Algorithm {
     /// The capacity when a scenario gives none, packets; `None`: that of any link.
     const CAPACITY: Option<u32> = None;
 
-    /// What its sub-queues are for flows that are alike.
+    /// The sub-queues that it gives flows that are alike.
     const ALIKE: Alike = Alike::Own;
 
     /// How it couples a queue for scalable senders to one for classic ones, if it does.
@@ -175,7 +175,7 @@ pub trait SchedulerAlgorithm: Algorithm {
     fn build(&self, view: &SchedulerView) -> Self::Scheduler;
 }
 
-/// What a scheduler's sub-queues are for flows that are alike.
+/// The sub-queues that a scheduler gives flows that are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alike {
     /// A queue for each flow, served with an equal share of the link.
@@ -193,7 +193,7 @@ pub enum Alike {
 pub struct Coupling {
     /// An AQM of the registry that does what the classic queue's does.
     pub aqm: &'static str,
-    /// Those of its parameters that differ from its defaults.
+    /// The parameters that differ from its defaults.
     pub values: Vec<(String, Value)>,
     /// k.
     pub factor: f64,

@@ -1,4 +1,4 @@
-//! What happens at given times.
+//! Events at given times.
 
 use super::MeanField;
 use crate::error::{Error, check};

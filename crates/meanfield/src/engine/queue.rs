@@ -6,16 +6,16 @@ use super::MeanField;
 use crate::history::{Passage, Sent};
 use crate::model::{Closure, QueueLaw};
 
-/// What happened to the arrivals of a step, packets.
+/// The fates of the arrivals of a step, packets.
 struct Passed {
     arrivals: f64,
     markable: f64,
     probability: f64,
     /// Dropped by the AQM.
     early: f64,
-    /// What the AQM let through.
+    /// Packets that the AQM let through.
     offered: f64,
-    /// Of it, what a full queue dropped, and what it took.
+    /// The part of it that a full queue dropped, and the part that it took.
     overflow: f64,
     accepted: f64,
     served: f64,
@@ -35,7 +35,7 @@ impl Passed {
 }
 
 impl MeanField {
-    /// What arrives in this step is dropped, queued and sent; `markable` of it can be marked by the
+    /// Drops, queues and sends the arrivals of this step; `markable` of them can be marked by the
     /// AQM.
     pub(super) fn pass_queue(&mut self, arrivals: f64, markable: f64) {
         let probability = self.aqm_probability(arrivals);

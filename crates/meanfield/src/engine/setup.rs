@@ -1,4 +1,4 @@
-//! What a run starts from, and the ranges of what it is given.
+//! The initial state of a run, and the ranges of its inputs.
 
 use super::MeanField;
 use super::class::{ClassMeasured, ClassState};

@@ -43,7 +43,7 @@ pub(crate) struct Halving {
     rate: Split,
     /// Mass that jumps out of each cell, behind `FRONT` zeros.
     out: Split,
-    /// What came and jumps again within the step, likewise.
+    /// The mass that came and jumps again within the step, likewise.
     again: Split,
     /// Mass that jumps into each cell; only the lower half gets any.
     gain: Vec<f64>,

@@ -6,7 +6,7 @@ use ackclock_scenario::{LinkId, Setting};
 use super::{Group, Reader, quantiles};
 use crate::model::{Action, Event};
 
-/// What the changes until now have made of the scenario, and the events that they are.
+/// The scenario after the changes until now, and their events.
 pub(super) struct Changes<'a> {
     reader: &'a Reader<'a>,
     /// Flows of each class of the scenario.

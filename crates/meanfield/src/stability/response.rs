@@ -171,7 +171,7 @@ impl WindowResponse {
         basis
     }
 
-    /// What flows into a panel: halved windows from the octave above, and for the particular
+    /// The inflow of a panel: halved windows from the octave above, and for the particular
     /// solution the change of the losses themselves.
     fn sources(
         &self,

@@ -1,4 +1,4 @@
-//! What analyses return: points, cycles and trajectories as objects, curves and normal forms as
+//! Results of analyses: points, cycles and trajectories as objects, curves and normal forms as
 //! dictionaries.
 
 use ackclock_delay::{

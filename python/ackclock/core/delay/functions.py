@@ -8,7 +8,7 @@ from typing import Any
 from ..._core import Dual
 
 Number = float | Dual
-"""What a right-hand side computes with."""
+"""A number in a right-hand side."""
 
 
 def exp(x: Number) -> Any:

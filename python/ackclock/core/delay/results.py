@@ -1,4 +1,4 @@
-"""What an analysis of delay equations returns, with names and units."""
+"""Results of the analyses of delay equations, with names and units."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Parameter:
 
 
 class Space(Protocol):
-    """What states and parameters are called, and in which units they are shown."""
+    """Names and units of states and parameters."""
 
     @property
     def states(self) -> Sequence[str]:
@@ -86,7 +86,7 @@ class HopfPoint:
     state: dict[str, float]
     parameters: dict[str, float]
     frequency: float
-    """Of the oscillation, radians per unit of time."""
+    """Angular frequency of the oscillation, radians per unit of time."""
     _raw: _core.HopfPoint
     left: tuple[str, ...] = ()
     """Where the point leaves what its equations hold for; empty for a good one."""
@@ -95,7 +95,7 @@ class HopfPoint:
 
     @property
     def period(self) -> float:
-        """Of the oscillation."""
+        """Period of the oscillation."""
         return 2 * math.pi / self.frequency
 
     def __repr__(self) -> str:

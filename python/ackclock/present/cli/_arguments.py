@@ -1,4 +1,4 @@
-"""What several commands take, and how they read it."""
+"""Arguments that several commands share."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def json_argument(command: argparse.ArgumentParser) -> None:
 
 
 def equation_arguments(command: argparse.ArgumentParser) -> None:
-    """What fluid and stability have in common: mostly the choices in which the papers differ."""
+    """Declare the arguments of both fluid and stability: mostly choices on which the papers differ."""
     set_argument(command)
     command.add_argument(
         "--form",
@@ -156,7 +156,7 @@ def _texts(tree: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def one_variant(options: argparse.Namespace, command: str) -> tuple[str, Scenario]:
-    """What --set changed, in words, and the scenario."""
+    """Return the changes of --set, in words, and the scenario."""
     variants = variants_of(options.file, load_file(options.file), options.changes)
     if len(variants) > 1:
         raise WrongInputError(f"--set: {command} takes one value for each key")

@@ -1,4 +1,4 @@
-"""What a command of the command line is, and the parser made of all of them."""
+"""Commands of the command line, and the parser made of all of them."""
 
 from __future__ import annotations
 

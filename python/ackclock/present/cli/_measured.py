@@ -1,4 +1,4 @@
-"""What `ackclock stability` does without equations: stability measured from packet runs."""
+"""`ackclock stability` without equations: measured from packet runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands print: tables, JSON, progress, errors; and the files that they write."""
+"""Output of the commands: tables, JSON, progress, errors; and the files that they write."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from ._command import Command
 from ._output import print_json, print_table, progress_bar, table_rows
 
 MARKS = {"exact": "exact", "approximate": "approx.", "refused": "measured"}
-"""What a verdict of the fluid engine means for `ackclock stability`: pairs without laws are measured from packets."""
+"""Basis of `ackclock stability` for each verdict of the fluid engine: pairs without laws are measured from packets."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 TRACED_FLOWS = 10
 """Flows of each class whose windows are traced where the user does not say."""
 MOST_SAMPLES = 20_000
-"""Of the traces of a report whose interval nobody chose."""
+"""Most samples in the traces of a report whose interval nobody chose."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -139,7 +139,7 @@ def _judge(results: Sequence[Result | Replications]) -> None:
 
 
 def _verdicts(result: Result) -> dict[str, Any]:
-    """What was found, by link."""
+    """Return the verdicts by link."""
     from ...questions.verdicts import judged
     from ..report._facts import links_worth_showing
 
@@ -154,7 +154,7 @@ def _each(results: Sequence[Result | Replications]) -> Iterator[Result]:
 
 
 def _shown(results: Sequence[Result | Replications]) -> list[Result] | Replications:
-    """What a report shows: replications together, variants one by one."""
+    """Return the results of a report: replications together, variants one by one."""
     from ...core.result import Replications, Result
 
     if len(results) == 1 and isinstance(results[0], Replications):

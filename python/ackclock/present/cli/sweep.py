@@ -150,7 +150,7 @@ def _sweep_line(progress: SweepProgress) -> str:
 
 
 def _usual(metrics: Sequence[str]) -> list[str]:
-    """What a sweep shows where the user does not say."""
+    """Return the metrics that a sweep shows by default."""
     wanted = ("utilization", "loss", "delay_s_mean", "delay_s_p99")
     classes = {name.rsplit(".", 1)[0] for name in metrics if name.startswith("flows.")} - {"flows.all"}
     together = len(classes) > 1  # else all flows say the same again

@@ -1,4 +1,4 @@
-"""What the page's links download: figures for print, and tables."""
+"""Downloads of the page: figures for print, and tables."""
 
 from __future__ import annotations
 

@@ -11,12 +11,12 @@ from bokeh.plotting import figure
 from .model import Control
 
 NARROW: Final = 420
-"""Of a figure, pixels: two stand in a row where there is room for twice that."""
+"""Width of a figure, pixels: two stand in a row where there is room for twice that."""
 PANEL: Final = f":host {{ flex: 1 1 0 !important; min-width: min(100%, max({NARROW}px, 45%)) !important; }}"
 
 
 class Pair:
-    """What is drawn now, and below it, in the same shape, what was pinned."""
+    """The present curve, and below it, in the same shape, the pinned one."""
 
     def __init__(self, name: str, *columns: str) -> None:
         empty: dict[str, Any] = {column: [] for column in columns or ("x", "y")}
@@ -38,7 +38,7 @@ class Pair:
 
 
 def scale(control: Control) -> float:
-    """What turns a slider's number into the unit of the equations."""
+    """Return the factor from a slider's number to the unit of the equations."""
     return {"ms": 1e-3, "Mbit/s": 1e6}.get(control.unit, 1.0)
 
 

@@ -33,7 +33,7 @@ SECURED: Final = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-"""Of every answer."""
+"""Headers of every response."""
 
 
 class Refusal(Exception):  # noqa: N818

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 NICE = 10
-"""Of the heavy threads."""
+"""Niceness of the heavy threads."""
 
 
 def _yielding() -> None:

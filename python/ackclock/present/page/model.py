@@ -1,5 +1,5 @@
 """
-What the page computes: a scenario from its controls, and what the engines say of it. Nothing here knows a browser.
+The page's computations: a scenario from its controls, and the engines' results. Nothing here knows a browser.
 
 Everything is bounded, so that whatever stands in the controls is answered in a moment: the time simulated, the packets,
 the steps of the fluid engine, and the wall-clock time of what can be long.
@@ -63,7 +63,7 @@ congestion = "reno"
 rtt = "60 ms"
 start = "uniform 0 s .. 1 s"
 """
-"""What the page shows without a file: near the boundary of stability."""
+"""The scenario of the page without a file: near the boundary of stability."""
 
 MOST_FLOWS: Final = 5000
 """Flows of a scenario on the page."""
@@ -430,7 +430,7 @@ def _middle(text: str, otherwise: float) -> float:
 
 @dataclass(frozen=True)
 class Quick:
-    """What a moved slider shows at once."""
+    """Results that a moved slider shows at once."""
 
     stable: bool | None = None
     """None where there is no equilibrium, or no fluid law."""

@@ -10,7 +10,7 @@ from .model import Packets, Quick, Windows, World
 
 
 def table(world: World, quick: Quick | None, packets: Packets | None, windows: Windows | None) -> str:
-    """What each engine says of the queue, in numbers."""
+    """Return the queue's numbers by each engine."""
     columns: dict[str, dict[str, str]] = {"average law at rest": {}, "packet by packet": {}, "mean field": {}}
     at = quick.equilibrium if quick is not None else None
     if at is not None and quick is not None:

@@ -1,4 +1,4 @@
-"""What a browser shows: controls at the left, figures at the right."""
+"""The page in the browser: controls at the left, figures at the right."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ TYPES: Final = {
     "csv": "text/csv",
 }
 STABLE, SWINGING, NONE, UNREACHED = "#e3eff8", "#f0a868", "#ffffff", "#dcdcdc"
-"""Of the chart: they differ in lightness, for grey print, and between blue and orange, for colour-blind readers."""
+"""Colours of the chart. They differ in lightness (grey print) and between blue and orange (colour-blind readers)."""
 QUICKS: Final[Kept[Quick]] = Kept(32)
 PACKETS: Final[Kept[Packets]] = Kept(6)
 CHARTS: Final[Kept[Chart]] = Kept(16)
 WINDOWS: Final[Kept[Windows]] = Kept(6)
-"""What was answered lately: another page, or a slider that goes back, asks for the same."""
+"""Recent answers: another page, or a slider that goes back, asks for the same."""
 POINTS: Final = 1500
-"""Of a line on the page."""
+"""Most points of a line on the page."""
 
 CSS: Final = """
 :host, body { font-family: system-ui, "Segoe UI", "Helvetica Neue", Arial, "DejaVu Sans", sans-serif; }
@@ -78,7 +78,7 @@ DARK: Final = """
   body { min-height: 100vh; background: #fff; filter: invert(.92) hue-rotate(180deg); }
 }
 """
-"""Of the document, around all that CSS dresses."""
+"""Style of the document, around all that CSS dresses."""
 
 _OPEN: dict[str, Page] = {}
 """Pages that browsers show, by the secret in the addresses of their downloads."""

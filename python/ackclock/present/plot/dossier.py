@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...questions.evaluate import Answer, Dossier
 
 _WIDTH = 0.7
-"""Of a case's marks together, where cases are one apart."""
+"""Width of a case's marks together, where cases are one apart."""
 
 
 def cases(told: Dossier, answer: Answer, quantity: str, *, ax: Axes | None = None) -> Axes:

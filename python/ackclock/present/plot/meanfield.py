@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...core.meanfield import MeanFieldResult
 
 RARE = 1e-3
-"""Of the flows so many may have windows beyond the end of a scale."""
+"""Share of the flows whose windows may lie beyond the end of a scale."""
 _COLUMNS = 600
 """Densities that an image shows side by side; more would be finer than a screen."""
 

@@ -88,7 +88,7 @@ class Label:
     text: str
     color: str = BLACK
     line: str = "\u2014"
-    """What the line looks like, in characters: readers of grey print need it."""
+    """The line in characters: readers of grey print need it."""
 
 
 def label_right(ax: Axes, labels: Sequence[Label]) -> None:

@@ -1,4 +1,4 @@
-"""What the predicates say of a run."""
+"""The verdicts of the predicates on a run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class QueueFacts:
 
     @property
     def behaviour(self) -> str:
-        """What the queue does, as the words after "it"."""
+        """Behaviour of the queue, as the words after "it"."""
         if np.isnan(self.stable.value):
             return "is always empty" if "always" in self.stable.sentence else "is empty most of the time"
         if self.oscillating:
@@ -49,7 +49,7 @@ class QueueFacts:
 
     @property
     def unknown(self) -> str:
-        """What the run does not tell, in a sentence; empty where it tells all."""
+        """Questions that the run leaves open, in a sentence; empty where there are none."""
         if self.oscillating is not None and not self.oscillating.decided:
             return self.oscillating.sentence
         return "" if self.stable.decided else self.stable.sentence

@@ -23,7 +23,7 @@ _CLOSE_PART, _CLOSE_SAMPLES = 0.1, 200
 """Part of the window that a close-up shows where nothing oscillates, and the least samples in it."""
 _END = "The end of the measurement window."
 _SIZE = (6.0, 2.6)
-"""Of a figure, which shares the page's width (inches)."""
+"""Size of a figure, which shares the page's width (inches)."""
 
 _LEFT, _RIGHT, _BOTTOM, _TOP = 0.7, 1.75, 0.5, 0.3
 """Margins (inches), the same for all, so that times lie under one another; the right one has room for labels."""

@@ -1,4 +1,4 @@
-"""What a report is about: runs, those of one scenario together, each with a short name."""
+"""Subjects of a report: runs, those of one scenario together, each with a short name."""
 
 from __future__ import annotations
 

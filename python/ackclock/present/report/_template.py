@@ -1,4 +1,4 @@
-"""What all reports share: how templates are filled, the command that made a report, scenarios as TOML."""
+"""The common part of all reports: how templates are filled, the command that made a report, scenarios as TOML."""
 
 from __future__ import annotations
 

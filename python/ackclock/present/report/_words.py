@@ -141,7 +141,7 @@ def _queue(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, An
 
 
 def _besides(queues: Sequence[QueueFacts]) -> str:
-    """What is not known of a queue, from the run that needs most, or how it is known; or a period that is small."""
+    """Return the open question about a queue, by the run that needs most, or how it is known, or a small period."""
     verdicts = [(queue.oscillating.needs if queue.oscillating else math.nan, queue.unknown) for queue in queues]
     told = sorted((0.0 if math.isnan(needs) else needs, text) for needs, text in verdicts if text)
     longest = max(queue.continued for queue in queues)

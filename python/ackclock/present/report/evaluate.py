@@ -54,7 +54,7 @@ def page(told: Dossier) -> str:
 
 
 def _part(told: Dossier, answer: Answer) -> dict[str, Any]:
-    """What the page shows of a heading."""
+    """Return the part of the page about a heading."""
     prefix = f"h{answer.heading.number.replace('.', '-')}"
     drawings = []
     if "median wait" in answer.values and answer.heading.number == "2.7":

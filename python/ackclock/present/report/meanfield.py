@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _SIZE = (7.6, 2.7)
 _WIDTH, _HEIGHT = 560.0, 220.0
-"""Of the animation's drawing area, in its own units."""
+"""Size of the animation's drawing area, in its own units."""
 _FRAMES = 400
 """Densities that a report shows, the last ones of the run."""
 _CLOSE = 2.0

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 _ROWS = 60
-"""Of the table: more are for programs."""
+"""Most rows of the table: more are for programs."""
 
 
 def write(

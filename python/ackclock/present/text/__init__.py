@@ -1,1 +1,1 @@
-"""What people read: every sentence, and the texts of results."""
+"""Texts for people: every sentence, and the texts of results."""

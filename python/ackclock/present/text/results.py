@@ -90,7 +90,7 @@ _MAIN = {
         "censored",
     ),
 }
-"""What the summary of replications shows; the rest is in --json."""
+"""Columns of the summary of replications; the rest is in --json."""
 
 
 def main_numbers(replications: Replications) -> pd.DataFrame:

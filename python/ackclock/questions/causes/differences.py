@@ -1,5 +1,5 @@
 """
-What the equations leave out, and what becomes of a scenario without it: the interventions of `ackclock compare`.
+Properties that the equations leave out, taken away from a scenario: the interventions of `ackclock compare`.
 
 Each turns a scenario into one in which the engines have one reason less to differ. Where they then agree, that reason
 is the cause. Names are those of `ackclock.questions.causes.interventions` where the thing is the same.
@@ -43,9 +43,9 @@ class Removal:
     words: str
     """The cause."""
     done: str
-    """What was done."""
+    """The change, in words."""
     apply: Callable[[Tree], Tree | None]
-    """Of a canonical scenario; None where the thing is not there."""
+    """Maps a canonical scenario; None where the thing is not there."""
     idle: bool = False
     """Whether it acts where links are idle at times only, and is not tried on others."""
 

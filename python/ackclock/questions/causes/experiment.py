@@ -35,11 +35,11 @@ SURE: Final = 200_000_000
 DOSE: Final = 0.8
 """Half of a buffer that is a cause brings the symptom to less than this part of what it was."""
 LITTLE: Final = 0.2
-"""What is left of a symptom at most where its cause is gone, though it may still be above its limit."""
+"""Largest share of a symptom that is left where its cause is gone, though it may still be above its limit."""
 LONGEST: Final = 16.0
 """How much longer runs become until a symptom is decided, where the budget allows it."""
 AHEAD: Final = 2.0
-"""What moves while it is measured is followed for so many times as far."""
+"""A number that moves while it is measured is extrapolated by this factor."""
 EVEN: Final = 2.0
 """Flows that share less evenly than this many times the limit are not asked whether they do over longer runs."""
 CONVERGED: Final = 0.8
@@ -123,7 +123,7 @@ class Measured:
     """A setting with all its seeds."""
 
     key: str
-    """Of `Lab.record`."""
+    """Key in `Lab.record`."""
     numbers: tuple[Numbers, ...]
     length: Length
     enough: bool
@@ -178,7 +178,7 @@ class Lab:
     length: float | None = None
     """Simulated time that the user gave, s."""
     record: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """What every run was and said, by key: for `--json`, and for whoever checks a sentence."""
+    """Settings and results of every run, by key: for `--json`, and for whoever checks a sentence."""
     computed: int = 0
     also: tuple[str, ...] = ()
     """Other links of which every run is to tell the numbers."""
@@ -233,7 +233,7 @@ class Lab:
         return Length(wanted.warm * part, wanted.measured * part, wanted.sample * part, asked.reason), False, 1
 
     def _runs(self, tree: Tree, length: Length, seeds: int, first: int) -> dict[str, list[Numbers]]:
-        """What each seed says, by link."""
+        """Return the numbers of each seed, by link."""
         scenario = Scenario(timed(tree, length))
         links = (self.link, *self.also)
 
@@ -257,10 +257,10 @@ class Cause:
     """Something whose removal removes a symptom."""
 
     key: str
-    """Of the vocabulary; two joined by "+" where it takes both."""
+    """Key of the vocabulary; two joined by "+" where it takes both."""
     words: str
     done: str
-    """What was done to remove it."""
+    """The change that removed it."""
     evidence: tuple[Evidence, ...]
 
 
@@ -271,21 +271,21 @@ class Finding:
     symptom: str
     evidence: Evidence
     causes: tuple[Cause, ...]
-    """Those of the path and its traffic first; each alone removes the symptom."""
+    """Causes in the path and its traffic first; each alone removes the symptom."""
     tried: tuple[str, ...]
     """Keys of everything that was taken away."""
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What is wrong with a link and why."""
+    """The problems of a link and their causes."""
 
     link: str
     present: Measured
     findings: tuple[Finding, ...]
     """The worst first: what is furthest above its limit."""
     undecided: tuple[Sentence, ...]
-    """What could not be told, and what would tell."""
+    """Open questions, and what would decide them."""
     lab: Lab
 
     @property

@@ -28,7 +28,7 @@ FEW_PACKETS: Final = 4
 SLOWER: Final = 10
 """Streams that may be the cause of their own losses are tried at one in so many parts of their rate."""
 CONTROLS: Final = ("bbr", "vegas", "cubic")
-"""What is tried in place of the senders' own control: steered by rate, by delay, by losses."""
+"""Controls that are tried in place of the senders' own: steered by rate, by delay, by losses."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Intervention:
     """One thing that can be taken away."""
 
     key: str
-    """Of the vocabulary: what `why`, `compare`, `tune`, reports and pages call the cause."""
+    """Name of the cause in `why`, `compare`, `tune`, reports and pages."""
     apply: Callable[[Tree, str, str], Change | None]
-    """Of a canonical scenario, a link and a symptom; None where the thing is not there or cannot cause the symptom."""
+    """Maps a canonical scenario, a link and a symptom; None if the thing is absent or cannot cause the symptom."""
 
 
 def _link(tree: Tree, name: str) -> Tree:
@@ -356,14 +356,14 @@ SPECIFIC: Final = (
     Intervention("mixed-controls", _mixed(1)),
     Intervention("round-trips", _unequal),
 )
-"""What a healthy path does not have."""
+"""Properties that a healthy path does not have."""
 GENERAL: Final = (
     Intervention("queue", _queue),
     Intervention("buffer", _buffer),
     *(Intervention("control", _control(other)) for other in CONTROLS),
     Intervention("flows", _flows),
 )
-"""What every path has, and could have otherwise. The first that removes a symptom is named first."""
+"""Properties that every path has, and could have otherwise. The first that removes a symptom is named first."""
 
 
 def called(kind: str) -> str:

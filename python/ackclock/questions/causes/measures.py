@@ -1,4 +1,4 @@
-"""What one packet run says of one link: the numbers that symptoms are judged by."""
+"""Measures of one link in one packet run: the numbers that symptoms are judged by."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ UNRESPONSIVE: Final = ("cbr", "on-off", "poisson")
 
 @dataclass(frozen=True)
 class ClassNumbers:
-    """Of one class of flows, in the measured time of one run."""
+    """Measures of one class of flows, in the measured time of one run."""
 
     goodput: float
-    """Of all its flows together, bit/s."""
+    """Goodput of all its flows together, bit/s."""
     sent: int
     """Packets, retransmissions included."""
     loss: float
@@ -34,7 +34,7 @@ class ClassNumbers:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Of a link and the flows over it, in the measured time of one run."""
+    """Measures of a link and the flows over it, in the measured time of one run."""
 
     delay_p50: float
     """Median queueing delay of the packets, s."""
@@ -46,7 +46,7 @@ class Numbers:
     jain: float
     """Fairness index of the goodputs of the endless flows over the link; NaN with fewer than two."""
     goodput: float
-    """Of the endless flows over the link together, bit/s."""
+    """Goodput of the endless flows over the link together, bit/s."""
     standing: float
     """Delay that the queue exceeds in 98 % of the samples, s."""
     peak: float
@@ -56,7 +56,7 @@ class Numbers:
     rtt: float
     """Mean base round trip of the flows over the link, s."""
     transmission: float
-    """Of a full packet, s."""
+    """Transmission time of a full packet, s."""
     halves: dict[str, tuple[float, float]]
     """The same measure in the two halves of the time, where it can be told."""
     computed: int

@@ -1,5 +1,5 @@
 """
-What another setting changes, in everything that a user may want: paired differences over the same seeds, as data.
+Effects of another setting on everything that a user may want: paired differences over the same seeds, as data.
 
 A gain counts where the seeds decide it and it is large enough to matter; a cost counts by its mean alone. Whether the
 setting is recommended, and every sentence on it, follows from the list of effects and from nothing else.
@@ -38,7 +38,7 @@ Key = Literal["delay_p50", "delay_p99", "loss", "rate", "jain", "stream_loss", "
 
 @dataclass(frozen=True)
 class Effect:
-    """What the setting changes in one measure of a link or of a class of flows."""
+    """Effect of the setting on one measure of a link or of a class of flows."""
 
     key: Key
     subject: str
@@ -143,18 +143,18 @@ def _better(key: Key, old: float, new: float, half: float) -> bool | None:
 
 @dataclass(frozen=True)
 class Balance:
-    """What speaks for a setting, and what against it."""
+    """Gains and costs of a setting."""
 
     effects: tuple[Effect, ...]
 
     @property
     def gains(self) -> tuple[Effect, ...]:
-        """What becomes better at a link; of the throughput only where it grows by more than it may cost elsewhere."""
+        """Return the gains at a link; the throughput only if it grows by more than it may cost elsewhere."""
         return tuple(one for one in self.effects if one.better and one.key != "one_way_p99")
 
     @property
     def costs(self) -> tuple[Effect, ...]:
-        """What becomes worse at a link."""
+        """Return the effects that are costs at a link."""
         return tuple(one for one in self.effects if one.better is False and one.key != "one_way_p99")
 
     def of(self, key: Key, subject: str) -> Effect | None:

@@ -55,7 +55,7 @@ class Length:
     sample: float
     """Interval of the traces, s."""
     reason: str
-    """What is slowest."""
+    """The slowest motion, in words."""
     adapted: float = 0.0
     """Until then a queue that sets itself once in a while is as it was at the start, s."""
 

@@ -21,15 +21,15 @@ class Evidence:
     """How something was decided."""
 
     how: str
-    """What was measured or done, in words."""
+    """The measurement or experiment, in words."""
     value: float
-    """What came out, in the unit of `limit`: seconds, or a share 0..1."""
+    """The result, in the unit of `limit`: seconds, or a share 0..1."""
     half: float = 0.0
     """Half the width of its 95 % interval."""
     limit: float = math.nan
     """The threshold that it was compared with; NaN where a number is only stated."""
     before: float = math.nan
-    """What it was without the intervention; NaN where there was none."""
+    """The value without the intervention; NaN where there was none."""
     runs: tuple[str, ...] = ()
     """Keys of the runs (`Lab.record`) that it rests on."""
 
@@ -64,7 +64,7 @@ class Sentence:
     """One statement with what it rests on."""
 
     subject: str
-    """What it is about: ``"link bottleneck"``, ``"queue"``, ``"run"``, a measure of an engine."""
+    """Subject: ``"link bottleneck"``, ``"queue"``, ``"run"``, a measure of an engine."""
     predicate: str
     """A fixed key of what is said, such as ``"waits-long"`` or ``"caused-by"``."""
     text: str

@@ -26,7 +26,7 @@ class Comparison:
     refused: dict[str, str] = field(default_factory=dict)
     """Engines that cannot represent the scenario, with their reason."""
     stable: str = ""
-    """What the stability engine says, in a sentence."""
+    """The stability engine's answer, in a sentence."""
     window: tuple[float, float] | None = None
     """The measured part, s."""
     disagreements: list[Disagreement] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What each engine says of a scenario, put beside what the others said."""
+"""The engines' results for a scenario, beside each other."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ COARSE: Final = (2.0, 50.0)
 FORGOTTEN: Final = 2000
 """Round trips after which the mean-field engine has forgotten how it began."""
 STEPS: Final = 300_000
-"""Of the fluid equations: some seconds. Where a discontinuous law chatters they would go on for minutes."""
+"""Most steps of the fluid equations: some seconds. Where a discontinuous law chatters they would go on for minutes."""
 PATIENCE: Final = 30.0
 """Seconds for these steps: beside a steep law a step may take a thousand times as long as usual."""
 SWING: Final = 0.1
 """Least amplitude, as a part of the mean queue, of an oscillation whose period is shown."""
 PARTS: Final = 4
-"""Of the measured time, in which the packets' measures are looked at."""
+"""Parts of the measured time in which the packets' measures are taken."""
 _TIMES: Final = re.compile(r"[0-9.]+ [a-z]+")
 
 
@@ -93,10 +93,10 @@ def packet_parts(result: Result) -> list[dict[tuple[str, str], float]]:
 
 @dataclass(frozen=True)
 class Run:
-    """What equations say of a scenario over time."""
+    """A scenario's solution by equations over time."""
 
     result: Any
-    """Of the engine."""
+    """The engine's own result."""
     skipped: float = 0.0
     """Time before its beginning, s."""
 

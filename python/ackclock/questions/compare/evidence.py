@@ -1,4 +1,4 @@
-"""What an experiment on both sides says of a difference, and what it takes to call it a cause."""
+"""Evidence of an experiment on both sides about a difference, and what makes it a cause."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ..causes.differences import FACTOR
 from .values import TOLERANCES, UNITS, differ, row_name
 
 PART: Final = 0.5
-"""What an experiment leaves of a difference at most, where it removes its cause."""
+"""Largest share of a difference that is left where its cause is removed."""
 SOME: Final = 0.7
 """
-What an experiment leaves of a difference at most, where what it removes is called a part of the cause. The interval of
+Largest share of a difference that is left where a part of its cause is removed. The interval of
 the seeds of both sides must show that the whole cause leaves no more than this, and a part of it less than everything.
 """
 MANY: Final = 1000
@@ -29,7 +29,7 @@ class Tried:
     """A measure in both engines with one thing removed."""
 
     key: str
-    """Of the vocabulary of `ackclock.questions.causes`."""
+    """Key of the vocabulary of `ackclock.questions.causes`."""
     words: str
     done: str
     packet: float
@@ -102,11 +102,11 @@ class Tried:
 
 @dataclass(frozen=True)
 class Found:
-    """What the experiments say about a difference."""
+    """The experiments' verdict on a difference."""
 
     key: str
     """
-    Of the cause; ``"not-found"``, ``"chance"`` where other seeds agree, or ``"cannot-tell"`` where they differ by as
+    Key of the cause; ``"not-found"``, ``"chance"`` if other seeds agree, or ``"cannot-tell"`` if they differ by as
     much as an experiment changes.
     """
     words: str

@@ -65,7 +65,7 @@ _LONG: Final[list[_Effort]] = [(SEEDS[0], LONGER), (FEW, LONGER)]
 
 @dataclass(frozen=True)
 class _Packets:
-    """What a packet run measured."""
+    """Measures of a packet run."""
 
     values: dict[tuple[str, str], dict[str, float]]
     parts: list[dict[tuple[str, str], float]]
@@ -89,21 +89,21 @@ class _Pair:
 
 @dataclass
 class _Search:
-    """What was tried for a difference."""
+    """The search for the causes of a difference."""
 
     measure: str
     now: Tried
     """With nothing taken away."""
     size: float
-    """Of the difference at first."""
+    """Size of the difference at first."""
     tried: list[_Pair] = field(default_factory=list)
     parts: list[_Pair] = field(default_factory=list)
-    """What closed a part of the difference."""
+    """Experiments that closed a part of the difference."""
     doubtful: list[_Pair] = field(default_factory=list)
-    """What may have."""
+    """Experiments that may have."""
 
     def evidence(self, named: _Pair | None = None) -> tuple[Tried, ...]:
-        """What a sentence rests on: first with nothing taken away, as long as what it names."""
+        """Return the evidence of a sentence: first with nothing taken away, as long as what it names."""
         return (named.now if named else self.now, *(pair.one for pair in self.tried))
 
 
@@ -172,7 +172,7 @@ class Experiments:
         return now, chance
 
     def _more(self, effort: _Effort, removals: Sequence[Removal], *told: Tried) -> _Effort | None:
-        """What tells more: longer runs of what moves, else more of them; None where neither can be had."""
+        """Return the effort that tells more: longer runs of what moves, else more runs; None if neither is possible."""
         seeds, times = effort
         often = [(SEEDS[-1], times)] if seeds < SEEDS[-1] else []
         long = _LONG if times == 1 else []
@@ -444,7 +444,7 @@ def _brief(tree: dict[str, Any]) -> dict[str, Any]:
 
 def _solved(scenario: Scenario, engine: str) -> list[Comparison]:
     """
-    What equations say in each of two parts of the time, after four times as long a beginning.
+    Solve the equations in each of two parts of the time, after four times as long a beginning.
 
     A slow mode of theirs dies out, or grows, without noise. Where conditions change with time, they are left as they
     are, and there is one part.

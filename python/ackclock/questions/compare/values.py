@@ -1,4 +1,4 @@
-"""What is compared: measures, their units and names, and how far apart they may lie."""
+"""The compared measures, their units and names, and how far apart they may lie."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ UNITS: Final = {
     "window": "packets",
 }
 WORDS: Final = {"deviation": "standard deviation of the queue"}
-"""What measures are called where their key does not say it."""
+"""Names of measures whose key does not say it."""
 
 
 @dataclass(frozen=True)
 class Lines:
-    """What an engine says over time."""
+    """An engine's time series."""
 
     time: NDArray[np.float64]
     """s."""

@@ -21,9 +21,9 @@ from .subject import Entry, EvaluateError, subject
 __all__ = ["RFC", "Answer", "Check", "Dossier", "Entry", "EvaluateError", "Finding", "Heading", "evaluate", "headings"]
 
 SENDERS = ("cubic", "reno")
-"""What a sender is compared with: the standards-track controls."""
+"""References for a sender: the standards-track controls."""
 QUEUES = ("drop-tail", "red", "pie", "codel")
-"""What a queue is compared with."""
+"""References for a queue."""
 SEEDS, QUICK_SEEDS = 10, 5
 """Runs of each scenario."""
 

@@ -30,7 +30,7 @@ RFC = {
 
 @dataclass(frozen=True)
 class Dossier:
-    """What the headings of an RFC ask of a sender or a queue, answered."""
+    """Answers to the questions of an RFC about a sender or a queue."""
 
     entry: Entry
     references: tuple[str, ...]
@@ -42,7 +42,7 @@ class Dossier:
 
     @property
     def others(self) -> tuple[str, ...]:
-        """What stands beside the subject: `references` without the subject itself."""
+        """The algorithms beside the subject: `references` without the subject itself."""
         return tuple(name for name in self.references if name != self.entry.name)
 
     @property
@@ -61,7 +61,7 @@ class Dossier:
 
     @property
     def notes(self) -> list[str]:
-        """What one should know of how the answers came about."""
+        """Caveats about how the answers came about."""
         quick = "; a quick dossier, which leaves out scenarios" if self.quick else ""
         return [
             f"{self.runs} runs of the packet engine, seeds 1 to {self.seeds}{quick}. Intervals are of 95 % over seeds; "

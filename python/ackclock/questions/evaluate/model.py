@@ -1,4 +1,4 @@
-"""What a dossier is made of: headings, what is measured for each, and what is demanded of it."""
+"""The parts of a dossier: headings, the measures of each, and its criteria."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .subject import Entry
 
 Numbers = Mapping[str, float]
-"""What was measured in a run, by the names of `ackclock.Result.summary`, such as ``links.bottleneck.loss``."""
+"""Measures of a run, by the names of `ackclock.Result.summary`, such as ``links.bottleneck.loss``."""
 
 
 class Finding(StrEnum):
@@ -84,7 +84,7 @@ class Heading:
     quantities: tuple[Quantity, ...] = ()
     demands: tuple[Demand, ...] = ()
     besides: str = ""
-    """What a simulator leaves open."""
+    """Questions that a simulator leaves open."""
     applies: Callable[[Entry], str] | None = None
     """Returns why the heading does not apply, or nothing."""
     tells: Callable[[Entry], str] | None = None
@@ -112,7 +112,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a dossier says under a heading."""
+    """A dossier's answer to a heading."""
 
     heading: Heading
     finding: Finding

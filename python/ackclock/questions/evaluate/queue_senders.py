@@ -11,13 +11,13 @@ from .scenes import LOSS, MEDIAN, Build, Value, bdp, goodput_of, line, of_flows,
 from .subject import Entry
 
 RATE, RTT = 10.0, 100.0
-"""Of the link (Mbit/s) and of flows without one of their own (ms)."""
+"""Rate of the link (Mbit/s), and round trip of flows without one of their own (ms)."""
 ROOM = bdp(RATE, RTT)
-"""Of the queue, packets: a bandwidth-delay product (RFC 7928, section 3.2)."""
+"""Capacity of the queue, packets: a bandwidth-delay product (RFC 7928, section 3.2)."""
 
 SHORTER = Demand("median wait", "at most", factor=0.5, among=("drop-tail",))
 USED = Demand("utilisation", "at least", 0.9, 0.95, among=("drop-tail",))
-"""What a queue is for: short waits without giving up the link."""
+"""The purpose of a queue: short waits without giving up the link."""
 
 
 def under(entry: Entry, classes: Sequence[Tree], window: tuple[float, float] = (15.0, 55.0), **keys: Any) -> Scenario:
@@ -50,7 +50,7 @@ def _flood(entry: Entry) -> Scenario:
 
 
 def _thin_wait(numbers: Numbers) -> float:
-    """What the thin TCP flow's packets wait on average: its round trip without the path's."""
+    """Return the mean wait of the thin TCP flow's packets: its round trip without the path's."""
     return numbers["flows.thin.rtt_s_mean"] - 1e-3 * RTT
 
 

@@ -15,7 +15,7 @@ Value = Callable[[Numbers], float]
 Build = Callable[[Entry], Scenario]
 """Makes a scenario with an algorithm in the place that is evaluated."""
 PACKET_BITS = 12_000
-"""Of a full packet of 1500 B."""
+"""Size of a full packet of 1500 B, bit."""
 
 
 def bdp(rate: float, rtt: float) -> float:

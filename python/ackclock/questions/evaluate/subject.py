@@ -19,7 +19,7 @@ Kind = Literal["sender", "queue"]
 
 
 class EvaluateError(AckclockError, ValueError):
-    """What was asked makes no sense."""
+    """The request makes no sense."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Entry:
     """An algorithm in the place that is evaluated."""
 
     name: str
-    """What tables call it."""
+    """Name in tables."""
     kind: Kind
     algorithm: Any
     """A table with ``kind`` (sender) or ``aqm`` (queue), or a class."""
     style: str = "rfc"
-    """Of every TCP flow of the scenarios."""
+    """Style of every TCP flow of the scenarios."""
     source: str = ""
     """Digest of the file of a class; empty for the catalogue."""
     scheduler: bool = False

@@ -51,7 +51,7 @@ SAMPLES: Final = 8
 SPARE: Final = 1.2
 """So many times the runs that an interval seems to ask for: few runs tell its width only roughly."""
 MOST_SAMPLES: Final = 60_000
-"""Of one run."""
+"""Most samples of one run."""
 WIDEST: Final = 10.0
 """Ratio of the ends of the decay rate's interval beyond which nothing is known of the mode."""
 LEAST_SHARE: Final = 0.1
@@ -66,7 +66,7 @@ EMPTY: Final = 0.5
 
 @dataclass(frozen=True)
 class MeasuredStability:
-    """What an ensemble of packet runs says about the stability of one link's queue."""
+    """The stability of one link's queue, as an ensemble of packet runs shows it."""
 
     link: str
     verdict: Verdict
@@ -85,7 +85,7 @@ class MeasuredStability:
 
     @property
     def period(self) -> float:
-        """Of the mode, s; NaN without one."""
+        """Period of the mode, s; NaN without one."""
         return 2 * math.pi / self.mode.frequency.value if self.mode else math.nan
 
     @property
@@ -389,7 +389,7 @@ class Ensemble:
 
 @dataclass(frozen=True)
 class _Bands:
-    """What the bands of the traces say in which the queue moves by more than single packets do."""
+    """The bands of the traces in which the queue moves by more than single packets do."""
 
     found: Sequence[Band]
     slower: float
@@ -397,7 +397,7 @@ class _Bands:
 
     @property
     def strong(self) -> list[Band]:
-        """Those with a tenth of the variance or more, the strongest first."""
+        """Return the bands with a tenth of the variance or more, the strongest first."""
         return sorted((band for band in self.found if band.share >= LEAST_SHARE), key=lambda band: -band.share)
 
     @property

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...core.scenario import Scenario
 
 HALVINGS: Final = 4
-"""Of the bracket of the limit, on a logarithmic scale."""
+"""Bisections of the bracket of the limit, on a logarithmic scale."""
 POINTS: Final = 5
 """On the stable side, whose decay rates are extrapolated to zero."""
 NEAR: Final = 0.5
@@ -38,7 +38,7 @@ class MeasuredLimit:
     oscillates: float
     """The nearest value at which it was seen to follow a limit cycle."""
     period: float
-    """Of the mode at the limit, s."""
+    """Period of the mode at the limit, s."""
     amplitude: float
     """Root mean square amplitude of the limit cycle at `oscillates`, packets."""
     points: tuple[tuple[float, MeasuredStability], ...]

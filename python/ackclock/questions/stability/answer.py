@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What `Stability.answer` found."""
+    """The result of `Stability.answer`."""
 
     of: Stability
     margins: Margins | None

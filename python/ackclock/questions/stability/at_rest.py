@@ -37,7 +37,7 @@ class AtRest:
     def __init__(self, scenario: Scenario, choices: Choices, which: int | None = None) -> None:
         self.scenario = scenario
         self.choices = choices
-        """What was chosen where the papers differ."""
+        """Modelling choices on which the papers differ."""
         self.equations = Equations(scenario, choices)
         """Names and units of states and parameters."""
         self._which = which
@@ -49,7 +49,7 @@ class AtRest:
 
     @property
     def notes(self) -> list[str]:
-        """What the equations leave out of the scenario."""
+        """Parts of the scenario that the equations leave out."""
         return self.equations.notes
 
     @property
@@ -291,7 +291,7 @@ class AtRest:
     @cached_property
     def disturbed(self) -> Disturbed:
         """
-        What follows a large disturbance: all windows at one packet over empty queues, the clamped equations.
+        The response to a large disturbance: all windows at one packet over empty queues, the clamped equations.
 
         A stable equilibrium to which the queue does not return then coexists with an oscillation.
         """
@@ -299,7 +299,7 @@ class AtRest:
 
     def disturbed_from(self, factor: float | None = None, *, steps: int = STEPS) -> Disturbed:
         """
-        What follows when all windows and queues are so many times those at rest (the queues as far as they go).
+        The response when all windows and queues are so many times those at rest (the queues as far as they go).
 
         Without a factor: all windows at one packet over empty queues, as for `disturbed`. `steps` bounds the work.
         """

@@ -29,7 +29,7 @@ class Apart:
     """Whether both have the same verdict; None where one has none."""
     verdicts: str
     numbers: dict[str, tuple[float, float]]
-    """What both have: by the equations, and as measured."""
+    """Numbers that both have: by the equations, and as measured."""
     causes: list[str]
 
     @property

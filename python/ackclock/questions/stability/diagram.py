@@ -1,4 +1,4 @@
-"""What a plot needs: charts over two parameters, diagrams over one, trajectories in a plane."""
+"""Data for plots: charts over two parameters, diagrams over one, trajectories in a plane."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class BifurcationDiagram:
     now: float
     large: pd.DataFrame
     """
-    What a large disturbance leads to, by the clamped equations from empty queues: smallest and largest value of the
+    Large-signal response, by the clamped equations from empty queues: smallest and largest value of the
     state, and whether it settles, against the parameter.
     """
 

@@ -1,4 +1,4 @@
-"""What follows a large disturbance: the clamped equations from far away."""
+"""The response to a large disturbance: the clamped equations from far away."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LASTING = 0.97
 
 @dataclass(frozen=True, eq=False)
 class Disturbed:
-    """What follows a large disturbance: the clamped equations from empty queues."""
+    """The response to a large disturbance: the clamped equations from empty queues."""
 
     settles: bool | None
     """Whether the queue comes to rest at its stable equilibrium; None where the run does not tell."""
@@ -43,7 +43,7 @@ class Disturbed:
     mean: float
     """Mean queue at the end of the run, packets."""
     period: float
-    """Of the oscillation at the end of the run, s; NaN where there is none."""
+    """Period of the oscillation at the end of the run, s; NaN where there is none."""
     window_low: float
     """Smallest window of the first class at the end of the run, packets."""
     window_high: float
@@ -61,7 +61,7 @@ class Disturbed:
 
     @property
     def swing(self) -> str:
-        """What moves at the end of the run, and between which values."""
+        """Return the range of the oscillation at the end of the run, in words."""
         if self.queued and not self.empty:
             return f"the queue oscillates between {digits(self.low)} and {digits(self.high)} packets"
         over = " over an empty queue" if self.empty else ""

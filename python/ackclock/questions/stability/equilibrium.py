@@ -14,13 +14,13 @@ class FluidEquilibrium(delay.Equilibrium):
     """Where windows, queues and probabilities stand still."""
 
     probability: dict[str, float] = field(default_factory=dict)
-    """Of loss or marking at each link."""
+    """Probability of loss or marking at each link."""
     loss: dict[str, float] = field(default_factory=dict)
-    """Of loss or marking on the path of each class."""
+    """Probability of loss or marking on the path of each class."""
     window: dict[str, float] = field(default_factory=dict)
-    """Of one flow of each class, packets."""
+    """Window of one flow of each class, packets."""
     rtt: dict[str, float] = field(default_factory=dict)
-    """Of each class, s."""
+    """Round-trip time of each class, s."""
     regimes: dict[str, str] = field(default_factory=dict)
     """Regime of each AQM's law that holds."""
     _raw: _core.FluidEquilibrium = None  # type: ignore[assignment]  # always given

@@ -84,11 +84,11 @@ class Limit:
     coexist_from: float | None = None
     """From which value on cycles coexist with the stable equilibrium, as far as they were followed."""
     beyond: Disturbed | None = None
-    """What a large disturbance leads to beyond the limit (`beyond_at`), by the clamped equations."""
+    """Large-signal response beyond the limit (`beyond_at`), by the clamped equations."""
     beyond_at: float = math.nan
     """Where that was looked at: five per cent beyond the limit, or half-way to `holds_to` where that is nearer."""
     undecided: str = ""
-    """What was not decided, and why."""
+    """The open question, and why it is open."""
 
     @property
     def upwards(self) -> bool:

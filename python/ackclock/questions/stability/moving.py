@@ -1,4 +1,4 @@
-"""What a queue without an equilibrium does instead: the cycle of the clamped equations."""
+"""Queues without an equilibrium: the cycle of the clamped equations."""
 
 from __future__ import annotations
 

@@ -364,7 +364,7 @@ class Stability(AtRest):
         return cycles[-1] if reaches else None, coexist
 
     def _beyond(self, free: Parameter, value: float, steps: int = STEPS) -> Disturbed:
-        """What the clamped equations do at another value of a parameter, from empty queues."""
+        """Solve the clamped equations at another value of a parameter, from empty queues."""
         equations = copy.copy(self.equations)
         equations.model = self.equations.model.copy()
         equations.model.set(free.index, value / free.scale)

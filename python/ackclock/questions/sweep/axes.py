@@ -15,7 +15,7 @@ from ...core.scenario import Scenario
 from ...core.simulate import list_algorithms
 
 MOST_POINTS: Final = 100_000
-"""Of one sweep: each is a run and a file."""
+"""Most points of one sweep: each is a run and a file."""
 
 
 SHORT = {
@@ -32,11 +32,11 @@ _RANGE = re.compile(
 )
 _QUANTITY = re.compile(r"\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<unit>.*?)\s*")
 _POINTS = 5
-"""Of a range that does not say."""
+"""Points of a range that does not give their number."""
 
 
 class SweepError(AckclockError, ValueError):
-    """What was asked of a sweep cannot be done: a key, a range, a metric or a store is wrong."""
+    """The request cannot be met: a key, a range, a metric or a store is wrong."""
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ def _parameters(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _given(scenario: Scenario, link: str) -> dict[str, Any]:
-    """What the file says of a link's queue, without defaults: those of another AQM differ."""
+    """Return the keys of a link's queue in the file, without defaults: those of another AQM differ."""
     for entry in scenario.tree.get("link", []):
         if entry.get("name") == link:
             queue = entry.get("queue", {})

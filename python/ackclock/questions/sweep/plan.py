@@ -99,7 +99,7 @@ def metric_names(scenario: Scenario) -> list[str]:
 
 @cache
 def _keys(group: str) -> tuple[str, ...]:
-    """What is measured of a link or of flows, as the smallest run has it."""
+    """Return the names of the measures of a link or of flows, as the smallest run has them."""
     from ...core.scenario import dumbbell, flows
     from ...core.simulate import run
 

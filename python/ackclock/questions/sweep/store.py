@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMAT = 3
-"""Of the store; one with a higher number was written by a later version."""
+"""Format of the store; one with a higher number was written by a later version."""
 _MARK: Final = b"ackclock"
-"""Of the entry in a file's metadata that says whose result it is, what was measured, and the digest of both."""
+"""Name of the entry in a file's metadata with the names of the metrics and the digest of all columns."""
 
 
 class Store:
@@ -180,7 +180,7 @@ def _begins_a_store(entry: Path) -> bool:
 
 
 def _digest(table: pa.Table) -> str:
-    """Of all columns, their names and their values."""
+    """Return a digest of all columns, their names and their values."""
     (row,) = table.to_pylist()
     said = [f"{name} {value.hex() if isinstance(value, float) else json.dumps(value)}" for name, value in row.items()]
     return hashlib.sha256("\n".join(said).encode()).hexdigest()

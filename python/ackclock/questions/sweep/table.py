@@ -109,7 +109,7 @@ class Sweep:
         self.metrics = list(dict.fromkeys(name for found in metrics.values() for name in found))
         """Names of what was measured."""
         self.notes = list(notes)
-        """What one should know of how this came about."""
+        """Caveats about how this came about."""
 
     def metric(self, name: str) -> str:
         """

@@ -81,7 +81,7 @@ class Other:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What a tuning found; its text is `str(...)`."""
+    """The result of a tuning; its text is `str(...)`."""
 
     name: str
     kind: str
@@ -99,13 +99,13 @@ class Tuned:
     runs: list[Run] = field(default_factory=list)
     """At the corners of the range."""
     searched: list[Run] = field(default_factory=list)
-    """Of the search for worse places."""
+    """Runs of the search for worse places."""
     worst: Run | None = None
     """The longest mean delay of all, with all seeds."""
     defaults: dict[str, list[Run]] = field(default_factory=dict)
     """The same corners under Linux's defaults."""
     compromises: list[Compromise] = field(default_factory=list)
-    """What to give up, where nothing was found."""
+    """Demands that could be given up, where nothing was found."""
     nearest: Place | None = None
     """Where nothing was found: the worst corner of the nearest setting."""
     notes: list[str] = field(default_factory=list)
@@ -162,7 +162,7 @@ class Tuned:
 
     @property
     def _instead(self) -> str:
-        """What that has, in words."""
+        """Return the runs' result for that, in words."""
         if self.instead is None:
             return ""
         delays = [one.delay for one in self.defaults[DEFAULTS[0][0]]]
@@ -186,7 +186,7 @@ class Tuned:
 
     @property
     def checked(self) -> list[str]:
-        """What was looked at, a line each."""
+        """Return what was examined, a line each."""
         lines = []
         if self.theory is not None:
             shape = " x ".join(map(str, self.theory.shape)) or "1"
@@ -410,7 +410,7 @@ class _Tuning:
         self.tried = 0
         self.notes: list[str] = []
         self.places: dict[_Point, dict[str, Place | None]] = {}
-        """What the stability engine said at a point of the range, by setting."""
+        """The stability engine's results at a point of the range, by setting."""
 
     def answer(self) -> Tuned:
         why = self._why_packets()
@@ -455,7 +455,7 @@ class _Tuning:
 
     def _select(self, goal: Problem) -> tuple[Queue, Check, list[Coexistence]] | None:
         """
-        Of the settings that meet the demands on the whole grid the one that does best in packet runs at the corners.
+        Return the setting that does best in packet runs at the corners, among those that meet the demands on the grid.
 
         Those that steer fast come first. One beside which an oscillation lives is left out.
         """
@@ -503,7 +503,7 @@ class _Tuning:
         return list(zip(slowest, left, strict=True))
 
     def _screened(self, goal: Problem, queues: list[Queue], point: dict[str, float]) -> list[Place | None]:
-        """What holds at a point under each setting, looked at once."""
+        """Return the stability at a point under each setting, computed once."""
         known = self.places.setdefault(_key(point), {})
         names = [str(sorted(one.items())) for one in queues]
         unknown = [k for k, name in enumerate(names) if name not in known]
@@ -541,7 +541,7 @@ class _Tuning:
         )
 
     def _compromises(self) -> list[Compromise]:
-        """What, given up alone, leaves a setting at the corners of the range."""
+        """Return the demands of which each, given up alone, leaves a setting at the corners of the range."""
         asked, need, out = self.problem, self.problem.need, []
         ends = {
             ("rtt", True): "round trips up to {new} instead of {old}",
@@ -714,7 +714,7 @@ class _Tuning:
         return {name: flat[k * len(corners) : (k + 1) * len(corners)] for k, (name, _) in enumerate(DEFAULTS)}
 
     def _given_up(self, worst: Run) -> list[Compromise]:
-        """What the packet runs of the best setting have: the delay that they fail with, rounded up to four digits."""
+        """Return the compromise that the best setting's runs allow: their delay, rounded up to four digits."""
         scale = 10.0 ** (math.floor(math.log10(worst.delay)) - 3)
         value = math.ceil(worst.delay / scale - 1e-9) * scale
         return [

@@ -240,7 +240,7 @@ FAMILIES: Final = {
         Family("adaptive-red", _adaptive_red, packets_only=True),
     )
 }
-"""What can be tuned."""
+"""The queues that can be tuned."""
 
 
 def rounded(family: Family, problem: Problem, target: float, device: str | None) -> Iterator[Queue]:

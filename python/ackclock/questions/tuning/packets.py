@@ -1,4 +1,4 @@
-"""What packet runs say of a setting."""
+"""Packet runs of a setting."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Run:
     swings: float
     """Amplitude of the queue's oscillation over its mean; 0 without a regular period."""
     period: float
-    """Of that oscillation, s; 0 without one."""
+    """Period of that oscillation, s; 0 without one."""
     packets: int
 
     def json(self) -> dict[str, Any]:
@@ -190,4 +190,4 @@ DEFAULTS: Final = (
     ),
     ("pfifo_fast, 1000 packets", {"aqm": "drop-tail", "capacity": "1000 packets"}),
 )
-"""What Linux has where nobody sets anything: fq_codel (systemd's default), or pfifo_fast with the usual txqueuelen."""
+"""Linux's queues by default: fq_codel (systemd's default), or pfifo_fast with the usual txqueuelen."""

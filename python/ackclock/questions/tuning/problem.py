@@ -1,4 +1,4 @@
-"""What is to be tuned: a link, the range that it must bear, and what is demanded."""
+"""A tuning problem: a link, the range that it must bear, and the demands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...core.errors import AckclockError
 from ...core.scenario import Scenario
 
 KEYS: Final = {"rtt": "time", "flows": "number", "rate": "rate"}
-"""What a range may be given for, and the kind of its values."""
+"""Keys that a range may be given for, and the kind of their values."""
 _UNITS: Final = {"rtt": "s", "flows": "", "rate": "bit/s"}
 
 Point = dict[str, float]
@@ -22,7 +22,7 @@ Point = dict[str, float]
 
 
 class TuneError(AckclockError, ValueError):
-    """What was asked of a tuning makes no sense: a key, a range, an algorithm or a device is wrong."""
+    """The request makes no sense: a key, a range, an algorithm or a device is wrong."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def axis(key: str, given: str) -> Axis:
 
 @dataclass(frozen=True)
 class Need:
-    """What is demanded over the whole range."""
+    """The demands over the whole range."""
 
     target: float
     """Largest mean queueing delay, s."""
@@ -123,7 +123,7 @@ class Class:
 
     name: str
     share: float
-    """Of the long-lived flows over the link."""
+    """Share of the long-lived flows over the link."""
     entry: dict[str, Any]
     """As in the scenario."""
 

@@ -1,4 +1,4 @@
-"""What the stability engine says of a setting over the range: margins on a grid, the worst place, coexisting cycles."""
+"""Stability of a setting over the range: margins on a grid, the worst place, coexisting cycles."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Place:
     wait: float
     """Queueing delay, s."""
     probability: float
-    """Of loss or marking."""
+    """Probability of loss or marking."""
     window: float
-    """Of one flow, packets."""
+    """Window of one flow, packets."""
     law: str = ""
-    """Of the senders, where it depends on the place."""
+    """Law of the senders, where it depends on the place."""
 
     def score(self, need: Need) -> float:
         """How far it is from what is demanded: 1 or more where all is met."""
@@ -230,11 +230,11 @@ class Check:
     """A setting over the whole range, by the stability engine."""
 
     places: list[Place]
-    """Of the grid, where there is an equilibrium."""
+    """Points of the grid with an equilibrium."""
     lost: list[Point]
     """Where there is none."""
     shape: tuple[int, ...]
-    """Of the grid."""
+    """Shape of the grid."""
     worst: Place | None
     """After refinement: where the demands are met with least to spare (the smallest gain margin where all are)."""
     refined: int
@@ -332,7 +332,7 @@ class Coexistence:
     size: float
     """Disturbance of the queue that tips it, packets; NaN where there is none or it is not known."""
     looked: str
-    """What was looked at, in words."""
+    """The points that were examined, in words."""
 
 
 def coexisting(scenario: Scenario, point: Point | None = None, **choices: Any) -> Coexistence:

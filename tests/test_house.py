@@ -272,9 +272,29 @@ def test_rust_paths_are_understood() -> None:
     assert {"tcp::config", "tcp::ack_summary", "packet"} <= graph["tcp::timers"]
 
 
+# Keys
+
+BY_HAND = {"congestion", "ecn", "max_window", "reduction", "style"}
+"""Keys of TCP on which others depend, or that depend on others (`read/tcp.rs`), or that a change sets."""
+
+
+def test_a_key_of_tcp_is_in_two_files() -> None:
+    """Its declaration and its use: nothing else in the crate of the language names it."""
+    crate = ROOT / "crates" / "scenario" / "src"
+    declaration = crate / "keys" / "tcp.rs"
+    declared = re.findall(r"^        (\w+): .+ as \w+", declaration.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(declared) > 30
+    named = set()
+    for path in crate.rglob("*.rs"):
+        if path != declaration:
+            text = re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8"))
+            named |= {key for key in declared if re.search(rf'tcp\.{key}\b|"{key}"', text)}
+    assert named == BY_HAND
+
+
 # Lengths
 
-TABLES = {("tcp", "read/tcp.rs"), ("traffic_of", "read/traffic.rs")}
+TABLES = {("traffic_of", "read/traffic.rs")}
 """Functions of more than 80 lines that are one table."""
 
 

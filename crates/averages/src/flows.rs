@@ -69,7 +69,7 @@ impl Access {
     pub fn new(rate: f64, flows: &FlowClass) -> Self {
         Self {
             rate: rate / (8.0 * f64::from(flows.packet_size)),
-            transmission: 16.0 * f64::from(flows.packet_size + flows.ack_size) / rate,
+            transmission: 16.0 * f64::from(flows.packet_size + flows.tcp.ack_size) / rate,
         }
     }
 }

@@ -65,7 +65,7 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
         packet_size: class.packet_size,
         priority: class.priority,
         payload,
-        ack_size: class.ack_size,
+        ack_size: class.tcp.ack_size,
         rehashes: class.tcp.style == Style::Linux,
         handshake: class.tcp.handshake && class.traffic.is_tcp(),
         access_rate: class.access_rate,

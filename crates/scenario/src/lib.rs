@@ -9,10 +9,13 @@
 //! [`ackclock_algorithms::registry`].
 
 mod diagnostic;
+mod form;
+mod key;
 pub mod keys;
 mod model;
 mod options;
 mod read;
+mod reader;
 mod reference;
 mod schema;
 mod sizes;
@@ -20,7 +23,9 @@ mod topology;
 mod trace;
 mod tree;
 pub mod units;
+mod value;
 mod write;
+mod written;
 
 pub use diagnostic::Diagnostic;
 pub use model::{
@@ -32,7 +37,7 @@ pub use reference::reference;
 pub use schema::json_schema;
 pub use sizes::Sizes;
 pub use trace::RateTrace;
-pub use tree::MAX_BYTES;
+pub use tree::{Files, MAX_BYTES};
 
 /// Reads a scenario file (TOML). `origin` is its name in messages.
 ///
@@ -62,10 +67,6 @@ pub use tree::MAX_BYTES;
 pub fn parse(text: impl AsRef<[u8]>, origin: &str) -> Result<Scenario, Vec<Diagnostic>> {
     parse_with(text, origin, &no_files)
 }
-
-/// Reads a file that a scenario names (a rate trace): its path as the scenario gives it; the text,
-/// or why there is none.
-pub type Files<'f> = &'f dyn Fn(&str) -> Result<String, String>;
 
 fn no_files(_path: &str) -> Result<String, String> {
     Err("files cannot be read here; give the steps instead".to_owned())

@@ -6,14 +6,13 @@ use std::sync::Arc;
 
 use ackclock_algorithms::Time;
 use ackclock_algorithms::impairment::{LossSpec, PolicerParams, ShaperParams};
-use ackclock_algorithms::registry::{AqmSpec, CongestionSpec};
+use ackclock_algorithms::registry::AqmSpec;
 use ackclock_algorithms::scheduler::SchedulerSpec;
 
-use crate::options::{
-    EcnFeedback, LossDetection, Pacing, PeerEcn, Recovery, RttSamples, Style, Undo, WindowReduction,
-};
+pub use crate::keys::Tcp;
 use crate::sizes::Sizes;
 use crate::trace::RateTrace;
+pub use crate::value::{Capacity, Distribution};
 
 /// Index of a link in [`Scenario::links`].
 pub type LinkId = usize;
@@ -104,34 +103,6 @@ pub struct Jitter {
     pub reorder: bool,
 }
 
-/// Limit of a queue, excluding the packet in service.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Capacity {
-    /// At most so many packets wait.
-    Packets(u32),
-    /// At most so many bytes wait.
-    Bytes(u64),
-    /// No limit.
-    Unlimited,
-}
-
-/// A number drawn once per flow from the flow's own stream.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Distribution {
-    /// The same for all.
-    Fixed(f64),
-    /// Flow `i` of the class takes entry `i` (modulo the length).
-    List(Vec<f64>),
-    /// Evenly spaced from the first to the second over the class's flows.
-    Range(f64, f64),
-    /// Uniform between the two.
-    Uniform(f64, f64),
-    /// Normal with mean and standard deviation, redrawn below zero.
-    Normal(f64, f64),
-    /// Exponential with this mean.
-    Exponential(f64),
-}
-
 /// Flows that share a description.
 #[derive(Clone, Debug)]
 pub struct FlowClass {
@@ -162,8 +133,6 @@ pub struct FlowClass {
     pub packet_size: u32,
     /// Headers in each data packet, bytes: payload is `packet_size - header_size`.
     pub header_size: u32,
-    /// Size of a pure ACK on the wire, bytes.
-    pub ack_size: u32,
     /// How TCP classes behave. Unused by UDP traffic.
     pub tcp: Tcp,
 }
@@ -255,79 +224,6 @@ impl Traffic {
     pub fn opens_connections(&self) -> bool {
         matches!(self, Self::Arrivals { .. } | Self::PackMime { .. })
     }
-}
-
-/// A TCP endpoint's options.
-#[derive(Clone, Debug)]
-pub struct Tcp {
-    /// Where the defaults of the other options come from.
-    pub style: Style,
-    /// Congestion control.
-    pub congestion: CongestionSpec,
-    /// How losses are repaired.
-    pub recovery: Recovery,
-    /// How the window comes down when selective acknowledgements find a loss.
-    pub reduction: WindowReduction,
-    /// What tells a lost segment from one that is late.
-    pub loss_detection: LossDetection,
-    /// Whether a lost retransmission is found when something sent after it is acknowledged
-    /// selectively, as RACK does (RFC 8985), instead of by a timeout.
-    pub detect_lost_retransmissions: bool,
-    /// Whether a three-way handshake precedes the data (one round trip; its packets cross the
-    /// queues).
-    pub handshake: bool,
-    /// Initial window, segments (RFC 6928: 10).
-    pub initial_window: f64,
-    /// Initial slow-start threshold, segments; infinite by default (RFC 5681, section 3.1).
-    pub initial_ssthresh: f64,
-    /// Largest window that the receiver offers (W_max), segments; `None`: no limit.
-    pub max_window: Option<u32>,
-    /// Whether ECN is negotiated (RFC 3168).
-    pub ecn: bool,
-    /// Whether the receiver echoes each mark as it came (RFC 8257, section 3.2), for congestion
-    /// controls that count marks.
-    pub accurate_ecn: bool,
-    /// How marks come back.
-    pub ecn_feedback: EcnFeedback,
-    /// What the receiver says to the ECN that the sender asks for.
-    pub peer_ecn: PeerEcn,
-    /// How the segments of a window are spread over time.
-    pub pacing: Pacing,
-    /// Whether the initial slow start ends when the round trip grows (HyStart++, RFC 9406).
-    pub hystart: bool,
-    /// Whether the initial slow start ends when deliveries no longer double from one round trip to
-    /// the next (SEARCH, draft-chung-ccwg-search).
-    pub search: bool,
-    /// Careful Resume (RFC 9959): congestion window (segments) and smallest round trip of an earlier
-    /// connection on the path.
-    pub resume: Option<(f64, Time)>,
-    /// Whether the receiver delays ACKs: one per two segments or after `delayed_ack_timeout` (RFC
-    /// 5681, section 4.2).
-    pub delayed_ack: bool,
-    /// Longest wait of a delayed ACK.
-    pub delayed_ack_timeout: Time,
-    /// Whether one new segment is sent for each of the first two duplicate ACKs (RFC 3042).
-    pub limited_transmit: bool,
-    /// Whether a marked sender whose window is one segment waits for the retransmission timer (RFC
-    /// 3168, section 6.1.2).
-    pub ecn_pause: bool,
-    /// Smallest retransmission timeout (RFC 6298, rule 2.4: 1 s; Linux 200 ms).
-    pub min_rto: Time,
-    /// Largest retransmission timeout (RFC 6298, rule 2.5: at least 60 s).
-    pub max_rto: Time,
-    /// Retransmission timeout before the first sample (RFC 6298, rule 2.1: 1 s).
-    pub initial_rto: Time,
-    /// Duplicate ACKs, or segments selectively acknowledged above, that mean a loss (3).
-    pub dup_threshold: u32,
-    /// Which ACKs give samples of the round trip to the retransmission timer.
-    pub rtt_samples: RttSamples,
-    /// Tick of the retransmission timer's samples (the G of RFC 6298, section 4); zero: an exact
-    /// clock.
-    pub clock_granularity: Time,
-    /// Whether every ACK restarts the retransmission timer, duplicates too.
-    pub restart_rto_on_every_ack: bool,
-    /// What tells that a reduction was needless, so that it is taken back.
-    pub undo: Undo,
 }
 
 /// Something that changes during the run.

@@ -375,7 +375,7 @@ fn parameter(spec: &ParameterSpec) -> Value {
         spec.source
     ));
     if let Some(value) = spec.default_value() {
-        schema["default"] = json!(crate::write::parameter(Some(spec), &value));
+        schema["default"] = json!(crate::written::parameter(Some(spec), &value));
     }
     schema
 }

@@ -13,6 +13,10 @@ use crate::units::shorten;
 /// file.
 pub const MAX_BYTES: usize = 16 << 20;
 
+/// Reads a file that a scenario names (a rate trace): its path as the scenario gives it; the text,
+/// or why there is none.
+pub type Files<'f> = &'f dyn Fn(&str) -> Result<String, String>;
+
 /// A value and where it stands.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {

@@ -1,24 +1,18 @@
 //! From a [`Scenario`] back to a tree with every default filled in.
 
 use ackclock_algorithms::impairment::{PolicerParams, ShaperParams};
-use ackclock_algorithms::meta::Meta;
-use ackclock_algorithms::{
-    Kind as ParameterKind, ParameterSpec, Parameters as _, Value as Setpoint,
-};
+use ackclock_algorithms::{Parameters as _, Value as Setpoint};
 
 use crate::keys;
-use crate::model::{
-    Capacity, Change, Distribution, End, FlowClass, Link, LinkId, Scenario, Setting, Tcp, Traffic,
-};
+use crate::model::{Change, End, FlowClass, Link, LinkId, Scenario, Setting, Tcp, Traffic};
 use crate::options::{Named as _, PacketSizes};
 use crate::read::traffic_kind;
 use crate::sizes::Sizes;
 use crate::tree::{Node, Value};
-use crate::units::{
-    format_frequency, format_packets, format_rate, format_seconds, format_size, format_time,
+use crate::units::{format_packets, format_rate, format_seconds, format_size, format_time};
+use crate::written::{
+    array, capacity, distribution, flag, integer, named, none, or_word, parameter, parameters,
 };
-
-type Entry<'a> = (&'a str, Node);
 
 pub(crate) fn scenario(scenario: &Scenario) -> Node {
     let end = match scenario.end {
@@ -58,99 +52,6 @@ pub(crate) fn scenario(scenario: &Scenario) -> Node {
         ));
     }
     Node::table(sections)
-}
-
-fn array(items: impl Iterator<Item = Node>) -> Node {
-    Value::Array(items.collect()).into()
-}
-
-fn integer(number: u64) -> Node {
-    Value::Integer(i64::try_from(number).unwrap_or(i64::MAX)).into()
-}
-
-fn flag(flag: bool) -> Node {
-    Value::Flag(flag).into()
-}
-
-/// A plain number, whole ones without a point.
-fn number(number: f64) -> Node {
-    if number.fract() == 0.0 && number.abs() < 1e15 {
-        Value::Integer(number as i64).into()
-    } else {
-        Value::Float(number).into()
-    }
-}
-
-fn capacity(capacity: Capacity) -> Node {
-    Node::text(match capacity {
-        Capacity::Packets(packets) => format_packets(f64::from(packets)),
-        Capacity::Bytes(bytes) => format_size(bytes),
-        Capacity::Unlimited => "unlimited".to_owned(),
-    })
-}
-
-fn distribution(distribution: &Distribution) -> Node {
-    let s = |seconds: &f64| format_seconds(*seconds);
-    Node::text(match distribution {
-        Distribution::Fixed(value) => s(value),
-        Distribution::List(values) => {
-            return array(values.iter().map(|value| Node::text(s(value))));
-        }
-        Distribution::Range(low, high) => format!("range {} .. {}", s(low), s(high)),
-        Distribution::Uniform(low, high) => format!("uniform {} .. {}", s(low), s(high)),
-        Distribution::Normal(mean, deviation) => format!("normal {}, {}", s(mean), s(deviation)),
-        Distribution::Exponential(mean) => format!("exponential {}", s(mean)),
-    })
-}
-
-/// A parameter of an algorithm, with the unit of its kind.
-pub(crate) fn parameter(spec: Option<&ParameterSpec>, value: &Setpoint) -> Node {
-    match value {
-        Setpoint::Flag(value) => flag(*value),
-        Setpoint::Word(word) => Node::text(word),
-        Setpoint::Number(value) => {
-            let value = *value;
-            let sign = if value < 0.0 { "-" } else { "" };
-            let size = value.abs();
-            match spec.map(|spec| spec.kind) {
-                Some(ParameterKind::Time) => Node::text(format!("{sign}{}", format_seconds(size))),
-                Some(ParameterKind::Rate) => Node::text(format!("{sign}{}", format_rate(size))),
-                Some(ParameterKind::Packets) => {
-                    Node::text(format!("{sign}{}", format_packets(size)))
-                }
-                Some(ParameterKind::Bytes) if size.fract() == 0.0 && size < 1e15 => {
-                    Node::text(format!("{sign}{}", format_size(size as u64)))
-                }
-                Some(ParameterKind::Bytes) => Node::text(format!("{value} B")),
-                Some(ParameterKind::Frequency) => {
-                    Node::text(format!("{sign}{}", format_frequency(size)))
-                }
-                _ => number(value),
-            }
-        }
-    }
-}
-
-fn parameters<'a>(
-    specs: &'static [ParameterSpec],
-    values: &'a [(&'static str, Setpoint)],
-) -> impl Iterator<Item = Entry<'a>> {
-    values.iter().map(|(name, value)| {
-        (
-            *name,
-            parameter(specs.iter().find(|spec| spec.name == *name), value),
-        )
-    })
-}
-
-/// An algorithm with its parameters.
-fn named(meta: &'static Meta, values: &[(&'static str, Setpoint)]) -> Node {
-    let kind = ("kind", Node::text(meta.kind));
-    Node::table(std::iter::once(kind).chain(parameters(meta.parameters, values)))
-}
-
-fn none() -> Node {
-    Node::text("none")
 }
 
 fn rate(link: &Link) -> Node {
@@ -318,11 +219,6 @@ fn per_second(rate: f64) -> Node {
     Node::text(format!("{rate} /s"))
 }
 
-/// A value, or the word for none.
-fn or_word<T>(value: Option<T>, word: &str, format: impl Fn(T) -> String) -> Node {
-    Node::text(value.map_or_else(|| word.to_owned(), format))
-}
-
 fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
     let back = class.reverse_path.as_ref();
     let mut entries = vec![
@@ -347,7 +243,6 @@ fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
         ("header_size", size(class.header_size)),
     ];
     if class.traffic.is_tcp() {
-        entries.push(("ack_size", size(class.ack_size)));
         entries.extend(endpoint(&class.tcp));
     }
     debug_assert!(
@@ -363,79 +258,11 @@ fn size(bytes: u32) -> Node {
 }
 
 fn endpoint(tcp: &Tcp) -> Vec<(&'static str, Node)> {
-    let specs = tcp
-        .congestion
-        .meta()
-        .map_or(&[][..], |meta| meta.parameters);
-    let kind = ("kind", Node::text(tcp.congestion.kind()));
-    let values = tcp.congestion.values();
-    let congestion = Node::table(std::iter::once(kind).chain(parameters(specs, &values)));
-    let finite = |packets: f64| packets.is_finite().then_some(packets);
-    let ssthresh = finite(tcp.initial_ssthresh);
-    let max_window = tcp.max_window.map(f64::from);
-    let ecn = if tcp.accurate_ecn {
-        Node::text("accurate")
-    } else {
-        flag(tcp.ecn)
-    };
-    let granularity = Some(tcp.clock_granularity).filter(|time| time.0 > 0);
-    let time = |time| Node::text(format_time(time));
-    vec![
-        ("style", Node::text(tcp.style.name())),
-        ("congestion", congestion),
-        ("recovery", Node::text(tcp.recovery.name())),
-        ("reduction", Node::text(tcp.reduction.name())),
-        ("loss_detection", Node::text(tcp.loss_detection.name())),
-        (
-            "detect_lost_retransmissions",
-            flag(tcp.detect_lost_retransmissions),
-        ),
-        ("handshake", flag(tcp.handshake)),
-        (
-            "initial_window",
-            Node::text(format_packets(tcp.initial_window)),
-        ),
-        (
-            "initial_ssthresh",
-            or_word(ssthresh, "unlimited", format_packets),
-        ),
-        (
-            "max_window",
-            or_word(max_window, "unlimited", format_packets),
-        ),
-        ("ecn", ecn),
-        ("ecn_feedback", Node::text(tcp.ecn_feedback.name())),
-        ("peer_ecn", Node::text(tcp.peer_ecn.name())),
-        ("pacing", Node::text(tcp.pacing.name())),
-        ("hystart", flag(tcp.hystart)),
-        ("search", flag(tcp.search)),
-        (
-            "saved_window",
-            or_word(tcp.resume.map(|saved| saved.0), "none", format_packets),
-        ),
-        (
-            "saved_rtt",
-            or_word(tcp.resume.map(|saved| saved.1), "none", format_time),
-        ),
-        ("delayed_ack", flag(tcp.delayed_ack)),
-        ("delayed_ack_timeout", time(tcp.delayed_ack_timeout)),
-        ("limited_transmit", flag(tcp.limited_transmit)),
-        ("ecn_pause", flag(tcp.ecn_pause)),
-        ("min_rto", time(tcp.min_rto)),
-        ("max_rto", time(tcp.max_rto)),
-        ("initial_rto", time(tcp.initial_rto)),
-        ("rtt_samples", Node::text(tcp.rtt_samples.name())),
-        (
-            "clock_granularity",
-            or_word(granularity, "none", format_time),
-        ),
-        (
-            "restart_rto_on_every_ack",
-            flag(tcp.restart_rto_on_every_ack),
-        ),
-        ("undo", Node::text(tcp.undo.name())),
-        ("dup_threshold", integer(u64::from(tcp.dup_threshold))),
-    ]
+    tcp.write(|key| match key {
+        "ecn" if tcp.accurate_ecn => Some(Node::text("accurate")),
+        "ecn" => Some(flag(tcp.ecn)),
+        _ => None,
+    })
 }
 
 fn change(change: &Change, scenario: &Scenario) -> Node {

@@ -317,7 +317,7 @@ impl Config {
                 (false, true) => SlowStartPolicy::Search,
                 (false, false) => SlowStartPolicy::Losses,
             },
-            resume: tcp.resume.map(|(window, rtt)| (window, rtt.0)),
+            resume: tcp.resume().map(|(window, rtt)| (window, rtt.0)),
             dup_threshold: tcp.dup_threshold,
             ecn_pause: tcp.ecn_pause && !tcp.accurate_ecn,
             min_rto: tcp.min_rto.0,

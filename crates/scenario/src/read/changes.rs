@@ -10,7 +10,7 @@ use super::network::Net;
 use super::routes::{least, own};
 use super::traffic::traffic_kind;
 use super::{Item, Place, Reader, Rule, Table, join};
-use crate::keys::{self, Key};
+use crate::keys::{self, Key, Tcp};
 use crate::model::{Change, ClassId, Distribution, End, FlowClass, Link, LinkId, Setting, Traffic};
 use crate::tree::{Name, Node, Value};
 use crate::units::format_time;
@@ -396,7 +396,7 @@ impl Reader<'_> {
         let changeable: Vec<&'static Key> = keys::FLOWS
             .keys
             .iter()
-            .filter(|key| is_tcp || keys::tcp_keys().all(|only| only.name != key.name))
+            .filter(|key| is_tcp || Tcp::KEYS.iter().all(|only| only.name != key.name))
             .chain(traffic_kind(&class.traffic).keys)
             .filter(|key| key.changeable)
             .collect();

@@ -8,7 +8,7 @@ use super::network::Net;
 use super::routes::Route;
 use super::routes::{earliest, own};
 use super::{Place, Reader, Seen, Table, join};
-use crate::keys;
+use crate::keys::{self, Tcp};
 use crate::model::{Distribution, End, FlowClass, Traffic};
 use crate::tree::{Node, Value};
 use crate::units::{format_time, seconds};
@@ -135,7 +135,6 @@ impl Reader<'_> {
         let stop = self.stop(table, start.as_ref());
         let packet_size = get("packet_size").and_then(|item| self.packet_size(&item));
         let header_size = self.header_size(table, packet_size);
-        let ack_size = get("ack_size").and_then(|item| self.packet_size(&item));
         let tcp = self.tcp(table);
         let (path, reverse_path) = route?;
         Some(FlowClass {
@@ -152,14 +151,13 @@ impl Reader<'_> {
             traffic: traffic?,
             packet_size: packet_size?,
             header_size: header_size?,
-            ack_size: ack_size?,
             tcp: tcp?,
         })
     }
 
     /// A class of UDP has none of TCP's keys.
     fn no_keys_of_tcp(&self, table: &Table<'_>) {
-        for key in keys::tcp_keys() {
+        for key in Tcp::KEYS {
             if let Some(entry) = table.find(key.name) {
                 let place = Place {
                     key: join(&table.place.key, key.name),

@@ -7,21 +7,18 @@ use std::sync::Arc;
 use ackclock_algorithms::impairment::{
     Discipline, LossSpec, PolicerParams, ShaperParams, loss_models,
 };
-use ackclock_algorithms::meta::{Algorithm, Meta};
+use ackclock_algorithms::meta::Algorithm;
 use ackclock_algorithms::scheduler::{SchedulerSpec, schedulers};
-use ackclock_algorithms::{Parameters, Time, Value as Setpoint, ValueError};
+use ackclock_algorithms::{Parameters, Time};
 
-use super::{Item, Reader, Table, join};
-use crate::diagnostic::quoted_list;
+use super::{Item, Reader, Table};
 use crate::keys;
-use crate::model::{Distribution, FlowClass, Jitter, Link};
+use crate::model::{FlowClass, Jitter, Link};
 use crate::options::TraceFormat;
 use crate::trace::RateTrace;
 use crate::tree::{Node, Value};
 use crate::units::{Dimension, Quantity};
-
-/// The name and the values of an algorithm that stands in a value of its own.
-type Named = (&'static Meta, Vec<(String, Setpoint)>);
+use crate::value::Distribution;
 
 /// The value of a key of a table.
 fn entry<'n>(table: &'n Node, key: &str) -> Option<&'n Node> {
@@ -35,56 +32,6 @@ fn entry<'n>(table: &'n Node, key: &str) -> Option<&'n Node> {
 }
 
 impl Reader<'_> {
-    /// `"name"` or `{ kind = "name", ... }`.
-    fn named(&self, item: &Item<'_>, known: &'static [Meta], noun: &str) -> Option<Named> {
-        let Value::Table(entries) = &item.node.value else {
-            let meta = self.algorithm(item, known, noun)?;
-            let empty = Table {
-                place: item.place.clone(),
-                entries: &[],
-                keys: &[],
-            };
-            return Some((meta, self.parameters(&empty, meta)?));
-        };
-        let Some((_, kind)) = entries.iter().find(|(name, _)| name.text == "kind") else {
-            self.missing(
-                &item.place,
-                "kind",
-                quoted_list(known.iter().map(|meta| meta.kind)),
-            );
-            return None;
-        };
-        let kind = Item {
-            node: Cow::Borrowed(kind),
-            place: super::Place {
-                key: join(&item.place.key, "kind"),
-                span: kind.span.clone(),
-            },
-            rule: item.rule,
-        };
-        let meta = self.algorithm(&kind, known, noun)?;
-        let names: Vec<&str> = std::iter::once("kind")
-            .chain(meta.parameters.iter().map(|spec| spec.name))
-            .collect();
-        let inner = self.table(&item.node, item.place.clone(), &[], &names)?;
-        Some((meta, self.parameters(&inner, meta)?))
-    }
-
-    /// What the registry makes of `named`, or where it found a mistake.
-    fn made<T>(&self, item: &Item<'_>, made: Result<T, ValueError>) -> Option<T> {
-        made.map_err(|error| {
-            let mut place = item.place.clone();
-            if let Value::Table(entries) = &item.node.value
-                && let Some((name, node)) = entries.iter().find(|(name, _)| name.text == error.name)
-            {
-                place.key = join(&place.key, &name.text);
-                place.span.clone_from(&node.span);
-            }
-            self.refused(&place, &error);
-        })
-        .ok()
-    }
-
     /// `scheduler` of a queue; the inner `None` without one.
     pub(super) fn scheduler(&self, queue: &Table<'_>) -> Option<Option<SchedulerSpec>> {
         let item = self.item(queue, "scheduler")?;

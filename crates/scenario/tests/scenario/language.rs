@@ -54,7 +54,7 @@ fn defaults() {
         (&Distribution::Fixed(0.0), None, &Traffic::Bulk)
     );
     assert_eq!(
-        (class.packet_size, class.header_size, class.ack_size),
+        (class.packet_size, class.header_size, class.tcp.ack_size),
         (1500, 40, 40)
     );
     let tcp = &class.tcp;
@@ -143,7 +143,7 @@ fn who_counts_marks_gets_them() {
 fn a_udp_class_has_no_tcp_keys() {
     let text = SMALL.to_owned() + "traffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }\n";
     let json = to_json(&read(&text));
-    for key in keys::tcp_keys().map(|key| key.name) {
+    for key in keys::Tcp::KEYS.iter().map(|key| key.name) {
         assert!(!json.contains(&format!("\"{key}\"")), "{key}");
     }
 }
@@ -153,7 +153,7 @@ fn a_udp_class_has_no_tcp_keys() {
 #[test]
 fn a_tcp_class_has_all_tcp_keys() {
     let json = to_json(&read(SMALL));
-    for key in keys::tcp_keys().map(|key| key.name) {
+    for key in keys::Tcp::KEYS.iter().map(|key| key.name) {
         assert!(json.contains(&format!("\"{key}\"")), "{key}");
     }
 }

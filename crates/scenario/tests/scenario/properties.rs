@@ -4,6 +4,7 @@ use ackclock_algorithms::impairment::loss_models;
 use ackclock_algorithms::registry::{aqms, congestion};
 use ackclock_algorithms::scheduler::{SchedulerSpec, schedulers};
 use ackclock_algorithms::{DefaultValue, Kind, ParameterSpec};
+use ackclock_scenario::keys::{self, Key};
 use ackclock_scenario::{canonical_toml, parse, parse_json, to_json};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -168,101 +169,47 @@ fn controller() -> impl Strategy<Value = String> {
     any_controller.prop_map(|table| format!("{table} }}"))
 }
 
+/// What a scenario may give for a key.
+fn value(key: &Key) -> BoxedStrategy<String> {
+    let text = |text: String| format!("\"{text}\"");
+    let value = match key.kind {
+        keys::Kind::Flag => any::<bool>().prop_map(|flag| flag.to_string()).boxed(),
+        keys::Kind::Integer(low, high) => {
+            (low..=high).prop_map(|number| number.to_string()).boxed()
+        }
+        keys::Kind::Choice(choices) => select(choices)
+            .prop_map(move |(name, _)| text((*name).to_owned()))
+            .boxed(),
+        keys::Kind::Time | keys::Kind::Span => time().prop_map(text).boxed(),
+        keys::Kind::Rate => rate().prop_map(text).boxed(),
+        keys::Kind::Size => (1_u32..65_536)
+            .prop_map(move |bytes| text(format!("{bytes} B")))
+            .boxed(),
+        keys::Kind::Packets => (1.0..1e4_f64)
+            .prop_map(move |packets| text(format!("{packets} packets")))
+            .boxed(),
+        keys::Kind::WholePackets => (1_u32..100_000)
+            .prop_map(move |packets| text(format!("{packets} segments")))
+            .boxed(),
+        keys::Kind::Capacity => capacity().prop_map(text).boxed(),
+        keys::Kind::Distribution => distribution().boxed(),
+        keys::Kind::Congestion => controller().boxed(),
+        kind => unimplemented!("values of {}: {kind:?}", key.name),
+    };
+    match key.word {
+        Some((word, _)) => prop_oneof![3 => value, 1 => Just(text(word.to_owned()))].boxed(),
+        None => value,
+    }
+}
+
 /// The keys of a TCP class, each sometimes.
 fn tcp() -> impl Strategy<Value = String> {
-    let some = |key: &'static str, value: BoxedStrategy<String>| {
-        proptest::option::of(value)
-            .prop_map(move |value| {
-                value.map_or_else(String::new, |value| format!("{key} = {value}\n"))
-            })
-            .boxed()
+    let sometimes = |key: &'static Key| {
+        proptest::option::weighted(0.12, value(key)).prop_map(|value| {
+            value.map_or_else(String::new, |value| format!("{} = {value}\n", key.name))
+        })
     };
-    let text =
-        |strategy: BoxedStrategy<String>| strategy.prop_map(|text| format!("\"{text}\"")).boxed();
-    let packets = || {
-        (1.0..1e4_f64)
-            .prop_map(|packets| format!("\"{packets} packets\""))
-            .boxed()
-    };
-    let flag = || any::<bool>().prop_map(|flag| flag.to_string()).boxed();
-    let keys = vec![
-        some("congestion", controller().boxed()),
-        some(
-            "recovery",
-            select(vec![
-                "\"sack\"",
-                "\"newreno\"",
-                "\"reno\"",
-                "\"tahoe\"",
-                "\"sack\"\nloss_detection = \"rack\"",
-            ])
-            .prop_map(str::to_owned)
-            .boxed(),
-        ),
-        some("handshake", flag()),
-        some("initial_window", packets()),
-        some("initial_ssthresh", packets()),
-        some(
-            "max_window",
-            (1_u32..100_000)
-                .prop_map(|packets| format!("\"{packets} segments\""))
-                .boxed(),
-        ),
-        some(
-            "ecn",
-            select(vec!["true", "false", "\"accurate\""])
-                .prop_map(str::to_owned)
-                .boxed(),
-        ),
-        some(
-            "pacing",
-            select(vec!["\"auto\"", "\"window\""])
-                .prop_map(str::to_owned)
-                .boxed(),
-        ),
-        select(vec![
-            "",
-            "hystart = true\n",
-            "hystart = false\n",
-            "search = true\n",
-        ])
-        .prop_map(str::to_owned)
-        .boxed(),
-        select(vec![
-            "",
-            "saved_window = \"99.5 packets\"\nsaved_rtt = \"20 ms\"\n",
-        ])
-        .prop_map(str::to_owned)
-        .boxed(),
-        some("delayed_ack", flag()),
-        some("delayed_ack_timeout", text(time().boxed())),
-        some("limited_transmit", flag()),
-        some("initial_rto", text(time().boxed())),
-        some(
-            "rtt_samples",
-            select(vec!["\"every-ack\"", "\"once-a-window\""])
-                .prop_map(str::to_owned)
-                .boxed(),
-        ),
-        some("clock_granularity", text(time().boxed())),
-        some("restart_rto_on_every_ack", flag()),
-        some(
-            "undo",
-            select(vec![
-                "\"auto\"",
-                "\"none\"",
-                "\"eifel\"",
-                "\"f-rto\"",
-                "\"all\"",
-            ])
-            .prop_map(str::to_owned)
-            .boxed(),
-        ),
-        some(
-            "dup_threshold",
-            (1..1000).prop_map(|number: i32| number.to_string()).boxed(),
-        ),
-    ];
+    let keys: Vec<_> = keys::Tcp::KEYS.iter().map(sometimes).collect();
     keys.prop_map(|keys| keys.concat())
 }
 
@@ -368,18 +315,19 @@ fn scenario() -> impl Strategy<Value = String> {
         )
 }
 
-/// Whether the only mistakes are parameters that contradict each other, which the strategies above
+/// Whether the only mistakes are keys or parameters that contradict each other, which the strategies above
 /// cannot rule out.
 fn only_contradictions(text: &str) -> bool {
     parse(text, "random").is_err_and(|errors| {
-        errors
-            .iter()
-            .all(|error| error.problem.starts_with("contradicts "))
+        errors.iter().all(|error| {
+            error.problem.starts_with("contradicts ")
+                || keys::contradictions().any(|problem| problem == error.problem)
+        })
     })
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 500, max_global_rejects: 5000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn written_scenarios_read_back(text in scenario()) {

@@ -7,7 +7,8 @@ use super::*;
 fn resuming(rtt: u64) -> Bench {
     let mut bench = Bench::new(Recovery::Sack, 10.0);
     bench.config = Config::new(&Tcp {
-        resume: Some((100.0, Time(rtt * MS))),
+        saved_window: Some(100.0),
+        saved_rtt: Some(Time(rtt * MS)),
         ..options(Recovery::Sack, 10.0)
     });
     let reno = CongestionSpec::from_values("reno", &[]).expect("reno is registered");

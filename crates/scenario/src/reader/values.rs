@@ -9,12 +9,12 @@ use ackclock_algorithms::{
 
 use super::{Item, Place, Reader, Rule, Table, allowed_parameter, dimension_of};
 use crate::diagnostic::nearest;
-use crate::keys::{self, Key};
-use crate::model::{Capacity, Distribution};
+use crate::key::{Key, Kind};
 use crate::options::Named;
 use crate::sizes::Sizes;
 use crate::tree::{Node, Value};
 use crate::units::{Dimension, Quantity, QuantityError, shorten};
+use crate::value::{Capacity, Distribution};
 
 /// The largest initial window, packets.
 const LARGEST_INITIAL_WINDOW: f64 = 100_000.0;
@@ -27,7 +27,7 @@ const RATES: (f64, f64) = (1.0, 1e14);
 const LARGEST_PACKET: u64 = 65_535;
 
 impl Reader<'_> {
-    pub(super) fn text<'i>(&self, item: &'i Item<'_>) -> Option<&'i str> {
+    pub(crate) fn text<'i>(&self, item: &'i Item<'_>) -> Option<&'i str> {
         if let Value::Text(text) = &item.node.value {
             Some(text)
         } else {
@@ -37,7 +37,7 @@ impl Reader<'_> {
     }
 
     /// A name that can stand in paths and results.
-    pub(super) fn name(&self, item: &Item<'_>) -> Option<String> {
+    pub(crate) fn name(&self, item: &Item<'_>) -> Option<String> {
         let text = self.text(item)?.trim();
         if text.is_empty() || text.chars().count() > 100 || text.chars().any(char::is_control) {
             self.wrong(item, "not a usable name");
@@ -46,7 +46,7 @@ impl Reader<'_> {
         Some(text.to_owned())
     }
 
-    pub(super) fn flag(&self, item: &Item<'_>) -> Option<bool> {
+    pub(crate) fn flag(&self, item: &Item<'_>) -> Option<bool> {
         if let Value::Flag(flag) = item.node.value {
             Some(flag)
         } else {
@@ -55,9 +55,9 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn integer(&self, item: &Item<'_>) -> Option<i64> {
+    pub(crate) fn integer(&self, item: &Item<'_>) -> Option<i64> {
         let Rule::Key(Key {
-            kind: keys::Kind::Integer(low, high),
+            kind: Kind::Integer(low, high),
             ..
         }) = item.rule
         else {
@@ -84,12 +84,12 @@ impl Reader<'_> {
         });
     }
 
-    pub(super) fn ok<T>(&self, item: &Item<'_>, result: Result<T, QuantityError>) -> Option<T> {
+    pub(crate) fn ok<T>(&self, item: &Item<'_>, result: Result<T, QuantityError>) -> Option<T> {
         result.map_err(|error| self.failed(item, &error)).ok()
     }
 
     /// A number with a unit of one of these dimensions.
-    fn quantity(&self, item: &Item<'_>, dimensions: &[Dimension]) -> Option<Quantity> {
+    pub(crate) fn quantity(&self, item: &Item<'_>, dimensions: &[Dimension]) -> Option<Quantity> {
         match &item.node.value {
             Value::Text(text) => self.quantity_in(item, text, dimensions),
             Value::Integer(_) => {
@@ -151,14 +151,14 @@ impl Reader<'_> {
     }
 
     /// A time, above zero where the key says so.
-    pub(super) fn time(&self, item: &Item<'_>) -> Option<Time> {
+    pub(crate) fn time(&self, item: &Item<'_>) -> Option<Time> {
         let quantity = self.quantity(item, &[Dimension::Time])?;
         let time = self.time_of(item, quantity)?;
         if time == Time::ZERO
             && matches!(
                 item.rule,
                 Rule::Key(Key {
-                    kind: keys::Kind::Span,
+                    kind: Kind::Span,
                     ..
                 })
             )
@@ -170,13 +170,13 @@ impl Reader<'_> {
     }
 
     /// The same in seconds, as exact as it was written.
-    pub(super) fn seconds(&self, item: &Item<'_>) -> Option<f64> {
+    pub(crate) fn seconds(&self, item: &Item<'_>) -> Option<f64> {
         self.time(item)?;
         let quantity = self.quantity(item, &[Dimension::Time])?;
         self.ok(item, quantity.value())
     }
 
-    pub(super) fn rate(&self, item: &Item<'_>) -> Option<f64> {
+    pub(crate) fn rate(&self, item: &Item<'_>) -> Option<f64> {
         let quantity = self.quantity(item, &[Dimension::Rate])?;
         let rate = self.ok(item, quantity.value())?;
         let problem = if rate < 0.0 {
@@ -195,7 +195,7 @@ impl Reader<'_> {
     }
 
     /// Something a second.
-    pub(super) fn frequency(&self, item: &Item<'_>) -> Option<f64> {
+    pub(crate) fn frequency(&self, item: &Item<'_>) -> Option<f64> {
         let quantity = self.quantity(item, &[Dimension::Frequency])?;
         let rate = self.ok(item, quantity.value())?;
         let problem = if rate < 0.0 {
@@ -212,7 +212,7 @@ impl Reader<'_> {
     }
 
     /// The rate of connections of PackMime: below, its fitted laws have no moments.
-    pub(super) fn packmime_rate(&self, item: &Item<'_>) -> Option<f64> {
+    pub(crate) fn packmime_rate(&self, item: &Item<'_>) -> Option<f64> {
         let rate = self.frequency(item)?;
         if rate < 0.001 {
             self.wrong(item, "slower than 0.001 /s, where the model says nothing");
@@ -222,7 +222,7 @@ impl Reader<'_> {
     }
 
     /// A number above zero, or per cent.
-    pub(super) fn share(&self, item: &Item<'_>) -> Option<f64> {
+    pub(crate) fn share(&self, item: &Item<'_>) -> Option<f64> {
         let share = match item.node.value {
             Value::Integer(number) => number as f64,
             Value::Float(number) if number.is_finite() => number,
@@ -243,7 +243,7 @@ impl Reader<'_> {
     }
 
     /// Sizes of transfers.
-    pub(super) fn sizes(&self, item: &Item<'_>) -> Option<Sizes> {
+    pub(crate) fn sizes(&self, item: &Item<'_>) -> Option<Sizes> {
         let bytes = |text: &str| {
             let quantity = self.quantity_in(item, text, &[Dimension::Size])?;
             let bytes = self.ok(item, quantity.value())?;
@@ -366,7 +366,7 @@ impl Reader<'_> {
     }
 
     /// A whole number of bytes, from 1 to `most`.
-    pub(super) fn size(&self, item: &Item<'_>, most: u64) -> Option<u64> {
+    pub(crate) fn size(&self, item: &Item<'_>, most: u64) -> Option<u64> {
         let quantity = self.quantity(item, &[Dimension::Size])?;
         let bytes = self.ok(item, quantity.whole())?;
         if bytes == 0 {
@@ -380,13 +380,13 @@ impl Reader<'_> {
         Some(bytes)
     }
 
-    pub(super) fn packet_size(&self, item: &Item<'_>) -> Option<u32> {
+    pub(crate) fn packet_size(&self, item: &Item<'_>) -> Option<u32> {
         self.size(item, LARGEST_PACKET)
             .and_then(|bytes| u32::try_from(bytes).ok())
     }
 
     /// A number of packets, at least one.
-    pub(super) fn packets(&self, item: &Item<'_>) -> Option<f64> {
+    pub(crate) fn packets(&self, item: &Item<'_>) -> Option<f64> {
         let quantity = self.quantity(item, &[Dimension::Packets])?;
         let packets = self.ok(item, quantity.value())?;
         let problem = if packets < 0.0 {
@@ -403,7 +403,7 @@ impl Reader<'_> {
     }
 
     /// An initial window, all of which leaves in one burst.
-    pub(super) fn initial_window(&self, item: &Item<'_>) -> Option<f64> {
+    pub(crate) fn initial_window(&self, item: &Item<'_>) -> Option<f64> {
         let packets = self.packets(item)?;
         if packets > LARGEST_INITIAL_WINDOW {
             self.wrong(
@@ -417,7 +417,7 @@ impl Reader<'_> {
         Some(packets)
     }
 
-    pub(super) fn whole_packets(&self, item: &Item<'_>) -> Option<u32> {
+    pub(crate) fn whole_packets(&self, item: &Item<'_>) -> Option<u32> {
         let packets = self.packets(item)?;
         if packets.fract() != 0.0 {
             self.wrong(item, "not a whole number");
@@ -427,7 +427,7 @@ impl Reader<'_> {
     }
 
     /// A queue's limit; a time means what `rate` sends in it.
-    pub(super) fn capacity(&self, item: &Item<'_>, rate: Option<f64>) -> Option<Capacity> {
+    pub(crate) fn capacity(&self, item: &Item<'_>, rate: Option<f64>) -> Option<Capacity> {
         if matches!(&item.node.value, Value::Text(text) if text.trim() == "unlimited") {
             return Some(Capacity::Unlimited);
         }
@@ -454,7 +454,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn window(&self, item: &Item<'_>) -> Option<(Time, Time)> {
+    pub(crate) fn window(&self, item: &Item<'_>) -> Option<(Time, Time)> {
         let Some((from, to)) = self.text(item)?.split_once("..") else {
             self.wrong(item, "not two times");
             return None;
@@ -468,7 +468,7 @@ impl Reader<'_> {
     }
 
     /// One of the names of an option.
-    pub(super) fn option<T: Named>(&self, item: &Item<'_>) -> Option<T> {
+    pub(crate) fn option<T: Named>(&self, item: &Item<'_>) -> Option<T> {
         let text = self.text(item)?;
         let found = T::named(text);
         if found.is_none() {
@@ -484,7 +484,7 @@ impl Reader<'_> {
     }
 
     /// Times drawn once per flow, in seconds.
-    pub(super) fn distribution(&self, item: &Item<'_>) -> Option<Distribution> {
+    pub(crate) fn distribution(&self, item: &Item<'_>) -> Option<Distribution> {
         let value = |text: &str| {
             let quantity = self.quantity_in(item, text, &[Dimension::Time])?;
             self.time_of(item, quantity)?; // neither negative nor too long
@@ -569,7 +569,7 @@ impl Reader<'_> {
     }
 
     /// A parameter of an algorithm, in the unit of its kind.
-    pub(super) fn parameter(
+    pub(crate) fn parameter(
         &self,
         item: &Item<'_>,
         spec: &'static ParameterSpec,
@@ -639,7 +639,7 @@ impl Reader<'_> {
     }
 
     /// The parameters of an algorithm, which stand beside `keys` in `table`.
-    pub(super) fn parameters<'n>(
+    pub(crate) fn parameters<'n>(
         &self,
         table: &Table<'n>,
         meta: &'static Meta,
@@ -648,7 +648,7 @@ impl Reader<'_> {
     }
 
     /// The values of `specs` in `table`.
-    pub(super) fn specified(
+    pub(crate) fn specified(
         &self,
         table: &Table<'_>,
         specs: &'static [ParameterSpec],
@@ -679,7 +679,7 @@ impl Reader<'_> {
     }
 
     /// An algorithm's name, or a near one offered.
-    pub(super) fn algorithm(
+    pub(crate) fn algorithm(
         &self,
         item: &Item<'_>,
         known: &'static [Meta],
@@ -700,7 +700,7 @@ impl Reader<'_> {
     }
 
     /// Where a parameter stands, to report what the registry says of it.
-    pub(super) fn place_of_parameter(table: &Table<'_>, name: &str) -> Place {
+    pub(crate) fn place_of_parameter(table: &Table<'_>, name: &str) -> Place {
         table
             .find(name)
             .map_or_else(|| table.place.clone(), |entry| table.place_of(entry))

@@ -1,0 +1,180 @@
+//! Forms of values: the type in the model, what a scenario may give for it, how it is read and
+//! written. A key is declared with one of them.
+
+use std::marker::PhantomData;
+
+use ackclock_algorithms::Time;
+use ackclock_algorithms::registry::CongestionSpec;
+
+use crate::key::{Fallback, Key, Kind};
+use crate::options::{Named, Style};
+use crate::reader::{Item, Reader};
+use crate::tree::Node;
+use crate::units::{format_packets, format_size, format_time};
+use crate::written;
+
+/// How a `Value` stands in a scenario.
+pub(crate) trait Form<Value> {
+    /// What a scenario may give.
+    const KIND: Kind;
+
+    /// The default of a key that is declared without one.
+    const DEFAULT: Option<Fallback> = None;
+
+    /// The value; `None` after a message about what is wrong.
+    fn read(reader: &Reader<'_>, item: &Item<'_>, style: Style) -> Option<Value>;
+
+    /// The value as it stands in a scenario.
+    fn write(value: &Value, key: &Key) -> Node;
+}
+
+/// Declares forms: `Name: type, kind, how it is read, how it is written`.
+macro_rules! forms {
+    ($($(#[$doc:meta])* $form:ident: $value:ty, $kind:expr, |$reader:ident, $item:ident| $read:expr, |$written:ident| $write:expr;)+) => {$(
+        $(#[$doc])*
+        pub(crate) struct $form;
+
+        impl Form<$value> for $form {
+            const KIND: Kind = $kind;
+
+            fn read($reader: &Reader<'_>, $item: &Item<'_>, _: Style) -> Option<$value> {
+                $read
+            }
+
+            fn write($written: &$value, _: &Key) -> Node {
+                $write
+            }
+        }
+    )+};
+}
+
+forms! {
+    /// True or false.
+    Flag: bool, Kind::Flag, |reader, item| reader.flag(item), |flag| written::flag(*flag);
+    /// A time above zero.
+    Span: Time, Kind::Span, |reader, item| reader.time(item), |time| Node::text(format_time(*time));
+    /// The size of a packet, bytes.
+    PacketSize: u32, Kind::Size, |reader, item| reader.packet_size(item), |bytes| Node::text(format_size(u64::from(*bytes)));
+    /// A number of packets, at least one.
+    Packets: f64, Kind::Packets, |reader, item| reader.packets(item), |packets| Node::text(format_packets(*packets));
+    /// A whole number of packets, at least one.
+    WholePackets: u32, Kind::WholePackets, |reader, item| reader.whole_packets(item), |packets| Node::text(format_packets(f64::from(*packets)));
+    /// A number of packets that leave in one burst.
+    InitialWindow: f64, Kind::Packets, |reader, item| reader.initial_window(item), |packets| Node::text(format_packets(*packets));
+}
+
+/// A whole number from `LOW` to `HIGH`.
+pub(crate) struct Integer<const LOW: u32, const HIGH: u32>;
+
+impl<const LOW: u32, const HIGH: u32> Form<u32> for Integer<LOW, HIGH> {
+    const KIND: Kind = Kind::Integer(LOW as i64, HIGH as i64);
+
+    fn read(reader: &Reader<'_>, item: &Item<'_>, _: Style) -> Option<u32> {
+        reader
+            .integer(item)
+            .and_then(|number| u32::try_from(number).ok())
+    }
+
+    fn write(number: &u32, _: &Key) -> Node {
+        written::integer(u64::from(*number))
+    }
+}
+
+/// One of the names of an option; the first is the default.
+pub(crate) struct Choice;
+
+impl<T: Named> Form<T> for Choice {
+    const KIND: Kind = Kind::Choice(T::CHOICES);
+    const DEFAULT: Option<Fallback> = Some(Fallback::Text(T::DEFAULT));
+
+    fn read(reader: &Reader<'_>, item: &Item<'_>, _: Style) -> Option<T> {
+        reader.option(item)
+    }
+
+    fn write(value: &T, _: &Key) -> Node {
+        Node::text(value.name())
+    }
+}
+
+/// A value, or the word that may stand in its place: `None`.
+pub(crate) struct Or<F>(PhantomData<F>);
+
+impl<T, F: Form<T>> Form<Option<T>> for Or<F> {
+    const KIND: Kind = F::KIND;
+
+    fn read(reader: &Reader<'_>, item: &Item<'_>, style: Style) -> Option<Option<T>> {
+        if item.is_word() {
+            Some(None)
+        } else {
+            F::read(reader, item, style).map(Some)
+        }
+    }
+
+    fn write(value: &Option<T>, key: &Key) -> Node {
+        match (value, key.word) {
+            (Some(value), _) => F::write(value, key),
+            (None, Some((word, _))) => Node::text(word),
+            (None, None) => written::none(),
+        }
+    }
+}
+
+/// A value, or a word in its place that means `WORD`.
+macro_rules! or_value {
+    ($($(#[$doc:meta])* $form:ident: $value:ty, $inner:ty, $word:expr;)+) => {$(
+        $(#[$doc])*
+        pub(crate) struct $form;
+
+        impl Form<$value> for $form {
+            const KIND: Kind = <$inner as Form<$value>>::KIND;
+
+            fn read(reader: &Reader<'_>, item: &Item<'_>, style: Style) -> Option<$value> {
+                Or::<$inner>::read(reader, item, style).map(|value| value.unwrap_or($word))
+            }
+
+            fn write(value: &$value, key: &Key) -> Node {
+                Or::<$inner>::write(&Some(*value).filter(|value| *value != $word), key)
+            }
+        }
+    )+};
+}
+
+or_value! {
+    /// A number of packets, or the word for infinitely many.
+    PacketsOrInfinite: f64, Packets, f64::INFINITY;
+    /// A time above zero, or the word for zero.
+    SpanOrZero: Time, Span, Time::ZERO;
+}
+
+/// A congestion control with its parameters.
+pub(crate) struct Congestion;
+
+impl Form<CongestionSpec> for Congestion {
+    const KIND: Kind = Kind::Congestion;
+
+    fn read(reader: &Reader<'_>, item: &Item<'_>, style: Style) -> Option<CongestionSpec> {
+        reader.congestion(item, style)
+    }
+
+    fn write(congestion: &CongestionSpec, _: &Key) -> Node {
+        let specs = congestion.meta().map_or(&[][..], |meta| meta.parameters);
+        let kind = ("kind", Node::text(congestion.kind()));
+        let values = congestion.values();
+        Node::table(std::iter::once(kind).chain(written::parameters(specs, &values)))
+    }
+}
+
+/// A value that other keys have a say in: it is read and written by hand.
+pub(crate) struct ByHand<F>(PhantomData<F>);
+
+impl<T, F: Form<T>> Form<T> for ByHand<F> {
+    const KIND: Kind = F::KIND;
+
+    fn read(_: &Reader<'_>, _: &Item<'_>, _: Style) -> Option<T> {
+        None
+    }
+
+    fn write(value: &T, key: &Key) -> Node {
+        F::write(value, key)
+    }
+}

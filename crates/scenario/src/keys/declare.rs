@@ -1,0 +1,154 @@
+//! The declaration of a table's keys, from which all else about them follows.
+
+use crate::key::Fallback;
+
+/// Declares the keys of a table, each once:
+///
+/// ```text
+/// keys! {
+///     /// What the table describes.
+///     pub struct Table / TableDraft {
+///         /// What the key means, for the reference, the schema and Rust's documentation.
+///         name: Type as Form = default, linux = default in style "linux", or "word" = "its meaning";
+///     }
+///     with {
+///         /// What is no key of its own.
+///         name: Type,
+///     }
+/// }
+/// ```
+///
+/// A form is a type of [`crate::form`]. A default is a value as it would stand in a file, or one of
+/// [`Fallback`]; a choice may go without. Made of it are the struct of values, `Table::KEYS`,
+/// `Table::read` (into a draft, whose missing values are filled by hand before it is finished) and
+/// `Table::write`.
+macro_rules! keys {
+    (
+        $(#[$about:meta])+
+        pub struct $table:ident / $draft:ident {
+            $(
+                $(#[doc = $doc:literal])+
+                $name:ident: $type:ty as $form:ty $(= $default:expr)?
+                    $(, linux = $linux:expr)?
+                    $(, or $word:literal = $meaning:literal)?
+                    $(, changeable = $changeable:literal)?;
+            )+
+        }
+        with {
+            $($(#[$extra_about:meta])+ $extra:ident: $extra_type:ty,)*
+        }
+    ) => {
+        $(#[$about])+
+        #[derive(Clone, Debug)]
+        pub struct $table {
+            $($(#[doc = $doc])+ pub $name: $type,)+
+            $($(#[$extra_about])+ pub $extra: $extra_type,)*
+        }
+
+        impl $table {
+            /// Its keys.
+            pub const KEYS: &'static [Key] = &[$(
+                Key::new(
+                    stringify!($name),
+                    <$form as Form<$type>>::KIND,
+                    keys!(@default $type, $form $(, $default)?),
+                    concat!($($doc),+).trim_ascii_start(),
+                )
+                $(.linux(crate::keys::declare::Literal($linux).fallback()))?
+                $(.or($word, $meaning))?
+                $(.changeable_if($changeable))?,
+            )+];
+
+            /// The values that follow from their own keys alone; a message for each mistake.
+            pub(crate) fn read(reader: &Reader<'_>, table: &Table<'_>, style: Style) -> $draft {
+                $draft {
+                    $($name: reader
+                        .item_in(table, stringify!($name), style)
+                        .and_then(|item| <$form as Form<$type>>::read(reader, &item, style)),)+
+                    $($extra: None,)*
+                }
+            }
+
+            /// Each key with its value, which is that of `by_hand` where that has one.
+            pub(crate) fn write(
+                &self,
+                by_hand: impl Fn(&str) -> Option<Node>,
+            ) -> Vec<(&'static str, Node)> {
+                let form: &[fn(&Self, &Key) -> Node] =
+                    &[$(|table, key| <$form as Form<$type>>::write(&table.$name, key)),+];
+                let write = |(key, form): (&'static Key, &fn(&Self, &Key) -> Node)| {
+                    (key.name, by_hand(key.name).unwrap_or_else(|| form(self, key)))
+                };
+                Self::KEYS.iter().zip(form).map(write).collect()
+            }
+        }
+
+        /// What is known of the table while it is read.
+        pub(crate) struct $draft {
+            $(pub(crate) $name: Option<$type>,)+
+            $(pub(crate) $extra: Option<$extra_type>,)*
+        }
+
+        impl $draft {
+            /// The table, if nothing is missing.
+            pub(crate) fn finish(self) -> Option<$table> {
+                Some($table {
+                    $($name: self.$name?,)+
+                    $($extra: self.$extra?,)*
+                })
+            }
+        }
+    };
+    (@default $type:ty, $form:ty, $default:expr) => {
+        crate::keys::declare::Literal($default).fallback()
+    };
+    (@default $type:ty, $form:ty) => {
+        match <$form as Form<$type>>::DEFAULT {
+            Some(default) => default,
+            None => panic!("a key of this form is declared with a default"),
+        }
+    };
+}
+
+pub(crate) use keys;
+
+/// A default as a declaration gives it.
+pub(crate) struct Literal<T>(pub(crate) T);
+
+impl Literal<&'static str> {
+    pub(crate) const fn fallback(self) -> Fallback {
+        Fallback::Text(self.0)
+    }
+}
+
+impl Literal<bool> {
+    pub(crate) const fn fallback(self) -> Fallback {
+        Fallback::Flag(self.0)
+    }
+}
+
+impl Literal<i64> {
+    pub(crate) const fn fallback(self) -> Fallback {
+        Fallback::Integer(self.0)
+    }
+}
+
+impl Literal<Fallback> {
+    pub(crate) const fn fallback(self) -> Fallback {
+        self.0
+    }
+}
+
+/// Whether something holds of a table.
+type Holds<T> = fn(&T) -> bool;
+
+/// Something in a table that contradicts another key.
+pub(crate) struct Rule<T: 'static> {
+    /// Keys, each with when its value contradicts. The first that does and is given is refused; what
+    /// is a default contradicts nothing.
+    pub(crate) refused: &'static [(&'static str, Holds<T>)],
+    /// What is wrong.
+    pub(crate) problem: &'static str,
+    /// What would be right.
+    pub(crate) allowed: fn(&T) -> String,
+}

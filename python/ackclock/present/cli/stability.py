@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ...core.scenario import Scenario
     from ...questions.measured import MeasuredStability
     from ...questions.stability import Apart, Cycle, Stability
+    from ...questions.stability.answer import Answer
+    from ...questions.stability.packets import PacketCheck
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,10 +95,12 @@ def _judged(options: argparse.Namespace, title: str, asked: Stability, each: Seq
         except ValueError as error:
             raise WrongInputError(f"ackclock stability: {error}") from None
         beside = _beside(options, asked) if options.source == "both" else None
+        check = _packets(options, answer) if options.source == "auto" else None
         if options.json:
             tree = answer.json()
             if len(each) > 1:
                 tree["equilibria"] = [_plain(one) for one in each]
+            tree |= {} if check is None else {"packets": check.json()}
             print_json(tree | ({} if beside is None else {"measured": beside[0].json(), "apart": beside[1].json()}))
         else:
             if len(each) > 1:
@@ -104,6 +108,8 @@ def _judged(options: argparse.Namespace, title: str, asked: Stability, each: Seq
                 print_table(equilibria_table(each))
                 print()
             print(f"{title}: {answer.sentence}\n")
+            if check is not None:
+                print(f"{check.sentence}\n")
             known = facts(answer)
             width = max(map(len, known))
             for name, text in known.items():
@@ -116,6 +122,16 @@ def _judged(options: argparse.Namespace, title: str, asked: Stability, each: Seq
                 print("\n".join([*beside[1].sentences, ""]))
             print_notes([*asked.notes, *answer.caveats, f"equations: {asked.choices.text()}"])
     print_written(options)
+
+
+def _packets(options: argparse.Namespace, answer: Answer) -> PacketCheck | None:
+    """A short packet run beside the answer; None where the packet engine cannot have the scenario."""
+    from ...questions.stability.packets import PACKETS, packet_check
+
+    try:
+        return packet_check(answer, min(PACKETS, budget_of_packets(options)["packets"]))
+    except (AnalysisError, ScenarioError):
+        return None
 
 
 def _which(asked: Stability, each: Sequence[Stability]) -> int:

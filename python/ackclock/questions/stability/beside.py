@@ -64,10 +64,19 @@ def apart(asked: Stability, measured: MeasuredStability) -> Apart:
     if queue is not None:
         numbers["queue (packets)"] = (float(queue), measured.queue_mean)
     if measured.mode is not None and root is not None and root.imag:
-        numbers["period (s)"] = (math.tau / abs(root.imag), measured.period)
+        numbers["period (s)"] = (_period(asked, root), measured.period)
         if root.real < 0 and measured.mode.is_cycle is False:
             numbers["decay rate (1/s)"] = (-root.real, measured.mode.decay.value)
     return Apart(agree, verdicts, numbers, _causes(asked.scenario, at.window))
+
+
+def _period(asked: Stability, root: complex) -> float:
+    """Of the equations' own limit cycle where they have one; of the small oscillation about the equilibrium else."""
+    if root.real > 0:
+        large = asked.disturbed
+        if large.settles is False and math.isfinite(large.period):
+            return large.period
+    return math.tau / abs(root.imag)
 
 
 def _causes(scenario: Scenario, windows: dict[str, float]) -> list[str]:

@@ -1,0 +1,251 @@
+"""A packet run of a few seconds beside what the equations say, and which of the two to trust."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from ...core._words import digits, listed, quantity
+from ...core.scenario import Scenario
+from ...core.simulate import run
+from ..causes.scales import Length, bits, capacity, needed, timed
+from ..verdicts import judged
+from .beside import LARGE, MANY, SELDOM
+
+if TYPE_CHECKING:
+    from .answer import Answer
+    from .disturbed import Disturbed
+
+PACKETS: Final = 8_000_000
+"""Packets at most of the run, and of longer ones that tell whether it oscillates: a few seconds of computing."""
+ALIKE: Final = 1.5
+"""Means, swings and shares of lost or marked packets are alike up to this factor, either way ..."""
+SMALL: Final = 3.0
+"""... or where they are less than so many packets apart."""
+PART: Final = 98.0
+"""A queue's range is that in which it is for so much of the time, per cent."""
+
+WHETHER: Final = "whether it oscillates"
+
+Trust = Literal["both", "packets", "neither"]
+
+
+@dataclass(frozen=True)
+class PacketRun:
+    """What one packet run says of a link's queue, after its warm-up."""
+
+    link: str
+    seconds: float
+    """Measured time."""
+    enough: bool
+    """Whether that is as long as the slowest motion asks for."""
+    queue_mean: float
+    """Packets."""
+    queue_std: float
+    low: float
+    """Queue that is exceeded in 99 % of the samples, packets."""
+    high: float
+    """Queue that is exceeded in 1 % of the samples, packets."""
+    oscillates: bool | None
+    """None where this run does not tell."""
+    period: float
+    """Of a regular oscillation, s; NaN without one."""
+    signal: float
+    """Part of the packets that the link drops or marks."""
+    timeouts: int
+    lost: int
+    """Packets."""
+
+
+@dataclass(frozen=True)
+class PacketCheck:
+    """Equations and a packet run, side by side."""
+
+    run: PacketRun
+    range_by_law: tuple[float, float]
+    """Between what the equations say that the queue moves, packets; NaN where they have no queue."""
+    std_by_law: float
+    """Standard deviation of the equations' queue, packets; 0 at rest, NaN where they have no queue."""
+    signal_by_law: float
+    """Part of the packets that is dropped or marked at the equations' equilibrium."""
+    oscillates_by_law: bool | None
+    agree: bool
+    differences: tuple[str, ...]
+    """In what the two differ."""
+    assumptions: tuple[str, ...]
+    """Which assumptions of the equations do not hold here."""
+
+    @property
+    def trust(self) -> Trust:
+        """Which of the two to trust."""
+        if not self.run.enough or (self.run.oscillates is None and not self.differences):
+            return "neither"
+        return "packets" if self.differences else "both"
+
+    @property
+    def sentence(self) -> str:
+        """Both, and which to trust."""
+        law = self._words(self.oscillates_by_law, *self.range_by_law)
+        seen = self._words(self.run.oscillates, self.run.low, self.run.high)
+        holds = f"queue {digits(self.run.queue_mean)} ± {digits(self.run.queue_std)} packets"
+        text = f"The equations say: {law}. A packet run of {self.run.seconds:.3g} s says: {seen} ({holds})."
+        reasons = f": {'; '.join(self.assumptions)}" if self.assumptions else ""
+        if self.trust == "both":
+            return f"{text} They agree."
+        if self.trust == "packets":
+            return (
+                f"{text} They differ in {listed(list(self.differences))}; trust the packets{self._for_that}{reasons}."
+            )
+        if self.run.enough:
+            return f"{text} Nothing else differs; --from both runs for as long as it takes to tell."
+        return f"{text} This run is shorter than it would have to be; --from both measures for longer."
+
+    @property
+    def _for_that(self) -> str:
+        return "" if WHETHER in self.differences else " for that"
+
+    @staticmethod
+    def _words(oscillates: bool | None, low: float, high: float) -> str:
+        verdict = {
+            True: "the queue oscillates",
+            False: "it does not oscillate",
+            None: "cannot tell whether it oscillates",
+        }[oscillates]
+        if math.isnan(low):
+            return verdict
+        if high - low < 1:
+            return f"{verdict}, at {digits(0.5 * (low + high))} packets"
+        return f"{verdict}, between {digits(low)} and {digits(high)} packets"
+
+    def json(self) -> dict[str, Any]:
+        """Plain values."""
+        from ...core.engine_result import plain
+
+        tree: dict[str, Any] = plain(
+            {
+                "sentence": self.sentence,
+                "trust": self.trust,
+                "agree": self.agree,
+                "differences": list(self.differences),
+                "assumptions": list(self.assumptions),
+                "run": asdict(self.run),
+                "equations": {
+                    "oscillates": self.oscillates_by_law,
+                    "queue_low": self.range_by_law[0],
+                    "queue_high": self.range_by_law[1],
+                    "queue_std": self.std_by_law,
+                    "signal": self.signal_by_law,
+                },
+            }
+        )
+        return tree
+
+
+def packet_run(scenario: Scenario, link: str, packets: int = PACKETS) -> PacketRun:
+    """
+    Run a scenario for as long as a link's slowest motion asks for, within so many packets, and say what its queue does.
+
+    Raises
+    ------
+    ScenarioError
+        If the packet engine cannot represent the scenario.
+    """
+    import numpy as np
+
+    tree = scenario.canonical
+    length = needed(tree, link)
+    rate = sum(bits(one) / 12_000 for one in tree["link"] if any(one["name"] in flow["path"] for flow in tree["flows"]))
+    part = min(1.0, packets / (length.total * rate))
+    made = Length(part * length.warm, part * length.measured, part * length.sample, length.reason)
+    result = run(Scenario(timed(tree, made), origin=scenario.origin), trace_links=True)
+    begin, end = result.window
+    times = result.traces["time"].to_numpy()
+    trace = result.traces["link_queue_packets"].sel(link=link).to_numpy()[(times >= begin) & (times <= end)]
+    told = judged(result, link, max(packets - result.departures, 0)).oscillating
+    found = told.oscillation if told is not None and told.decided and told.holds else None
+    row: dict[Any, Any] = result.links.loc[link].to_dict()
+    low, high = np.percentile(trace, [(100 - PART) / 2, (100 + PART) / 2])
+    return PacketRun(
+        link=link,
+        seconds=end - begin,
+        enough=part == 1.0,
+        queue_mean=float(row["queue_packets_mean"]),
+        queue_std=float(row["queue_packets_std"]),
+        low=float(low),
+        high=float(high),
+        oscillates=told.holds if told is not None and told.decided else None,
+        period=math.nan if found is None else found.period,
+        signal=float((row["drops"] + row["marks"]) / row["arrivals"]) if row["arrivals"] else math.nan,
+        timeouts=int(result.flows["timeouts"].sum()),
+        lost=int((result.flows["drops"] + result.flows["losses"]).sum()),
+    )
+
+
+def packet_check(answer: Answer, packets: int = PACKETS) -> PacketCheck:
+    """Put a packet run beside an answer of the equations, and say which to trust."""
+    of, at = answer.of, answer.of.equilibrium
+    link = of.equations.links[0] if of.equations.links else str(of.scenario.canonical["link"][0]["name"])
+    seen = packet_run(of.scenario, link, packets)
+    queue = at.state.get(f"{link}.queue", math.nan)
+    span, mean, std = (queue, queue), queue, 0.0 * queue
+    roots, large = of.unstable_roots, answer.disturbed
+    by_law: bool | None = None if roots is None else roots > 0
+    if by_law and large is not None and large.settles is False and large.queued:
+        span = (large.low, large.high)
+        mean, std = _moments(large, of.equations.states.index(f"{link}.queue"))
+    signal = at.probability.get(link, math.nan)
+    differences = []
+    if by_law is not None and seen.oscillates is not None and by_law != seen.oscillates:
+        differences.append(WHETHER)
+    if not math.isnan(mean) and not _alike(mean, seen.queue_mean):
+        differences.append(f"the mean queue ({digits(mean)} and {digits(seen.queue_mean)} packets)")
+    if by_law and not math.isnan(std) and not _alike(std, seen.queue_std):
+        differences.append(f"the swing (standard deviation {digits(std)} and {digits(seen.queue_std)} packets)")
+    if seen.lost + seen.signal > 0 and not math.isnan(signal) and not _ratio(signal, seen.signal):
+        differences.append(f"the share of lost or marked packets ({_percent(signal)} and {_percent(seen.signal)})")
+    holds = _assumptions(answer, seen, link, signal)
+    return PacketCheck(seen, span, std, signal, by_law, not differences, tuple(differences), holds)
+
+
+def _moments(large: Disturbed, place: int) -> tuple[float, float]:
+    """Mean and standard deviation of a queue at the end of the equations' run, its last quarter."""
+    queue = large.run._states[-len(large.run._states) // 4 :, place]
+    return float(queue.mean()), float(queue.std())
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.2g} %"
+
+
+def _ratio(one: float, other: float) -> bool:
+    return one == other or (min(one, other) > 0 and max(one, other) <= ALIKE * min(one, other))
+
+
+def _alike(one: float, other: float) -> bool:
+    return abs(one - other) <= SMALL or _ratio(one, other)
+
+
+def _assumptions(answer: Answer, seen: PacketRun, link: str, signal: float) -> tuple[str, ...]:
+    """Which assumptions of the equations the scenario or the run does not keep, with the numbers that say so."""
+    tree = answer.of.scenario.canonical
+    entry = next(one for one in tree["link"] if one["name"] == link)
+    aqm = entry["queue"].get("aqm")
+    found = []
+    if aqm == "drop-tail" and math.isfinite(capacity(entry, 1500.0)):
+        found.append(
+            "the law has all flows lose together when the buffer overflows, in packets they lose at different times"
+        )
+    if aqm == "threshold" and not _ratio(signal, seen.signal):
+        found.append("the law marks packets at random, a threshold marks them in runs")
+    flows = sum(int(one["count"]) for one in tree["flows"])
+    if flows < MANY:
+        found.append(
+            f"the law averages over many flows, {flows} fluctuate by themselves (about {1 / math.sqrt(flows):.0%})"
+        )
+    for name, window in answer.of.equilibrium.window.items():
+        if window < LARGE:
+            found.append(f"the law is for large windows, those of {name} have {digits(window)} packets")
+    if seen.timeouts > SELDOM * max(seen.lost, 1):
+        found.append(f"the law has no timeouts, the run {seen.timeouts} in {quantity(seen.seconds, 's')}")
+    return tuple(found)

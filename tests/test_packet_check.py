@@ -1,0 +1,105 @@
+"""A packet run beside the equations: what each says, where they differ, and which is to be trusted."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ackclock as ac
+from ackclock.cli import main
+from ackclock.questions.stability.beside import apart
+from ackclock.questions.stability.packets import PacketCheck, packet_check
+from test_readme import blocks
+
+ANY = 2_000_000
+"""Packets: all of these are short."""
+
+
+def checked(scenario: ac.Scenario, packets: int = ANY) -> PacketCheck:
+    """A check of which the packet run's numbers, and what differs, were derived again."""
+    found = packet_check(ac.stability(scenario).answer(budget=5), packets)
+    rederived(found, scenario)
+    return found
+
+
+def rederived(told: PacketCheck, scenario: ac.Scenario) -> None:
+    """Run the scenario with another seed for as long, and hold every stated difference against it."""
+    seen = told.run
+    link = next(one for one in scenario.canonical["link"] if one["name"] == seen.link)
+    bits = float(ac._core.quantity(link["rate"])[0])
+    until = 3 * seen.seconds
+    longer = scenario.with_(
+        {"scenario.duration": f"{until} s", "scenario.measure": f"{until / 2} s .. {until} s", "scenario.seed": 77}
+    )
+    row: dict[Any, Any] = ac.run(longer).links.loc[seen.link].to_dict()
+    assert bits > 0
+    assert row["queue_packets_mean"] == pytest.approx(seen.queue_mean, rel=0.25, abs=3)
+    signal = (row["drops"] + row["marks"]) / row["arrivals"]
+    assert signal == pytest.approx(seen.signal, rel=0.3, abs=1e-4)
+    share = "the share of lost or marked packets"
+    assert any(one.startswith(share) for one in told.differences) == (
+        not math.isnan(told.signal_by_law)
+        and max(told.signal_by_law, seen.signal) > 1.5 * min(told.signal_by_law, seen.signal)
+    )
+    assert (told.trust == "both") <= (told.differences == ())
+    if told.trust == "packets":
+        assert "trust the packets" in told.sentence
+        assert all(one in told.sentence for one in told.differences)
+
+
+def test_where_the_laws_hold_they_agree() -> None:
+    queue = {"aqm": "red", "capacity": "2000 packets", "min_threshold": "50 packets", "max_threshold": "550 packets"}
+    queue |= {"max_probability": 0.1, "weight": 1e-4}
+    flows = ac.flows(60, "reno", rtt="100 ms", delayed_ack=False)
+    link = ac.dumbbell(rate="100 Mbit/s", queue=queue, flows=flows, duration="10 s")
+    assert checked(link).trust == "neither"  # a run of a few seconds does not tell whether it oscillates
+    told = checked(link, 3_000_000)
+    assert told.trust == "both", told.sentence
+    assert told.sentence.endswith("They agree.")
+
+
+def test_many_flows_over_drop_tail() -> None:
+    """2000 flows at 10 Gbit/s "oscillate between 678 and 8333 packets"; in packets the queue stays at 7873 +- 362."""
+    queue = {"aqm": "drop-tail", "capacity": "417 packets"}
+    told = checked(
+        ac.dumbbell(rate="500 Mbit/s", queue=queue, flows=ac.flows(100, "cubic", rtt="40 ms"), duration="9 s")
+    )
+    assert told.trust == "packets", told.sentence
+    assert "whether it oscillates" in told.differences or "the swing" in told.sentence
+    assert "in packets they lose at different times" in told.sentence
+
+
+def test_marks_of_a_threshold_come_in_runs() -> None:
+    """DCTCP at K = 65: "marks 10 %, stable" where a fifth of the packets is marked."""
+    queue = {"aqm": "threshold", "threshold": "65 packets", "capacity": "1000 packets", "ecn": True}
+    flows = ac.flows(10, "dctcp", rtt="3 ms", ecn=True)
+    told = checked(ac.dumbbell(rate="1 Gbit/s", queue=queue, flows=flows, duration="1 s"))
+    assert told.trust == "packets", told.sentence
+    assert "a threshold marks them in runs" in told.sentence
+
+
+def test_the_readmes_own_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """ "The queue oscillates between 0 and 71.41 packets", and nothing beside it; ns-2 has 20 to 47."""
+    file = tmp_path / "first.toml"
+    file.write_text(blocks("toml")[0], encoding="utf-8")
+    assert main(["stability", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert "between 0 and 71.41 packets. A packet run of" in shown
+    assert "trust the packets" in shown
+    assert "10 fluctuate by themselves" in shown
+    assert main(["stability", str(file), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["packets"]
+    assert told["trust"] == "packets"
+    assert told["sentence"] in shown
+    assert main(["stability", str(file), "--from", "equations"]) == 0
+    assert "packet run" not in capsys.readouterr().out
+
+
+def test_measured_and_computed_cycles_are_compared() -> None:
+    """The measured period stood beside that of the linear root, 0.68 of the equations' own cycle."""
+    asked = ac.stability(ac.load(Path(__file__).parents[1] / "scenarios" / "compound-red-200ms.toml"))
+    found = apart(asked, ac.measured_stability(asked.scenario, packets=2_000_000))
+    assert found.numbers["period (s)"][0] == pytest.approx(asked.disturbed.period)
+    assert found.numbers["period (s)"][0] != pytest.approx(math.tau / abs(asked.rightmost.imag), rel=0.05)

@@ -20,7 +20,7 @@ from ackclock.core.devices import (
 from ackclock.questions.causes import needed
 from ackclock.questions.tuning import _Tuning
 from ackclock.questions.tuning.families import FAMILIES, rounded
-from ackclock.questions.tuning.packets import Run
+from ackclock.questions.tuning.packets import PRESENT, Run, compared
 from ackclock.questions.tuning.packets import scenario as placed
 from ackclock.questions.tuning.problem import Need, axis, problem
 from ackclock.questions.tuning.theory import Theory, check, coexisting, screen
@@ -241,7 +241,45 @@ def test_pie_over_a_range() -> None:
     assert "proved" not in text.replace("not proved", "")
     tree = told.json()
     assert json.loads(json.dumps(tree)) == tree
-    assert set(told.defaults) == {"fq_codel, Linux's default", "pfifo_fast, 1000 packets"}
+    assert set(told.defaults) == {"fq_codel, Linux's default", "the present queue"}
+    # "mean delay up to 15 ms, checked" where its runs had 16.14; shorter delays of the default were not said
+    longest = max(one.delay for one in [*told.runs, told.worst])
+    assert f"mean delays up to {longest * 1e3:.4g} ms in packet runs (demanded: 30 ms" in told.sentence
+    default = max(one.delay for one in told.defaults["fq_codel, Linux's default"])
+    assert default < max(one.delay for one in told.runs)
+    assert "With fq_codel, Linux's default, delays at the corners are shorter: up to " in told.sentence
+    assert f"up to {default * 1e3:.4g} ms, with this setting up to" in told.sentence
+
+
+def test_a_setting_is_compared_with_the_queue_that_the_link_has() -> None:
+    """With "pfifo_fast, 1000 packets" before, whatever the link had."""
+    own = link().with_({"link.bottleneck.queue.capacity": "60 packets"})
+    known = dict(compared(problem(own, None, {}, NEED)))
+    assert known[PRESENT]["capacity"] == "60 packets"
+    assert known[PRESENT]["aqm"] == "drop-tail"
+
+
+@pytest.mark.parametrize(("rtt", "margin"), [("50 us", 5e-6), ("40 ms", 4e-3), ("300 ms", 0.01)])
+def test_the_delay_margin_that_is_demanded_follows_the_round_trip(
+    rtt: str, margin: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """10 ms were demanded of a link with a round trip of 50 us."""
+    asked: list[float] = []
+    monkeypatch.setattr(_Tuning, "answer", lambda self: asked.append(self.problem.need.delay))
+    near = ac.dumbbell(
+        rate="10 Gbit/s", queue="drop-tail", delay="1 us", flows=ac.flows(8, "reno", rtt=rtt), duration="1 s"
+    )
+    ac.tune(near, {"flows": "8..16"})
+    ac.tune(near, {"flows": "8..16"}, delay_margin="2 ms")
+    assert asked == pytest.approx([margin, 0.002])
+
+
+def test_no_setting_that_a_device_holds_is_said_of_all_of_them() -> None:
+    """RED for a fast link ended in "a weight of 2^-1 ... 32 bits", the last candidate's error."""
+    fast = ac.dumbbell(rate="400 Gbit/s", queue="drop-tail", flows=ac.flows(2000, "reno", rtt="20 ms"), duration="1 s")
+    asked = problem(fast, None, {}, replace(NEED, target=0.05))
+    with pytest.raises(DeviceError, match=r"linux can hold none of the \d+ settings of red .* --device ns-3 has other"):
+        list(rounded(FAMILIES["red"], asked, 0.05, "linux"))
 
 
 def test_no_such_setting() -> None:

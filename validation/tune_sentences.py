@@ -7,7 +7,9 @@ the table of runs, Linux's defaults included, is run again.
 
 import itertools
 import json
+import math
 import random
+import re
 from typing import Any
 
 import ackclock as ac
@@ -21,7 +23,7 @@ BESIDE = 0.15
 """With other seeds it may lie so much beside it, or 1 ms."""
 DEFAULTS = {
     "fq_codel, Linux's default": {"scheduler": "fq_codel", "capacity": "10240 packets"},
-    "pfifo_fast, 1000 packets": {"aqm": "drop-tail", "capacity": "1000 packets"},
+    "the present queue": {"aqm": "drop-tail", "capacity": "100 ms"},
 }
 
 
@@ -64,6 +66,18 @@ def false(asked: dict[str, Any], told: dict[str, Any]) -> tuple[list[str], int]:
     if told["margins"] is None and told["queue"] is not None and "margins of" in told["sentence"]:
         wrong.append(f"{told['sentence']!r}: no margins are known")
     if told["found"]:
+        rows_of = [*told["runs"], told["worst"]]
+        top = 1e3 * max(one["delay_mean_s"] for one in rows_of)
+        said = re.search(r"mean delays up to ([0-9.]+) (ms|s) in packet runs", told["sentence"])
+        if said is None or abs(float(said[1]) * (1e3 if said[2] == "s" else 1) / top - 1) > 1e-3:
+            wrong.append(f"{told['sentence']!r}: its runs have up to {top:.4g} ms")
+        mine = max(told["runs"], key=lambda one: one["delay_mean_s"])
+        for name, runs in told["defaults"].items():
+            theirs = max(runs, key=lambda one: one["delay_mean_s"])
+            spread = math.hypot(mine["delay_mean_half_s"] or 0, theirs["delay_mean_half_s"] or 0)
+            shorter = theirs["delay_mean_s"] + spread < mine["delay_mean_s"]
+            if shorter != (f"With {name}{',' if ',' in name else ''} delays at the corners are" in told["sentence"]):
+                wrong.append(f"{told['sentence']!r}: {name} has up to {theirs['delay_mean_s']:.4g} s at the corners")
         longest = max(one["length_s"] for one in told["runs"])
         draw = random.Random(1)
         places = [*itertools.product(rtts, flows)]

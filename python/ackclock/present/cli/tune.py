@@ -33,7 +33,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--phase-margin", metavar="DEGREES", type=float, default=30.0, help="smallest phase margin (default: 30)"
     )
     parser.add_argument(
-        "--delay-margin", metavar="TIME", default="10 ms", help="smallest delay margin (default: 10 ms)"
+        "--delay-margin",
+        metavar="TIME",
+        help="smallest delay margin (default: a tenth of the longest round trip, 10 ms at most)",
     )
     parser.add_argument("--link", metavar="NAME", help="which link (default: the first that long-lived flows cross)")
     parser.add_argument(

@@ -26,8 +26,8 @@ from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import Scenario, dumbbell, flows
 from ...core.simulate import list_algorithms
 from ..agreement import near
-from .families import FAMILIES, Family, rounded
-from .packets import DEFAULTS, Run, beside, latin, measure
+from .families import FAMILIES, Family, longest, rounded
+from .packets import DEFAULT, Run, beside, compared, latin, measure
 from .packets import scenario as placed
 from .problem import Axis, Need, Problem, TuneError, axis, problem, show, words
 from .theory import Check, Coexistence, Place, Theory, check, coexisting, narrowed, reduced, refused, screen
@@ -46,6 +46,10 @@ MORE: Final = (8, 24)
 """Seeds at places where the interval of fewer lies across the target."""
 SWINGING: Final = 0.5
 """An amplitude of the queue over its mean from which a run is called swinging."""
+MARGIN: Final = 0.01
+"""Delay margin that is demanded at most where nobody chose one, s ..."""
+MARGIN_PART: Final = 0.1
+"""... and by default so much of the longest round trip."""
 COARSE: Final = 12
 """Steps of a bisection for what must be given up."""
 
@@ -103,7 +107,7 @@ class Tuned:
     worst: Run | None = None
     """The longest mean delay of all, with all seeds."""
     defaults: dict[str, list[Run]] = field(default_factory=dict)
-    """The same corners under Linux's defaults."""
+    """The same corners under Linux's default and under the link's own queue."""
     compromises: list[Compromise] = field(default_factory=list)
     """Demands that could be given up, where nothing was found."""
     nearest: Place | None = None
@@ -150,24 +154,55 @@ class Tuned:
                 f"{show('rtt', self.worst.delay)} in packet runs at {words(self.worst.point)} "
                 f"(demanded: {show('rtt', self.problem.need.target)}).{self._instead}"
             )
-        return f"{title}: a setting for {ranges} with {need}, checked but not proved."
+        assert self.worst is not None
+        demanded = show("rtt", self.problem.need.target)
+        more = "" if self.worst.delay <= self.problem.need.target else "; a tenth more counts as met"
+        margins = "" if self.alone else f" and {self.problem.need.margins}"
+        return (
+            f"{title}: a setting for {ranges} with mean delays up to {show('rtt', self.worst.delay)} in packet runs "
+            f"(demanded: {demanded}{more}){margins}, checked but not proved.{self._shorter}"
+        )
+
+    @property
+    def shorter(self) -> dict[str, tuple[float, float]]:
+        """
+        Queues that need no tuning and have shorter mean delays at the corners, decidedly: the longest of each, s.
+
+        First that queue's, then this setting's.
+        """
+        found = {}
+        for name, runs in self.defaults.items():
+            if runs and self.runs:
+                theirs, mine = (max(those, key=lambda one: one.delay) for those in (runs, self.runs))
+                spread = math.hypot(*(0.0 if math.isnan(one.half) else one.half for one in (theirs, mine)))
+                if theirs.delay + spread < mine.delay:
+                    found[name] = (theirs.delay, mine.delay)
+        return found
+
+    @property
+    def _shorter(self) -> str:
+        return "".join(
+            f" With {name}{',' if ',' in name else ''} delays at the corners are shorter: up to {show('rtt', theirs)}, "
+            f"with this setting up to {show('rtt', mine)}."
+            for name, (theirs, mine) in self.shorter.items()
+        )
 
     @property
     def instead(self) -> Commands | None:
         """Where nothing was found: Linux's default queue, if its mean delay meets the target at all corners."""
-        runs = self.defaults.get(DEFAULTS[0][0], [])
+        runs = self.defaults.get(DEFAULT[0], [])
         if self.found or not runs or max(one.delay for one in runs) > self.problem.need.target:
             return None
-        return express("linux", DEFAULTS[0][1], self.problem.bits, self.problem.packet)
+        return express("linux", DEFAULT[1], self.problem.bits, self.problem.packet)
 
     @property
     def _instead(self) -> str:
         """Return the runs' result for that, in words."""
         if self.instead is None:
             return ""
-        delays = [one.delay for one in self.defaults[DEFAULTS[0][0]]]
+        delays = [one.delay for one in self.defaults[DEFAULT[0]]]
         return (
-            f" {DEFAULTS[0][0]}, meets the delay at all corners: "
+            f" {DEFAULT[0]}, meets the delay at all corners: "
             f"{show('rtt', min(delays))} to {show('rtt', max(delays))} (no margins: it has no fluid law)."
         )
 
@@ -283,7 +318,7 @@ def tune(
     target: str | float = "15 ms",
     gain_margin: float = 6.0,
     phase_margin: float = 30.0,
-    delay_margin: str | float = "10 ms",
+    delay_margin: str | float | None = None,
     link: str | None = None,
     device: str | None = None,
     seeds: int = 3,
@@ -310,7 +345,8 @@ def tune(
     target
         Largest mean queueing delay, s or a text. Packet runs may exceed it by a tenth.
     gain_margin, phase_margin, delay_margin
-        Smallest margins allowed over the range: dB, degrees, s or a text.
+        Smallest margins allowed over the range: dB, degrees, s or a text. The delay margin is a tenth of the longest
+        round trip by default, and 10 ms at most.
     link
         Name of the link; by default the first that long-lived flows cross.
     device
@@ -336,12 +372,15 @@ def tune(
     wanted = dict(ranges or {})
     if scenario is None:
         scenario = _plain(rate, rtt, buffer, congestion, wanted)
-    need = Need(_seconds("target", target), gain_margin, phase_margin, _seconds("delay margin", delay_margin))
+    margin = MARGIN if delay_margin is None else _seconds("delay margin", delay_margin)
+    need = Need(_seconds("target", target), gain_margin, phase_margin, margin)
     if not need.target > 0:
         raise TuneError(f"target: {target} is not above zero")
     if min(need.gain, need.phase, need.delay) < 0:
         raise TuneError("margins are zero or more")
     asked = problem(scenario, link, wanted, need)
+    if delay_margin is None:
+        asked = replace(asked, need=replace(need, delay=min(MARGIN, MARGIN_PART * longest(asked))))
     held = _device(kind, device)
     return _Tuning(asked, family, held, seeds, runs, say).answer()
 
@@ -707,11 +746,12 @@ class _Tuning:
         return replace(told, defaults=defaults, others=others, notes=notes, compromises=gives, tried=self.tried)
 
     def _defaults(self) -> dict[str, list[Run]]:
-        """The same corners under Linux's defaults."""
-        self.say("the same link under Linux's defaults")
+        """The same corners under Linux's default and under the link's own queue."""
+        self.say("the same link under Linux's default and its own queue")
         corners = self.problem.corners()
-        flat = measure(self.problem, [(queue, point) for _, queue in DEFAULTS for point in corners], self.seeds)
-        return {name: flat[k * len(corners) : (k + 1) * len(corners)] for k, (name, _) in enumerate(DEFAULTS)}
+        known = compared(self.problem)
+        flat = measure(self.problem, [(queue, point) for _, queue in known for point in corners], self.seeds)
+        return {name: flat[k * len(corners) : (k + 1) * len(corners)] for k, (name, _) in enumerate(known)}
 
     def _given_up(self, worst: Run) -> list[Compromise]:
         """Return the compromise that the best setting's runs allow: their delay, rounded up to four digits."""
@@ -758,7 +798,7 @@ def _spans(one: Run, target: float) -> bool:
 def _near(told: Tuned) -> str:
     """How far the engine is from Linux near this link, at the worst place."""
     point = told.worst.point if told.worst is not None else told.problem.corners()[0]
-    made = placed(told.problem, told.queue or DEFAULTS[0][1], point)
+    made = placed(told.problem, told.queue or DEFAULT[1], point)
     return f"beside Linux, at {words(point)}: {near(made.canonical, told.problem.link).sentence}"
 
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from ...core.devices import DeviceError, Queue, express, number
+from ...core.devices import DeviceError, Queue, devices_of, express, number
 from ..design import Network, pi_design
-from .problem import Problem
+from .problem import Problem, show
 from .theory import Theory
 
 HEADROOM: Final = 2.0
@@ -47,6 +47,11 @@ def _longest(problem: Problem) -> tuple[float, float, float, float]:
     total = float(sum(int(one.entry["count"]) for one in problem.classes))
     few, many = (ranges["flows"].low, ranges["flows"].high) if "flows" in ranges else (total, total)
     return high, few, low, many
+
+
+def longest(problem: Problem) -> float:
+    """Return the longest round trip of the range, or else of the file, s."""
+    return _longest(problem)[0]
 
 
 def _first_time(core: Any, given: Any) -> float:
@@ -246,7 +251,7 @@ FAMILIES: Final = {
 def rounded(family: Family, problem: Problem, target: float, device: str | None) -> Iterator[Queue]:
     """Return the candidates as the device holds them, each once; with no device as they are."""
     seen: set[str] = set()
-    last: DeviceError | None = None
+    refused: list[DeviceError] = []
     for queue in family.candidates(problem, target):
         if device is None:
             yield queue
@@ -254,10 +259,15 @@ def rounded(family: Family, problem: Problem, target: float, device: str | None)
         try:
             held = express(device, queue, problem.bits, problem.packet).queue
         except DeviceError as error:
-            last = error
+            refused.append(error)
             continue
         if str(held) not in seen:
             seen.add(str(held))
             yield held
-    if not seen and last is not None:
-        raise last
+    if not seen and refused:
+        others = [one for one in devices_of(family.kind) if one != device]
+        advice = f"; --device {others[0]} has other limits" if others else ""
+        raise DeviceError(
+            f"{device} can hold none of the {len(refused)} settings of {family.kind} for a delay of "
+            f"{show('rtt', target)} at {show('rate', problem.bits)}: {refused[0]}{advice}"
+        )

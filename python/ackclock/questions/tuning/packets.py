@@ -183,11 +183,15 @@ def beside(problem: Problem, point: Mapping[str, float], reach: float) -> list[P
     return out
 
 
-DEFAULTS: Final = (
-    (
-        "fq_codel, Linux's default",
-        {"scheduler": "fq_codel", "capacity": "10240 packets", "target": "5 ms", "interval": "100 ms"},
-    ),
-    ("pfifo_fast, 1000 packets", {"aqm": "drop-tail", "capacity": "1000 packets"}),
+DEFAULT: Final = (
+    "fq_codel, Linux's default",
+    {"scheduler": "fq_codel", "capacity": "10240 packets", "target": "5 ms", "interval": "100 ms"},
 )
-"""Linux's queues by default: fq_codel (systemd's default), or pfifo_fast with the usual txqueuelen."""
+"""Linux's queue by default (systemd's)."""
+PRESENT: Final = "the present queue"
+
+
+def compared(problem: Problem) -> tuple[tuple[str, dict[str, Any]], ...]:
+    """Return the queues that a setting is compared with, by name: Linux's default and the one that the link has."""
+    link = next(one for one in problem.scenario.canonical["link"] if one["name"] == problem.link)
+    return DEFAULT, (PRESENT, dict(link["queue"]))

@@ -110,11 +110,13 @@ class Need:
         """In words, where margins are not known."""
         return f"mean delay up to {show('rtt', self.target)}"
 
+    @property
+    def margins(self) -> str:
+        """The margins in words."""
+        return f"margins of {self.gain:.3g} dB, {self.phase:.3g} degrees and {show('rtt', self.delay)}"
+
     def __str__(self) -> str:
-        return (
-            f"{self.without_margins}, margins of {self.gain:.3g} dB, {self.phase:.3g} degrees and "
-            f"{show('rtt', self.delay)}"
-        )
+        return f"{self.without_margins}, {self.margins}"
 
 
 @dataclass(frozen=True)

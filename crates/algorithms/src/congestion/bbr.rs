@@ -26,8 +26,8 @@
 //! bandwidth keeps three values (`lib/win_minmax.c`); and what is in the network as a phase or Drain
 //! ends is what will be there when the next segment leaves.
 //!
-//! Segments leave one by one, not in bursts as with segmentation offload; the allowance of three
-//! bursts stays: what 1 ms takes of 1500 B segments, as the draft has it, or with `form = "linux"`
+//! Segments leave one by one, or `burst` of them at most together as with segmentation offload; the
+//! allowance of three bursts stays: what 1 ms takes of 1500 B segments, as the draft has it, or with `form = "linux"`
 //! whole segments of 1448 B in 1/1024 s.
 
 use super::{
@@ -56,6 +56,9 @@ parameters! {
         /// the most of the last five to ten rounds and 100 ms at most, is added to the window: ACKs
         /// that come in heaps then do not stop it.
         ack_aggregation: flag = false, "Linux 6.1; draft-cardwell-iccrg-bbr-congestion-control-02, section 4.5.3";
+        /// Segments that leave together at most, with the gap of all after them: what 1 ms takes, if
+        /// that is fewer.
+        burst: packets = 1.0, in Interval::between(1.0, 64.0), "draft-cardwell-iccrg-bbr-congestion-control-00, section 4.2.2; Linux with segmentation offload: 45";
         /// Which form is at work.
         form: choice(Form) = Paper, "style: Linux 6.1";
     }
@@ -234,11 +237,17 @@ impl Conservation {
         window.cwnd = window.cwnd.max(self.prior_cwnd);
     }
 
-    /// Follows the endpoint into recovery and out of it, where the last good window comes back.
-    pub(super) fn track(&mut self, state: CaState, window: &mut Window) {
+    /// Whether a fast recovery is under way, not one from a timeout.
+    pub(super) fn is_fast(&self) -> bool {
+        self.ca_state == CaState::Recovery
+    }
+
+    /// Follows the endpoint into recovery and out of it, where the last good window comes back if
+    /// `restores`.
+    pub(super) fn track(&mut self, state: CaState, window: &mut Window, restores: bool) {
         let recovering = |state| matches!(state, CaState::Recovery | CaState::Loss);
         let before = std::mem::replace(&mut self.ca_state, state);
-        if recovering(before) && !recovering(state) {
+        if restores && recovering(before) && !recovering(state) {
             self.restore(window);
         }
     }
@@ -394,7 +403,7 @@ impl Policer {
 
 /// How far deliveries run ahead of the model's rate.
 #[derive(Clone, Copy, Debug, Default)]
-struct Aggregation {
+pub(super) struct Aggregation {
     /// When deliveries last were no more than expected, and what has been delivered since.
     begin: Time,
     acked: f64,
@@ -405,17 +414,24 @@ struct Aggregation {
 
 impl Aggregation {
     /// Rounds of a window.
-    const ROUNDS: u32 = 5;
+    pub(super) const ROUNDS: u32 = 5;
     /// The segments of so much time count at most, s.
     const LONGEST: f64 = 0.1;
 
-    fn update(&mut self, delivery: &Delivery, round_start: bool, rate: f64, cwnd: f64) {
+    pub(super) fn update(
+        &mut self,
+        delivery: &Delivery,
+        round_start: bool,
+        rounds: u32,
+        rate: f64,
+        cwnd: f64,
+    ) {
         if delivery.acked == 0 || delivery.rate.is_nan() {
             return;
         }
         if round_start {
             self.rounds += 1;
-            if self.rounds >= Self::ROUNDS {
+            if self.rounds >= rounds {
                 self.rounds = 0;
                 self.most = [0.0, self.most[0]];
             }
@@ -429,7 +445,7 @@ impl Aggregation {
     }
 
     /// Segments to add to the window.
-    fn extra(&self, rate: f64) -> f64 {
+    pub(super) fn extra(&self, rate: f64) -> f64 {
         let most = self.most[0].max(self.most[1]);
         most.min((rate * Self::LONGEST).floor())
     }
@@ -840,6 +856,10 @@ impl CongestionControl for Bbr {
         (self.0.pacing_rate > 0.0).then_some(self.0.pacing_rate)
     }
 
+    fn pacing_burst(&self) -> u32 {
+        burst_goal(self.0.pacing_rate).min(self.0.params.burst) as u32
+    }
+
     fn on_delivery(&mut self, delivery: &Delivery, window: &mut Window, random: &mut Stream) {
         let model = &mut *self.0;
         if model.pacing_rate == 0.0 && delivery.srtt > 0.0 {
@@ -851,10 +871,10 @@ impl CongestionControl for Bbr {
         }
         model.update_bandwidth(delivery, random);
         if model.params.ack_aggregation {
-            let rate = model.rate();
+            let (rate, start) = (model.rate(), model.rounds.start);
             model
                 .aggregation
-                .update(delivery, model.rounds.start, rate, window.cwnd);
+                .update(delivery, start, Aggregation::ROUNDS, rate, window.cwnd);
         }
         if model.mode == Mode::ProbeBw {
             model.check_cycle(delivery);
@@ -1233,7 +1253,7 @@ pub(super) mod tests {
                 rate: 100.0,
                 ..base
             };
-            found.update(&delivery, start, 100.0, 50.0);
+            found.update(&delivery, start, Aggregation::ROUNDS, 100.0, 50.0);
             found.extra(100.0)
         };
         assert_eq!(ack(1.0, 1, false), 1.0); // an epoch begins with its first ACK

@@ -15,18 +15,31 @@
 //! retransmission is found by the timer only, and two flows on 100 Mbit/s, 40 ms and 333 packets of
 //! buffer have 5 to 16 timeouts in 60 s, with RACK none.
 //!
+//! With `form = "linux"`, it is that of Google's Linux tree (`tcp_bbr.c`, branch v3, kernel 6.4), which
+//! is three years older than the draft: Drain at 88/256 (1 / 2.885) and until the queue is gone,
+//! *down* at 232/256 (0.91); what ACKs bring in excess counts for five to ten rounds, one or two in
+//! Startup, and adds no more than 100 ms of the bandwidth to the window (in a deep buffer, where a
+//! round takes a second, the draft's sum may double it); an ACK's own sample of losses ends a probe
+//! too, not lost segments alone; growth of the delivery rate by a quarter begins the search for a
+//! plateau anew at every ACK, not at the first of a round only; what is in the network as a phase
+//! ends is what will be there when the next segment leaves, a burst included while more is wanted;
+//! cruising keeps `inflight_shortterm` at or below `inflight_longterm`; the window of before comes
+//! back after a timeout only, not after a fast recovery; losses that end Startup are counted by ACKs;
+//! volumes are whole segments and shares whole 256ths; a spurious recovery does not bring back the
+//! state that it ended.
+//!
 //! Where the draft contradicts itself, `crates/packet/tests/bbr_draft.rs` says so.
 //!
 //! Not part of it: the reaction to ECN marks of Google's own version, which the draft leaves out.
-//! Segments leave one by one, not in bursts.
+//! Segments leave one by one, or `burst` of them at most together as with segmentation offload.
 
-use super::bbr::{Conservation, MIN_PIPE_CWND, MaxFilter, Rounds, send_quantum};
+use super::bbr::{Aggregation, Conservation, MIN_PIPE_CWND, MaxFilter, Rounds, send_quantum};
 use super::{
-    Ack, CaState, CongestionAlgorithm, CongestionControl, Delivery, Lost, Needs, Reduction, Signal,
-    Window,
+    Ack, CaState, CongestionAlgorithm, CongestionControl, Delivery, Form, LINUX_FORM, Lost, Needs,
+    Reduction, Signal, Window,
 };
 use crate::meta::{About, Algorithm};
-use crate::{Interval, Stream, Time, parameters};
+use crate::{DefaultValue, Interval, Stream, Time, parameters};
 
 parameters! {
     /// Parameters of BBR version 3.
@@ -43,6 +56,11 @@ parameters! {
         probe_rtt_interval: time = 5.0, in Interval::above(0.0), "draft-ietf-ccwg-bbr, section 2.13.2: 5 s";
         /// How long it is looked for.
         probe_rtt_duration: time = 0.2, in Interval::above(0.0), "draft-ietf-ccwg-bbr, section 2.13.2: 200 ms";
+        /// Segments that leave together at most, with the gap of all after them: the send quantum, if
+        /// that is fewer.
+        burst: packets = 1.0, in Interval::between(1.0, 64.0), "draft-ietf-ccwg-bbr, section 5.6.3; Linux with segmentation offload: 45";
+        /// Which form is at work: the draft's, or that of Google's Linux tree.
+        form: choice(Form) = Paper, "style: Google's Linux tree, branch v3";
     }
 }
 
@@ -58,6 +76,14 @@ impl Algorithm for Bbr3Params {
     const NO_LAW: Option<&'static str> = Some(
         "as version 1, and bounds that follow losses of whole rounds; the published model (Scherrer, Legner, Perrig and Schmid, IMC 2022) is of versions 1 and 2",
     );
+
+    const LINUX: &'static [(&'static str, DefaultValue)] = &[
+        ("startup_gain", DefaultValue::Number(710.0 / 256.0)),
+        ("loss_threshold", DefaultValue::Number(5.0 / 256.0)),
+        ("beta", DefaultValue::Number(180.0 / 256.0)),
+        ("headroom", DefaultValue::Number(38.0 / 256.0)),
+        LINUX_FORM,
+    ];
 }
 
 impl CongestionAlgorithm for Bbr3Params {
@@ -71,6 +97,10 @@ impl CongestionAlgorithm for Bbr3Params {
 // draft-ietf-ccwg-bbr, sections 2.4 to 2.13
 const PACING_MARGIN: f64 = 0.99;
 const DRAIN_GAIN: f64 = 0.5;
+/// In Linux (`bbr_drain_gain`, `bbr_pacing_gain`): 256 * 1000 / 2885 and 256 * 91 / 100, in whole 256ths.
+const LINUX_DRAIN_GAIN: f64 = 88.0 / 256.0;
+const DOWN_GAIN: f64 = 0.9;
+const LINUX_DOWN_GAIN: f64 = 232.0 / 256.0;
 /// Rounds after which Drain ends although the queue has not gone: the bandwidth was overestimated.
 const DRAIN_ROUNDS: u64 = 3;
 const CWND_GAIN: f64 = 2.0;
@@ -230,6 +260,8 @@ struct Model {
     probe_rtt_round_done: bool,
     limited: (u64, u64),
     extra_acked: MaxFilter<{ EXTRA_ACKED_ROUNDS as usize }>,
+    /// The same as Linux has it.
+    aggregation: Aggregation,
     aggregation_at: Time,
     aggregation_acked: f64,
     /// When the present part of the cycle, and how long to the next probe.
@@ -294,6 +326,7 @@ impl Model {
             probe_rtt_round_done: false,
             limited: (1, 0),
             extra_acked: MaxFilter::EMPTY,
+            aggregation: Aggregation::default(),
             aggregation_at: Time::ZERO,
             aggregation_acked: 0.0,
             cycle_at: Time::ZERO,
@@ -328,16 +361,52 @@ impl Model {
 
     // ---- volumes -----------------------------------------------------------------------------------------------------------------
 
+    fn is_linux(&self) -> bool {
+        self.params.form == Form::Linux
+    }
+
     fn bdp(&self, bandwidth: f64, gain: f64) -> f64 {
         if self.min_rtt.is_infinite() {
             return self.initial_cwnd;
         }
-        gain * bandwidth * self.min_rtt
+        let bdp = gain * bandwidth * self.min_rtt;
+        if self.is_linux() {
+            (bdp - 1e-6).ceil()
+        } else {
+            bdp
+        }
+    }
+
+    /// Segments that leave in one burst, for the allowance of three.
+    ///
+    /// Linux (`bbr_tso_segs_generic`): what 2^-10 s take and 64 KiB halved for each 512 us of the
+    /// smallest round trip, in whole segments of 1448 B.
+    fn quantum(&self) -> f64 {
+        if !self.is_linux() {
+            return send_quantum(self.pacing_rate);
+        }
+        let halvings = (self.min_rtt * 1e6 / 512.0).floor().min(40.0);
+        let by_rtt = (65536.0 * libm::exp2(-halvings)).floor() / 1448.0;
+        (self.pacing_rate / 1024.0 + by_rtt)
+            .floor()
+            .clamp(2.0, 45.0)
+    }
+
+    /// Segments that will be in the network as the next one leaves: of `in_flight` those not
+    /// delivered by then, with a burst more while more is wanted (Linux, `bbr_packets_in_net_at_edt`).
+    fn in_network(&self, in_flight: u32, departs_in: f64) -> f64 {
+        let delivered = (self.bw * departs_in).floor();
+        let leaving = if self.pacing_gain > 1.0 {
+            self.quantum()
+        } else {
+            0.0
+        };
+        (f64::from(in_flight) + leaving - delivered).max(0.0)
     }
 
     /// A volume that leaves room for bursts.
     fn budget(&self, inflight: f64) -> f64 {
-        let floor = (3.0 * send_quantum(self.pacing_rate)).max(MIN_PIPE_CWND);
+        let floor = (3.0 * self.quantum()).max(MIN_PIPE_CWND);
         let probing = if self.mode == Mode::Up { 2.0 } else { 0.0 };
         inflight.max(floor) + probing
     }
@@ -350,12 +419,26 @@ impl Model {
         if self.inflight_longterm.is_infinite() {
             return f64::INFINITY;
         }
-        let headroom = (self.params.headroom * self.inflight_longterm).max(1.0);
+        let headroom = self.whole(self.params.headroom * self.inflight_longterm);
+        let headroom = headroom.max(1.0);
         (self.inflight_longterm - headroom).max(MIN_PIPE_CWND)
     }
 
     fn target_inflight(&self, cwnd: f64) -> f64 {
-        self.bdp(self.bw, 1.0).min(cwnd)
+        if self.is_linux() {
+            self.inflight(self.bw, 1.0).min(cwnd)
+        } else {
+            self.bdp(self.bw, 1.0).min(cwnd)
+        }
+    }
+
+    /// Linux counts whole segments.
+    fn whole(&self, volume: f64) -> f64 {
+        if self.is_linux() {
+            volume.floor()
+        } else {
+            volume
+        }
     }
 
     fn probe_rtt_cwnd(&self) -> f64 {
@@ -423,6 +506,16 @@ impl Model {
     /// ACKs may come in bursts: what they bring above the bandwidth is allowed on top, as otherwise
     /// the sender would wait for them.
     fn update_aggregation(&mut self, delivery: &Delivery, cwnd: f64) {
+        if self.is_linux() {
+            let rounds = if self.full_bw_reached {
+                Aggregation::ROUNDS
+            } else {
+                1
+            };
+            self.aggregation
+                .update(delivery, self.rounds.start, rounds, self.bw, cwnd);
+            return;
+        }
         let elapsed = delivery.now.since(self.aggregation_at).seconds();
         let mut expected = self.bw * elapsed;
         if self.aggregation_acked <= expected {
@@ -448,11 +541,14 @@ impl Model {
 
     fn check_full_bw(&mut self, delivery: &Delivery) {
         let (rate, limited) = self.sample(delivery);
-        if self.full_bw_now || !self.rounds.start || limited {
+        if self.full_bw_now || limited || !(self.rounds.start || self.is_linux()) {
             return;
         }
         if rate >= 1.25 * self.full_bw {
             self.reset_full_bw(rate);
+            return;
+        }
+        if !self.rounds.start {
             return;
         }
         self.full_bw_rounds += 1;
@@ -461,6 +557,9 @@ impl Model {
     }
 
     fn check_startup_loss(&mut self, delivery: &Delivery) {
+        if self.is_linux() {
+            self.loss_events += u32::from(delivery.lost > 0);
+        }
         // a round that ends in recovery began with its first loss
         if !self.full_bw_reached
             && self.loss_round_start
@@ -468,17 +567,50 @@ impl Model {
             && self.loss_events >= STARTUP_LOSS_EVENTS
             && self.is_too_much(delivery.lost_since_sent, delivery.sent_in_flight)
         {
-            self.undo.mode = Some(Mode::Startup);
-            (self.full_bw_now, self.full_bw_reached) = (true, true);
-            self.inflight_longterm = self.bdp(self.max_bw.value, 1.0).max(self.inflight_latest);
+            self.full_bw_reached = true;
+            let bdp = if self.is_linux() {
+                self.inflight(self.max_bw.value, 1.0)
+            } else {
+                self.undo.mode = Some(Mode::Startup);
+                self.full_bw_now = true;
+                self.bdp(self.max_bw.value, 1.0)
+            };
+            self.inflight_longterm = bdp.max(self.inflight_latest);
         }
         if self.loss_round_start {
             self.loss_events = 0;
         }
     }
 
+    fn check_drain(&mut self, delivery: &Delivery) {
+        let gain = self.pacing_gain;
+        if self.mode == Mode::Startup && self.full_bw_reached {
+            self.set_mode(Mode::Drain);
+            self.drain_start = self.rounds.count;
+            if self.is_linux() {
+                self.loss_in_round = false;
+                (self.bw_latest, self.inflight_latest) = (0.0, 0.0);
+            }
+        }
+        if self.mode != Mode::Drain {
+            return;
+        }
+        let is_over = if self.is_linux() {
+            let drain = std::mem::replace(&mut self.pacing_gain, gain);
+            let in_network = self.in_network(delivery.in_flight, delivery.departs_in);
+            self.pacing_gain = drain;
+            in_network <= self.inflight(self.max_bw.value, 1.0)
+        } else {
+            f64::from(delivery.in_flight) <= self.inflight(self.bw, 1.0)
+                || self.rounds.count > self.drain_start + DRAIN_ROUNDS
+        };
+        if is_over {
+            self.start_down(delivery.now);
+        }
+    }
+
     fn is_too_much(&self, lost: u32, in_flight: u32) -> bool {
-        f64::from(lost) > self.params.loss_threshold * f64::from(in_flight)
+        f64::from(lost) > self.whole(self.params.loss_threshold * f64::from(in_flight))
     }
 
     fn reset_short_term(&mut self) {
@@ -492,8 +624,10 @@ impl Model {
         self.mode = mode;
         (self.pacing_gain, self.cwnd_gain) = match mode {
             Mode::Startup => (self.params.startup_gain, CWND_GAIN),
+            Mode::Drain if self.is_linux() => (LINUX_DRAIN_GAIN, CWND_GAIN),
             Mode::Drain => (DRAIN_GAIN, CWND_GAIN),
-            Mode::Down => (0.9, CWND_GAIN),
+            Mode::Down if self.is_linux() => (LINUX_DOWN_GAIN, CWND_GAIN),
+            Mode::Down => (DOWN_GAIN, CWND_GAIN),
             Mode::Cruise | Mode::Refill => (1.0, CWND_GAIN),
             Mode::Up => (1.25, UP_CWND_GAIN),
             Mode::ProbeRtt => (1.0, PROBE_RTT_CWND_GAIN),
@@ -520,6 +654,13 @@ impl Model {
         self.set_mode(Mode::Down);
     }
 
+    fn start_cruise(&mut self) {
+        if self.is_linux() && self.inflight_shortterm.is_finite() {
+            self.inflight_shortterm = self.inflight_shortterm.min(self.inflight_longterm);
+        }
+        self.set_mode(Mode::Cruise);
+    }
+
     fn start_refill(&mut self) {
         self.reset_short_term();
         (self.up_rounds, self.up_acks) = (0, 0.0);
@@ -542,20 +683,23 @@ impl Model {
     fn raise_slope(&mut self, cwnd: f64) {
         let growth = f64::from(1_u32 << self.up_rounds);
         self.up_rounds = (self.up_rounds + 1).min(30);
-        self.up_count = (cwnd / growth).max(1.0);
+        self.up_count = self.whole(cwnd / growth).max(1.0);
     }
 
     /// A probe has lost too much: `inflight` was in the network as losses passed the threshold.
-    fn handle_too_much(&mut self, inflight: f64, lost: &Lost) {
+    fn handle_too_much(&mut self, inflight: f64, app_limited: bool, now: Time) {
         self.prev_probe_too_high = true;
         self.probe_samples = false;
-        if !lost.app_limited {
+        if !app_limited {
             let target = self.target_inflight(self.cwnd);
-            self.inflight_longterm = inflight.max(self.params.beta * target);
+            let least = self.whole(self.params.beta * target);
+            self.inflight_longterm = inflight.max(least);
         }
         if self.mode == Mode::Up {
-            self.undo.mode = Some(Mode::Up);
-            self.start_down(lost.now);
+            if !self.is_linux() {
+                self.undo.mode = Some(Mode::Up);
+            }
+            self.start_down(now);
         }
     }
 
@@ -587,7 +731,12 @@ impl Model {
         }
         if delivery.acked > 0 && self.is_too_much(delivery.lost_since_sent, delivery.sent_in_flight)
         {
-            return false; // losses lower the limits one by one, as they are found
+            // losses lower the limits one by one, as they are found; in Linux this sample does too
+            if self.is_linux() && self.probe_samples {
+                let inflight = f64::from(delivery.sent_in_flight);
+                self.handle_too_much(inflight, limited, delivery.now);
+            }
+            return false;
         }
         if self.inflight_longterm.is_infinite() {
             return false;
@@ -622,7 +771,11 @@ impl Model {
         if self.adapt_long_term(delivery, cwnd) {
             return;
         }
-        let in_flight = f64::from(delivery.in_flight);
+        let in_flight = if self.is_linux() {
+            self.in_network(delivery.in_flight_before, delivery.departs_in)
+        } else {
+            f64::from(delivery.in_flight)
+        };
         match self.mode {
             Mode::Down | Mode::Cruise if self.is_time_to_probe(delivery, cwnd) => {
                 self.start_refill();
@@ -631,7 +784,7 @@ impl Model {
                 if in_flight <= self.inflight_with_headroom()
                     && in_flight <= self.inflight(self.max_bw.value, 1.0) =>
             {
-                self.set_mode(Mode::Cruise);
+                self.start_cruise();
             }
             Mode::Refill if self.rounds.start => {
                 self.probe_samples = true;
@@ -713,7 +866,7 @@ impl Model {
         self.reset_short_term();
         if self.full_bw_reached {
             self.start_down(now);
-            self.set_mode(Mode::Cruise);
+            self.start_cruise();
         } else {
             self.set_mode(Mode::Startup);
         }
@@ -729,13 +882,27 @@ impl Model {
     }
 
     fn set_cwnd(&mut self, delivery: &Delivery, window: &mut Window) {
-        let most = self.budget(self.bdp(self.bw, self.cwnd_gain) + self.extra_acked.value);
-        self.recovery.track(delivery.ca_state, window);
+        let linux = self.is_linux();
+        let extra = if linux {
+            self.aggregation.extra(self.bw)
+        } else {
+            self.extra_acked.value
+        };
+        let most = self.budget(self.bdp(self.bw, self.cwnd_gain) + extra);
+        let restores = !(linux && self.recovery.is_fast());
+        self.recovery.track(delivery.ca_state, window, restores);
         self.undo.saved &= !self.recovery.is_open();
         let acked = f64::from(delivery.acked);
-        if self.full_bw_reached {
+        let is_small = if linux {
+            window.cwnd < 2.0 * self.initial_cwnd
+        } else {
+            (delivery.delivered as f64) < self.initial_cwnd
+        };
+        if linux && delivery.acked == 0 {
+            // only the limits below count
+        } else if self.full_bw_reached {
             window.cwnd = (window.cwnd + acked).min(most);
-        } else if window.cwnd < most || (delivery.delivered as f64) < self.initial_cwnd {
+        } else if window.cwnd < most || is_small {
             window.cwnd += acked;
         }
         window.cwnd = window.cwnd.max(MIN_PIPE_CWND);
@@ -849,6 +1016,10 @@ impl CongestionControl for Bbr3 {
         (self.0.pacing_rate > 0.0).then_some(self.0.pacing_rate)
     }
 
+    fn pacing_burst(&self) -> u32 {
+        self.0.quantum().min(self.0.params.burst) as u32
+    }
+
     /// A segment lost in a probe: the volume at which the losses passed the threshold lies between
     /// what was in the network before it and with it.
     fn on_lost(&mut self, lost: &Lost) {
@@ -858,8 +1029,10 @@ impl CongestionControl for Bbr3 {
             model.loss_round_end = lost.delivered;
             model.loss_in_round = true;
         }
-        model.loss_events += u32::from(lost.seq != model.last_lost.wrapping_add(1));
-        model.last_lost = lost.seq;
+        if !model.is_linux() {
+            model.loss_events += u32::from(lost.seq != model.last_lost.wrapping_add(1));
+            model.last_lost = lost.seq;
+        }
         if !model.probe_samples || !model.is_too_much(lost.lost_since_sent, lost.sent_in_flight) {
             return;
         }
@@ -867,9 +1040,15 @@ impl CongestionControl for Bbr3 {
         let before = f64::from(lost.sent_in_flight) - 1.0;
         let lost_before = f64::from(lost.lost_since_sent) - 1.0;
         // not below zero: what was lost before it has passed the threshold already
-        let prefix = ((threshold * before - lost_before) / (1.0 - threshold)).max(0.0);
+        let budget = if model.is_linux() {
+            (threshold * before).ceil()
+        } else {
+            threshold * before
+        };
+        let prefix = ((budget - lost_before) / (1.0 - threshold)).max(0.0);
+        let prefix = model.whole(prefix);
         model.delivered = lost.delivered;
-        model.handle_too_much(before + prefix, lost);
+        model.handle_too_much(before + prefix, lost.app_limited, lost.now);
     }
 
     fn on_delivery(&mut self, delivery: &Delivery, window: &mut Window, random: &mut Stream) {
@@ -882,18 +1061,14 @@ impl CongestionControl for Bbr3 {
         model.delivered = delivery.delivered;
         model.update_signals(delivery, window);
         model.update_aggregation(delivery, window.cwnd);
-        model.check_full_bw(delivery);
-        model.check_startup_loss(delivery);
-        if model.mode == Mode::Startup && model.full_bw_reached {
-            model.set_mode(Mode::Drain);
-            model.drain_start = model.rounds.count;
+        if model.is_linux() {
+            model.check_startup_loss(delivery);
+            model.check_full_bw(delivery);
+        } else {
+            model.check_full_bw(delivery);
+            model.check_startup_loss(delivery);
         }
-        if model.mode == Mode::Drain
-            && (f64::from(delivery.in_flight) <= model.inflight(model.bw, 1.0)
-                || model.rounds.count > model.drain_start + DRAIN_ROUNDS)
-        {
-            model.start_down(delivery.now);
-        }
+        model.check_drain(delivery);
         model.update_cycle(delivery, window.cwnd);
         model.update_min_rtt(delivery);
         model.check_probe_rtt(delivery, window);
@@ -1160,6 +1335,90 @@ mod tests {
         assert!(after.bw_shortterm.is_infinite() && after.inflight_shortterm.is_infinite());
         bench.round(|_| {});
         assert_eq!(bench.bbr.0.mode, Mode::Up);
+    }
+
+    fn linux() -> Bench {
+        let mut bench = Bench::new();
+        let model = &mut bench.bbr.0;
+        model.params.form = Form::Linux;
+        model.params.loss_threshold = 5.0 / 256.0;
+        model.params.beta = 180.0 / 256.0;
+        model.params.headroom = 38.0 / 256.0;
+        bench
+    }
+
+    /// Google's Linux tree: gains in 256ths, and no end of Drain by time.
+    #[test]
+    fn linux_drains_until_the_queue_is_gone() {
+        let mut bench = linux();
+        bench.until(Mode::Drain);
+        assert_eq!(bench.bbr.0.pacing_gain, 88.0 / 256.0);
+        for _ in 0..10 {
+            bench.round(|delivery| delivery.in_flight = 1000);
+        }
+        assert_eq!(bench.bbr.0.mode, Mode::Drain);
+        bench.until(Mode::Down);
+        assert_eq!(bench.bbr.0.pacing_gain, 232.0 / 256.0);
+    }
+
+    /// What ACKs bring in excess adds no more than 100 ms of the bandwidth to the window in Linux;
+    /// in the draft the whole of it.
+    #[test]
+    fn linux_bounds_the_allowance_for_aggregation() {
+        let extra = |mut bench: Bench| {
+            bench.until(Mode::Cruise);
+            let model = &mut bench.bbr.0;
+            (model.min_rtt, model.min_rtt_at) = (1.0, Time::from_seconds(bench.pipe.now));
+            model.probe_rtt_min_at = model.min_rtt_at;
+            bench.window.cwnd = 2000.0;
+            for _ in 0..12 {
+                // 900 segments at once, of which 100 had been expected in the 0.1 s since the last
+                bench.round(|delivery| {
+                    (delivery.acked, delivery.rate, delivery.rtt) = (900, 1000.0, 1.0);
+                });
+            }
+            let model = &bench.bbr.0;
+            let bdp = 2.0 * model.bw * model.min_rtt;
+            model.budget(bdp).min(bench.window.cwnd) + bench.window.cwnd - model.budget(bdp)
+        };
+        let (draft, limited) = (extra(Bench::new()), extra(linux()));
+        assert!(limited <= 2000.0 + 100.0 + 1.0, "{limited}");
+        assert!(draft > 2500.0, "{draft}");
+    }
+
+    /// The losses behind an ACK's own sample end a probe in Linux.
+    #[test]
+    fn linux_takes_losses_from_the_sample_too() {
+        for (mut bench, mode) in [(Bench::new(), Mode::Up), (linux(), Mode::Down)] {
+            bench.until(Mode::Up);
+            bench.round(|delivery| {
+                (
+                    delivery.lost,
+                    delivery.lost_since_sent,
+                    delivery.sent_in_flight,
+                ) = (3, 3, 120);
+            });
+            assert_eq!(bench.bbr.0.mode, mode);
+            assert_eq!(
+                bench.bbr.0.inflight_longterm.is_finite(),
+                mode == Mode::Down
+            );
+        }
+    }
+
+    /// A fast recovery leaves the window where the model has it; one after a timeout brings back
+    /// that of before.
+    #[test]
+    fn linux_restores_the_window_after_timeouts_only() {
+        for (state, restored) in [(CaState::Recovery, false), (CaState::Loss, true)] {
+            let mut bench = linux();
+            bench.until(Mode::Cruise);
+            bench.bbr.0.recovery.save(150.0, false);
+            bench.round(|delivery| delivery.ca_state = state);
+            bench.window.cwnd = 20.0;
+            bench.round(|delivery| delivery.acked = 1);
+            assert_eq!(bench.window.cwnd > 100.0, restored, "{state:?}");
+        }
     }
 
     /// Losses that end Startup and turn out spurious let it go on.

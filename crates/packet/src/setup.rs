@@ -17,6 +17,7 @@ use crate::link::scheduled::Scheduled;
 use crate::link::{Extras, Link, in_packets};
 use crate::one_way::OneWay;
 use crate::outcome::{FlowTrace, LinkTrace};
+use crate::tcp::delayed_ack::{AckPolicy, opening};
 use crate::tcp::{self, receiver};
 use crate::traffic::transfers::Transfers;
 use crate::{Error, FlowSelection, Options};
@@ -44,12 +45,13 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
         receiver: receiver::Config {
             delayed: class.tcp.delayed_ack,
             timeout: class.tcp.delayed_ack_timeout.0,
-            min_rto: match class.tcp.style {
-                Style::Rfc => 0,
-                Style::Linux => class.tcp.min_rto.0,
+            policy: match class.tcp.style {
+                Style::Rfc => AckPolicy::Rfc5681,
+                Style::Linux => AckPolicy::LinuxQuickAck {
+                    min_rto: class.tcp.min_rto.0,
+                    opening: opening(payload),
+                },
             },
-            opening: ((receiver::LAST_WINDOW - receiver::FIRST_WINDOW) / (2 * payload))
-                .min(u32::from(u16::MAX)) as u16,
             echo: match (sender.accecn, sender.accurate_ecn) {
                 (Some(_), _) => receiver::Echo::Count,
                 (None, true) => receiver::Echo::EachMark,

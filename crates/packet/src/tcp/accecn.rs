@@ -92,6 +92,7 @@ impl Sender {
 
 #[cfg(test)]
 mod tests {
+    use super::super::delayed_ack::AckPolicy;
     use super::super::receiver::{Config as Options, Echo, Receiver};
     use super::*;
     use ackclock_algorithms::{Owner, Stream};
@@ -111,8 +112,7 @@ mod tests {
         let config = Options {
             delayed: true,
             timeout: 40,
-            min_rto: 0,
-            opening: 0,
+            policy: AckPolicy::Rfc5681,
             dsack: false,
             echo: Echo::Count,
             ecn_quick: false,
@@ -152,8 +152,7 @@ mod tests {
             let config = Options {
                 delayed: true,
                 timeout: 40,
-                min_rto: 0,
-                opening: 0,
+                policy: AckPolicy::Rfc5681,
                 dsack: false,
                 echo: Echo::Count,
                 ecn_quick: linux,

@@ -14,6 +14,7 @@ mod accecn;
 mod ack_summary;
 pub(crate) mod config;
 mod congestion;
+pub(crate) mod delayed_ack;
 pub(crate) mod drive;
 mod hystart;
 mod linux_timer_wheel;

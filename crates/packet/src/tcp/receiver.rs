@@ -1,6 +1,7 @@
 //! A TCP receiver: reassembly, delayed and selective acknowledgements, ECN echo.
 
 use super::accecn;
+use super::delayed_ack::{AckPolicy, QuickAcks};
 use super::linux_timer_wheel as wheel;
 use crate::bitmap::Bitmap;
 use crate::packet::{Flags, NONE};
@@ -38,14 +39,7 @@ pub(crate) struct Config {
     pub(crate) delayed: bool,
     /// Longest delay of an ACK, ps; the shortest that it may be, as in Linux.
     pub(crate) timeout: u64,
-    /// Where not zero, ACKs are delayed as in Linux, whose smallest retransmission timeout this is,
-    /// ps: the first of a connection and those after a duplicate or a pause of a timeout not at
-    /// all; the longest delay follows the gaps between segments; and from the fourth duplicate ACK
-    /// on each waits a little for others.
-    pub(crate) min_rto: u64,
-    /// Then: the first segments of a connection, which open the window that the receiver offers;
-    /// while it opens ACKs are not delayed.
-    pub(crate) opening: u16,
+    pub(crate) policy: AckPolicy,
     /// Whether segments that arrive twice are reported (DSACK). Linux always does.
     pub(crate) dsack: bool,
     /// What becomes of marks.
@@ -56,23 +50,9 @@ pub(crate) struct Config {
     pub(crate) ecn_quick: bool,
 }
 
-/// ACKs that Linux sends at once at the beginning, and after a duplicate.
-const QUICK: u32 = 16;
-/// The window that a Linux receiver offers begins with 64 kB and opens by two segments for each
-/// that arrives, up to half of a receive buffer of 4 MB.
-pub(crate) const FIRST_WINDOW: u32 = 65_535;
-pub(crate) const LAST_WINDOW: u32 = 2 << 20;
-/// Longest that Linux lets an ACK wait, ticks.
-const MAX_DELAY: u64 = 200;
-/// Duplicate ACKs that Linux sends at once; further ones wait for a twentieth of the round trip, a
-/// millisecond at most, and the slack of that timer.
-const DUPLICATES: u8 = 3;
-const MAX_COMPRESSION: u64 = wheel::TICK;
-const COMPRESSION_SLACK: u64 = wheel::TICK / 10;
-
 /// The receiving half of a TCP connection. The application reads at once, so that the offered
 /// window is constant.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Receiver {
     /// Next segment expected; all below are delivered.
     pub(crate) next: u64,
@@ -80,20 +60,10 @@ pub(crate) struct Receiver {
     /// When the delayed ACK is due; 0: none is held back.
     pub(crate) due: u64,
     held_stamp: u64,
-    /// ACKs that are not delayed yet, where they are quick at first.
-    quick: u32,
-    /// In Linux: the last segment in order, or the SYN; the longest delay of an ACK, ticks (0: no
-    /// data yet), whether an ACK has waited that long since; the round trip of the handshake, us;
-    /// duplicate ACKs in a row, and how far above `next` the segment is whose ACK waits for others
-    /// (0: none).
-    last_arrival: u64,
-    ato: u16,
-    late: bool,
-    duplicates: u8,
-    rtt: u32,
+    /// What Linux delays ACKs by.
+    acks: QuickAcks,
+    /// How far above `next` the segment is whose duplicate ACK waits for others (0: none).
     held: u32,
-    /// Segments that have opened the window.
-    opened: u16,
     last_stamp: u64,
     /// The last segment was marked, or marks are being echoed; the header bits of ACKs that follow
     /// from it; and how many were marked, where they are counted.
@@ -103,30 +73,6 @@ pub(crate) struct Receiver {
     /// SACK blocks reported last, newest first, for receivers whose ACKs may be lost (RFC 2018,
     /// section 4).
     recent: Vec<(u64, u64)>,
-}
-
-impl Default for Receiver {
-    fn default() -> Self {
-        Self {
-            next: 0,
-            out_of_order: Bitmap::default(),
-            due: 0,
-            held_stamp: 0,
-            quick: QUICK,
-            last_arrival: 0,
-            ato: 0,
-            late: false,
-            duplicates: 0,
-            rtt: 0,
-            held: 0,
-            opened: 0,
-            last_stamp: 0,
-            echo: false,
-            bits: 0,
-            marked: 0,
-            recent: Vec::new(),
-        }
-    }
 }
 
 impl Receiver {
@@ -155,7 +101,7 @@ impl Receiver {
     #[inline(always)]
     pub(crate) fn is_plain(&self, seq: u64, flags: Flags, config: &Config) -> bool {
         seq == self.next
-            && config.min_rto == 0
+            && config.policy == AckPolicy::Rfc5681
             && config.echo == Echo::UntilCwr
             && flags.0 & (Flags::CE | Flags::CWR) == 0
             && self.out_of_order.count() == 0
@@ -184,7 +130,7 @@ impl Receiver {
         config: &Config,
     ) -> Option<Reply> {
         if seq <= self.next
-            || config.min_rto > 0
+            || config.policy != AckPolicy::Rfc5681
             || config.echo != Echo::UntilCwr
             || config.dsack
             || flags.0 & (Flags::CE | Flags::CWR) != 0
@@ -206,9 +152,11 @@ impl Receiver {
         config: &Config,
     ) -> Option<Reply> {
         let at_once = self.note_mark(flags, config);
-        let linux = config.min_rto > 0;
+        let linux = config.policy.is_linux();
         if linux {
-            self.on_arrival_linux(now, seq, config);
+            let place = (seq, self.next);
+            self.acks
+                .on_arrival(now, place, config.timeout, config.policy);
         }
         if seq != self.next {
             let new = seq > self.next && self.out_of_order.insert(self.next, seq);
@@ -235,13 +183,12 @@ impl Receiver {
         if self.out_of_order.count() == 0 {
             self.next += 1;
             if linux {
-                self.duplicates = 0;
+                self.acks.set_duplicates(0);
             }
-            if linux && self.quick > 0 {
-                self.count_quick(config);
-            } else if config.delayed && !held && !at_once {
+            let quick = linux && self.acks.take_quick(config.timeout);
+            if !quick && config.delayed && !held && !at_once {
                 self.due = if linux {
-                    wheel::expiry(now, self.longest_delay(config))
+                    wheel::expiry(now, self.acks.longest_delay(config.timeout))
                 } else {
                     now + config.timeout
                 };
@@ -259,9 +206,10 @@ impl Receiver {
         // 7323, section 4.3)
         self.held_stamp = stamp;
         self.next = next;
-        self.duplicates = u8::from(self.out_of_order.count() > 0);
-        if linux && self.quick > 0 {
-            self.count_quick(config);
+        if linux {
+            let more = self.out_of_order.count() > 0;
+            self.acks.set_duplicates(u8::from(more));
+            self.acks.take_quick(config.timeout);
         }
         Some(self.reply(sack))
     }
@@ -290,77 +238,14 @@ impl Receiver {
             return false;
         }
         if config.echo == Echo::UntilCwr && self.echo && !before {
-            self.quick = self.quick.max(2);
+            self.acks.hurry();
         }
         flags.has(Flags::CWR) || (config.echo == Echo::EachMark && self.echo != before)
     }
 
     /// A SYN arrives: the first data after it tells the round trip.
     pub(crate) fn on_syn(&mut self, now: u64) {
-        if self.ato == 0 {
-            self.last_arrival = now;
-        }
-    }
-
-    /// What a segment does to the delay of ACKs in Linux (`tcp_event_data_recv`,
-    /// `tcp_delack_timer_handler`).
-    #[cold]
-    #[inline(never)]
-    fn on_arrival_linux(&mut self, now: u64, seq: u64, config: &Config) {
-        let least = (config.timeout / wheel::TICK) as u16;
-        if seq >= self.next && self.opened < config.opening {
-            self.opened += 1;
-            self.quick |= 1; // tcp_grow_window
-        }
-        if self.ato == 0 {
-            if self.last_arrival > 0 {
-                self.rtt = ((now - self.last_arrival) / (wheel::TICK / 1000)) as u32;
-            }
-            (self.ato, self.last_arrival) = (least, now);
-            return;
-        }
-        let rtt = u64::from(self.rtt) / 1000;
-        let rto = if rtt == 0 {
-            1000
-        } else {
-            rtt + (2 * rtt).max(config.min_rto / wheel::TICK)
-        };
-        let bound = |ato: u64| ato.min(rto) as u16;
-        if self.late {
-            self.late = false;
-            self.ato = bound(2 * u64::from(self.ato));
-        }
-        if seq < self.next {
-            (self.quick, self.ato) = (QUICK, least);
-        } else if seq == self.next {
-            let gap = now / wheel::TICK - self.last_arrival / wheel::TICK;
-            if gap <= u64::from(least / 2) {
-                self.ato = self.ato / 2 + least / 2;
-            } else if gap < u64::from(self.ato) {
-                self.ato = bound(u64::from(self.ato / 2) + gap);
-            } else if gap > rto {
-                self.quick = QUICK;
-            }
-            self.last_arrival = now;
-        }
-    }
-
-    /// How long an ACK may wait in Linux (`tcp_send_delayed_ack`), ps.
-    fn longest_delay(&self, config: &Config) -> u64 {
-        let least = config.timeout / wheel::TICK;
-        let bound = match u64::from(self.rtt) / 1000 {
-            0 => MAX_DELAY,
-            rtt => rtt.max(least),
-        };
-        u64::from(self.ato).min(bound.min(MAX_DELAY)) * wheel::TICK
-    }
-
-    /// An ACK goes out that is not delayed though it might be.
-    fn count_quick(&mut self, config: &Config) {
-        self.quick -= 1;
-        if self.quick == 0 {
-            self.ato = (config.timeout / wheel::TICK) as u16;
-        }
+        self.acks.on_syn(now);
     }
 
     /// A duplicate ACK in Linux (`__tcp_ack_snd_check`). Where another segment comes before the one
@@ -368,13 +253,9 @@ impl Receiver {
     #[cold]
     #[inline(never)]
     fn duplicate(&mut self, now: u64, sack: u64, at_once: bool) -> Option<Reply> {
-        let wait = !at_once && self.quick == 0 && self.duplicates >= DUPLICATES;
+        let wait = !at_once && self.acks.compresses();
         if sack == NONE || !(wait || self.held > 0) {
-            if self.quick > 0 {
-                self.quick -= 1;
-            } else {
-                self.duplicates = DUPLICATES.min(self.duplicates + 1);
-            }
+            self.acks.count_duplicate();
             let sack = if sack == NONE { self.take_held() } else { sack };
             return Some(self.reply(sack));
         }
@@ -382,8 +263,7 @@ impl Receiver {
             let sack = self.take_held();
             self.reply(sack)
         });
-        let delay = (u64::from(self.rtt) * (wheel::TICK / 1000) / 20).min(MAX_COMPRESSION);
-        self.due = now + delay + COMPRESSION_SLACK;
+        self.due = now + self.acks.compression();
         self.held_stamp = self.last_stamp;
         self.held = (sack - self.next) as u32;
         before
@@ -406,7 +286,7 @@ impl Receiver {
 
     /// The delayed ACK is due.
     pub(crate) fn on_due(&mut self) -> Reply {
-        self.late = self.held == 0;
+        self.acks.set_late(self.held == 0);
         self.flush()
     }
 
@@ -472,8 +352,7 @@ mod tests {
     const AT_ONCE: Config = Config {
         delayed: false,
         timeout: 0,
-        min_rto: 0,
-        opening: 0,
+        policy: AckPolicy::Rfc5681,
         dsack: false,
         echo: Echo::UntilCwr,
         ecn_quick: false,
@@ -481,8 +360,7 @@ mod tests {
     const DELAYED: Config = Config {
         delayed: true,
         timeout: 40,
-        min_rto: 0,
-        opening: 0,
+        policy: AckPolicy::Rfc5681,
         dsack: false,
         echo: Echo::UntilCwr,
         ecn_quick: false,
@@ -588,8 +466,10 @@ mod tests {
     const LINUX: Config = Config {
         delayed: true,
         timeout: 40 * MS,
-        min_rto: 200 * MS,
-        opening: 0,
+        policy: AckPolicy::LinuxQuickAck {
+            min_rto: 200 * MS,
+            opening: 0,
+        },
         dsack: true,
         echo: Echo::UntilCwr,
         ecn_quick: true,
@@ -641,7 +521,10 @@ mod tests {
     #[test]
     fn linux_is_quick_while_the_window_opens() {
         let config = Config {
-            opening: 50,
+            policy: AckPolicy::LinuxQuickAck {
+                min_rto: 200 * MS,
+                opening: 50,
+            },
             ..LINUX
         };
         let mut receiver = Receiver::default();

@@ -1,0 +1,200 @@
+//! When a receiver acknowledges what comes in order: every second segment (RFC 5681, section 4.2),
+//! or as Linux does, which learns how long an ACK may wait.
+
+use super::linux_timer_wheel::TICK;
+
+/// How ACKs are delayed, where they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AckPolicy {
+    /// The second segment is acknowledged at once, the first after a fixed time at most.
+    Rfc5681,
+    /// As in Linux 6.1: the first of a connection and those after a duplicate or a pause of a
+    /// timeout not at all; the longest delay follows the gaps between segments; and from the fourth
+    /// duplicate ACK on each waits a little for others.
+    LinuxQuickAck {
+        /// Smallest retransmission timeout, ps: gaps longer than the timeout are pauses.
+        min_rto: u64,
+        /// The first segments of a connection, which open the window that the receiver offers;
+        /// while it opens ACKs are not delayed.
+        opening: u16,
+    },
+}
+
+impl AckPolicy {
+    #[inline(always)]
+    pub(super) fn is_linux(self) -> bool {
+        matches!(self, Self::LinuxQuickAck { .. })
+    }
+}
+
+/// ACKs that Linux sends at once at the beginning, and after a duplicate.
+const QUICK: u32 = 16;
+/// The window that a Linux receiver offers begins with 64 kB and opens by two segments for each
+/// that arrives, up to half of a receive buffer of 4 MB.
+const FIRST_WINDOW: u32 = 65_535;
+const LAST_WINDOW: u32 = 2 << 20;
+/// Longest that Linux lets an ACK wait, ticks.
+const MAX_DELAY: u64 = 200;
+/// Duplicate ACKs that Linux sends at once; further ones wait for a twentieth of the round trip, a
+/// millisecond at most, and the slack of that timer.
+const DUPLICATES: u8 = 3;
+const MAX_COMPRESSION: u64 = TICK;
+const COMPRESSION_SLACK: u64 = TICK / 10;
+
+/// How many segments of so many bytes open the window that a Linux receiver offers.
+pub(crate) fn opening(payload: u32) -> u16 {
+    ((LAST_WINDOW - FIRST_WINDOW) / (2 * payload)).min(u32::from(u16::MAX)) as u16
+}
+
+/// What a Linux receiver knows of the segments that come (`inet_connection_sock`'s `icsk_ack`).
+/// Receivers of RFC 5681 do not ask it.
+#[derive(Debug)]
+pub(super) struct QuickAcks {
+    /// ACKs that are not delayed yet.
+    quick: u32,
+    /// When the last segment in order came, or the SYN.
+    last_arrival: u64,
+    /// Longest delay of an ACK, ticks; 0: no data yet.
+    ato: u16,
+    /// An ACK has waited that long since.
+    late: bool,
+    /// Duplicate ACKs in a row.
+    duplicates: u8,
+    /// Round trip of the handshake, us.
+    rtt: u32,
+    /// Segments that have opened the window.
+    opened: u16,
+}
+
+impl Default for QuickAcks {
+    fn default() -> Self {
+        Self {
+            quick: QUICK,
+            last_arrival: 0,
+            ato: 0,
+            late: false,
+            duplicates: 0,
+            rtt: 0,
+            opened: 0,
+        }
+    }
+}
+
+impl QuickAcks {
+    /// A SYN arrives: the first data after it tells the round trip.
+    pub(super) fn on_syn(&mut self, now: u64) {
+        if self.ato == 0 {
+            self.last_arrival = now;
+        }
+    }
+
+    /// Segment `seq` arrives where `next` is expected: what it does to the delay of ACKs
+    /// (`tcp_event_data_recv`, `tcp_delack_timer_handler`). `timeout`: the shortest longest delay,
+    /// ps.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn on_arrival(
+        &mut self,
+        now: u64,
+        (seq, next): (u64, u64),
+        timeout: u64,
+        policy: AckPolicy,
+    ) {
+        let AckPolicy::LinuxQuickAck { min_rto, opening } = policy else {
+            return;
+        };
+        let least = (timeout / TICK) as u16;
+        if seq >= next && self.opened < opening {
+            self.opened += 1;
+            self.quick |= 1; // tcp_grow_window
+        }
+        if self.ato == 0 {
+            if self.last_arrival > 0 {
+                self.rtt = ((now - self.last_arrival) / (TICK / 1000)) as u32;
+            }
+            (self.ato, self.last_arrival) = (least, now);
+            return;
+        }
+        let rtt = u64::from(self.rtt) / 1000;
+        let rto = if rtt == 0 {
+            1000
+        } else {
+            rtt + (2 * rtt).max(min_rto / TICK)
+        };
+        let bound = |ato: u64| ato.min(rto) as u16;
+        if self.late {
+            self.late = false;
+            self.ato = bound(2 * u64::from(self.ato));
+        }
+        if seq < next {
+            (self.quick, self.ato) = (QUICK, least);
+        } else if seq == next {
+            let gap = now / TICK - self.last_arrival / TICK;
+            if gap <= u64::from(least / 2) {
+                self.ato = self.ato / 2 + least / 2;
+            } else if gap < u64::from(self.ato) {
+                self.ato = bound(u64::from(self.ato / 2) + gap);
+            } else if gap > rto {
+                self.quick = QUICK;
+            }
+            self.last_arrival = now;
+        }
+    }
+
+    /// How long an ACK may wait (`tcp_send_delayed_ack`), ps.
+    pub(super) fn longest_delay(&self, timeout: u64) -> u64 {
+        let least = timeout / TICK;
+        let bound = match u64::from(self.rtt) / 1000 {
+            0 => MAX_DELAY,
+            rtt => rtt.max(least),
+        };
+        u64::from(self.ato).min(bound.min(MAX_DELAY)) * TICK
+    }
+
+    /// Takes one of the ACKs that are not delayed, if any is left.
+    pub(super) fn take_quick(&mut self, timeout: u64) -> bool {
+        if self.quick == 0 {
+            return false;
+        }
+        self.quick -= 1;
+        if self.quick == 0 {
+            self.ato = (timeout / TICK) as u16;
+        }
+        true
+    }
+
+    /// The next ACKs, two at least, are not delayed.
+    pub(super) fn hurry(&mut self) {
+        self.quick = self.quick.max(2);
+    }
+
+    /// An ACK has waited as long as it may.
+    #[inline(always)]
+    pub(super) fn set_late(&mut self, late: bool) {
+        self.late = late;
+    }
+
+    /// Whether the next duplicate ACK waits for others.
+    pub(super) fn compresses(&self) -> bool {
+        self.quick == 0 && self.duplicates >= DUPLICATES
+    }
+
+    /// A duplicate ACK goes at once.
+    pub(super) fn count_duplicate(&mut self) {
+        if self.quick > 0 {
+            self.quick -= 1;
+        } else {
+            self.duplicates = DUPLICATES.min(self.duplicates + 1);
+        }
+    }
+
+    /// So many duplicate ACKs came in a row.
+    pub(super) fn set_duplicates(&mut self, count: u8) {
+        self.duplicates = count;
+    }
+
+    /// How long a duplicate ACK waits for others, ps.
+    pub(super) fn compression(&self) -> u64 {
+        (u64::from(self.rtt) * (TICK / 1000) / 20).min(MAX_COMPRESSION) + COMPRESSION_SLACK
+    }
+}

@@ -57,7 +57,7 @@ impl Engine {
             let Ends::Tcp { sender, .. } = &mut state.ends else {
                 return;
             };
-            if sender.next_send > now {
+            if sender.pacer.next() > now {
                 self.arm_pace(flow);
                 break;
             }
@@ -117,7 +117,7 @@ impl Engine {
             return;
         };
         if state.pace_at == u64::MAX {
-            state.pace_at = sender.next_send.saturating_add(state.clock_offset);
+            state.pace_at = sender.pacer.next().saturating_add(state.clock_offset);
             self.calendar.push_near(state.pace_at, tag);
         }
     }

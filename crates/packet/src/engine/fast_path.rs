@@ -278,9 +278,9 @@ impl FastPath<'_> {
     fn send_each(&mut self, state: &mut Flow, now: u64) {
         let config = &self.class.sender;
         while let Ends::Tcp { sender, .. } = &mut state.ends {
-            if sender.next_send > now {
+            if sender.pacer.next() > now {
                 if state.pace_at == u64::MAX {
-                    state.pace_at = sender.next_send.saturating_add(state.clock_offset);
+                    state.pace_at = sender.pacer.next().saturating_add(state.clock_offset);
                     let tag = Tag::of_flow(Order::Arrival, state.place, Kind::Pace);
                     self.calendar.push_near(state.pace_at, tag);
                 }

@@ -238,7 +238,7 @@ impl Sender {
             lost_since_sent: sample.lost_since_sent,
             cwnd_limited: sample.cwnd_limited,
             backlogged,
-            departs_in: Time(self.next_send.saturating_sub(summary.now)).seconds(),
+            departs_in: Time(self.pacer.next().saturating_sub(summary.now)).seconds(),
             ca_state: match self.state {
                 State::Closed | State::Open => CaState::Open,
                 State::Recovery => CaState::Recovery,

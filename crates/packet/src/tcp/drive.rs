@@ -227,7 +227,7 @@ impl Endpoint {
     /// until there is none.
     pub fn next_segment(&mut self, now: Time) -> Option<Departure> {
         self.paced = false;
-        if self.sender.next_send > now.0 {
+        if self.sender.pacer.next() > now.0 {
             self.paced = true;
             return None;
         }
@@ -265,7 +265,7 @@ impl Endpoint {
     pub fn next_event(&self) -> Option<Time> {
         let timer = self.sender.timers.next();
         let at = if self.paced {
-            timer.min(self.sender.next_send)
+            timer.min(self.sender.pacer.next())
         } else {
             timer
         };

@@ -49,6 +49,7 @@ use ack_summary::{AckSummary, Wanted, reported_duplicate};
 pub(crate) use config::Config;
 use config::{PacingPolicy, RecoveryPolicy, RtoPolicy, TimerPolicy};
 use loss::rack::Rack;
+use pacing::Pacer;
 use prr::Prr;
 use resume::Resume;
 use rtt::RttEstimator;
@@ -147,11 +148,7 @@ pub(crate) struct Sender {
     needs: Needs,
     /// Segments are paced, or remembered, or the use of the window is.
     watched: bool,
-    /// Whether segments are paced, and when the next one may leave.
-    paced: bool,
-    pub(crate) next_send: u64,
-    /// The gap that the burst under way asks for, ps, and segments that it may still have.
-    burst: (u64, u32),
+    pub(crate) pacer: Pacer,
     last_sent: u64,
     /// Of each segment in the network, for congestion controls that want delivery-rate samples, and
     /// for RACK.
@@ -231,9 +228,7 @@ impl Sender {
             in_cwr: false,
             ca_state: CaState::Open,
             needs,
-            paced,
-            next_send: 0,
-            burst: (0, 0),
+            pacer: Pacer::new(paced),
             last_sent: 0,
             sent_packets,
             watched,

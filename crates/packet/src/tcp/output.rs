@@ -23,7 +23,7 @@ impl Sender {
     /// [`Sender::room`] after a plain ACK.
     #[inline(always)]
     pub(crate) fn room_after_plain(&self, config: &Config) -> Option<u64> {
-        if self.paced {
+        if self.pacer.is_on() {
             return None;
         }
         let window = whole(self.window.cwnd).min(config.max_window);
@@ -104,7 +104,7 @@ impl Sender {
                 self.controller.on_restart(Time(now), &mut self.window);
             }
         }
-        if self.paced {
+        if self.pacer.is_on() {
             self.pace(now, config);
         }
         if config.rack && config.timers == TimerPolicy::Shared {
@@ -132,9 +132,7 @@ impl Sender {
     #[cold]
     #[inline(never)]
     fn note_nothing_to_send(&mut self) {
-        if self.burst.0 > 0 {
-            self.end_burst();
-        }
+        self.pacer.end_burst();
         if self.delivery
             && self.next >= self.written
             && let Some(sent_packets) = &mut self.sent_packets

@@ -9,6 +9,75 @@ use super::{Config, Sender};
 /// Linux paces after this segment of a connection (`tcp_update_skb_after_send`).
 const UNPACED: u64 = 10;
 
+/// When the segments of a paced sender leave.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pacer {
+    on: bool,
+    /// When the next segment may leave, by the sender's clock.
+    next: u64,
+    /// The gap that the burst under way asks for, ps, and segments that it may still have.
+    gap: u64,
+    left: u32,
+}
+
+impl Pacer {
+    pub(super) fn new(on: bool) -> Self {
+        Self {
+            on,
+            next: 0,
+            gap: 0,
+            left: 0,
+        }
+    }
+
+    /// Whether segments are paced.
+    #[inline(always)]
+    pub(super) fn is_on(&self) -> bool {
+        self.on
+    }
+
+    /// When the next segment may leave; zero where segments are not paced.
+    #[inline(always)]
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// The next segment may leave at `now`.
+    pub(super) fn release(&mut self, now: u64) {
+        self.next = now;
+    }
+
+    /// A segment leaves, and the next one `gap` after it. As in Linux, what leaves later than it
+    /// may shortens the gap after it, by half at most, if that is `shortened`.
+    fn space(&mut self, now: u64, mut gap: u64, shortened: bool) {
+        if shortened {
+            gap -= now.saturating_sub(self.next).min(gap / 2);
+        }
+        self.next = now.saturating_add(gap);
+    }
+
+    /// The same where `burst` segments leave together: the gap after them is that of all.
+    fn space_burst(&mut self, now: u64, gap: u64, burst: u32) {
+        if self.left == 0 || self.next != now {
+            (self.gap, self.left) = (0, burst);
+        }
+        self.gap += gap;
+        self.left -= 1;
+        self.next = now;
+        if self.left == 0 {
+            self.end_burst();
+        }
+    }
+
+    /// A burst is over, full or not.
+    pub(super) fn end_burst(&mut self) {
+        if self.gap > 0 {
+            self.next = self.next.saturating_add(self.gap);
+            (self.gap, self.left) = (0, 0);
+        }
+    }
+}
+
 impl Sender {
     /// A segment leaves: when the next one may. Where the algorithm has no rate of its own the
     /// window is spread over the round trip, with 20 % to spare, and twice that in the first half
@@ -21,7 +90,7 @@ impl Sender {
             && config.pacing == PacingPolicy::OnRequest
             && !self.needs.pacing
         {
-            self.paced = false;
+            self.pacer.on = false;
             return;
         }
         let rate = self.controller.pacing_rate().or_else(|| {
@@ -42,39 +111,13 @@ impl Sender {
             (self.rtt.srtt > 0).then(|| gain * window / Time(self.rtt.srtt).seconds())
         });
         if let Some(rate) = rate {
-            let mut gap = Time::from_seconds(1.0 / rate).0;
+            let gap = Time::from_seconds(1.0 / rate).0;
             let burst = self.controller.pacing_burst();
             if burst > 1 {
-                self.pace_burst(now, gap, burst);
-                return;
+                self.pacer.space_burst(now, gap, burst);
+            } else if !config.linux_pacing || self.high >= UNPACED {
+                self.pacer.space(now, gap, config.linux_pacing);
             }
-            if config.linux_pacing {
-                if self.high < UNPACED {
-                    return;
-                }
-                // what leaves later than it may shortens the gap after it, by half at most
-                gap -= now.saturating_sub(self.next_send).min(gap / 2);
-            }
-            self.next_send = now.saturating_add(gap);
         }
-    }
-
-    /// The same where `burst` segments leave together: the gap after them is that of all.
-    fn pace_burst(&mut self, now: u64, gap: u64, burst: u32) {
-        if self.burst.1 == 0 || self.next_send != now {
-            self.burst = (0, burst);
-        }
-        self.burst.0 += gap;
-        self.burst.1 -= 1;
-        self.next_send = now;
-        if self.burst.1 == 0 {
-            self.end_burst();
-        }
-    }
-
-    /// A burst is over, full or not.
-    pub(super) fn end_burst(&mut self) {
-        self.next_send = self.next_send.saturating_add(self.burst.0);
-        self.burst = (0, 0);
     }
 }

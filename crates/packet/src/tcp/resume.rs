@@ -132,7 +132,7 @@ impl Sender {
             rate: jump / Time(self.rtt.srtt).seconds(),
         };
         self.window.cwnd = jump;
-        self.next_send = now;
+        self.pacer.release(now);
         true
     }
 

@@ -79,7 +79,7 @@ impl Sender {
         random: &mut Stream,
     ) -> bool {
         let over = state.on_ack(self.una, self.next, rtt);
-        if !self.paced {
+        if !self.pacer.is_on() {
             event.acked = event.acked.min(hystart::L);
         }
         let before = self.window.cwnd;

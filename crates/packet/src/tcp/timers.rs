@@ -112,7 +112,7 @@ impl Sender {
     /// No timer that an ACK starts is shorter than this; zero where an ACK starts others than that
     /// of retransmissions.
     pub(crate) fn max_ack_delay(&self, config: &Config) -> u64 {
-        if !self.fast_path_eligible || self.paced {
+        if !self.fast_path_eligible || self.pacer.is_on() {
             return 0;
         }
         config.min_rto.min(config.initial_rto).min(config.max_rto)

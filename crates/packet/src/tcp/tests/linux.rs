@@ -83,10 +83,10 @@ fn linux_gives_credit_for_pacing() {
         // 20 segments in 240 ms, with 20 % to spare: one in 10 ms
         bench.sender.rtt.srtt = 240 * MS;
         bench.sender.window.ssthresh = 2.0;
-        bench.sender.next_send = bench.now;
+        bench.sender.pacer.release(bench.now);
         let now = bench.now + late * MS;
         bench.sender.pace(now, &bench.config);
-        let found = bench.sender.next_send - now;
+        let found = bench.sender.pacer.next() - now;
         assert!(found.abs_diff(gap * MS) < 1000, "{found}");
     }
 }
@@ -162,9 +162,10 @@ fn linux_paces_after_the_tenth_segment() {
     bench.config.pacing = PacingPolicy::Window;
     bench.sender.window.cwnd = 10.0;
     for (sent, paced) in [(1, false), (9, false), (10, true)] {
-        (bench.sender.high, bench.sender.next_send) = (sent, 0);
+        bench.sender.high = sent;
+        bench.sender.pacer.release(0);
         bench.sender.pace(bench.now, &bench.config);
-        assert_eq!(bench.sender.next_send > bench.now, paced, "{sent}");
+        assert_eq!(bench.sender.pacer.next() > bench.now, paced, "{sent}");
     }
 }
 

@@ -32,7 +32,7 @@ fn half_of_the_saved_window_is_taken_on() {
     assert_eq!(bench.sender.window.cwnd, 50.0);
     assert_eq!(bench.sender.outstanding(), 50);
     assert_eq!(sent.len(), 32);
-    let gap = bench.sender.next_send - bench.now;
+    let gap = bench.sender.pacer.next() - bench.now;
     let expected = bench.sender.rtt.srtt / 50;
     assert!(gap.abs_diff(expected) < 2, "{gap} and {expected}");
     bench.ack(12, NONE, 0);

@@ -144,7 +144,7 @@ def test_a_deviation_that_a_longer_run_found_is_said_to_be_of_that() -> None:
         if one.startswith("Link")
     )
     assert "the queue is not stable" in text
-    assert "That it is not stable was told by runs of" in text
+    assert "show that it is not stable" in text
 
 
 def test_a_coarse_or_a_short_trace_says_what_would_tell() -> None:

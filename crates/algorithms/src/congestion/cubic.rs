@@ -11,7 +11,7 @@
 //!   (fast convergence, section 4.7).
 //! - A stage begins at the first ACK in congestion avoidance after a reduction. Where cwnd then is not below W_max (slow start that found no loss), W_max is cwnd
 //!   and K zero; after a timeout always so (section 4.8).
-//! - Time in which the window is not used, or the connection idle, does not count (sections 4.2, 5.8).
+//! - Idle and application-limited time is excluded from t (sections 4.2, 5.8).
 //!
 //! RTT is the smoothed one.
 //!

@@ -338,7 +338,7 @@ class Page:
             world = model.restored(self.world, {key: text for key, text in given.items() if key != "axis"})
             _ = world.scenario
         except (ScenarioError, KeyError, ValueError) as error:
-            self._complain(ValueError(f"the address says what cannot be, and is left aside: {error}"))
+            self._complain(ValueError(f"the settings in this URL are invalid and were ignored: {error}"))
             return
         self.world = world
         self._wanted_axis = given.get("axis", "count")

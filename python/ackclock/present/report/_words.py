@@ -146,11 +146,11 @@ def _besides(queues: Sequence[QueueFacts]) -> str:
     told = sorted((0.0 if math.isnan(needs) else needs, text) for needs, text in verdicts if text)
     longest = max(queue.continued for queue in queues)
     if told:
-        spread = f" That it is not stable was told by runs of {longest:.3g} s."
-        tried = f" Continued for {longest:.3g} s it did not tell either."
+        spread = f" Longer runs ({longest:.3g} s) show that it is not stable."
+        tried = f" Runs of {longest:.3g} s do not tell either."
         return told[-1][1] + ((spread if all(queue.stable.decided for queue in queues) else tried) if longest else "")
     if longest:
-        return f"Its behaviour was told by runs of {longest:.3g} s with several seeds: this one does not tell."
+        return f"Longer runs ({longest:.3g} s) with several seeds show its behaviour; this one does not tell."
     small = queues[0].oscillating if len(queues) == 1 else None
     return small.sentence if small is not None and not small and small.oscillation is not None else ""
 

@@ -158,7 +158,7 @@ class _Dask:
                     raise self._vanished() from None
                 except distributed.scheduler.KilledWorker as error:
                     raise SweepError(
-                        f"the cluster at {self.address}: workers died of a point again and again ({error}); what was "
+                        f"the cluster at {self.address}: the same point crashed several workers ({error}); what was "
                         "computed is kept"
                     ) from None
                 yield running[future], metrics

@@ -96,12 +96,12 @@ impl CongestionAlgorithm for CubicParams {
             beta: self.beta,
             alpha: self.friendly_alpha(),
             w_max: 0.0,
-            prior: 0.0,
-            origin: 0.0,
+            cwnd_prior: 0.0,
+            epoch_w_max: 0.0,
             k: 0.0,
-            estimate: 0.0,
-            start: Time::NEVER,
-            last: Time::ZERO,
+            w_est: 0.0,
+            epoch_start: Time::NEVER,
+            last_ack: Time::ZERO,
             fast_convergence: self.fast_convergence,
             reno_friendly: self.reno_friendly,
             reno_pace: self.reno_pace,
@@ -243,21 +243,22 @@ const STILL: u64 = 31;
 pub struct Cubic {
     c: f64,
     beta: f64,
-    /// Increase of the Reno estimate below `prior`.
+    /// Increase of the Reno estimate below `cwnd_prior` (section 4.3).
     alpha: f64,
     /// Window before the last reduction, after fast convergence; zero if there is none.
     w_max: f64,
-    /// Window before the last reduction (cwnd_prior).
-    prior: f64,
-    /// W_max of this stage.
-    origin: f64,
+    /// Window before the last reduction.
+    cwnd_prior: f64,
+    /// `W_max` of this epoch.
+    epoch_w_max: f64,
+    /// Time from the start of the epoch to `epoch_w_max`, s (`K`, section 4.2).
     k: f64,
     /// The window that Reno would have (`W_est`).
-    estimate: f64,
-    /// Start of the stage, moved on by the time that does not count; NEVER before it.
-    start: Time,
-    /// The last ACK of the stage.
-    last: Time,
+    w_est: f64,
+    /// Start of the epoch, moved on by idle and application-limited time; NEVER before it.
+    epoch_start: Time,
+    /// Time of the last ACK of the epoch.
+    last_ack: Time,
     fast_convergence: bool,
     reno_friendly: bool,
     reno_pace: bool,
@@ -273,11 +274,11 @@ pub struct Cubic {
 #[derive(Clone, Copy, Debug)]
 struct Before {
     w_max: f64,
-    prior: f64,
-    estimate: f64,
-    origin: f64,
+    cwnd_prior: f64,
+    w_est: f64,
+    epoch_w_max: f64,
     k: f64,
-    start: Time,
+    epoch_start: Time,
 }
 
 /// Linux's counters, in whole segments.
@@ -293,28 +294,28 @@ struct WholeSegments {
 }
 
 impl Cubic {
-    fn begin_stage(&mut self, now: Time, cwnd: f64) {
-        self.start = now;
-        self.last = now;
-        self.estimate = cwnd;
+    fn begin_epoch(&mut self, now: Time, cwnd: f64) {
+        self.epoch_start = now;
+        self.last_ack = now;
+        self.w_est = cwnd;
         if cwnd < self.w_max {
-            self.origin = self.w_max;
+            self.epoch_w_max = self.w_max;
             self.k = libm::cbrt((self.w_max - cwnd) / self.c);
         } else {
-            self.origin = cwnd;
+            self.epoch_w_max = cwnd;
             self.k = 0.0;
         }
     }
 
-    /// W at `t` seconds of the stage.
+    /// `W_cubic` at `t` seconds of the epoch (section 4.2).
     fn curve(&self, t: f64) -> f64 {
         let late = t - self.k;
-        self.c * late * late * late + self.origin
+        self.c * late * late * late + self.epoch_w_max
     }
 
-    /// The growth of the Reno estimate in a window of acknowledged segments.
-    fn pace(&self) -> f64 {
-        if self.reno_pace && self.estimate >= self.prior {
+    /// The growth of `w_est` in a window of acknowledged segments: one from `cwnd_prior` on (section 4.3).
+    fn alpha_now(&self) -> f64 {
+        if self.reno_pace && self.w_est >= self.cwnd_prior {
             1.0
         } else {
             self.alpha
@@ -329,11 +330,11 @@ impl Cubic {
             return cwnd;
         }
         let share = acked / cwnd;
-        let t = self.last.since(self.start).seconds();
+        let t = self.last_ack.since(self.epoch_start).seconds();
         if self.reno_friendly {
-            self.estimate += self.pace() * share;
-            if self.curve(t) < self.estimate {
-                return cwnd.max(self.estimate);
+            self.w_est += self.alpha_now() * share;
+            if self.curve(t) < self.w_est {
+                return cwnd.max(self.w_est);
             }
         }
         let target = self.curve(t + ack.srtt).clamp(cwnd, 1.5 * cwnd);
@@ -354,11 +355,11 @@ impl Cubic {
         let (now, (found, window)) = (ticks(ack.now), segments.found);
         let still = window == cwnd && now.saturating_sub(ticks(found)) <= STILL;
         if !still {
-            let begins = self.start == Time::NEVER;
+            let begins = self.epoch_start == Time::NEVER;
             if begins || now != ticks(found) {
                 segments.found = (ack.now, cwnd);
                 if begins {
-                    self.begin_stage(ack.now, cwnd);
+                    self.begin_epoch(ack.now, cwnd);
                     segments.estimate_count = acked;
                 }
                 segments.per = self.per_on_curve(ack, cwnd);
@@ -374,11 +375,11 @@ impl Cubic {
 
     /// Segments to be acknowledged for one that the curve asks for.
     fn per_on_curve(&self, ack: &Ack, cwnd: f64) -> f64 {
-        let t = ack.now.since(self.start).seconds();
+        let t = ack.now.since(self.epoch_start).seconds();
         // the distance from the origin is rounded down, so that the curve is flat on both sides of
         // it
-        let ahead = self.curve(t + ack.min_rtt) - self.origin;
-        let target = self.origin + ahead.trunc();
+        let ahead = self.curve(t + ack.min_rtt) - self.epoch_w_max;
+        let target = self.epoch_w_max + ahead.trunc();
         let per = if target > cwnd {
             (cwnd / (target - cwnd)).floor()
         } else {
@@ -394,14 +395,14 @@ impl Cubic {
     /// The Reno estimate grows by a segment for so many as its pace takes, in eighths of the
     /// window; where it is ahead, the window follows.
     fn keep_up_with_reno(&mut self, segments: &mut WholeSegments, cwnd: f64) {
-        let eighths = (8.0 / self.pace()).floor();
+        let eighths = (8.0 / self.alpha_now()).floor();
         let step = (cwnd * eighths / 8.0).floor().max(1.0);
         while segments.estimate_count > step {
             segments.estimate_count -= step;
-            self.estimate += 1.0;
+            self.w_est += 1.0;
         }
-        if self.estimate > cwnd {
-            segments.per = segments.per.min((cwnd / (self.estimate - cwnd)).floor());
+        if self.w_est > cwnd {
+            segments.per = segments.per.min((cwnd / (self.w_est - cwnd)).floor());
         }
     }
 }
@@ -411,11 +412,11 @@ impl Cubic {
     fn keep(&mut self) {
         let before = Before {
             w_max: self.w_max,
-            prior: self.prior,
-            estimate: self.estimate,
-            origin: self.origin,
+            cwnd_prior: self.cwnd_prior,
+            w_est: self.w_est,
+            epoch_w_max: self.epoch_w_max,
             k: self.k,
-            start: self.start,
+            epoch_start: self.epoch_start,
         };
         match &mut self.before {
             Some(kept) => **kept = before,
@@ -441,10 +442,10 @@ impl CongestionControl for Cubic {
             let acked = window.slow_start(f64::from(ack.acked));
             if !window.in_slow_start() && (acked > 0.0 || self.segments.is_none()) {
                 if self.segments.is_none() {
-                    self.begin_stage(ack.now, window.cwnd);
+                    self.begin_epoch(ack.now, window.cwnd);
                 }
                 window.cwnd = self.avoid(acked, ack, window.cwnd);
-                self.last = ack.now;
+                self.last_ack = ack.now;
             }
             return;
         }
@@ -452,16 +453,16 @@ impl CongestionControl for Cubic {
             if ack.cwnd_limited {
                 window.cwnd = self.avoid(f64::from(ack.acked), ack, window.cwnd);
             }
-            self.last = ack.now;
+            self.last_ack = ack.now;
             return;
         }
-        if self.start == Time::NEVER {
-            self.begin_stage(ack.now, window.cwnd);
+        if self.epoch_start == Time::NEVER {
+            self.begin_epoch(ack.now, window.cwnd);
         }
         if !ack.cwnd_limited {
-            self.start += ack.now.since(self.last);
+            self.epoch_start += ack.now.since(self.last_ack);
         }
-        self.last = ack.now;
+        self.last_ack = ack.now;
         if ack.cwnd_limited {
             window.cwnd = self.avoid(f64::from(ack.acked), ack, window.cwnd);
         }
@@ -477,8 +478,8 @@ impl CongestionControl for Cubic {
         } else {
             used
         };
-        self.prior = used;
-        self.start = Time::NEVER;
+        self.cwnd_prior = used;
+        self.epoch_start = Time::NEVER;
         window.ssthresh = (self.beta * used).max(MIN_SSTHRESH);
         if let Some(segments) = &mut self.segments {
             self.w_max = self.w_max.floor();
@@ -500,18 +501,18 @@ impl CongestionControl for Cubic {
     fn on_spurious_recovery(&mut self, _now: Time, _window: &mut Window) {
         if let Some(before) = &self.before {
             self.w_max = before.w_max;
-            self.prior = before.prior;
-            self.estimate = before.estimate;
-            self.origin = before.origin;
+            self.cwnd_prior = before.cwnd_prior;
+            self.w_est = before.w_est;
+            self.epoch_w_max = before.epoch_w_max;
             self.k = before.k;
-            self.start = before.start;
+            self.epoch_start = before.epoch_start;
         }
     }
 
     fn on_restart(&mut self, now: Time, _window: &mut Window) {
-        if self.start != Time::NEVER {
-            self.start += now.since(self.last);
-            self.last = now;
+        if self.epoch_start != Time::NEVER {
+            self.epoch_start += now.since(self.last_ack);
+            self.last_ack = now;
         }
     }
 }
@@ -589,7 +590,7 @@ mod tests {
         for signal in [Signal::Loss, Signal::Timeout] {
             let (mut control, mut window) = after_loss(0.0, 1000.0);
             let now = acks(&mut control, &mut window, 0.0, 3.0);
-            let (w_max, k, start) = (control.w_max, control.k, control.start);
+            let (w_max, k, start) = (control.w_max, control.k, control.epoch_start);
             let cwnd = window.cwnd;
             control.on_congestion(
                 &Reduction {
@@ -598,10 +599,13 @@ mod tests {
                 },
                 &mut window,
             );
-            assert_eq!(control.start, Time::NEVER);
+            assert_eq!(control.epoch_start, Time::NEVER);
             (window.cwnd, window.ssthresh) = (cwnd, 700.0);
             control.on_spurious_recovery(Time::from_seconds(now), &mut window);
-            assert_eq!((control.w_max, control.k, control.start), (w_max, k, start));
+            assert_eq!(
+                (control.w_max, control.k, control.epoch_start),
+                (w_max, k, start)
+            );
             let later = acks(&mut control, &mut window, now, 2.0);
             let gap = window.cwnd - control.curve(later);
             assert!(gap.abs() < 15.0, "{signal:?}: {gap}");
@@ -703,7 +707,7 @@ mod tests {
             window.cwnd
         );
         // from the old window on it grows as Reno
-        control.estimate = 20.0;
+        control.w_est = 20.0;
         window.cwnd = 20.0;
         control.on_ack(
             &Ack {
@@ -722,8 +726,8 @@ mod tests {
         let (mut control, mut window) = after_loss(0.0, 20.0);
         control.reno_pace = false;
         window.cwnd = 20.0;
-        control.estimate = 20.0;
-        control.begin_stage(Time::ZERO, 20.0);
+        control.w_est = 20.0;
+        control.begin_epoch(Time::ZERO, 20.0);
         control.on_ack(
             &Ack {
                 srtt: 0.01,
@@ -829,7 +833,7 @@ mod tests {
             &mut window,
             &mut random(),
         );
-        assert_eq!((control.k, control.origin), (0.0, 70.0));
+        assert_eq!((control.k, control.epoch_w_max), (0.0, 70.0));
         assert!(window.cwnd >= 70.0);
     }
 
@@ -848,7 +852,10 @@ mod tests {
             &mut window,
             &mut random(),
         );
-        assert_eq!((window.cwnd, control.k, control.origin), (32.0, 0.0, 32.0));
+        assert_eq!(
+            (window.cwnd, control.k, control.epoch_w_max),
+            (32.0, 0.0, 32.0)
+        );
     }
 
     #[test]
@@ -856,7 +863,7 @@ mod tests {
         let (mut control, mut window) = after_loss(0.0, 1000.0);
         control.reno_friendly = false;
         acks(&mut control, &mut window, 0.0, 1.0);
-        let (before, t) = (window.cwnd, control.last.since(control.start));
+        let (before, t) = (window.cwnd, control.last_ack.since(control.epoch_start));
         for second in 2..10 {
             let ack = Ack {
                 now: Time::from_seconds(f64::from(second)),
@@ -867,11 +874,11 @@ mod tests {
             control.on_ack(&ack, &mut window, &mut random());
         }
         assert_eq!(
-            (window.cwnd, control.last.since(control.start)),
+            (window.cwnd, control.last_ack.since(control.epoch_start)),
             (before, t)
         );
         control.on_restart(Time::from_seconds(100.0), &mut window);
-        assert_eq!(control.last.since(control.start), t);
+        assert_eq!(control.last_ack.since(control.epoch_start), t);
     }
 
     #[test]

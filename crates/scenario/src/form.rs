@@ -10,8 +10,15 @@ use crate::key::{Fallback, Key, Kind};
 use crate::options::{Named, Style};
 use crate::reader::{Item, Reader};
 use crate::tree::Node;
-use crate::units::{format_packets, format_size, format_time};
+use crate::units::{format_packets, format_rate, format_size, format_time};
+use crate::value::{Capacity, Distribution};
 use crate::written;
+
+/// What a scenario may give for a key.
+pub(crate) trait Kinded {
+    /// In words, in the schema and in the reference.
+    const KIND: Kind;
+}
 
 /// How a `Value` stands in a scenario.
 pub(crate) trait Form<Value> {
@@ -20,6 +27,9 @@ pub(crate) trait Form<Value> {
 
     /// The default of a key that is declared without one.
     const DEFAULT: Option<Fallback> = None;
+
+    /// Whether the table's own code reads and writes the value.
+    const BY_HAND: bool = false;
 
     /// The value; `None` after a message about what is wrong.
     fn read(reader: &Reader<'_>, item: &Item<'_>, style: Style) -> Option<Value>;
@@ -33,6 +43,10 @@ macro_rules! forms {
     ($($(#[$doc:meta])* $form:ident: $value:ty, $kind:expr, |$reader:ident, $item:ident| $read:expr, |$written:ident| $write:expr;)+) => {$(
         $(#[$doc])*
         pub(crate) struct $form;
+
+        impl Kinded for $form {
+            const KIND: Kind = $kind;
+        }
 
         impl Form<$value> for $form {
             const KIND: Kind = $kind;
@@ -59,6 +73,12 @@ forms! {
     Packets: f64, Kind::Packets, |reader, item| reader.packets(item), |packets| Node::text(format_packets(*packets));
     /// A whole number of packets, at least one.
     WholePackets: u32, Kind::WholePackets, |reader, item| reader.whole_packets(item), |packets| Node::text(format_packets(f64::from(*packets)));
+    /// A data rate above zero, bit/s.
+    Rate: f64, Kind::Rate, |reader, item| reader.rate(item), |rate| Node::text(format_rate(*rate));
+    /// A queue's limit.
+    Limit: Capacity, Kind::Capacity, |reader, item| reader.capacity(item, None), |limit| written::capacity(*limit);
+    /// Times drawn once per flow.
+    Times: Distribution, Kind::Distribution, |reader, item| reader.distribution(item), |times| written::distribution(times);
     /// A number of packets that leave in one burst.
     InitialWindow: f64, Kind::Packets, |reader, item| reader.initial_window(item), |packets| Node::text(format_packets(*packets));
 }
@@ -66,17 +86,20 @@ forms! {
 /// A whole number from `LOW` to `HIGH`.
 pub(crate) struct Integer<const LOW: u32, const HIGH: u32>;
 
-impl<const LOW: u32, const HIGH: u32> Form<u32> for Integer<LOW, HIGH> {
+impl<T, const LOW: u32, const HIGH: u32> Form<T> for Integer<LOW, HIGH>
+where
+    T: Copy + Into<u64> + TryFrom<i64>,
+{
     const KIND: Kind = Kind::Integer(LOW as i64, HIGH as i64);
 
-    fn read(reader: &Reader<'_>, item: &Item<'_>, _: Style) -> Option<u32> {
+    fn read(reader: &Reader<'_>, item: &Item<'_>, _: Style) -> Option<T> {
         reader
             .integer(item)
-            .and_then(|number| u32::try_from(number).ok())
+            .and_then(|number| T::try_from(number).ok())
     }
 
-    fn write(number: &u32, _: &Key) -> Node {
-        written::integer(u64::from(*number))
+    fn write(number: &T, _: &Key) -> Node {
+        written::integer((*number).into())
     }
 }
 
@@ -164,17 +187,39 @@ impl Form<CongestionSpec> for Congestion {
     }
 }
 
-/// A value that other keys have a say in: it is read and written by hand.
+/// Links in the order in which they are crossed.
+pub(crate) struct Path;
+
+impl Kinded for Path {
+    const KIND: Kind = Kind::Path;
+}
+
+/// A name that no other of its kind has.
+pub(crate) struct Name;
+
+impl Kinded for Name {
+    const KIND: Kind = Kind::Name;
+}
+
+/// What the application sends.
+pub(crate) struct Sent;
+
+impl Kinded for Sent {
+    const KIND: Kind = Kind::Traffic;
+}
+
+/// A value that more than its own key has a say in: the table's own code reads and writes it.
 pub(crate) struct ByHand<F>(PhantomData<F>);
 
-impl<T, F: Form<T>> Form<T> for ByHand<F> {
+impl<T, F: Kinded> Form<T> for ByHand<F> {
     const KIND: Kind = F::KIND;
+    const BY_HAND: bool = true;
 
     fn read(_: &Reader<'_>, _: &Item<'_>, _: Style) -> Option<T> {
         None
     }
 
-    fn write(value: &T, key: &Key) -> Node {
-        F::write(value, key)
+    fn write(_: &T, _: &Key) -> Node {
+        written::none()
     }
 }

@@ -9,13 +9,10 @@ use ackclock_algorithms::impairment::{LossSpec, PolicerParams, ShaperParams};
 use ackclock_algorithms::registry::AqmSpec;
 use ackclock_algorithms::scheduler::SchedulerSpec;
 
-pub use crate::keys::Tcp;
-use crate::sizes::Sizes;
+pub use crate::keys::{FlowClass, Tcp, Traffic};
 use crate::trace::RateTrace;
-pub use crate::value::{Capacity, Distribution};
+pub use crate::value::{Capacity, Distribution, LinkId};
 
-/// Index of a link in [`Scenario::links`].
-pub type LinkId = usize;
 /// Index of a class in [`Scenario::flows`].
 pub type ClassId = usize;
 
@@ -101,129 +98,6 @@ pub struct Jitter {
     pub delay: Distribution,
     /// Whether packets may overtake each other; otherwise one waits for those before it.
     pub reorder: bool,
-}
-
-/// Flows that share a description.
-#[derive(Clone, Debug)]
-pub struct FlowClass {
-    /// Unique name; `flows-1`, `flows-2`, ... where the file gives none.
-    pub name: String,
-    /// Number of flows.
-    pub count: u32,
-    /// Links that data crosses, in order. Never empty.
-    pub path: Vec<LinkId>,
-    /// Links that ACKs cross, sharing those queues; `None`: ACKs return over a pure delay.
-    pub reverse_path: Option<Vec<LinkId>>,
-    /// Base round-trip time in seconds: propagation of both directions, without any serialisation.
-    pub rtt: Distribution,
-    /// Priority at links with a priority scheduler, 0 to 7: higher ones go first.
-    pub priority: u8,
-    /// bit/s of the sender's uplink and the receiver's downlink each (and of the ACKs' access in
-    /// the other direction); `None`: access adds delay only.
-    pub access_rate: Option<f64>,
-    /// Limit of each access queue.
-    pub access_buffer: Capacity,
-    /// Start times, seconds.
-    pub start: Distribution,
-    /// The sender stops then: it sends nothing new, and nothing again.
-    pub stop: Option<Time>,
-    /// What the application wants to send.
-    pub traffic: Traffic,
-    /// Size on the wire of a full data packet, headers included, bytes.
-    pub packet_size: u32,
-    /// Headers in each data packet, bytes: payload is `packet_size - header_size`.
-    pub header_size: u32,
-    /// How TCP classes behave. Unused by UDP traffic.
-    pub tcp: Tcp,
-}
-
-/// What the application wants to send.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Traffic {
-    /// TCP: always has data.
-    Bulk,
-    /// TCP: `bytes` of payload, then the flow is done; its completion time is measured from start
-    /// to the last ACK.
-    Transfer {
-        /// Payload, bytes.
-        bytes: u64,
-    },
-    /// TCP limited by its application, which writes at `rate` bit/s of payload.
-    AppLimited {
-        /// bit/s.
-        rate: f64,
-    },
-    /// UDP, one packet each `packet_size / rate`.
-    Cbr {
-        /// bit/s on the wire.
-        rate: f64,
-    },
-    /// UDP at `rate` during exponential on-times, silent during exponential off-times.
-    OnOff {
-        /// bit/s on the wire while on.
-        rate: f64,
-        /// Mean on-time, s.
-        on: f64,
-        /// Mean off-time, s.
-        off: f64,
-    },
-    /// UDP packets as a Poisson process of mean `rate` bit/s on the wire.
-    Poisson {
-        /// bit/s.
-        rate: f64,
-        /// Sizes exponential with mean `packet_size` (at least 1 B) instead of fixed.
-        exponential_sizes: bool,
-    },
-    /// TCP: transfers with think times between them, one after the other.
-    Http {
-        /// Sizes of the transfers.
-        sizes: Sizes,
-        /// Mean of the exponential time from the last ACK of one transfer to the start of the next,
-        /// s.
-        think: f64,
-        /// One connection for all transfers, instead of a new one for each.
-        persistent: bool,
-    },
-    /// TCP: a Poisson process of transfers, each a connection of its own.
-    Arrivals {
-        /// Transfers a second.
-        rate: f64,
-        /// Their sizes.
-        sizes: Sizes,
-    },
-    /// TCP: HTTP responses after the PackMime model (Cao et al., INFOCOM 2004), each a connection
-    /// of its own.
-    PackMime {
-        /// Connections a second.
-        rate: f64,
-        /// Mean size of a response, bytes, to which the model's sizes are scaled; `None`: its own.
-        mean_size: Option<f64>,
-        /// Whether the server takes its time before it answers.
-        server_delay: bool,
-    },
-}
-
-impl Traffic {
-    /// Whether a TCP sender carries it.
-    #[must_use]
-    pub fn is_tcp(&self) -> bool {
-        matches!(
-            self,
-            Self::Bulk
-                | Self::Transfer { .. }
-                | Self::AppLimited { .. }
-                | Self::Http { .. }
-                | Self::Arrivals { .. }
-                | Self::PackMime { .. }
-        )
-    }
-
-    /// Whether connections come and go: each flow of the class is then a source of connections, not
-    /// a connection.
-    #[must_use]
-    pub fn opens_connections(&self) -> bool {
-        matches!(self, Self::Arrivals { .. } | Self::PackMime { .. })
-    }
 }
 
 /// Something that changes during the run.

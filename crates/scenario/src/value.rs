@@ -1,5 +1,8 @@
 //! Values of keys that are more than a number.
 
+/// Index of a link in [`Scenario::links`](crate::Scenario::links).
+pub type LinkId = usize;
+
 /// Limit of a queue, excluding the packet in service.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Capacity {

@@ -3,7 +3,6 @@
 use ackclock_algorithms::impairment::{PolicerParams, ShaperParams};
 use ackclock_algorithms::{Parameters as _, Value as Setpoint};
 
-use crate::keys;
 use crate::model::{Change, End, FlowClass, Link, LinkId, Scenario, Setting, Tcp, Traffic};
 use crate::options::{Named as _, PacketSizes};
 use crate::read::traffic_kind;
@@ -11,7 +10,7 @@ use crate::sizes::Sizes;
 use crate::tree::{Node, Value};
 use crate::units::{format_packets, format_rate, format_seconds, format_size, format_time};
 use crate::written::{
-    array, capacity, distribution, flag, integer, named, none, or_word, parameter, parameters,
+    array, capacity, distribution, flag, integer, named, none, parameter, parameters,
 };
 
 pub(crate) fn scenario(scenario: &Scenario) -> Node {
@@ -220,41 +219,24 @@ fn per_second(rate: f64) -> Node {
 }
 
 fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
-    let back = class.reverse_path.as_ref();
-    let mut entries = vec![
-        ("name", Node::text(&class.name)),
-        ("count", integer(u64::from(class.count))),
-        ("path", path(&class.path, scenario)),
-        (
-            "reverse_path",
-            back.map_or_else(|| Node::text("none"), |back| path(back, scenario)),
+    let mut entries = class.write(|key| match key {
+        "name" => Some(Node::text(&class.name)),
+        "path" => Some(path(&class.path, scenario)),
+        "reverse_path" => Some(
+            class
+                .reverse_path
+                .as_ref()
+                .map_or_else(none, |back| path(back, scenario)),
         ),
-        ("rtt", distribution(&class.rtt)),
-        ("priority", integer(u64::from(class.priority))),
-        (
-            "access_rate",
-            or_word(class.access_rate, "unlimited", format_rate),
-        ),
-        ("access_buffer", capacity(class.access_buffer)),
-        ("start", distribution(&class.start)),
-        ("stop", or_word(class.stop, "never", format_time)),
-        ("traffic", traffic(&class.traffic)),
-        ("packet_size", size(class.packet_size)),
-        ("header_size", size(class.header_size)),
-    ];
+        "rtt" => Some(distribution(&class.rtt)),
+        "access_buffer" => Some(capacity(class.access_buffer)),
+        "traffic" => Some(traffic(&class.traffic)),
+        _ => None,
+    });
     if class.traffic.is_tcp() {
         entries.extend(endpoint(&class.tcp));
     }
-    debug_assert!(
-        entries
-            .iter()
-            .all(|(name, _)| keys::FLOWS.keys.iter().any(|key| key.name == *name))
-    );
     Node::table(entries)
-}
-
-fn size(bytes: u32) -> Node {
-    Node::text(format_size(u64::from(bytes)))
 }
 
 fn endpoint(tcp: &Tcp) -> Vec<(&'static str, Node)> {

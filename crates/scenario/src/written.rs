@@ -99,8 +99,3 @@ pub(crate) fn named(meta: &'static Meta, values: &[(&'static str, Setpoint)]) ->
 pub(crate) fn none() -> Node {
     Node::text("none")
 }
-
-/// A value, or the word for none.
-pub(crate) fn or_word<T>(value: Option<T>, word: &str, format: impl Fn(T) -> String) -> Node {
-    Node::text(value.map_or_else(|| word.to_owned(), format))
-}

@@ -18,6 +18,9 @@ use crate::key::Fallback;
 /// }
 /// ```
 ///
+/// Keys without a value of their own stand in brackets behind the one that they follow:
+/// `[/// Its meaning. name: Kind = default;]`.
+///
 /// A form is a type of [`crate::form`]. A default is a value as it would stand in a file, or one of
 /// [`Fallback`]; a choice may go without. Made of it are the struct of values, `Table::KEYS`,
 /// `Table::read` (into a draft, whose missing values are filled by hand before it is finished) and
@@ -32,6 +35,10 @@ macro_rules! keys {
                     $(, linux = $linux:expr)?
                     $(, or $word:literal = $meaning:literal)?
                     $(, changeable = $changeable:literal)?;
+                $([$(
+                    $(#[doc = $bare_doc:literal])+
+                    $bare:ident: $bare_kind:ident = $bare_default:expr;
+                )+])?
             )+
         }
         with {
@@ -57,29 +64,43 @@ macro_rules! keys {
                 $(.linux(crate::keys::declare::Literal($linux).fallback()))?
                 $(.or($word, $meaning))?
                 $(.changeable_if($changeable))?,
+                $($(Key::new(
+                    stringify!($bare),
+                    Kind::$bare_kind,
+                    crate::keys::declare::Literal($bare_default).fallback(),
+                    concat!($($bare_doc),+).trim_ascii_start(),
+                ),)+)?
             )+];
 
             /// The values that follow from their own keys alone; a message for each mistake.
             pub(crate) fn read(reader: &Reader<'_>, table: &Table<'_>, style: Style) -> $draft {
                 $draft {
-                    $($name: reader
-                        .item_in(table, stringify!($name), style)
-                        .and_then(|item| <$form as Form<$type>>::read(reader, &item, style)),)+
+                    $($name: if <$form as Form<$type>>::BY_HAND {
+                        None
+                    } else {
+                        reader
+                            .item_in(table, stringify!($name), style)
+                            .and_then(|item| <$form as Form<$type>>::read(reader, &item, style))
+                    },)+
                     $($extra: None,)*
                 }
             }
 
-            /// Each key with its value, which is that of `by_hand` where that has one.
+            /// Each key with its value; of those by hand, what `by_hand` gives.
             pub(crate) fn write(
                 &self,
                 by_hand: impl Fn(&str) -> Option<Node>,
             ) -> Vec<(&'static str, Node)> {
-                let form: &[fn(&Self, &Key) -> Node] =
-                    &[$(|table, key| <$form as Form<$type>>::write(&table.$name, key)),+];
-                let write = |(key, form): (&'static Key, &fn(&Self, &Key) -> Node)| {
-                    (key.name, by_hand(key.name).unwrap_or_else(|| form(self, key)))
+                let write = |key: &'static Key| {
+                    let value = match key.name {
+                        $(stringify!($name) if !<$form as Form<$type>>::BY_HAND => {
+                            Some(<$form as Form<$type>>::write(&self.$name, key))
+                        })+
+                        other => by_hand(other),
+                    };
+                    value.map(|value| (key.name, value))
                 };
-                Self::KEYS.iter().zip(form).map(write).collect()
+                Self::KEYS.iter().filter_map(write).collect()
             }
         }
 

@@ -1,52 +1,70 @@
-//! Keys of a class of flows, and which of them other styles and other names concern.
+//! Keys of a class of flows.
 
-use super::*;
+use ackclock_algorithms::Time;
+
+use super::Tcp;
+use super::declare::keys;
+use crate::form::{
+    ByHand, Form, Integer, Limit, Name, Or, PacketSize, Path, Rate, Sent, Span, Times,
+};
+use crate::key::Fallback::Derived;
+use crate::key::{Key, Kind, Section};
+use crate::model::{LinkId, Traffic};
+use crate::options::Style;
+use crate::reader::{Reader, Table};
+use crate::tree::Node;
+use crate::value::{Capacity, Distribution};
 
 /// `[[flows]]`.
 pub const FLOWS: Section = Section {
     name: "flows",
     repeated: true,
     doc: "A class of flows that share a description.",
-    keys: &joined::<{ CLASS.len() + Tcp::KEYS.len() }>(CLASS, Tcp::KEYS),
+    keys: &joined::<{ FlowClass::KEYS.len() + Tcp::KEYS.len() }>(FlowClass::KEYS, Tcp::KEYS),
 };
 
-/// Keys of every class, whatever it sends.
-const CLASS: &[Key] = &[
-        Key::new("name", Kind::Name, Derived("flows-1, flows-2, ... by position"), "Unique name, used in changes and results."),
-        Key::new("count", Kind::Integer(0, u32::MAX as i64), Integer(1), "Number of flows (at the start, where a change sets it).").changeable(),
-        Key::new("path", Kind::Path, Derived("by `from` and `to`; in a topology template, its whole length"), "Links that the data crosses, in order."),
-        Key::new(
-            "reverse_path",
-            Kind::Path,
-            Derived("none; with `from` and `to` the shortest way back, where there is one"),
-            "Links that the ACKs cross, in order, sharing those queues.",
-        )
-        .or("none", "ACKs return over a pure delay"),
-        Key::new("from", Kind::Name, Derived("none"), "Node of the sender, instead of `path`: the data takes the fewest links."),
-        Key::new("to", Kind::Name, Derived("none"), "Node of the receiver."),
-        Key::new(
-            "rtt",
-            Kind::Distribution,
-            Derived("the propagation of `path` and `reverse_path`; without a reverse path, twice that of `path`"),
-            "Base round-trip time: propagation alone, the links' included. What the links do not cover lies on the access sides.",
-        )
-        .changeable(),
-        Key::new("priority", Kind::Integer(0, 7), Integer(0), "Priority of the class's packets at links with a priority scheduler: higher ones go first."),
-        Key::new(
-            "access_rate",
-            Kind::Rate,
-            Text("unlimited"),
-            "Rate of the sender's uplink and of the receiver's downlink, each with a queue of its own.",
-        )
-        .or("unlimited", "access adds delay only")
-        .changeable(),
-        Key::new("access_buffer", Kind::Capacity, Text("unlimited"), "Limit of each access queue (drop-tail)."),
-        Key::new("start", Kind::Distribution, Text("0 s"), "When flows start."),
-        Key::new("stop", Kind::Span, Text("never"), "When senders stop: they send nothing new, and nothing again.").or("never", "at the end of the run"),
-        Key::new("traffic", Kind::Traffic, Text("bulk"), "What the application sends."),
-        Key::new("packet_size", Kind::Size, Text("1500 B"), "Size of a full data packet on the wire, headers included."),
-        Key::new("header_size", Kind::Size, Text("40 B"), "Headers in each data packet (IPv4 and TCP without options: 40 B)."),
-];
+keys! {
+    /// Flows that share a description.
+    pub struct FlowClass / FlowClassDraft {
+        /// Unique name, used in changes and results.
+        name: String as ByHand<Name> = Derived("flows-1, flows-2, ... by position");
+        /// Number of flows (at the start, where a change sets it).
+        count: u32 as Integer<0, { u32::MAX }> = 1, changeable = true;
+        /// Links that the data crosses, in order.
+        path: Vec<LinkId> as ByHand<Path> = Derived("by `from` and `to`; in a topology template, its whole length");
+        /// Links that the ACKs cross, in order, sharing those queues.
+        reverse_path: Option<Vec<LinkId>> as ByHand<Path> = Derived("none; with `from` and `to` the shortest way back, where there is one"), or "none" = "ACKs return over a pure delay";
+        [
+            /// Node of the sender, instead of `path`: the data takes the fewest links.
+            from: Name = Derived("none");
+            /// Node of the receiver.
+            to: Name = Derived("none");
+        ]
+        /// Base round-trip time: propagation alone, the links' included. What the links do not cover
+        /// lies on the access sides.
+        rtt: Distribution as ByHand<Times> = Derived("the propagation of `path` and `reverse_path`; without a reverse path, twice that of `path`"), changeable = true;
+        /// Priority of the class's packets at links with a priority scheduler: higher ones go first.
+        priority: u8 as Integer<0, 7> = 0;
+        /// Rate of the sender's uplink and of the receiver's downlink, each with a queue of its own.
+        access_rate: Option<f64> as Or<Rate> = "unlimited", or "unlimited" = "access adds delay only", changeable = true;
+        /// Limit of each access queue (drop-tail).
+        access_buffer: Capacity as ByHand<Limit> = "unlimited";
+        /// When flows start.
+        start: Distribution as Times = "0 s";
+        /// When senders stop: they send nothing new, and nothing again.
+        stop: Option<Time> as Or<Span> = "never", or "never" = "at the end of the run";
+        /// What the application sends.
+        traffic: Traffic as ByHand<Sent> = "bulk";
+        /// Size of a full data packet on the wire, headers included.
+        packet_size: u32 as PacketSize = "1500 B";
+        /// Headers in each data packet (IPv4 and TCP without options: 40 B).
+        header_size: u32 as PacketSize = "40 B";
+    }
+    with {
+        /// How TCP classes behave. Unused by UDP traffic.
+        tcp: Tcp,
+    }
+}
 
 const fn joined<const N: usize>(some: &[Key], more: &[Key]) -> [Key; N] {
     let mut all = [some[0]; N];

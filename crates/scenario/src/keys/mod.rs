@@ -12,12 +12,13 @@ mod templates;
 mod traffic;
 
 pub use crate::key::{Fallback, Key, Kind, Section};
-pub use flows::FLOWS;
+pub(crate) use flows::FlowClassDraft;
+pub use flows::{FLOWS, FlowClass};
 pub use link::{JITTER, LINK, QUEUE, TRACE};
 pub(crate) use tcp::RULES;
 pub use tcp::Tcp;
 pub use templates::{DUMBBELL, PARKING_LOT, REVERSE};
-pub use traffic::{TRAFFIC, TrafficKind};
+pub use traffic::{TRAFFIC, Traffic, TrafficKind};
 
 use crate::options::*;
 

@@ -1,6 +1,96 @@
 //! What an application can send, and the keys of each kind.
 
 use super::*;
+use crate::sizes::Sizes;
+
+/// What the application wants to send.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Traffic {
+    /// TCP: always has data.
+    Bulk,
+    /// TCP: `bytes` of payload, then the flow is done; its completion time is measured from start
+    /// to the last ACK.
+    Transfer {
+        /// Payload, bytes.
+        bytes: u64,
+    },
+    /// TCP limited by its application, which writes at `rate` bit/s of payload.
+    AppLimited {
+        /// bit/s.
+        rate: f64,
+    },
+    /// UDP, one packet each `packet_size / rate`.
+    Cbr {
+        /// bit/s on the wire.
+        rate: f64,
+    },
+    /// UDP at `rate` during exponential on-times, silent during exponential off-times.
+    OnOff {
+        /// bit/s on the wire while on.
+        rate: f64,
+        /// Mean on-time, s.
+        on: f64,
+        /// Mean off-time, s.
+        off: f64,
+    },
+    /// UDP packets as a Poisson process of mean `rate` bit/s on the wire.
+    Poisson {
+        /// bit/s.
+        rate: f64,
+        /// Sizes exponential with mean `packet_size` (at least 1 B) instead of fixed.
+        exponential_sizes: bool,
+    },
+    /// TCP: transfers with think times between them, one after the other.
+    Http {
+        /// Sizes of the transfers.
+        sizes: Sizes,
+        /// Mean of the exponential time from the last ACK of one transfer to the start of the next,
+        /// s.
+        think: f64,
+        /// One connection for all transfers, instead of a new one for each.
+        persistent: bool,
+    },
+    /// TCP: a Poisson process of transfers, each a connection of its own.
+    Arrivals {
+        /// Transfers a second.
+        rate: f64,
+        /// Their sizes.
+        sizes: Sizes,
+    },
+    /// TCP: HTTP responses after the PackMime model (Cao et al., INFOCOM 2004), each a connection
+    /// of its own.
+    PackMime {
+        /// Connections a second.
+        rate: f64,
+        /// Mean size of a response, bytes, to which the model's sizes are scaled; `None`: its own.
+        mean_size: Option<f64>,
+        /// Whether the server takes its time before it answers.
+        server_delay: bool,
+    },
+}
+
+impl Traffic {
+    /// Whether a TCP sender carries it.
+    #[must_use]
+    pub fn is_tcp(&self) -> bool {
+        matches!(
+            self,
+            Self::Bulk
+                | Self::Transfer { .. }
+                | Self::AppLimited { .. }
+                | Self::Http { .. }
+                | Self::Arrivals { .. }
+                | Self::PackMime { .. }
+        )
+    }
+
+    /// Whether connections come and go: each flow of the class is then a source of connections, not
+    /// a connection.
+    #[must_use]
+    pub fn opens_connections(&self) -> bool {
+        matches!(self, Self::Arrivals { .. } | Self::PackMime { .. })
+    }
+}
 
 /// A kind of traffic and its keys.
 #[derive(Clone, Copy, Debug)]

@@ -2,14 +2,13 @@
 
 use std::collections::HashSet;
 
-use ackclock_algorithms::Time;
-
 use super::network::Net;
 use super::routes::Route;
 use super::routes::{earliest, own};
 use super::{Place, Reader, Seen, Table, join};
-use crate::keys::{self, Tcp};
+use crate::keys::{self, FlowClassDraft, Tcp};
 use crate::model::{Distribution, End, FlowClass, Traffic};
+use crate::options::Style;
 use crate::tree::{Node, Value};
 use crate::units::{format_time, seconds};
 
@@ -106,53 +105,27 @@ impl Reader<'_> {
         net: Option<&Net>,
         end: Option<End>,
     ) -> Option<FlowClass> {
-        let get = |key: &str| self.item(table, key);
-        let count = get("count")
-            .and_then(|item| self.integer(&item))
-            .and_then(|count| u32::try_from(count).ok());
+        let mut class = FlowClass::read(self, table, Style::default());
         let route = net.and_then(|net| self.route(table, net));
         let slowest = net
             .zip(route.as_ref())
             .and_then(|(net, (path, _))| net.slowest(path));
-        let traffic = self.traffic(table, slowest, count);
-        if traffic.as_ref().is_some_and(|traffic| !traffic.is_tcp()) {
+        class.traffic = self.traffic(table, slowest, class.count);
+        let traffic = class.traffic.as_ref();
+        if traffic.is_some_and(|traffic| !traffic.is_tcp()) {
             self.no_keys_of_tcp(table);
         }
-        let rtt = self.round_trip(table, net, route.as_ref(), traffic.as_ref());
-        let priority = get("priority")
-            .and_then(|item| self.integer(&item))
-            .and_then(|priority| u8::try_from(priority).ok());
-        let access_rate = get("access_rate").and_then(|item| {
-            if item.is_word() {
-                Some(None)
-            } else {
-                self.rate(&item).map(Some)
-            }
-        });
-        let access_buffer =
-            get("access_buffer").and_then(|item| self.capacity(&item, access_rate.flatten()));
-        let start = self.start(table, end);
-        let stop = self.stop(table, start.as_ref());
-        let packet_size = get("packet_size").and_then(|item| self.packet_size(&item));
-        let header_size = self.header_size(table, packet_size);
-        let tcp = self.tcp(table);
-        let (path, reverse_path) = route?;
-        Some(FlowClass {
-            name: name?,
-            count: count?,
-            path,
-            reverse_path,
-            rtt: rtt?,
-            priority: priority?,
-            access_rate: access_rate?,
-            access_buffer: access_buffer?,
-            start: start?,
-            stop: stop?,
-            traffic: traffic?,
-            packet_size: packet_size?,
-            header_size: header_size?,
-            tcp: tcp?,
-        })
+        class.rtt = self.round_trip(table, net, route.as_ref(), traffic);
+        class.access_buffer = self
+            .item(table, "access_buffer")
+            .and_then(|item| self.capacity(&item, class.access_rate.flatten()));
+        self.starts(table, &mut class, end);
+        self.stops(table, &mut class);
+        self.headers(table, &mut class);
+        class.tcp = self.tcp(table);
+        class.name = name;
+        (class.path, class.reverse_path) = route.unzip();
+        class.finish()
     }
 
     /// A class of UDP has none of TCP's keys.
@@ -205,46 +178,43 @@ impl Reader<'_> {
         rtt
     }
 
-    fn start(&self, table: &Table<'_>, end: Option<End>) -> Option<Distribution> {
-        let item = self.item(table, "start")?;
-        let start = self.distribution(&item)?;
-        if let Some(End::At(end)) = end
-            && earliest(&start) >= seconds(end)
+    fn starts(&self, table: &Table<'_>, class: &mut FlowClassDraft, end: Option<End>) {
+        let first = class.start.as_ref().map(earliest);
+        if let (Some(first), Some(End::At(end))) = (first, end)
+            && first >= seconds(end)
+            && let Some(item) = self.item(table, "start")
         {
             self.refuse(
                 &item,
                 "no flow starts before the end of the run",
                 format!("times before {}", format_time(end)),
             );
-            return None;
+            class.start = None;
         }
-        Some(start)
     }
 
-    fn stop(&self, table: &Table<'_>, start: Option<&Distribution>) -> Option<Option<Time>> {
-        let item = self.item(table, "stop")?;
-        if item.is_word() {
-            return Some(None);
-        }
-        let stop = self.time(&item)?;
-        if start.is_some_and(|start| earliest(start) >= seconds(stop)) {
+    fn stops(&self, table: &Table<'_>, class: &mut FlowClassDraft) {
+        let first = class.start.as_ref().map(earliest);
+        if let (Some(first), Some(stop)) = (first, class.stop.flatten())
+            && first >= seconds(stop)
+            && let Some(item) = self.item(table, "stop")
+        {
             self.wrong(&item, "every flow would stop before it starts");
-            return None;
+            class.stop = None;
         }
-        Some(Some(stop))
     }
 
-    fn header_size(&self, table: &Table<'_>, packet_size: Option<u32>) -> Option<u32> {
-        let item = self.item(table, "header_size")?;
-        let header = self.packet_size(&item)?;
-        if packet_size.is_some_and(|packet| header >= packet) {
+    fn headers(&self, table: &Table<'_>, class: &mut FlowClassDraft) {
+        if let (Some(packet), Some(header)) = (class.packet_size, class.header_size)
+            && header >= packet
+            && let Some(item) = self.item(table, "header_size")
+        {
             self.refuse(
                 &item,
                 "the headers leave no room for payload",
                 "less than packet_size",
             );
-            return None;
+            class.header_size = None;
         }
-        Some(header)
     }
 }

@@ -266,6 +266,8 @@ def _print(options: argparse.Namespace, labels: list[dict[str, Any]], results: S
 
 def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) -> None:
     from ...core.result import Result
+    from ...questions.aftermath import aftermath
+    from ..text.aftermath import note
     from ..text.results import main_numbers, run_tables
 
     title = result.name
@@ -274,7 +276,7 @@ def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) ->
     if isinstance(result, Result):
         begin, end = result.window
         print_title(f"{title}: seed {result.seed}, measured from {begin:g} s to {end:g} s")
-        tables, notes = run_tables(result), result.notes
+        tables, notes = run_tables(result), [*result.notes, *map(note, aftermath(result))]
     else:
         print_title(f"{title}: {counted(len(result), 'replication')}, mean and half the 95 % interval")
         tables, notes = [main_numbers(result)], list(dict.fromkeys(note for one in result for note in one.notes))

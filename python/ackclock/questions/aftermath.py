@@ -1,0 +1,99 @@
+"""Whether a run is measured in the aftermath of its start: more is delivered than the link can carry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from .. import _core
+from ..core.errors import ScenarioError
+from ..core.scenario import Scenario
+from ..core.simulate import run
+
+if TYPE_CHECKING:
+    from ..core.result import Result
+
+EXCESS: Final = 1e-3
+"""Goodput above a link's rate by this part of it was not carried in the measured time."""
+PACKETS: Final = 4_000_000
+"""Packets that the search for a warm-up computes at most."""
+TRIES: Final = 3
+"""Windows that it looks at, each as long as all before."""
+_ENDLESS: Final = ("bulk", "app-limited", "cbr", "on-off", "poisson", "sessions")
+
+
+@dataclass(frozen=True)
+class Window:
+    """A measured time, and the goodput in it."""
+
+    begin: float
+    """s."""
+    end: float
+    """s."""
+    goodput: float
+    """Sum over the classes, bit/s."""
+    jain: float
+    """Fairness index of their flows; NaN of one flow."""
+
+
+@dataclass(frozen=True)
+class Aftermath:
+    """More is delivered over a link than it carries: data that waited at receivers for retransmissions comes free."""
+
+    link: str
+    rate: float
+    """bit/s."""
+    classes: tuple[str, ...]
+    now: Window
+    later: Window | None
+    """The first later window in which no more is delivered than the link carries; None where none was found."""
+
+
+def aftermath(result: Result, packets: int = PACKETS) -> list[Aftermath]:
+    """
+    Find the links over which a run delivers more than they carry, and a warm-up after which it does not.
+
+    The scenario is run again with the same seed for twice as long and measured in the second half, up to three times,
+    within so many packets.
+    """
+    tree = result._scenario
+    found = []
+    for entry in tree["link"]:
+        classes = tuple(one["name"] for one in tree["flows"] if entry["name"] in one["path"])
+        if not isinstance(entry["rate"], str) or not classes or tree.get("change"):
+            continue
+        rate = float(_core.quantity(entry["rate"])[0])
+        begin, end = result.window
+        now = _window(result, classes, begin, end)
+        if now.goodput > (1 + EXCESS) * rate:
+            found.append(Aftermath(entry["name"], rate, classes, now, _later(result, rate, classes, packets)))
+    return found
+
+
+def _window(result: Result, classes: tuple[str, ...], begin: float, end: float) -> Window:
+    from ..analysis import jain_index
+
+    goodputs = result.flows["goodput"][result.flows["class"].isin(classes)].to_numpy()
+    return Window(begin, end, float(goodputs.sum()), jain_index(goodputs) if len(goodputs) > 1 else float("nan"))
+
+
+def _later(result: Result, rate: float, classes: tuple[str, ...], packets: float) -> Window | None:
+    tree: Any = result._scenario
+    if any(one["traffic"]["kind"] not in _ENDLESS for one in tree["flows"]):
+        return None
+    begin, cost = result.end, result.departures / max(result.end, 1e-9)
+    for _ in range(TRIES):
+        end = 2 * begin
+        packets -= cost * end
+        if packets < 0:
+            return None
+        head = tree["scenario"] | {"duration": f"{end:.9g} s", "measure": f"{begin:.9g} s .. {end:.9g} s"}
+        try:
+            again = run(Scenario({**tree, "scenario": head}), seed=result.seed)
+        except ScenarioError:
+            return None  # such as an algorithm written in Python, which the scenario's text does not hold
+        found = _window(again, classes, begin, end)
+        if found.goodput <= rate:
+            return found
+        begin = end
+    return None

@@ -71,7 +71,7 @@ def apart(asked: Stability, measured: MeasuredStability) -> Apart:
 
 
 def _period(asked: Stability, root: complex) -> float:
-    """Of the equations' own limit cycle where they have one; of the small oscillation about the equilibrium else."""
+    """Period of the equations' limit cycle where they have one, else of the small oscillation at the equilibrium."""
     if root.real > 0:
         large = asked.disturbed
         if large.settles is False and math.isfinite(large.period):

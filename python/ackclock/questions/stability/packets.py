@@ -33,7 +33,7 @@ Trust = Literal["both", "packets", "neither"]
 
 @dataclass(frozen=True)
 class PacketRun:
-    """What one packet run says of a link's queue, after its warm-up."""
+    """A link's queue in one packet run, after its warm-up."""
 
     link: str
     seconds: float
@@ -50,7 +50,7 @@ class PacketRun:
     oscillates: bool | None
     """None where this run does not tell."""
     period: float
-    """Of a regular oscillation, s; NaN without one."""
+    """Period of a regular oscillation, s; NaN without one."""
     signal: float
     """Part of the packets that the link drops or marks."""
     timeouts: int

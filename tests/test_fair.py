@@ -45,12 +45,29 @@ def test_command(ackclock: Command, tmp_path: Path) -> None:
     assert len(tree["sentence"]["evidence"]) == 2
 
 
+def test_each_side_has_its_number_of_flows(ackclock: Command) -> None:
+    """One BBR flow beside ten of CUBIC could not be asked for; every side had as many."""
+    words = ["bbr:1", "cubic:10", "--rtt", "40ms", "--buffer", "1", "--seeds", "3", "--json"]
+    tree = json.loads(ackclock("fair", *words).stdout)
+    assert tree["counts"] == [1, 10]
+    assert tree["style"] == "linux"
+    assert tree["sentence"]["numbers"]["even"] == pytest.approx(1 / 11)
+    (place,) = tree["places"]
+    found = ac.fair("bbr", "cubic", rtts=("40 ms",), buffers=(1.0,), counts=(1, 10), seeds=3)
+    assert found.places[0].share == place["share"] > 2 / 11
+    assert str(found).startswith('share of 1 BBR beside 10 CUBIC, 20 Mbit/s, style "linux"')
+    textbook = ac.fair("bbr", "cubic", rtts=("40 ms",), buffers=(1.0,), counts=(1, 10), seeds=3, style="rfc")
+    assert textbook.places[0].share != found.places[0].share
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
         (["bbr", "cubik"], 'did you mean "cubic"'),
         (["bbr", "cubic", "--rtt", "5"], "5"),
         (["bbr", "cubic", "--buffer", "0"], "above zero"),
+        (["bbr:0", "cubic"], "NAME:N"),
+        (["bbr", "cubic:ten"], "NAME:N"),
     ],
 )
 def test_bad_input(ackclock: Command, words: list[str], reason: str) -> None:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .questions import design
     from .questions.compare import Comparison, compare
     from .questions.evaluate import Dossier, EvaluateError, evaluate
+    from .questions.fair import Fair, FairError, fair
     from .questions.measured import (
         Hysteresis,
         MeasuredLimit,
@@ -61,6 +62,8 @@ __all__ = [
     "Diagnostic",
     "Dossier",
     "EvaluateError",
+    "Fair",
+    "FairError",
     "FluidResult",
     "Hysteresis",
     "Interrupted",
@@ -89,6 +92,7 @@ __all__ = [
     "design",
     "dumbbell",
     "evaluate",
+    "fair",
     "flows",
     "fluid",
     "list_algorithms",
@@ -127,6 +131,7 @@ _NAMES = {
     "core.simulate": ("list_algorithms", "replicate", "run", "schema"),
     "questions.compare": ("Comparison", "compare"),
     "questions.evaluate": ("Dossier", "EvaluateError", "evaluate"),
+    "questions.fair": ("Fair", "FairError", "fair"),
     "questions.measured": (
         "Hysteresis",
         "MeasuredLimit",

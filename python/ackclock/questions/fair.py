@@ -67,6 +67,8 @@ class Fair:
     second: str
     rate: str
     counts: tuple[int, int]
+    style: str
+    """Of the TCP endpoints: ``"linux"`` or ``"rfc"``."""
     places: tuple[Place, ...]
     seeds: int
 
@@ -113,6 +115,7 @@ class Fair:
             "second": self.second,
             "rate": self.rate,
             "counts": list(self.counts),
+            "style": self.style,
             "seeds": self.seeds,
             "places": [
                 {
@@ -147,6 +150,7 @@ def fair(
     rtts: Sequence[str] = ROUND_TRIPS,
     buffers: Sequence[float] = BUFFERS,
     counts: tuple[int, int] = (1, 1),
+    style: str = "linux",
     seeds: int = 3,
     watch: Callable[[int, int], None] | None = None,
 ) -> Fair:
@@ -165,6 +169,8 @@ def fair(
         Round trips without queueing, and buffers in bandwidth-delay products.
     counts
         Number of flows of each.
+    style
+        What the TCP endpoints do beside the documents: ``"linux"``, as Linux does it, or ``"rfc"``.
     seeds
         Runs of each combination.
     watch
@@ -177,6 +183,8 @@ def fair(
     """
     if not rtts or not buffers or min(buffers) <= 0:
         raise FairError("round trips and buffers are needed, and buffers above zero")
+    if min(counts) < 1:
+        raise FairError("each side needs a flow")
     for text, kind in [(rate, "rate"), *((rtt, "time") for rtt in rtts)]:
         try:
             value, has = _core.quantity(text.strip())
@@ -187,13 +195,15 @@ def fair(
     found: list[Place] = []
     for rtt in rtts:
         for buffer in buffers:
-            found.append(_place(first, second, rate, rtt, buffer, counts, seeds))
+            found.append(_place(first, second, rate, rtt, buffer, counts, style, seeds))
             if watch:
                 watch(len(found), len(rtts) * len(buffers))
-    return Fair(first, second, rate, counts, tuple(found), seeds)
+    return Fair(first, second, rate, counts, style, tuple(found), seeds)
 
 
-def _place(first: str, second: str, rate: str, rtt: str, buffer: float, counts: tuple[int, int], seeds: int) -> Place:
+def _place(
+    first: str, second: str, rate: str, rtt: str, buffer: float, counts: tuple[int, int], style: str, seeds: int
+) -> Place:
     seconds = _core.quantity(rtt)[0]
     speed = _core.quantity(rate)[0] / 12_000
     packets = max(round(buffer * speed * seconds), LEAST)
@@ -201,8 +211,8 @@ def _place(first: str, second: str, rate: str, rtt: str, buffer: float, counts: 
         rate=rate,
         queue={"aqm": "drop-tail", "capacity": f"{packets} packets"},
         flows=[
-            flows(counts[0], first, name="first", rtt=rtt, start="uniform 0 s .. 1 s"),
-            flows(counts[1], second, name="second", rtt=rtt, start="uniform 0 s .. 1 s"),
+            flows(counts[0], first, name="first", rtt=rtt, start="uniform 0 s .. 1 s", style=style),
+            flows(counts[1], second, name="second", rtt=rtt, start="uniform 0 s .. 1 s", style=style),
         ],
         duration="10 s",
     )

@@ -9,12 +9,12 @@ from pathlib import Path
 from ...core.files import writing
 from ._arguments import count, json_argument
 from ._command import Command
-from ._output import WrongInputError, output_file, print_json
+from ._output import WrongInputError, output_file, print_json, progress_bar
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("first", metavar="FIRST", help="a congestion control, such as bbr")
-    parser.add_argument("second", metavar="SECOND", help="the other, such as cubic")
+    parser.add_argument("first", metavar="FIRST[:N]", help="a congestion control and its flows, such as bbr or bbr:1")
+    parser.add_argument("second", metavar="SECOND[:N]", help="the other, such as cubic:10")
     parser.add_argument("--rate", default="20 Mbit/s", help="rate of the link (default: 20 Mbit/s)")
     parser.add_argument(
         "--rtt", metavar="TIME", action="append", help="a round trip, repeatable (default: 10 ms to 160 ms)"
@@ -26,7 +26,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="a buffer in bandwidth-delay products, repeatable (default: 0.25 to 8)",
     )
-    parser.add_argument("--flows", metavar="N", type=count(1), default=1, help="flows of each (default: 1)")
+    parser.add_argument(
+        "--flows", metavar="N", type=count(1), default=1, help="flows of a side that has no :N (default: 1)"
+    )
+    parser.add_argument(
+        "--style", choices=("linux", "rfc"), default="linux", help="what the TCP endpoints do (default: linux)"
+    )
     parser.add_argument("--seeds", metavar="N", type=count(1), default=3, help="runs of each combination (default: 3)")
     parser.add_argument("--plot", metavar="OUT.svg", type=Path, help="draw the map")
     json_argument(parser)
@@ -35,17 +40,21 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> None:
     from ...questions.fair import BUFFERS, ROUND_TRIPS, FairError, fair
 
+    first, second = (_side(text, options.flows) for text in (options.first, options.second))
     with ExitStack() as outputs:
         picture = output_file(outputs, options.plot)
+        show = outputs.enter_context(progress_bar())
         try:
             found = fair(
-                options.first,
-                options.second,
+                first[0],
+                second[0],
                 rate=options.rate,
                 rtts=options.rtt or ROUND_TRIPS,
                 buffers=options.buffer or BUFFERS,
-                counts=(options.flows, options.flows),
+                counts=(first[1], second[1]),
+                style=options.style,
                 seeds=options.seeds,
+                watch=(lambda done, of: show(f"{done} of {of} places", done / of)) if show else None,
             )
         except FairError as error:
             raise WrongInputError(f"ackclock fair: {error}") from None
@@ -60,10 +69,23 @@ def _run(options: argparse.Namespace) -> None:
             print(f"written: {options.plot}")
 
 
+def _side(text: str, flows: int) -> tuple[str, int]:
+    """A congestion control and its number of flows."""
+    name, colon, number = text.partition(":")
+    if not colon:
+        return name, flows
+    if not number.isdecimal() or int(number) < 1:
+        raise WrongInputError(f"ackclock fair: {text}: must be NAME or NAME:N with N of 1 or more, such as cubic:10")
+    return name, int(number)
+
+
 COMMAND = Command(
     "fair",
     "show how two congestion controls share a link, for a range of buffers and round trips",
-    (("bbr cubic --plot fair.svg", "BBR beside CUBIC: the map, and a figure"),),
+    (
+        ("bbr cubic --plot fair.svg", "BBR beside CUBIC: the map, and a figure"),
+        ("bbr:1 cubic:10 --rtt 40ms", "one BBR flow beside ten of CUBIC"),
+    ),
     _arguments,
     _run,
 )

@@ -38,7 +38,7 @@ pub(crate) struct Class {
     /// A sender's events take place when its packets reach the first queue, and a receiver's as
     /// part of the packet's departure, which saves two events a packet; not possible where
     /// something on the private path changes during the run.
-    pub(crate) fused: bool,
+    pub(crate) coalesced: bool,
     /// The only link of the path, if bulk data crosses it without events of its own and ACKs share
     /// no queue (`engine/fast_path.rs`).
     pub(crate) fast_path: Option<usize>,
@@ -58,20 +58,20 @@ pub(crate) struct Class {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Delays {
     /// Sender to first queue, without transmission.
-    pub(crate) up: u64,
+    pub(crate) sender_access: u64,
     /// Last link to receiver, without transmission.
-    pub(crate) down: u64,
+    pub(crate) receiver_access: u64,
     /// Receiver to first reverse queue, or to the sender where ACKs share no queue; with the ACK's
     /// transmission.
-    pub(crate) back: u64,
+    pub(crate) receiver_return: u64,
     /// Last reverse link to sender; zero where ACKs share no queue.
-    pub(crate) home: u64,
+    pub(crate) sender_return: u64,
 }
 
-/// [`lags`] of a flow with this round trip; none where its ends have events of their own.
-pub(crate) fn lags_if_fused(class: &Class, rtt: u64) -> [u64; 3] {
-    if class.fused {
-        lags(class, &delays_of(class, rtt))
+/// [`clock_offsets`] of a flow with this round trip; none where its ends have events of their own.
+pub(crate) fn clock_offsets_if_coalesced(class: &Class, rtt: u64) -> [u64; 3] {
+    if class.coalesced {
+        clock_offsets(class, &delays_of(class, rtt))
     } else {
         [0; 3]
     }
@@ -92,9 +92,9 @@ pub(crate) fn delays_of(class: &Class, rtt: u64) -> Delays {
     )
 }
 
-/// How far a fused flow's events lag behind the clocks of its sender, of its connecting sender, and
-/// of its receiver, ps.
-pub(crate) fn lags(class: &Class, delays: &Delays) -> [u64; 3] {
+/// How far a coalesced flow's events lag behind the clocks of its sender, of its connecting sender,
+/// and of its receiver, ps.
+pub(crate) fn clock_offsets(class: &Class, delays: &Delays) -> [u64; 3] {
     let transmit = |size| class.access_rate.map_or(0, |rate| transmission(size, rate));
     let variable_size = matches!(
         class.traffic,
@@ -115,16 +115,20 @@ pub(crate) fn lags(class: &Class, delays: &Delays) -> [u64; 3] {
         own
     };
     let receiver = if class.reverse.is_some() {
-        delays.back
+        delays.receiver_return
     } else {
         0
     };
-    [delays.up + own, delays.up + connecting, receiver]
+    [
+        delays.sender_access + own,
+        delays.sender_access + connecting,
+        receiver,
+    ]
 }
 
 /// Order of the start of flow `number`, which has no state yet.
 pub(crate) fn start_tag(class: &Class, number: usize) -> Tag {
-    let order = if class.fused {
+    let order = if class.coalesced {
         Order::Arrival
     } else {
         Order::Sender
@@ -147,20 +151,20 @@ pub(crate) fn split_round_trip(
     let rest = rtt.saturating_sub(forward + reverse);
     let ahead = (rtt / 2).saturating_sub(forward).min(rest);
     let back = rest - ahead;
-    let up = ahead / 2;
+    let sender_access = ahead / 2;
     if shares_reverse {
         Delays {
-            up,
-            down: ahead - up,
-            back: back / 2 + ack_transmission,
-            home: back - back / 2 + ack_transmission,
+            sender_access,
+            receiver_access: ahead - sender_access,
+            receiver_return: back / 2 + ack_transmission,
+            sender_return: back - back / 2 + ack_transmission,
         }
     } else {
         Delays {
-            up,
-            down: ahead - up,
-            back: back + 2 * ack_transmission,
-            home: 0,
+            sender_access,
+            receiver_access: ahead - sender_access,
+            receiver_return: back + 2 * ack_transmission,
+            sender_return: 0,
         }
     }
 }
@@ -180,18 +184,23 @@ mod tests {
         ] {
             let delays = split_round_trip(rtt, forward, reverse, reverse > 0, 0);
             assert_eq!(
-                delays.up + delays.down + delays.back + delays.home + forward + reverse,
+                delays.sender_access
+                    + delays.receiver_access
+                    + delays.receiver_return
+                    + delays.sender_return
+                    + forward
+                    + reverse,
                 rtt
             );
-            assert!(delays.up.abs_diff(delays.down) <= 1);
+            assert!(delays.sender_access.abs_diff(delays.receiver_access) <= 1);
         }
         assert_eq!(
             split_round_trip(100, 10, 0, false, 0),
             Delays {
-                up: 20,
-                down: 20,
-                back: 50,
-                home: 0
+                sender_access: 20,
+                receiver_access: 20,
+                receiver_return: 50,
+                sender_return: 0
             }
         );
     }

@@ -7,7 +7,7 @@ use ackclock_algorithms::Time;
 use crate::Error;
 use crate::class::Class;
 use crate::engine::Engine;
-use crate::flow::{Ends, Flow, FlowCounters, Remains, Row};
+use crate::flow::{Ends, Flow, FlowCounters, FlowSlot, FlowSummary};
 use crate::link::Link;
 use crate::outcome::{ClassOutcome, FlowOutcome, Ledger, LinkOutcome, Outcome, TransferOutcome};
 use crate::tcp::Counters;
@@ -32,7 +32,10 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
         engine.end = last_moment(&engine);
     }
     let end = engine.end;
-    engine.catch_up_all(end.saturating_add(engine.grace).saturating_add(1));
+    engine.catch_up_all(
+        end.saturating_add(engine.max_clock_offset)
+            .saturating_add(1),
+    );
     let to = engine.window.1.min(end);
     // a run until all is done may end before its measurement window opens
     let unopened = engine.window.0 >= to;
@@ -101,7 +104,7 @@ fn flow_outcomes(engine: &mut Engine, in_flight: &[u64]) -> Result<(Vec<FlowOutc
             connections
                 .entry(flow.owner)
                 .or_default()
-                .add(flow.remains(), *inside, end, window);
+                .add(flow.summary(), *inside, end, window);
         }
     }
     let mut flows = Vec::with_capacity(engine.rows.len());
@@ -109,19 +112,19 @@ fn flow_outcomes(engine: &mut Engine, in_flight: &[u64]) -> Result<(Vec<FlowOutc
         let class = &engine.classes[id];
         for number in members.clone() {
             let mut sum = connections.remove(&(number as u32)).unwrap_or_default();
-            let nothing = Row::Live(u32::MAX);
+            let nothing = FlowSlot::Live(u32::MAX);
             let member = match std::mem::replace(&mut engine.rows[number], nothing) {
-                Row::Waiting { rtt, .. } => {
+                FlowSlot::Waiting { rtt, .. } => {
                     unfinished += u64::from(class.total != u64::MAX);
                     Member::waiting(rtt)
                 }
-                Row::Live(slot) => {
+                FlowSlot::Live(slot) => {
                     let flow = &mut engine.flows[slot as usize];
                     let member = Member::of(flow);
-                    sum.add(flow.remains(), in_flight[slot as usize], end, window);
+                    sum.add(flow.summary(), in_flight[slot as usize], end, window);
                     member
                 }
-                Row::Over(remains) => {
+                FlowSlot::Over(remains) => {
                     let member = Member {
                         rtt: Time(remains.rtt).seconds(),
                         start: remains.start,
@@ -255,7 +258,7 @@ struct Sum {
 
 impl Sum {
     /// Adds a flow, whose measurements go on until the end.
-    fn add(&mut self, mut flow: Remains, in_flight: u64, end: u64, window: (u64, u64)) {
+    fn add(&mut self, mut flow: FlowSummary, in_flight: u64, end: u64, window: (u64, u64)) {
         flow.watch
             .record_edges(end, window, flow.cwnd, &flow.counters);
         let ledger = &mut self.ledger;
@@ -308,7 +311,7 @@ impl Member {
     fn of(flow: &Flow) -> Self {
         // a source has no round trip of its own: the mean over its connections
         let rtt = match &flow.application {
-            Some(application) if matches!(flow.ends, Ends::Source) => {
+            Some(application) if matches!(flow.ends, Ends::ConnectionSource) => {
                 application.round_trips as f64 * 1e-12 / application.opened as f64
             }
             _ => Time(flow.rtt).seconds(),

@@ -8,7 +8,7 @@ use ackclock_scenario::Traffic;
 
 use crate::access::Access;
 use crate::calendar::{Calendar, Class as Order, Kind, Place, Tag};
-use crate::class::{Class, Delays, delays_of, lags, lags_if_fused};
+use crate::class::{Class, Delays, clock_offsets, clock_offsets_if_coalesced, delays_of};
 use crate::draw::entity;
 use crate::one_way::Latest;
 use crate::packet::{Ack, Flags, Outbound, Packet};
@@ -39,7 +39,7 @@ pub(crate) enum Ends {
     },
     Udp(Source),
     /// No ends of its own: it opens connections, which other flows carry.
-    Source,
+    ConnectionSource,
 }
 
 /// Packets of one flow in the whole run, for the balance.
@@ -68,7 +68,7 @@ pub(crate) struct FlowCounters {
 
 /// Parts that few flows need.
 #[derive(Default)]
-pub(crate) struct Rare {
+pub(crate) struct ColdState {
     /// On the way to the receiver.
     pub(crate) inbound: VecDeque<(u64, Packet)>,
     /// ACKs on the way to the first reverse queue.
@@ -81,7 +81,7 @@ pub(crate) struct Rare {
     pub(crate) last_ack_out: u64,
 }
 
-impl Rare {
+impl ColdState {
     /// Whether nothing is on its way.
     pub(crate) fn is_empty(&self) -> bool {
         self.inbound.is_empty() && self.acks_out.is_empty()
@@ -101,7 +101,7 @@ pub(crate) struct Arriving {
 }
 
 /// A flow of the scenario, by number.
-pub(crate) enum Row {
+pub(crate) enum FlowSlot {
     /// It has not started: what its state will begin with. A stopped one does not start.
     Waiting {
         random: Stream,
@@ -111,10 +111,10 @@ pub(crate) enum Row {
     /// Slot of its state.
     Live(u32),
     /// It has ended for good, and its state has been given back.
-    Over(Box<Remains>),
+    Over(Box<FlowSummary>),
 }
 
-impl Row {
+impl FlowSlot {
     pub(crate) fn slot(&self) -> Option<usize> {
         match self {
             Self::Live(slot) => Some(*slot as usize),
@@ -167,7 +167,7 @@ impl Watch {
 }
 
 /// What the results want of a flow.
-pub(crate) struct Remains {
+pub(crate) struct FlowSummary {
     pub(crate) rtt: u64,
     pub(crate) start: u64,
     pub(crate) completion: u64,
@@ -253,7 +253,7 @@ pub(crate) struct Flow {
     pub(crate) rtt: u64,
     pub(crate) uplink: Option<Access>,
     pub(crate) downlink: Option<Access>,
-    pub(crate) rare: Option<Box<Rare>>,
+    pub(crate) cold: Option<Box<ColdState>>,
     pub(crate) random: Stream,
 }
 
@@ -270,7 +270,7 @@ impl Flow {
     pub(crate) fn times_rehashed(&self) -> u16 {
         match &self.ends {
             Ends::Tcp { sender, .. } => sender.counters.timeouts as u16,
-            Ends::Udp(_) | Ends::Source => 0,
+            Ends::Udp(_) | Ends::ConnectionSource => 0,
         }
     }
 
@@ -321,21 +321,21 @@ impl Flow {
             rtt: 0,
             uplink: None,
             downlink: None,
-            rare: None,
+            cold: None,
             random,
         }
     }
 
     /// What the results want of it; its measurements go with them.
-    pub(crate) fn remains(&mut self) -> Remains {
+    pub(crate) fn summary(&mut self) -> FlowSummary {
         let (cwnd, counters) = match &self.ends {
             Ends::Tcp { sender, .. } => {
                 let stands = sender.state != tcp::State::Closed;
                 (stands.then_some(sender.window.cwnd), sender.counters)
             }
-            Ends::Udp(_) | Ends::Source => (None, tcp::Counters::default()),
+            Ends::Udp(_) | Ends::ConnectionSource => (None, tcp::Counters::default()),
         };
-        Remains {
+        FlowSummary {
             rtt: self.rtt,
             start: self.start,
             completion: self.completion,
@@ -361,11 +361,11 @@ impl Flow {
             && receiver.due == 0
             && self.acks.is_empty()
             && self.outbound.is_empty()
-            && self.rare.as_deref().is_none_or(Rare::is_empty)
+            && self.cold.as_deref().is_none_or(ColdState::is_empty)
     }
 
-    pub(crate) fn rare(&mut self) -> &mut Rare {
-        self.rare.get_or_insert_default()
+    pub(crate) fn cold(&mut self) -> &mut ColdState {
+        self.cold.get_or_insert_default()
     }
 
     /// Event time less sender's clock.
@@ -381,9 +381,9 @@ impl Flow {
 
     /// Event time of the delayed-ACK timer less receiver's clock: where a receiver has no events of
     /// its own the timer matters when its ACK reaches the sender.
-    pub(crate) fn due_lag(&self, class: &Class) -> u64 {
-        if class.fused && class.reverse.is_none() {
-            self.delays.back + self.clock_offset
+    pub(crate) fn due_offset(&self, class: &Class) -> u64 {
+        if class.coalesced && class.reverse.is_none() {
+            self.delays.receiver_return + self.clock_offset
         } else {
             self.receiver_clock_offset
         }
@@ -536,8 +536,8 @@ impl Flow {
     /// Records the packets that the receiver's downlink has dropped by `now`.
     #[inline(always)]
     pub(crate) fn flush_drops(&mut self, now: u64, window: (u64, u64)) {
-        if let Some(rare) = &self.rare
-            && !rare.dropping.is_empty()
+        if let Some(cold) = &self.cold
+            && !cold.dropping.is_empty()
         {
             self.record_dropping(now, window);
         }
@@ -546,11 +546,11 @@ impl Flow {
     #[cold]
     #[inline(never)]
     fn record_dropping(&mut self, now: u64, window: (u64, u64)) {
-        let Some(rare) = &mut self.rare else { return };
-        while let Some(&at) = rare.dropping.front()
+        let Some(cold) = &mut self.cold else { return };
+        while let Some(&at) = cold.dropping.front()
             && at <= now
         {
-            rare.dropping.pop_front();
+            cold.dropping.pop_front();
             self.whole.drops += 1;
             self.window.drops += u64::from(at >= window.0 && at < window.1);
         }
@@ -571,7 +571,7 @@ pub(crate) fn make_flow(
     let index = (place.number() - first) as u32;
     let owner = entity(&class.name, u64::from(index));
     let ends = match class.traffic {
-        Traffic::Arrivals { .. } | Traffic::PackMime { .. } => Ends::Source,
+        Traffic::Arrivals { .. } | Traffic::PackMime { .. } => Ends::ConnectionSource,
         Traffic::Bulk
         | Traffic::Transfer { .. }
         | Traffic::AppLimited { .. }
@@ -647,7 +647,7 @@ impl Flow {
             self.clock_offset,
             self.connect_clock_offset,
             self.receiver_clock_offset,
-        ] = lags_if_fused(class, self.rtt);
+        ] = clock_offsets_if_coalesced(class, self.rtt);
     }
 
     /// What the connection is to carry.
@@ -692,20 +692,20 @@ impl Flow {
     /// Nothing of its last connection is on its way any more at `now`. Its counters must be
     /// flushed.
     ///
-    /// The answer is the same on both paths of the engine: a fused flow hears of its packets
+    /// The answer is the same on both paths of the engine: a coalesced flow hears of its packets
     /// earlier, and takes its ACKs later, by their lag.
     pub(crate) fn is_quiet(&self, now: u64, class: &Class) -> bool {
         let Ends::Tcp { receiver, .. } = &self.ends else {
             return false;
         };
-        let [lag, ..] = lags(class, &self.delays);
+        let [lag, ..] = clock_offsets(class, &self.delays);
         let taken = self.whole.drops + self.whole.losses;
         self.whole.sent == self.delivered + taken
             && self.controls == 0
             && receiver.due == 0
             && self.acks.is_empty()
             && self.outbound.is_empty()
-            && self.rare.as_deref().is_none_or(Rare::is_empty)
+            && self.cold.as_deref().is_none_or(ColdState::is_empty)
             && self.last_arrival < now
             && self.last_ack.saturating_sub(self.clock_offset) + lag < now
     }
@@ -717,6 +717,6 @@ impl Flow {
         self.pace_at = u64::MAX;
         self.acks = Ring::default();
         (self.outbound, self.last_outbound) = (Ring::default(), 0);
-        self.rare = None;
+        self.cold = None;
     }
 }

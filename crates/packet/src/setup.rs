@@ -7,10 +7,10 @@ use ackclock_algorithms::{Owner, Stream, Time};
 use ackclock_scenario::{End, FlowClass, Scenario, Setting, Style, Traffic};
 
 use crate::calendar::{Calendar, Class as Order, Kind, Place, Tag};
-use crate::class::{Class, Delays, delays_of, lags, lags_if_fused};
+use crate::class::{Class, Delays, clock_offsets, clock_offsets_if_coalesced, delays_of};
 use crate::draw::{draw, entity, largest};
 use crate::engine::{Change, Engine, Recorder};
-use crate::flow::{Flow, Row, make_flow};
+use crate::flow::{Flow, FlowSlot, make_flow};
 use crate::link::impairments::Impairments;
 use crate::link::schedule::{Rate, Schedule};
 use crate::link::scheduled::Scheduled;
@@ -82,7 +82,7 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
             && !changes_class(scenario, id),
         finite: reuses_flow_state || matches!(class.traffic, Traffic::Transfer { .. }),
         reuses_flow_state,
-        fused: !general && !changes_class(scenario, id) && can_fuse(class),
+        coalesced: !general && !changes_class(scenario, id) && can_coalesce(class),
         fast_path: None,
         time_varying: changes_class(scenario, id),
         links_forward: delay(&class.path),
@@ -98,7 +98,7 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
 fn fast_path(class: &Class, links: &[Link]) -> Option<usize> {
     let bulk = matches!(class.traffic, Traffic::Bulk);
     match class.path[..] {
-        [only] if bulk && class.fused && class.reverse.is_none() => {
+        [only] if bulk && class.coalesced && class.reverse.is_none() => {
             (!links[only].event_driven && !links[only].labelled).then_some(only)
         }
         _ => None,
@@ -113,9 +113,9 @@ fn carries_transfers(traffic: &Traffic) -> bool {
     )
 }
 
-/// Whether the lags of fused flows are known in advance, and what is left of a session's last
+/// Whether the lags of coalesced flows are known in advance, and what is left of a session's last
 /// connection cannot meet the next one in another order than it would on the general path.
-fn can_fuse(class: &FlowClass) -> bool {
+fn can_coalesce(class: &FlowClass) -> bool {
     match class.traffic {
         Traffic::Http { .. } => class.reverse_path.is_none(),
         Traffic::Arrivals { .. } | Traffic::PackMime { .. } => largest(&class.rtt).is_some(),
@@ -254,12 +254,12 @@ pub(crate) fn sample_interval(scenario: &Scenario) -> u64 {
 struct Population {
     classes: Vec<Class>,
     class_flows: Vec<std::ops::Range<usize>>,
-    rows: Vec<Row>,
+    rows: Vec<FlowSlot>,
     starts: Vec<(u64, u32)>,
     /// Those whose state is made at once.
     flows: Vec<Flow>,
     /// The longest lag of an event behind an end's clock.
-    grace: u64,
+    max_clock_offset: u64,
 }
 
 impl Population {
@@ -315,7 +315,7 @@ impl Population {
         let number = self.rows.len();
         let stopped = index >= class.count;
         if !stopped {
-            let [_, lag, _] = lags_if_fused(built, rtt);
+            let [_, lag, _] = clock_offsets_if_coalesced(built, rtt);
             let at = if is_source { start } else { start + lag };
             self.starts.push((at, number as u32));
         }
@@ -324,24 +324,24 @@ impl Population {
             let mut flow = make_flow(built, id, first, place, seed, random, rtt);
             flow.stopped = stopped;
             self.flows.push(flow);
-            Row::Live(place.slot() as u32)
+            FlowSlot::Live(place.slot() as u32)
         } else {
-            Row::Waiting {
+            FlowSlot::Waiting {
                 random,
                 rtt,
                 stopped,
             }
         });
-        // as if the flow was fused, whatever path of the engine is taken: both end a run until all
-        // is done at the same time
+        // as if the flow was coalesced, whatever path of the engine is taken: both end a run until
+        // all is done at the same time
         if !built.time_varying {
             let delays = match largest(&class.rtt) {
                 Some(most) if is_source => delays_of(built, Time::from_seconds(most).0),
                 None if is_source => Delays::default(),
                 _ => delays_of(built, rtt),
             };
-            let longest = lags(built, &delays).into_iter().max().unwrap_or(0);
-            self.grace = self.grace.max(longest);
+            let longest = clock_offsets(built, &delays).into_iter().max().unwrap_or(0);
+            self.max_clock_offset = self.max_clock_offset.max(longest);
         }
     }
 }
@@ -416,7 +416,7 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
         recorder: Recorder::default(),
         now: 0,
         end,
-        grace: population.grace,
+        max_clock_offset: population.max_clock_offset,
         remaining,
         last_completion: 0,
         last_act: 0,
@@ -499,7 +499,7 @@ fn record(engine: &mut Engine, scenario: &Scenario, options: &Options) -> Result
             flow,
             ..FlowTrace::default()
         });
-        let (lag, _) = engine.lags_of(flow);
+        let (lag, _) = engine.clock_offsets_of(flow);
         let tag = engine.sample_tag(flow);
         engine.calendar.push_far(lag, tag);
     }

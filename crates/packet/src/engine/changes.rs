@@ -5,7 +5,7 @@ use ackclock_scenario::{Distribution, Setting, Traffic};
 
 use super::Engine;
 use crate::calendar::{Class as Order, Kind};
-use crate::flow::{Ends, Row};
+use crate::flow::{Ends, FlowSlot};
 use crate::tcp::State;
 use crate::{Error, draw};
 
@@ -81,9 +81,9 @@ impl Engine {
             let slot = self.rows[number].slot();
             let state = slot.map(|slot| &mut self.flows[slot]);
             let (random, own) = match (&mut self.rows[number], state) {
-                (Row::Waiting { random, rtt, .. }, _) => (random, rtt),
-                (Row::Live(_), Some(state)) => (&mut state.random, &mut state.rtt),
-                (Row::Live(_) | Row::Over(_), _) => continue,
+                (FlowSlot::Waiting { random, rtt, .. }, _) => (random, rtt),
+                (FlowSlot::Live(_), Some(state)) => (&mut state.random, &mut state.rtt),
+                (FlowSlot::Live(_) | FlowSlot::Over(_), _) => continue,
             };
             let seconds = draw::draw(rtt, least, index as u32, count, random);
             *own = Time::from_seconds(seconds).0;
@@ -98,9 +98,9 @@ impl Engine {
         for (index, number) in self.class_flows[class].clone().enumerate() {
             let wanted = index < count as usize;
             let flow = match &mut self.rows[number] {
-                Row::Live(slot) => *slot as usize,
-                Row::Over(_) => continue,
-                Row::Waiting { stopped, .. } => {
+                FlowSlot::Live(slot) => *slot as usize,
+                FlowSlot::Over(_) => continue,
+                FlowSlot::Waiting { stopped, .. } => {
                     *stopped = !wanted;
                     if wanted {
                         self.calendar.push_far(now, self.start_tag(number));
@@ -118,7 +118,7 @@ impl Engine {
             } else if state.stopped {
                 state.stopped = false;
                 match &state.ends {
-                    Ends::Source => self.resume(flow),
+                    Ends::ConnectionSource => self.resume(flow),
                     Ends::Udp(_) => self.schedule_source(flow, now),
                     // what was outstanding is repaired by the timer, which may have expired unheard
                     Ends::Tcp { .. } => {
@@ -166,7 +166,7 @@ impl Engine {
                         self.send(flow);
                     }
                 }
-                Ends::Tcp { .. } | Ends::Source => {}
+                Ends::Tcp { .. } | Ends::ConnectionSource => {}
             }
         }
     }

@@ -244,13 +244,13 @@ impl Engine {
             let Some(finish) = finish else {
                 if !packet.flags.has(Flags::SYN) {
                     // counted when it happens: the run may end before
-                    state.rare().dropping.push_back(at);
+                    state.cold().dropping.push_back(at);
                 }
                 return;
             };
             arrival = finish;
         }
-        arrival = (arrival + state.delays.down).max(state.last_arrival);
+        arrival = (arrival + state.delays.receiver_access).max(state.last_arrival);
         state.last_arrival = arrival;
         if !packet.flags.has(Flags::SYN) {
             let class = &self.classes[state.class as usize];
@@ -259,14 +259,14 @@ impl Engine {
             state.expect(arrival, sent, seq, now, end, self.window, class);
         }
         let class = &self.classes[state.class as usize];
-        if class.fused && class.reverse.is_none() {
+        if class.coalesced && class.reverse.is_none() {
             self.receive(flow, &packet, arrival);
             return;
         }
         let event = arrival + state.receiver_clock_offset;
-        let rare = state.rare();
-        rare.inbound.push_back((event, packet));
-        if rare.inbound.len() == 1 {
+        let cold = state.cold();
+        cold.inbound.push_back((event, packet));
+        if cold.inbound.len() == 1 {
             self.calendar
                 .push_near(event, self.flow_tag(flow, Kind::Receive, Order::Receiver));
         }
@@ -275,12 +275,12 @@ impl Engine {
     pub(super) fn on_receive(&mut self, flow: usize) {
         let tag = self.flow_tag(flow, Kind::Receive, Order::Receiver);
         let clock_offset = self.flows[flow].receiver_clock_offset;
-        let rare = self.flows[flow].rare();
-        let (_, packet) = rare
+        let cold = self.flows[flow].cold();
+        let (_, packet) = cold
             .inbound
             .pop_front()
             .expect("a receive event stands for a packet");
-        if let Some(&(at, _)) = rare.inbound.front() {
+        if let Some(&(at, _)) = cold.inbound.front() {
             self.calendar.push_near(at, tag);
         }
         let arrival = self.now - clock_offset;
@@ -369,7 +369,7 @@ impl Engine {
         let Ends::Tcp { receiver, .. } = &state.ends else {
             return;
         };
-        let lag = state.due_lag(class);
+        let lag = state.due_offset(class);
         let at = receiver.due + lag;
         if at < state.due_at {
             self.flows[flow].due_at = at;
@@ -386,7 +386,7 @@ impl Engine {
         }
         state.due_at = u64::MAX;
         let class = &self.classes[state.class as usize];
-        let lag = state.due_lag(class);
+        let lag = state.due_offset(class);
         let Ends::Tcp { receiver, .. } = &mut state.ends else {
             return;
         };
@@ -410,7 +410,7 @@ impl Engine {
         let flags = Flags(flags | reply.flags);
         if class.reverse.is_none() {
             let ack = Ack {
-                at: at + state.delays.back + state.clock_offset,
+                at: at + state.delays.receiver_return + state.clock_offset,
                 cum: reply.cum,
                 echo: reply.echo,
                 sack: reply.sack,
@@ -427,10 +427,10 @@ impl Engine {
         if let Ends::Tcp { receiver, .. } = &mut state.ends {
             let blocks = receiver.blocks(reply.sack);
             if !blocks.is_empty() {
-                let rare = state.rare.get_or_insert_default();
-                rare.last_block += 1;
-                number = rare.last_block;
-                rare.blocks.push_back((number, blocks));
+                let cold = state.cold.get_or_insert_default();
+                cold.last_block += 1;
+                number = cold.last_block;
+                cold.blocks.push_back((number, blocks));
             }
         }
         let packet = Packet {
@@ -439,16 +439,16 @@ impl Engine {
             marked: reply.marked,
             ..Packet::new(state.place, reply.cum, reply.echo, size, flags)
         };
-        let event = at + state.delays.back;
-        if class.fused && event == self.now && event <= self.end {
+        let event = at + state.delays.receiver_return;
+        if class.coalesced && event == self.now && event <= self.end {
             self.arrive_reverse(flow, packet);
             return;
         }
-        let rare = state.rare();
-        let event = event.max(rare.last_ack_out);
-        rare.last_ack_out = event;
-        rare.acks_out.push_back((event, packet));
-        if rare.acks_out.len() == 1 {
+        let cold = state.cold();
+        let event = event.max(cold.last_ack_out);
+        cold.last_ack_out = event;
+        cold.acks_out.push_back((event, packet));
+        if cold.acks_out.len() == 1 {
             let tag = Tag::of_flow(Order::Arrival, state.place, Kind::AckAccess);
             self.calendar.push_near(event, tag);
         }
@@ -460,7 +460,7 @@ impl Engine {
         let state = &mut self.flows[flow];
         state.controls -= 1;
         let ack = Ack {
-            at: at + state.delays.home + state.clock_offset,
+            at: at + state.delays.sender_return + state.clock_offset,
             cum: packet.seq,
             echo: packet.stamp,
             sack: packet.sack,
@@ -541,13 +541,13 @@ impl Engine {
         let blocks = if ack.blocks == 0 {
             Vec::new()
         } else {
-            let rare = state.rare.get_or_insert_default();
+            let cold = state.cold.get_or_insert_default();
             let mut found = Vec::new();
-            while let Some(&(number, _)) = rare.blocks.front()
+            while let Some(&(number, _)) = cold.blocks.front()
                 && number <= ack.blocks
             {
                 // numbers below belong to ACKs that were lost
-                found = rare.blocks.pop_front().expect("just seen").1;
+                found = cold.blocks.pop_front().expect("just seen").1;
             }
             found
         };
@@ -574,7 +574,7 @@ impl Engine {
             *remaining -= 1;
             if *remaining == 0 {
                 // every event so far lies before this, whatever the senders' clocks
-                self.end = self.last_completion + self.grace;
+                self.end = self.last_completion + self.max_clock_offset;
                 self.window.1 = self.window.1.min(self.end);
                 // what is expected from now on is counted at once, after these
                 for flow in &mut self.flows {

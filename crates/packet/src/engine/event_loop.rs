@@ -39,7 +39,7 @@ impl Engine {
             return Ok(true);
         };
         let time = entry.time;
-        if time > self.end && time > self.end.saturating_add(self.grace) {
+        if time > self.end && time > self.end.saturating_add(self.max_clock_offset) {
             return Ok(true);
         }
         if entry.tag.is(Kind::Ack) {
@@ -63,18 +63,20 @@ impl Engine {
         Ok(false)
     }
 
-    /// The clocks of a fused flow's ends lag behind its events: some that come after the end belong
-    /// before it.
+    /// The clocks of a coalesced flow's ends lag behind its events: some that come after the end
+    /// belong before it.
     fn concerns_time_before_end(&self, time: u64, tag: Tag) -> bool {
         let flow = tag.slot();
         match tag.kind() {
-            Kind::Start if !tag.has_slot() => time - self.lags_of(tag.flow()).1 <= self.end,
+            Kind::Start if !tag.has_slot() => {
+                time - self.clock_offsets_of(tag.flow()).1 <= self.end
+            }
             Kind::Start | Kind::Application | Kind::Timer | Kind::Pace => {
                 time - self.flows[flow].sender_clock_offset() <= self.end
             }
-            Kind::SampleFlow => time - self.lags_of(tag.flow()).0 <= self.end,
+            Kind::SampleFlow => time - self.clock_offsets_of(tag.flow()).0 <= self.end,
             Kind::Receive => time - self.flows[flow].receiver_clock_offset <= self.end,
-            // a fused receiver's stands for the arrival of the ACK at the sender
+            // a coalesced receiver's stands for the arrival of the ACK at the sender
             Kind::DelayedAck => {
                 time - self.flows[flow]
                     .receiver_clock_offset

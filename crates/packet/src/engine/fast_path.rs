@@ -74,7 +74,7 @@ impl Engine {
             let class = &self.classes[state.class as usize];
             if let Some(first) = class.fast_path
                 && let Ends::Tcp { sender, .. } = &mut state.ends
-                && let plain = sender.is_plain(&ack)
+                && let plain = sender.fast_path_eligible(&ack)
                 && (plain || !ack.flags.has(Flags::SYN))
             {
                 let moment = Moment {
@@ -89,9 +89,9 @@ impl Engine {
                     moment,
                 };
                 if plain {
-                    path.take_plain_ack(state, now, (ack.cum, ack.echo));
+                    path.take_ack_fast_path(state, now, (ack.cum, ack.echo));
                 } else {
-                    path.take_other_ack(state, now, &ack);
+                    path.take_ack_slow_path(state, now, &ack);
                 }
                 path.calendar.wait(held, state, event.tag);
                 return;
@@ -212,17 +212,17 @@ impl FastPath<'_> {
     /// Its end is that of [`FastPath::send`]; one function for both costs 23 instructions a packet
     /// (3 %).
     #[inline(never)]
-    fn take_plain_ack(&mut self, state: &mut Flow, now: u64, ack: (u64, u64)) {
+    fn take_ack_fast_path(&mut self, state: &mut Flow, now: u64, ack: (u64, u64)) {
         state.record_window(now, self.moment.window);
         let config = &self.class.sender;
         let Ends::Tcp { sender, .. } = &mut state.ends else {
             return;
         };
-        sender.on_plain_ack(now, ack, config, &mut state.random);
+        sender.on_ack_fast_path(now, ack, config, &mut state.random);
         if state.stopped || now >= self.class.stop {
             return;
         }
-        let Some(room) = sender.room_after_plain(config) else {
+        let Some(room) = sender.room_after_fast_path(config) else {
             self.send_each(state, now);
             return;
         };
@@ -235,16 +235,16 @@ impl FastPath<'_> {
 
     /// Any other ACK of an established connection.
     #[inline(never)]
-    fn take_other_ack(&mut self, state: &mut Flow, now: u64, ack: &Ack) {
+    fn take_ack_slow_path(&mut self, state: &mut Flow, now: u64, ack: &Ack) {
         state.record_window(now, self.moment.window);
         let config = &self.class.sender;
         let Ends::Tcp { sender, .. } = &mut state.ends else {
             return;
         };
-        if sender.is_plain_sack(ack) {
-            sender.on_plain_sack(ack, config);
+        if sender.sack_fast_path_eligible(ack) {
+            sender.on_sack_fast_path(ack, config);
         } else {
-            sender.on_other_ack(now, ack, &[], config, &mut state.random);
+            sender.on_ack_slow_path(now, ack, &[], config, &mut state.random);
         }
         if state.stopped || now >= self.class.stop {
             return;
@@ -340,13 +340,13 @@ impl FastPath<'_> {
     #[inline(always)]
     fn launch(&mut self, state: &mut Flow, now: u64, seq: u64, flags: Flags) {
         let size = self.class.packet_size;
-        let mut at = now + state.delays.up;
+        let mut at = now + state.delays.sender_access;
         if let Some(uplink) = &mut state.uplink {
             let Some(finish) = uplink.offer(now, size) else {
                 self.record_drop(state, now);
                 return;
             };
-            at = finish + state.delays.up;
+            at = finish + state.delays.sender_access;
         }
         if at == self.moment.now && at <= self.moment.end {
             self.cross(state, now, seq, flags);
@@ -404,12 +404,13 @@ impl FastPath<'_> {
                 state.flush_drops(now, window);
             }
             let Some(finish) = finish else {
-                state.rare().dropping.push_back(at);
+                state.cold().dropping.push_back(at);
                 return;
             };
             at = finish;
         }
-        at += state.delays.down; // in order: the link and the downlink are, and the delay stays
+        // in order: the link and the downlink are, and the delay stays
+        at += state.delays.receiver_access;
         // nobody can ask for the flow's counters before the end, where that is known (a bulk flow
         // has one connection)
         let known = end != u64::MAX && at <= end;
@@ -424,7 +425,7 @@ impl FastPath<'_> {
                 return;
             }
         }
-        let lag = state.delays.back + state.clock_offset;
+        let lag = state.delays.receiver_return + state.clock_offset;
         let Ends::Tcp { receiver, .. } = &mut state.ends else {
             return;
         };
@@ -440,8 +441,8 @@ impl FastPath<'_> {
         let Ends::Tcp { receiver, .. } = &mut state.ends else {
             return;
         };
-        if known && receiver.is_plain(seq, flags, &class.receiver) {
-            let reply = receiver.on_plain_data(at, stamp, &class.receiver);
+        if known && receiver.fast_path_eligible(seq, flags, &class.receiver) {
+            let reply = receiver.on_data_fast_path(at, stamp, &class.receiver);
             let due = receiver.due;
             state.record_data(at, u64::from(class.payload), window);
             match reply {
@@ -449,14 +450,14 @@ impl FastPath<'_> {
                 None => self.arm_delayed_ack(state, due + lag),
             }
         } else {
-            self.take_other_data(state, at, seq, stamp, flags, known);
+            self.take_data_slow_path(state, at, seq, stamp, flags, known);
         }
     }
 
     /// Data that is not plain reaches the receiver at `at`; `known`: nobody can ask for the flow's
     /// counters before.
     #[inline(never)]
-    fn take_other_data(
+    fn take_data_slow_path(
         &mut self,
         state: &mut Flow,
         at: u64,
@@ -467,17 +468,17 @@ impl FastPath<'_> {
     ) {
         let Moment { now, end, window } = self.moment;
         let class = self.class;
-        let lag = state.delays.back + state.clock_offset;
+        let lag = state.delays.receiver_return + state.clock_offset;
         let Ends::Tcp { receiver, .. } = &mut state.ends else {
             return;
         };
-        if known && let Some(reply) = receiver.on_plain_gap(seq, flags, &class.receiver) {
+        if known && let Some(reply) = receiver.on_gap_fast_path(seq, flags, &class.receiver) {
             state.record_data(at, 0, window);
             self.answer(state, reply, at + lag);
             return;
         }
         let before = receiver.next;
-        let reply = receiver.on_other_data(at, seq, stamp, flags, &class.receiver);
+        let reply = receiver.on_data_slow_path(at, seq, stamp, flags, &class.receiver);
         let payload = (receiver.next - before) * u64::from(class.payload);
         let due = receiver.due;
         if known {

@@ -15,7 +15,7 @@ use ackclock_scenario::Setting;
 use crate::Abort;
 use crate::calendar::{Calendar, Class as Order, Kind, Place, Tag};
 use crate::class::{self, Class};
-use crate::flow::{Flow, Row};
+use crate::flow::{Flow, FlowSlot};
 use crate::link::Link;
 use crate::packet::Flags;
 use crate::traffic::transfers::Transfers;
@@ -32,7 +32,7 @@ pub(crate) struct Engine {
     pub(crate) calendar: Calendar,
     pub(crate) links: Vec<Link>,
     /// The scenario's flows, by number.
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<FlowSlot>,
     /// Starts of flows that have no state yet, in the order of the calendar, which holds the next
     /// of them only; and which that is.
     pub(crate) starts: Vec<(u64, u32)>,
@@ -54,7 +54,7 @@ pub(crate) struct Engine {
     /// When the run ends; `u64::MAX` until that is known.
     pub(crate) end: u64,
     /// Events so long after the end may still concern an end's clock before it.
-    pub(crate) grace: u64,
+    pub(crate) max_clock_offset: u64,
     /// Finite transfers not yet complete, when the run lasts until they are.
     pub(crate) remaining: Option<u64>,
     pub(crate) last_completion: u64,
@@ -75,12 +75,12 @@ impl Engine {
         time >= self.window.0 && time < self.window.1
     }
 
-    /// Order of a flow's events: those of a fused flow are arrivals at its queue.
+    /// Order of a flow's events: those of a coalesced flow are arrivals at its queue.
     #[inline]
     pub(crate) fn flow_tag(&self, flow: usize, kind: Kind, plain: Order) -> Tag {
         let state = &self.flows[flow];
-        let fused = self.classes[state.class as usize].fused;
-        let order = if fused { Order::Arrival } else { plain };
+        let coalesced = self.classes[state.class as usize].coalesced;
+        let order = if coalesced { Order::Arrival } else { plain };
         Tag::of_flow(order, state.place, kind)
     }
 
@@ -91,16 +91,17 @@ impl Engine {
     }
 
     /// Event time less sender's clock of a flow of the scenario: established, and before.
-    pub(crate) fn lags_of(&self, number: usize) -> (u64, u64) {
+    pub(crate) fn clock_offsets_of(&self, number: usize) -> (u64, u64) {
         match &self.rows[number] {
-            Row::Live(slot) => {
+            FlowSlot::Live(slot) => {
                 let state = &self.flows[*slot as usize];
                 (state.clock_offset, state.sender_clock_offset())
             }
-            Row::Over(_) => (0, 0), // nothing happens to it
-            &Row::Waiting { rtt, .. } => {
+            FlowSlot::Over(_) => (0, 0), // nothing happens to it
+            &FlowSlot::Waiting { rtt, .. } => {
                 let class = &self.classes[self.class_of(number)];
-                let [clock_offset, connect_clock_offset, _] = class::lags_if_fused(class, rtt);
+                let [clock_offset, connect_clock_offset, _] =
+                    class::clock_offsets_if_coalesced(class, rtt);
                 (clock_offset, connect_clock_offset)
             }
         }
@@ -108,15 +109,19 @@ impl Engine {
 
     /// Order of a flow's samples.
     pub(crate) fn sample_tag(&self, number: usize) -> Tag {
-        let fused = self.classes[self.class_of(number)].fused;
-        let order = if fused { Order::Arrival } else { Order::Sender };
+        let coalesced = self.classes[self.class_of(number)].coalesced;
+        let order = if coalesced {
+            Order::Arrival
+        } else {
+            Order::Sender
+        };
         Tag::of_flow(order, Place::of_number(number), Kind::SampleFlow)
     }
 
     /// Slots of the flows of a class that have their state.
     pub(crate) fn slots(&self, class: usize) -> Vec<usize> {
         let rows = &self.rows[self.class_flows[class].clone()];
-        rows.iter().filter_map(Row::slot).collect()
+        rows.iter().filter_map(FlowSlot::slot).collect()
     }
 
     /// Packets of each flow that are in the network now, counted where they are; by slot.
@@ -132,7 +137,7 @@ impl Engine {
                     .outbound
                     .iter()
                     .filter(|packet| !packet.flags.has(Flags::SYN));
-                let dropping = flow.rare.as_ref().map_or(0, |rare| rare.dropping.len());
+                let dropping = flow.cold.as_ref().map_or(0, |cold| cold.dropping.len());
                 (flow.arriving.len() + data.count() + dropping) as u64
             })
             .collect();

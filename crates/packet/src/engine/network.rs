@@ -192,7 +192,7 @@ impl Engine {
         if class.rehashes {
             packet.rehashes = state.times_rehashed();
         }
-        let mut at = sent + state.delays.up;
+        let mut at = sent + state.delays.sender_access;
         if let Some(uplink) = &mut state.uplink {
             let Some(finish) = uplink.offer(sent, packet.size) else {
                 if packet.flags.has(Flags::SYN) {
@@ -205,11 +205,11 @@ impl Engine {
                 }
                 return;
             };
-            at = finish + state.delays.up;
+            at = finish + state.delays.sender_access;
         }
-        // a fused flow's event is the arrival itself; others wait for their turn among what arrives
-        // now
-        if class.fused && at == self.now && at <= self.end {
+        // a coalesced flow's event is the arrival itself; others wait for their turn among what
+        // arrives now
+        if class.coalesced && at == self.now && at <= self.end {
             self.arrive(class.path[0], packet);
             return;
         }
@@ -234,12 +234,12 @@ impl Engine {
     pub(super) fn on_ack_access(&mut self, flow: usize) {
         let state = &mut self.flows[flow];
         let tag = Tag::of_flow(Order::Arrival, state.place, Kind::AckAccess);
-        let rare = state.rare();
-        let (_, packet) = rare
+        let cold = state.cold();
+        let (_, packet) = cold
             .acks_out
             .pop_front()
             .expect("an ACK event stands for an ACK");
-        if let Some(&(at, _)) = rare.acks_out.front() {
+        if let Some(&(at, _)) = cold.acks_out.front() {
             self.calendar.push_near(at, tag);
         }
         self.arrive_reverse(flow, packet);

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::calendar::{Class as Order, Kind, Tag};
-use crate::flow::{Ends, Row};
+use crate::flow::{Ends, FlowSlot};
 
 impl Engine {
     pub(super) fn on_window_opens(&mut self) {
@@ -42,14 +42,14 @@ impl Engine {
     }
 
     pub(super) fn on_sample_flow(&mut self, number: usize) {
-        if let Row::Live(slot) = self.rows[number] {
+        if let FlowSlot::Live(slot) = self.rows[number] {
             self.catch_up(slot as usize, self.now);
         }
         let position = self.recorder.position[number] as usize;
         let trace = &mut self.recorder.flows[position];
         let state = match self.rows[number] {
-            Row::Live(slot) => Some(&self.flows[slot as usize]),
-            Row::Waiting { .. } | Row::Over(_) => None,
+            FlowSlot::Live(slot) => Some(&self.flows[slot as usize]),
+            FlowSlot::Waiting { .. } | FlowSlot::Over(_) => None,
         };
         // a connecting flow's events lag less than those of an established one: it may have started
         // after the time sampled

@@ -41,7 +41,7 @@ impl Engine {
         if state.stopped || sent >= class.stop {
             return;
         }
-        if let Ends::Source = state.ends {
+        if let Ends::ConnectionSource = state.ends {
             self.start_source(flow);
             return;
         }
@@ -57,7 +57,7 @@ impl Engine {
         state.record_window(sent, self.window);
         state.watch.since = sent;
         match &mut state.ends {
-            Ends::Source => {}
+            Ends::ConnectionSource => {}
             Ends::Udp(source) => {
                 if let Traffic::OnOff { on, .. } = class.traffic {
                     source.burst_end = sent + Time::from_seconds(state.random.exponential(on)).0;
@@ -143,7 +143,7 @@ impl Engine {
             return;
         }
         let Ends::Udp(source) = &mut state.ends else {
-            if let Ends::Source = state.ends {
+            if let Ends::ConnectionSource = state.ends {
                 self.on_arrive(flow);
                 return;
             }
@@ -386,7 +386,7 @@ impl Engine {
         if inside {
             self.transfers[id].complete(state.bytes, now - state.began);
         }
-        let lag = class::lags(class, &state.delays);
+        let lag = class::clock_offsets(class, &state.delays);
         let Some(application) = &mut state.application else {
             let from = now + lag.into_iter().max().unwrap_or(0) + REST;
             let (number, owner) = (state.place.number() as u32, state.owner);
@@ -433,7 +433,7 @@ impl Engine {
     pub(crate) fn resume(&mut self, flow: usize) {
         let now = self.now;
         let state = &mut self.flows[flow];
-        let is_source = matches!(state.ends, Ends::Source);
+        let is_source = matches!(state.ends, Ends::ConnectionSource);
         let connected =
             matches!(&state.ends, Ends::Tcp { sender, .. } if sender.state != State::Closed);
         let Some(application) = &mut state.application else {

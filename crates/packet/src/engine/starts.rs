@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::calendar::{Entry, Place, Tag};
 use crate::class;
-use crate::flow::{Ends, Flow, Row, make_flow};
+use crate::flow::{Ends, Flow, FlowSlot, make_flow};
 
 impl Engine {
     /// Puts the next start into the calendar, if `entry` was the one there.
@@ -38,9 +38,9 @@ impl Engine {
     /// Nothing if it has been stopped.
     pub(super) fn wake(&mut self, number: usize) -> Option<usize> {
         let (random, rtt) = match &self.rows[number] {
-            Row::Live(slot) => return Some(*slot as usize),
-            Row::Waiting { stopped: true, .. } | Row::Over(_) => return None,
-            Row::Waiting { random, rtt, .. } => (random.clone(), *rtt),
+            FlowSlot::Live(slot) => return Some(*slot as usize),
+            FlowSlot::Waiting { stopped: true, .. } | FlowSlot::Over(_) => return None,
+            FlowSlot::Waiting { random, rtt, .. } => (random.clone(), *rtt),
         };
         let class = self.class_of(number);
         let slot = self
@@ -55,7 +55,7 @@ impl Engine {
             Some(vacant) => *vacant = state,
             None => self.flows.push(state),
         }
-        self.rows[number] = Row::Live(slot as u32);
+        self.rows[number] = FlowSlot::Live(slot as u32);
         Some(slot)
     }
 
@@ -79,9 +79,15 @@ impl Engine {
         if !state.is_over() {
             return;
         }
-        self.rows[number] = Row::Over(Box::new(state.remains()));
+        self.rows[number] = FlowSlot::Over(Box::new(state.summary()));
         let (class, place, owner) = (state.class as usize, state.place, state.owner);
-        *state = Flow::new(class, place, Ends::Source, state.random.clone(), owner);
+        *state = Flow::new(
+            class,
+            place,
+            Ends::ConnectionSource,
+            state.random.clone(),
+            owner,
+        );
         state.completion = self.now; // else it would count as unfinished
 
         self.vacant.push(flow as u32);

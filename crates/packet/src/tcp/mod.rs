@@ -124,7 +124,7 @@ pub(crate) struct Sender {
     /// Retransmissions of this recovery went up to here (exclusive).
     high_resent: u64,
     /// The next segment out is this one, whatever the window says (fast retransmit).
-    forced: u64,
+    retransmit_next: u64,
     rescued: bool,
     /// Rate halving: the window that falls by one for every two ACKs.
     halving: u64,
@@ -147,7 +147,7 @@ pub(crate) struct Sender {
     /// What it asks for.
     needs: Needs,
     /// Segments are paced, or remembered, or the use of the window is.
-    watched: bool,
+    tracks_segments: bool,
     pub(crate) pacer: Pacer,
     last_sent: u64,
     /// Of each segment in the network, for congestion controls that want delivery-rate samples, and
@@ -157,10 +157,11 @@ pub(crate) struct Sender {
     delivery: bool,
     /// Recovery, timers and samples are those of the RFCs, no segment is remembered, and the
     /// congestion control asks for nothing beyond `on_ack`: the fast path is for these.
-    fast_path_eligible: bool,
+    has_fast_path: bool,
     /// The same for ACKs within a recovery: it is that of RFC 6675, without options.
     short_recovery: bool,
-    /// No retransmission, CWR or recovery is pending: what [`Sender::is_plain`] asks of the state.
+    /// No retransmission, CWR or recovery is pending: what [`Sender::fast_path_eligible`] asks of
+    /// the state.
     /// Found anew after each ACK that is not plain, and withdrawn by timeouts.
     no_loss_pending: bool,
     /// The next segment out is a new one, whatever the window says (a probe).
@@ -192,8 +193,8 @@ impl Sender {
             };
             Box::new(SentPackets::new(rack, tick))
         });
-        let watched = paced || remembers || config.remembers_use;
-        let fast_path_eligible =
+        let tracks_segments = paced || remembers || config.remembers_use;
+        let has_fast_path =
             config.has_short_path() && !(needs.delivery || needs.every_ack || needs.ca_state);
         Self {
             una: 0,
@@ -209,7 +210,7 @@ impl Sender {
             recover: 0,
             prior_cwnd: 0.0,
             high_resent: 0,
-            forced: NONE,
+            retransmit_next: NONE,
             rescued: false,
             halving: 0,
             prr: Prr::default(),
@@ -231,10 +232,10 @@ impl Sender {
             pacer: Pacer::new(paced),
             last_sent: 0,
             sent_packets,
-            watched,
+            tracks_segments,
             delivery: needs.delivery && selective,
-            fast_path_eligible,
-            short_recovery: fast_path_eligible && config.has_short_recovery(),
+            has_fast_path,
+            short_recovery: has_fast_path && config.has_short_recovery(),
             no_loss_pending: false,
             probe: false,
             accecn: config.accecn.map(|_| Box::default()),
@@ -256,10 +257,10 @@ impl Sender {
     fn update_no_loss_pending(&mut self, config: &Config) {
         // else selective acknowledgements tell of what is missing, and limited transmit is theirs
         let selective = config.recovery.is_selective();
-        self.no_loss_pending = self.fast_path_eligible
+        self.no_loss_pending = self.has_fast_path
             && self.state == State::Open
             && self.scoreboard.is_clear()
-            && self.forced == NONE
+            && self.retransmit_next == NONE
             && self.next == self.high
             && !self.send_cwr
             && !self.timers.is_pausing()
@@ -342,16 +343,16 @@ impl Sender {
         config: &Config,
         random: &mut Stream,
     ) {
-        if blocks.is_empty() && self.is_plain(ack) {
-            self.on_plain_ack(now, (ack.cum, ack.echo), config, random);
+        if blocks.is_empty() && self.fast_path_eligible(ack) {
+            self.on_ack_fast_path(now, (ack.cum, ack.echo), config, random);
         } else {
-            self.on_other_ack(now, ack, blocks, config, random);
+            self.on_ack_slow_path(now, ack, blocks, config, random);
         }
     }
 
     /// [`Sender::on_ack`] of an ACK that is not plain.
     #[inline(always)]
-    pub(crate) fn on_other_ack(
+    pub(crate) fn on_ack_slow_path(
         &mut self,
         now: u64,
         ack: &Ack,
@@ -359,17 +360,17 @@ impl Sender {
         config: &Config,
         random: &mut Stream,
     ) {
-        if self.fast_path_eligible {
-            self.on_other_ack_of::<false>(now, ack, blocks, config, random);
+        if self.has_fast_path {
+            self.on_ack_slow_path_of::<false>(now, ack, blocks, config, random);
         } else {
-            self.on_other_ack_of::<true>(now, ack, blocks, config, random);
+            self.on_ack_slow_path_of::<true>(now, ack, blocks, config, random);
         }
     }
 
-    /// [`Sender::on_other_ack`]; without `ANY` of the options that [`Sender::fast_path_eligible`]
+    /// [`Sender::on_ack_slow_path`]; without `ANY` of the options that [`Sender::has_fast_path`]
     /// rules out the compiler leaves out what they ask for.
     #[inline(never)]
-    fn on_other_ack_of<const ANY: bool>(
+    fn on_ack_slow_path_of<const ANY: bool>(
         &mut self,
         now: u64,
         ack: &Ack,
@@ -453,7 +454,7 @@ impl Sender {
         }
     }
 
-    /// The rest of [`Sender::on_other_ack`] where acknowledgements are selective; `top` is
+    /// The rest of [`Sender::on_ack_slow_path`] where acknowledgements are selective; `top` is
     /// [`Sender::sacked_edge`] before the ACK, where Linux asks.
     #[inline(always)]
     fn on_selective_ack<const ANY: bool>(
@@ -630,7 +631,7 @@ impl Sender {
     /// Whether the ACK acknowledges new data of a sender that knows of no loss, and says nothing
     /// else: nearly all do.
     #[inline(always)]
-    pub(crate) fn is_plain(&self, ack: &Ack) -> bool {
+    pub(crate) fn fast_path_eligible(&self, ack: &Ack) -> bool {
         ack.cum > self.una
             && ack.sack == NONE
             && ack.flags.0 & (Flags::ECE | Flags::SYN) == 0
@@ -639,7 +640,7 @@ impl Sender {
 
     /// What [`Sender::on_ack`] comes to then, of an ACK of what is below `cum` that echoes `echo`.
     #[inline(always)]
-    pub(crate) fn on_plain_ack(
+    pub(crate) fn on_ack_fast_path(
         &mut self,
         now: u64,
         (cum, echo): (u64, u64),

@@ -17,12 +17,12 @@ impl Sender {
         if !self.no_loss_pending {
             return None;
         }
-        self.room_after_plain(config)
+        self.room_after_fast_path(config)
     }
 
     /// [`Sender::room`] after a plain ACK.
     #[inline(always)]
-    pub(crate) fn room_after_plain(&self, config: &Config) -> Option<u64> {
+    pub(crate) fn room_after_fast_path(&self, config: &Config) -> Option<u64> {
         if self.pacer.is_on() {
             return None;
         }
@@ -60,7 +60,7 @@ impl Sender {
         }
         self.last_sent = now;
         self.start_rto(now, config);
-        if self.watched {
+        if self.tracks_segments {
             self.note_sent(now, segment, config);
         }
         let cwr = self.send_cwr && !segment.1;
@@ -124,7 +124,7 @@ impl Sender {
     /// Nothing more may be sent now. If that is for want of data and not of window, samples say so.
     #[inline]
     pub(crate) fn on_nothing_to_send(&mut self) {
-        if self.watched {
+        if self.tracks_segments {
             self.note_nothing_to_send();
         }
     }
@@ -153,8 +153,8 @@ impl Sender {
 
     #[inline(always)]
     fn choose(&mut self, config: &Config) -> Option<(u64, bool)> {
-        if self.forced != NONE {
-            let seq = std::mem::replace(&mut self.forced, NONE);
+        if self.retransmit_next != NONE {
+            let seq = std::mem::replace(&mut self.retransmit_next, NONE);
             if config.recovery.is_selective() {
                 self.scoreboard.retransmit(self.una, seq);
                 self.high_resent = seq + 1;

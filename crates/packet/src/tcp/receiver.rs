@@ -89,17 +89,17 @@ impl Receiver {
         flags: Flags,
         config: &Config,
     ) -> Option<Reply> {
-        if self.is_plain(seq, flags, config) {
-            self.on_plain_data(now, stamp, config)
+        if self.fast_path_eligible(seq, flags, config) {
+            self.on_data_fast_path(now, stamp, config)
         } else {
-            self.on_other_data(now, seq, stamp, flags, config)
+            self.on_data_slow_path(now, seq, stamp, flags, config)
         }
     }
 
     /// Whether a segment comes in order, and says nothing else to a receiver that waits for nothing
     /// else: nearly all do.
     #[inline(always)]
-    pub(crate) fn is_plain(&self, seq: u64, flags: Flags, config: &Config) -> bool {
+    pub(crate) fn fast_path_eligible(&self, seq: u64, flags: Flags, config: &Config) -> bool {
         seq == self.next
             && config.policy == AckPolicy::Rfc5681
             && config.echo == Echo::UntilCwr
@@ -109,7 +109,12 @@ impl Receiver {
 
     /// What [`Receiver::on_data`] comes to then.
     #[inline(always)]
-    pub(crate) fn on_plain_data(&mut self, now: u64, stamp: u64, config: &Config) -> Option<Reply> {
+    pub(crate) fn on_data_fast_path(
+        &mut self,
+        now: u64,
+        stamp: u64,
+        config: &Config,
+    ) -> Option<Reply> {
         self.next += 1;
         self.last_stamp = stamp;
         if self.due == 0 && config.delayed {
@@ -123,7 +128,7 @@ impl Receiver {
     /// What [`Receiver::on_data`] comes to where a new segment leaves a gap, and nothing else is to
     /// be looked at; else `None`, and nothing has happened.
     #[inline(always)]
-    pub(crate) fn on_plain_gap(
+    pub(crate) fn on_gap_fast_path(
         &mut self,
         seq: u64,
         flags: Flags,
@@ -143,7 +148,7 @@ impl Receiver {
 
     /// [`Receiver::on_data`] where there is more to look at.
     #[inline(never)]
-    pub(crate) fn on_other_data(
+    pub(crate) fn on_data_slow_path(
         &mut self,
         now: u64,
         seq: u64,

@@ -4,7 +4,7 @@
 //! [`Sender::on_timer`] which has expired. The engine takes a sender whose retransmission timer is
 //! off for one without outstanding data, and looks at no other timer then. On the fast path an ACK
 //! is taken up to [`Sender::max_ack_delay`] late, so no timer that an ACK arms may be shorter: a
-//! sender with others is not `fast_path_eligible`.
+//! sender with others has no fast path.
 
 use ackclock_algorithms::congestion::{CaState, CongestionControl as _, Signal};
 
@@ -112,7 +112,7 @@ impl Sender {
     /// No timer that an ACK starts is shorter than this; zero where an ACK starts others than that
     /// of retransmissions.
     pub(crate) fn max_ack_delay(&self, config: &Config) -> u64 {
-        if !self.fast_path_eligible || self.pacer.is_on() {
+        if !self.has_fast_path || self.pacer.is_on() {
             return 0;
         }
         config.min_rto.min(config.initial_rto).min(config.max_rto)
@@ -341,7 +341,7 @@ impl Sender {
         if new {
             self.probe = true;
         } else {
-            self.forced = self.next - 1;
+            self.retransmit_next = self.next - 1;
         }
     }
 
@@ -373,7 +373,7 @@ impl Sender {
         self.recover = self.high;
         self.cwr_end = self.high;
         self.dup_acks = 0;
-        self.forced = NONE;
+        self.retransmit_next = NONE;
         self.rescued = true;
         self.round_end = self.high;
         if config.recovery.is_selective() {

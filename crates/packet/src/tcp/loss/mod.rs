@@ -24,7 +24,8 @@ impl Sender {
     }
 
     /// Every detector looks at an ACK that may have told of segments; `edge`: where the lost ones
-    /// ended before it. Whether one waits for its timer. `ANY`: see [`Sender::on_other_ack_of`].
+    /// ended before it. Whether one waits for its timer. `ANY`: see
+    /// [`Sender::on_ack_slow_path_of`].
     #[inline(always)]
     pub(in crate::tcp) fn detect_losses<const ANY: bool>(
         &mut self,

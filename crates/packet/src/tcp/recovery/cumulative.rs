@@ -43,7 +43,7 @@ impl Sender {
                         self.first_partial_ack = true;
                         if config.recovery == RecoveryPolicy::Tahoe {
                             self.window.cwnd = 1.0;
-                            self.forced = NONE;
+                            self.retransmit_next = NONE;
                             self.next = self.una;
                             self.state = State::Loss;
                         } else {
@@ -68,7 +68,7 @@ impl Sender {
                 } else {
                     // partial ACK: the next hole, deflation, and the timer only for the first (RFC
                     // 6582, "impatient")
-                    self.forced = self.una;
+                    self.retransmit_next = self.una;
                     self.window.cwnd = (self.window.cwnd - summary.acked as f64 + 1.0).max(1.0);
                     if !self.first_partial_ack {
                         self.timers.set_rto(summary.rto_before);

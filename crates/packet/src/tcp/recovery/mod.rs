@@ -34,7 +34,7 @@ impl Sender {
         self.cwr_end = self.next;
         self.send_cwr = config.ecn;
         self.state = State::Recovery;
-        self.forced = self.una;
+        self.retransmit_next = self.una;
         if !(config.timers == TimerPolicy::Shared && config.rack) {
             self.restart_rto(now, config);
         }

@@ -11,7 +11,7 @@ impl Sender {
     /// Whether the ACK tells a sender in recovery of one more segment that has arrived, and nothing
     /// else.
     #[inline(always)]
-    pub(crate) fn is_plain_sack(&self, ack: &Ack) -> bool {
+    pub(crate) fn sack_fast_path_eligible(&self, ack: &Ack) -> bool {
         self.state == State::Recovery
             && self.short_recovery
             && ack.cum == self.una
@@ -21,7 +21,7 @@ impl Sender {
 
     /// What [`Sender::on_ack`] comes to then.
     #[inline(always)]
-    pub(crate) fn on_plain_sack(&mut self, ack: &Ack, config: &Config) {
+    pub(crate) fn on_sack_fast_path(&mut self, ack: &Ack, config: &Config) {
         self.scoreboard
             .sack(self.una, ack.sack, config.dup_threshold);
     }
@@ -31,7 +31,7 @@ impl Sender {
     pub(crate) fn is_full(&self) -> bool {
         self.state == State::Recovery
             && self.short_recovery
-            && self.forced == NONE
+            && self.retransmit_next == NONE
             && self.scoreboard.pipe(self.una, self.next) >= whole(self.window.cwnd)
     }
 
@@ -92,7 +92,7 @@ impl Sender {
     pub(in crate::tcp) fn start_recovery(&mut self, now: u64, outstanding: u64, config: &Config) {
         self.enter_recovery(now, outstanding, config);
         if config.rack {
-            self.forced = self
+            self.retransmit_next = self
                 .scoreboard
                 .next_lost_not_resent(self.una)
                 .unwrap_or(NONE);

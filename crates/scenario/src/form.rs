@@ -21,6 +21,10 @@ pub(crate) trait Kinded {
 }
 
 /// How a `Value` stands in a scenario.
+#[diagnostic::on_unimplemented(
+    message = "a key with values of type `{Value}` cannot be declared `as {Self}`",
+    note = "crates/scenario/src/form.rs has the forms, and the types of their values"
+)]
 pub(crate) trait Form<Value> {
     /// What a scenario may give.
     const KIND: Kind;

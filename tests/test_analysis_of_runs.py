@@ -10,11 +10,12 @@ import ackclock as ac
 from ackclock import Result, analysis, report
 from ackclock.analysis.regularity import drift
 from ackclock.analysis.synchronisation import correlated_windows
+from ackclock.experiment.sequential import GLANCE
 from ackclock.present.report._facts import flow_facts, queue_facts
 from ackclock.present.report._groups import Group
 from ackclock.present.report._words import summary
 from ackclock.questions.synchronisation import synchronisation
-from ackclock.questions.verdicts import CHEAP, judged
+from ackclock.questions.verdicts import judged
 from run_checker import check_run, longer, random_scenario
 from verdict_variants import VARIANTS, Variant, answers, contradictions, made, random_link
 
@@ -174,7 +175,7 @@ def test_a_run_that_does_not_tell_is_continued_until_it_does() -> None:
     own = judged(result, "link")
     assert not own.decided
     assert own.own
-    sure = judged(result, "link", CHEAP)
+    sure = judged(result, "link", GLANCE)
     assert sure.decided
     assert not sure.own
     assert sure.measured > own.measured
@@ -194,7 +195,7 @@ def test_each_look_may_err_half_as_often(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(analysis, "is_oscillating", never)
     result = ac.run(made(random_link(0), Variant("plain")), trace_links=True)
-    assert not judged(result, "link", CHEAP).decided
+    assert not judged(result, "link", GLANCE).decided
     assert len(errors) > 3
     assert errors[1:] == pytest.approx([0.02 / 2**k for k in range(len(errors) - 1)])
 
@@ -206,7 +207,7 @@ def test_conditions_that_change_are_not_continued() -> None:
         | {"traffic": {"kind": "transfer", "size": "1 MB"}}
     )
     result = ac.run(ac.Scenario(tree), trace_links=True)
-    assert judged(result, "link", CHEAP).own
+    assert judged(result, "link", GLANCE).own
 
 
 def test_a_run_shorter_than_three_cycles_is_not_called_unstable() -> None:
@@ -285,7 +286,7 @@ def test_a_queue_that_has_not_set_itself_yet_has_no_verdict() -> None:
     assert not own.decided
     assert own.oscillating is not None
     assert "AP-RED sets itself" in own.oscillating.sentence
-    found = judged(result, "link", CHEAP)
+    found = judged(result, "link", GLANCE)
     assert not found.stable
 
 
@@ -295,7 +296,7 @@ def test_avq_is_watched_for_as_long_as_its_capacity_moves() -> None:
     own = judged(result, "link")
     assert own.oscillating is not None
     assert "what AVQ's virtual capacity takes to follow" in own.oscillating.sentence
-    found = judged(result, "link", CHEAP).oscillating
+    found = judged(result, "link", GLANCE).oscillating
     assert found is not None
     assert not found
 
@@ -308,12 +309,12 @@ def test_a_level_that_moves_is_no_level() -> None:
     assert drift(50 + 0.02 * t + noise) < 0.1
     assert drift(50 + 50 * np.exp(-t / 20) + noise) > 0.1
     result = ac.run(brief(1300124, 19.5125), trace_links=True)
-    assert not judged(result, "link", CHEAP).stable
+    assert not judged(result, "link", GLANCE).stable
 
 
 def test_another_seed_is_to_agree_with_a_continued_run() -> None:
     """LEDBAT over a threshold: 24 periods of 1.1 s are regular with one seed, and not with four others."""
-    found = judged(ac.run(brief(900351, 20.6179), trace_links=True), "link", CHEAP)
+    found = judged(ac.run(brief(900351, 20.6179), trace_links=True), "link", GLANCE)
     assert found.decided
     assert not found.own
     assert not found.oscillating
@@ -337,7 +338,7 @@ def test_windows_that_hardly_move_are_neither_synchronised_nor_not() -> None:
 def test_a_pattern_that_depends_on_the_seed_is_not_that_of_the_link() -> None:
     """Seven flows of YeAH lock at -0.13 for good with this seed ("not synchronised, -0.16 to 0.02"), others at 0.9."""
     result = ac.run(random_scenario(1500032), trace_flows=10)
-    found = synchronisation(result, CHEAP)
+    found = synchronisation(result, GLANCE)
     assert found is not None
     assert found.own.high < 0.5
     assert found.runs == 8

@@ -12,6 +12,7 @@ import pytest
 
 import ackclock as ac
 from ackclock import Comparison
+from ackclock.experiment.sequential import COMPARE, Effort
 from ackclock.questions.causes.differences import REMOVALS, Removal
 from ackclock.questions.compare.evidence import Tried, by_chance, fluctuations
 from ackclock.questions.compare.experiments import Experiments, _Packets, longer
@@ -163,11 +164,13 @@ def test_what_may_be_the_cause_is_not_ruled_out(monkeypatch: pytest.MonkeyPatch)
 def _moving(long: dict[str, float], asked: list[tuple[Any, ...]]) -> Any:
     """Runs that move by 25 packets with time, and by 2 where they are longer."""
 
-    def tried(removal: Removal, _measure: str, _of: str, _engine: str, seeds: int = 8, times: int = 1) -> Tried:
-        asked.append((removal.key, seeds, times))
-        packet = long.get(removal.key, 60.0) if times > 1 else 75.0
-        drift, seconds = (2.0, 60.0) if times > 1 else (25.0, math.nan)
-        return Tried(removal.key, removal.words, removal.done, packet, 0.1, 100.0, seeds, drift=drift, seconds=seconds)
+    def tried(removal: Removal, _measure: str, _of: str, _engine: str, effort: Effort = COMPARE.first) -> Tried:
+        asked.append((removal.key, effort.seeds, effort.longer))
+        packet = long.get(removal.key, 60.0) if effort.longer > 1 else 75.0
+        drift, seconds = (2.0, 60.0) if effort.longer > 1 else (25.0, math.nan)
+        return Tried(
+            removal.key, removal.words, removal.done, packet, 0.1, 100.0, effort.seeds, drift=drift, seconds=seconds
+        )
 
     return tried
 
@@ -195,10 +198,10 @@ def test_by_chance_holds_in_longer_runs(monkeypatch: pytest.MonkeyPatch) -> None
     values: dict[tuple[str, str], dict[str, float]] = {("queue", "shared"): {"packet": 60.0, "fluid": 100.0}}
     experiments = Experiments(Comparison(ac.loads(MANY), values=values))
 
-    def tried(removal: Removal, _measure: str, _of: str, _engine: str, seeds: int = 8, times: int = 1) -> Tried:
-        packet = 62.0 if times > 1 else 96.0
-        seconds = 60.0 if times > 1 else math.nan
-        return Tried(removal.key, removal.words, removal.done, packet, 0.1, 100.0, seeds, seconds=seconds)
+    def tried(removal: Removal, _measure: str, _of: str, _engine: str, effort: Effort = COMPARE.first) -> Tried:
+        packet = 62.0 if effort.longer > 1 else 96.0
+        seconds = 60.0 if effort.longer > 1 else math.nan
+        return Tried(removal.key, removal.words, removal.done, packet, 0.1, 100.0, effort.seeds, seconds=seconds)
 
     monkeypatch.setattr(experiments, "_tried", tried)
     assert experiments.of("queue", "shared", "fluid").key == "not-found"
@@ -219,7 +222,7 @@ def test_what_takes_too_long_for_eight_seeds_has_four(monkeypatch: pytest.Monkey
     fast = ac.loads(MANY.replace("40 Mbit/s", "1.5 Gbit/s"))
     experiments = Experiments(Comparison(fast, values=values))
     windows = next(one for one in experiments._removals if one.key == "small-windows")
-    assert experiments._cost(windows) > 100e6 > experiments._cost(windows, 4)
+    assert experiments._cost(windows) > 100e6 > experiments._cost(windows, Effort(4))
     asked = []
     monkeypatch.setattr(experiments, "_run", lambda place, _scenario, seeds: asked.append((place, seeds)))
     experiments._packets["small-windows", 1] = []

@@ -2,6 +2,7 @@
 
 import csv
 import importlib
+import math
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatch
@@ -12,6 +13,7 @@ import pytest
 import ackclock as ac
 from ackclock import analysis
 from ackclock.cli import parser
+from ackclock.experiment import sequential
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -124,3 +126,31 @@ def test_the_tutorials_scenario_is_the_readmes() -> None:
     (first,) = re.findall(r"^```toml\n(.*?)^```$", PROSE["tutorial"], re.MULTILINE | re.DOTALL)
     (other,) = re.findall(r"^```toml\n(.*?)^```$", PROSE["README"], re.MULTILINE | re.DOTALL)
     assert ac.loads(first) == ac.loads(other)
+
+
+def test_the_page_of_deciding_states_the_policies() -> None:
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in PROSE["deciding"].splitlines() if line[:2] == "| "
+    ][1:]
+    assert len(rows) == len(POLICIES)
+    for (question, seeds, _, packets, sure), policy in zip(rows, POLICIES, strict=True):
+        said = [int(number) for number in re.findall(r"\d+", seeds)]
+        if policy is sequential.RUN:
+            said[-1] += 1  # others, beside the run itself
+        quick = sequential.EVALUATE_QUICK.seeds if policy is sequential.EVALUATE else ()
+        assert said == [*policy.seeds, *quick, *([policy.fewest] if policy.fewest else [])], question
+        for text, value in ((packets, policy.packets), (sure, policy.sure)):
+            found = re.match(r"[\d.]+", text)
+            assert (1e6 * float(found[0]) if found else math.inf) == pytest.approx(value), question
+
+
+POLICIES = (
+    sequential.WHY,
+    sequential.COMPARE,
+    sequential.MEASURED,
+    sequential.RUN,
+    sequential.SYNCHRONISATION,
+    sequential.TUNE,
+    sequential.FAIR,
+    sequential.EVALUATE,
+)

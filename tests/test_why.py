@@ -3,6 +3,7 @@
 import json
 import random
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import ackclock as ac
 import checkers
 import run_checker
+from ackclock.experiment.sequential import WHY
 from ackclock.questions.causes import scales, sentences
 from ackclock.questions.causes.measures import numbers
 from conftest import Command
@@ -250,7 +252,7 @@ def test_a_percentile_at_the_buffer_is_the_buffer() -> None:
 
 def test_until_sure_runs_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     """What cannot be told within the budget of a quick answer is told when it is asked for."""
-    monkeypatch.setattr("ackclock.questions.why.BUDGET", 20_000)
+    monkeypatch.setattr("ackclock.questions.why.WHY", replace(WHY, packets=20_000))
     link = {"rate": "20 Mbit/s", "rtt": "40 ms", "buffer": "200 ms"}
     quick = ac.why(**link)  # type: ignore[arg-type]
     assert quick.cause == "undecided"

@@ -19,8 +19,8 @@ from attack_shrink import shrunk
 
 import ackclock as ac
 import attack as whole
-from ackclock import cli
 from ackclock.experiment.parallel import parallel
+from ackclock.present import cli
 
 CASES = 40
 LONG = ac.dumbbell(

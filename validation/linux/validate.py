@@ -44,8 +44,8 @@ import ackclock as ac
 
 ROOT = guest.HERE.parents[1]
 PAGE = ROOT / "docs" / "validation-linux.md"
-COUNTS = ROOT / "python" / "ackclock" / "linux_checked.json"
-CELLS = ROOT / "python" / "ackclock" / "linux_cells.csv"
+COUNTS = ROOT / "python" / "ackclock" / "questions" / "linux_checked.json"
+CELLS = ROOT / "python" / "ackclock" / "questions" / "linux_cells.csv"
 """Both sides of every cell, which ship with the package: `ackclock.questions.agreement` looks up those nearest to a link."""
 SEEDS = 5
 """Of ours, where it is random."""

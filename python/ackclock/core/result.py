@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
@@ -141,12 +141,9 @@ class Result(EngineResult):
         rows = [{key: value for key, value in link.items() if key not in arrays} for link in self._raw["links"]]
         table = pd.DataFrame(rows).set_index("name")
         table.index.name = "link"
-        least = [_least(link["utilization_1s"]) for link in self._raw["links"]]
-        table.insert(1, "utilization_min_1s", least)
-        arrivals = table["arrivals"].where(table["arrivals"] > 0)
-        table.insert(2, "loss", table["drops"] / arrivals)
-        table.insert(3, "marked", table["marks"] / arrivals)
-        table.insert(4, "loss_bytes", table["dropped_bytes"] / table["arrived_bytes"].where(table["arrived_bytes"] > 0))
+        derived = [_derived(link) for link in self._raw["links"]]
+        for place, name in enumerate(("utilization_min_1s", "loss", "marked", "loss_bytes"), 1):
+            table.insert(place, name, [one[name] for one in derived])
         return table
 
     @cached_property
@@ -337,7 +334,7 @@ class Result(EngineResult):
             "seed": self.seed,
             "window_s": list(self.window),
             "end_s": self.end,
-            "links": {str(name): _link_json(row) for name, row in self.links.iterrows()},
+            "links": {str(link["name"]): _link_json(link | _derived(link)) for link in self._raw["links"]},
             "flows": self._groups,
             "notes": self.notes,
         }
@@ -517,7 +514,18 @@ class Replications(Sequence[Result]):
         raise NotImplementedError
 
 
-def _link_json(row: pd.Series[Any]) -> dict[str, Any]:
+def _derived(link: Mapping[str, Any]) -> dict[str, float]:
+    """Return shares that follow from the counts of a link; `Result.links` has the same columns."""
+    arrivals, arrived = int(link["arrivals"]), int(link["arrived_bytes"])
+    return {
+        "utilization_min_1s": _least(link["utilization_1s"]),
+        "loss": link["drops"] / arrivals if arrivals else math.nan,
+        "marked": link["marks"] / arrivals if arrivals else math.nan,
+        "loss_bytes": link["dropped_bytes"] / arrived if arrived else math.nan,
+    }
+
+
+def _link_json(row: Mapping[str, Any]) -> dict[str, Any]:
     keys = {
         "utilization": "utilization",
         "utilization_min_1s": "utilization_min_1s",

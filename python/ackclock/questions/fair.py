@@ -20,6 +20,7 @@ from ..core.accessors import presented
 from ..core.errors import AckclockError
 from ..core.scenario import Scenario, dumbbell, flows
 from ..core.simulate import run
+from ..experiment.sequential import FAIR
 from .causes.interventions import called
 from .causes.scales import needed, timed
 from .causes.sentences import Evidence, Sentence, interval
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 ROUND_TRIPS: Final = ("10 ms", "20 ms", "40 ms", "80 ms", "160 ms")
 BUFFERS: Final = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """In bandwidth-delay products."""
-BUDGET: Final = 600_000
+BUDGET: Final = FAIR.packets
 """Packets of a run at most; where a place needs more, its share is not told."""
 LEAST: Final = 4
 """Packets of a buffer at least."""
@@ -151,7 +152,7 @@ def fair(
     buffers: Sequence[float] = BUFFERS,
     counts: tuple[int, int] = (1, 1),
     style: str = "linux",
-    seeds: int = 3,
+    seeds: int = FAIR.seeds[0],
     watch: Callable[[int, int], None] | None = None,
 ) -> Fair:
     """

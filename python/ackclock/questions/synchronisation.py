@@ -20,13 +20,11 @@ from ..core.errors import ScenarioError
 from ..core.scenario import Scenario
 from ..core.series import measured_windows
 from ..core.simulate import replicate
+from ..experiment.sequential import SYNCHRONISATION
 
 if TYPE_CHECKING:
     from ..core.result import Result
 
-RUNS: Final = (4, 8)
-"""Runs that are looked at, the given one among them: at least, and where the packets allow it. Where half of the seeds
-lock into one pattern and half into another, four are of one kind by chance in one case of eight."""
 SIDES: Final = 2
 """So many runs on each side of the limit show that the seed decides."""
 
@@ -87,8 +85,9 @@ def synchronisation(result: Result, packets: float = 0) -> Synchronisation | Non
 
 def _over_seeds(result: Result, found: Synchronisation, packets: float) -> Synchronisation:
     """Judge by runs with other seeds, too, as far as the packets allow."""
-    runs = min(RUNS[1], 1 + int(packets / max(result.departures, 1)))
-    if runs < RUNS[0]:
+    fewest, most = SYNCHRONISATION.seeds
+    runs = min(most, 1 + int(packets / max(result.departures, 1)))
+    if runs < fewest:
         return found
     flows = [int(flow) for flow in result.traces["flow"].to_numpy()]
     try:
@@ -97,7 +96,7 @@ def _over_seeds(result: Result, found: Synchronisation, packets: float) -> Synch
         return found  # such as an algorithm written in Python, which the scenario's text does not hold
     each = [found.own, *(correlated_windows(measured_windows(other)) for other in others)]
     over = mean_interval([one.value for one in each], CONFIDENCE)
-    if over.count < RUNS[0]:
+    if over.count < fewest:
         return found
     mean = replace(found.own, value=over.mean, low=max(over.low, -1.0), high=min(over.high, 1.0))
     limit = SYNCHRONISED_CORRELATION

@@ -23,24 +23,16 @@ from ..core.errors import ScenarioError
 from ..core.scenario import Scenario
 from ..core.series import link_trace, sample_times
 from ..core.simulate import run
+from ..experiment.sequential import RUN
 from .causes.scales import ROUND_TRIPS, Length, adapting, needed
 
 if TYPE_CHECKING:
     from ..core.result import Result
 
-CHEAP: Final = 4_000_000
-"""Packets that a report computes without being asked, to tell what its own run does not: some two seconds."""
-SURE: Final = 100_000_000
-"""The same where the answer is to be sure."""
-STEPS: Final = (2.0, 8.0)
-"""Each run lasts at least and at most so many times as long as the one before."""
 SAMPLES: Final = 400_000
 """Most samples of a trace."""
 EMPTY: Final = 0.5
 """A queue of fewer packets on average has no level that could oscillate or be stable."""
-OTHERS: Final = 3
-"""Other seeds that are to agree with a continued run, as many of them as the packets allow: few flows may lock into one
-of several cycles for good."""
 MOVES: Final = 0.1
 """A level that moves by more than this part of itself during a run is not one that the queue has."""
 RARE: Final = 1e-4
@@ -131,7 +123,7 @@ def _of(result: Result, link: str, looks: int = 0) -> Judged:
         rtt, length = _scales(result, link)
         interval = float(result.traces.attrs["interval"])
         # of a queue that has not set itself yet no run is long enough
-        asked = length.measured if begin >= length.adapted else max(length.measured, STEPS[1] * (end - begin))
+        asked = length.measured if begin >= length.adapted else max(length.measured, RUN.longer[1] * (end - begin))
         oscillating = analysis.is_oscillating(waiting, interval, rtt, asked, length.reason, confidence)
         moving = drift(waiting, confidence) > MOVES or _signal_moves(result, link, inside, confidence)
         if moving:
@@ -186,7 +178,7 @@ def _longer(result: Result, link: str, packets: float) -> Judged | None:
         needs = found.oscillating.needs if found.oscillating is not None else math.nan
         begin += measured if found.moving else 0.0
         wanted = 1.2 * needs if math.isfinite(needs) else 4 * measured
-        measured = min(max(wanted, STEPS[0] * measured), STEPS[1] * measured)
+        measured = min(max(wanted, RUN.longer[0] * measured), RUN.longer[1] * measured)
         packets -= cost * (begin + measured)
         sample = max(rtt / 4, (begin + measured) / SAMPLES)
         if packets < 0 or sample > rtt / 2:
@@ -197,7 +189,7 @@ def _longer(result: Result, link: str, packets: float) -> Judged | None:
             longer = Scenario({**tree, "scenario": tree["scenario"] | head})
             looks += 1
             found = replace(_of(run(longer, seed=result.seed, trace_links=True), link, looks), own=False)
-            for number in range(1, OTHERS + 1 if found.decided else 1):
+            for number in range(1, RUN.seeds[-1] if found.decided else 1):
                 packets -= cost * until
                 if packets < 0 and number > 1:
                     break
@@ -235,4 +227,4 @@ def _sides(one: Judged) -> tuple[bool, bool, bool]:
     return math.isnan(one.stable.value), large, large or wide
 
 
-__all__ = ["CHEAP", "SURE", "Judged", "judged"]
+__all__ = ["Judged", "judged"]

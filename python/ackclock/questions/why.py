@@ -23,8 +23,9 @@ from ..core.devices import SHAPED, shaped
 from ..core.errors import AckclockError
 from ..core.scenario import Scenario, dumbbell, flows
 from ..core.simulate import list_algorithms, run
+from ..experiment.sequential import WHY
 from .agreement import Trust, near
-from .causes.experiment import BUDGET, SURE, SYMPTOMS, Diagnosis, Finding, Lab, Measured, chosen, diagnose
+from .causes.experiment import SYMPTOMS, Diagnosis, Finding, Lab, Measured, chosen, diagnose
 from .causes.interventions import called, returning, with_queue
 from .causes.measures import ClassNumbers, Numbers, numbers
 from .causes.remedy import Balance, Effect, Preference, effects
@@ -277,7 +278,7 @@ def why(
         raise WhyError(f"no flow crosses the link {name}")
     crossed = [one["name"] for one in tree["link"] if one["name"] != name and _crosses(tree, one["name"])]
     also = () if link is not None else tuple(crossed[:FEW])
-    options: dict[str, Any] = {"budget": SURE if until_sure else BUDGET, "length": length}
+    options: dict[str, Any] = {"budget": WHY.sure if until_sure else WHY.packets, "length": length}
     lab = Lab(name, also=also, **options)
     told = diagnose(scenario, name, lab=lab, seed=seed)
     result = _again(tree, told.present, seed)

@@ -130,12 +130,13 @@ def _flows(text: str) -> FlowTraces:
 
 def _judge(results: Sequence[Result | Replications]) -> None:
     """Continue the runs that do not tell; what is found is kept beside each."""
-    from ...questions.verdicts import SURE, judged
+    from ...experiment.sequential import RUN
+    from ...questions.verdicts import judged
     from ..report._facts import links_worth_showing
 
     for one in _each(results):
         for link in links_worth_showing([one]):
-            judged(one, link, SURE)
+            judged(one, link, RUN.sure)
 
 
 def _verdicts(result: Result) -> dict[str, Any]:

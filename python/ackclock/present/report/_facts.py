@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from ... import analysis
 from ...analysis import Oscillation, Sawtooth, Verdict
 from ...core.series import competing, measured_windows, sample_times
+from ...experiment.sequential import GLANCE
 from ...questions.synchronisation import Synchronisation, synchronisation
-from ...questions.verdicts import CHEAP, judged
+from ...questions.verdicts import judged
 
 if TYPE_CHECKING:
     from ...core.result import Result
@@ -87,7 +88,7 @@ def links_worth_showing(results: Sequence[Result]) -> list[str]:
     return [name for k, name in enumerate(order[:_LINKS]) if k == 0 or delay[name] > _WORTH * delay[order[0]]]
 
 
-def queue_facts(result: Result, link: str, packets: float = CHEAP) -> QueueFacts:
+def queue_facts(result: Result, link: str, packets: float = GLANCE) -> QueueFacts:
     """Judge the queue of ``link``; where the run does not tell, by longer ones of up to so many `packets`."""
     found = judged(result, link, packets)
     oscillating = found.oscillating
@@ -100,7 +101,7 @@ def queue_facts(result: Result, link: str, packets: float = CHEAP) -> QueueFacts
     )
 
 
-def flow_facts(result: Result, packets: float = CHEAP) -> FlowFacts:
+def flow_facts(result: Result, packets: float = GLANCE) -> FlowFacts:
     """Judge the endless flows; whether they move together also by other seeds, for up to so many `packets`."""
     goodput = np.asarray(result.flows["goodput"], dtype=np.float64)[competing(result)]
     together = synchronisation(result, packets)
@@ -118,7 +119,7 @@ def flow_facts(result: Result, packets: float = CHEAP) -> FlowFacts:
 
 def facts_of_flows(results: Sequence[Result]) -> list[FlowFacts]:
     """Judge the endless flows of each run; several runs are not asked for more seeds."""
-    return [flow_facts(result, CHEAP if len(results) == 1 else 0) for result in results]
+    return [flow_facts(result, GLANCE if len(results) == 1 else 0) for result in results]
 
 
 def _inside(result: Result) -> NDArray[np.bool_]:

@@ -13,7 +13,7 @@ Causes found by experiment, and sentences that carry their evidence.
 sentence is. `why`, `compare`, `tune`, reports and the page use these and no others.
 """
 
-from .experiment import BUDGET, SURE, SYMPTOMS, Cause, Diagnosis, Finding, Lab, chosen, diagnose
+from .experiment import SYMPTOMS, Cause, Diagnosis, Finding, Lab, chosen, diagnose
 from .interventions import GENERAL, SPECIFIC, called
 from .measures import Numbers, numbers
 from .scales import Length, needed
@@ -23,10 +23,8 @@ VOCABULARY = tuple(dict.fromkeys(one.key for one in (*SPECIFIC, *GENERAL)))
 """Every cause that can be named."""
 
 __all__ = [
-    "BUDGET",
     "GENERAL",
     "SPECIFIC",
-    "SURE",
     "SYMPTOMS",
     "VOCABULARY",
     "Cause",

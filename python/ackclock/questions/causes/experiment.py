@@ -18,6 +18,7 @@ from ...core.errors import ScenarioError
 from ...core.scenario import Scenario
 from ...core.simulate import run
 from ...experiment.parallel import parallel
+from ...experiment.sequential import WHY, Effort
 from .interventions import GENERAL, SPECIFIC, Change, Intervention, Tree, returning, sized
 from .measures import UNRESPONSIVE, Numbers, numbers
 from .scales import Length, bits, bulk, capacity, needed, quantities, timed
@@ -26,18 +27,10 @@ from .sentences import Evidence, Sentence, interval, share, time
 if TYPE_CHECKING:
     from ...analysis import Interval
 
-SEEDS: Final = (3, 8, 24)
-"""Seeds of each run; more where few decide nothing, such as of flows of which now one, now another gets most."""
-BUDGET: Final = 8_000_000
-"""Packets that all seeds of one setting may compute together, unless asked to be sure."""
-SURE: Final = 200_000_000
-"""The same where the answer is to be sure."""
 DOSE: Final = 0.8
 """Half of a buffer that is a cause brings the symptom to less than this part of what it was."""
 LITTLE: Final = 0.2
 """Largest share of a symptom that is left where its cause is gone, though it may still be above its limit."""
-LONGEST: Final = 16.0
-"""How much longer runs become until a symptom is decided, where the budget allows it."""
 AHEAD: Final = 2.0
 """A number that moves while it is measured is extrapolated by this factor."""
 EVEN: Final = 2.0
@@ -174,7 +167,7 @@ class Lab:
     """Runs settings once each, and keeps what they said."""
 
     link: str
-    budget: float = BUDGET
+    budget: float = WHY.packets
     length: float | None = None
     """Simulated time that the user gave, s."""
     record: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -183,7 +176,7 @@ class Lab:
     also: tuple[str, ...] = ()
     """Other links of which every run is to tell the numbers."""
 
-    def measure(self, key: str, tree: Tree, seeds: int = SEEDS[0], first: int = 1, factor: float = 1.0) -> Measured:
+    def measure(self, key: str, tree: Tree, seeds: int = WHY.seeds[0], first: int = 1, factor: float = 1.0) -> Measured:
         """
         Run a setting for as long as it needs, within the budget.
 
@@ -378,17 +371,17 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
             return evidence, present
         if told and told_before and not (alike and open_ and evidence.value < CONVERGED * before.value):
             return evidence, present
-        if lab.length is not None or (not present.enough and lab.budget <= BUDGET) or present.factor >= LONGEST:
+        if (
+            lab.length is not None
+            or (not present.enough and lab.budget <= WHY.packets)
+            or present.factor >= WHY.longer[-1]
+        ):
             return _cannot_tell(lab, present, symptom, evidence), present
-        factor = present.factor
-        more = next((one for one in SEEDS if one > asked), asked)
-        if not evidence.decided and more > asked:
-            asked = more
-            again = lab.measure(f"present, {asked} seeds", tree, asked, seed, factor)
-        else:
-            factor *= 2
-            again = lab.measure(f"present, {factor:g} times as long", tree, asked, seed, factor)
-        if lab.budget <= BUDGET and not again.enough:
+        effort = WHY.more(Effort(asked, present.factor), moving=evidence.decided)[0]
+        how = f"{effort.seeds} seeds" if effort.seeds > asked else f"{effort.longer:g} times as long"
+        asked = effort.seeds
+        again = lab.measure(f"present, {how}", tree, asked, seed, effort.longer)
+        if lab.budget <= WHY.packets and not again.enough:
             return _cannot_tell(lab, present, symptom, evidence), present
         present = again
 
@@ -503,7 +496,7 @@ def _try(lab: Lab, key: str, change: Change, symptom: Symptom, before: float, se
     except ScenarioError:
         return None  # what is left cannot be: the thing cannot be taken away here
     evidence = _evidence(after, symptom, before)
-    for seeds in SEEDS[1:]:
+    for seeds in WHY.seeds[1:]:
         if evidence.decided or evidence.value > evidence.limit:
             break
         after = lab.measure(f"{symptom.key}: {done}", made, seeds, seed)

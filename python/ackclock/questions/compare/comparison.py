@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.accessors import presented
 from ...core.scenario import Scenario
 from .evidence import Disagreement
-from .values import ENGINES, UNITS, Lines, cell, row_name
+from .values import ENGINES, UNITS, Lines, row_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,10 +74,6 @@ class Comparison:
         """
         raise NotImplementedError
 
+    @presented
     def __str__(self) -> str:
-        lines = [self.table.map(cell).to_string(), ""]
-        lines += [f"the {engine} engine cannot take it: {reason}" for engine, reason in self.refused.items()]
-        if self.stable:
-            lines.append(f"stability: {self.stable}")
-        lines += [""] if self.disagreements else ["", "The engines agree."] if len(self.lines) > 1 else []
-        return "\n".join([*lines, *(one.sentence for one in self.disagreements)])
+        raise NotImplementedError

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ...experiment.sequential import seeds_in_words, seeds_needed
 from ..causes.differences import FACTOR
 from .values import TOLERANCES, UNITS, differ, row_name
 
@@ -16,8 +17,6 @@ SOME: Final = 0.7
 Largest share of a difference that is left where a part of its cause is removed. The interval of
 the seeds of both sides must show that the whole cause leaves no more than this, and a part of it less than everything.
 """
-MANY: Final = 1000
-"""More seeds are not proposed."""
 
 
 MOVES: Final = "what an engine says moves by as much from one part of the time to the next"
@@ -82,7 +81,7 @@ class Tried:
     def needs(self, part: float, before: Tried) -> float:
         """Number of seeds that would decide; intervals shrink with its square root."""
         gain = max(part * before.apart - self.apart, 1e-12)
-        return self.seeds * (self._spread(part, before) / gain) ** 2
+        return seeds_needed(self.seeds, self._spread(part, before), gain)
 
     def _spread(self, part: float, before: Tried) -> float:
         return math.hypot(self.doubt / self.scale, part * before.doubt / before.scale)
@@ -211,14 +210,7 @@ def in_doubt(one: Tried, before: Tried) -> str:
     """Say what moves by as much as an experiment changes, and what would tell."""
     if moving(one, before):
         return MOVES
-    return f"{one.seeds} runs of each spread by as much; {wanted(one.needs(1.0, before))}"
-
-
-def wanted(seeds: float) -> str:
-    """Say how many runs would tell."""
-    if seeds > MANY:
-        return f"more than {MANY} runs would be needed to tell"
-    return f"about {math.ceil(seeds / 10) * 10} runs would tell"
+    return f"{one.seeds} runs of each spread by as much; {seeds_in_words(one.needs(1.0, before))}"
 
 
 def pair(measure: str, one: Tried) -> str:

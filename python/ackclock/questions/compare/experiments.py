@@ -13,6 +13,7 @@ from ...core.errors import AckclockError, Interrupted, RunError
 from ...core.scenario import Scenario
 from ...core.simulate import FlowTraces, run
 from ...experiment.parallel import parallel
+from ...experiment.sequential import COMPARE, Effort, seeds_in_words, seeds_needed
 from ..causes.differences import REMOVALS, Removal
 from ..causes.scales import bits, quantities
 from .comparison import Comparison
@@ -29,23 +30,14 @@ from .evidence import (
     in_doubt,
     moving,
     pair,
-    wanted,
     whole,
 )
 from .values import differ
 
 TRACED: FlowTraces = 50
 """Flows of each class whose windows are averaged in the picture."""
-SEEDS: Final = (8, 24)
-"""Runs of the packet engine on each side of an experiment; more where what they say lies within their spread."""
-FEW: Final = 4
-"""Runs at least, where more take too long."""
-LONGER: Final = 4
-"""Times as long are runs whose measures move by as much as an experiment changes, and those that show chance."""
 SMALL: Final = 20.0
 """Windows of more packets are not called small."""
-BUDGET: Final = 100_000_000
-"""Packets that all seeds of an experiment may compute: some twenty seconds on two processors."""
 PACKET: Final = 12_000
 """bit."""
 MEMORY: Final = 400
@@ -58,9 +50,10 @@ BOTH: Final = "+"
 """Joins the keys of two things."""
 LATER: Final = 4
 """Equations are measured so many times of that later."""
-_Effort = tuple[int, int]
-"""Seeds, and how many times as long as at first."""
-_LONG: Final[list[_Effort]] = [(SEEDS[0], LONGER), (FEW, LONGER)]
+LONGER: Final = COMPARE.longer[-1]
+"""Times as long are runs whose measures move by as much as an experiment changes, and those that show chance."""
+_FEWEST: Final = Effort(COMPARE.fewest)
+_LONG: Final = [Effort(COMPARE.seeds[0], LONGER), Effort(COMPARE.fewest, LONGER)]
 
 
 @dataclass(frozen=True)
@@ -122,9 +115,9 @@ class Experiments:
             if made is not None:
                 self._removals.append(one)
                 self._trees[one.key] = made
-        self._packets: dict[tuple[str, int], list[_Packets]] = {}
+        self._packets: dict[tuple[str, float], list[_Packets]] = {}
         self._named: dict[str, str] = {}
-        self._equations: dict[tuple[str, int, str], list[Comparison]] = {}
+        self._equations: dict[tuple[str, float, str], list[Comparison]] = {}
 
     def of(self, measure: str, of: str, engine: str) -> Found:
         """Return the cause of a difference of an engine from the packets."""
@@ -143,9 +136,9 @@ class Experiments:
         if chance:
             return Found("chance", _by_chance(measure, now), tried=(now,))
         if chance is None:
-            needs = now.seeds * (now.half / max(abs(now.other - now.packet), 1e-12)) ** 2
+            needs = seeds_needed(now.seeds, now.half, max(abs(now.other - now.packet), 1e-12))
             words = f"cannot tell whether by chance: {pair(measure, now)} in {_runs(now)}"
-            words += f"; {MOVES if moving(now) else wanted(needs)}"
+            words += f"; {MOVES if moving(now) else seeds_in_words(needs)}"
             return Found("cannot-tell", words, tried=(now,))
         return self._cause(measure, of, engine, now, size)
 
@@ -156,36 +149,33 @@ class Experiments:
         That they have none must hold in longer runs, too: equations may be about to reach what packets do, or to leave
         it.
         """
-        effort: _Effort | None = (SEEDS[0], 1)
+        effort: Effort | None = COMPARE.first
         now, chance = None, None
         while effort is not None:
-            told = self._tried(self._plain, measure, of, engine, *effort)
+            told = self._tried(self._plain, measure, of, engine, effort)
             if told is None:
                 break
             now, chance = told, by_chance(measure, told, size)
             if chance is False:
                 break
-            if chance and effort[1] == 1:
+            if chance and effort.longer == 1:
                 effort = self._affordable((self._plain,), _LONG)
             else:
                 effort = None if chance else self._more(effort, (self._plain,), now)
         return now, chance
 
-    def _more(self, effort: _Effort, removals: Sequence[Removal], *told: Tried) -> _Effort | None:
+    def _more(self, effort: Effort, removals: Sequence[Removal], *told: Tried) -> Effort | None:
         """Return the effort that tells more: longer runs of what moves, else more runs; None if neither is possible."""
-        seeds, times = effort
-        often = [(SEEDS[-1], times)] if seeds < SEEDS[-1] else []
-        long = _LONG if times == 1 else []
-        return self._affordable(removals, [*long, *often] if moving(*told) else [*often, *long])
+        return self._affordable(removals, COMPARE.more(effort, moving=moving(*told)))
 
-    def _affordable(self, removals: Sequence[Removal], efforts: Sequence[_Effort]) -> _Effort | None:
+    def _affordable(self, removals: Sequence[Removal], efforts: Sequence[Effort]) -> Effort | None:
         """The first that takes no more packets than an experiment may."""
-        able = (one for one in efforts if one[1] == 1 or self._long)
-        return next((one for one in able if all(self._cost(each, *one) <= BUDGET for each in removals)), None)
+        able = (one for one in efforts if one.longer == 1 or self._long)
+        return next((one for one in able if all(self._cost(each, one) <= COMPARE.packets for each in removals)), None)
 
     def _cause(self, measure: str, of: str, engine: str, now: Tried, size: float) -> Found:
         """Take away one thing at a time from a difference that other seeds have too, then two."""
-        large = [one for one in self._removals if self._cost(one, FEW) > BUDGET]
+        large = [one for one in self._removals if self._cost(one, _FEWEST) > COMPARE.packets]
         small = [one for one in self._removals if one not in large]
         so_far = _Search(measure, now, size)
         found = self._take_away(small, of, engine, so_far)
@@ -207,7 +197,7 @@ class Experiments:
         names = ", ".join(one.key for one in tried[1:] if BOTH not in one.key) or "nothing to take away"
         names += ", and two at once" if any(BOTH in one.key for one in tried) else ""
         if large:
-            keys, most = ", ".join(one.key for one in large), max(self._cost(one, FEW) for one in large) / 1e6
+            keys, most = ", ".join(one.key for one in large), max(self._cost(one, _FEWEST) for one in large) / 1e6
             rest = f"not found in {names}; " if tried[1:] else ""
             words = f"cannot tell its cause: {rest}to try {keys} takes up to {most:.0f} M packets"
             return Found("cannot-tell", words, tried=tried)
@@ -245,11 +235,11 @@ class Experiments:
         What is compared is equally long: before a slow motion has died out packets and equations say something else.
         """
         both, measure = (self._plain, removal), so_far.measure
-        times = 1 if math.isnan(so_far.now.seconds) else LONGER
-        effort: _Effort | None = self._affordable(both, _LONG if times > 1 else []) or (SEEDS[0], 1)
+        long = [] if math.isnan(so_far.now.seconds) else _LONG
+        effort: Effort | None = self._affordable(both, long) or COMPARE.first
         made = None
         while effort is not None:
-            now, one = (self._tried(which, measure, of, engine, *effort) for which in both)
+            now, one = (self._tried(which, measure, of, engine, effort) for which in both)
             if now is None or one is None:
                 break
             made = _Pair(now, one)
@@ -269,21 +259,21 @@ class Experiments:
             self._trees[key] = made
             both = Removal(key, "", f"{first.done} and {second.done}", lambda tree: tree)
             self._named[key] = f"{self._called(first)} and {self._called(second)}"
-            if self._cost(both) <= BUDGET:
+            if self._cost(both) <= COMPARE.packets:
                 yield both
 
     def _tried(
-        self, removal: Removal, measure: str, of: str, engine: str, seeds: int = SEEDS[0], times: int = 1
+        self, removal: Removal, measure: str, of: str, engine: str, effort: Effort = COMPARE.first
     ) -> Tried | None:
         """A measure on both sides of an experiment; None where one of them does not have it."""
         from ...analysis import mean_interval
 
-        if self._cost(removal, seeds, times) > BUDGET:
-            seeds = SEEDS[0] if self._cost(removal, SEEDS[0], times) <= BUDGET else FEW
-        place = removal.key, times
+        able = [effort, *(Effort(seeds, effort.longer) for seeds in (COMPARE.seeds[0], COMPARE.fewest))]
+        effort = next((one for one in able if self._cost(removal, one) <= COMPARE.packets), able[-1])
+        place = removal.key, effort.longer
         try:
-            scenario = Scenario(self._tree(removal, times))
-            self._run(place, scenario, seeds)
+            scenario = Scenario(self._tree(removal, effort.longer))
+            self._run(place, scenario, effort.seeds)
             if (*place, engine) not in self._equations:
                 self._equations[*place, engine] = _solved(scenario, engine)
         except (Interrupted, RunError):
@@ -316,10 +306,10 @@ class Experiments:
             queue,
             moves,
             self._drift(place, measure, of),
-            seconds=_measured(scenario) if times > 1 else math.nan,
+            seconds=_measured(scenario) if effort.longer > 1 else math.nan,
         )
 
-    def _drift(self, key: tuple[str, int], measure: str, of: str) -> float:
+    def _drift(self, key: tuple[str, float], measure: str, of: str) -> float:
         """How much the packets' mean depends on when it is measured, where runs with other seeds do the same."""
         from ...analysis import mean_interval
 
@@ -350,17 +340,17 @@ class Experiments:
             return f"the number of flows, {sum(int(one['count']) for one in self.found.scenario.canonical['flows'])}"
         return removal.words
 
-    def _tree(self, removal: Removal, times: int) -> dict[str, Any]:
+    def _tree(self, removal: Removal, times: float) -> dict[str, Any]:
         tree = self._trees[removal.key]
         return tree if times == 1 else longer(tree) or tree
 
-    def _cost(self, removal: Removal, seeds: int = SEEDS[0], times: int = 1) -> float:
+    def _cost(self, removal: Removal, effort: Effort = COMPARE.first) -> float:
         """Packets that an experiment computes at most."""
-        tree = self._tree(removal, times)
+        tree = self._tree(removal, effort.longer)
         end = quantities(tree["scenario"]["duration"])
-        return seeds * max(end, default=0.0) * sum(bits(one) for one in tree["link"]) / PACKET
+        return effort.seeds * max(end, default=0.0) * sum(bits(one) for one in tree["link"]) / PACKET
 
-    def _run(self, key: tuple[str, int], scenario: Scenario, seeds: int) -> None:
+    def _run(self, key: tuple[str, float], scenario: Scenario, seeds: int) -> None:
         """Run what is not there yet."""
         known = self._packets.setdefault(key, [])
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...core.errors import ScenarioError
+from ...experiment.sequential import EVALUATE, EVALUATE_QUICK
 from .dossier import RFC, Dossier
 from .judge import answer
 from .model import Answer, Check, Finding, Heading, Numbers
@@ -24,7 +25,7 @@ SENDERS = ("cubic", "reno")
 """References for a sender: the standards-track controls."""
 QUEUES = ("drop-tail", "red", "pie", "codel")
 """References for a queue."""
-SEEDS, QUICK_SEEDS = 10, 5
+SEEDS, QUICK_SEEDS = EVALUATE.seeds[0], EVALUATE_QUICK.seeds[0]
 """Runs of each scenario."""
 
 

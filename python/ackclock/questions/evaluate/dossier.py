@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -81,17 +80,9 @@ class Dossier:
         ]
         return pd.DataFrame(rows, columns=["number", "heading", "answer", "sentence"]).set_index("number")
 
+    @presented
     def __str__(self) -> str:
-        first, *fails = self.summary
-        text = textwrap.fill(f"{self.entry.name}: {first}", 100) + "\n"
-        text += "".join(textwrap.fill(f"- {line}", 100, subsequent_indent="  ") + "\n" for line in fails) + "\n"
-        wide = max(len(answer.heading.number) for answer in self.answers)
-        for answer in self.answers:
-            head = f"{answer.heading.number.ljust(wide)}  {answer.heading.title}: {answer.finding}"
-            indent = " " * (wide + 2)
-            told = textwrap.fill(answer.sentence, 100, initial_indent=indent, subsequent_indent=indent)
-            text += f"{head}\n{told}\n"
-        return text + "\n" + "\n".join(textwrap.fill(note, 100) for note in self.notes)
+        raise NotImplementedError
 
     def json(self) -> dict[str, Any]:
         """Return everything as one tree of plain values; numbers that are not finite are None."""

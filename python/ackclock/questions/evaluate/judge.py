@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...core._words import listed
+from ...experiment.sequential import seeds_needed
 from .model import Answer, Check, Demand, Finding, Heading
 
 if TYPE_CHECKING:
@@ -156,7 +157,11 @@ def _decided(differences: Sequence[float]) -> tuple[Finding, float]:
         return Finding.YES, math.nan
     if apart.low > 0:
         return Finding.NO, math.nan
-    return Finding.CANNOT_TELL, math.ceil(apart.count * (apart.half / abs(apart.mean)) ** 2) if apart.mean else math.inf
+    return Finding.CANNOT_TELL, _whole(seeds_needed(apart.count, apart.half, abs(apart.mean)))
+
+
+def _whole(seeds: float) -> float:
+    return math.ceil(seeds) if math.isfinite(seeds) else seeds
 
 
 def _sentence(

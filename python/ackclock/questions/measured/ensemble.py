@@ -21,6 +21,7 @@ from ...analysis.modes import (
 from ...core.errors import AnalysisError
 from ...core.intervals import student_quantile
 from ...core.simulate import replicate
+from ...experiment.sequential import MEASURED, seeds_needed
 from ..causes.scales import quantities
 
 if TYPE_CHECKING:
@@ -33,10 +34,7 @@ Verdict = Literal["oscillates", "does not oscillate", "cannot tell"]
 
 TOLERANCE: Final = 0.2
 """Half the 95 % interval of the decay rate, relative to the rate, at which more runs are not worth their time."""
-PACKETS: Final = 50_000_000
-"""Packets that an answer may compute."""
-MOST_RUNS: Final = 32
-FIRST_RUNS: Final = 4
+FIRST_RUNS, MOST_RUNS = MEASURED.seeds
 PILOT_ROUND_TRIPS: Final = 400
 """Length of the first runs, in base round trips; no shorter than `PILOT_SECONDS`."""
 PILOT_SECONDS: Final = 20.0
@@ -115,7 +113,7 @@ def measured_stability(
     *,
     link: str | None = None,
     tolerance: float = TOLERANCE,
-    packets: int = PACKETS,
+    packets: int = int(MEASURED.packets),
     most_runs: int = MOST_RUNS,
     threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -244,7 +242,8 @@ class Ensemble:
                 return True
         again = self.runs
         if judged.mode is not None and judged.verdict != "cannot tell":
-            again = max(again, math.ceil(self.runs * (SPARE * (judged.mode.decay.relative / tolerance) ** 2 - 1)))
+            needed = SPARE * seeds_needed(self.runs, judged.mode.decay.relative, tolerance)
+            again = max(again, math.ceil(needed - self.runs))
         more = min(again, most_runs - self.runs, int(left / max(self.cost * (self.begin + self.seconds), 1.0)))
         if more < 1:
             return False

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
+from ...core.engine_result import flatten
 from ...core.scenario import Scenario
 from ...core.simulate import run
 from ...experiment.parallel import completed
@@ -29,8 +30,7 @@ def compute(scenario: str, seed: int) -> dict[str, float]:
 
 
 def _metrics(scenario: Scenario, seed: int) -> dict[str, float]:
-    summary = run(scenario, seed=seed).summary["value"]
-    return {str(name): float(value) for name, value in summary.items()}
+    return flatten(run(scenario, seed=seed).json())
 
 
 class Workers(Protocol):

@@ -23,6 +23,7 @@ from ...core.devices import DEVICES, DeviceError, Queue, devices_of, express
 from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import Scenario, dumbbell, flows
 from ...core.simulate import list_algorithms
+from ...experiment.sequential import TUNE
 from .answer import TOLERANCE, Compromise, Other, Tuned, spans
 from .families import FAMILIES, Family, longest, rounded
 from .packets import Run, beside, compared, latin, measure
@@ -37,8 +38,6 @@ LESS: Final = 0.9
 """A smaller target that does not shorten the longest delay to so much of what it was is not tried again."""
 LOOKED: Final = 6
 """Settings with the demanded margins among which packet runs choose."""
-MORE: Final = (8, 24)
-"""Seeds at places where the interval of fewer lies across the target."""
 SWINGING: Final = 0.5
 """An amplitude of the queue over its mean from which a run is called swinging."""
 MARGIN: Final = 0.01
@@ -64,7 +63,7 @@ def tune(
     delay_margin: str | float | None = None,
     link: str | None = None,
     device: str | None = None,
-    seeds: int = 3,
+    seeds: int = TUNE.seeds[0],
     runs: int = 12,
     rate: str | None = None,
     rtt: str | None = None,
@@ -457,7 +456,7 @@ class _Tuning:
 
     def _sure(self, queue: Queue, runs: list[Run]) -> list[Run]:
         """Runs with more seeds where the interval of a mean delay lies across the target."""
-        for seeds in MORE:
+        for seeds in TUNE.seeds[1:]:
             near = [k for k, one in enumerate(runs) if one.seeds < seeds and spans(one, self.problem.need.target)]
             again = measure(self.problem, [(queue, runs[k].point) for k in near], seeds)
             runs = [again[near.index(k)] if k in near else one for k, one in enumerate(runs)]

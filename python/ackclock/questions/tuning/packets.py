@@ -12,6 +12,7 @@ from typing import Any, Final
 from ...core.scenario import Scenario
 from ...core.simulate import run
 from ...experiment.parallel import parallel
+from ...experiment.sequential import TUNE
 from ..causes.interventions import Tree
 from ..causes.scales import needed
 from .problem import Point, Problem
@@ -20,7 +21,7 @@ SHORTEST: Final = 60.0
 """Simulated time of a run at least, s ..."""
 ROUNDS: Final = (40, 200)
 """... and from so many to so many round trips, or what is slowest in it needs (`questions.causes.needed`) ..."""
-BUDGET: Final = 1_000_000
+BUDGET: Final = TUNE.packets
 """... within so many packets."""
 SAMPLES: Final = (2_000, 100_000)
 """Samples of a run, at least and at most: what is computed of them cannot be interrupted."""

@@ -1,0 +1,106 @@
+"""
+More seeds, or longer, until it is decided; else "cannot tell". The one policy of deciding; docs/deciding.md states it.
+
+A question compares a mean over seeds, with its interval, to a limit. While the interval holds the limit, runs with more
+seeds are made; while the number itself still moves, longer ones. Both end at the question's `Policy`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+CONFIDENCE: Final = 0.95
+"""Confidence of the intervals that decide (Student's t over the seeds, paired where two settings are compared)."""
+MOST_SEEDS: Final = 1000
+"""More seeds are never proposed as what would tell."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How often, and for how long, something is run."""
+
+    seeds: int
+    longer: float = 1.0
+    """Times as long as at first."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How far a question goes before it says "cannot tell"."""
+
+    seeds: tuple[int, ...]
+    """Runs with different seeds: at first, then where these do not decide."""
+    longer: tuple[float, ...] = (1.0,)
+    """Times as long as at first: so far, one after the other, where a number still moves."""
+    packets: float = math.inf
+    """Packets that may be simulated without being asked for more."""
+    sure: float = math.inf
+    """The same where the answer is to be sure (``--until-sure``)."""
+    fewest: int = 0
+    """Seeds of longer runs at least, where as many as before take too many packets; by default as many."""
+
+    @property
+    def first(self) -> Effort:
+        """The effort to begin with."""
+        return Effort(self.seeds[0], self.longer[0])
+
+    def more(self, now: Effort, *, moving: bool) -> list[Effort]:
+        """Return what would tell more than `now`, the most promising first: longer runs of what moves, else seeds."""
+        often = [Effort(seeds, now.longer) for seeds in self.seeds if seeds > now.seeds][:1]
+        lengths = [factor for factor in self.longer if factor > now.longer][:1]
+        seeds = dict.fromkeys((self.seeds[0], self.fewest) if self.fewest else (now.seeds,))
+        long = [Effort(count, factor) for factor in lengths for count in seeds]
+        return [*long, *often] if moving else [*often, *long]
+
+
+GLANCE: Final = 4_000_000
+"""Packets that a report simulates unasked, to tell what its own run does not: some two seconds."""
+
+WHY: Final = Policy(seeds=(3, 8, 24), longer=(1, 2, 4, 8, 16), packets=8_000_000, sure=200_000_000)
+"""Each setting of `why`: few seeds, since most symptoms are far from their limits."""
+COMPARE: Final = Policy(seeds=(8, 24), longer=(1, 4), packets=100_000_000, fewest=4)
+"""Each side of an experiment of `compare`: engines may differ by little."""
+MEASURED: Final = Policy(seeds=(4, 32), packets=50_000_000)
+"""All runs of a measured stability; their length follows from the mode that is found."""
+RUN: Final = Policy(seeds=(1, 4), longer=(2, 8), packets=GLANCE, sure=100_000_000)
+"""
+The verdicts on a run: each continuation is at least and at most so many times as long as the run before, and the last
+is confirmed with other seeds, as few flows may lock into one of several cycles for good.
+"""
+SYNCHRONISATION: Final = Policy(seeds=(4, 8), packets=GLANCE)
+"""
+Whether windows move together: few flows lock into a pattern by their seed, which no longer run shows. Where half of the
+seeds lock into one pattern and half into another, four are of one kind by chance in one case of eight.
+"""
+TUNE: Final = Policy(seeds=(3, 8, 24), packets=1_000_000)
+"""Each run of `tune`."""
+FAIR: Final = Policy(seeds=(3,), packets=600_000)
+"""Each run of `fair`."""
+EVALUATE: Final = Policy(seeds=(10,))
+"""Each scenario of `evaluate`, ..."""
+EVALUATE_QUICK: Final = Policy(seeds=(5,))
+"""... and of a quick one."""
+
+
+def margin(value: float, half: float, limit: float) -> float:
+    """Return how far the interval value - half .. value + half is from a limit; decided where it is above zero."""
+    return abs(value - limit) - half
+
+
+def seeds_needed(seeds: int, half: float, distance: float) -> float:
+    """
+    Return how many seeds would decide.
+
+    An interval of half-width `half` from so many seeds shrinks with the root of their number; it must become narrower
+    than `distance`, how far the mean is from its limit.
+    """
+    return seeds * (half / distance) ** 2 if distance else math.inf
+
+
+def seeds_in_words(needed: float) -> str:
+    """Say how many runs would tell."""
+    if needed > MOST_SEEDS:
+        return f"more than {MOST_SEEDS} runs would be needed to tell"
+    return f"about {math.ceil(needed / 10) * 10} runs would tell"

@@ -65,7 +65,8 @@ HOURS ?= 1
 attack: setup ## attack the engines with random scenarios for HOURS=1, two processes; resumes; finds in out/attack/finds
 	@$(BIN)/python tests/attack/attack_many.py run --hours $(HOURS) --share 0.1; \
 	$(BIN)/python tests/attack/attack_many.py both --hours $(HOURS) --share 0.1; found=$$?; \
-	$(BIN)/python tests/attack/attack.py --hours $(HOURS) --share 0.8 && exit $$found
+	$(BIN)/python tests/attack/attack_many.py pairs --hours $(HOURS) --share 0.1 || found=1; \
+	$(BIN)/python tests/attack/attack.py --hours $(HOURS) --share 0.7 && exit $$found
 
 bench: ## benchmarks of the crates that have them
 	cargo bench --workspace

@@ -147,6 +147,7 @@ def test_the_page_of_deciding_states_the_policies() -> None:
 POLICIES = (
     sequential.WHY,
     sequential.COMPARE,
+    sequential.STABILITY,
     sequential.MEASURED,
     sequential.RUN,
     sequential.SYNCHRONISATION,

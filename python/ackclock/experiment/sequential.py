@@ -62,6 +62,8 @@ WHY: Final = Policy(seeds=(3, 8, 24), longer=(1, 2, 4, 8, 16), packets=8_000_000
 """Each setting of `why`: few seeds, since most symptoms are far from their limits."""
 COMPARE: Final = Policy(seeds=(8, 24), longer=(1, 4), packets=100_000_000, fewest=4)
 """Each side of an experiment of `compare`: engines may differ by little."""
+STABILITY: Final = Policy(seeds=(1,), packets=8_000_000)
+"""The run beside what the equations say of stability, with longer ones that tell whether it oscillates."""
 MEASURED: Final = Policy(seeds=(4, 32), packets=50_000_000)
 """All runs of a measured stability; their length follows from the mode that is found."""
 RUN: Final = Policy(seeds=(1, 4), longer=(2, 8), packets=GLANCE, sure=100_000_000)

@@ -69,7 +69,7 @@ class Fair:
     rate: str
     counts: tuple[int, int]
     style: str
-    """Of the TCP endpoints: ``"linux"`` or ``"rfc"``."""
+    """Style of the TCP endpoints: ``"linux"`` or ``"rfc"``."""
     places: tuple[Place, ...]
     seeds: int
 

@@ -1361,7 +1361,7 @@ mod tests {
         assert_eq!(bench.bbr.0.pacing_gain, 232.0 / 256.0);
     }
 
-    /// What ACKs bring in excess adds no more than 100 ms of the bandwidth to the window in Linux;
+    /// The excess that ACKs bring adds no more than 100 ms of the bandwidth to the window in Linux;
     /// in the draft the whole of it.
     #[test]
     fn linux_bounds_the_allowance_for_aggregation() {

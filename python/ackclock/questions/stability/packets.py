@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from ...core._words import digits, listed, quantity
 from ...core.scenario import Scenario
 from ...core.simulate import run
+from ...experiment.sequential import STABILITY
 from ..causes.scales import Length, bits, capacity, needed, timed
 from ..verdicts import judged
 from .beside import LARGE, MANY, SELDOM
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from .answer import Answer
     from .disturbed import Disturbed
 
-PACKETS: Final = 8_000_000
+PACKETS: Final = int(STABILITY.packets)
 """Packets at most of the run, and of longer ones that tell whether it oscillates: a few seconds of computing."""
 ALIKE: Final = 1.5
 """Means, swings and shares of lost or marked packets are alike up to this factor, either way ..."""

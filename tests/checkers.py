@@ -17,6 +17,9 @@ CLOSE = 0.02
 """Numbers count as equal up to this part: texts have three digits, traces are sampled."""
 
 
+_UNIT = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+
+
 def check(told: dict[str, Any]) -> int:
     """Check every sentence of an answer; returns how many there were."""
     said = 0
@@ -68,7 +71,10 @@ def _entry(one: Any, runs: _Runs) -> dict[str, Any]:
 
 
 def _bits(one: Any, runs: _Runs) -> float:
-    return float(ac._core.quantity(_entry(one, runs)["rate"])[0])
+    """The link's rate; the plain mean of what is given of a varying one."""
+    rate = _entry(one, runs)["rate"]
+    given = [rate] if isinstance(rate, str) else [step[1] for step in rate["steps"]]
+    return float(sum(ac._core.quantity(value)[0] for value in given) / len(given))
 
 
 def _wait(part: float) -> Any:
@@ -93,7 +99,13 @@ def _lost(one: Any, runs: _Runs) -> float:
 
 def _idle(one: Any, runs: _Runs) -> float:
     begin, end = one.window
-    return 1 - float(one.links.loc[runs.link, "bytes"]) * 8 / (_bits(one, runs) * float(end - begin))
+    rate = _entry(one, runs)["rate"]
+    if isinstance(rate, str):
+        return 1 - float(one.links.loc[runs.link, "bytes"]) * 8 / (_bits(one, runs) * float(end - begin))
+    times = [ac._core.quantity(step[0])[0] for step in rate["steps"]] + [math.inf]
+    rates = [ac._core.quantity(step[1])[0] for step in rate["steps"]]
+    carried = sum(value * max(min(end, times[k + 1]) - max(begin, times[k]), 0.0) for k, value in enumerate(rates))
+    return 1 - float(one.links.loc[runs.link, "bytes"]) * 8 / carried
 
 
 def _uneven(one: Any, runs: _Runs) -> float:
@@ -137,6 +149,13 @@ def _near(stated: float, found: float, sentence: dict[str, Any], slack: float = 
     assert abs(stated - found) <= CLOSE * abs(found) + slack, (sentence["text"], stated, found)
 
 
+def _first_number(text: str) -> float:
+    """The first quantity of a sentence, in SI units, shares as parts of one."""
+    found = re.search(r"(?:half of them|lost:|idle|up to|index is) ([0-9.e+-]*[0-9]) ?(us|ms|s|%|)", text)
+    assert found is not None, text
+    return float(found[1]) * {"%": 0.01, "": 1.0, **_UNIT}[found[2]]
+
+
 def _symptom(what: Any, limit: Any, gone: float) -> Any:
     def checked(sentence: dict[str, Any], runs: _Runs) -> None:
         symptom, *causes = sentence["evidence"]
@@ -144,6 +163,7 @@ def _symptom(what: Any, limit: Any, gone: float) -> Any:
         bound = limit(runs.of(key)[0], runs)
         before = runs.mean(key, what)
         _near(symptom["value"], before, sentence)
+        _near(_first_number(sentence["text"]), 1 - before if "Jain" in sentence["text"] else before, sentence, 6e-3)
         assert before > bound, (sentence["text"], before, bound)
         assert bool(causes) == ("cause not found" not in sentence["text"])
         for one in causes:
@@ -226,7 +246,7 @@ def _stream_loss(one: Any, runs: _Runs) -> float:
 
 
 def _sent(one: Any, runs: _Runs) -> float:
-    """Bits per second that left the link."""
+    """Share of the time used, as bits per second of the link's rate."""
     return (1 - _idle(one, runs)) * _bits(one, runs)
 
 
@@ -241,7 +261,6 @@ def _measure(key: str, name: str) -> Any:
     return (lambda one, runs: 1 - _uneven(one, runs)) if key == "jain" else links[key]
 
 
-_UNIT = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 _TIME = r"([0-9.e+-]+) (us|ms|s)(?: ± [0-9.e+-]+ (?:us|ms|s))?"
 
 

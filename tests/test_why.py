@@ -2,8 +2,11 @@
 
 import json
 import random
+import re
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,7 @@ from ackclock.experiment.sequential import WHY
 from ackclock.questions.causes import scales, sentences
 from ackclock.questions.causes.measures import numbers
 from conftest import Command
-from verdict_variants import Variant, made, random_link
+from verdict_variants import Variant, made, random_line, random_link
 
 
 def answer(**link: Any) -> ac.Why:
@@ -298,6 +301,81 @@ def test_the_checkers_can_fail() -> None:
     false["sentences"][0]["predicate"] = "short"
     with pytest.raises(AssertionError):
         checkers.check(false)
+
+
+def test_lines_with_mixed_classes_in_both_directions_and_varying_rates() -> None:
+    """Of seeds 1 to 12 all pass, too; these hold a call, two judged links, and a rate that changes."""
+    worlds = [random_line(seed) for seed in (2, 5, 9)]
+    assert any(one["traffic"]["kind"] == "cbr" for world in worlds for one in world.canonical["flows"])
+    judged = [answer_of(world) for world in worlds]
+    assert any(told.beside for told in judged)
+
+
+def planted(tree: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The answer with one thing in it false, as often as there is a place for it."""
+    found: list[tuple[str, dict[str, Any]]] = []
+
+    def plant(what: str, change: Callable[[dict[str, Any]], None]) -> None:
+        copy = json.loads(json.dumps(tree))
+        change(copy)
+        if copy != tree:
+            found.append((what, copy))
+
+    def reworded(old: str, new: str) -> Callable[[dict[str, Any]], None]:
+        def change(one: dict[str, Any]) -> None:
+            last = one["sentences"][-1]
+            last["text"] = re.sub(old, new, last["text"], count=1)
+
+        return change
+
+    plant("the median grows", reworded("less median delay", "more median delay"))
+    plant("the median is not said", reworded(r"[0-9.]+ m?s less median delay(?:, | and |)", ""))
+    plant("the longest waits shrink", reworded("more at the 99th percentile", "less at the 99th percentile"))
+    plant("the cost is not said", reworded("; but [^;.]*[0-9][^;]*;", ";"))
+    plant("the share is not said", reworded(r" and a more even share \(Jain's index [0-9.]+ to [0-9.]+\)", ""))
+    plant("the share is another", reworded(r"index ([0-9.]+) to [0-9.]+", r"index \1 to 0.51"))
+    plant("fewer packets are lost", reworded(r"([0-9.]+) % in place of ([0-9.]+) %", r"\2 % in place of \1 %"))
+
+    def effect(one: dict[str, Any]) -> None:
+        first = one["effects"][0]
+        first["before"], first["after"] = first["after"], first["before"]
+
+    plant("an effect is turned round", effect)
+    for key in ("delay_p50", "delay_p99", "utilization", "loss"):
+        plant(f"the table's {key}", lambda one, key=key: one["present"].update({key: 1.3 * one["present"][key] + 0.01}))
+    plant("the queue's median", lambda one: one["sentences"][0]["numbers"].update(p50_s=0.5))
+    for at, sentence in enumerate(tree["sentences"]):
+        if sentence["predicate"] in ("waits-long", "loses-much", "stream-loses", "stands-idle", "shares-unevenly"):
+            plant(f"{sentence['predicate']}: its value", partial(_value, at=at))
+            plant(f"{sentence['predicate']}: its text", partial(_text, at=at))
+    return found
+
+
+def _value(one: dict[str, Any], at: int) -> None:
+    one["sentences"][at]["evidence"][0]["value"] *= 1.2
+
+
+def _text(one: dict[str, Any], at: int) -> None:
+    """The first number has another digit in front, or in place of its first."""
+    text = one["sentences"][at]["text"]
+    one["sentences"][at]["text"] = re.sub(r"[0-9]", lambda digit: str((int(digit[0]) + 3) % 10), text, count=1)
+
+
+def test_planted_faults_are_convicted() -> None:
+    """All of them, of an answer on BBR beside ten CUBIC flows."""
+    both = bulk_and({"congestion": "bbr", "name": "bbr"}, "10 ms", "10 Mbit/s").with_({"flows.bulk.count": 10})
+    tree = json.loads(json.dumps(ac.why(scenario=both).json()))
+    checkers.check(tree)
+    faults = planted(tree)
+    assert len(faults) >= 12, [what for what, _ in faults]
+    missed = []
+    for what, false in faults:
+        try:
+            checkers.check(false)
+        except AssertionError:
+            continue
+        missed.append(what)
+    assert missed == []
 
 
 def test_recommendation_is_better_and_can_be_set() -> None:

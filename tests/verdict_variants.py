@@ -173,3 +173,40 @@ def contradictions(found: list[str]) -> int:
     """How many answers contradict those that most variants give."""
     known = Counter(one for one in found if one != "cannot tell")
     return sum(known.values()) - max(known.values(), default=0)
+
+
+def random_line(seed: int) -> ac.Scenario:
+    """A slow line with both directions, mixed classes (calls among them), ACKs over either link, and at times steps."""
+    draw = random.Random(f"line/{seed}")
+    rates = {"down": draw.choice([2, 4, 8]), "up": draw.choice([0.5, 1, 2])}
+    links = []
+    for name, rate in rates.items():
+        steps = [["0 s", f"{rate} Mbit/s"], ["20 s", f"{rate / 2} Mbit/s"], ["35 s", f"{rate} Mbit/s"]]
+        queue: dict[str, Any] = {"aqm": "drop-tail", "capacity": draw.choice(["20 packets", "100 ms", "400 ms"])}
+        if draw.random() < 0.2:
+            queue = {"aqm": draw.choice(["codel", "pie", "red"]), "capacity": "200 packets"}
+        varies = draw.random() < 0.25
+        links.append(
+            {"name": name, "rate": {"steps": steps} if varies else f"{rate} Mbit/s", "delay": "5 ms", "queue": queue}
+        )
+    rtt = draw.choice([20, 40, 80])
+    classes: list[dict[str, Any]] = []
+    for name in draw.sample(["a", "b", "c"], draw.choice([1, 2, 3])):
+        way, back = draw.choice([("down", "up"), ("up", "down"), ("down", "up")])
+        classes.append(
+            {
+                "name": name,
+                "count": draw.choice([1, 1, 2, 4]),
+                "path": [way],
+                "reverse_path": [back],
+                "congestion": draw.choice(["cubic", "cubic", "bbr", "reno", "vegas"]),
+                "rtt": f"{rtt * draw.choice([1, 1, 2])} ms",
+                "start": "uniform 0 s .. 2 s",
+            }
+        )
+    if draw.random() < 0.5:
+        call = {"kind": "cbr", "rate": "100 kbit/s"}
+        way = draw.choice(["down", "up"])
+        classes.append({"name": "call", "path": [way], "rtt": f"{rtt} ms", "traffic": call, "packet_size": "200 B"})
+    head = {"name": f"line {seed}", "duration": "50 s", "measure": "10 s .. 50 s"}
+    return ac.Scenario({"scenario": head, "link": links, "flows": classes})

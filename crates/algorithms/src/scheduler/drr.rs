@@ -11,7 +11,17 @@ use super::{
 };
 use crate::aqm::PacketView;
 use crate::meta::{About, Algorithm};
-use crate::{Interval, Time, parameters};
+use crate::{Interval, Time, choices, parameters};
+
+choices! {
+    /// Which packet a full buffer drops.
+    pub enum Overflow {
+        /// The newest of the longest sub-queue.
+        Longest = "longest",
+        /// The one that arrives, whatever its flow.
+        Arriving = "arriving",
+    }
+}
 
 parameters! {
     /// Parameters of deficit round robin.
@@ -21,6 +31,9 @@ parameters! {
         quantum: bytes = 1514.0, in Interval::between(1.0, 1e9), "Shreedhar and Varghese, section III; RFC 8290, section 5.2.4: an Ethernet frame";
         /// Sub-queues into which flows are hashed. "exact": each flow has its own.
         buckets: number("exact") = word "exact", in Interval::between(1.0, 65536.0), "Shreedhar and Varghese, section III";
+        /// Which packet a full buffer drops. "arriving" is Linux's sch_fq, where a flow that fills
+        /// the buffer shuts others out although they take turns.
+        overflow: choice(Overflow) = Longest, "Shreedhar and Varghese, section III; Linux, tc-fq(8): limit";
     }
 }
 
@@ -47,6 +60,7 @@ impl SchedulerAlgorithm for DrrParams {
         let hash = Hash::new(self.buckets, view);
         Drr {
             quantum: self.quantum as u64,
+            overflow: self.overflow,
             active: VecDeque::new(),
             deficit: vec![0; hash.queues as usize],
             standing: vec![false; hash.queues as usize],
@@ -60,6 +74,7 @@ impl SchedulerAlgorithm for DrrParams {
 #[derive(Debug)]
 pub struct Drr {
     quantum: u64,
+    overflow: Overflow,
     active: VecDeque<usize>,
     deficit: Vec<u64>,
     /// Whether a sub-queue stands in the row.
@@ -127,9 +142,12 @@ impl Scheduler for Drr {
         }
     }
 
-    fn overflow_victim(&self, _arrived: usize, backlog: &[Backlog]) -> Victim {
+    fn overflow_victim(&self, arrived: usize, backlog: &[Backlog]) -> Victim {
         Victim {
-            queue: fattest(backlog),
+            queue: match self.overflow {
+                Overflow::Longest => fattest(backlog),
+                Overflow::Arriving => arrived,
+            },
             head: false,
             packets: 1,
         }
@@ -141,6 +159,23 @@ mod tests {
     use super::*;
     use crate::Parameters as _;
     use crate::scheduler::test::{Queues, VIEW, of_flow};
+
+    /// Three packets wait for flow 0, and one for flow 1 arrives.
+    #[test]
+    fn a_full_buffer_drops_from_the_longest_or_what_arrives() {
+        for (overflow, victim) in [(Overflow::Longest, 0), (Overflow::Arriving, 1)] {
+            let params = DrrParams {
+                overflow,
+                ..DrrParams::from_values(&[]).unwrap()
+            };
+            let mut queues = Queues::new(params.build(&VIEW));
+            for flow in [0, 0, 0, 1] {
+                queues.put(Time::ZERO, of_flow(flow, 1500), Label::default());
+            }
+            let found = queues.scheduler.overflow_victim(1, &queues.backlog);
+            assert_eq!((found.queue, found.packets), (victim, 1));
+        }
+    }
 
     /// The worked example of the paper (figures 2 and 3): quantum 500; 200, 750, 20 wait for flow
     /// 0; 500, 500 for flow 1; 200, 600, 100 for flow 2; 50, 700, 180 for flow 3.

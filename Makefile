@@ -11,7 +11,7 @@ export CARGO_TARGET_DIR := $(abspath $(TARGET))
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml)
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(RUST)
 
-.PHONY: attack help setup run check lint types unit test ci coverage fuzz bench bench-instructions bench-peers growth papers agreement conform validate-ns2 validate-linux docs reference wheel clean rust-tools
+.PHONY: attack help setup run check lint types unit test ci coverage fuzz bench bench-instructions bench-peers growth papers agreement conform published validate-ns2 validate-linux docs reference wheel clean rust-tools
 
 help: ## list these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' Makefile | expand -t 12
@@ -42,12 +42,12 @@ lint: setup rust-tools ## formatting, lints and types of Rust and Python
 	$(BIN)/ruff format --quiet --check .
 	$(MAKE) --no-print-directory types
 
-SCRIPTS := benches benches/peers docs/algorithms docs/examples docs/extension validation validation/agreement validation/causes validation/charts validation/cluster validation/l4s validation/laws validation/linux validation/ns2 validation/packetdrill validation/page
+SCRIPTS := benches benches/peers docs/algorithms docs/examples docs/extension validation validation/agreement validation/causes validation/charts validation/cluster validation/l4s validation/laws validation/linux validation/ns2 validation/packetdrill validation/page validation/published
 
 types: setup ## types of Python: the package against its core, and the scripts folder by folder
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest ackclock._core
-	@for folder in $(SCRIPTS); do MYPYPATH=validation/agreement:tests $(BIN)/mypy --no-error-summary $$folder/*.py || exit 1; done
+	@for folder in $(SCRIPTS); do MYPYPATH=validation/agreement:validation/l4s:tests $(BIN)/mypy --no-error-summary $$folder/*.py || exit 1; done
 
 check: lint ## lints, types and the quick tests: two minutes once everything is built
 	cargo test --release --quiet -p ackclock-algorithms -p ackclock-scenario
@@ -79,6 +79,9 @@ agreement: setup ## compare the packet engine with ns-2 and Linux, ten seeds eac
 
 conform: setup ## play packetdrill's scripts to the sender in style "linux": PACKETDRILL=a clone, folder or script (without: our own)
 	$(BIN)/python validation/packetdrill/conform.py $(PACKETDRILL)
+
+published: setup ## play what others measured on testbeds, cell by cell, and write validation/published/README.md with its figures (resumes; two minutes)
+	$(BIN)/python validation/published/published.py
 
 bench-instructions: ## instructions per packet of the packet engine, against benches/instructions.json (needs valgrind)
 	$(PYTHON) benches/instructions.py

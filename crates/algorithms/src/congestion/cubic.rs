@@ -140,7 +140,7 @@ impl FluidTcp for CubicParams {
         (params.friendly_alpha() / cubic).powf(1.5)
     }
 
-    /// Increase and decrease of AIMD(alpha, beta) with the alpha of section 4.3.
+    /// As AIMD(alpha, beta) with the alpha of section 4.3.
     fn small_window<S: Scalar>(params: &CubicParams<S>, window: S) -> (S, S) {
         (
             params.friendly_alpha() / window,

@@ -17,7 +17,7 @@ import numpy as np
 import ackclock as ac
 from ackclock.core.fluid import Equations
 from ackclock.errors import AckclockError
-from ackclock.questions.stability.limits import follow
+from ackclock.questions.stability.limits import continuation
 
 NEAR = 2e-3
 """How near to a limit both of its sides are looked at, relative to it."""
@@ -261,7 +261,8 @@ def check_limit(answer: Any, limit: Any, draw: random.Random, looks: int = 4) ->
             # where there are several, the sentence is of the one that was followed: it must
             # balance, and be so
             free = of.equations.parameter(limit.parameter)
-            _, followed, _ = follow(of.equations, of.equilibrium._raw, free, value, every=False).looks[-1]
+            branch = continuation(of.equations, of.equilibrium._raw, free, value, every=False)
+            _, followed, _ = branch.points[-1]
             verdicts = [place(of.scenario, of.choices, limit.parameter, value, followed).verdict]
         if expected not in verdicts and None not in verdicts:
             wrong.append(f"{told(limit)}: at {value:.8g} it is {'un' if expected else ''}stable")

@@ -515,7 +515,7 @@ def test_limits_end_where_nothing_balances() -> None:
     assert (up.kind, up.value) == ("end", pytest.approx(0.0682473, rel=1e-5))
     assert "passes 16 packets, where its sender's law changes, and nothing balances beyond" in up.reason
     for value in (0.0683, 0.0759, 0.1553):
-        end, state, _ = s.course("rtt", value).looks[-1]
+        end, state, _ = s.continuation("rtt", value).points[-1]
         place(scenario, s.choices, "rtt", end, state)  # asserts that it balances
     with pytest.raises(ac.AnalysisError, match="a window stays where its sender's law jumps"):
         _ = ac.stability(scenario.with_({"flows.rtt": "68.3 ms"})).equilibrium

@@ -160,21 +160,3 @@ pub fn reno_region(law: &TcpLaw) -> Option<(f64, f64)> {
     let exists = law.small_below(&Path::fixed(0.1)) > 0.0;
     exists.then(|| law.small_window(1.0))
 }
-
-/// Growth a and decrease b of a law that is AIMD at every window from half a packet to a million,
-/// for losses and marks alike: i(w) = a / w, d(w) = b w.
-#[must_use]
-pub fn aimd(law: &TcpLaw) -> Option<(f64, f64)> {
-    if law.by_delay() {
-        return None;
-    }
-    let path = Path::fixed(0.1);
-    let other = Path::fixed(0.2).with_marks(true);
-    let at = |w: f64, path| (w * law.increase(w, path), law.decrease(w, path) / w);
-    let (a, b) = at(1.0, &path);
-    let same = |(i, d): (f64, f64)| (i - a).abs() <= 1e-15 * a && d == b;
-    (0..=21)
-        .map(|doublings| 0.55 * f64::from(1_u32 << doublings))
-        .all(|w| same(at(w, &path)) && same(at(w, &other)))
-        .then_some((a, b))
-}

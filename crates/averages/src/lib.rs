@@ -13,7 +13,7 @@ use ackclock_algorithms::meta::Meta;
 use ackclock_scenario::Scenario;
 use thiserror::Error;
 
-pub use flows::{Access, Flows, Sender, Source, aimd, reno_region};
+pub use flows::{Access, Flows, Sender, Source, reno_region};
 pub use link::{Link, packets};
 
 /// Part of a scenario that has no averages.
@@ -134,15 +134,10 @@ mod tests {
             let (a, b) = reno_region(&cubic).unwrap();
             assert!((a - 3.0 * (1.0 - beta) / (1.0 + beta)).abs() < 1e-12, "{a}");
             assert!((b - (1.0 - beta)).abs() < 1e-12, "{b}");
-            assert!(aimd(&cubic).is_none() && cubic.at_rest());
+            assert!(cubic.at_rest());
         }
         assert_eq!(reno_region(&law("\"compound\"")), Some((1.0, 0.5)));
         assert_eq!(reno_region(&law("\"reno\"")), None);
-        assert_eq!(aimd(&law("\"reno\"")), Some((1.0, 0.5)));
-        assert_eq!(
-            aimd(&law("{ kind = \"aimd\", alpha = 0.2, beta = 0.875 }")),
-            Some((0.2, 0.125))
-        );
     }
 
     #[test]

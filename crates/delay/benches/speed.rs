@@ -4,12 +4,11 @@
 use std::hint::black_box;
 
 use ackclock_delay::{
-    Crossing, FixedStep, Follow, Linear, Method, Resolution, System, Tolerance, crossings,
-    cycle_from_hopf, cycle_with_amplitude, equilibrium, floquet, hopf_curve, integrate, is_stable,
-    rightmost_roots,
+    Crossing, Follow, Linear, Resolution, System, Tolerance, crossings, cycle_from_hopf,
+    cycle_with_amplitude, equilibrium, floquet, hopf_curve, integrate, is_stable, rightmost_roots,
 };
 use common::{C, DEFAULTS, KAPPA, Policy, TAU, tcp, tcp_start};
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Criterion, criterion_group, criterion_main};
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -114,33 +113,6 @@ fn speed(c: &mut Criterion) {
             },
         );
     }
-    let mut group = c.benchmark_group("trajectory");
-    let steps = 100_000;
-    group.throughput(Throughput::Elements(steps));
-    for (name, method) in [
-        ("Heun", Method::Heun),
-        ("Runge-Kutta 4", Method::RungeKutta4),
-    ] {
-        for (model, policy) in [
-            ("1 state", Policy::Threshold),
-            ("2 states", Policy::Instantaneous),
-        ] {
-            let system = tcp(policy);
-            let mut p = DEFAULTS;
-            p[TAU] = 0.2;
-            let start = tcp_start(policy, &p);
-            let history = |_: f64, x: &mut [f64]| x.copy_from_slice(&start);
-            group.bench_function(format!("{name}, {model}, fixed steps"), |b| {
-                b.iter(|| {
-                    let mut run =
-                        FixedStep::new(&system, &p, &history, 0.0, 0.01, 0.0, method).unwrap();
-                    run.run(steps, 0, &mut |_, _| {}).unwrap();
-                    run.state()[0]
-                });
-            });
-        }
-    }
-    group.finish();
     let system = tcp(Policy::Instantaneous);
     let mut p = DEFAULTS;
     p[TAU] = 0.25;

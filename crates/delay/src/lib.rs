@@ -13,7 +13,6 @@ mod continuation;
 mod cycle;
 mod equilibrium;
 mod error;
-mod fixed;
 mod integrate;
 mod linalg;
 mod linear;
@@ -35,7 +34,6 @@ pub use equilibrium::{equilibria, equilibrium};
 pub use error::{Error, Result};
 /// Complex numbers, those of faer and num-complex.
 pub use faer::c64;
-pub use fixed::{FixedStep, Method};
 pub use integrate::{Event, EventKind, Tolerance, Trajectory, integrate};
 pub use linear::Linear;
 pub use num_dual::{Dual64, DualNum, HyperDual64, HyperHyperDual64};

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use ackclock_delay::{Linear, count_right_of, equilibrium};
+use ackclock_delay::{Linear, count_right_of, equilibrium, rightmost_roots};
 
-use crate::{error::Result, model::Model, questions::Equilibrium};
+use crate::{equilibrium::Equilibrium, error::Result, model::Model};
 
 /// The shortest step from one cell to the next, as a part of the way between them.
 const SHORTEST_STEP: f64 = 1.0 / 16.0;
@@ -28,9 +28,33 @@ impl Model {
         names: (&str, &str),
         values: (&[f64], &[f64]),
     ) -> Result<Vec<Option<usize>>> {
+        let chart = self.carried_over(at, names, values)?;
+        Ok(chart.cells().map(|cell| chart.verdict(cell)).collect())
+    }
+
+    /// For the same cells the largest real part of the characteristic roots, 1/s; NaN where
+    /// [`Model::chart`] has none to say.
+    ///
+    /// # Errors
+    /// [`crate::Error::Parameter`].
+    pub fn chart_abscissas(
+        &mut self,
+        at: &Equilibrium,
+        names: (&str, &str),
+        values: (&[f64], &[f64]),
+    ) -> Result<Vec<f64>> {
+        let chart = self.carried_over(at, names, values)?;
+        Ok(chart.cells().map(|cell| chart.abscissa(cell)).collect())
+    }
+
+    fn carried_over<'a>(
+        &'a mut self,
+        at: &'a Equilibrium,
+        names: (&str, &str),
+        values: (&'a [f64], &'a [f64]),
+    ) -> Result<Chart<'a>> {
         let free = (self.parameter(names.0)?, self.parameter(names.1)?);
-        let mut p = at.p.clone();
-        p.extend(&self.parameters()[p.len().min(self.parameters().len())..]);
+        let p = self.lengthened(&at.p);
         let mut chart = Chart {
             model: self,
             frozen: self.frozen(&at.regimes),
@@ -42,9 +66,7 @@ impl Model {
             walked: vec![false; values.0.len() * values.1.len()],
         };
         chart.fill();
-        Ok((0..chart.states.len())
-            .map(|cell| chart.verdict(cell))
-            .collect())
+        Ok(chart)
     }
 }
 
@@ -95,13 +117,28 @@ impl Chart<'_> {
         walk(&self.frozen, x, &self.parameters(from), &p)
     }
 
-    fn verdict(&self, cell: usize) -> Option<usize> {
+    fn cells(&self) -> std::ops::Range<usize> {
+        0..self.states.len()
+    }
+
+    /// The linearisation in a cell whose equilibrium lies in the regimes of the laws.
+    fn linear(&self, cell: usize) -> Option<Linear> {
         let x = self.states[cell].as_ref()?;
         let p = self.parameters(cell);
         let holds = self.model.sensible(x, &p) && self.model.regimes_at(x, &p) == self.at.regimes;
-        holds
-            .then(|| count_right_of(&Linear::of(&self.frozen, x, &p), 0.0).ok())
-            .flatten()
+        holds.then(|| Linear::of(&self.frozen, x, &p))
+    }
+
+    fn verdict(&self, cell: usize) -> Option<usize> {
+        count_right_of(&self.linear(cell)?, 0.0).ok()
+    }
+
+    fn abscissa(&self, cell: usize) -> f64 {
+        let roots = self
+            .linear(cell)
+            .filter(|linear| count_right_of(linear, 0.0).is_ok())
+            .and_then(|linear| rightmost_roots(&linear, 1).ok());
+        roots.map_or(f64::NAN, |found| found.abscissa())
     }
 
     fn parameters(&self, cell: usize) -> Vec<f64> {

@@ -5,9 +5,9 @@ use std::f64::consts::PI;
 use ackclock_delay::{Linear, c64};
 
 use crate::{
+    equilibrium::Equilibrium,
     error::{Error, Result},
     model::{Heard, Model},
-    questions::Equilibrium,
 };
 
 /// A loop transfer function L(s): the loop is closed by 1 + L(s) = 0.

@@ -3,10 +3,10 @@
 use ackclock_delay::{c64, count_right_of, equilibrium};
 
 use crate::{
+    equilibrium::Equilibrium,
     error::Result,
     margins::{Loop, Margins, margins},
     model::Model,
-    questions::Equilibrium,
 };
 
 /// Samples of the frequency in a survey's scan for crossovers; each is then bisected.
@@ -78,15 +78,7 @@ impl Model {
         if !self.sensible(&x, &p) || !self.rests(&x, &p) {
             return None;
         }
-        let (probability, signals) = self.frozen(&regimes).probabilities(&x, &p);
-        Some(Equilibrium {
-            regime_names: self.regime_names(&regimes),
-            x,
-            p,
-            probability,
-            signals,
-            regimes,
-        })
+        Some(self.named(x, p, regimes))
     }
 
     fn place(&self, at: Equilibrium, lag: f64) -> Result<Place> {

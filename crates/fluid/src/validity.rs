@@ -4,7 +4,7 @@ use std::fmt;
 
 use ackclock_delay::Cycle;
 
-use crate::{model::Model, questions::Equilibrium};
+use crate::{equilibrium::Equilibrium, model::Model};
 
 /// A limit of the smooth model that a state has passed.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +42,14 @@ pub enum Outside {
         /// Where the law of the equations begins, packets.
         below: f64,
     },
+}
+
+impl Outside {
+    /// Whether it is passed by choice: one law for all windows.
+    #[must_use]
+    pub fn by_choice(&self) -> bool {
+        matches!(self, Self::SmallWindow { .. })
+    }
 }
 
 impl fmt::Display for Outside {

@@ -1,8 +1,11 @@
 //! The closed formulas of "Compound TCP with RED" (Manjunath and Raina) evaluated at our
 //! equilibria: which are right, which misprinted.
 
-use ackclock_delay::{Crossing, c64};
+mod common;
+
+use ackclock_delay::c64;
 use ackclock_fluid::{Choices, Model};
+use common::first_hopf;
 
 #[track_caller]
 fn close(got: f64, want: f64, tolerance: f64) {
@@ -343,13 +346,8 @@ fn cubic(a: Factor, b: Factor, c: Factor) -> c64 {
 fn recipe_of_the_appendix() {
     let mut model = one_flow("'off'", 0.2, "'compound'");
     let at = model.equilibrium().unwrap();
-    let search = model
-        .stability_limits(&at, "tcp.rtt", 0.2, 0.4, 20)
-        .unwrap();
-    let Some(Crossing::Hopf(hopf)) = search.crossings.first() else {
-        panic!("{search:?}")
-    };
-    let normal_form = model.criticality(&at, hopf, "gain").unwrap();
+    let hopf = first_hopf(&mut model, &at, "tcp.rtt", 0.2, 0.4);
+    let normal_form = model.criticality(&at, &hopf, "gain", 0).unwrap();
     let (w, q, omega, tau) = (hopf.x[0], hopf.x[1], hopf.omega, hopf.p[3]);
     let (rho, k, beta) = (2e-4, 0.75, 0.5);
     let p = rho * (q - 50.0);

@@ -1,8 +1,15 @@
 //! Oscillations by independent routes: characteristic roots, collocation and time integration agree
 //! on where they set in, how, and how large they are.
 
-use ackclock_delay::{Crossing, Follow, HopfPoint, Resolution, Tolerance, Trajectory};
-use ackclock_fluid::{Choices, Equilibrium, Error, Memory, Model, Onset, Rtt};
+mod common;
+
+use ackclock_delay::{
+    Cycle, HopfPoint, Resolution, Tolerance, Trajectory, cycle_with_amplitude, floquet,
+};
+use ackclock_fluid::{
+    Choices, CycleEnd, CycleOptions, Equilibrium, Error, Loop, Memory, Model, Rtt,
+};
+use common::{cycles, first_hopf};
 
 #[track_caller]
 fn close(got: f64, want: f64, tolerance: f64) {
@@ -30,11 +37,7 @@ fn compound(weight: &str, tau: f64, clamped: bool) -> Model {
 }
 
 fn hopf(model: &mut Model, at: &Equilibrium, from: f64, to: f64) -> HopfPoint {
-    let search = model.stability_limits(at, "tcp.rtt", from, to, 40).unwrap();
-    let Some(Crossing::Hopf(point)) = search.crossings.first() else {
-        panic!("{search:?}")
-    };
-    point.clone()
+    first_hopf(model, at, "tcp.rtt", from, to)
 }
 
 /// The way from the equilibrium with `disturbance` packets added to the queue.
@@ -45,7 +48,10 @@ fn disturbed(model: &Model, at: &Equilibrium, disturbance: f64, duration: f64) -
         relative: 1e-8,
         ..Tolerance::default()
     };
-    model.trajectory(at, &start, duration, &tolerance).unwrap()
+    let frozen = (!model.choices().clamped).then_some(at);
+    model
+        .trajectory(frozen, &start, duration, &tolerance)
+        .unwrap()
 }
 
 /// Half of the queue's range over a little more than a period of at most `period` seconds, from
@@ -65,9 +71,7 @@ fn three_routes_to_one_hopf_point() {
     let roots = hopf(&mut model, &at, 0.1, 0.6);
     // cycles at three amplitudes: p(A) = p(0) + a A^2 + b A^4
     let amplitudes = [0.5, 1.0, 2.0];
-    let cycles = model
-        .cycles(&at, &roots, "tcp.rtt", &amplitudes, &Resolution::default())
-        .unwrap();
+    let cycles = cycles(&mut model, &at, &roots, "tcp.rtt", &amplitudes);
     let extrapolate = |v: [f64; 3]| {
         let first = [(4.0 * v[0] - v[1]) / 3.0, (4.0 * v[1] - v[2]) / 3.0];
         (16.0 * first[0] - first[1]) / 15.0
@@ -101,15 +105,12 @@ fn gradual_onset_in_time() {
     let mut model = compound("0.008", 0.1, true);
     let at = model.equilibrium().unwrap();
     let point = hopf(&mut model, &at, 0.05, 0.3);
-    let normal_form = model.criticality(&at, &point, "tcp.rtt").unwrap();
+    let normal_form = model.criticality(&at, &point, "tcp.rtt", 0).unwrap();
     assert!(normal_form.is_supercritical());
     let beyond = 0.1112;
     let amplitude = 2.0 * ((beyond - point.p[3]) / normal_form.mu2).sqrt();
     // the cycle of this very round-trip time: amplitudes are adjusted by the secant rule
-    let mut cycle_at = |a: f64| {
-        let found = model.cycles(&at, &point, "tcp.rtt", &[a], &Resolution::default());
-        found.unwrap().remove(0)
-    };
+    let mut cycle_at = |a: f64| cycles(&mut model, &at, &point, "tcp.rtt", &[a]).remove(0);
     let (mut a, mut b) = (0.95 * amplitude, amplitude);
     let (mut fa, mut fb) = (cycle_at(a).p[3] - beyond, cycle_at(b).p[3] - beyond);
     for _ in 0..6 {
@@ -129,14 +130,14 @@ fn gradual_onset_in_time() {
             - on_cycle.iter().copied().fold(f64::INFINITY, f64::min));
     let model = compound("0.008", beyond, true);
     let at = model.equilibrium().unwrap();
-    assert!(!model.is_stable(&at).unwrap());
+    assert!(model.unstable_roots(&at).unwrap() > 0);
     for disturbance in [3.0, 50.0] {
         let path = disturbed(&model, &at, disturbance, 30_000.0);
         close(swing(&path, 29_900.0, 10.0), half, 2e-3);
     }
     let model = compound("0.008", 0.111, true);
     let at = model.equilibrium().unwrap();
-    assert!(model.is_stable(&at).unwrap());
+    assert_eq!(model.unstable_roots(&at).unwrap(), 0);
     for disturbance in [3.0, 50.0] {
         let path = disturbed(&model, &at, disturbance, 30_000.0);
         assert!(swing(&path, 29_900.0, 10.0) < 0.01);
@@ -150,13 +151,13 @@ fn sudden_onset_in_time() {
     let mut model = compound("0.045", 0.15, true);
     let at = model.equilibrium().unwrap();
     let point = hopf(&mut model, &at, 0.1, 0.3);
-    let normal_form = model.criticality(&at, &point, "tcp.rtt").unwrap();
+    let normal_form = model.criticality(&at, &point, "tcp.rtt", 0).unwrap();
     assert!(!normal_form.is_supercritical());
     let before = point.p[3] - 6e-5;
     let tip = 2.0 * (-6e-5 / normal_form.mu2).sqrt() * normal_form.q[1].norm();
     let model = compound("0.045", before, true);
     let at = model.equilibrium().unwrap();
-    assert!(model.is_stable(&at).unwrap());
+    assert_eq!(model.unstable_roots(&at).unwrap(), 0);
     for (share, grows) in [(0.5, false), (0.8, false), (1.25, true)] {
         let path = disturbed(&model, &at, share * tip, 20_000.0);
         let (early, late) = (swing(&path, 100.0, 8.0), swing(&path, 19_900.0, 8.0));
@@ -226,7 +227,10 @@ fn cubic_and_compound_over_two_links() {
         close(p / (1.0 - p), 0.25 * state("first").powf(-1.25), 1e-9);
         // the trajectory from a small disturbance moves at the rate of the rightmost root
         let roots = model.roots(&at, 3).unwrap();
-        assert_eq!(model.is_stable(&at).unwrap(), roots.abscissa() < 0.0);
+        assert_eq!(
+            model.unstable_roots(&at).unwrap() == 0,
+            roots.abscissa() < 0.0
+        );
         let start: Vec<f64> = at.x.iter().map(|v| v * 1.0001).collect();
         let tolerance = Tolerance {
             relative: 1e-10,
@@ -235,7 +239,7 @@ fn cubic_and_compound_over_two_links() {
         let slowest = roots.abscissa().abs();
         let span = 4.0 / slowest;
         let path = model
-            .trajectory(&at, &start, 3.0 * span, &tolerance)
+            .trajectory(None, &start, 3.0 * span, &tolerance)
             .unwrap();
         let turn = std::f64::consts::TAU / roots.roots[0].im.abs().max(slowest);
         let peak = |from: f64| {
@@ -311,41 +315,25 @@ fn cubic_with_memory_has_a_root_at_zero() {
         close(since * signals * w_max / (rtt + queueing), 1.0, 1e-9);
     }
     assert!(matches!(
-        states.is_stable(&b),
+        states.unstable_roots(&b),
         Err(Error::Analysis(ackclock_delay::Error::RootOnLine { .. }))
     ));
 }
 
-/// Bode and Nyquist arrays: at the crossovers they have the margins' values; the phase is
-/// continuous.
+/// The loop's response at the crossovers has the margins' values.
 #[test]
 fn frequency_responses() {
     let model = compound("'off'", 0.15, false);
     let at = model.equilibrium().unwrap();
     let margins = model.margins(&at).unwrap();
-    let response = model.frequency_response(&at, 2001).unwrap();
-    assert_eq!(response.frequency.len(), 2001);
-    let interpolate = |w: f64, values: &[f64]| {
-        let k = response.frequency.partition_point(|f| *f < w);
-        let (a, b) = (response.frequency[k - 1], response.frequency[k]);
-        let s = (w / a).ln() / (b / a).ln();
-        values[k - 1] * (1.0 - s) + values[k] * s
-    };
-    let (gain, phase) = (&response.gain, &response.phase);
-    assert!(interpolate(margins.gain_crossover, gain).abs() < 1e-3);
-    close(
-        interpolate(margins.gain_crossover, phase),
-        margins.phase - 180.0,
-        1e-3,
-    );
-    close(interpolate(margins.phase_crossover, phase), -180.0, 1e-4);
-    close(
-        interpolate(margins.phase_crossover, gain),
-        -20.0 * margins.gain.log10(),
-        1e-3,
-    );
-    assert!(phase.windows(2).all(|p| (p[1] - p[0]).abs() < 90.0));
-    assert!(*phase.last().unwrap() < -180.0);
+    let open = model.feedback_loop(&at).unwrap();
+    let response = |w: f64| open.at(ackclock_delay::c64::new(0.0, w));
+    let crossover = response(margins.gain_crossover);
+    close(crossover.norm(), 1.0, 1e-9);
+    close(crossover.arg().to_degrees(), margins.phase - 180.0, 1e-9);
+    let opposite = response(margins.phase_crossover) * margins.gain;
+    close(opposite.re, -1.0, 1e-9);
+    assert!(opposite.im.abs() < 1e-9);
 }
 
 /// The bifurcation diagram of the threshold policy against its threshold (figure 14): where it
@@ -358,41 +346,42 @@ fn diagram_of_the_threshold_policy() {
     let scenario = ackclock_scenario::parse(text, "test").unwrap();
     let mut model = Model::from_scenario(&scenario, Choices::default()).unwrap();
     let at = model.equilibrium().unwrap();
-    let follow = Follow {
-        points: 60,
-        step: 0.05,
-        largest_step: 0.3,
-    };
-    let diagram = model
-        .bifurcation_diagram(
-            &at,
-            "link.threshold",
-            (20.0, 101.0),
-            &follow,
-            &Resolution::default(),
-        )
-        .unwrap();
-    assert!(diagram.caveats.is_empty(), "{:?}", diagram.caveats);
-    for point in &diagram.equilibria {
-        let unstable = if point.parameter < 38.80428 { 0 } else { 2 };
+    let free = model.parameter("link.threshold").unwrap();
+    let steady = model.branch(&at, free, 101.0, 60, true).unwrap();
+    for point in &steady.points {
+        let unstable = if point.value < 38.80428 { 0 } else { 2 };
         // a point within rounding of the limit may be undecided
         assert!(point.unstable.is_none_or(|n| n == unstable), "{point:?}");
     }
-    let [branch] = diagram.branches.as_slice() else {
-        panic!("{:?}", diagram.branches)
+    assert_eq!((steady.end, &steady.ended), (101.0, &None));
+    let [change] = steady.special.as_slice() else {
+        panic!("{:?}", steady.special)
     };
-    assert_eq!(branch.onset, Onset::Gradual);
-    close(*branch.hopf.p.last().unwrap(), 38.80428, 1e-7);
+    close(change.value, 38.80428, 1e-7);
+    let point = change.hopf().unwrap();
+    let onset = model.criticality(&at, point, "link.threshold", 0).unwrap();
+    assert!(onset.is_supercritical());
+    let options = CycleOptions {
+        free,
+        range: (20.0, 101.0),
+        component: 0,
+        points: 60,
+        tolerance: 1e-9,
+    };
+    let branch = model.cycles_from(&at, point, &options).unwrap();
     assert!(branch.cycles.len() > 5);
-    let mut swings = branch.cycles.iter().map(|c| c.largest[0] - c.smallest[0]);
-    let first = swings.next().unwrap();
-    assert!(first < 4.0 && swings.all(|s| s > first));
-    assert!(branch.cycles.iter().all(|c| c.stable != Some(false)));
-    assert!(
-        branch.end.contains("link.threshold reaches 101"),
-        "{}",
-        branch.end
-    );
+    let swing = |cycle: &Cycle| {
+        let (low, high) = cycle.range(0);
+        high - low
+    };
+    let swings: Vec<f64> = branch.cycles.iter().map(|c| swing(&c.cycle)).collect();
+    assert!(swings[0] < 4.0 && swings.is_sorted());
+    let frozen = model.frozen(&at.regimes);
+    for one in &branch.cycles {
+        let unstable = floquet(&frozen, &one.cycle, 0.01).unwrap().unstable(1e-4);
+        assert!(unstable.is_ok_and(|n| n == 0));
+    }
+    assert_eq!(branch.end, CycleEnd::Range(101.0));
     // peak to peak, and period, at given thresholds
     for (threshold, range, period) in [
         (39.0, 0.83123916, 3.92446725),
@@ -404,16 +393,26 @@ fn diagram_of_the_threshold_policy() {
         (80.0, 18.455367, 7.32053067),
         (100.0, 32.857861, 11.9011245),
     ] {
-        let cycle = model
-            .cycle_at(
-                &at,
-                branch,
-                "link.threshold",
-                threshold,
-                &Resolution::default(),
-            )
+        // between two cycles that users see, by the secant rule in the amplitude
+        let pair = branch
+            .cycles
+            .windows(2)
+            .find(|pair| pair[1].cycle.p[free] >= threshold)
             .unwrap();
-        close(cycle.largest[0] - cycle.smallest[0], range, 2e-6);
+        let [mut before, mut cycle] = [&pair[0], &pair[1]].map(|one| one.cycle.clone());
+        for _ in 0..30 {
+            let [a, b] = [&before, &cycle].map(|one| one.amplitude(0));
+            let [p, q] = [&before, &cycle].map(|one| one.p[free] - threshold);
+            if q.abs() < 1e-10 * threshold {
+                break;
+            }
+            let amplitude = b - q * (b - a) / (q - p);
+            let resolution = Resolution::default();
+            let next =
+                cycle_with_amplitude(&frozen, &cycle, free, 0, amplitude, &resolution).unwrap();
+            (before, cycle) = (cycle, next);
+        }
+        close(swing(&cycle), range, 2e-6);
         close(cycle.period, period, 1e-7);
     }
 }

@@ -1,11 +1,15 @@
 //! Scenarios of the papers, analysed, against an independent 30-digit computation from the papers'
 //! own equations.
 
-use ackclock_delay::{Crossing, EventKind, Follow, HopfPoint, Resolution, Tolerance, c64};
+mod common;
+
+use ackclock_delay::{EventKind, Follow, HopfPoint, Tolerance, c64};
 use ackclock_fluid::{
-    ApRed, Choices, Decrease, Equilibrium, Error, Form, Model, Plant, Rtt, ap_red, ap_red_gain,
-    margins, pi_design, pi_from_samples, pi_largest_lambda, pi_loop, red_loop, tcp_friendly_alpha,
+    ApRed, Choices, Continuation, CycleEnd, CycleOptions, Decrease, Error, Form, LimitKind, Model,
+    Plant, Rtt, Status, ap_red, ap_red_gain, margins, pi_design, pi_from_samples,
+    pi_largest_lambda, pi_loop, red_loop, tcp_friendly_alpha,
 };
+use common::{cycles, first_hopf};
 
 #[track_caller]
 fn close(got: f64, want: f64, tolerance: f64) {
@@ -32,14 +36,6 @@ fn red(weight: &str) -> String {
 fn model(text: &str, choices: Choices) -> Model {
     let scenario = ackclock_scenario::parse(text, "test").unwrap_or_else(|e| panic!("{e:?}"));
     Model::from_scenario(&scenario, choices).unwrap()
-}
-
-fn first_hopf(model: &mut Model, at: &Equilibrium, name: &str, from: f64, to: f64) -> HopfPoint {
-    let search = model.stability_limits(at, name, from, to, 40).unwrap();
-    let Some(Crossing::Hopf(point)) = search.crossings.first() else {
-        panic!("{search:?}")
-    };
-    point.clone()
 }
 
 /// Figures 2a, 2b and 4a of "Compound TCP with RED": critical round-trip time, frequency, window,
@@ -84,7 +80,7 @@ fn compound_over_red() {
         );
         close(hopf.omega, omega, 1e-7);
         close(hopf.x[0], w, 1e-7);
-        let nf = model.criticality(&at, &hopf, "gain").unwrap();
+        let nf = model.criticality(&at, &hopf, "gain", 0).unwrap();
         assert!((nf.c1 - c1).norm() < 1e-8 * c1.norm(), "{} {c1}", nf.c1);
         assert_eq!(nf.is_supercritical(), c1.re < 0.0);
     }
@@ -109,7 +105,7 @@ fn rightmost_roots() {
         let roots = model.roots(&at, 2).unwrap();
         close(roots.roots[0].re, re, 1e-7);
         close(roots.roots[0].im, im, 1e-7);
-        assert_eq!(model.is_stable(&at).unwrap(), re < 0.0);
+        assert_eq!(model.unstable_roots(&at).unwrap() == 0, re < 0.0);
     }
 }
 
@@ -139,7 +135,7 @@ fn parameters_of_algorithms() {
     let hopf = first_hopf(&mut reno, &at, "tcp.rtt", 0.1, 0.6);
     close(hopf.p[3], 0.27855958, 1e-7);
     close(
-        reno.criticality(&at, &hopf, "gain").unwrap().mu2,
+        reno.criticality(&at, &hopf, "gain", 0).unwrap().mu2,
         0.00111053175545,
         1e-6,
     );
@@ -152,7 +148,7 @@ fn parameters_of_algorithms() {
     let hopf = first_hopf(&mut illinois, &at, "tcp.rtt", 0.4, 1.0);
     close(hopf.p[3], 0.57023281, 1e-7);
     close(
-        illinois.criticality(&at, &hopf, "gain").unwrap().mu2,
+        illinois.criticality(&at, &hopf, "gain", 0).unwrap().mu2,
         -0.0051666215063,
         1e-6,
     );
@@ -174,12 +170,10 @@ fn threshold_policy() {
     close(*hopf.p.last().unwrap(), 38.80428, 1e-7);
     close(hopf.omega, 1.60298303, 1e-8);
     close(hopf.x[0], 83.6648214, 1e-9);
-    let nf = model.criticality(&at, &hopf, "gain").unwrap();
+    let nf = model.criticality(&at, &hopf, "gain", 0).unwrap();
     close(nf.mu2, 0.113870714673, 1e-7);
     close(nf.beta2, -0.159217254658, 1e-7);
-    let cycles = model
-        .cycles(&at, &hopf, "gain", &[0.5, 1.0, 2.0], &Resolution::default())
-        .unwrap();
+    let cycles = cycles(&mut model, &at, &hopf, "gain", &[0.5, 1.0, 2.0]);
     for (cycle, (kappa, period)) in cycles.iter().zip([
         (1.0070812, 3.9259897),
         (1.0278997, 3.9449943),
@@ -431,7 +425,7 @@ fn aimd_onsets() {
         let hopf = first_hopf(&mut one, &at, "link.slope", 0.2 * slope, 5.0 * slope);
         close(*hopf.p.last().unwrap(), slope, 1e-7);
         close(hopf.omega, omega, 1e-7);
-        let nf = one.criticality(&at, &hopf, "gain").unwrap();
+        let nf = one.criticality(&at, &hopf, "gain", 0).unwrap();
         close(nf.mu2, mu2, 1e-5);
         close(nf.beta2, beta2, 1e-5);
     }
@@ -463,7 +457,7 @@ fn queueing_delay_in_the_round_trip_time() {
     let at = one.equilibrium().unwrap();
     let hopf = first_hopf(&mut one, &at, "link.slope", 1e-8, 1e-4);
     let slope = *hopf.p.last().unwrap();
-    assert!(one.criticality(&at, &hopf, "gain").is_ok());
+    assert!(one.criticality(&at, &hopf, "gain", 0).is_ok());
     // the characteristic equation of w' = 1/R - 2/3 w w_R / R_R K q_R, q' = N w / R - C with R = q
     // / C + T_p, written out and solved by hand
     close(slope, 1.708_963_184_4e-6, 1e-9);
@@ -769,7 +763,7 @@ fn two_links_and_three_classes() {
         relative: 1e-9,
         ..Tolerance::default()
     };
-    let path = model.trajectory(&at, &start, 40.0, &tolerance).unwrap();
+    let path = model.trajectory(None, &start, 40.0, &tolerance).unwrap();
     let distance = |t: f64| {
         path.state(t)
             .iter()
@@ -858,7 +852,7 @@ fn where_the_onset_turns_gradual() {
         .unwrap();
     for point in &along_2a.points {
         assert!(
-            !one.criticality(&at, point, "gain")
+            !one.criticality(&at, point, "gain", 0)
                 .unwrap()
                 .is_supercritical()
         );
@@ -873,7 +867,7 @@ fn where_the_onset_turns_gradual() {
         )
         .unwrap();
     let changes = one
-        .onset_changes(&at, &along_2b.points, ("link.weight", "tcp.rtt"))
+        .bautin_points(&at, &along_2b.points, ("link.weight", "tcp.rtt"))
         .unwrap();
     // sudden up to 0.00396, gradual up to 0.0332, and sudden again
     assert_eq!(changes.len(), 2, "{changes:?}");
@@ -882,7 +876,7 @@ fn where_the_onset_turns_gradual() {
         .zip([(0.003_963_344_3, true), (0.033_242_325, false)])
     {
         close(*change.p.last().unwrap(), gamma, 1e-7);
-        assert!(one.criticality(&at, change, "gain").unwrap().l1.abs() < 1e-9);
+        assert!(one.criticality(&at, change, "gain", 0).unwrap().l1.abs() < 1e-9);
         // small cycles on both sides: beyond the limit (gain above 1) where the onset is gradual,
         // before it where it is sudden
         for (factor, below) in [(0.8, true), (1.25, false)] {
@@ -892,15 +886,7 @@ fn where_the_onset_turns_gradual() {
                 .iter()
                 .min_by(|a, b| off(a).total_cmp(&off(b)))
                 .unwrap();
-            let cycle = one
-                .cycles(
-                    &at,
-                    point,
-                    "gain",
-                    &[0.05 * point.x[0]],
-                    &Resolution::default(),
-                )
-                .unwrap();
+            let cycle = cycles(&mut one, &at, point, "gain", &[0.05 * point.x[0]]);
             assert_eq!(
                 cycle[0].p[0] < 1.0,
                 below == sudden_below,
@@ -911,36 +897,67 @@ fn where_the_onset_turns_gradual() {
     }
 }
 
-/// The question in the field's words.
+/// Where the verdict changes, and how, in both directions: from a stable equilibrium with a sudden
+/// onset, whose unstable cycle reaches back, and from an unstable one.
 #[test]
-fn an_answer_in_a_sentence() {
+fn limits_of_the_round_trip_time() {
     let mut one = model(
-        &compound(&red("0.0001"), 60.0, "'compound'"),
+        &compound(&red("0.0001"), 84.5, "'compound'"),
         Choices::default(),
     );
-    let answer = one.answer(&["tcp.rtt"]).unwrap();
-    assert!(answer.stable);
-    let limit = &answer.limits[0];
-    close(limit.limit, 0.084834105, 1e-7);
-    assert_eq!(limit.onset, ackclock_fluid::Onset::Sudden);
-    assert!(
-        answer
-            .sentence
-            .starts_with("Stable; tcp.rtt may grow from 0.06"),
-        "{}",
-        answer.sentence
-    );
-    assert!(answer.sentence.contains("onset sudden") && answer.sentence.contains("not safe"));
+    let at = one.equilibrium().unwrap();
+    let free = one.parameter("tcp.rtt").unwrap();
+    let limit = one.limit(&at, free, 0.1).unwrap();
+    close(limit.value, 0.084834105, 1e-7);
+    let LimitKind::Change(change) = &limit.kind else {
+        panic!("{limit:?}")
+    };
+    assert_eq!((change.before, change.after), (Some(0), Some(2)));
+    assert_eq!(change.status, Status::Converged);
+    assert!(change.interval.0 < limit.value && limit.value < change.interval.1);
+    assert!(!limit.onset.as_ref().unwrap().is_supercritical());
+    assert_eq!(limit.holds_to, 0.1);
+    let (_, from) = one
+        .coexisting(&change.at, change.hopf().unwrap(), free, 0.0845)
+        .unwrap();
+    assert!(from.is_some_and(|from| from < limit.value), "{from:?}");
+    let (_, after) = one.beyond(free, limit.beyond_at, 2_000_000).unwrap();
+    assert_eq!(after.settles, Some(false));
     let mut two = model(
         &compound(&red("'off'"), 400.0, "'compound'"),
         Choices::default(),
     );
-    let answer = two.answer(&["tcp.rtt"]).unwrap();
-    assert!(
-        !answer.stable && answer.sentence.contains("must shrink"),
-        "{}",
-        answer.sentence
+    let at = two.equilibrium().unwrap();
+    let free = two.parameter("tcp.rtt").unwrap();
+    let limit = two.limit(&at, free, 0.1).unwrap();
+    close(limit.value, 0.27175129, 1e-7);
+    let LimitKind::Change(change) = &limit.kind else {
+        panic!("{limit:?}")
+    };
+    assert_eq!((change.before, change.after), (Some(2), Some(0)));
+}
+
+/// An equilibrium on its way may be stopped and resumed, and comes to the same.
+#[test]
+fn a_continuation_stops_and_goes_on() {
+    let mut one = model(
+        &compound(&red("0.0001"), 60.0, "'compound'"),
+        Choices::default(),
     );
+    let at = one.equilibrium().unwrap();
+    let free = one.parameter("tcp.rtt").unwrap();
+    let whole = one.branch(&at, free, 0.12, 40, true).unwrap();
+    let mut way = Continuation::new(&one, &at, free, 0.12, 40, true);
+    let first: Vec<_> = way.by_ref().take(10).collect();
+    assert!(way.branch().special.is_empty());
+    assert_eq!(way.branch().end, first[9].value);
+    let mut other = way.clone();
+    let rest: Vec<_> = way.by_ref().collect();
+    assert_eq!([first, rest.clone()].concat(), whole.points);
+    assert_eq!(other.by_ref().collect::<Vec<_>>(), rest);
+    assert_eq!(way.into_branch(), whole);
+    assert_eq!(other.into_branch(), whole);
+    close(whole.special[0].value, 0.084834105, 1e-7);
 }
 
 /// A sudden onset: a thousandth below the critical round-trip time the equilibrium is stable, a
@@ -954,16 +971,16 @@ fn a_disturbance_can_tip_a_stable_queue() {
     };
     let mut one = model(&compound(&red("0.0001"), 84.75, "'compound'"), clamped);
     let at = one.equilibrium().unwrap();
-    assert!(one.is_stable(&at).unwrap());
+    assert_eq!(one.unstable_roots(&at).unwrap(), 0);
     let hopf = first_hopf(&mut one, &at, "tcp.rtt", 0.084, 0.1);
-    let nf = one.criticality(&at, &hopf, "tcp.rtt").unwrap();
+    let nf = one.criticality(&at, &hopf, "tcp.rtt", 0).unwrap();
     let tip = 2.0 * ((0.08475 - hopf.p[3]) / nf.mu2).sqrt() * nf.q[1].norm();
     close(tip, 77.5046, 1e-5);
     let swings = |disturbance: f64| {
         let start = vec![at.x[0], at.x[1] + disturbance, at.x[2]];
         let path = one
             .trajectory(
-                &at,
+                None,
                 &start,
                 60_000.0,
                 &Tolerance {
@@ -1030,17 +1047,8 @@ fn a_full_buffer() {
         "'reno'",
     );
     let one = model(&text, clamped);
-    // no equilibrium to start from: any state will do
-    let somewhere = Equilibrium {
-        x: vec![20.0, 0.0],
-        p: one.parameters(),
-        probability: vec![0.0],
-        signals: vec![0.0],
-        regimes: vec![0],
-        regime_names: vec![""],
-    };
     let path = one
-        .trajectory(&somewhere, &[20.0, 0.0], 300.0, &Tolerance::default())
+        .trajectory(None, &[20.0, 0.0], 300.0, &Tolerance::default())
         .unwrap();
     let queue: Vec<f64> = (0..3000)
         .map(|k| path.state(150.0 + f64::from(k) * 0.05)[1])
@@ -1080,16 +1088,7 @@ fn cycles_that_leave_the_affine_law() {
     );
     let at = one.equilibrium().unwrap();
     let hopf = first_hopf(&mut one, &at, "tcp.rtt", 0.1, 0.6);
-    let cycles = one
-        .cycles(
-            &at,
-            &hopf,
-            "gain",
-            &[3.0, 5.0, 6.0, 8.0],
-            &Resolution::default(),
-        )
-        .unwrap();
-    for cycle in &cycles {
+    for cycle in &cycles(&mut one, &at, &hopf, "gain", &[3.0, 5.0, 6.0, 8.0]) {
         let left = one.leaves_validity(&at, cycle);
         assert_eq!(
             left.is_empty(),
@@ -1102,4 +1101,16 @@ fn cycles_that_leave_the_affine_law() {
             "{left:?}"
         );
     }
+    let options = CycleOptions {
+        free: one.parameter("gain").unwrap(),
+        range: (0.9, 1.1),
+        component: 0,
+        points: 60,
+        tolerance: 1e-9,
+    };
+    let branch = one.cycles_from(&at, &hopf, &options).unwrap();
+    assert!(matches!(branch.end, CycleEnd::Boundary(_)), "{branch:?}");
+    let largest = branch.cycles.last().unwrap();
+    assert!(largest.left.is_empty());
+    close(largest.cycle.p[0] - 1.0, 0.0002529, 2e-3);
 }

@@ -8,7 +8,7 @@
 //! flows as for ten thousand.
 //!
 //! - [`RenoStationary`] and [`Stationary`]: the law of a window at a constant loss probability, in closed form for Reno and numerically for any
-//!   increase i(w) and decrease d(w); [`simulate_users`] is its reference implementation.
+//!   increase i(w) and decrease d(w).
 //! - [`MeanField`]: the dynamics, from a scenario or from plain inputs ([`Model`]).
 //! - [`RedLink`]: stability of RED's equilibrium: the bounds of Reynier (2006), and the true threshold of the linearised equations.
 //!
@@ -48,7 +48,6 @@ mod grid;
 mod history;
 mod law;
 mod model;
-mod monte_carlo;
 mod outcome;
 mod scenario;
 mod stability;
@@ -61,7 +60,6 @@ pub use model::{
     Action, Bottleneck, Class, Closure, DropTail, Event, Model, Options, QueueLaw, RegisteredAqm,
     Unresponsive,
 };
-pub use monte_carlo::{Estimate, Users, simulate_users};
 pub use outcome::{Balance, ClassSummary, ClassTrace, LinkSummary, Outcome, Snapshot, Traces};
 pub use scenario::RegisteredTcp;
 pub use stability::{Crossing, RedEquilibrium, RedLink, WindowResponse};

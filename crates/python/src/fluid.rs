@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use ackclock_algorithms::fluid::Averaging;
 use ackclock_averages::{Flows, reno_region};
-use ackclock_delay::{Args, Dual64, DynSystem, HyperDual64, HyperHyperDual64, Tolerance, c64};
+use ackclock_delay::{Args, DynSystem, Tolerance, c64};
 use ackclock_fluid::{
-    Change, Choices, Coverage, Decrease, Equilibrium, Error, Form, Loop, Memory, Model, Outside,
-    Place, Rtt, WindowLaw, coverage as pairs,
+    Choices, Coverage, CycleOptions, Decrease, Error, Form, Loop, Memory, Model, Place, Rtt,
+    coverage as pairs,
 };
 use ackclock_scenario::units::{Quantity, QuantityError};
 use numpy::{Complex64, PyArray1, PyArray2};
@@ -18,45 +18,18 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::branches::{
+    CycleParts, PyEquilibrium, branch_dict, cycle_parts, cycles_dict, large_signal_dict, left_of,
+    limit_dict, special_dict,
+};
 use crate::delay::{
     PyCycle, PyDelaySystem, PyHopfPoint, PyTrajectory, curve, failure as analysis_failure, hopf,
-    steps,
+    normal_form, steps,
 };
 use crate::design::margins_dict;
-use crate::dual::Face;
+use crate::laws::UserLaw;
 use crate::scenario::PyScenario;
-use crate::watch::{Raised, keep, watched};
-
-/// Where windows, queues and probabilities stand still.
-#[pyclass(name = "FluidEquilibrium", module = "ackclock._core", frozen)]
-pub(crate) struct PyEquilibrium(Equilibrium);
-
-#[pymethods]
-impl PyEquilibrium {
-    #[getter]
-    fn state(&self) -> Vec<f64> {
-        self.0.x.clone()
-    }
-    #[getter]
-    fn parameters(&self) -> Vec<f64> {
-        self.0.p.clone()
-    }
-    /// Loss or marking probability of each link.
-    #[getter]
-    fn probability(&self) -> Vec<f64> {
-        self.0.probability.clone()
-    }
-    /// Loss or marking probability on the path of each class.
-    #[getter]
-    fn signals(&self) -> Vec<f64> {
-        self.0.signals.clone()
-    }
-    /// Names of the regimes of the AQMs' laws that hold.
-    #[getter]
-    fn regimes(&self) -> Vec<&'static str> {
-        self.0.regime_names.clone()
-    }
-}
+use crate::watch::{Raised, watched};
 
 /// Link, kind of AQM, and its parameters by name.
 type FrozenQueue = (String, &'static str, Vec<(&'static str, f64)>);
@@ -71,51 +44,22 @@ pub(crate) struct PyFluidModel {
 }
 
 impl PyFluidModel {
+    /// Runs an analysis without the GIL; an exception of a user's law goes before what the analysis
+    /// made of it.
+    fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        analysis: impl FnOnce(&Model) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        let found = watched(py, || analysis(&self.model))?;
+        self.check()?;
+        found.map_err(|error| failure(py, &self.origin, &error))
+    }
+
     /// The exception of a user's law, if there was one.
     fn check(&self) -> PyResult<()> {
         let slot = self.raised.as_ref().and_then(|slot| slot.lock().ok());
         slot.and_then(|mut slot| slot.take()).map_or(Ok(()), Err)
-    }
-}
-
-/// A user's Python object with methods `increase(window, rtt)` and `decrease(window)`.
-#[derive(Debug)]
-struct UserLaw {
-    object: Py<PyAny>,
-    raised: Raised,
-}
-
-impl UserLaw {
-    fn rates<S: Face>(&self, window: S, rtt: S) -> (S, S) {
-        let result = Python::attach(|py| -> PyResult<(S, S)> {
-            let object = self.object.bind(py);
-            let grow = object.call_method1("increase", (window.give(py)?, rtt.give(py)?))?;
-            let fall = object.call_method1("decrease", (window.give(py)?,))?;
-            Ok((S::take(&grow)?, S::take(&fall)?))
-        });
-        result.unwrap_or_else(|error| {
-            keep(&self.raised, error);
-            (S::from(f64::NAN), S::from(f64::NAN))
-        })
-    }
-}
-
-impl WindowLaw for UserLaw {
-    fn law_f64(&self, window: f64, rtt: f64) -> (f64, f64) {
-        self.rates(window, rtt)
-    }
-    fn law_dual(&self, window: Dual64, rtt: Dual64) -> (Dual64, Dual64) {
-        self.rates(window, rtt)
-    }
-    fn law_hyper_dual(&self, window: HyperDual64, rtt: HyperDual64) -> (HyperDual64, HyperDual64) {
-        self.rates(window, rtt)
-    }
-    fn law_hyper_hyper_dual(
-        &self,
-        window: HyperHyperDual64,
-        rtt: HyperHyperDual64,
-    ) -> (HyperHyperDual64, HyperHyperDual64) {
-        self.rates(window, rtt)
     }
 }
 
@@ -279,9 +223,7 @@ impl PyFluidModel {
     }
 
     fn equilibria(&self, py: Python<'_>) -> PyResult<Vec<PyEquilibrium>> {
-        let found = watched(py, || self.model.equilibria())?;
-        self.check()?;
-        let found = found.map_err(|error| failure(py, &self.origin, &error))?;
+        let found = self.run(py, Model::equilibria)?;
         Ok(found.into_iter().map(PyEquilibrium).collect())
     }
 
@@ -299,48 +241,138 @@ impl PyFluidModel {
         PyDelaySystem::of(self.model.frozen(&at.0.regimes), self.raised.clone())
     }
 
-    /// The way of an equilibrium as the parameter of an index moves to a value: see
-    /// [`Model::follow`]. Looks are (value, state, unstable roots or -1).
-    fn follow<'py>(
+    /// An equilibrium as the parameter of an index moves to a value: see [`Model::branch`].
+    fn branch<'py>(
         &self,
         py: Python<'py>,
         at: &PyEquilibrium,
         free: usize,
         to: f64,
-        looks: usize,
+        points: usize,
         every: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let course = watched(py, || self.model.follow(&at.0, free, to, looks, every))?;
-        self.check()?;
-        let course = course.map_err(|error| failure(py, &self.origin, &error))?;
-        let count = |unstable: Option<usize>| unstable.map_or(-1, |n| n as i64);
-        let dict = PyDict::new(py);
-        let looks = PyList::empty(py);
-        for look in course.looks {
-            looks.append((look.value, look.x, count(look.unstable)))?;
-        }
-        let passages = PyList::empty(py);
-        for passage in course.passages {
-            let one = PyDict::new(py);
-            one.set_item("value", passage.value)?;
-            one.set_item("before", count(passage.before))?;
-            one.set_item("after", count(passage.after))?;
-            let (kind, why, point) = match passage.change {
-                Change::Hopf(point) => ("hopf", String::new(), Some(PyHopfPoint(point))),
-                Change::Steady => ("steady", String::new(), None),
-                Change::Switch(why) => ("switch", why, None),
-            };
-            one.set_item("kind", kind)?;
-            one.set_item("why", why)?;
-            one.set_item("point", point)?;
-            one.set_item("at", PyEquilibrium(passage.at))?;
-            passages.append(one)?;
-        }
-        dict.set_item("looks", looks)?;
-        dict.set_item("passages", passages)?;
-        dict.set_item("end", course.end)?;
-        dict.set_item("ended", course.ended)?;
-        Ok(dict)
+        let found = self.run(py, |model| model.branch(&at.0, free, to, points, every))?;
+        branch_dict(py, found)
+    }
+
+    /// Hopf points over a range of a parameter: see [`Model::crossings`].
+    fn crossings<'py>(
+        &self,
+        py: Python<'py>,
+        at: &PyEquilibrium,
+        free: usize,
+        span: (f64, f64),
+        points: usize,
+    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let found = self.run(py, |model| model.crossings(&at.0, free, span, points))?;
+        found.into_iter().map(|one| special_dict(py, one)).collect()
+    }
+
+    /// The nearest of them.
+    fn nearest_hopf<'py>(
+        &self,
+        py: Python<'py>,
+        at: &PyEquilibrium,
+        free: usize,
+        span: (f64, f64),
+        points: usize,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let found = self.run(py, |model| model.nearest_hopf(&at.0, free, span, points))?;
+        found.map(|one| special_dict(py, one)).transpose()
+    }
+
+    /// The normal form at a Hopf point in the laws of an equilibrium.
+    fn criticality<'py>(
+        &self,
+        py: Python<'py>,
+        at: &PyEquilibrium,
+        point: &PyHopfPoint,
+        free: usize,
+        component: usize,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let found = self.run(py, |model| model.onset(&at.0, &point.0, free, component))?;
+        normal_form(py, &found)
+    }
+
+    /// The branch of cycles from a Hopf point: cycles, each with whether a fold lies before it and
+    /// where it leaves the laws, and kind, value and words of its end.
+    #[expect(clippy::too_many_arguments, reason = "a private function")]
+    fn cycles_from<'py>(
+        &self,
+        py: Python<'py>,
+        at: &PyEquilibrium,
+        point: &PyHopfPoint,
+        free: usize,
+        span: (f64, f64),
+        component: usize,
+        points: usize,
+        tolerance: f64,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let options = CycleOptions {
+            free,
+            range: span,
+            component,
+            points,
+            tolerance,
+        };
+        let found = self.run(py, |model| model.cycles_from(&at.0, &point.0, &options))?;
+        cycles_dict(py, found)
+    }
+
+    /// How far the parameter of an index may move towards `end`: see [`Model::limit`].
+    fn limit<'py>(
+        &self,
+        py: Python<'py>,
+        at: &PyEquilibrium,
+        free: usize,
+        end: f64,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let found = self.run(py, |model| model.limit(&at.0, free, end))?;
+        limit_dict(py, found)
+    }
+
+    /// Cycles beside a stable equilibrium: see [`Model::coexisting`].
+    fn coexisting(
+        &self,
+        py: Python<'_>,
+        at: &PyEquilibrium,
+        point: &PyHopfPoint,
+        free: usize,
+        now: f64,
+    ) -> PyResult<(Option<CycleParts>, Option<f64>)> {
+        let found = self.run(py, |model| model.coexisting(&at.0, &point.0, free, now))?;
+        Ok((found.0.map(cycle_parts), found.1))
+    }
+
+    /// How long what follows a small disturbance takes, s: see [`Model::time_scale`].
+    fn time_scale(&self, py: Python<'_>, at: &PyEquilibrium) -> PyResult<f64> {
+        self.run(py, |model| model.time_scale(&at.0))
+    }
+
+    /// What follows a large disturbance: see [`Model::large_signal`].
+    fn large_signal<'py>(
+        &self,
+        py: Python<'py>,
+        at: &PyEquilibrium,
+        start: Option<Vec<f64>>,
+        steps: usize,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let found = self.run(py, |model| {
+            model.large_signal(&at.0, start.as_deref(), steps)
+        })?;
+        large_signal_dict(py, found)
+    }
+
+    /// The same where a parameter has another value, from empty queues: see [`Model::beyond`].
+    fn beyond<'py>(
+        &self,
+        py: Python<'py>,
+        free: usize,
+        value: f64,
+        steps: usize,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (_, found) = self.run(py, |model| model.beyond(free, value, steps))?;
+        large_signal_dict(py, found)
     }
 
     /// The limits of the laws of an equilibrium that a Hopf point in them has passed.
@@ -359,12 +391,10 @@ impl PyFluidModel {
         at: &PyEquilibrium,
         class_: Option<&str>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let found = watched(py, || match class_ {
-            Some(class) => self.model.margins_of(&at.0, class),
-            None => self.model.margins(&at.0),
+        let found = self.run(py, |model| match class_ {
+            Some(class) => model.margins_of(&at.0, class),
+            None => model.margins(&at.0),
         })?;
-        self.check()?;
-        let found = found.map_err(|error| failure(py, &self.origin, &error))?;
         margins_dict(py, &found)
     }
 
@@ -438,6 +468,27 @@ impl PyFluidModel {
         Ok(PyArray2::from_vec2(py, &rows)?)
     }
 
+    /// The largest real part of the roots over the same grid, 1/s; NaN where it is not known.
+    fn chart_abscissas<'py>(
+        &mut self,
+        py: Python<'py>,
+        at: &PyEquilibrium,
+        names: (String, String),
+        first: Vec<f64>,
+        second: Vec<f64>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let model = &mut self.model;
+        let found = watched(py, || {
+            model.chart_abscissas(&at.0, (&names.0, &names.1), (&first, &second))
+        })?;
+        let found = found.map_err(|error| failure(py, &self.origin, &error))?;
+        let rows: Vec<Vec<f64>> = found
+            .chunks(second.len().max(1))
+            .map(<[f64]>::to_vec)
+            .collect();
+        Ok(PyArray2::from_vec2(py, &rows)?)
+    }
+
     /// Verdict and margins where parameters have the values of each row of `places`: see
     /// [`Model::survey`]. `None` where there is no equilibrium.
     fn survey<'py>(
@@ -451,9 +502,7 @@ impl PyFluidModel {
             return Err(PyValueError::new_err("a value for each name"));
         }
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let found = watched(py, || self.model.survey(&names, &places, lag))?;
-        self.check()?;
-        let found = found.map_err(|error| failure(py, &self.origin, &error))?;
+        let found = self.run(py, |model| model.survey(&names, &places, lag))?;
         found
             .into_iter()
             .map(|place| place.map(|place| place_dict(py, &place)).transpose())
@@ -463,15 +512,7 @@ impl PyFluidModel {
     /// Where a cycle leaves what the equations frozen in one regime hold for, beyond what its
     /// equilibrium does already; and whether that is by choice (one law for all windows).
     fn leaves_validity(&self, at: &PyEquilibrium, cycle: &PyCycle) -> Vec<(String, bool)> {
-        let known = self.model.outside(&at.0.regimes, &at.0.x, &at.0.p);
-        let left = self.model.leaves_validity(&at.0, &cycle.0);
-        left.iter()
-            .filter(|passed| !known.contains(passed))
-            .map(|passed| {
-                let chosen = matches!(passed, Outside::SmallWindow { .. });
-                (passed.to_string(), chosen)
-            })
-            .collect()
+        left_of(&self.model.newly_left(&at.0, &cycle.0))
     }
 
     /// The limits of the equations that an equilibrium has passed.
@@ -547,27 +588,11 @@ impl PyFluidModel {
             steps,
             ..Tolerance::default()
         };
-        let result = watched(py, || {
-            let p = self.model.parameters();
-            let history = |_: f64, x: &mut [f64]| x.copy_from_slice(&start);
-            match at {
-                Some(at) => ackclock_delay::integrate(
-                    &self.model.frozen(&at.0.regimes),
-                    &p,
-                    &history,
-                    0.0,
-                    duration,
-                    &tolerance,
-                ),
-                None => {
-                    ackclock_delay::integrate(&self.model, &p, &history, 0.0, duration, &tolerance)
-                }
-            }
-        })?;
-        self.check()?;
-        result
-            .map(PyTrajectory)
-            .map_err(|error| analysis_failure(py, &error))
+        let at = at.map(|at| &at.0);
+        self.run(py, |model| {
+            model.trajectory(at, &start, duration, &tolerance)
+        })
+        .map(PyTrajectory)
     }
 
     /// At `states`, one row a state: windows (packets), round-trip times (s) and rates (packets/s)

@@ -1,10 +1,12 @@
 //! The extension module `ackclock._core`: conversions, GIL release and error mapping, no maths.
 
+mod branches;
 mod delay;
 mod design;
 mod dual;
 mod endpoint;
 mod fluid;
+mod laws;
 mod meanfield;
 mod measured;
 mod run;
@@ -34,6 +36,8 @@ use scenario::PyScenario;
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use super::branches::PyEquilibrium;
+    #[pymodule_export]
     use super::delay::{PyCycle, PyDelaySystem, PyHopfPoint, PyTrajectory};
     #[pymodule_export]
     use super::design::{
@@ -45,7 +49,7 @@ mod _core {
     #[pymodule_export]
     use super::endpoint::PyEndpoint;
     #[pymodule_export]
-    use super::fluid::{PyEquilibrium, PyFluidModel, coverage, quantity, sender_laws};
+    use super::fluid::{PyFluidModel, coverage, quantity, sender_laws};
     #[pymodule_export]
     use super::meanfield::{red_stability, run_meanfield, stationary};
     #[pymodule_export]

@@ -398,8 +398,6 @@ def integrate(
     steps: int,
 ) -> FluidResult:
     """Return the solution from a constant history."""
-    import numpy as np
-
     for name, value, right, allowed in (
         ("duration", duration, 0 < duration < math.inf, "above 0 s"),
         ("samples", samples, samples >= 2 and float(samples).is_integer(), "a whole number, 2 or more"),  # noqa: PLR2004  both ends
@@ -409,7 +407,20 @@ def integrate(
         if not right:
             raise ValueError(f"{name} must be {allowed}, not {value:g}")
     raw = equations.model.trajectory(at, list(state), duration, relative, 1e-3 * relative, steps)
-    times = np.linspace(0.0, duration, samples)
+    return solution(scenario, equations, raw, samples, at)
+
+
+def solution(
+    scenario: Scenario,
+    equations: Equations,
+    raw: _core.Trajectory,
+    samples: int,
+    at: _core.FluidEquilibrium | None = None,
+) -> FluidResult:
+    """Return a trajectory of the core, looked at so many times, as a result."""
+    import numpy as np
+
+    times = np.linspace(0.0, raw.span[1], samples)
     states = raw.at(times.tolist())
     observed = equations.model.observe(at, states.tolist())
     return FluidResult(scenario, equations, times, states, observed, raw, at)

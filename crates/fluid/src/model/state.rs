@@ -1,8 +1,7 @@
 //! What the model says of a state, and states to start from.
 
 use ackclock_algorithms::fluid::{AqmStart, Frozen, Path};
-use ackclock_averages::aimd;
-use ackclock_delay::{Args, Bound, Dual64, System};
+use ackclock_delay::{Args, Bound, System};
 
 use super::equations::Network;
 use super::{LARGEST, Model, Rtt};
@@ -180,48 +179,6 @@ impl Model {
                 (class.name.as_str(), self.window(&prepared, c, x), below)
             })
             .collect()
-    }
-
-    /// State, number of flows and b of the decrease b w of each class; `None` if one is not AIMD.
-    pub(crate) fn aimd_decreases(&self, p: &[f64]) -> Option<Vec<(usize, f64, f64)>> {
-        let prepared = self.prepare::<f64>(p)?;
-        self.classes
-            .iter()
-            .zip(&prepared.tcp)
-            .enumerate()
-            .map(|(c, (class, law))| {
-                let aimd = class.user.is_none() && aimd(law).is_some();
-                let path = Path::fixed(self.base_rtt(c, p));
-                let fall = self.choices.decrease.of(1.0, law.decrease(1.0, &path));
-                aimd.then_some((class.at, p[self.count_at(c)], fall))
-            })
-            .collect()
-    }
-
-    /// The queue's state and the slope of the probability in it, if the model has a single link
-    /// with no further states, frozen in a regime that is linear.
-    pub(crate) fn only_queue(
-        &self,
-        regimes: &[usize],
-        x: &[f64],
-        p: &[f64],
-    ) -> Option<(usize, f64)> {
-        let [link] = self.links.as_slice() else {
-            return None;
-        };
-        let queue = link.queue.filter(|_| link.states == 0)?;
-        let frozen = self.frozen(regimes);
-        let p: Vec<Dual64> = p.iter().map(|v| (*v).into()).collect();
-        let prepared = frozen.prepare(&p)?;
-        let slope = |q: f64| {
-            let mut x: Vec<Dual64> = x.iter().map(|v| (*v).into()).collect();
-            x[queue] = Dual64::new(q, 1.0);
-            let mut net = Network::new();
-            frozen.network(&prepared, &x, &p, &mut net);
-            net.probability[0].eps
-        };
-        let here = slope(x[queue]);
-        (here > 0.0 && slope(1.5 * x[queue]) == here).then_some((queue, here))
     }
 
     /// Window (packets), round-trip time (s) and sending rate of one flow (packets/s) of each

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,8 +19,6 @@ STEP = 0.1
 """Largest step along a curve, relative to the size of the unknowns."""
 TOLERANCE = 1e-9
 """Wanted error of a cycle, relative to the size of each state."""
-GROWTH, LEAST_GROWTH = 1.3, 1.01
-"""Factor between the amplitudes of neighbours on a branch of cycles, at first and at least."""
 TRIVIAL = 1e-4
 """The multipliers of a cycle are believed where the trivial one differs from 1 by less."""
 
@@ -107,9 +104,13 @@ def criticality(
     system: _core.DelaySystem, space: Space, point: _core.HopfPoint, parameter: str, component: str | None
 ) -> Criticality:
     """Return the normal form at a Hopf point, in the units of the parameter."""
+    free, place = space.parameter(parameter), space.state_index(component)
+    return normal_form(space, system.criticality(point, free.index, place), parameter, place)
+
+
+def normal_form(space: Space, raw: dict[str, Any], parameter: str, place: int) -> Criticality:
+    """Return a normal form of the core in the units of a parameter, for amplitudes of the state at a place."""
     free = space.parameter(parameter)
-    place = space.state_index(component)
-    raw = system.criticality(point, free.index, place)
     return Criticality(
         parameter=parameter,
         component=space.states[place],
@@ -188,82 +189,18 @@ def branch(
 def branch_within(
     system: _core.DelaySystem,
     space: Space,
+    raw: dict[str, Any],
     point: HopfPoint,
     parameter: str,
-    span: tuple[float, float],
     component: str | None,
-    points: int,
-    tolerance: float,
-    left: Left,
 ) -> Branch:
-    """Return the branch of cycles from a Hopf point, by amplitude, up to where it leaves what it holds for."""
+    """Return with names a branch of cycles that ends where it leaves its laws."""
     free = space.parameter(parameter)
-    place = space.state_index(component)
-    low, high = sorted(value / free.scale for value in span)
-    smallest = 0.02 * (abs(point._raw.state[place]) or 1.0)
-    members = [system.cycle_from_hopf(point._raw, free.index, place, smallest, tolerance)]
-
-    def with_amplitude(amplitude: float, near: _core.Cycle) -> _core.Cycle:
-        return system.cycle_with_amplitude(near, free.index, place, amplitude, tolerance)
-
-    factor, end = GROWTH, End("points", "as many points as asked for")
-    while len(members) < points:
-        last = members[-1]
-        amplitude = last.amplitude(place)
-        try:
-            found = with_amplitude(factor * amplitude, last)
-        except AnalysisError as error:
-            factor = math.sqrt(factor)
-            if factor < LEAST_GROWTH:
-                end = End("failed", str(error))
-                break
-            continue
-        value = found.parameters[free.index]
-        if not low <= value <= high:
-            there = last.parameters
-            there[free.index] = min(max(value, low), high)
-            try:
-                members.append(system.cycle_at(last, there, tolerance))
-            except AnalysisError:
-                members.append(found)
-            end = End("range", _end_of_range(free, there[free.index]))
-            break
-        reasons = [text for text, chosen in left(found) if not chosen]
-        if reasons:
-            end = End("boundary", "; ".join(reasons))
-            members += _up_to_boundary(with_amplitude, last, (amplitude, factor * amplitude), left)
-            break
-        members.append(found)
-    cycles = []
-    way = 0.0
-    for k, one in enumerate(members):
-        step = one.parameters[free.index] - members[k - 1].parameters[free.index] if k else 0.0
-        cycles.append(cycle(system, space, one, after_fold=step * way < 0, left=left(one)))
-        way = step or way
+    cycles = [cycle(system, space, one, after_fold=after, left=left) for one, after, left in raw["cycles"]]
+    kind, value, why = raw["end"]
+    end = End(kind, why if value is None else _end_of_range(free, value))
     born = End("zero amplitude", "the Hopf point")
-    return Branch(parameter, space.states[place], cycles, born, end, free.unit, point)
-
-
-def _up_to_boundary(
-    with_amplitude: Callable[[float, _core.Cycle], _core.Cycle],
-    last: _core.Cycle,
-    amplitudes: tuple[float, float],
-    left: Left,
-) -> list[_core.Cycle]:
-    """Return the largest cycle that its laws hold for, by bisection between a good and a bad amplitude, if any."""
-    good, bad = amplitudes
-    largest = []
-    for _ in range(10):
-        middle = 0.5 * (good + bad)
-        try:
-            found = with_amplitude(middle, last)
-        except AnalysisError:
-            break
-        if all(chosen for _, chosen in left(found)):
-            good, last, largest = middle, found, [found]
-        else:
-            bad = middle
-    return largest
+    return Branch(parameter, space.states[space.state_index(component)], cycles, born, end, free.unit, point)
 
 
 def trajectory(raw: _core.Trajectory, states: Sequence[str], samples: int) -> Trajectory:

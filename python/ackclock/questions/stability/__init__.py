@@ -10,9 +10,9 @@ from .answer import Answer
 from .at_rest import Span
 from .beside import Apart, apart
 from .diagram import BifurcationDiagram, Chart, PhasePortrait
-from .disturbed import Disturbed
 from .equilibrium import FluidEquilibrium, Margins
-from .limits import Course, Limit, Passage
+from .large_signal import LargeSignal
+from .limits import EquilibriumBranch, Limit, SpecialPoint
 from .moving import Cycle, cycle
 from .questions import BUDGET, Stability, stability
 
@@ -22,15 +22,15 @@ __all__ = [
     "Apart",
     "BifurcationDiagram",
     "Chart",
-    "Course",
     "Cycle",
-    "Disturbed",
+    "EquilibriumBranch",
     "FluidEquilibrium",
+    "LargeSignal",
     "Limit",
     "Margins",
-    "Passage",
     "PhasePortrait",
     "Span",
+    "SpecialPoint",
     "Stability",
     "apart",
     "cycle",

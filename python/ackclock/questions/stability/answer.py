@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ... import _core
 from ...core._words import digits, quantity
 from ...core.delay import Spectrum
-from .disturbed import Disturbed
 from .equilibrium import Margins
+from .large_signal import LargeSignal
 from .limits import Limit
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Answer:
 
     of: Stability
     margins: Margins | None
-    disturbed: Disturbed | None
+    disturbed: LargeSignal | None
     limits: list[Limit]
     caveats: list[str]
 

@@ -14,8 +14,8 @@ from ...core.delay import HopfPoint, Parameter, Spectrum
 from ...core.errors import AnalysisError
 from ...core.fluid import SAMPLES, Choices, Equations, FluidResult, integrate
 from .diagram import PhasePortrait
-from .disturbed import STEPS, Disturbed, disturb, time_scale
 from .equilibrium import FluidEquilibrium, Margins
+from .large_signal import STEPS, LargeSignal, large_signal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -262,7 +262,7 @@ class AtRest:
         for name, value in (start or {}).items():
             state[self.equations.state_index(name)] = float(value)
         if duration is None:
-            end = time_scale(self.rightmost, max(at.rtt.values()))
+            end = self.equations.model.time_scale(at._raw)
         else:
             end = _core.quantity(duration)[0] if isinstance(duration, str) else float(duration)
         free = self.choices.clamped if clamped is None else clamped
@@ -289,7 +289,7 @@ class AtRest:
         return PhasePortrait(first, second, runs, self.equilibrium)
 
     @cached_property
-    def disturbed(self) -> Disturbed:
+    def disturbed(self) -> LargeSignal:
         """
         The response to a large disturbance: all windows at one packet over empty queues, the clamped equations.
 
@@ -297,7 +297,7 @@ class AtRest:
         """
         return self.disturbed_from()
 
-    def disturbed_from(self, factor: float | None = None, *, steps: int = STEPS) -> Disturbed:
+    def disturbed_from(self, factor: float | None = None, *, steps: int = STEPS) -> LargeSignal:
         """
         The response when all windows and queues are so many times those at rest (the queues as far as they go).
 
@@ -307,15 +307,5 @@ class AtRest:
         if factor is not None:
             moved = ("window", "queue")
             start = [value * factor if name.rpartition(".")[2] in moved else value for name, value in at.state.items()]
-        longest = max(at.rtt.values())
-        return disturb(
-            self.scenario,
-            self.equations,
-            at._raw,
-            self._watched,
-            self.unstable_roots,
-            self.rightmost,
-            longest,
-            start,
-            steps,
-        )
+        raw = self.equations.model.large_signal(at._raw, start, steps)
+        return large_signal(self.scenario, self.equations, self._watched, raw)

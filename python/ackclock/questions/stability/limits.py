@@ -11,25 +11,21 @@ from ...core.delay import Criticality, Cycle, HopfPoint, Parameter
 from ...core.delay.analyses import hopf_point
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...core.fluid import Equations
-    from .disturbed import Disturbed
+    from .large_signal import LargeSignal
 
-LOOKS = 120
-"""Places at which a range is looked at."""
-BEYOND = 0.05
-"""How far beyond a limit the clamped equations are run, relative to the limit."""
+POINTS = 120
+"""Steps in which a range is gone through."""
 
 Kind = Literal["oscillation", "real root", "boundary", "end", "none"]
 
 
 @dataclass(frozen=True)
-class Passage:
+class SpecialPoint:
     """Where the number of unstable roots changes, or a law passes a switching boundary, as a parameter moves."""
 
     value: float
-    kind: Literal["hopf", "steady", "switch"]
+    kind: Literal["hopf", "real root", "boundary"]
     before: int | None
     """Unstable roots before it; None with one on the axis whatever the parameter."""
     after: int | None
@@ -39,15 +35,19 @@ class Passage:
     point: HopfPoint | None
     regime: _core.FluidEquilibrium
     """The equilibrium just before, in the regime of the laws in which it was followed."""
+    interval: tuple[float, float]
+    """The values between which it was found."""
+    converged: bool
+    """Whether its value is known to rounding; else it lies somewhere in the interval."""
 
 
 @dataclass(frozen=True)
-class Course:
-    """The way of an equilibrium as a parameter moves."""
+class EquilibriumBranch:
+    """An equilibrium as a parameter moves."""
 
-    looks: list[tuple[float, list[float], int | None]]
+    points: list[tuple[float, list[float], int | None]]
     """Value of the parameter, state, unstable roots."""
-    passages: list[Passage]
+    special: list[SpecialPoint]
     end: float
     """The value up to which it was followed."""
     ended: str | None
@@ -75,7 +75,7 @@ class Limit:
     unstable_beyond: int | None = None
     """The same just beyond the limit; None where there is nothing beyond."""
     holds_to: float = math.nan
-    """Up to this value the verdict beyond the limit holds (every look on the way was counted); NaN without a limit."""
+    """Up to this value the verdict beyond the limit holds (every point on the way was counted); NaN without a limit."""
     point: HopfPoint | None = None
     onset: Criticality | None = None
     """For amplitudes of the queue of the first link (of the first state without one)."""
@@ -83,7 +83,7 @@ class Limit:
     """The unstable cycle at the present value, if there is one: a disturbance as large tips the queue."""
     coexist_from: float | None = None
     """From which value on cycles coexist with the stable equilibrium, as far as they were followed."""
-    beyond: Disturbed | None = None
+    beyond: LargeSignal | None = None
     """Large-signal response beyond the limit (`beyond_at`), by the clamped equations."""
     beyond_at: float = math.nan
     """Where that was looked at: five per cent beyond the limit, or half-way to `holds_to` where that is nearer."""
@@ -148,53 +148,43 @@ class Limit:
         return tree
 
 
-def follow(
+def continuation(
     equations: Equations,
     at: _core.FluidEquilibrium,
     free: Parameter,
     to: float,
-    looks: int = LOOKS,
+    points: int = POINTS,
     *,
     every: bool = True,
-) -> Course:
+) -> EquilibriumBranch:
     """
     Follow an equilibrium as a parameter moves to a value, across the switching boundaries of the laws.
 
     Without `every` only changes between stable and unstable are located.
     """
-    raw = equations.model.follow(at, free.index, to / free.scale, looks, every)
-    passages = []
-    for one in raw["passages"]:
-        point = None
-        if one["point"] is not None:
-            point = hopf_point(equations, one["point"], equations.model.left(one["at"], one["point"]), one["at"])
-        value = free.scale * one["value"]
-        passages.append(
-            Passage(value, one["kind"], _count(one["before"]), _count(one["after"]), one["why"], point, one["at"])
-        )
-    seen = [(free.scale * value, state, _count(unstable)) for value, state, unstable in raw["looks"]]
-    return Course(seen, passages, free.scale * raw["end"], raw["ended"])
+    raw = equations.model.branch(at, free.index, to / free.scale, points, every)
+    special = [special_point(equations, free, one) for one in raw["special"]]
+    seen = [(free.scale * value, state, unstable) for value, state, unstable in raw["points"]]
+    return EquilibriumBranch(seen, special, free.scale * raw["end"], raw["ended"])
 
 
-def change(course: Course) -> tuple[Passage | None, float]:
-    """Return the first passage at which the verdict changes, and up to where the verdict after it holds."""
-    stable = course.looks[0][2] == 0
-    passages = iter(course.passages)
-    first = next((one for one in passages if (one.after == 0) != stable and one.before != one.after), None)
-    if first is None:
-        return None, math.nan
-    back = next((one.value for one in passages if (one.after == 0) == stable), course.end)
-    return first, back
-
-
-def _count(raw: int) -> int | None:
-    return None if raw < 0 else raw
-
-
-def beyond(passage: Passage, holds_to: float, upwards: bool) -> float:
-    """Return a value beyond a limit at which the verdict after it still holds."""
-    step = min(BEYOND * abs(passage.value), 0.5 * abs(holds_to - passage.value))
-    return passage.value + (step if upwards else -step)
+def special_point(equations: Equations, free: Parameter, raw: dict[str, Any]) -> SpecialPoint:
+    """Return a special point of the core with names, in the units of its parameter."""
+    point = raw["point"]
+    if point is not None:
+        point = hopf_point(equations, point, equations.model.left(raw["at"], point), raw["at"])
+    start, end = raw["interval"]
+    return SpecialPoint(
+        value=free.scale * raw["value"],
+        kind=raw["kind"],
+        before=raw["before"],
+        after=raw["after"],
+        why=raw["why"],
+        point=point,
+        regime=raw["at"],
+        interval=(free.scale * start, free.scale * end),
+        converged=raw["converged"],
+    )
 
 
 def between(start: float, end: float, steps: int) -> list[float]:
@@ -204,13 +194,3 @@ def between(start: float, end: float, steps: int) -> list[float]:
     else:
         values = [start + k / steps * (end - start) for k in range(steps)]
     return [*values, end]
-
-
-def nearest(points: Sequence[HopfPoint], parameter: str, now: float) -> HopfPoint:
-    """Return the point whose parameter is nearest to the present value, in proportion."""
-
-    def distance(point: HopfPoint) -> float:
-        value = point.parameters[parameter]
-        return abs(math.log(value / now)) if value * now > 0 else abs(value - now)
-
-    return min(points, key=distance)

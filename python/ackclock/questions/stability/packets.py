@@ -16,7 +16,7 @@ from .beside import LARGE, MANY, SELDOM
 
 if TYPE_CHECKING:
     from .answer import Answer
-    from .disturbed import Disturbed
+    from .large_signal import LargeSignal
 
 PACKETS: Final = int(STABILITY.packets)
 """Packets at most of the run, and of longer ones that tell whether it oscillates: a few seconds of computing."""
@@ -209,7 +209,7 @@ def packet_check(answer: Answer, packets: int = PACKETS) -> PacketCheck:
     return PacketCheck(seen, span, std, signal, by_law, not differences, tuple(differences), holds)
 
 
-def _moments(large: Disturbed, place: int) -> tuple[float, float]:
+def _moments(large: LargeSignal, place: int) -> tuple[float, float]:
     """Mean and standard deviation of a queue at the end of the equations' run, its last quarter."""
     queue = large.run._states[-len(large.run._states) // 4 :, place]
     return float(queue.mean()), float(queue.std())

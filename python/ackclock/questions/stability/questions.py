@@ -31,13 +31,11 @@ from ...core.simulate import list_algorithms
 from .answer import Answer
 from .at_rest import AtRest, Span
 from .diagram import BifurcationDiagram, Chart
-from .disturbed import STEPS, Disturbed, disturb
-from .limits import LOOKS, Course, Kind, Limit, Passage, between, beyond, change, follow, nearest
+from .large_signal import STEPS, LargeSignal, large_signal
+from .limits import POINTS as RANGE_POINTS
+from .limits import EquilibriumBranch, Kind, Limit, between, continuation, special_point
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from ...core.scenario import Scenario
     from ..measured import MeasuredStability
 
@@ -48,8 +46,8 @@ Adaptation = Literal["moving", "frozen"]
 
 BUDGET = 10.0
 """Seconds that `Stability.answer` spends on each of its questions."""
-FEWEST_LOOKS = 40
-"""Looks of a diagram on each side of the present value, at least."""
+FEWEST_POINTS = 40
+"""Points of a diagram on each side of the present value, at least."""
 
 
 @overload
@@ -205,26 +203,26 @@ class Stability(AtRest):
 
     # one parameter
 
-    def course(self, parameter: str, to: str | float, *, looks: int = LOOKS) -> Course:
+    def continuation(self, parameter: str, to: str | float, *, points: int = RANGE_POINTS) -> EquilibriumBranch:
         """
         Follow the equilibrium as a parameter moves from its present value to another, across switching boundaries.
 
-        Unstable roots are counted by the argument principle at every look, and every place where their number changes
-        is located. Two changes that undo each other between two looks go unseen.
+        Unstable roots are counted by the argument principle at every point, and every place where their number changes
+        is located. Two changes that undo each other between two points go unseen.
         """
         free = self.equations.parameter(parameter)
-        return follow(self.equations, self.equilibrium._raw, free, self.equations.value(parameter, to), looks)
+        return continuation(self.equations, self.equilibrium._raw, free, self.equations.value(parameter, to), points)
 
-    def _ways(self, parameter: str, span: Span | None, looks: int = LOOKS) -> Iterator[Course]:
-        """The ways from the present value to the ends of a range."""
+    def _ways(self, parameter: str, span: Span | None, points: int) -> Iterator[EquilibriumBranch]:
+        """The equilibrium from the present value to the ends of a range."""
         low, high = self._span(parameter, span)
         now = self._now(self.equations.parameter(parameter))
         for end in {low if low < now else high, high if high > now else low}:
             if end != now:
-                yield self.course(parameter, end, looks=looks)
+                yield self.continuation(parameter, end, points=points)
 
     def crossings(
-        self, parameter: str, span: Span | None = None, *, samples: int = LOOKS, within_laws: bool = True
+        self, parameter: str, span: Span | None = None, *, samples: int = RANGE_POINTS, within_laws: bool = True
     ) -> list[HopfPoint]:
         """
         Return the Hopf points as a parameter runs over a range.
@@ -233,27 +231,19 @@ class Stability(AtRest):
         `within_laws` the laws that hold at the present equilibrium are continued over the whole range instead, as
         papers do; `HopfPoint.left` then tells what a point has left (an empty queue, another regime of a law).
         """
+        free = self.equations.parameter(parameter)
         low, high = self._span(parameter, span)
+        model, raw = self.equations.model, self.equilibrium._raw
         if within_laws:
-            ways = list(self._ways(parameter, span, samples))
-            points = [one.point for way in ways for one in way.passages if one.point is not None]
-            points = [one for one in points if low <= one.parameters[parameter] <= high]
-        else:
-            system, x, p = self._at()
-            raw = self.equilibrium._raw
-            left = self.equations.model.left
-            points = [
-                analyses.hopf_point(self.equations, one._raw, left(raw, one._raw), raw)
-                for one in analyses.crossings(system, self.equations, x, p, parameter, (low, high), samples)
-            ]
-        points.sort(key=lambda point: point.parameters[parameter])
-        alike = zip(points[1:], points, strict=False)  # one on which the scenario lies is met in both directions
-        return points[:1] + [
-            one
-            for one, last in alike
-            if not math.isclose(one.parameters[parameter], last.parameters[parameter], rel_tol=1e-9)
-            or not math.isclose(one.frequency, last.frequency, rel_tol=1e-6)
+            found = model.crossings(raw, free.index, (low / free.scale, high / free.scale), samples)
+            special = [special_point(self.equations, free, one) for one in found]
+            return [one.point for one in special if one.point is not None]
+        system, x, p = self._at()
+        points = [
+            analyses.hopf_point(self.equations, one._raw, model.left(raw, one._raw), raw)
+            for one in analyses.crossings(system, self.equations, x, p, parameter, (low, high), samples)
         ]
+        return sorted(points, key=lambda point: point.parameters[parameter])
 
     def hopf(self, parameter: str, span: Span | None = None) -> HopfPoint:
         """
@@ -264,11 +254,14 @@ class Stability(AtRest):
         AnalysisError
             "not found" where there is none in the range.
         """
-        found = self.crossings(parameter, span)
-        if not found:
-            low, high = self._span(parameter, span)
+        free = self.equations.parameter(parameter)
+        low, high = self._span(parameter, span)
+        span_inside = (low / free.scale, high / free.scale)
+        raw = self.equations.model.nearest_hopf(self.equilibrium._raw, free.index, span_inside, RANGE_POINTS)
+        point = None if raw is None else special_point(self.equations, free, raw).point
+        if point is None:
             raise AnalysisError(f"no Hopf point for {parameter} between {low:.6g} and {high:.6g}", "not found")
-        return nearest(found, parameter, self._now(self.equations.parameter(parameter)))
+        return point
 
     def limits(
         self, parameter: str, span: Span | None = None, *, tipping: bool = True, steps: int = STEPS
@@ -290,51 +283,41 @@ class Stability(AtRest):
         return [self._limit(free, end, tipping, steps) for end in ends]
 
     def _limit(self, free: Parameter, end: float, tipping: bool, steps: int = STEPS) -> Limit:
-        now = self._now(free)
-        course = follow(self.equations, self.equilibrium._raw, free, end, every=False)
-        passage, holds_to = change(course)
-        unstable = course.looks[0][2]
-        if unstable is None:
-            reason = "a characteristic root lies on the axis whatever the parameter"
-            return Limit(free.name, free.unit, now, course.end, "end", reason)
-        if passage is None:
-            kind: Kind = "none" if course.ended is None else "end"
+        now, model = self._now(free), self.equations.model
+        raw = model.limit(self.equilibrium._raw, free.index, end / free.scale)
+        value, unstable = free.scale * raw["value"], raw["unstable"]
+        if raw["change"] is None:
             least, what = self.equations.least(free.name)
-            reason = course.ended or (what if end == least else "the end of the range")
-            return Limit(free.name, free.unit, now, course.end, kind, reason, unstable)
-        kinds: dict[str, Kind] = {"hopf": "oscillation", "steady": "real root", "switch": "boundary"}
-        reason = passage.why if passage.kind == "switch" else ""
+            kind: Kind = "none" if raw["ended"] is None else "end"
+            reason = raw["ended"] or (what if end == least else "the end of the range")
+            return Limit(free.name, free.unit, now, value, kind, reason, unstable)
+        change = special_point(self.equations, free, raw["change"])
         onset, cycle, coexist, after, undecided = None, None, None, None, []
-        there = math.nan
-        if passage.point is not None:
-            system = self.equations.model.system(passage.regime)
-            point = _lengthened(passage.point, self.equations.parameters(passage.regime.parameters))
-            # the cycles of a queue that overflows leave its limit, which the equations of that
-            # regime do not know
-            if "overflow" not in passage.regime.regimes:
-                onset = analyses.criticality(system, self.equations, point, free.name, self._watched)
+        if raw["onset"] is not None:
+            place = self.equations.state_index(self._watched)
+            onset = analyses.normal_form(self.equations, raw["onset"], free.name, place)
+        there = free.scale * raw["beyond_at"] if tipping else math.nan
         if tipping:
-            there = beyond(passage, holds_to, end > now)
             try:
                 after = self._beyond(free, there, steps)
             except AnalysisError as error:
                 undecided.append(f"what follows beyond the limit: {error}")
-            if passage.point is not None and unstable == 0:
+            if change.point is not None and unstable == 0:
                 try:
-                    cycle, coexist = self._coexisting(passage, passage.point, free, now)
+                    cycle, coexist = self._coexisting(change.regime, change.point, free, now)
                 except AnalysisError as error:
                     undecided.append(f"cycles beside the stable equilibrium: {error}")
         return Limit(
             parameter=free.name,
             unit=free.unit,
             now=now,
-            value=passage.value,
-            kind=kinds[passage.kind],
-            reason=reason,
+            value=value,
+            kind="oscillation" if change.kind == "hopf" else change.kind,
+            reason=change.why,
             unstable_now=self.unstable_roots,
-            unstable_beyond=passage.after,
-            holds_to=holds_to,
-            point=passage.point,
+            unstable_beyond=change.after,
+            holds_to=free.scale * raw["holds_to"],
+            point=change.point,
             onset=onset,
             reaches_now=cycle,
             coexist_from=coexist,
@@ -344,37 +327,25 @@ class Stability(AtRest):
         )
 
     def _coexisting(
-        self, passage: Passage, point: HopfPoint, free: Parameter, now: float
+        self, regime: _core.FluidEquilibrium, point: HopfPoint, free: Parameter, now: float
     ) -> tuple[DelayCycle | None, float | None]:
-        """Cycles on the stable side of a Hopf point: a sudden onset's own, or some behind a fold."""
-        value = passage.value
-        system = self.equations.model.system(passage.regime)
-        span = sorted((now, value + 0.2 * (value - now)))
-        if span[0] == span[1]:
-            return None, None
-        cycles = self._branch(system, point, free.name, span, self._watched, 40, passage.regime).cycles
-        values = [one.parameters[free.name] for one in cycles]
-        inside = [
-            one for one in values if (one - value) * (now - value) > 0 and not math.isclose(one, value, rel_tol=1e-4)
-        ]
-        coexist = None
-        if inside:
-            coexist = min(inside) if value > now else max(inside)
-        reaches = bool(values) and math.isclose(values[-1], now, rel_tol=1e-6)
-        return cycles[-1] if reaches else None, coexist
+        """Cycles on the stable side of a Hopf point: the one at the present value, and from where on there are any."""
+        model = self.equations.model
+        raw, start = model.coexisting(regime, point._raw, free.index, now / free.scale)
+        found = None
+        if raw is not None:
+            cycle, after_fold, left = raw
+            system = model.system(regime)
+            found = analyses.cycle(system, self.equations, cycle, after_fold=after_fold, left=left)
+        return found, None if start is None else free.scale * start
 
-    def _beyond(self, free: Parameter, value: float, steps: int = STEPS) -> Disturbed:
+    def _beyond(self, free: Parameter, value: float, steps: int = STEPS) -> LargeSignal:
         """Solve the clamped equations at another value of a parameter, from empty queues."""
         equations = copy.copy(self.equations)
         equations.model = self.equations.model.copy()
         equations.model.set(free.index, value / free.scale)
-        at = equations.model.equilibria()[0]
-        system = equations.model.system(at)
-        root = complex(system.roots(at.state, at.parameters, 1)[0][0])
-        unstable = system.count_right_of(at.state, at.parameters, 0.0)
-
-        rtt = float(equations.model.observe(at, [at.state])["rtt"].max())
-        return disturb(self.scenario, equations, at, self._watched, unstable, root, rtt, steps=steps)
+        raw = equations.model.beyond(free.index, value / free.scale, steps)
+        return large_signal(self.scenario, equations, self._watched, raw)
 
     def criticality(
         self, parameter: str, span: Span | None = None, *, component: str | None = None, point: HopfPoint | None = None
@@ -435,8 +406,12 @@ class Stability(AtRest):
         model = self.equations.model
         full = _lengthened(point, self.equations.parameters(raw.parameters))
         named = replace(point, _raw=full)
-        follow = analyses.branch_within if within_laws else analyses.branch
-        return follow(
+        if within_laws:
+            free, place = self.equations.parameter(parameter), self.equations.state_index(component)
+            low, high = sorted(value / free.scale for value in span)
+            found = model.cycles_from(raw, full, free.index, (low, high), place, points, tolerance)
+            return analyses.branch_within(system, self.equations, found, named, parameter, component)
+        return analyses.branch(
             system,
             self.equations,
             named,
@@ -480,12 +455,12 @@ class Stability(AtRest):
         component = self.states[self.equations.state_index(component or self._watched)]
         rows: list[dict[str, Any]] = []
         ends = []
-        for way in self._ways(parameter, span, max(points, FEWEST_LOOKS)):
+        for way in self._ways(parameter, span, max(points, FEWEST_POINTS)):
             if way.ended is not None:
                 ends.append(f"{parameter} = {quantity(way.end, free.unit)}: {way.ended}")
             rows += [
                 {parameter: value, **dict(zip(self.states, state, strict=True)), "unstable": _shown(unstable)}
-                for value, state, unstable in way.looks
+                for value, state, unstable in way.points
                 if low <= value <= high
             ]
         table = pd.DataFrame(rows).drop_duplicates(parameter).sort_values(parameter, ignore_index=True)
@@ -590,8 +565,9 @@ class Stability(AtRest):
             grids.append(np.array(between(low, high, count - 1)))
         axes = (grids[0] / one.scale, grids[1] / two.scale)
         at = self.equilibrium._raw
-        unstable = self.equations.model.chart(at, self._inner(one, two), axes[0].tolist(), axes[1].tolist())
-        abscissa = self._abscissa(one, two, axes, unstable) if roots else None
+        grid = (at, self._inner(one, two), axes[0].tolist(), axes[1].tolist())
+        unstable = self.equations.model.chart(*grid)
+        abscissa = self.equations.model.chart_abscissas(*grid) if roots else None
         now = (self._now(one), self._now(two))
         return Chart((first, second), (one.unit, two.unit), grids[0], grids[1], unstable, now, abscissa)
 
@@ -600,32 +576,6 @@ class Stability(AtRest):
         names = self.equations.model.parameter_names
         first, second = (names[free.index].rpartition(" (")[0] or names[free.index] for free in (one, two))
         return first, second
-
-    def _abscissa(
-        self,
-        one: Parameter,
-        two: Parameter,
-        axes: tuple[NDArray[np.float64], NDArray[np.float64]],
-        unstable: NDArray[np.int64],
-    ) -> NDArray[np.float64]:
-        import numpy as np
-
-        system, x, p = self._at()
-        out = np.full(unstable.shape, np.nan)
-        row = x
-        for j, a in enumerate(axes[0]):
-            state = row
-            for k, b in enumerate(axes[1]):
-                p[one.index], p[two.index] = float(a), float(b)
-                try:
-                    state = system.equilibrium(state, p)
-                    if unstable[j, k] >= 0:
-                        out[j, k] = system.roots(state, p, 1)[0][0].real
-                except AnalysisError:
-                    continue
-                if k == 0:
-                    row = state
-        return out
 
     # the answer
 

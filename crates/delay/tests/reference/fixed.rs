@@ -1,13 +1,11 @@
-//! Time integration with a fixed step: the same bits every time, and fast.
+//! Time integration with a fixed step: the reference of the adaptive integration.
+#![allow(dead_code, reason = "each test file uses a part of this module")]
 
-use crate::{
-    error::{Error, Result},
-    system::{Args, Bound, DynSystem, Settled},
-};
+use ackclock_delay::{Args, Bound, DynSystem, Error, Result, Settled};
 
 /// The formula of a [`FixedStep`] run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub(crate) enum Method {
     /// Heun's method, order 2: two evaluations a step.
     Heun,
     /// The classical Runge-Kutta method, order 4: four evaluations a step.
@@ -44,9 +42,9 @@ impl Lookup {
 /// past.
 ///
 /// Delays must be zero or at least one step. Bounds are kept by projection after each step, so they
-/// are accurate to first order in the step; use [`crate::integrate`] where the moment of reaching a
+/// are accurate to first order in the step; use [`ackclock_delay::integrate`] where the moment of reaching a
 /// bound matters.
-pub struct FixedStep<'a, D: DynSystem + ?Sized> {
+pub(crate) struct FixedStep<'a, D: DynSystem + ?Sized> {
     system: &'a D,
     /// The same with its parameters settled.
     settled: Option<Box<dyn Settled + 'a>>,
@@ -79,7 +77,7 @@ impl<'a, D: DynSystem + ?Sized> FixedStep<'a, D> {
     ///
     /// # Errors
     /// [`Error::BadDelay`] for a delay between zero and `h`; [`Error::Argument`] for a bad step.
-    pub fn new(
+    pub(crate) fn new(
         system: &'a D,
         p: &[f64],
         history: &dyn Fn(f64, &mut [f64]),
@@ -196,14 +194,12 @@ impl<'a, D: DynSystem + ?Sized> FixedStep<'a, D> {
     }
 
     /// The current time.
-    #[must_use]
-    pub fn time(&self) -> f64 {
+    pub(crate) fn time(&self) -> f64 {
         self.t0 + self.count as f64 * self.h
     }
 
     /// The current state.
-    #[must_use]
-    pub fn state(&self) -> &[f64] {
+    pub(crate) fn state(&self) -> &[f64] {
         &self.x
     }
 
@@ -212,7 +208,7 @@ impl<'a, D: DynSystem + ?Sized> FixedStep<'a, D> {
     /// # Errors
     /// [`Error::BadDelay`] when a new delay is shorter than the step or reaches further back than
     /// the history kept.
-    pub fn set_parameters(&mut self, p: &[f64]) -> Result<()> {
+    pub(crate) fn set_parameters(&mut self, p: &[f64]) -> Result<()> {
         self.p.copy_from_slice(p);
         self.bounds = self.system.bounds(p);
         self.settled = self.system.settle(p);
@@ -302,7 +298,7 @@ impl<'a, D: DynSystem + ?Sized> FixedStep<'a, D> {
     ///
     /// # Errors
     /// [`Error::BadDelay`] for a state-dependent delay out of range, [`Error::NotFinite`].
-    pub fn step(&mut self) -> Result<()> {
+    pub(crate) fn step(&mut self) -> Result<()> {
         let (n, h) = (self.n, self.h);
         self.stage.copy_from_slice(&self.x);
         self.field(0, 0)?;
@@ -356,7 +352,7 @@ impl<'a, D: DynSystem + ?Sized> FixedStep<'a, D> {
     ///
     /// # Errors
     /// As [`FixedStep::step`].
-    pub fn run(
+    pub(crate) fn run(
         &mut self,
         steps: u64,
         every: u64,

@@ -1,9 +1,8 @@
-//! Questions in the field's words, answered by the delay crate.
+//! Where a model stands still, and its characteristic roots there.
 
 use ackclock_delay::{
-    Criticality, Curve, Cycle, Follow, HopfPoint, Linear, Normalisation, Resolution, Search,
-    Spectrum, Tolerance, Trajectory, bautin_points, criticality, crossings, cycle_from_hopf,
-    cycle_with_amplitude, equilibrium, hopf_curve, integrate, is_stable, rightmost_roots,
+    Linear, Spectrum, Tolerance, Trajectory, count_right_of, equilibrium, integrate,
+    rightmost_roots,
 };
 
 use crate::{
@@ -239,172 +238,54 @@ impl Model {
         Ok(rightmost_roots(&self.linearised(at), count)?)
     }
 
-    /// Whether the equilibrium is stable.
+    /// The number of characteristic roots with a positive real part, by the argument principle.
     ///
     /// # Errors
     /// [`Error::Analysis`] when a root lies on the imaginary axis to rounding.
-    pub fn is_stable(&self, at: &Equilibrium) -> Result<bool> {
-        Ok(is_stable(&self.linearised(at))?)
+    pub fn unstable_roots(&self, at: &Equilibrium) -> Result<usize> {
+        Ok(count_right_of(&self.linearised(at), 0.0)?)
     }
 
-    /// The losses and gains of stability as parameter `name` runs from `from` to `to` with
-    /// `samples` looks.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`], [`Error::Analysis`].
-    pub fn stability_limits(
-        &mut self,
-        at: &Equilibrium,
-        name: &str,
-        from: f64,
-        to: f64,
-        samples: usize,
-    ) -> Result<Search> {
-        let free = self.parameter(name)?;
-        let mut model = self.clone();
-        model.set(free, from);
-        // the equilibrium near the one given, at the start of the range
-        let p = model.parameters();
-        let frozen = self.frozen(&at.regimes);
-        let start = walk(&frozen, &at.x, &extended(at, &self.parameters()), &p)?;
-        Ok(crossings(&frozen, &start, &p, free, from, to, samples)?)
-    }
-
-    /// Where on a Hopf curve the onset turns from gradual to sudden (Bautin points), the curve
-    /// being one in the two named parameters.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`], [`Error::Analysis`].
-    pub fn onset_changes(
-        &mut self,
-        at: &Equilibrium,
-        curve: &[HopfPoint],
-        names: (&str, &str),
-    ) -> Result<Vec<HopfPoint>> {
-        let free = (self.parameter(names.0)?, self.parameter(names.1)?);
-        Ok(bautin_points(&self.frozen(&at.regimes), curve, free)?)
-    }
-
-    /// Whether oscillations set in gradually or suddenly at a Hopf point: the normal form, for
-    /// amplitudes of the first state (a window).
-    ///
-    /// # Errors
-    /// [`Error::Parameter`], [`Error::Analysis`].
-    pub fn criticality(
-        &mut self,
-        at: &Equilibrium,
-        hopf: &HopfPoint,
-        name: &str,
-    ) -> Result<Criticality> {
-        let free = self.parameter(name)?;
-        let hopf = HopfPoint {
-            p: lengthened(&hopf.p, &self.parameters()),
-            ..hopf.clone()
-        };
-        Ok(criticality(
-            &self.frozen(&at.regimes),
-            &hopf,
-            free,
-            Normalisation::Component(0),
-        )?)
-    }
-
-    /// The cycles that grow from a Hopf point as parameter `name` varies: one for each
-    /// first-harmonic amplitude of the first state asked for.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`], [`Error::Analysis`].
-    pub fn cycles(
-        &mut self,
-        at: &Equilibrium,
-        hopf: &HopfPoint,
-        name: &str,
-        amplitudes: &[f64],
-        resolution: &Resolution,
-    ) -> Result<Vec<Cycle>> {
-        let free = self.parameter(name)?;
-        let hopf = HopfPoint {
-            p: lengthened(&hopf.p, &self.parameters()),
-            ..hopf.clone()
-        };
-        let frozen = self.frozen(&at.regimes);
-        let mut cycles: Vec<Cycle> = Vec::with_capacity(amplitudes.len());
-        for amplitude in amplitudes {
-            let next = match cycles.last() {
-                None => cycle_from_hopf(&frozen, &hopf, free, 0, *amplitude, resolution)?,
-                Some(last) => cycle_with_amplitude(&frozen, last, free, 0, *amplitude, resolution)?,
-            };
-            cycles.push(next);
-        }
-        Ok(cycles)
-    }
-
-    /// The trajectory from a constant history `start` over `duration` seconds. A clamped model
-    /// keeps queues between empty and full; a smooth one is frozen in the regimes of `at`.
+    /// The trajectory from a constant history `start` over `duration` seconds: of the laws frozen
+    /// in the regimes of an equilibrium, or of the whole model, which keeps queues between empty and
+    /// full.
     ///
     /// # Errors
     /// [`Error::Analysis`].
     pub fn trajectory(
         &self,
-        at: &Equilibrium,
+        frozen: Option<&Equilibrium>,
         start: &[f64],
         duration: f64,
         tolerance: &Tolerance,
     ) -> Result<Trajectory> {
         let p = self.parameters();
         let history = |_: f64, x: &mut [f64]| x.copy_from_slice(start);
-        if self.choices().clamped {
-            Ok(integrate(self, &p, &history, 0.0, duration, tolerance)?)
-        } else {
-            Ok(integrate(
-                &self.frozen(&at.regimes),
-                &p,
-                &history,
-                0.0,
-                duration,
-                tolerance,
-            )?)
+        Ok(match frozen {
+            Some(at) => {
+                let model = self.frozen(&at.regimes);
+                integrate(&model, &p, &history, 0.0, duration, tolerance)?
+            }
+            None => integrate(self, &p, &history, 0.0, duration, tolerance)?,
+        })
+    }
+
+    /// An equilibrium in regimes of the laws, with what they say of it.
+    pub(crate) fn named(&self, x: Vec<f64>, p: Vec<f64>, regimes: Vec<usize>) -> Equilibrium {
+        let (probability, signals) = self.frozen(&regimes).probabilities(&x, &p);
+        Equilibrium {
+            regime_names: self.regime_names(&regimes),
+            x,
+            p,
+            probability,
+            signals,
+            regimes,
         }
     }
-}
 
-/// The parameters of an equilibrium, with those enrolled since at their values.
-fn extended(at: &Equilibrium, now: &[f64]) -> Vec<f64> {
-    lengthened(&at.p, now)
-}
-
-fn lengthened(p: &[f64], now: &[f64]) -> Vec<f64> {
-    p.iter()
-        .chain(&now[p.len().min(now.len())..])
-        .copied()
-        .collect()
-}
-
-/// The equilibrium carried from parameters `from` to `to`, in smaller steps where one does not do.
-fn walk(system: &Model, x: &[f64], from: &[f64], to: &[f64]) -> Result<Vec<f64>> {
-    let mut x = x.to_vec();
-    let (mut done, mut step) = (0.0_f64, 1.0_f64);
-    loop {
-        let next = (done + step).min(1.0);
-        let p: Vec<f64> = from
-            .iter()
-            .zip(to)
-            .map(|(a, b)| a + next * (b - a))
-            .collect();
-        match equilibrium(system, &x, &p) {
-            Ok(found) => {
-                x = found;
-                done = next;
-                if done >= 1.0 {
-                    return Ok(x);
-                }
-            }
-            Err(e) => {
-                step *= 0.5;
-                if step < 1e-3 {
-                    return Err(e.into());
-                }
-            }
-        }
+    /// The parameters of a point, with those enrolled since at their values.
+    pub(crate) fn lengthened(&self, p: &[f64]) -> Vec<f64> {
+        let later = self.parameters().into_iter().skip(p.len());
+        p.iter().copied().chain(later).collect()
     }
 }

@@ -3,14 +3,13 @@
 //!
 //! Budzisz et al., "Cx-TCP", equations (1) to (6): w' = (1 - p(delta) w^2 / 2) / (RTT + delta),
 //! delta' = sum w / (RTT + delta) / C - 1.
+#![allow(dead_code, reason = "each test file uses a part of this module")]
 
-use ackclock_delay::{Args, Bound, Scalar, System, equilibria};
-
-use crate::error::Result;
+use ackclock_delay::{Args, Bound, Result, Scalar, System, equilibria};
 
 /// How the probability falls above the threshold delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Falling {
+pub(crate) enum Falling {
     /// With the fourth power of the distance from the largest delay: the algorithm.
     #[default]
     FourthPower,
@@ -21,23 +20,22 @@ pub enum Falling {
 /// The backoff probability against the queueing delay: rising from `smallest` to `threshold`,
 /// falling to zero at `largest`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Response {
+pub(crate) struct Response {
     /// Delay below which no backoff happens, s.
-    pub smallest: f64,
+    pub(crate) smallest: f64,
     /// Delay of the largest probability, s.
-    pub threshold: f64,
+    pub(crate) threshold: f64,
     /// Delay from which no backoff happens, s.
-    pub largest: f64,
+    pub(crate) largest: f64,
     /// The largest probability.
-    pub peak: f64,
+    pub(crate) peak: f64,
     /// The shape above the threshold.
-    pub falling: Falling,
+    pub(crate) falling: Falling,
 }
 
 impl Response {
     /// The regime that a delay is in: 0 below `smallest`, 1 rising, 2 falling, 3 above `largest`.
-    #[must_use]
-    pub fn regime(&self, delay: f64) -> usize {
+    pub(crate) fn regime(&self, delay: f64) -> usize {
         [self.smallest, self.threshold, self.largest]
             .iter()
             .filter(|end| delay > **end)
@@ -45,7 +43,7 @@ impl Response {
     }
 
     /// The probability by the formula of `regime`.
-    pub fn probability<S: Scalar>(&self, delay: S, regime: usize) -> S {
+    pub(crate) fn probability<S: Scalar>(&self, delay: S, regime: usize) -> S {
         match regime {
             1 => (delay - self.smallest) * (self.peak / (self.threshold - self.smallest)),
             2 => {
@@ -62,39 +60,37 @@ impl Response {
 
 /// Flows that share a round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Flows {
+pub(crate) struct Flows {
     /// How many.
-    pub count: f64,
+    pub(crate) count: f64,
     /// Round-trip time without queueing, s.
-    pub rtt: f64,
+    pub(crate) rtt: f64,
 }
 
 /// Classes of end-host-marking flows at one bottleneck; a [`System`] with the windows (packets) and
 /// the queueing delay (s) as states. Its parameters are the capacity (packets/s), the feedback
 /// delay (s; zero in the paper), then count and round-trip time of each class.
 #[derive(Clone, Debug, PartialEq)]
-pub struct EndHost {
+pub(crate) struct EndHost {
     /// Capacity, packets/s.
-    pub rate: f64,
+    pub(crate) rate: f64,
     /// The classes.
-    pub flows: Vec<Flows>,
+    pub(crate) flows: Vec<Flows>,
     /// The probability.
-    pub response: Response,
+    pub(crate) response: Response,
     /// The regime of the probability that holds everywhere; `None`: the one the delay is in.
-    pub regime: Option<usize>,
+    pub(crate) regime: Option<usize>,
 }
 
 impl EndHost {
     /// The parameters of the system.
-    #[must_use]
-    pub fn parameters(&self) -> Vec<f64> {
+    pub(crate) fn parameters(&self) -> Vec<f64> {
         let classes = self.flows.iter().flat_map(|f| [f.count, f.rtt]);
         [self.rate, 0.0].into_iter().chain(classes).collect()
     }
 
     /// The system frozen in one regime of the probability.
-    #[must_use]
-    pub fn frozen(&self, regime: usize) -> Self {
+    pub(crate) fn frozen(&self, regime: usize) -> Self {
         Self {
             regime: Some(regime),
             ..self.clone()
@@ -106,7 +102,7 @@ impl EndHost {
     ///
     /// # Errors
     /// From the search, when neither side has one.
-    pub fn equilibria(&self) -> Result<Vec<(usize, Vec<f64>)>> {
+    pub(crate) fn equilibria(&self) -> Result<Vec<(usize, Vec<f64>)>> {
         let mut found = Vec::new();
         let mut failure = None;
         for (regime, low, high) in [
@@ -124,15 +120,14 @@ impl EndHost {
             }
         }
         match (found.is_empty(), failure) {
-            (true, Some(e)) => Err(e.into()),
+            (true, Some(e)) => Err(e),
             _ => Ok(found),
         }
     }
 
     /// The largest number of flows of round-trip time `rtt` whose equilibrium lies below the
     /// threshold delay: C (RTT + threshold) sqrt(peak / 2), from equation (5) at the threshold.
-    #[must_use]
-    pub fn largest_count(rate: f64, rtt: f64, response: &Response) -> f64 {
+    pub(crate) fn largest_count(rate: f64, rtt: f64, response: &Response) -> f64 {
         rate * (rtt + response.threshold) * (0.5 * response.peak).sqrt()
     }
 }

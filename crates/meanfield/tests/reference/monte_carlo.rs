@@ -1,34 +1,35 @@
 //! Independent users, simulated one by one: the reference implementation of the stationary law.
+#![allow(dead_code, reason = "each test file uses a part of this module")]
 
 use ackclock_algorithms::Stream;
 
-use crate::law::{Hazard, WindowLaw};
+use ackclock_meanfield::{Hazard, WindowLaw};
 
 /// A time average and its standard error over independent users.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
+pub(crate) struct Estimate {
     /// Mean over the users.
-    pub value: f64,
+    pub(crate) value: f64,
     /// Standard error of that mean.
-    pub standard_error: f64,
+    pub(crate) standard_error: f64,
 }
 
 /// Time averages of simulated users.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Users {
+pub(crate) struct Users {
     /// Fraction of time at the largest window.
-    pub atom: Estimate,
+    pub(crate) atom: Estimate,
     /// Window, packets.
-    pub mean: Estimate,
+    pub(crate) mean: Estimate,
     /// Square of the window, packets^2.
-    pub second_moment: Estimate,
+    pub(crate) second_moment: Estimate,
 }
 
 /// Simulates `users` independent windows for `rounds` round trips each (after a tenth of that to
 /// forget the start), each packet lost with probability `loss`.
 ///
 /// `w_max` must be finite and above the law's floor, `rounds` positive and `users` at least 2.
-pub fn simulate_users(
+pub(crate) fn simulate_users(
     law: &dyn WindowLaw,
     loss: f64,
     w_max: f64,

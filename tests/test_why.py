@@ -18,6 +18,7 @@ import run_checker
 from ackclock.experiment.sequential import WHY
 from ackclock.questions.causes import scales, sentences
 from ackclock.questions.causes.measures import numbers
+from ackclock.questions.why import styled
 from conftest import Command
 from verdict_variants import Variant, made, random_line, random_link
 
@@ -126,6 +127,27 @@ def test_what_is_not_covered_is_what_the_file_does_not_have() -> None:
     assert "Not covered: traffic that the file does not have and Wi-Fi." in told.checked
     # "1 in 100 waits for the whole buffer of 97.6 ms" beside a 99th percentile of 200 ms
     assert "whole buffer" not in told.sentence
+
+
+def test_another_style_keeps_what_the_file_says() -> None:
+    """ "In style "linux" it has ..." was said of flows without their access links and windows."""
+    keys = {"access_rate": "3 Mbit/s", "max_window": "40 packets", "congestion": {"kind": "cubic", "beta": 0.5}}
+    flows = [ac.flows(2, name="a", rtt="40 ms", **keys), ac.flows(1, "reno", name="b", rtt="40 ms", style="linux")]
+    tree = ac.dumbbell(rate="20 Mbit/s", queue="drop-tail", flows=flows, duration="10 s").canonical
+    made = ac.Scenario(styled(tree, "linux")).canonical
+    one, other = made["flows"]
+    assert (one["style"], other) == ("linux", tree["flows"][1])
+    assert one["access_rate"] == tree["flows"][0]["access_rate"]
+    assert one["max_window"] == tree["flows"][0]["max_window"]
+    assert one["congestion"]["beta"] == 0.5
+    own = {**keys, "name": "a", "style": "linux", "count": 2, "rtt": "40 ms"}
+    written = ac.dumbbell(rate="20 Mbit/s", queue="drop-tail", flows=[own], duration="10 s").canonical["flows"][0]
+    assert one == written
+    assert ac.Scenario(styled(made, "linux")).canonical == made
+    told = ac.why("10 Mbit/s", "40 ms", style="linux", length=5.0)
+    assert {flow["style"] for flow in told.scenario.canonical["flows"]} == {"linux"}
+    with pytest.raises(ac.WhyError, match="neither"):
+        ac.why("10 Mbit/s", "40 ms", style="bsd")
 
 
 def test_zero_is_zero() -> None:

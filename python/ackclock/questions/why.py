@@ -23,6 +23,7 @@ from ..core.devices import SHAPED, shaped
 from ..core.errors import AckclockError
 from ..core.scenario import Scenario, dumbbell, flows
 from ..core.simulate import list_algorithms, run
+from ..experiment.parallel import parallel
 from ..experiment.sequential import WHY
 from .agreement import Trust, near
 from .causes.experiment import SYMPTOMS, Diagnosis, Finding, Lab, Measured, chosen, diagnose
@@ -230,6 +231,7 @@ def why(
     prefer: Preference | None = None,
     until_sure: bool = False,
     length: float | None = None,
+    style: str | None = None,
 ) -> Why:
     """
     Explain what the queue of a link does and why, and what another setting would cost, from packet runs.
@@ -258,6 +260,9 @@ def why(
         Simulate up to 200 million packets per setting before saying "cannot tell", instead of 8 million.
     length
         Simulated time of every run, s; by default as long as the slowest motion in the scenario asks for.
+    style
+        What the TCP endpoints do beside the documents: ``"linux"``, as Linux does it, or ``"rfc"``; by default as in
+        the scenario, without one ``"rfc"``. The answer says what Linux's behaviour changes.
 
     Raises
     ------
@@ -270,6 +275,10 @@ def why(
         scenario = _scenario(rate, rtt, {**_named(aqm), "capacity": buffer}, count, congestion, seed)
     if prefer not in (None, "delay", "rate"):
         raise WhyError(f'prefer: "{prefer}" is neither "delay" nor "rate"')
+    if style not in (None, "linux", "rfc"):
+        raise WhyError(f'style: "{style}" is neither "linux" nor "rfc"')
+    if style is not None:
+        scenario = Scenario(styled(scenario.canonical, style), origin=scenario.origin)
     tree = scenario.canonical
     name = link or chosen(tree)
     if all(one["name"] != name for one in tree["link"]):
@@ -660,33 +669,52 @@ def _style(tree: dict[str, Any], name: str, told: Diagnosis, cells: bool) -> str
     styles = {str(one["style"]) for one in flows_of}
     if not told.present.enough or not styles or styles == {"linux"}:
         return ""
-    made = copy.deepcopy(tree)
-    for one in made["flows"]:
-        if "congestion" in one:
-            plain = {
-                key: one[key]
-                for key in ("name", "count", "path", "rtt", "start", "traffic", "packet_size")
-                if key in one
-            }
-            if one.get("reverse_path"):
-                plain["reverse_path"] = one["reverse_path"]
-            one.clear()
-            one.update(plain | {"style": "linux", "congestion": {"kind": _kind(tree, plain["name"])}})
     try:
-        found = numbers(run(Scenario(timed(made, told.present.length)), seed=1, trace_links=True), name)
+        made = styled(tree, "linux")
     except AckclockError:
         return ""
-    mine = told.present.numbers[0]
+    seeds = told.lab.record[told.present.key]["seeds"]
+    try:
+        linux = Scenario(timed(made, told.present.length))
+        found = parallel(lambda seed: numbers(run(linux, seed=seed, trace_links=True), name), seeds)
+    except AckclockError:
+        return ""
+
+    def means(ones: Sequence[Numbers]) -> tuple[str, str]:
+        delay, used = (sum(getattr(one, key) for one in ones) / len(ones) for key in ("delay_p50", "utilization"))
+        return time(delay), share(used)
+
+    delay, used = means(found)
+    own_delay, own_used = means(told.present.numbers)
     compared = ' They were compared in style "linux"; this' if cells else " This"
     return (
         f'{compared} run is in style "{" and ".join(sorted(styles))}". In style '
-        f'"linux" it has a median delay of {time(found.delay_p50)} (here {time(mine.delay_p50)}) and a utilisation of '
-        f"{share(found.utilization)} (here {share(mine.utilization)})."
+        f'"linux" it has a median delay of {delay} (here {own_delay}) and a utilisation of {used} (here {own_used}).'
     )
 
 
-def _kind(tree: Mapping[str, Any], name: str) -> str:
-    return str(next(one for one in tree["flows"] if one["name"] == name)["congestion"]["kind"])
+ALWAYS: Final = ("name", "count", "path", "reverse_path", "rtt", "start", "traffic", "packet_size")
+"""Keys of a class that no style decides."""
+
+
+def styled(tree: Mapping[str, Any], style: str) -> dict[str, Any]:
+    """
+    Return a canonical scenario with its TCP endpoints in another style.
+
+    What the file says stays; what it leaves to its style has that style's defaults.
+    """
+    made = copy.deepcopy(dict(tree))
+    for place, one in enumerate(made["flows"]):
+        if "congestion" not in one or one["style"] == style:
+            continue
+        fixed = {key: one[key] for key in ALWAYS if key in one}
+        kind = {"kind": one["congestion"]["kind"]}
+        plain = {**fixed, "style": one["style"], "congestion": kind}
+        defaults = Scenario({**made, "flows": [plain], "change": []}).canonical["flows"][0]
+        given = {key: value for key, value in one.items() if key not in fixed and defaults.get(key) != value}
+        control = {key: value for key, value in one["congestion"].items() if defaults["congestion"].get(key) != value}
+        made["flows"][place] = {**fixed, **given, "style": style, "congestion": {**kind, **control}}
+    return made
 
 
 __all__ = ["Judged", "Preference", "Setting", "Why", "WhyError", "called", "describe", "measured", "why"]

@@ -34,6 +34,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         choices=("delay", "rate"),
         help="what decides between two queues (default: short delays, for at most 15 %% of the rate)",
     )
+    parser.add_argument(
+        "--style", choices=("linux", "rfc"), help="what the TCP endpoints do (default: as in the file, else rfc)"
+    )
     parser.add_argument("--duration", metavar="TIME", help="length of every run (default: as long as it needs)")
     parser.add_argument(
         "--until-sure", action="store_true", help='run until every question has an answer, instead of "cannot tell"'
@@ -68,6 +71,7 @@ def _run(options: argparse.Namespace) -> None:
                 prefer=options.prefer,
                 until_sure=options.until_sure,
                 length=length,
+                style=options.style,
             )
         except WhyError as error:
             raise WrongInputError(f"ackclock why: {error}") from None

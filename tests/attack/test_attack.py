@@ -19,7 +19,7 @@ from attack_shrink import shrunk
 
 import ackclock as ac
 import attack as whole
-from ackclock.experiment.parallel import parallel
+from ackclock.experiment.runner import parallel
 from ackclock.present import cli
 
 CASES = 40
@@ -187,7 +187,7 @@ def test_a_worker_that_dies_leaves_nobody_waiting() -> None:
     """An old core beside a newer package has no `set_halt` that a thread could call."""
     script = """
 import ackclock as ac
-from ackclock.experiment.parallel import parallel
+from ackclock.experiment.runner import parallel
 
 def gone(check):
     raise AttributeError("set_halt")

@@ -1,1 +1,1 @@
-"""Many runs: jobs on processors."""
+"""Many runs: who runs them (`runner`), and how many it takes to decide (`sequential`)."""

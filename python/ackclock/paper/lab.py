@@ -17,7 +17,7 @@ from ..core._words import among
 from ..core.files import whole_file
 from ..core.scenario import Scenario, load
 from ..core.simulate import FlowTraces, run
-from ..experiment.parallel import completed
+from ..experiment.runner import completed
 from .claims import Cause, Cell, Claim, Drawing, Outcome, PaperError, Table, Verdict
 from .store import Store
 

@@ -17,7 +17,7 @@ from ...core._words import listed
 from ...core.errors import ScenarioError
 from ...core.scenario import Scenario
 from ...core.simulate import run
-from ...experiment.parallel import parallel
+from ...experiment.runner import parallel
 from ...experiment.sequential import WHY, Effort
 from .interventions import GENERAL, SPECIFIC, Change, Intervention, Tree, returning, sized
 from .measures import UNRESPONSIVE, Numbers, numbers

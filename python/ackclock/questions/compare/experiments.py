@@ -12,7 +12,7 @@ from ... import _core
 from ...core.errors import AckclockError, Interrupted, RunError
 from ...core.scenario import Scenario
 from ...core.simulate import FlowTraces, run
-from ...experiment.parallel import parallel
+from ...experiment.runner import parallel
 from ...experiment.sequential import COMPARE, Effort, seeds_in_words, seeds_needed
 from ..causes.differences import REMOVALS, Removal
 from ..causes.scales import bits, quantities

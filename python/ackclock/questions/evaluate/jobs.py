@@ -13,7 +13,7 @@ from ... import _core
 from ...core.errors import RunError
 from ...core.scenario import Scenario
 from ...core.simulate import run
-from ...experiment.parallel import parallel
+from ...experiment.runner import parallel
 from .model import Numbers
 from .subject import Entry
 

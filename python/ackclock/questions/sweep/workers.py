@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from ...core.engine_result import flatten
 from ...core.scenario import Scenario
 from ...core.simulate import run
-from ...experiment.parallel import completed
+from ...experiment.runner import completed
 from .axes import SweepError
 from .plan import Point
 

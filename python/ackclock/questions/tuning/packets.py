@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ...core.scenario import Scenario
 from ...core.simulate import run
-from ...experiment.parallel import parallel
+from ...experiment.runner import parallel
 from ...experiment.sequential import TUNE
 from ..causes.interventions import Tree
 from ..causes.scales import needed

@@ -249,55 +249,6 @@ impl Sender {
             .on_delivery(&delivery, &mut self.window, random);
     }
 
-    /// Reacts to ECN-Echo once a window; true if the window must not grow on this ACK.
-    #[inline]
-    pub(super) fn on_echo(&mut self, summary: &AckSummary, config: &Config) -> bool {
-        if summary.ece && self.state == State::Open && self.una >= self.cwr_end && self.next > 0 {
-            let single = self.window.cwnd < 2.0;
-            self.forget_undo();
-            self.reduce(summary.now, Signal::Ecn, summary.before, config);
-            self.counters.ecn_reductions += 1;
-            self.cwr_end = self.next;
-            self.send_cwr = true;
-            if single && config.ecn_pause {
-                self.pause(summary.now, config);
-            } else {
-                self.ecn_backoff = 0;
-            }
-        } else if !summary.ece && summary.acked > 0 {
-            self.ecn_backoff = 0;
-        }
-        summary.ece
-    }
-
-    /// A window of one segment cannot be halved: the sender waits for the retransmission timer
-    /// before it sends again (RFC 3168, section 6.1.2). The timer backs off while marks meet such a
-    /// window (ns-2; the RFC says nothing of it): one segment a timeout may still be too much.
-    #[cold]
-    fn pause(&mut self, now: u64, config: &Config) {
-        let timeout = self.timeout(config).saturating_mul(1 << self.ecn_backoff);
-        self.timers.pause(now + timeout.min(config.max_rto));
-        self.ecn_backoff = (self.ecn_backoff + 1).min(16);
-    }
-
-    /// A marked ACK goes to an algorithm that counts marks, and then leads to its reaction; true if
-    /// it was one.
-    #[inline]
-    pub(super) fn count_marks(
-        &mut self,
-        summary: &AckSummary,
-        config: &Config,
-        random: &mut Stream,
-    ) -> bool {
-        if !(config.accurate_ecn && summary.ece) {
-            return false;
-        }
-        if summary.acked > 0 {
-            self.grow(summary, summary.acked as u32, config, random);
-        }
-        self.on_echo(summary, config)
-    }
-
     /// The congestion state becomes what the sender's state says; true if it is another.
     pub(super) fn update_ca_state(&mut self, config: &Config) -> bool {
         self.set_ca_state(self.ca_state_now(config))
@@ -332,7 +283,7 @@ impl Sender {
     /// present window of data.
     fn answers_mark(&self, config: &Config) -> bool {
         let at_once = config.recovery != RecoveryPolicy::Linux;
-        self.in_cwr || (at_once && self.una < self.cwr_end)
+        self.in_cwr || (at_once && self.una < self.ecn.reacts_from())
     }
 
     /// Tells a congestion control that wants every ACK of this one, before it is acted upon. Style

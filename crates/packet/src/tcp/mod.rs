@@ -16,6 +16,7 @@ pub(crate) mod config;
 mod congestion;
 pub(crate) mod delayed_ack;
 pub(crate) mod drive;
+mod ecn;
 mod hystart;
 mod linux_timer_wheel;
 mod loss;
@@ -48,6 +49,7 @@ use accecn::AccEcn;
 use ack_summary::{AckSummary, Wanted, reported_duplicate};
 pub(crate) use config::Config;
 use config::{PacingPolicy, RecoveryPolicy, RtoPolicy, TimerPolicy};
+use ecn::EcnReaction;
 use loss::rack::Rack;
 use pacing::Pacer;
 use prr::Prr;
@@ -135,11 +137,7 @@ pub(crate) struct Sender {
     pub(crate) timers: Timers,
     /// ACKs of segments from here on begin a new round trip.
     round_end: u64,
-    /// ECN reacts again once segments from here on are acknowledged.
-    cwr_end: u64,
-    send_cwr: bool,
-    /// Marks in a row that met a window of one segment: each after the first doubles the pause.
-    ecn_backoff: u8,
+    ecn: EcnReaction,
     /// The window comes down for a mark (style "linux").
     in_cwr: bool,
     /// What the congestion control knows of the state.
@@ -223,9 +221,7 @@ impl Sender {
             rtt: RttEstimator::new(config.rto == RtoPolicy::Linux, config.initial_rto),
             timers: Timers::default(),
             round_end: 0,
-            cwr_end: 0,
-            send_cwr: false,
-            ecn_backoff: 0,
+            ecn: EcnReaction::default(),
             in_cwr: false,
             ca_state: CaState::Open,
             needs,
@@ -262,9 +258,8 @@ impl Sender {
             && self.scoreboard.is_clear()
             && self.retransmit_next == NONE
             && self.next == self.high
-            && !self.send_cwr
+            && self.ecn.is_clear()
             && !self.timers.is_pausing()
-            && self.ecn_backoff == 0
             && (self.dup_acks == 0 || selective);
     }
 

@@ -63,10 +63,7 @@ impl Sender {
         if self.tracks_segments {
             self.note_sent(now, segment, config);
         }
-        let cwr = self.send_cwr && !segment.1;
-        if cwr {
-            self.send_cwr = false;
-        }
+        let cwr = self.ecn.take_cwr(segment.1);
         Some(Segment {
             seq: segment.0,
             retransmission: segment.1,

@@ -85,7 +85,7 @@ impl Sender {
         let flight = summary.before as f64;
         let over = match resume.phase {
             Phase::Reconnaissance => {
-                let troubled = self.state != State::Open || self.cwr_end > 0;
+                let troubled = self.state != State::Open || self.ecn.reacts_from() > 0;
                 if troubled || (self.una as f64) < config.initial_window {
                     troubled
                 } else {

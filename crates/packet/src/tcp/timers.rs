@@ -268,7 +268,7 @@ impl Sender {
         if repaired && self.state == State::Open {
             self.forget_undo();
             self.reduce(summary.now, Signal::Loss, summary.before, config);
-            self.cwr_end = self.next;
+            self.ecn.set_reduced(self.next);
         }
     }
 
@@ -371,7 +371,7 @@ impl Sender {
         self.rtt.stop_timing(self.high);
         self.state = State::Loss;
         self.recover = self.high;
-        self.cwr_end = self.high;
+        self.ecn.set_reduced(self.high);
         self.dup_acks = 0;
         self.retransmit_next = NONE;
         self.rescued = true;

@@ -170,7 +170,7 @@ impl Sender {
             self.window.cwnd = self.window.cwnd.max(self.prior_cwnd);
             if undo.prior_ssthresh > self.window.ssthresh {
                 self.window.ssthresh = undo.prior_ssthresh;
-                self.send_cwr = false;
+                self.ecn.set_cwr(false);
             }
         }
     }
@@ -302,7 +302,7 @@ impl Sender {
                 self.window.cwnd = self.window.cwnd.max(self.outstanding() as f64 + acked);
                 self.window.ssthresh = self.window.ssthresh.max(prior_ssthresh);
             }
-            self.send_cwr = false;
+            self.ecn.set_cwr(false);
             self.controller
                 .on_spurious_recovery(Time(summary.now), &mut self.window);
         }

@@ -96,7 +96,8 @@ impl Sender {
         if summary.ece && !self.in_cwr && self.next > 0 {
             self.reduce(summary.now, Signal::Ecn, summary.before, config);
             self.counters.ecn_reductions += 1;
-            (self.in_cwr, self.send_cwr) = (true, true);
+            self.in_cwr = true;
+            self.ecn.set_cwr(true);
             self.recover = self.next;
             self.prr.begin(self.prior_cwnd as u64);
             if let Some(sent_packets) = &mut self.sent_packets {

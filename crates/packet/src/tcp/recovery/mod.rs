@@ -31,8 +31,8 @@ impl Sender {
             }
         }
         self.rtt.stop_timing(self.high);
-        self.cwr_end = self.next;
-        self.send_cwr = config.ecn;
+        self.ecn.set_reduced(self.next);
+        self.ecn.set_cwr(config.ecn);
         self.state = State::Recovery;
         self.retransmit_next = self.una;
         if !(config.timers == TimerPolicy::Shared && config.rack) {

@@ -23,7 +23,7 @@ from ..core.devices import SHAPED, shaped
 from ..core.errors import AckclockError
 from ..core.scenario import Scenario, dumbbell, flows
 from ..core.simulate import list_algorithms, run
-from ..experiment.parallel import parallel
+from ..experiment.runner import parallel
 from ..experiment.sequential import WHY
 from .agreement import Trust, near
 from .causes.experiment import SYMPTOMS, Diagnosis, Finding, Lab, Measured, chosen, diagnose

@@ -635,3 +635,13 @@ def test_a_root_whose_certificate_would_take_hours_is_left_out() -> None:
     assert quick(link).reason == "No verdict: the characteristic roots cannot be counted."
     with pytest.raises(ac.AnalysisError, match="its shortest delay is too short beside the longest"):
         asked.roots(1)
+
+
+def test_large_disturbances_of_windows_below_a_packet_start_where_the_equations_hold() -> None:
+    """Twice a window of 0.4 packets lies below the one that the clamped equations have: `tune` ended in "a bug"."""
+    queue = {"aqm": "pie", "capacity": "20 packets"}
+    slow = ac.dumbbell(rate="40 kbit/s", queue=queue, flows=ac.flows(8, "reno", rtt="40 ms"), duration="60 s")
+    at = ac.stability(slow, memory="rest", small_windows="law")
+    assert max(at.equilibrium.window.values()) < 0.5
+    for factor in (0.1, 2.0):
+        assert at.disturbed_from(factor).low >= 0

@@ -299,13 +299,14 @@ class AtRest:
 
     def disturbed_from(self, factor: float | None = None, *, steps: int = STEPS) -> LargeSignal:
         """
-        The response when all windows and queues are so many times those at rest (the queues as far as they go).
+        The response when all windows and queues are so many times those at rest (within what they can be).
 
         Without a factor: all windows at one packet over empty queues, as for `disturbed`. `steps` bounds the work.
         """
         at, start = self.equilibrium, None
         if factor is not None:
-            moved = ("window", "queue")
-            start = [value * factor if name.rpartition(".")[2] in moved else value for name, value in at.state.items()]
+            least = {"window": 1.0, "queue": 0.0}  # what the clamped equations hold
+            kinds = [(name.rpartition(".")[2], value) for name, value in at.state.items()]
+            start = [max(value * factor, least[kind]) if kind in least else value for kind, value in kinds]
         raw = self.equations.model.large_signal(at._raw, start, steps)
         return large_signal(self.scenario, self.equations, self._watched, raw)

@@ -146,18 +146,7 @@ impl Model {
             ..Tolerance::default()
         };
         let run = self.trajectory(None, start, end, &tolerance)?;
-        // the last two quarters, finely
-        let step = 0.5 * end / (2 * QUARTER) as f64;
-        let states: Vec<Vec<f64>> = (1..=2 * QUARTER)
-            .map(|k| {
-                if k == 2 * QUARTER {
-                    end
-                } else {
-                    0.5 * end + k as f64 * step
-                }
-            })
-            .map(|time| run.state(time))
-            .collect();
+        let (states, step) = last_half(&run, end);
         let (earlier, tail) = states.split_at(QUARTER);
         let watched = self.watched();
         let of = |states: &[Vec<f64>], index: usize| -> Vec<f64> {
@@ -187,16 +176,11 @@ impl Model {
         };
         // the queue may rest while windows move
         let resting = high - low <= SETTLED * high.max(0.01);
-        let rises = if resting {
-            rises(&of(tail, 0))
+        let moving = if resting { of(tail, 0) } else { last };
+        let period = if settles == Some(false) {
+            step * samples_a_period(&moving)
         } else {
-            rises(&last)
-        };
-        let period = match (settles, rises.as_slice()) {
-            (Some(false), [first, .., last]) if rises.len() >= RISES => {
-                (last - first) as f64 / (rises.len() - 1) as f64 * step
-            }
-            _ => f64::NAN,
+            f64::NAN
         };
         let p = self.parameters();
         let windows: Vec<f64> = tail
@@ -216,6 +200,30 @@ impl Model {
             steady: moved <= (STEADY * (high - low)).max(SETTLED * high.max(0.01)),
             run,
         })
+    }
+}
+
+/// The states of the last two quarters of a run, and the time between two of them.
+fn last_half(run: &Trajectory, end: f64) -> (Vec<Vec<f64>>, f64) {
+    let step = 0.5 * end / (2 * QUARTER) as f64;
+    let time = |k: usize| {
+        if k == 2 * QUARTER {
+            end
+        } else {
+            0.5 * end + k as f64 * step
+        }
+    };
+    let states = (1..=2 * QUARTER).map(|k| run.state(time(k)));
+    (states.collect(), step)
+}
+
+/// Samples from one rise through the mean to the next, on average; NaN where there are too few.
+fn samples_a_period(values: &[f64]) -> f64 {
+    match rises(values).as_slice() {
+        rises @ [first, .., last] if rises.len() >= RISES => {
+            (last - first) as f64 / (rises.len() - 1) as f64
+        }
+        _ => f64::NAN,
     }
 }
 

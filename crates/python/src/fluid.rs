@@ -349,7 +349,7 @@ impl PyFluidModel {
         self.run(py, |model| model.time_scale(&at.0))
     }
 
-    /// What follows a large disturbance: see [`Model::large_signal`].
+    /// The response to a large disturbance: see [`Model::large_signal`].
     fn large_signal<'py>(
         &self,
         py: Python<'py>,

@@ -53,6 +53,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--congestion", metavar="NAME", default="cubic", help="congestion control, without a file (default: cubic)"
     )
+    parser.add_argument(
+        "--style", choices=("linux", "rfc"), help="what the TCP endpoints do in packet runs (default: as in the file)"
+    )
     parser.add_argument("--report", metavar="OUT.html", type=Path, help="write a report with a stability chart")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
@@ -96,6 +99,7 @@ def _run(options: argparse.Namespace) -> None:
                 rtt=options.rtt,
                 buffer=options.buffer,
                 congestion=options.congestion,
+                style=options.style,
                 watch=show,
             )
         except (TuneError, DeviceError) as error:

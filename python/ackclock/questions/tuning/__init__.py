@@ -24,6 +24,7 @@ from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import Scenario, dumbbell, flows
 from ...core.simulate import list_algorithms
 from ...experiment.sequential import TUNE
+from ..why import styled
 from .answer import TOLERANCE, Compromise, Other, Tuned, spans
 from .families import FAMILIES, Family, longest, rounded
 from .packets import Run, beside, compared, latin, measure
@@ -69,6 +70,7 @@ def tune(
     rtt: str | None = None,
     buffer: str = "100 ms",
     congestion: str = "cubic",
+    style: str | None = None,
     watch: Watch | None = None,
 ) -> Tuned:
     """
@@ -98,6 +100,8 @@ def tune(
         Seeds of each packet run; up to 24 where the interval of fewer includes the target.
     runs
         Points at which a search looks for longer delays than those at the corners of the range (0 for none).
+    style
+        Style of the TCP endpoints in packet runs, ``"linux"`` or ``"rfc"``; by default as in the scenario.
     watch
         Called with a text that says what is being done.
 
@@ -114,6 +118,10 @@ def tune(
     wanted = dict(ranges or {})
     if scenario is None:
         scenario = _plain(rate, rtt, buffer, congestion, wanted)
+    if style not in (None, "linux", "rfc"):
+        raise TuneError(f'style: "{style}" is neither "linux" nor "rfc"')
+    if style is not None:
+        scenario = Scenario(styled(scenario.canonical, style), origin=scenario.origin)
     margin = MARGIN if delay_margin is None else _seconds("delay margin", delay_margin)
     need = Need(_seconds("target", target), gain_margin, phase_margin, margin)
     if not need.target > 0:

@@ -160,6 +160,7 @@ def round_trips(lab: Lab, file: str, settings: Mapping[str, float | Sequence[flo
         50 <= np.mean(average) <= 100,
         ours=f"{spread(average)} packets",
         printed="between the thresholds",
+        exact=True,
         robust=True,
     )
     used = [float(run.links.loc["bottleneck", "utilization"]) for run in found[short]]
@@ -255,6 +256,7 @@ def averaging(lab: Lab, file: str) -> None:
         ours=f"at most {spread(peaks, '{:.0f}')} packets; above 100 for {above['without averaging']:.1f} % of the "
         f"time, with averaging {above['with averaging']:.0f} %",
         printed="does not increase beyond the upper threshold",
+        exact=True,
     )
     lab.claim(
         "25 ms: the queue exceeds the upper threshold for less of the time without averaging, by a factor of 3 or more",
@@ -466,6 +468,7 @@ def figure_15(lab: Lab) -> None:
             max(most) <= limit,
             ours=f"largest {max(most):.0f} packets",
             printed="below 15 packets",
+            exact=True,
             robust=True,
         )
         peak = [float(run.links.loc["bottleneck", "queue_packets_max"]) for run in found["RED", rtt]]
@@ -489,6 +492,7 @@ def figure_15(lab: Lab) -> None:
         np.mean(worst["threshold"]) > np.mean(worst["RED"]),
         ours="; ".join(f"{policy} {spread(values, '{:.1%}')}" for policy, values in worst.items()),
         printed="79 % and 38 %",
+        exact=True,
         robust=True,
     )
     fine = lab.run(
@@ -669,6 +673,7 @@ def figure_17(lab: Lab) -> None:
             max(peaks["threshold"]) <= limit,
             ours=f"largest {max(peaks['threshold']):.0f} packets",
             printed=f"at {limit} packets",
+            exact=True,
             robust=True,
         )
         lab.claim(
@@ -709,6 +714,7 @@ def figure_18(lab: Lab) -> None:
             lower,
             ours=verdict_text(bad, delays[case], "{:.2f} ms"),
             printed="smaller",
+            exact=True,
         )
         lower, bad = everywhere(completions[case], below)
         lab.claim(
@@ -716,6 +722,7 @@ def figure_18(lab: Lab) -> None:
             lower,
             ours=verdict_text(bad, completions[case], "{:.0f} s"),
             printed="shorter",
+            exact=True,
         )
     gap = (completions["dumbbell"]["RED", 200.0][0] - completions["dumbbell"]["threshold", 200.0][0]) / 60
     minutes = lab.printed["fig-18"]["afct_gap_minutes"]
@@ -731,6 +738,7 @@ def figure_18(lab: Lab) -> None:
         ours=f"{slope(completions['dumbbell'], 'RED'):.2f} s a ms (RED), "
         f"{slope(completions['dumbbell'], 'threshold'):.2f} s a ms (threshold)",
         printed="steeper",
+        exact=True,
     )
 
 

@@ -89,6 +89,7 @@ def proposition_4_9(lab: Lab) -> None:
         not violated,
         ours=f"they violate it in experiments {', '.join(map(str, sorted(set(violated))))}, with either round trip",
         printed="satisfy",
+        exact=True,
         robust=True,
     )
     lab.claim(
@@ -97,6 +98,7 @@ def proposition_4_9(lab: Lab) -> None:
         ours=f"gain margins {min(float(row[3]) for row in rows):.4g} to {max(float(row[3]) for row in rows):.4g}: "
         "(4.9) is conservative",
         printed="stable",
+        exact=True,
         robust=True,
     )
 
@@ -119,12 +121,17 @@ def equations_6_3(lab: Lab) -> None:
     gain, zero = (a + b) / 2, rate * (a - b) / ((a + b) / 2)
     designed = 2 * net.flows / (net.rtt**2 * net.capacity)
     lab.claim(
-        "the printed a and b follow (6.3), with z = 2 N / (R^2 C) to 5 %",
-        abs(zero / designed - 1) < 0.05,
-        ours=f"they have z = {zero:.6g} and K_p = {gain:.5g} (bilinear, 170 Hz); (6.3) gives z = {designed:.6g}; they "
-        f"are {a / 1.822e-5:.4f} and {b / 1.816e-5:.4f} times ns-2's defaults",
-        printed="designed by (6.3)",
+        "the printed a and b are (6.6) of ns-2's defaults: one factor 1 / k^2 for both",
+        round(a / 1.822e-5, 3) == round(b / 1.816e-5, 3),
+        ours=f"{a / 1.822e-5:.4f} and {b / 1.816e-5:.4f} times ns-2's defaults: k = {(1.822e-5 / a) ** 0.5:.3f}",
+        printed="satisfy (6.6)",
+        exact=True,
         robust=True,
+    )
+    lab.claim(
+        "they are no design by (6.3) for 300 flows, 15 Mbit/s and 400 ms",
+        abs(zero / designed - 1) > 0.05,
+        ours=f"they have z = {zero:.6g} and K_p = {gain:.5g} (bilinear, 170 Hz); (6.3) gives z = {designed:.6g}",
     )
     share = crossover(lambda x: -math.pi / 2 - x - math.atan(x), -math.pi, 1e-3, 10.0)
     lab.claim(
@@ -132,6 +139,7 @@ def equations_6_3(lab: Lab) -> None:
         0.85 <= share < 0.87,
         ours=f"up to {share:.6f}",
         printed="0.85",
+        exact=True,
         robust=True,
     )
     rows = []
@@ -142,25 +150,87 @@ def equations_6_3(lab: Lab) -> None:
     lab.table("Designs by (6.3), N = 300, C = 3750, R = 0.4 s, 170 Hz", ["lambda", "K_p", "a", "b"], rows)
     roots = {rtt: pi_root(Network(300, 3750, rtt), gain, zero) for rtt in (0.02, 0.4, 0.44, 0.9)}
     lab.claim(
-        "with the printed coefficients the loop (6.2) is stable from 20 ms to 0.9 s, as the experiments have it",
-        all(root.real < 0 for root in roots.values()),
+        "with the printed coefficients the loop (6.2) is stable at 20, 400 and 440 ms, and not at 0.9 s",
+        all((root.real < 0) is (rtt < 0.9) for rtt, root in roots.items()),
         ours="rightmost roots " + ", ".join(f"{root.real:+.6g} per s at {rtt:g} s" for rtt, root in roots.items()),
-        printed="stable",
+        printed="benign near 400 ms; severe where R is much greater",
+        exact=True,
         robust=True,
     )
-    base = design_gain(net, 0.5)
-    worst = -math.inf
-    for kr in (0.25, 0.5, 1.0):
-        for kc in (0.25, 0.5, 1.0):
-            now = Network(300, kc * net.capacity, kr * net.rtt)
-            worst = max(worst, pi_root(now, base / (kr * kc) ** 2, 2 * now.flows / (now.rtt**2 * now.capacity)).real)
+    scaled_pi(lab, net, designed)
+
+
+def scaled_pi(lab: Lab, net: Network, zero: float) -> None:
+    """(6.6) and its proof, (6.7) to (6.10), with the zero of the initial design in all nine networks."""
+    shares, factors = (0.1, 0.5, 0.85), (0.25, 0.5, 1.0)
+    unit, phase, worst, most, turned = 0.0, 0.0, -math.inf, 0.0, math.inf
+    for share in shares:
+        gain, w = design_gain(net, share), share / net.rtt
+        start = open_loop(net, gain, zero, w)
+        unit = max(unit, abs(abs(start) - 1))
+        phase = min(phase, turn(net, zero, w))
+        for kr in factors:
+            for kc in factors:
+                now = Network(net.flows, kc * net.capacity, kr * net.rtt)
+                scaled = gain / (kr * kc) ** 2
+                worst = max(worst, pi_root(now, scaled, zero).real)
+                most = max(most, abs(open_loop(now, scaled, zero, w / kr)))
+                turned = min(turned, turn(now, zero, w / kr) - turn(net, zero, w))
+    many = f"lambda {', '.join(map(str, shares))}; round trip and capacity down to a quarter"
     lab.claim(
-        "(6.6): a design scaled by it stays stable when round trip and capacity fall (nine pairs down to a quarter)",
-        worst < 0,
-        ours=f"largest real part {worst:+.4g} per s (lambda 0.5)",
-        printed="stable",
+        f"(6.7): the gain of a design by (6.3) is 1 at lambda / R, to 1e-9 ({many})",
+        unit < 1e-9,
+        ours=f"off by {unit:.2g} at most",
+        printed="(6.7)",
+        exact=True,
         robust=True,
     )
+    lab.claim(
+        f"(6.8): its phase there is above -180 degrees ({many})",
+        phase > -math.pi,
+        ours=f"{math.degrees(phase):.4f} degrees at least",
+        printed="(6.8)",
+        exact=True,
+        robust=True,
+    )
+    lab.claim(
+        f"(6.10): with (6.6) the gain is at most 1 at omega_g0 / k_r ({many})",
+        most <= 1 + 1e-9,
+        ours=f"{most:.6f} at most",
+        printed="(6.10)",
+        exact=True,
+        robust=True,
+    )
+    lab.claim(
+        f"and the phase there is no lower than that of the design ({many})",
+        turned >= -1e-9,
+        ours=f"{math.degrees(turned):+.4f} degrees at least",
+        printed="below (6.10)",
+        exact=True,
+        robust=True,
+    )
+    lab.claim(
+        f"(6.6): so the loop is stable ({many})",
+        worst < 0,
+        ours=f"largest real part {worst:+.4g} per s",
+        printed="stable",
+        exact=True,
+        robust=True,
+    )
+
+
+def open_loop(net: Network, gain: float, zero: float, frequency: float) -> complex:
+    """Return (6.2) at a frequency in rad/s, without its delay."""
+    s = 1j * frequency
+    pole = 2 * net.flows / (net.rtt**2 * net.capacity)
+    return gain * net.capacity**2 / (2 * net.flows) * (s + zero) / (s * (s + pole) * (s + 1 / net.rtt))
+
+
+def turn(net: Network, zero: float, frequency: float) -> float:
+    """Return the phase of (6.2) at a frequency in rad/s, continued from low frequencies, rad."""
+    pole = 2 * net.flows / (net.rtt**2 * net.capacity)
+    lags = math.pi / 2 + frequency * net.rtt + math.atan(frequency * net.rtt) + math.atan(frequency / pole)
+    return math.atan(frequency / zero) - lags
 
 
 def design_gain(net: Network, share: float) -> float:

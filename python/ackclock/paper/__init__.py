@@ -20,16 +20,34 @@ it stopped and ends with the same bytes.
 from __future__ import annotations
 
 from .catalogue import cost, keys, page_path, paper, papers_folder, reproduce
-from .claims import Cause, Cell, Claim, Drawing, Outcome, PaperError, Table, Verdict, chosen, counts, summary, words
+from .causes import Case, Cause, judged, named, stale, within
+from .claims import (
+    JUDGED,
+    Cell,
+    Claim,
+    Drawing,
+    Outcome,
+    PaperError,
+    Table,
+    Verdict,
+    chosen,
+    counts,
+    summary,
+    words,
+)
 from .lab import Item, Lab, Paper
-from .readme import BEGIN, COUNTS, END, END_OF_COUNTS, cause_table, causes_of, verdict_table, write_counts, write_readme
+from .ledger import merged, read_ledger, write_ledger
+from .readme import BEGIN, COLUMNS, COUNTS, END, END_OF_COUNTS, causes_of, write_counts, write_readme
 from .store import Cost, Store
 
 __all__ = [
     "BEGIN",
+    "COLUMNS",
     "COUNTS",
     "END",
     "END_OF_COUNTS",
+    "JUDGED",
+    "Case",
     "Cause",
     "Cell",
     "Claim",
@@ -43,19 +61,24 @@ __all__ = [
     "Store",
     "Table",
     "Verdict",
-    "cause_table",
     "causes_of",
     "chosen",
     "cost",
     "counts",
+    "judged",
     "keys",
+    "merged",
+    "named",
     "page_path",
     "paper",
     "papers_folder",
+    "read_ledger",
     "reproduce",
+    "stale",
     "summary",
-    "verdict_table",
+    "within",
     "words",
     "write_counts",
+    "write_ledger",
     "write_readme",
 ]

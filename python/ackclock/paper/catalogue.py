@@ -5,13 +5,16 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ..core._words import among
 from ..core.files import whole_file
+from .causes import judged
 from .claims import Outcome, PaperError
 from .lab import Item, Lab, Paper
+from .ledger import read_ledger
 from .store import Cost, Store
 
 
@@ -72,9 +75,14 @@ def reproduce(
     quick: bool = False,
     workers: int = 2,
     progress: Callable[[str], None] | None = None,
+    changes: Mapping[str, Any] | None = None,
 ) -> list[Outcome]:
     """
-    Regenerate `items` of a paper (all by default) and write them below `out`.
+    Regenerate `items` of a paper (all by default), judge them and write them below `out`.
+
+    With `changes`, keys of scenarios (``flows.rtt``) and printed numbers (``printed.fig-3.window``) have other values
+    in every run, whatever the item sets: a cause was established without them, and where a value moves it no longer
+    applies.
 
     There come figures ``KEY/ID-NAME.png``, numbers ``KEY/ID.json``, and the page ``KEY.html`` (``KEY-ID.html`` of
     single items). The store is ``store`` in there; removing it starts anew.
@@ -84,20 +92,23 @@ def reproduce(
     store = Store(out / "store")
     folder = out / of.key
     folder.mkdir(parents=True, exist_ok=True)
-    outcomes = []
+    made = []
     places: set[Path] = set()
     for item in of.items.values() if items is None else items:
         if progress:
             progress(f"{of.key} {item.id}")
-        lab = Lab(of, item, store, quick=quick, workers=workers, progress=progress)
+        lab = Lab(of, item, store, quick=quick, workers=workers, progress=progress, changes=changes)
         item.make(lab)
+        lab.check_changes()
         places |= lab.places
-        for drawing in lab.outcome.drawings:
-            with whole_file(folder / f"{item.id}-{drawing.name}.png") as beside:
+        made.append(lab.outcome)
+    outcomes = judged(of.causes, made, read_ledger(of.folder), quick=quick)
+    for outcome in outcomes:
+        for drawing in outcome.drawings:
+            with whole_file(folder / f"{outcome.id}-{drawing.name}.png") as beside:
                 beside.write_bytes(drawing.png)
-        with whole_file(folder / f"{item.id}.json") as beside:
-            beside.write_text(_json(lab.outcome.json()), encoding="utf-8")
-        outcomes.append(lab.outcome)
+        with whole_file(folder / f"{outcome.id}.json") as beside:
+            beside.write_text(_json(outcome.json()), encoding="utf-8")
     with whole_file(page_path(of, outcomes, out)) as beside:
         beside.write_text(pages.page(of, outcomes, quick=quick), encoding="utf-8")
     store.add_up(page_path(of, outcomes, out).stem, places)

@@ -2,51 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
-from fnmatch import fnmatchcase
 from typing import Any
 
 from ..core.errors import AckclockError
 
 
 class PaperError(AckclockError, ValueError):
-    """There is no such paper, or no such figure in it."""
+    """There is no such paper, or no such figure in it, or its list of causes is wrong."""
 
 
 class Verdict(StrEnum):
     """Whether a printed number or claim holds, and whose it is if it does not."""
 
     HOLDS = "holds"
-    PAPER = "does not hold: the paper's"
-    """A misprint, a contradiction, or an error, shown by derivation or by another simulator."""
+    PAPER = "the paper's"
+    """A misprint, a contradiction, or an error, shown by exact arithmetic or by two independent implementations."""
     UNSAID = "depends on what the paper does not say"
-    """It holds with a setting that the paper does not print and that its cause names."""
+    """It holds with a setting that the paper does not print, which the cause names and an experiment of ours shows."""
+    OPEN = "open"
+    """Undecided; the cause says what would decide it, and what that costs."""
     OURS = "ours"
-    """No cause is known. No claim of a full run may stay here."""
-    OPEN = "cannot be decided"
+    """It does not hold, and no established cause applies. This is the default."""
+    UNJUDGED = "not judged in quick mode"
 
 
-@dataclass(frozen=True)
-class Cause:
-    """Why claims do not hold: an entry ``[[cause]]`` of a paper's ``verdicts.toml``."""
-
-    name: str
-    """In a word or two."""
-    claims: tuple[str, ...]
-    """Patterns (as of file names) of ``ITEM: claim``."""
-    verdict: Verdict
-    text: str
-    """One sentence."""
-    evidence: str
-    """A command that shows it."""
-    always: bool = False
-    """Whether claims have the verdict whatever ours is: nothing that we can run decides them."""
-
-    def covers(self, name: str) -> bool:
-        """Whether it is the cause of the claim `name`, written ``ITEM: claim``."""
-        return any(fnmatchcase(name, pattern) for pattern in self.claims)
+JUDGED = tuple(verdict for verdict in Verdict if verdict is not Verdict.UNJUDGED)
+"""Verdicts of a full run."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +40,8 @@ class Cell:
     name: str
     printed: str
     ours: str
-    verdict: Verdict
+    holds: bool
+    verdict: Verdict = Verdict.OURS
     cause: str = ""
     """Name of the cause, if it does not hold."""
 
@@ -68,16 +53,20 @@ class Claim:
     text: str
     """The predicate, with its threshold."""
     printed: str
+    """Empty for a statement of ours, such as an experiment that shows a cause; it is not counted."""
     ours: str
-    verdict: Verdict
-    robust: bool
+    holds: bool
+    robust: bool = False
     """Whether it must come out the same in quick mode."""
-    cause: str = ""
-    """Name of the cause, if it does not hold."""
-    chosen: bool = False
-    """Whether the threshold is one that we chose: the paper prints words, or a curve."""
+    chosen: bool = True
+    """Whether the threshold is one that we chose: the paper prints words, a curve, or a number without a tolerance."""
+    setting: str = ""
+    """The setting that is not printed, or against a printed one, with which it is judged; empty: as printed."""
     cells: tuple[Cell, ...] = ()
     """The numbers of a table that it is about; each counts."""
+    verdict: Verdict = Verdict.OURS
+    cause: str = ""
+    """Name of the cause, if it does not hold."""
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -124,34 +113,82 @@ class Outcome:
             "id": self.id,
             "title": self.title,
             "source": self.source,
-            "claims": [
-                {
-                    "claim": one.text,
-                    "printed": one.printed,
-                    "ours": one.ours,
-                    "verdict": str(one.verdict),
-                    "cause": one.cause,
-                    "threshold_of_ours": one.chosen,
-                    "cells": [asdict(cell) for cell in one.cells],
-                }
-                for one in self.claims
-            ],
+            "claims": [_plain(claim) for claim in self.claims],
             "figures": [one.name for one in self.drawings],
             "tables": [{"caption": one.caption, "columns": one.columns, "rows": one.rows} for one in self.tables],
             "notes": self.notes,
         }
 
+    @classmethod
+    def from_json(cls, tree: Mapping[str, Any]) -> Outcome:
+        """Return the claims of what `json` gave, without figures, tables and notes."""
+        return cls(tree["id"], tree["title"], tree["source"], [_claim(one) for one in tree["claims"]])
 
-def counts(outcomes: Iterable[Outcome]) -> dict[Verdict, int]:
-    """How many printed numbers and claims have each verdict; statements of ours do not count, cells count each."""
-    verdicts = [verdict for outcome in outcomes for claim in outcome.claims for verdict in claim.verdicts]
-    return {verdict: verdicts.count(verdict) for verdict in Verdict}
+
+def _plain(claim: Claim) -> dict[str, Any]:
+    tree: dict[str, Any] = {
+        "claim": claim.text,
+        "printed": claim.printed,
+        "ours": claim.ours,
+        "holds": claim.holds,
+        "verdict": str(claim.verdict),
+        "cause": claim.cause,
+        "threshold_of_ours": claim.chosen,
+        "robust": claim.robust,
+        "setting": claim.setting,
+    }
+    cells = [
+        {"name": c.name, "printed": c.printed, "ours": c.ours, "holds": c.holds, "verdict": str(c.verdict)}
+        | ({"cause": c.cause} if c.cause else {})
+        for c in claim.cells
+    ]
+    return tree | ({"cells": cells} if cells else {})
 
 
-def chosen(outcomes: Iterable[Outcome]) -> tuple[int, int]:
-    """How many claims are judged by a threshold of ours, and how many of these hold."""
+def _claim(tree: Mapping[str, Any]) -> Claim:
+    cells = [
+        Cell(c["name"], c["printed"], c["ours"], c["holds"], Verdict(c["verdict"]), c.get("cause", ""))
+        for c in tree.get("cells", [])
+    ]
+    return Claim(
+        tree["claim"],
+        tree["printed"],
+        tree["ours"],
+        tree["holds"],
+        tree["robust"],
+        tree["threshold_of_ours"],
+        tree["setting"],
+        tuple(cells),
+        Verdict(tree["verdict"]),
+        tree["cause"],
+    )
+
+
+def counts(outcomes: Iterable[Outcome], *, as_printed: bool | None = None) -> dict[Verdict, int]:
+    """
+    How many printed numbers and claims have each verdict; statements of ours do not count, cells count each.
+
+    `as_printed` takes those alone that are judged as printed, or those alone that are not.
+    """
     verdicts = [
-        verdict for outcome in outcomes for claim in outcome.claims if claim.chosen for verdict in claim.verdicts
+        verdict
+        for outcome in outcomes
+        for claim in outcome.claims
+        if as_printed is None or as_printed is not bool(claim.setting)
+        for verdict in claim.verdicts
+    ]
+    kinds = [*JUDGED, *([Verdict.UNJUDGED] if Verdict.UNJUDGED in verdicts else [])]
+    return {verdict: verdicts.count(verdict) for verdict in kinds}
+
+
+def chosen(outcomes: Iterable[Outcome], *, as_printed: bool | None = None) -> tuple[int, int]:
+    """How many claims and cells are judged by a threshold of ours, and how many of these hold."""
+    verdicts = [
+        verdict
+        for outcome in outcomes
+        for claim in outcome.claims
+        if claim.chosen and (as_printed is None or as_printed is not bool(claim.setting))
+        for verdict in claim.verdicts
     ]
     return len(verdicts), verdicts.count(Verdict.HOLDS)
 
@@ -161,10 +198,17 @@ PLURAL = {
     Verdict.PAPER: "do not hold and are the paper's",
     Verdict.UNSAID: "depend on what the paper does not say",
     Verdict.OURS: "are ours",
+    Verdict.OPEN: "are open",
+    Verdict.UNJUDGED: "are not judged in quick mode",
 }
 
 
-SINGULAR = {Verdict.PAPER: "does not hold and is the paper's", Verdict.OURS: "is ours"}
+SINGULAR = {
+    Verdict.PAPER: "does not hold and is the paper's",
+    Verdict.OURS: "is ours",
+    Verdict.OPEN: "is open",
+    Verdict.UNJUDGED: "is not judged in quick mode",
+}
 
 
 def words(verdict: Verdict, count: int) -> str:

@@ -8,17 +8,18 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..core._words import among
+from ..core.errors import ScenarioError
 from ..core.files import whole_file
 from ..core.scenario import Scenario, load
 from ..core.simulate import FlowTraces, run
 from ..experiment.runner import completed
-from .claims import Cause, Cell, Claim, Drawing, Outcome, PaperError, Table, Verdict
+from .causes import Cause, read_causes
+from .claims import Cell, Claim, Drawing, Outcome, PaperError, Table
 from .store import Store
 
 if TYPE_CHECKING:
@@ -40,6 +41,10 @@ class Item:
     source: str
     """Where the paper has it."""
     make: Callable[[Lab], None]
+    setting: str = ""
+    """The setting, not printed or against a printed one, with which all of it is judged; empty: as printed."""
+    counted: bool = True
+    """Whether its statements are the paper's claims: not where ackclock is tested, or a survey's opinions are shown."""
 
 
 class Paper:
@@ -64,13 +69,20 @@ class Paper:
         """Name of its directory."""
         return self.folder.name
 
-    def item(self, name: str, title: str, source: str) -> Callable[[Callable[[Lab], None]], Callable[[Lab], None]]:
-        """Register a function that regenerates the figure or table `name`."""
+    def item(
+        self, name: str, title: str, source: str, *, setting: str = "", counted: bool = True
+    ) -> Callable[[Callable[[Lab], None]], Callable[[Lab], None]]:
+        """
+        Register a function that regenerates the figure or table `name`.
+
+        `setting` names what it has against the print, or what is not printed and was chosen for it, if anything;
+        with `counted` false its statements are shown, but are no claims of the paper.
+        """
 
         def register(make: Callable[[Lab], None]) -> Callable[[Lab], None]:
             if name in self.items:
                 raise ValueError(f"{name} is there already")
-            self.items[name] = Item(name, title, source, make)
+            self.items[name] = Item(name, title, source, make, setting, counted)
             return make
 
         return register
@@ -78,33 +90,7 @@ class Paper:
     @cached_property
     def causes(self) -> dict[str, Cause]:
         """Why claims do not hold, by name: ``verdicts.toml``."""
-        entries = self._verdicts.get("cause", [])
-        causes = [
-            Cause(
-                one["name"],
-                tuple(one["claims"]),
-                Verdict(one["verdict"]),
-                one["text"],
-                one["evidence"],
-                one.get("always", False),
-            )
-            for one in entries
-        ]
-        return {cause.name: cause for cause in causes}
-
-    @cached_property
-    def chosen(self) -> tuple[str, ...]:
-        """Patterns of the claims whose threshold is ours."""
-        return tuple(self._verdicts.get("threshold_of_ours", {}).get("claims", []))
-
-    @cached_property
-    def _verdicts(self) -> dict[str, Any]:
-        path = self.folder / "verdicts.toml"
-        return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-
-    def cause_of(self, claim: str) -> Cause | None:
-        """Return why the claim, written ``ITEM: claim``, does not hold."""
-        return next((cause for cause in self.causes.values() if cause.covers(claim)), None)
+        return read_causes(self.folder / "verdicts.toml")
 
     def find(self, name: str) -> Item:
         """Return the item called `name`; ``fig-6a`` is a part of ``fig-6``."""
@@ -122,6 +108,9 @@ class Lab:
     ----------
     quick
         For tests: an item may run shorter and at fewer points; only claims marked as robust mean anything then.
+    changes
+        Keys of scenarios (``flows.rtt``) and printed numbers (``printed.fig-3.window``) with other values, which stand
+        against whatever the item sets.
     """
 
     def __init__(
@@ -133,6 +122,7 @@ class Lab:
         quick: bool = False,
         workers: int = 2,
         progress: Callable[[str], None] | None = None,
+        changes: Mapping[str, Any] | None = None,
     ) -> None:
         self.paper = paper
         self.quick = quick
@@ -140,6 +130,14 @@ class Lab:
         self._store = store
         self._workers = workers
         self._progress = progress
+        self.counted = item.counted
+        self.setting = item.setting
+        """With which claims are judged, if not as printed."""
+        self._changes = {key: value for key, value in (changes or {}).items() if not key.startswith("printed.")}
+        self._refused: dict[str, ScenarioError] = {}
+        self._printed = {key: value for key, value in (changes or {}).items() if key.startswith("printed.")}
+        self.used_changes: set[str] = set()
+        """Changes that a scenario or the printed numbers of the item had a place for."""
         self.places: set[Path] = set()
         """Where the results are that the item has used."""
 
@@ -147,12 +145,48 @@ class Lab:
 
     def scenario(self, name: str) -> Scenario:
         """Read ``NAME.toml`` of the paper's directory."""
-        return load(self.paper.folder / f"{name}.toml")
+        return self._changed(load(self.paper.folder / f"{name}.toml"))
+
+    def _changed(self, scenario: Scenario) -> Scenario:
+        """Change the keys that the scenario has."""
+        for key, value in self._changes.items():
+            try:
+                changed = scenario.with_({key: value})
+                changed.canonical  # noqa: B018  # it is checked here
+            except ScenarioError as error:
+                self._refused.setdefault(key, error)
+            else:
+                scenario = changed
+                self.used_changes.add(key)
+        return scenario
+
+    def check_changes(self) -> None:
+        """
+        Raise an error if a change had no place in any scenario or printed number that the item used.
+
+        Raises
+        ------
+        ScenarioError, PaperError
+        """
+        for key in {**self._changes, **self._printed}:
+            if key not in self.used_changes:
+                if key in self._refused:
+                    raise self._refused[key]
+                raise PaperError(f"--set {key}: {self.paper.key} {self.outcome.id} uses nothing of this name")
 
     @cached_property
     def printed(self) -> dict[str, Any]:
         """The paper's printed numbers: ``printed.toml``."""
         tree: dict[str, Any] = tomllib.loads((self.paper.folder / "printed.toml").read_text(encoding="utf-8"))
+        for key, value in self._printed.items():
+            *way, last = key.split(".")[1:]
+            place = tree
+            for step in way:
+                place = place.get(step, {})
+            if last not in place:
+                continue
+            place[last] = value
+            self.used_changes.add(key)
         return tree
 
     def pick(self, full: Any, quick: Any) -> Any:
@@ -172,6 +206,7 @@ class Lab:
         """Run each variant in the packet engine with the seeds 1, 2, ..., `seeds`, or take it from the store."""
         from ..core.result import Result
 
+        variants = {key: self._changed(scenario) for key, scenario in variants.items()}
         flows = list(trace_flows) if isinstance(trace_flows, Sequence) and trace_flows != "all" else trace_flows
         jobs: dict[tuple[Key, int], tuple[Path, Callable[[], None]]] = {}
         for key, scenario in variants.items():
@@ -190,6 +225,7 @@ class Lab:
         """Run each variant in the mean-field engine with `options` of `ackclock.meanfield`: what ``json()`` gives."""
         from ..core.meanfield import meanfield
 
+        variants = {key: self._changed(scenario) for key, scenario in variants.items()}
         jobs: dict[Key, tuple[Path, Callable[[], None]]] = {}
         for key, scenario in variants.items():
             place = self._store.place("mean-field", scenario=scenario.canonical, options=options)
@@ -221,7 +257,9 @@ class Lab:
 
     # outcome
 
-    def claim(self, text: str, holds: object, *, ours: str, printed: str = "", robust: bool = False) -> Verdict:
+    def claim(
+        self, text: str, holds: object, *, ours: str, printed: str = "", robust: bool = False, exact: bool = False
+    ) -> None:
         """
         Put down whether a statement of the paper holds.
 
@@ -230,52 +268,47 @@ class Lab:
         text
             The predicate in words, with its threshold.
         holds
-            Its truth; None if the paper does not say enough to decide.
+            Its truth. What the paper says too little of to be judged is no claim: it goes into a note.
         ours, printed
-            The numbers behind it. Without `printed` it is a statement of ours, such as a reason, and is not counted.
+            The numbers behind it. Without `printed` it is a statement of ours, such as an experiment, and is not
+            counted.
         robust
             Whether quick mode must give the same verdict; tests assert it.
+        exact
+            Whether the paper prints the criterion itself, or the claim is exact arithmetic; else it counts as one with
+            a threshold of ours.
         """
-        name = f"{self.outcome.id}: {text}"
-        verdict, cause = self._judge(name, holds)
-        chosen = any(fnmatchcase(name, pattern) for pattern in self.paper.chosen)
-        self.outcome.claims.append(Claim(text, printed, ours, verdict, robust, cause, chosen))
-        return verdict
+        if printed and not self.counted:
+            text, printed = f'{text} (the text: "{printed}")', ""
+        self.outcome.claims.append(Claim(text, printed, ours, bool(holds), robust, not exact, self.setting))
 
     def cells(self, text: str, found: Iterable[tuple[str, str, str, bool]], *, printed: str) -> None:
         """
-        Put down the numbers of a table: each is a claim of its own, and its cause is looked up as ``ITEM: text: name``.
+        Put down the numbers of a table: each counts, and its cause is looked up as ``ITEM: text: name``.
 
         Parameters
         ----------
         found
             Name, printed and our number of each, and whether they agree.
         """
-        cells = []
-        for name, theirs, ours, holds in found:
-            verdict, cause = self._judge(f"{self.outcome.id}: {text}: {name}", holds)
-            cells.append(Cell(name, theirs, ours, verdict, cause))
-        good = sum(cell.verdict is Verdict.HOLDS for cell in cells)
-        worst = next((v for v in _BY_WEIGHT if any(cell.verdict is v for cell in cells)), Verdict.HOLDS)
-        cause = ", ".join(dict.fromkeys(cell.cause for cell in cells if cell.cause))
-        chosen = any(fnmatchcase(f"{self.outcome.id}: {text}", pattern) for pattern in self.paper.chosen)
+        cells = tuple(Cell(name, theirs, ours, bool(holds)) for name, theirs, ours, holds in found)
+        good = sum(cell.holds for cell in cells)
         ours = f"{good} of {len(cells)}"
-        self.outcome.claims.append(Claim(text, printed, ours, worst, False, cause, chosen, tuple(cells)))
+        holds = good == len(cells)
+        self.outcome.claims.append(Claim(text, printed, ours, holds, setting=self.setting, cells=cells))
 
-    def _judge(self, name: str, holds: object) -> tuple[Verdict, str]:
-        """Return the verdict, and the cause's name if the claim does not hold."""
-        cause = self.paper.cause_of(name)
-        if holds is not None and holds and not (cause and cause.always):
-            return Verdict.HOLDS, ""
-        if cause:
-            return cause.verdict, cause.name
-        if holds is None or self.quick:
-            return Verdict.OPEN, ""
-        return Verdict.OURS, ""
+    @contextmanager
+    def against_print(self, setting: str) -> Iterator[None]:
+        """Name the setting, not printed or against a printed one, with which the claims inside are judged."""
+        before, self.setting = self.setting, setting
+        try:
+            yield
+        finally:
+            self.setting = before
 
     def number(
         self, what: str, printed: str | float, ours: float, *, within: float | None = None, robust: bool = True
-    ) -> Verdict:
+    ) -> None:
         """
         Put a printed number beside ours.
 
@@ -285,7 +318,8 @@ class Lab:
         text = str(printed)
         shown = text if within is None else f"{text} (within {within:g} of it)"
         allowed = 0.5000001 * 10.0 ** -len(text.partition(".")[2]) if within is None else abs(float(text)) * within
-        return self.claim(what, abs(ours - float(text)) <= allowed, ours=f"{ours:.6g}", printed=shown, robust=robust)
+        near = abs(ours - float(text)) <= allowed
+        self.claim(what, near, ours=f"{ours:.6g}", printed=shown, robust=robust, exact=within is None)
 
     def note(self, text: str) -> None:
         """Say something that a reader of the result should know."""
@@ -327,7 +361,3 @@ class Lab:
 
 def _cell(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-_BY_WEIGHT = (Verdict.OURS, Verdict.PAPER, Verdict.UNSAID, Verdict.OPEN)
-"""Verdicts in the order in which they name a row of cells that do not all hold."""

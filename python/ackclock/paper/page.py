@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from ..present.report._template import render
 from .claims import Outcome, Verdict, chosen, counts, words
-from .readme import causes_of
+from .readme import COLUMNS, causes_of
 
 if TYPE_CHECKING:
     from .lab import Paper
@@ -26,15 +26,17 @@ def page(paper: Paper, outcomes: Sequence[Outcome], *, quick: bool) -> str:
         Verdict.HOLDS: "holds",
         Verdict.PAPER: "paper",
         Verdict.UNSAID: "unsaid",
-        Verdict.OURS: "ours",
         Verdict.OPEN: "open",
+        Verdict.OURS: "ours",
+        Verdict.UNJUDGED: "open",
     }
     heads = {
         Verdict.HOLDS: "hold",
         Verdict.PAPER: "the paper's",
-        Verdict.UNSAID: "not said",
-        Verdict.OURS: "ours",
+        Verdict.UNSAID: "depend",
         Verdict.OPEN: "open",
+        Verdict.OURS: "ours",
+        Verdict.UNJUDGED: "not judged",
     }
     rows: list[dict[str, Any]] = [
         {
@@ -57,7 +59,14 @@ def page(paper: Paper, outcomes: Sequence[Outcome], *, quick: bool) -> str:
         causes=causes_of(paper, outcomes),
         kinds={str(verdict): kind for verdict, kind in kinds.items()},
         heads={str(verdict): head for verdict, head in heads.items()},
-        counts={str(verdict): (count, words(verdict, count)) for verdict, count in counts(outcomes).items()},
+        counts={
+            str(verdict): (count, words(verdict, count))
+            for verdict, count in {**dict.fromkeys(kinds, 0), **counts(outcomes)}.items()
+        },
+        columns={
+            column: {str(verdict): count for verdict, count in counts(outcomes, as_printed=as_printed).items()}
+            for as_printed, column in COLUMNS.items()
+        },
         chosen=chosen(outcomes),
         quick=quick,
         version=_core.VERSION,

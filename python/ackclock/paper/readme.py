@@ -2,38 +2,64 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..core.files import whole_file
-from .claims import Cause, Outcome, PaperError, chosen, counts, summary
+from .causes import Cause
+from .claims import JUDGED, Claim, Outcome, PaperError, Verdict, chosen, counts
 
 if TYPE_CHECKING:
     from .lab import Paper
 
 
 BEGIN, END = "<!-- verdicts -->\n", "<!-- end of verdicts -->"
-"""Between these lines of a paper's README stands the generated table."""
+"""Between these lines of a paper's README stand its counts, causes and claims."""
 
 
 COUNTS, END_OF_COUNTS = "<!-- counts -->\n", "<!-- end of counts -->"
 """Between these lines of the README of all papers stand the counts."""
 
+WIDTH = 100
+"""Characters of a line."""
+HEADS = {
+    Verdict.HOLDS: "hold",
+    Verdict.PAPER: "the paper's",
+    Verdict.UNSAID: "depend",
+    Verdict.OPEN: "open",
+    Verdict.OURS: "ours",
+}
+COLUMNS = {True: "as printed", False: "with a setting not printed, or against a printed one"}
+
 
 def _markdown(text: str) -> str:
-    return text.replace("|", "\\|")
+    for letter in ("|", "<", "*", "_"):
+        text = text.replace(letter, f"\\{letter}")
+    return text
 
 
-def verdict_table(outcomes: Sequence[Outcome]) -> str:
-    """Return all claims as a table in Markdown."""
-    lines = ["| item | number or claim | printed | ours | cause | verdict |", "|---|---|---|---|---|---|"]
-    for outcome in outcomes:
-        for claim in outcome.claims:
-            text = f"{claim.text} (threshold ours)" if claim.chosen else claim.text
-            cells = (outcome.id, text, claim.printed, claim.ours, claim.cause, str(claim.verdict))
-            lines.append(f"| {' | '.join(map(_markdown, cells))} |")
+def _wrapped(text: str, first: str = "", rest: str = "") -> str:
+    return textwrap.fill(
+        text, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def count_table(rows: Iterable[tuple[str, Sequence[Outcome]]]) -> str:
+    """Return counts by paper (or for one) and column as a table in Markdown."""
+    lines = [
+        f"| | judged | {' | '.join(HEADS[verdict] for verdict in JUDGED)} | threshold ours: hold, of |",
+        f"|---|---|{'---|' * (len(JUDGED) + 1)}",
+    ]
+    for name, outcomes in rows:
+        for as_printed, column in COLUMNS.items():
+            found = counts(outcomes, as_printed=as_printed)
+            if not sum(found.values()):
+                continue
+            of_ours, good = chosen(outcomes, as_printed=as_printed)
+            numbers = " | ".join(str(found[verdict]) for verdict in JUDGED)
+            lines.append(f"| {name} | {column} | {numbers} | {good}, {of_ours} |")
     return "\n".join(lines)
 
 
@@ -56,13 +82,61 @@ def causes_of(of: Paper, outcomes: Sequence[Outcome]) -> list[tuple[Cause, list[
     return found
 
 
-def cause_table(of: Paper, outcomes: Sequence[Outcome]) -> str:
-    """Return why claims do not hold as a table in Markdown, with a command for each cause."""
-    lines = ["| cause | claims | items | why | shown by | verdict |", "|---|---|---|---|---|---|"]
+def cause_list(of: Paper, outcomes: Sequence[Outcome]) -> str:
+    """Return why claims do not hold as a list in Markdown, with what shows or would decide it."""
+    parts = []
     for cause, items, count in causes_of(of, outcomes):
-        cells = (cause.name, str(count), ", ".join(items), cause.text, f"`{cause.evidence}`", str(cause.verdict))
-        lines.append(f"| {' | '.join(map(_markdown, cells))} |")
+        tail = {
+            Verdict.PAPER: f"Shown by {cause.by}",
+            Verdict.UNSAID: f"Holds with {cause.setting}",
+            Verdict.OPEN: f"To decide it: {cause.decided_by}; cost: {cause.cost}",
+        }[cause.verdict]
+        claims = f"{count} {'claim' if count == 1 else 'claims'} of {', '.join(items)}"
+        head = f"- **{_markdown(cause.name)}** ({cause.verdict}; {claims}): {_markdown(cause.text)}"
+        parts.append(_wrapped(f"{head} {_markdown(tail)}. `{cause.evidence}`", rest="  "))
+    return "\n".join(parts)
+
+
+def claim_list(outcomes: Sequence[Outcome]) -> str:
+    """Return all claims of each item as a list in Markdown: those that do not hold first."""
+    parts = []
+    for outcome in outcomes:
+        parts.append(f"### {outcome.id}: {outcome.title}\n\n{_wrapped(f'{outcome.source}.')}\n")
+        printed = [claim for claim in outcome.claims if claim.printed]
+        parts += map(_entry, sorted(printed, key=lambda one: one.verdict is Verdict.HOLDS))
+        parts += [_statement(claim) for claim in outcome.claims if not claim.printed]
+        parts.append("")
+    return "\n".join(parts).rstrip()
+
+
+def _entry(claim: Claim) -> str:
+    verdict = "holds" if claim.verdict is Verdict.HOLDS else f"**{claim.verdict}**"
+    notes = [*(["threshold ours"] if claim.chosen else []), *([f"with {claim.setting}"] if claim.setting else [])]
+    aside = f" ({'; '.join(notes)})" if notes else ""
+    cause = f"; cause: {claim.cause}" if claim.cause else ""
+    text = f"- {verdict}: {claim.text}{aside}. Printed: {claim.printed}; ours: {claim.ours}{cause}"
+    lines = [_wrapped(_bold(text), rest="  ")]
+    for cell in claim.cells:
+        if not cell.holds:
+            why = f"; cause: {cell.cause}" if cell.cause else ""
+            lines.append(
+                _wrapped(
+                    _bold(f"- **{cell.verdict}**: {cell.name}: printed {cell.printed}; ours {cell.ours}{why}"),
+                    first="  ",
+                    rest="    ",
+                )
+            )
     return "\n".join(lines)
+
+
+def _statement(claim: Claim) -> str:
+    state = "so" if claim.holds else "not so"
+    return _wrapped(f"- a statement of ours, {state}: {_markdown(claim.text)}: {_markdown(claim.ours)}", rest="  ")
+
+
+def _bold(text: str) -> str:
+    """Return a text with only its double asterisks left as Markdown."""
+    return _markdown(text).replace("\\*\\*", "**")
 
 
 def write_counts(folder: Path, outcomes: Mapping[str, Sequence[Outcome]]) -> None:
@@ -70,40 +144,31 @@ def write_counts(folder: Path, outcomes: Mapping[str, Sequence[Outcome]]) -> Non
     readme = folder / "README.md"
     if not readme.is_file():
         return
-    head, begin, rest = readme.read_text(encoding="utf-8").partition(COUNTS)
-    _, end, tail = rest.partition(END_OF_COUNTS)
-    if not (begin and end):
-        raise PaperError(f"{readme} has no place for the counts: two lines {COUNTS.strip()} and {END_OF_COUNTS}")
-    lines = [
-        "| paper | figures and tables | hold | do not hold: the paper's | depend on what is not said | ours | "
-        "cannot be decided | by a threshold of ours: hold, of |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
     every = [outcome for made in outcomes.values() for outcome in made]
     rows = [(f"[{key}]({key}/README.md)", made) for key, made in outcomes.items()]
-    for name, made in [*rows, ("all", every)]:
-        found = counts(made)
-        of_ours, good = chosen(made)
-        numbers = " | ".join(str(count) for count in found.values())
-        lines.append(f"| {name} | {len(made)} | {numbers} | {good}, {of_ours} |")
-    with whole_file(readme) as beside:
-        beside.write_text(f"{head}{begin}\n" + "\n".join(lines) + f"\n\n{end}{tail}", encoding="utf-8")
+    _put(readme, (COUNTS, END_OF_COUNTS), "counts", count_table([*rows, ("all", every)]))
 
 
 def write_readme(of: Paper, outcomes: Sequence[Outcome]) -> None:
-    """Put the counts and the table of verdicts into the paper's README, and its figures beside it."""
-    readme = of.folder / "README.md"
-    head, begin, rest = readme.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    if not (begin and end):
-        raise PaperError(f"{readme} has no place for the verdicts: two lines {BEGIN.strip()} and {END}")
-    causes = f"\n\n{cause_table(of, outcomes)}" if of.causes else ""
-    made = f"{summary(outcomes)}.{causes}\n\n{verdict_table(outcomes)}"
-    with whole_file(readme) as beside:
-        beside.write_text(f"{head}{begin}\n{made}\n\n{end}{tail}", encoding="utf-8")
+    """Put counts, causes and claims into the paper's README, and the figures of items that were drawn beside it."""
+    causes = cause_list(of, outcomes)
+    parts = [count_table([(of.key, outcomes)]), *([f"Causes:\n\n{causes}"] if causes else []), claim_list(outcomes)]
+    _put(of.folder / "README.md", (BEGIN, END), "verdicts", "\n\n".join(parts))
     figures = of.folder / "figures"
-    shutil.rmtree(figures, ignore_errors=True)
-    figures.mkdir()
+    figures.mkdir(exist_ok=True)
     for outcome in outcomes:
+        if outcome.drawings:
+            for old in figures.glob(f"{outcome.id}-*.png"):
+                old.unlink()
         for drawing in outcome.drawings:
             (figures / f"{outcome.id}-{drawing.name}.png").write_bytes(drawing.png)
+
+
+def _put(readme: Path, lines: tuple[str, str], what: str, text: str) -> None:
+    """Replace what stands between two lines of a README."""
+    head, begin, rest = readme.read_text(encoding="utf-8").partition(lines[0])
+    _, end, tail = rest.partition(lines[1])
+    if not (begin and end):
+        raise PaperError(f"{readme} has no place for the {what}: two lines {lines[0].strip()} and {lines[1]}")
+    with whole_file(readme) as beside:
+        beside.write_text(f"{head}{begin}\n{text}\n\n{end}{tail}", encoding="utf-8")

@@ -105,7 +105,7 @@ def _idle(one: Any, runs: _Runs) -> float:
     times = [ac._core.quantity(step[0])[0] for step in rate["steps"]] + [math.inf]
     rates = [ac._core.quantity(step[1])[0] for step in rate["steps"]]
     carried = sum(value * max(min(end, times[k + 1]) - max(begin, times[k]), 0.0) for k, value in enumerate(rates))
-    return 1 - float(one.links.loc[runs.link, "bytes"]) * 8 / carried
+    return 1 - float(one.links.loc[runs.link, "bytes"]) * 8 / float(carried)
 
 
 def _uneven(one: Any, runs: _Runs) -> float:
@@ -242,7 +242,7 @@ def _class_loss(name: str) -> Any:
 
 def _stream_loss(one: Any, runs: _Runs) -> float:
     entries = [entry for entry in one._scenario["flows"] if runs.link in entry["path"]]
-    return max(_class_loss(entry["name"])(one, runs) for entry in entries if entry["traffic"]["kind"] in STREAMS)
+    return max(float(_class_loss(entry["name"])(one, runs)) for entry in entries if entry["traffic"]["kind"] in STREAMS)
 
 
 def _sent(one: Any, runs: _Runs) -> float:

@@ -80,7 +80,7 @@ agreement: setup ## compare the packet engine with ns-2 and Linux, ten seeds eac
 conform: setup ## play packetdrill's scripts to the sender in style "linux": PACKETDRILL=a clone, folder or script (without: our own)
 	$(BIN)/python validation/packetdrill/conform.py $(PACKETDRILL)
 
-published: setup ## play what others measured on testbeds, cell by cell, and write validation/published/README.md with its figures (resumes; two minutes)
+published: setup ## play what others measured on testbeds, cell by cell, and write validation/published/README.md with its figures (resumes; some minutes)
 	$(BIN)/python validation/published/published.py
 
 bench-instructions: ## instructions per packet of the packet engine, against benches/instructions.json (needs valgrind)

@@ -4,6 +4,7 @@ import csv
 import importlib
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
@@ -96,10 +97,33 @@ def test_numbers_of_the_pages_are_those_of_code_and_data() -> None:
         first.with_({"scenario.duration": f"{86_400 * int(stated[0]) + 1} s"})
     code = (ROOT / "crates" / "packet" / "src" / "simulation.rs").read_text(encoding="utf-8")
     assert stated == [stated[0], *re.findall(r"within (\d+) days", code)]
-    with (ROOT / "validation" / "linux" / "comparison.csv").open(encoding="utf-8") as file:
-        cells = {row["cell"] for row in csv.DictReader(file)}
-    assert f"kernel](validation-linux.md), {len(cells)} cells" in PROSE["validation"].replace("\n", " ")
-    assert f"of {len(cells)} cells are equivalent" in PROSE["validation-linux"]
+    linux: dict[str, bool] = {}
+    for row in rows_of("linux"):
+        linux[row["cell"]] = linux.get(row["cell"], True) and row["equivalent"] == "1"
+    assert f"| {sum(linux.values())} of {len(linux)} cells |" in PROSE["validation"]
+    assert f"**{sum(linux.values())} of {len(linux)} cells are equivalent**" in PROSE["validation-linux"]
+
+
+def test_numbers_of_published_measurements_are_those_of_the_comparison() -> None:
+    verdicts: dict[str, Counter[str]] = {}
+    for row in rows_of("published"):
+        verdicts.setdefault(row["quantity"], Counter())[row["verdict"]] += 1
+    share = verdicts["share"]
+    close, near = share["agrees"], share["agrees"] + share["near"]
+    ten = [verdicts[quantity] for quantity in ("jain", "loss_pct", "utilisation_pct")]
+    of = ten[0].total()
+    page = PROSE["validation"]
+    assert f"{close} of {share.total()} shares (0.05), {near} (0.10)" in page
+    assert (
+        "Jain {} of {}, loss {}, utilisation {}".format(ten[0]["agrees"], of, *(c["agrees"] for c in ten[1:])) in page
+    )
+    readme = " ".join(PROSE["README"].split())
+    assert f"{close} of {share.total()} shares lie within 0.05 and {near} within 0.10" in readme
+
+
+def rows_of(comparison: str) -> list[dict[str, str]]:
+    with (ROOT / "validation" / comparison / "comparison.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
 
 
 def test_the_caption_of_the_first_figure_is_measured() -> None:

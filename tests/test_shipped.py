@@ -8,7 +8,6 @@ about what the file has: never about a key or a time of a variant that the comma
 import copy
 import re
 import shlex
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,9 @@ import pytest
 
 import ackclock as ac
 from ackclock import cli
+from ackclock.experiment import sequential
 from ackclock.questions.causes.scales import quantities
+from ackclock.questions.tuning import packets
 
 SHIPPED = sorted((Path(__file__).parents[1] / "scenarios").glob("*.toml"))
 PARTS = {"meanfield": 0.01, "compare": 0.01}
@@ -60,13 +61,10 @@ def shortened(scenario: ac.Scenario, by: float) -> ac.Scenario:
 
 @pytest.fixture(autouse=True)
 def small_budgets(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, name, value in (
-        ("questions.causes.experiment", "BUDGET", 20_000),
-        ("questions.compare.experiments", "BUDGET", 100_000),
-        ("questions.tuning.packets", "BUDGET", 4_000),
-        ("questions.tuning.packets", "SHORTEST", 1.0),
-    ):
-        monkeypatch.setattr(import_module(f"ackclock.{module}"), name, value)
+    monkeypatch.setitem(vars(sequential.WHY), "packets", 20_000)
+    monkeypatch.setitem(vars(sequential.COMPARE), "packets", 100_000)
+    monkeypatch.setattr(packets, "BUDGET", 4_000)
+    monkeypatch.setattr(packets, "SHORTEST", 1.0)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -2,11 +2,11 @@
 Causes found by experiment, and sentences that carry their evidence.
 
     >>> import ackclock as ac
-    >>> from ackclock import causes
+    >>> from ackclock.questions import causes
     >>> link = ac.dumbbell(rate="20 Mbit/s", queue={"aqm": "drop-tail", "capacity": "300 ms"},
     ...                    flows=ac.flows(1, "cubic", rtt="30 ms"), duration="10 s")
-    >>> told = causes.diagnose(link)
-    >>> [(one.symptom, one.causes[0].key) for one in told.findings]
+    >>> diagnosis = causes.diagnose(link)
+    >>> [(finding.symptom, finding.causes[0].key) for finding in diagnosis.findings]
     [('delay', 'buffer')]
 
 `interventions` holds the vocabulary, `experiment` the method, `scales` how long a run must be, `sentences` what a

@@ -1,1 +1,1 @@
-"""Texts for people: every sentence, and the texts of results."""
+"""Results and answers as text."""

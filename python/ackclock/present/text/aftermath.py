@@ -1,4 +1,4 @@
-"""That a run is measured in the aftermath of its start, as text."""
+"""A run that is measured in the aftermath of its start, as text."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from ...questions.aftermath import Aftermath
 from ...questions.causes.sentences import rate_text
 
 
-def note(told: Aftermath) -> str:
-    """Return why more is delivered than the link carries, and which warm-up ends it."""
-    one, later = told.now, told.later
+def note(found: Aftermath) -> str:
+    """Return why more is delivered than the link carries, and which measurement window avoids it."""
+    one, later = found.now, found.later
     text = (
-        f"link `{told.link}`: {listed(list(told.classes))} get{'s' * (len(told.classes) == 1)} "
-        f"{_exact(one.goodput)} over a rate of {rate_text(told.rate)}. The measured time begins at {one.begin:g} s, in "
-        f"the aftermath of slow start: data that had waited at the receivers for retransmissions is delivered in it"
+        f"link `{found.link}`: {listed(list(found.classes))} get{'s' * (len(found.classes) == 1)} "
+        f"{_exact(one.goodput)} over a rate of {rate_text(found.rate)}. The measured time begins at {one.begin:g} s, "
+        f"in the aftermath of slow start: data that had waited at the receivers for retransmissions is delivered then"
     )
     if later is None:
-        return f"{text}. Measure later."
-    fair = "" if math.isnan(later.jain) else f" with a Jain index of {later.jain:.2f} in place of {one.jain:.2f}"
+        return f"{text}. A later measurement would avoid it."
+    fair = "" if math.isnan(later.jain) else f" with a Jain index of {later.jain:.2f} instead of {one.jain:.2f}"
     return (
         f"{text}. From {later.begin:g} s to {later.end:g} s it is {_exact(later.goodput)}{fair}: --set "
         f'scenario.duration="{later.end:g} s" --set scenario.measure="{later.begin:g} s .. {later.end:g} s"'
@@ -27,7 +27,7 @@ def note(told: Aftermath) -> str:
 
 
 def _exact(bits: float) -> str:
-    """Four digits, so that the excess is seen."""
+    """Format a rate with four digits, so that the excess shows."""
     for scale, unit in ((1e6, "Mbit/s"), (1e3, "kbit/s")):
         if bits >= scale:
             return f"{bits / scale:.4g} {unit}"

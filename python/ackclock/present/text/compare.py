@@ -7,7 +7,7 @@ from ...questions.compare.values import cell
 
 
 def text(comparison: Comparison) -> str:
-    """Return the table, who refused, what the equations say of stability, and each disagreement."""
+    """Return the table, which engines refused, what the equations say about stability, and each disagreement."""
     lines = [comparison.table.map(cell).to_string(), ""]
     lines += [f"the {engine} engine cannot take it: {reason}" for engine, reason in comparison.refused.items()]
     if comparison.stable:

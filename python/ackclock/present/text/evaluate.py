@@ -1,4 +1,4 @@
-"""A dossier as text."""
+"""An evaluation as text."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from ..tables import text_table
 
 
 def run_tables(result: Result) -> list[pd.DataFrame]:
-    """Return the tables that people read: links, their queues, classes of flows, and what these receive."""
+    """Return the tables of links, their queues, classes of flows, and what the classes receive."""
     links = result.links
     used = pd.DataFrame(
         {
@@ -94,7 +94,7 @@ _MAIN = {
 
 
 def main_numbers(replications: Replications) -> pd.DataFrame:
-    """Return the table that people read: mean and interval of the main numbers."""
+    """Return the table of the main numbers: means and intervals."""
     summary = replications.summary
     one_class = len(replications[0].classes) == len(("all", "its only class"))
     rows = []
@@ -109,7 +109,7 @@ def main_numbers(replications: Replications) -> pd.DataFrame:
 
 
 def fluid_table(result: FluidResult) -> pd.DataFrame:
-    """Return the table of a fluid solution that people read."""
+    """Return the table of a fluid solution."""
     units = {"window": "packets", "rtt": "s", "queue": "packets", "probability": ""}
     shown = result.summary.round(9).map("{:.5g}".format)
     shown.insert(0, "unit", [units[str(path).rpartition(".")[2]] for path in shown.index])
@@ -118,7 +118,7 @@ def fluid_table(result: FluidResult) -> pd.DataFrame:
 
 
 def mean_field_tables(result: MeanFieldResult) -> list[pd.DataFrame]:
-    """Return the tables that people read: the link, the classes, and their stationary laws at the mean loss."""
+    """Return the tables of the link, and of the classes with their stationary laws at the mean loss."""
     raw = result._raw["link"]
     link = pd.DataFrame(
         {
@@ -142,7 +142,7 @@ def mean_field_tables(result: MeanFieldResult) -> list[pd.DataFrame]:
                 "base RTT (ms)": f"{1e3 * entry['rtt_s']:.3f}",
                 "window (packets)": f"{entry['window_mean']:.3f}",
                 "at the largest": f"{entry['atom']:.3%}",
-                "packets/s of one": f"{entry['throughput_pps']:.1f}",
+                "packets/s per flow": f"{entry['throughput_pps']:.1f}",
                 "stationary window": f"{law.mean:.3f}" if law else "",
                 "at the largest ": f"{law.atom:.3%}" if law else "",
             }
@@ -192,8 +192,8 @@ def _measured(result: Result) -> str:
 
 
 def _joined(head: str, tables: Iterable[str], notes: Iterable[str]) -> str:
-    told = "\n".join(f"note: {note}" for note in notes)
-    return "\n\n".join([head, *tables, *([told] if told else [])])
+    lines = "\n".join(f"note: {note}" for note in notes)
+    return "\n\n".join([head, *tables, *([lines] if lines else [])])
 
 
 def _paragraphs(texts: Iterable[str]) -> str:

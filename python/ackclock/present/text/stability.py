@@ -1,4 +1,4 @@
-"""The answer as tables for people."""
+"""An answer about stability as text and tables."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def equilibrium_text(of: Stability) -> str:
-    """Return whether the equilibrium is stable, and where it is."""
+    """Return whether the equilibrium is stable, and its values."""
     verdict = {True: "stable", False: "unstable"}.get(bool(of.stable)) if of.unstable_roots is not None else None
-    lines = [f"{of.name}: {verdict or 'cannot tell whether it is stable'}; .answer() has how far its limits are"]
+    lines = [f"{of.name}: {verdict or 'cannot tell whether it is stable'}; .answer() has the limits of its parameters"]
     return "\n".join([*lines, *(f"{name}: {text}" for name, text in at_rest(of).items())])
 
 
 def at_rest(of: Stability) -> dict[str, str]:
-    """Return what people read of an equilibrium: name and value."""
+    """Return the lines about an equilibrium: name and value."""
     at = of.equilibrium
     rows: dict[str, str] = {}
     for name in at.window:
@@ -43,7 +43,7 @@ def at_rest(of: Stability) -> dict[str, str]:
 
 
 def facts(answer: Answer) -> dict[str, str]:
-    """Return what people read of the equilibrium and the loop: name and value."""
+    """Return the lines about the equilibrium and the loop: name and value."""
     rows = at_rest(answer.of)
     margins = answer.margins
     if margins is not None:
@@ -61,7 +61,7 @@ def facts(answer: Answer) -> dict[str, str]:
 
 
 def equilibria_table(each: Sequence[Stability]) -> pd.DataFrame:
-    """Return several equilibria of one scenario as people read them, each with its verdict."""
+    """Return a table of the equilibria of one scenario, each with its verdict."""
     import pandas as pd
 
     lines = []
@@ -84,7 +84,7 @@ def equilibria_table(each: Sequence[Stability]) -> pd.DataFrame:
 
 
 def limits_table(answer: Answer) -> pd.DataFrame:
-    """Return the limits as people read them."""
+    """Return a table of the limits."""
     import pandas as pd
 
     lines = []

@@ -16,43 +16,44 @@ if TYPE_CHECKING:
     from ...questions.tuning.theory import Check
 
 
-def text(told: Tuned) -> str:
-    """Return everything that people want to know."""
-    lines = [told.sentence, ""]
-    if told.queue is not None:
+def text(tuned: Tuned) -> str:
+    """Return the whole answer: setting, margins, packet runs and notes."""
+    lines = [tuned.sentence, ""]
+    if tuned.queue is not None:
         lines += [
-            "setting:" if told.found else "the nearest setting, which FAILS:",
-            f"  queue = {inline(told.queue)}",
+            "setting:" if tuned.found else "the nearest setting, which FAILS:",
+            f"  queue = {inline(tuned.queue)}",
             "",
         ]
-    if told.found:
-        if told.commands is not None:
-            lines += _commands(told.commands.device, told.commands.apply, told.commands.undo, told.commands.units)
-        lines += _shaper(told)
-        for device, made in told.others.items():
+    if tuned.found:
+        if tuned.commands is not None:
+            lines += _commands(tuned.commands.device, tuned.commands.apply, tuned.commands.undo, tuned.commands.units)
+        lines += _shaper(tuned)
+        for device, made in tuned.others.items():
             lines += other(device, made)
-    elif told.instead is not None:
-        lines += ["linux, its default queue:", *(f"  {line}" for line in told.instead.apply), *_shaper(told)]
-    if told.theory is not None:
-        lines += ["margins over the range (the smallest, and where):", *_margins(told.theory), ""]
-    for one in told.tipping:
+    elif tuned.instead is not None:
+        lines += ["linux, its default queue:", *(f"  {line}" for line in tuned.instead.apply), *_shaper(tuned)]
+    if tuned.theory is not None:
+        lines += ["margins over the range (the smallest, and where):", *_margins(tuned.theory), ""]
+    for one in tuned.tipping:
         lines.append(f"coexisting cycles at {words(one.point)}: {one.text}")
-    if told.tipping:
+    if tuned.tipping:
         lines.append("")
-    if told.runs or told.defaults:
-        lines += ["packet runs (means over seeds):", *indented(table(rows(told))), ""]
-    if not told.found:
-        lines += _missing(told)
-    lines += [f"note: {note}" for note in told.notes]
-    lines += [f"checked {line}" if not line.startswith("not ") else line for line in told.checked] if told.queue else []
+    if tuned.runs or tuned.defaults:
+        lines += ["packet runs (means over seeds):", *indented(table(rows(tuned))), ""]
+    if not tuned.found:
+        lines += _missing(tuned)
+    lines += [f"note: {note}" for note in tuned.notes]
+    if tuned.queue:
+        lines += [f"checked {line}" if not line.startswith("not ") else line for line in tuned.checked]
     return "\n".join(lines).rstrip()
 
 
-def _shaper(told: Tuned) -> list[str]:
-    """The same behind a shaper."""
-    if not told.shaper:
+def _shaper(tuned: Tuned) -> list[str]:
+    """The commands for the same setting behind a shaper."""
+    if not tuned.shaper:
         return []
-    lines = [f"    {line}" for line in told.shaper]
+    lines = [f"    {line}" for line in tuned.shaper]
     return ["  where the queue forms in another device, a shaper brings it here (for 5 % of the rate):", *lines, ""]
 
 
@@ -124,18 +125,18 @@ def _time(value: float) -> str:
     return show("rtt", value) if math.isfinite(value) else "no limit"
 
 
-def rows(told: Tuned) -> list[tuple[str, str, Run]]:
+def rows(tuned: Tuned) -> list[tuple[str, str, Run]]:
     """All packet runs: setting, place in words, numbers."""
-    out = [("tuned", words(one.point), one) for one in told.runs]
-    if told.worst is not None and told.worst not in told.runs:
-        out.append(("tuned, worst found", words(told.worst.point), told.worst))
-    for name, runs in told.defaults.items():
+    out = [("tuned", words(one.point), one) for one in tuned.runs]
+    if tuned.worst is not None and tuned.worst not in tuned.runs:
+        out.append(("tuned, worst found", words(tuned.worst.point), tuned.worst))
+    for name, runs in tuned.defaults.items():
         out += [(name, words(one.point), one) for one in runs]
     return out
 
 
 SHOWN = 0.05
-"""An interval is shown where it is wider than so much of its mean."""
+"""Intervals wider than this share of the mean are shown."""
 HEAD = ("queue", "where", "mean", "p50", "p99", "used", "lost")
 
 
@@ -155,7 +156,7 @@ def cells(one: tuple[str, str, Run]) -> tuple[str, ...]:
 
 
 def table(found: Sequence[tuple[str, str, Run]]) -> list[str]:
-    """Columns under their names."""
+    """The table of runs, its columns aligned."""
     lines = [HEAD, *map(cells, found)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
@@ -172,9 +173,9 @@ def indented(lines: Sequence[str]) -> list[str]:
     return [f"  {line}" for line in lines]
 
 
-def _missing(told: Tuned) -> list[str]:
+def _missing(tuned: Tuned) -> list[str]:
     lines = []
-    near = told.nearest
+    near = tuned.nearest
     if near is not None:
         verdict = "stable" if near.stable else "unstable"
         lines += [
@@ -183,9 +184,9 @@ def _missing(told: Tuned) -> list[str]:
             f"delay margin {_time(near.delay)}, mean delay {show('rtt', near.wait)}",
             "",
         ]
-    if told.compromises:
+    if tuned.compromises:
         lines += ["what to give up (each alone; found by bisection at the corners of the range):"]
-        lines += [f"  {one.what}" for one in told.compromises]
-    elif told.nearest is not None:
-        lines += ["giving up a single demand or end of a range does not make it possible"]
+        lines += [f"  {one.what}" for one in tuned.compromises]
+    elif tuned.nearest is not None:
+        lines += ["giving up one demand, or one end of a range, is not enough"]
     return [*lines, ""]

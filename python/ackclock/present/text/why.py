@@ -12,11 +12,11 @@ from ...questions.why import Why
 from ..tables import text_table
 
 
-def text(told: Why) -> str:
-    """Return the sentences, both settings of every judged link, what the classes of flows get, and the commands."""
-    lines = [*told.lines, ""]
-    many = bool(told.beside)
-    for link, present, other, _ in told.every:
+def text(why: Why) -> str:
+    """Return the sentences, both settings of each judged link, the table of classes of flows, and the commands."""
+    lines = [*why.lines, ""]
+    many = bool(why.beside)
+    for link, present, other, _ in why.every:
         for name, one in [("now", present)] + ([("instead", other)] if other else []):
             head = f"{link}, {name}: " if many else f"{name:8}"
             lines += [f"{head}{one.queue}", f"  queue |{one.spark}| peak {time(one.peak)}"]
@@ -25,26 +25,26 @@ def text(told: Why) -> str:
                 f"loss {one.loss:.2%}",
                 "",
             ]
-    if len(told.present.classes) > 1:
-        lines += [text_table(classes(told)), ""]
-    for link, _, _, setting in told.every:
+    if len(why.present.classes) > 1:
+        lines += [text_table(classes(why)), ""]
+    for link, _, _, setting in why.every:
         if setting and setting.tc:
             place = f" at {link}, DEV being the interface that sends into it" if many else ""
             lines += [f"to set it{place}:", *(f"  {line}" for line in setting.tc.splitlines())]
             lines += ["to undo it:", f"  {setting.undo}", ""]
-    return "\n".join([*lines, told.checked])
+    return "\n".join([*lines, why.checked])
 
 
-def classes(told: Why) -> pd.DataFrame:
+def classes(why: Why) -> pd.DataFrame:
     """Return what the classes of flows get, now and instead, as text."""
-    counts = {str(one["name"]): int(one["count"]) for one in told.scenario.canonical["flows"]}
-    columns = {"now": told.present} | ({"instead": told.other} if told.other else {})
+    counts = {str(one["name"]): int(one["count"]) for one in why.scenario.canonical["flows"]}
+    columns = {"now": why.present} | ({"instead": why.other} if why.other else {})
     rows = {
         name: {"flows": str(counts[name])}
         | {f"goodput {key}": rate_text(one.classes[name].goodput) for key, one in columns.items()}
         | {f"lost {key}": _known(one.classes[name].loss, share) for key, one in columns.items()}
         | {f"one-way p99 {key}": _known(one.classes[name].one_way_p99, time) for key, one in columns.items()}
-        for name in told.present.classes
+        for name in why.present.classes
     }
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index.name = "class"

@@ -30,7 +30,7 @@ GROUPS = {
     ),
     "aqm": ("Active queue management", "aqm", "What a queue does to packets: `aqm` of a link's queue."),
     "scheduler": ("Schedulers", "scheduler", "Which of several queues sends next: `scheduler` of a link's queue."),
-    "loss": ("Losses on the wire", "impairment", "What a link loses beside its queue: `loss` of a link."),
+    "loss": ("Losses on the wire", "impairment", "Which packets a link loses outside its queue: `loss` of a link."),
 }
 LAWS = {
     "increase": "Increase i(w) an acknowledgement",
@@ -210,9 +210,8 @@ def _index(algorithms: Mapping[str, Sequence[Entry]]) -> str:
         "",
         "A page for each registered algorithm: what it does, its equations, parameters, source, and what it was",
         "checked against. `ackclock list` shows the same in a terminal, `ackclock list --fluid` which pairs the fluid",
-        "engines know. To add one, see [extending.md](../extending.md). What Linux does otherwise is",
-        "gathered on [a page of its own](style-linux.md), what is done otherwise than in an RFC on",
-        "[another](deviations.md).",
+        "engines know. To add one, see [extending.md](../extending.md). Two more pages list what [Linux does",
+        "differently](style-linux.md) and where endpoints and algorithms [deviate from RFCs](deviations.md).",
         "",
     ]
     for group, (title, _, what) in GROUPS.items():
@@ -281,9 +280,9 @@ def _style_linux(controls: Sequence[Entry], files: Mapping[tuple[str, str], Sour
         '# What style "linux" changes',
         "",
         'A class of flows with `style = "linux"` behaves as Linux 6.1 does: its endpoints, and its congestion control.',
-        "What is set here are defaults: a key or parameter that the scenario gives is kept. What the endpoints do",
-        "beyond these keys, and how the whole was compared with the kernel, is on",
-        "[its page](../validation-linux.md).",
+        "The values below are defaults: a key or parameter given in the scenario takes precedence. [A separate",
+        "page](../validation-linux.md) says what else the endpoints do as Linux does, and how they were compared with",
+        "the kernel.",
         "",
         "## Keys of the class",
         "",
@@ -353,9 +352,9 @@ def _deviations() -> str:
     lines = [
         "# Deviations from RFCs",
         "",
-        "What the endpoints and algorithms do otherwise than the RFC or draft that they follow says. Each line is a",
-        'comment that begins with "Deviation from" in the file named, where it is done. Options that a standard leaves',
-        "open, and what an algorithm's own paper says otherwise, are not listed; for the latter see its page.",
+        "Where the endpoints and algorithms deviate from the RFC or draft that they follow. Each row comes from a",
+        'comment in the file named, which begins with "Deviation from". Options that a standard leaves open are not',
+        "listed, nor are deviations from an algorithm's own paper: these are on its page.",
         "",
         "| of | section | where | what |",
         "|---|---|---|---|",

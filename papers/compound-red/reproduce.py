@@ -38,6 +38,8 @@ QUICK = {"scenario.duration": "120 s", "scenario.measure": "95 s .. 120 s"}
 POLICIES = {"RED": "red", "threshold": "threshold"}
 TRACED: dict[str, Any] = {"dumbbell-red": 15, "mixed-dumbbell-red": [*range(8), *range(27, 34)]}
 """Fifteen flows; of mixed traffic eight of Compound and seven of CUBIC."""
+SPREAD = "round trips within 15 % of their mean and access buffers of 50 packets, neither printed"
+"""With which figures 15 to 19 are judged: other choices change them (item `sender`)."""
 LOOKS = {"RED": style.SERIES[1], "threshold": style.SERIES[0]}
 
 
@@ -429,7 +431,7 @@ def figure_13(lab: Lab) -> None:
 paper.item("fig-14", "The threshold policy's Hopf curve and limit cycles", "section VI-A, figure 14")(theory.figure_14)
 
 
-@paper.item("fig-15", "RED and the threshold policy", "section VI-C.1, figure 15")
+@paper.item("fig-15", "RED and the threshold policy", "section VI-C.1, figure 15", setting=SPREAD)
 def figure_15(lab: Lab) -> None:
     """Queue and utilisation over one bottleneck, at 10 and 200 ms."""
     printed = lab.printed["fig-15"]
@@ -637,7 +639,12 @@ def verdict_text(bad: Sequence[float], values: Mapping[tuple[str, float], Sequen
     return shown if not bad else f"not at {listed(bad)} ms; {shown}"
 
 
-@paper.item("fig-17", "RED and the threshold policy over a parking lot, mixed traffic", "section VI-C.2, figure 17")
+@paper.item(
+    "fig-17",
+    "RED and the threshold policy over a parking lot, mixed traffic",
+    "section VI-C.2, figure 17",
+    setting=SPREAD,
+)
 def figure_17(lab: Lab) -> None:
     """Both queues at 10 and 200 ms."""
     burst = lab.printed["fig-17"]["burst"]
@@ -684,7 +691,9 @@ def figure_17(lab: Lab) -> None:
         )
 
 
-@paper.item("fig-18", "Queueing delay and completion time against the round trip", "section VI-C, figure 18")
+@paper.item(
+    "fig-18", "Queueing delay and completion time against the round trip", "section VI-C, figure 18", setting=SPREAD
+)
 def figure_18(lab: Lab) -> None:
     """RED with thresholds 8 and 15 against the threshold policy at 15."""
     times = [float(rtt) for rtt in lab.pick(ROUND_TRIPS, FEW)]
@@ -749,7 +758,7 @@ def slope(values: Mapping[tuple[str, float], Sequence[float]], policy: str) -> f
     return float(np.mean(values[policy, high]) - np.mean(values[policy, low])) / (high - low)
 
 
-@paper.item("fig-19", "Loss and throughput against the round trip", "section VI-C, figure 19")
+@paper.item("fig-19", "Loss and throughput against the round trip", "section VI-C, figure 19", setting=SPREAD)
 def figure_19(lab: Lab) -> None:
     """The same runs as figure 18."""
     times = [float(rtt) for rtt in lab.pick(ROUND_TRIPS, FEW)]

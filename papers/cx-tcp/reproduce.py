@@ -29,6 +29,8 @@ PACKET = 1000
 SEEDS = 5
 HIGHSPEED = {"delay-based": {"congestion.base": "highspeed"}, "loss-based": {"congestion": "highspeed"}}
 """Section V-B: HighSpeed TCP in place of Reno, by class."""
+NEWRENO = "NewReno's recovery, where table I has Reno"
+"""With Reno's the ratio of figure 5 is 0.65 (its table)."""
 Changes = Mapping[str, Any]
 Series = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Times and values."""
@@ -156,7 +158,7 @@ def against_flows(ax: Any, found: Mapping[int, Sequence[float]], look: Mapping[s
     ax.fill_between(numbers, *ends, color=look["color"], alpha=0.2, linewidth=0)
 
 
-@paper.item("fig-2", "Delay against the number of flows", "section III-A.1, figure 2")
+@paper.item("fig-2", "Delay against the number of flows", "section III-A.1, figure 2", setting=NEWRENO)
 def figure_2(lab: Lab) -> None:
     """Packets beside the fluid model: 25 Mbit/s, 100 ms."""
     found = many_flows(lab, "alone", lab.pick(FORWARD, (30, 60)))
@@ -189,7 +191,9 @@ def figure_2(lab: Lab) -> None:
     theory.figure_2(lab)
 
 
-@paper.item("fig-3", "Delay against the number of flows, with reverse traffic", "section III-A.2, figure 3")
+@paper.item(
+    "fig-3", "Delay against the number of flows, with reverse traffic", "section III-A.2, figure 3", setting=NEWRENO
+)
 def figure_3(lab: Lab) -> None:
     """Twenty flows on the reverse path."""
     found = many_flows(lab, "reverse", lab.pick(REVERSED, (30, 60)))
@@ -222,7 +226,9 @@ def figure_3(lab: Lab) -> None:
 # figure 4: alone
 
 
-@paper.item("fig-4", "Utilisation, windows and convergence of delay-based flows", "section III-A.3, figure 4")
+@paper.item(
+    "fig-4", "Utilisation, windows and convergence of delay-based flows", "section III-A.3, figure 4", setting=NEWRENO
+)
 def figure_4(lab: Lab) -> None:
     """Thirty flows at 50 Mbit/s; then 31, 51, 21."""
     seeds = lab.pick(SEEDS, 1)
@@ -384,7 +390,7 @@ def coexistence(lab: Lab, *, highspeed: bool) -> dict[tuple[int, int], list[Resu
     return found
 
 
-@paper.item("fig-5", "Throughput beside Reno", "section III-A.4, figure 5")
+@paper.item("fig-5", "Throughput beside Reno", "section III-A.4, figure 5", setting=NEWRENO)
 def figure_5(lab: Lab) -> None:
     """Mixes of (20, 10) and (10, 20) flows at 25 Mbit/s."""
     coexistence(lab, highspeed=False)
@@ -419,7 +425,7 @@ def figure_5(lab: Lab) -> None:
     )
 
 
-@paper.item("fig-6", "Throughput beside Reno, 600 flows", "section III-A.5, figure 6")
+@paper.item("fig-6", "Throughput beside Reno, 600 flows", "section III-A.5, figure 6", setting=NEWRENO)
 def figure_6(lab: Lab) -> None:
     """A mix of (400, 200) flows at 500 Mbit/s, with 100 web flows."""
     scale = lab.pick(1, 4)
@@ -500,7 +506,7 @@ def loss_rates(lab: Lab, *, highspeed: bool) -> dict[tuple[str, int], list[Resul
     return found
 
 
-@paper.item("fig-7", "Loss beside Reno", "section III-A.6, figure 7")
+@paper.item("fig-7", "Loss beside Reno", "section III-A.6, figure 7", setting=NEWRENO)
 def figure_7(lab: Lab) -> None:
     """Thirty flows and ten web flows, 10 to 100 Mbit/s."""
     found = loss_rates(lab, highspeed=False)
@@ -583,7 +589,7 @@ def on_off(axes: Any, found: Mapping[str, Sequence[Result]], link: str = "bottle
         right.legend(frameon=False)
 
 
-@paper.item("fig-8", "Loss-based flows on and off", "section III-A.7, figure 8")
+@paper.item("fig-8", "Loss-based flows on and off", "section III-A.7, figure 8", setting=NEWRENO)
 def figure_8(lab: Lab) -> None:
     """Twenty delay-based flows; ten Reno flows from 100 s, which leave from 250 to 300 s."""
     switching(lab, traced(lab, {"": at(lab, "on-off")})[""])
@@ -594,7 +600,7 @@ def traced(lab: Lab, variants: Mapping[str, Scenario], seeds: int = SEEDS) -> di
     return lab.run(variants, seeds=lab.pick(seeds, 1), trace_links=True, trace_flows="all")
 
 
-@paper.item("pert", "PERT in the place of Cx-TCP", "sections II and V")
+@paper.item("pert", "PERT in the place of Cx-TCP", "sections II and V", setting=NEWRENO)
 def pert(lab: Lab) -> None:
     """Figure 8 with PERT: the form of 2008, which adapts its increase, and that of 2007 beside it."""
     old = {"kind": "pert", "filter_delayed_acks": False}  # every packet is acknowledged
@@ -654,7 +660,7 @@ def beside(result: Result) -> float:
 LINKS = ("first", "second")
 
 
-@paper.item("fig-9", "Two bottlenecks", "section III-B.1, figure 9")
+@paper.item("fig-9", "Two bottlenecks", "section III-B.1, figure 9", setting=NEWRENO)
 def figure_9(lab: Lab) -> None:
     """Thirty delay-based flows, and a mix of (20, 10); half over both links, half over the second."""
     seeds = lab.pick(SEEDS, 1)
@@ -723,7 +729,12 @@ def figure_9(lab: Lab) -> None:
         )
 
 
-@paper.item("fig-10", "Loss-based flows on and off over the first of two bottlenecks", "section III-B.2, figure 10")
+@paper.item(
+    "fig-10",
+    "Loss-based flows on and off over the first of two bottlenecks",
+    "section III-B.2, figure 10",
+    setting=NEWRENO,
+)
 def figure_10(lab: Lab) -> None:
     """Five delay-based and ten Reno flows over both links, fifteen delay-based ones over the second."""
     runs = lab.run({"": at(lab, "parking-lot-on-off")}, seeds=lab.pick(SEEDS, 1), trace_links=True)[""]
@@ -766,7 +777,7 @@ def figure_10(lab: Lab) -> None:
     )
 
 
-@paper.item("fig-11", "Cx-TCP over drop-tail, and Reno over RED", "section V-A, figure 11")
+@paper.item("fig-11", "Cx-TCP over drop-tail, and Reno over RED", "section V-A, figure 11", setting=NEWRENO)
 def figure_11(lab: Lab) -> None:
     """Throughput of each flow over two bottlenecks."""
     names = {"Cx-TCP over drop-tail": "parking-lot", "Reno over RED": "parking-lot-red"}
@@ -812,7 +823,7 @@ def figure_11(lab: Lab) -> None:
 # figures 12 to 15: HighSpeed TCP
 
 
-@paper.item("fig-12", "Delay of delay-based HighSpeed TCP", "section V-B, figure 12")
+@paper.item("fig-12", "Delay of delay-based HighSpeed TCP", "section V-B, figure 12", setting=NEWRENO)
 def figure_12(lab: Lab) -> None:
     """Thirty flows at 25 Mbit/s."""
     runs = lab.run({"": at(lab, "alone", highspeed=True)}, seeds=lab.pick(SEEDS, 1), trace_links=True)[""]
@@ -836,19 +847,19 @@ def figure_12(lab: Lab) -> None:
     )
 
 
-@paper.item("fig-13", "Throughput beside HighSpeed TCP", "section V-B, figure 13")
+@paper.item("fig-13", "Throughput beside HighSpeed TCP", "section V-B, figure 13", setting=NEWRENO)
 def figure_13(lab: Lab) -> None:
     """Figure 5 with HighSpeed TCP."""
     coexistence(lab, highspeed=True)
 
 
-@paper.item("fig-14", "Loss beside HighSpeed TCP", "section V-B, figure 14")
+@paper.item("fig-14", "Loss beside HighSpeed TCP", "section V-B, figure 14", setting=NEWRENO)
 def figure_14(lab: Lab) -> None:
     """Figure 7 with HighSpeed TCP."""
     loss_rates(lab, highspeed=True)
 
 
-@paper.item("fig-15", "HighSpeed TCP on and off", "section V-B, figure 15")
+@paper.item("fig-15", "HighSpeed TCP on and off", "section V-B, figure 15", setting=NEWRENO)
 def figure_15(lab: Lab) -> None:
     """Figure 8 with HighSpeed TCP."""
     switching(lab, traced(lab, {"": at(lab, "on-off", highspeed=True)})[""])

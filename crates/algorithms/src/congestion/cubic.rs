@@ -15,8 +15,8 @@
 //!
 //! RTT is the smoothed one.
 //!
-//! Deviation from RFC 9438, section 4.9: nothing of a reduction that proves spurious is restored
-//! but, in style "linux", the window and ssthresh.
+//! Deviation from RFC 9438, section 4.9: a reduction that proves spurious is taken back only where
+//! `undo` names how that is detected, and with `form = "linux"` the curve goes on from where it is.
 //!
 //! With `form = "linux"`, the curve is followed in whole packets: one is added once enough packets
 //! have been acknowledged, and what remains after a reduction is rounded down; it looks ahead by

@@ -102,10 +102,7 @@ def _idle(one: Any, runs: _Runs) -> float:
     rate = _entry(one, runs)["rate"]
     if isinstance(rate, str):
         return 1 - float(one.links.loc[runs.link, "bytes"]) * 8 / (_bits(one, runs) * float(end - begin))
-    times = [ac._core.quantity(step[0])[0] for step in rate["steps"]] + [math.inf]
-    rates = [ac._core.quantity(step[1])[0] for step in rate["steps"]]
-    carried = sum(value * max(min(end, times[k + 1]) - max(begin, times[k]), 0.0) for k, value in enumerate(rates))
-    return 1 - float(one.links.loc[runs.link, "bytes"]) * 8 / float(carried)
+    return 1 - float(one.links.loc[runs.link, "utilization"])  # a share of the time: bytes do not tell it
 
 
 def _uneven(one: Any, runs: _Runs) -> float:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +18,9 @@ import checkers
 import run_checker
 from ackclock.experiment.sequential import WHY
 from ackclock.questions.causes import scales, sentences
+from ackclock.questions.causes.experiment import Measured
 from ackclock.questions.causes.measures import numbers
+from ackclock.questions.causes.remedy import effects
 from ackclock.questions.why import styled
 from conftest import Command
 from verdict_variants import Variant, made, random_line, random_link
@@ -89,6 +92,24 @@ def test_every_loaded_link_is_judged_and_the_remedy_is_for_all() -> None:
     only = ac.why(scenario=quarter, link="uplink", length=40.0)
     assert only.beside == ()
     assert "Only uplink was asked for; downlink stays as in the file." in only.checked
+
+
+def test_what_was_before_is_the_mean_of_all_present_runs() -> None:
+    """One run of the other setting stood beside the first of three present ones: 1.5 % lost for 1.7 %."""
+
+    def runs(key: str, *losses: float) -> Measured:
+        numbers = tuple(
+            SimpleNamespace(
+                delay_p50=0.1, delay_p99=0.2, utilization=1.0, loss=loss, stream_loss=loss, jain=1.0, classes={}
+            )
+            for loss in losses
+        )
+        return Measured(key, numbers, scales.Length(1.0, 1.0, 0.01, "any"), enough=True, factor=1.0)  # type: ignore[arg-type]
+
+    found = {one.key: one for one in effects(runs("present", 0.015, 0.016, 0.020), runs("other", 0.5), {"link": 1.0})}
+    assert found["loss"].before == pytest.approx(0.017)
+    assert found["loss"].after == 0.5
+    assert found["delay_p50"].change == pytest.approx(0)
 
 
 def test_a_remedy_is_judged_by_more_than_the_longest_waits() -> None:

@@ -73,6 +73,16 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
+_OF_LINKS: dict[Key, str] = {
+    "delay_p50": "median wait",
+    "delay_p99": "99th percentile of the wait",
+    "loss": "loss",
+    "stream_loss": "largest loss of a class without congestion control",
+    "jain": "Jain's index of the endless flows",
+}
+"""What is compared of a link, by the name it has among its numbers."""
+
+
 def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> tuple[Effect, ...]:
     """
     Compare a setting with the present one.
@@ -80,46 +90,37 @@ def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> t
     Parameters
     ----------
     present, after
-        Runs with the same seeds.
+        Runs with the same first seeds; the means are over all that each has.
     parts
         The links that are compared, the judged one first, each with the new rate as a part of the old.
     """
     found = []
     keys = (present.key, after.key)
-    seeds = min(len(present.numbers), len(after.numbers))
     many = len(parts) > 1
+
+    def pair(old: Sequence[float], new: Sequence[float], key: Key, subject: str, how: str) -> None:
+        if not (old and new and all(map(math.isfinite, (*old, *new)))):
+            return
+        before, now = (sum(values) / len(values) for values in (old, new))
+        apart = interval([b - a for a, b in zip(old, new, strict=False)])  # what more seeds one of the two has
+        half = 0.0 if math.isnan(apart.half) else apart.half
+        evidence = Evidence(f"{how}, mean over {len(new)} seeds", now, half, before=before, runs=keys)
+        found.append(Effect(key, subject, before, now, half, _better(key, before, now, half), evidence))
+
     for link, part in parts.items():
-        now, then = (_of(one, link)[:seeds] for one in (present, after))
+        old, new = _of(present, link), _of(after, link)
         place = f" at {link}" if many else ""
-
-        def pair(values: Sequence[tuple[float, float]], key: Key, subject: str, how: str) -> None:
-            kept = [(old, new) for old, new in values if math.isfinite(old) and math.isfinite(new)]
-            if len(kept) < len(values) or not values:
-                return
-            old, new = (sum(one[k] for one in kept) / len(kept) for k in (0, 1))
-            apart = interval([after - before for before, after in kept])
-            half = 0.0 if math.isnan(apart.half) else apart.half
-            evidence = Evidence(f"{how}, mean over {len(kept)} seeds", new, half, before=old, runs=keys)
-            found.append(Effect(key, subject, old, new, half, _better(key, old, new, half), evidence))
-
-        pair([(a.delay_p50, b.delay_p50) for a, b in zip(now, then, strict=True)], "delay_p50", link,
-             f"median wait{place}")  # fmt: skip
-        pair([(a.delay_p99, b.delay_p99) for a, b in zip(now, then, strict=True)], "delay_p99", link,
-             f"99th percentile of the wait{place}")  # fmt: skip
-        pair([(a.utilization, part * b.utilization) for a, b in zip(now, then, strict=True)], "rate", link,
+        for key, how in _OF_LINKS.items():
+            pair([getattr(one, key) for one in old], [getattr(one, key) for one in new], key, link, how + place)
+        pair([one.utilization for one in old], [part * one.utilization for one in new], "rate", link,
              f"throughput over the link's present rate{place}")  # fmt: skip
-        pair([(a.loss, b.loss) for a, b in zip(now, then, strict=True)], "loss", link, f"loss{place}")
-        pair([(a.stream_loss, b.stream_loss) for a, b in zip(now, then, strict=True)], "stream_loss", link,
-             f"largest loss of a class without congestion control{place}")  # fmt: skip
-        pair([(a.jain, b.jain) for a, b in zip(now, then, strict=True)], "jain", link,
-             f"Jain's index of the endless flows{place}")  # fmt: skip
-    now, then = present.numbers[:seeds], after.numbers[:seeds]
     for name in present.numbers[0].classes:
-        if all(name in one.classes for one in then):
-            both = [(a.classes[name], b.classes[name]) for a, b in zip(now, then, strict=True)]
-            pair([(a.one_way_p99, b.one_way_p99) for a, b in both], "one_way_p99", name,
+        if all(name in one.classes for one in after.numbers):
+            before, now = ([one.classes[name] for one in runs.numbers] for runs in (present, after))
+            pair([one.one_way_p99 for one in before], [one.one_way_p99 for one in now], "one_way_p99", name,
                  f"99th percentile of the one-way delay of {name}")  # fmt: skip
-            pair([(a.goodput, b.goodput) for a, b in both], "goodput", name, f"goodput of {name}, bit/s")
+            pair([one.goodput for one in before], [one.goodput for one in now], "goodput", name,
+                 f"goodput of {name}, bit/s")  # fmt: skip
     return tuple(found)
 
 

@@ -533,3 +533,56 @@ fn a_peer_without_accecn_is_fallen_back_to() {
     let without = run("congestion = \"prague\"\npeer_ecn = \"none\"");
     assert!(without.0 == 0 && without.1 > 20, "{without:?}");
 }
+
+/// Linux's receiver doubles the longest delay of an ACK each time that one has waited that long
+/// (`tcp_delack_timer_handler`), up to the round trip of the handshake (`tcp_send_delayed_ack`):
+/// the timer tells of it, or the next segment, where that is looked at before; on every path.
+#[test]
+fn an_ack_that_waited_lets_the_next_wait_longer() {
+    // 16 segments of this size open the offered window, after which ACKs are delayed
+    const SIZE: f64 = 65_535.0;
+    let plain = "path = [\"link\"]\n";
+    let senders = [
+        "congestion = \"cubic\"\n",
+        "congestion = \"dctcp\"\n",
+        "congestion = \"prague\"\n",
+    ];
+    let paths = [
+        ("", "", plain),
+        ("scheduler = \"drr\"", "", plain),
+        (
+            "",
+            "[[link]]\nname = \"back\"\nrate = \"10 Gbit/s\"\n",
+            "path = [\"link\"]\nreverse_path = [\"back\"]\n",
+        ),
+    ];
+    for sender in senders {
+        for (queue, more, path) in paths {
+            for (window, segment, expected) in [
+                // one at a time: its ACK waits for a handshake's round trip, 100 ms, and for the end
+                // of the timer's bucket of 8 ms; with the first 40 ms this were 141 ms
+                (1, 0.5e-3, 0.2005..0.2136),
+                // two, of 80 ms each: the first's ACK still waits when the second comes, and two
+                // more are sent when both have arrived; with 40 ms this were 221 ms
+                (2, 80e-3, 0.25999..0.26001),
+            ] {
+                let rate = SIZE * 8.0 / segment;
+                let text = format!(
+                    "[scenario]\nduration = \"60 s\"\nmeasure = \"20 s .. 60 s\"\n\
+                     [[link]]\nname = \"link\"\nrate = \"{rate:.0} bit/s\"\nqueue = {{ {queue} }}\n{more}\
+                     [[flows]]\n{path}rtt = \"100 ms\"\nstyle = \"linux\"\npacket_size = \"65535 B\"\n\
+                     max_window = \"{window} packets\"\n{sender}"
+                );
+                for general in [false, true] {
+                    let options = Options {
+                        general,
+                        ..Options::default()
+                    };
+                    let outcome = run(&scenario(&text), &options).expect("the run succeeds");
+                    let rtt = outcome.flows[0].rtt_mean;
+                    assert!(expected.contains(&rtt), "{rtt}, general {general}: {text}");
+                }
+            }
+        }
+    }
+}

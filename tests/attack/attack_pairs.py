@@ -76,16 +76,30 @@ FACTORS: dict[str, list[Any]] = {
 """The first value of each is the default."""
 
 
-class Numbers:
-    """The numbers of a scenario: about so many packets, in a time that timeouts fit into."""
+FAST: Row = {"scheduler": "none", "traffic": "bulk", "path": "one link", "wire": "plain"}
+"""What the fast path of the engine needs (`crates/packet/src/engine/fast_path.rs`)."""
 
-    def __init__(self, rng: random.Random) -> None:
+
+class Numbers:
+    """
+    The numbers of a scenario: about so many packets, in a time that timeouts fit into.
+
+    `sparse`: large ones, as far apart as delayed ACKs wait (40 ms and more), mostly in a small window.
+    """
+
+    def __init__(self, rng: random.Random, sparse: bool = False) -> None:
         self.rng = rng
         self.length = ratio(rng, 0.3, 60)
         # with large ones the window that a Linux receiver offers is soon open, and its ACKs are delayed
         self.packet = rng.choice((1500, 1500, 1500, round(ratio(rng, 100, 65_535)), 65_535))
         self.rate = ratio(rng, 20, 500) * 8 * self.packet / self.length
         self.rtt = self.length * ratio(rng, 1e-4, 0.3)
+        self.window: int | None = None
+        if sparse:
+            gap = ratio(rng, 0.03, 0.3)
+            self.packet, self.rate = 65_535, 8 * 65_535 / gap
+            self.length, self.rtt = gap * ratio(rng, 60, 300), ratio(rng, 0.03, 0.3)
+            self.window = rng.choice((None, 1, 2, 3, 5))
 
     def near(self, number: float) -> float:
         """A number of that order."""
@@ -154,9 +168,9 @@ def variant_by_kind(kind: str) -> Node:
     return next(found(DEFS["traffic"]))
 
 
-def built(row: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
+def built(row: Mapping[str, Any], rng: random.Random, sparse: bool = False) -> dict[str, Any]:
     """The scenario of a row; what it does not say is the default."""
-    numbers = Numbers(rng)
+    numbers = Numbers(rng, sparse)
     chosen = {name: row.get(name, values[0]) for name, values in FACTORS.items()}
     queue: dict[str, Any] = {
         # DualPI2 is its own AQM
@@ -169,11 +183,12 @@ def built(row: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
     links = [{"name": "a", "rate": rate, "queue": queue, **numbers.wire(chosen["wire"])}]
     flows: dict[str, Any] = {
         "name": "one",
-        "count": rng.choice((1, 1, 2, 5, 10)),
+        "count": 1 if sparse else rng.choice((1, 1, 2, 5, 10)),
         "path": ["a"],
         "rtt": f"{numbers.rtt:.9f} s",
         "packet_size": f"{numbers.packet} B",
         "traffic": numbers.traffic(chosen["traffic"]),
+        **({"max_window": f"{numbers.window} packets"} if numbers.window else {}),
         # the defaults of some follow from others, and UDP has none: what is not chosen is not said
         **({"congestion": chosen["congestion"]} if "congestion" in row else {}),
         **{name.removeprefix("flows."): value for name, value in row.items() if name.startswith("flows.")},
@@ -331,12 +346,18 @@ TRIES = 6
 
 
 def covered(seed: int, begun: tuple[Mapping[Pair, Row], set[Pair]], packets: float) -> Iterator[ac.Scenario]:
-    """Scenarios with every pair; their numbers are drawn, and some have one to four random keys more."""
+    """
+    Scenarios with every pair; their numbers are drawn, and some have one to four random keys more.
+
+    Of hundreds of rows few have all that the fast path needs: each is taken there, too, if the reader allows it, with
+    many packets and with few.
+    """
     rng = random.Random(seed)
-    for row in covering(seed, *begun):
+    rows = ((row, {**row, **FAST}) for row in covering(seed, *begun))
+    for row, sparse in itertools.chain.from_iterable(((row, False), (fast, False), (fast, True)) for row, fast in rows):
         found = None
         for _ in range(20):
-            tree = json.loads(json.dumps(built(row, rng)))
+            tree = json.loads(json.dumps(built(row, rng, sparse)))
             if (found := read(tree)) is not None:
                 break
         if found is None:

@@ -521,6 +521,18 @@ impl Calendar {
         self.far_at = self.far_at.min(time);
     }
 
+    /// Whether nothing is to come but at most `most` samples and timers of AQMs, which follow one
+    /// another for ever.
+    pub(crate) fn only_repeats(&self, most: usize) -> bool {
+        let repeats = |entry: &Entry| {
+            matches!(
+                entry.tag.kind(),
+                Kind::SampleLinks | Kind::SampleFlow | Kind::AqmTimer
+            )
+        };
+        self.near.count == 0 && self.far.0.len() <= most && self.far.0.iter().all(repeats)
+    }
+
     /// The next event, and whether it is one of the near ones.
     #[inline(always)]
     pub(crate) fn peek(&mut self) -> Option<(Entry, bool)> {

@@ -190,7 +190,6 @@ fn a_run_that_is_never_done() {
                  [[flows]]\npath = [\"link\"]\ncount = 3\nrtt = \"8.13 ms\"\nstop = \"50 ms\"\nhandshake = false\n{access}\
                  traffic = {{ kind = \"transfer\", size = \"9 kB\" }}\n"
             );
-            // without traces: samples would be taken for ever
             let [fast, general] = [false, true].map(|general| {
                 let options = Options {
                     general,
@@ -200,6 +199,30 @@ fn a_run_that_is_never_done() {
             });
             assert_eq!(difference(&fast, &general), None, "{text}");
             assert!(fast.notes.iter().any(|note| note.contains("censored")));
+            // samples would be taken for ever, and an AQM's timer comes again
+            for text in [
+                text.clone(),
+                text.replace("queue = { ", "queue = { aqm = \"pie\", "),
+            ] {
+                for (general, links) in [(false, true), (true, true), (false, false)] {
+                    let flows = if links {
+                        FlowSelection::All
+                    } else {
+                        FlowSelection::PerClass(1)
+                    };
+                    let options = Options {
+                        general,
+                        traces: TraceSelection {
+                            links,
+                            flows,
+                            ..TraceSelection::default()
+                        },
+                        ..Options::default()
+                    };
+                    let error = run(&scenario(&text), &options).expect_err("no end");
+                    assert!(error.to_string().contains("has no end"), "{error}: {text}");
+                }
+            }
         }
     }
 }

@@ -129,7 +129,7 @@ impl Engine {
         self.last_act = self.now;
         match tag.kind() {
             Kind::AqmTimer => self.on_aqm_timer(entity),
-            Kind::SampleLinks => self.on_sample_links(),
+            Kind::SampleLinks => self.on_sample_links()?,
             Kind::WindowOpens => self.on_window_opens(),
             Kind::WindowCloses => self.on_window_closes(),
             Kind::Change => self.on_change(entity)?,

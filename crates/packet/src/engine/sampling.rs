@@ -1,6 +1,9 @@
 //! Samples of links and flows, and the edges of the measurement window.
 
+use ackclock_algorithms::Time;
+
 use super::Engine;
+use crate::Error;
 use crate::calendar::{Class as Order, Kind, Tag};
 use crate::flow::{Ends, FlowSlot};
 
@@ -17,8 +20,22 @@ impl Engine {
         }
     }
 
-    pub(super) fn on_sample_links(&mut self) {
+    /// Samples of links; those of flows are taken at the same times by their clocks.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] in a run until all is done in which nothing else can happen any more:
+    /// samples would be taken for ever.
+    pub(super) fn on_sample_links(&mut self) -> Result<(), Error> {
         let now = self.now;
+        let repeating = self.links.len() + self.recorder.flows.len();
+        if self.end == u64::MAX && self.calendar.only_repeats(repeating) {
+            return Err(Error::Unsupported(format!(
+                "duration \"until done\" has no end: by {} s nothing is on its way, and yet not \
+                 all transfers are complete, as when flows stop before; traces need a duration \
+                 then, in seconds",
+                Time(now).seconds()
+            )));
+        }
         for (trace, idle) in self.recorder.links.iter_mut().zip(&mut self.recorder.idle) {
             let link = &mut self.links[trace.link];
             link.flush(now);
@@ -39,6 +56,7 @@ impl Engine {
         let next = now + self.recorder.interval;
         self.calendar
             .push_far(next, Tag::new(Order::Global, 0, Kind::SampleLinks));
+        Ok(())
     }
 
     pub(super) fn on_sample_flow(&mut self, number: usize) {

@@ -11,7 +11,7 @@ export CARGO_TARGET_DIR := $(abspath $(TARGET))
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml)
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(RUST)
 
-.PHONY: attack help setup run check lint types unit test ci coverage fuzz bench bench-instructions bench-peers growth papers agreement conform published validate-ns2 validate-linux docs reference wheel clean rust-tools
+.PHONY: attack help setup run check lint types unit test ci coverage fuzz bench bench-instructions bench-peers growth papers papers-mutation agreement conform published validate-ns2 validate-linux docs reference wheel clean rust-tools
 
 help: ## list these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' Makefile | expand -t 12
@@ -73,6 +73,9 @@ bench: ## benchmarks of the crates that have them
 
 papers: setup ## reproduce the published results: pages in out/papers, verdicts and figures in papers/ (resumes where it stopped)
 	$(BIN)/ackclock paper all --write
+
+papers-mutation: setup ## set-ups of papers made wrong on purpose, in short runs: what fails must be ours
+	$(BIN)/python tests/test_papers_mutations.py
 
 agreement: setup ## compare the packet engine with ns-2 and Linux, ten seeds each, and write validation/agreement/README.md
 	$(BIN)/python validation/agreement/compare.py --write

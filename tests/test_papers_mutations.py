@@ -1,23 +1,98 @@
-"""Set-ups of papers made wrong on purpose: what fails then is ours."""
+"""
+Set-ups of papers made wrong on purpose: what fails then is ours, or the key is refused by its name.
 
+Run as a script it tries the longer list `MORE` too, and prints what became of each.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from ackclock import paper
-from ackclock.paper import Outcome, Verdict
+from ackclock import ScenarioError, paper
+from ackclock.paper import PaperError, Verdict
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"
-WRONG = [
+Case = tuple[str, str, str, object]
+"""Paper, item, and a key with a wrong value."""
+Failure = tuple[str, str, Verdict]
+WRONG: list[Case] = [
+    ("aimd-red", "fig-10", "flows.congestion", "cubic"),
+    ("aimd-red", "fig-7", "flows.count", 300),
+    ("aimd-red", "fig-7", "flows.rtt", "400 ms"),
+    ("aimd-red", "fig-7", "link.queue.min_threshold", "20 packets"),
+    ("aimd-red", "fig-7", "link.rate", "300 Mbit/s"),
     ("aimd-red", "fig-3", "printed.fig-3.window", 110),
     ("aimd-red", "fig-3", "printed.iv-c.capacity", 12000),
-    ("st-red", "eq-6.3", "printed.6-4.a", 7.5e-5),
+    ("compound-red", "eq-15", "link.queue.capacity", "50 packets"),
+    ("compound-red", "eq-15", "link.queue.max_probability", 0.2),
+    ("compound-red", "eq-15", "flows.congestion", "reno"),
+    ("compound-red", "eq-40", "flows.congestion", "reno"),
+    ("compound-red", "eq-40", "flows.rtt", "500 ms"),
     ("compound-red", "fig-20", "flows.congestion", "reno"),
+    ("compound-red", "fig-20", "flows.rtt", "500 ms"),
+    ("compound-red", "fig-20", "link.queue.min_threshold", "20 packets"),
+    ("compound-red", "fig-20", "printed.fig-20.tau_hopf_at_C_100", "0.5"),
+    ("compound-red", "table-1", "flows.congestion", "reno"),
+    ("compound-red", "fig-14", "printed.fig-14.threshold_hopf", "45"),
+    ("compound-red", "fig-15", "flows.access_rate", "1 Mbit/s"),
+    ("compound-red", "fig-15", "link.queue.threshold", "30 packets"),
+    ("compound-red", "fig-6", "flows.count", 20),
+    ("compound-red", "fig-6", "link.rate", "50 Mbit/s"),
+    ("cx-tcp", "fig-4", "printed.fig-4.utilization", (80, 90)),
+    ("cx-tcp", "fig-5", "flows.delay-based.congestion", "reno"),
+    ("cx-tcp", "fig-8", "flows.delay-based.count", 40),
+    ("mean-field", "fig-6", "flows.count", 70),
+    ("st-red", "eq-6.3", "printed.6-4.a", 7.5e-5),
+    ("st-red", "eq-6.3", "printed.6-4.b", 7e-5),
+    ("st-red", "prop-4.9", "printed.4-5.experiment-2.flows", 60),
+    ("st-red", "prop-4.9", "printed.4-5.experiment-2.min_threshold", "30"),
+    ("st-red", "prop-4.9", "printed.4-5.experiment-3.rtt", 0.5),
+    ("st-red", "table-5-3", "link.rate", "5 Mbit/s"),
 ]
-"""Paper, item, and a key with a wrong value."""
+REFUSED: list[Case] = [
+    ("aimd-red", "fig-3", "flows.rtt", "200 ms"),
+    ("aimd-red", "fig-3", "link.rate", "300 Mbit/s"),
+    ("cx-tcp", "lemma-4.1", "link.rate", "50 Mbit/s"),
+    ("mean-field", "cor-1", "flows.count", 30),
+    ("mean-field", "thm-4", "link.router.rate", "500 Mbit/s"),
+]
+"""Items whose formulas have numbers of their own."""
+MISSED: list[Case] = [
+    ("aimd-red", "thm-1", "flows.rtt", "200 ms"),
+    ("compound-red", "eq-40", "link.queue.threshold", "20 packets"),
+    ("compound-red", "table-1", "link.queue.max_probability", 0.2),
+    ("cx-tcp", "fig-5", "flows.loss-based.recovery", "reno"),
+    ("cx-tcp", "fig-8", "link.rate", "50 Mbit/s"),
+    ("st-red", "eq-6.3", "printed.6-4.sampling", 17),
+]
+"""
+Wrong set-ups in which every claim of the item holds, or fails as it did: the claims are wide enough to hold there too.
+A claim that notices one moves it to `WRONG`.
+"""
 
 
-def failing(outcome: Outcome) -> dict[str, tuple[str, str, Verdict]]:
+@cache
+def store() -> tempfile.TemporaryDirectory[str]:
+    """Return a directory for the runs of all cases; it goes at the end."""
+    return tempfile.TemporaryDirectory(prefix="mutations-")
+
+
+@cache
+def failing(key: str, item: str, name: str = "", value: object = None, *, quick: bool = True) -> dict[str, Failure]:
+    """
+    Return what fails, by its name: as printed, ours, verdict; without a key in the right set-up.
+
+    Verdicts are those of full runs, in quick ones too: what fails for being short does so in both set-ups.
+    """
+    of = paper.paper(PAPERS, key)
+    changes = {name: value} if name else None
+    made = paper.reproduce(of, [of.find(item)], out=Path(store().name), quick=quick, changes=changes)
+    [outcome] = paper.judged(of.causes, made, paper.read_ledger(of.folder))
     return {
         text: (claim.printed, claim.ours, claim.verdict)
         for text, claim in paper.named(outcome)
@@ -25,13 +100,69 @@ def failing(outcome: Outcome) -> dict[str, tuple[str, str, Verdict]]:
     }
 
 
-@pytest.mark.parametrize(("key", "item", "name", "value"), WRONG)
-def test_what_fails_in_a_wrong_set_up_is_ours(key: str, item: str, name: str, value: object, tmp_path: Path) -> None:
-    of = paper.paper(PAPERS, key)
-    [outcome] = paper.reproduce(of, [of.find(item)], out=tmp_path, quick=True, changes={name: value})
-    right = next(one for one in paper.read_ledger(of.folder) if one.id == item)
-    kept = failing(right)
-    moved = {text: found for text, found in failing(outcome).items() if kept.get(text) != found}
-    assert moved
-    ours = sum(verdict is Verdict.OURS for *_, verdict in moved.values())
-    assert ours >= 0.8 * len(moved), moved
+MORE: list[Case] = [
+    ("aimd-red", "eq-12", "flows.count", 300),
+    ("cx-tcp", "fig-13", "link.rate", "5 Mbit/s"),
+    ("cx-tcp", "fig-2", "printed.fig-2.reverts", (60, 65)),
+    ("mean-field", "fig-7", "flows.recovery", "sack"),
+    ("mean-field", "fig-7", "flows.rtt", "20 ms"),
+    ("mean-field", "fig-7", "link.rate", "500 Mbit/s"),
+    ("mean-field", "sec-5.3", "flows.max_window", "20 packets"),
+    ("mean-field", "sec-5.4", "flows.count", 30),
+    ("mean-field", "thm-4", "flows.count", 40),
+    ("st-red", "table-6-2", "link.rate", "5 Mbit/s"),
+    ("st-red", "table-6-3", "link.rate", "30 Mbit/s"),
+]
+"""What takes longer; whether each is noticed, only the script says."""
+
+
+def moved(case: Case, *, quick: bool = True) -> list[Verdict]:
+    """Return the verdicts on what fails in the wrong set-up, and did not, or differently, in the right one."""
+    key, item, *change = case
+    right = failing(key, item, quick=quick)
+    return [found[-1] for text, found in failing(key, item, *change, quick=quick).items() if right.get(text) != found]
+
+
+@pytest.mark.parametrize("case", WRONG, ids=str)
+def test_what_fails_in_a_wrong_set_up_is_ours(case: Case) -> None:
+    verdicts = moved(case)
+    assert verdicts
+    assert verdicts.count(Verdict.OURS) >= 0.8 * len(verdicts), verdicts
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=str)
+def test_keys_that_an_item_does_not_take_are_refused(case: Case) -> None:
+    with pytest.raises(PaperError, match=f"--set {case[2]}: {case[0]} {case[1]}"):
+        failing(*case)
+
+
+@pytest.mark.parametrize("case", MISSED, ids=str)
+def test_wrong_set_ups_that_no_claim_notices_are_listed(case: Case) -> None:
+    assert not moved(case)
+
+
+def main() -> int:
+    """Try every case, print what became of it, and return 1 if less than 80 % of what newly fails is ours."""
+    quick = "--full" not in sys.argv[1:]
+    total, ours, noticed, count = 0, 0, 0, 0
+    for case in (*WRONG, *REFUSED, *MISSED, *MORE):
+        key, item, name, value = case
+        count += 1
+        try:
+            verdicts = moved(case, quick=quick)
+        except (PaperError, ScenarioError) as error:
+            noticed += 1
+            text = f"refused: {str(error).splitlines()[0]}"
+        else:
+            noticed += bool(verdicts)
+            total += len(verdicts)
+            ours += verdicts.count(Verdict.OURS)
+            text = f"{verdicts.count(Verdict.OURS)} of {len(verdicts)} ours" if verdicts else "not noticed"
+        sys.stdout.write(f"{key} {item} --set {name}={value}: {text}\n")
+        sys.stdout.flush()
+    sys.stdout.write(f"{noticed} of {count} wrong set-ups noticed; {ours} of {total} that newly fail are ours\n")
+    return int(ours < 0.8 * total)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

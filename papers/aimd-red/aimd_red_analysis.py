@@ -51,7 +51,9 @@ def scenario(lab: Lab, groups: Sequence[Group]) -> Stability:
         for k, (n, (a, b)) in enumerate(groups, 1)
     ]
     tree = base.tree | {"flows": classes}
-    return ac.stability(ac.Scenario(tree, origin="fluid.toml"), form="rate", decrease="round", rtt="constant")
+    return ac.stability(
+        lab.changed(ac.Scenario(tree, origin="fluid.toml")), form="rate", decrease="round", rtt="constant"
+    )
 
 
 def figures_3_to_5(lab: Lab) -> None:

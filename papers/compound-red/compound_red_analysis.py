@@ -29,7 +29,7 @@ def model(lab: Lab, name: str, changes: Mapping[str, Any], **options: Any) -> St
 
     Constant round trips, averaging at the rate gamma C, one law for all windows.
     """
-    scenario = lab.scenario(name).with_(changes)
+    scenario = lab.changed(lab.scenario(name).with_(changes))
     return ac.stability(scenario, **{"rtt": "constant", "averaging": "linear", "small_windows": "law", **options})
 
 
@@ -40,8 +40,9 @@ def at_hopf(lab: Lab, changes: Mapping[str, Any], rtt: float) -> Stability:
 
 def only(values: Sequence[Any]) -> Any:
     """Return the one element."""
-    [value] = values
-    return value
+    if len(values) != 1:
+        raise ValueError(f"{len(values)} Hopf points in the range, not one")
+    return values[0]
 
 
 def curve(

@@ -131,7 +131,7 @@ def equations_6_3(lab: Lab) -> None:
     lab.claim(
         "they are no design by (6.3) for 300 flows, 15 Mbit/s and 400 ms",
         abs(zero / designed - 1) > 0.05,
-        ours=f"they have z = {zero:.6g} and K_p = {gain:.5g} (bilinear, 170 Hz); (6.3) gives z = {designed:.6g}",
+        ours=f"they have z = {zero:.6g} and K_p = {gain:.5g} (bilinear, {rate:g} Hz); (6.3) gives z = {designed:.6g}",
     )
     share = crossover(lambda x: -math.pi / 2 - x - math.atan(x), -math.pi, 1e-3, 10.0)
     lab.claim(
@@ -147,7 +147,7 @@ def equations_6_3(lab: Lab) -> None:
         k = design_gain(net, value)
         half = designed / (2 * rate)
         rows.append([f"{value:g}", f"{k:.8g}", f"{k * (1 + half):.8g}", f"{k * (1 - half):.8g}"])
-    lab.table("Designs by (6.3), N = 300, C = 3750, R = 0.4 s, 170 Hz", ["lambda", "K_p", "a", "b"], rows)
+    lab.table(f"Designs by (6.3), N = 300, C = 3750, R = 0.4 s, {rate:g} Hz", ["lambda", "K_p", "a", "b"], rows)
     roots = {rtt: pi_root(Network(300, 3750, rtt), gain, zero) for rtt in (0.02, 0.4, 0.44, 0.9)}
     lab.claim(
         "with the printed coefficients the loop (6.2) is stable at 20, 400 and 440 ms, and not at 0.9 s",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core._words import among
+from ..core.errors import AckclockError, ScenarioError
 from ..core.files import whole_file
 from .causes import judged
 from .claims import Outcome, PaperError
@@ -82,7 +83,7 @@ def reproduce(
 
     With `changes`, keys of scenarios (``flows.rtt``) and printed numbers (``printed.fig-3.window``) have other values
     in every run, whatever the item sets: a cause was established without them, and where a value moves it no longer
-    applies.
+    applies. Where the item's computation has no answer then, that is a failing claim.
 
     There come figures ``KEY/ID-NAME.png``, numbers ``KEY/ID.json``, and the page ``KEY.html`` (``KEY-ID.html`` of
     single items). The store is ``store`` in there; removing it starts anew.
@@ -98,7 +99,14 @@ def reproduce(
         if progress:
             progress(f"{of.key} {item.id}")
         lab = Lab(of, item, store, quick=quick, workers=workers, progress=progress, changes=changes)
-        item.make(lab)
+        try:
+            item.make(lab)
+        except (PaperError, ScenarioError):
+            raise
+        except (AckclockError, ArithmeticError, LookupError, ValueError, StopIteration) as error:
+            if not changes:
+                raise
+            lab.stopped(error)
         lab.check_changes()
         places |= lab.places
         made.append(lab.outcome)

@@ -145,10 +145,10 @@ class Lab:
 
     def scenario(self, name: str) -> Scenario:
         """Read ``NAME.toml`` of the paper's directory."""
-        return self._changed(load(self.paper.folder / f"{name}.toml"))
+        return self.changed(load(self.paper.folder / f"{name}.toml"))
 
-    def _changed(self, scenario: Scenario) -> Scenario:
-        """Change the keys that the scenario has."""
+    def changed(self, scenario: Scenario) -> Scenario:
+        """Return a scenario with the changes it has keys for: engines get them here, other analyses must ask."""
         for key, value in self._changes.items():
             try:
                 changed = scenario.with_({key: value})
@@ -159,6 +159,33 @@ class Lab:
                 scenario = changed
                 self.used_changes.add(key)
         return scenario
+
+    def takes(self, *keys: str) -> None:
+        """
+        Say that the item has numbers of its own and takes only these keys of a scenario.
+
+        Raises
+        ------
+        PaperError
+            If another key was to be changed: the item would not show it.
+        """
+        for key in self._changes:
+            if key not in keys:
+                raise PaperError(
+                    f"--set {key}: {self.paper.key} {self.outcome.id} has numbers of its own and takes only: "
+                    f"{', '.join(keys)}"
+                )
+
+    def stopped(self, error: Exception) -> None:
+        """Put down that the item had no answer from here on, in a changed set-up."""
+        self.claim(
+            "the item has an answer in this set-up",
+            False,
+            ours=f"none after {len(self.outcome.claims)} claims: {error or type(error).__name__}",
+            printed="an answer",
+            robust=True,
+            exact=True,
+        )
 
     def check_changes(self) -> None:
         """
@@ -206,7 +233,7 @@ class Lab:
         """Run each variant in the packet engine with the seeds 1, 2, ..., `seeds`, or take it from the store."""
         from ..core.result import Result
 
-        variants = {key: self._changed(scenario) for key, scenario in variants.items()}
+        variants = {key: self.changed(scenario) for key, scenario in variants.items()}
         flows = list(trace_flows) if isinstance(trace_flows, Sequence) and trace_flows != "all" else trace_flows
         jobs: dict[tuple[Key, int], tuple[Path, Callable[[], None]]] = {}
         for key, scenario in variants.items():
@@ -225,7 +252,7 @@ class Lab:
         """Run each variant in the mean-field engine with `options` of `ackclock.meanfield`: what ``json()`` gives."""
         from ..core.meanfield import meanfield
 
-        variants = {key: self._changed(scenario) for key, scenario in variants.items()}
+        variants = {key: self.changed(scenario) for key, scenario in variants.items()}
         jobs: dict[Key, tuple[Path, Callable[[], None]]] = {}
         for key, scenario in variants.items():
             place = self._store.place("mean-field", scenario=scenario.canonical, options=options)

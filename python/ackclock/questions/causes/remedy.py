@@ -80,7 +80,7 @@ _OF_LINKS: dict[Key, str] = {
     "stream_loss": "largest loss of a class without congestion control",
     "jain": "Jain's index of the endless flows",
 }
-"""What is compared of a link, by the name it has among its numbers."""
+"""Measures of a link that are compared, by their names among its numbers."""
 
 
 def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> tuple[Effect, ...]:

@@ -1,5 +1,5 @@
 """
-Effects of another setting on everything that a user may want: paired differences over the same seeds, as data.
+Effects of another setting on everything that a user may want, as data; intervals are of paired differences.
 
 A gain counts where the seeds decide it and it is large enough to matter; a cost counts by its mean alone. Whether the
 setting is recommended, and every sentence on it, follows from the list of effects and from nothing else.
@@ -102,7 +102,7 @@ def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> t
         if not (old and new and all(map(math.isfinite, (*old, *new)))):
             return
         before, now = (sum(values) / len(values) for values in (old, new))
-        apart = interval([b - a for a, b in zip(old, new, strict=False)])  # what more seeds one of the two has
+        apart = interval([b - a for a, b in zip(old, new, strict=False)])  # of the seeds that both have
         half = 0.0 if math.isnan(apart.half) else apart.half
         evidence = Evidence(f"{how}, mean over {len(new)} seeds", now, half, before=before, runs=keys)
         found.append(Effect(key, subject, before, now, half, _better(key, before, now, half), evidence))

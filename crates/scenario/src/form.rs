@@ -4,7 +4,9 @@
 use std::marker::PhantomData;
 
 use ackclock_algorithms::Time;
+use ackclock_algorithms::impairment::{LossSpec, PolicerParams, ShaperParams};
 use ackclock_algorithms::registry::CongestionSpec;
+use ackclock_algorithms::scheduler::SchedulerSpec;
 
 use crate::key::{Fallback, Key, Kind};
 use crate::options::{Named, Style};
@@ -69,6 +71,8 @@ macro_rules! forms {
 forms! {
     /// True or false.
     Flag: bool, Kind::Flag, |reader, item| reader.flag(item), |flag| written::flag(*flag);
+    /// A time, zero allowed.
+    AnyTime: Time, Kind::Time, |reader, item| reader.time(item), |time| Node::text(format_time(*time));
     /// A time above zero.
     Span: Time, Kind::Span, |reader, item| reader.time(item), |time| Node::text(format_time(*time));
     /// The size of a packet, bytes.
@@ -83,6 +87,16 @@ forms! {
     Limit: Capacity, Kind::Capacity, |reader, item| reader.capacity(item, None), |limit| written::capacity(*limit);
     /// Times drawn once per flow.
     Times: Distribution, Kind::Distribution, |reader, item| reader.distribution(item), |times| written::distribution(times);
+    /// A scheduler with its parameters.
+    SchedulerOf: SchedulerSpec, Kind::Scheduler, |reader, item| reader.scheduler(item), |it| written::named(it.meta(), &it.values());
+    /// A token bucket that drops.
+    Policer: PolicerParams, Kind::Policer, |reader, item| reader.bucket(item), |it| written::bucket(it);
+    /// A token bucket that holds back.
+    Shaper: ShaperParams, Kind::Shaper, |reader, item| reader.bucket(item), |it| written::bucket(it);
+    /// A loss model with its parameters, or a probability.
+    Loss: LossSpec, Kind::Loss, |reader, item| reader.loss(item), |it| written::named(it.meta(), &it.values());
+    /// Times drawn once per packet.
+    AddedDelay: Distribution, Kind::Distribution, |reader, item| reader.added_delay(item), |times| written::distribution(times);
     /// A number of packets that leave in one burst.
     InitialWindow: f64, Kind::Packets, |reader, item| reader.initial_window(item), |packets| Node::text(format_packets(*packets));
 }
@@ -196,6 +210,20 @@ pub(crate) struct Path;
 
 impl Kinded for Path {
     const KIND: Kind = Kind::Path;
+}
+
+/// A constant rate, or one over time.
+pub(crate) struct RateOrTrace;
+
+impl Kinded for RateOrTrace {
+    const KIND: Kind = Kind::RateOrTrace;
+}
+
+/// The name of an AQM, whose parameters stand beside it.
+pub(crate) struct AqmName;
+
+impl Kinded for AqmName {
+    const KIND: Kind = Kind::Text;
 }
 
 /// A name that no other of its kind has.

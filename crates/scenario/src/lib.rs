@@ -29,7 +29,7 @@ mod written;
 
 pub use diagnostic::Diagnostic;
 pub use model::{
-    Capacity, Change, ClassId, Distribution, End, FlowClass, Jitter, Link, LinkId, Scenario,
+    Capacity, Change, ClassId, Distribution, End, FlowClass, Jitter, Link, LinkId, Queue, Scenario,
     Setting, Tcp, Traffic,
 };
 pub use options::*;

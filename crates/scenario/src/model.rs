@@ -2,15 +2,9 @@
 //!
 //! This is the one description that every engine reads.
 
-use std::sync::Arc;
-
 use ackclock_algorithms::Time;
-use ackclock_algorithms::impairment::{LossSpec, PolicerParams, ShaperParams};
-use ackclock_algorithms::registry::AqmSpec;
-use ackclock_algorithms::scheduler::SchedulerSpec;
 
-pub use crate::keys::{FlowClass, Tcp, Traffic};
-use crate::trace::RateTrace;
+pub use crate::keys::{FlowClass, Jitter, Link, Queue, Tcp, Traffic};
 pub use crate::value::{Capacity, Distribution, LinkId};
 
 /// Index of a class in [`Scenario::flows`].
@@ -46,33 +40,6 @@ pub enum End {
     UntilDone,
 }
 
-/// A directed link: a queue, a transmitter, a propagation delay.
-#[derive(Clone, Debug)]
-pub struct Link {
-    /// Unique name.
-    pub name: String,
-    /// bit/s, above zero; the mean of a trace.
-    pub rate: f64,
-    /// The rate over time, if it follows a trace.
-    pub trace: Option<Arc<RateTrace>>,
-    /// Propagation delay, taken by a packet when it departs.
-    pub delay: Time,
-    /// What limits the queue; the packet in service is not counted.
-    pub capacity: Capacity,
-    /// What manages the queue, or each of its sub-queues.
-    pub aqm: AqmSpec,
-    /// What chooses among sub-queues; `None`: a single queue.
-    pub scheduler: Option<SchedulerSpec>,
-    /// Drops packets above a profile before the queue.
-    pub policer: Option<PolicerParams>,
-    /// Holds packets back to a sustained rate below the link's own.
-    pub shaper: Option<ShaperParams>,
-    /// Packets lost on the wire, after transmission.
-    pub loss: Option<LossSpec>,
-    /// What varies the propagation delay from packet to packet.
-    pub jitter: Option<Jitter>,
-}
-
 impl Link {
     /// What this link has that only an engine which follows each packet can represent, in words.
     #[must_use]
@@ -89,15 +56,6 @@ impl Link {
         let words: Vec<String> = has.into_iter().flatten().collect();
         (!words.is_empty()).then(|| words.join(", "))
     }
-}
-
-/// What varies a link's propagation delay from packet to packet.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Jitter {
-    /// What is added to the delay of each packet, s.
-    pub delay: Distribution,
-    /// Whether packets may overtake each other; otherwise one waits for those before it.
-    pub reorder: bool,
 }
 
 /// Something that changes during the run.

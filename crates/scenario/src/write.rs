@@ -1,17 +1,16 @@
 //! From a [`Scenario`] back to a tree with every default filled in.
 
-use ackclock_algorithms::impairment::{PolicerParams, ShaperParams};
-use ackclock_algorithms::{Parameters as _, Value as Setpoint};
+use ackclock_algorithms::Value as Setpoint;
+use ackclock_algorithms::scheduler::SchedulerSpec;
 
+use crate::keys::Queue;
 use crate::model::{Change, End, FlowClass, Link, LinkId, Scenario, Setting, Tcp, Traffic};
 use crate::options::{Named as _, PacketSizes};
 use crate::read::traffic_kind;
 use crate::sizes::Sizes;
 use crate::tree::{Node, Value};
 use crate::units::{format_packets, format_rate, format_seconds, format_size, format_time};
-use crate::written::{
-    array, capacity, distribution, flag, integer, named, none, parameter, parameters,
-};
+use crate::written::{array, capacity, distribution, flag, integer, none, parameter, parameters};
 
 pub(crate) fn scenario(scenario: &Scenario) -> Node {
     let end = match scenario.end {
@@ -75,46 +74,33 @@ fn rate(link: &Link) -> Node {
 }
 
 fn link(link: &Link) -> Node {
-    let values = link.aqm.values();
-    let specs = link.aqm.meta().map_or(&[][..], |meta| meta.parameters);
-    let scheduler = link
-        .scheduler
-        .map_or_else(none, |it| named(it.meta(), &it.values()));
-    let mut queue = vec![("scheduler", scheduler)];
-    if link.scheduler.is_none_or(|it| it.default_aqm().is_some()) {
-        queue.push(("aqm", Node::text(link.aqm.kind())));
-    }
-    queue.push(("capacity", capacity(link.capacity)));
-    let bucket =
-        |specs, values: &[(&'static str, Setpoint)]| Node::table(parameters(specs, values));
-    let policer = link
-        .policer
-        .map_or_else(none, |it| bucket(PolicerParams::SPEC, &it.values()));
-    let shaper = link
-        .shaper
-        .map_or_else(none, |it| bucket(ShaperParams::SPEC, &it.values()));
-    let loss = link
-        .loss
-        .map_or_else(none, |it| named(it.meta(), &it.values()));
-    let jitter = link.jitter.as_ref().map_or_else(none, |jitter| {
-        Node::table([
-            ("delay", distribution(&jitter.delay)),
-            ("reorder", flag(jitter.reorder)),
-        ])
+    let mut entries = link.write(|key| match key {
+        "name" => Some(Node::text(&link.name)),
+        "rate" => Some(rate(link)),
+        "queue" => Some(queue(link)),
+        _ => None,
     });
-    Node::table([
-        ("name", Node::text(&link.name)),
-        ("rate", rate(link)),
-        ("delay", Node::text(format_time(link.delay))),
-        ("policer", policer),
-        ("shaper", shaper),
-        ("loss", loss),
-        ("jitter", jitter),
-        (
-            "queue",
-            Node::table(queue.into_iter().chain(parameters(specs, &values))),
-        ),
-    ])
+    // the longest goes last
+    entries.sort_by_key(|(key, _)| *key == "queue");
+    Node::table(entries)
+}
+
+fn queue(link: &Link) -> Node {
+    let queue = Queue {
+        scheduler: link.scheduler,
+        aqm: link.aqm.clone(),
+        capacity: link.capacity,
+    };
+    let judges = |it: SchedulerSpec| it.default_aqm().is_none();
+    let keys = queue.write(|key| match key {
+        "aqm" if queue.scheduler.is_some_and(judges) => None,
+        "aqm" => Some(Node::text(queue.aqm.kind())),
+        "capacity" => Some(capacity(queue.capacity)),
+        _ => None,
+    });
+    let specs = queue.aqm.meta().map_or(&[][..], |meta| meta.parameters);
+    let values = queue.aqm.values();
+    Node::table(keys.into_iter().chain(parameters(specs, &values)))
 }
 
 fn path(path: &[LinkId], scenario: &Scenario) -> Node {

@@ -1,7 +1,7 @@
 //! Values as they stand in a scenario, with their units.
 
 use ackclock_algorithms::meta::Meta;
-use ackclock_algorithms::{Kind as ParameterKind, ParameterSpec, Value as Setpoint};
+use ackclock_algorithms::{Kind as ParameterKind, ParameterSpec, Parameters, Value as Setpoint};
 
 use crate::tree::{Node, Value};
 use crate::units::{format_frequency, format_packets, format_rate, format_seconds, format_size};
@@ -94,6 +94,15 @@ pub(crate) fn parameters<'a>(
 pub(crate) fn named(meta: &'static Meta, values: &[(&'static str, Setpoint)]) -> Node {
     let kind = ("kind", Node::text(meta.kind));
     Node::table(std::iter::once(kind).chain(parameters(meta.parameters, values)))
+}
+
+/// A token bucket.
+pub(crate) fn bucket(bucket: &impl Parameters) -> Node {
+    Node::table(parameters(specs_of(bucket), &bucket.values()))
+}
+
+fn specs_of<P: Parameters>(_: &P) -> &'static [ParameterSpec] {
+    P::SPEC
 }
 
 pub(crate) fn none() -> Node {

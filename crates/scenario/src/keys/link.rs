@@ -1,110 +1,99 @@
 //! Keys of a link: itself, its queue, a rate over time and jitter.
 
-use super::*;
+use std::sync::Arc;
+
+use ackclock_algorithms::Time;
+use ackclock_algorithms::impairment::{LossSpec, PolicerParams, ShaperParams};
+use ackclock_algorithms::registry::AqmSpec;
+use ackclock_algorithms::scheduler::SchedulerSpec;
+
+use super::Fallback::{Derived, Required, Text};
+use super::declare::keys;
+use super::{Key, Kind, Section};
+use crate::form::{
+    AddedDelay, AnyTime, AqmName, ByHand, Flag, Form, Limit, Loss, Name, Or, Policer, RateOrTrace,
+    SchedulerOf, Shaper,
+};
+use crate::options::{Named as _, Style, TraceFormat};
+use crate::reader::{Item, Reader, Table};
+use crate::trace::RateTrace;
+use crate::tree::Node;
+use crate::value::{Capacity, Distribution};
 
 /// `[[link]]`.
 pub const LINK: Section = Section {
     name: "link",
     repeated: true,
     doc: "A directed link: a queue, a transmitter, a propagation delay.",
-    keys: &[
-        Key::new(
-            "name",
-            Kind::Name,
-            Required,
-            "Unique name, used in paths, changes and results.",
-        ),
-        Key::new(
-            "rate",
-            Kind::RateOrTrace,
-            Required,
-            "Speed of the transmitter: constant but for changes, or a rate over time.",
-        )
-        .changeable(),
-        Key::new(
-            "delay",
-            Kind::Time,
-            Text("0 s"),
-            "Propagation delay in this direction.",
-        )
-        .changeable(),
-        Key::new(
-            "queue",
-            Kind::Queue,
-            Derived("drop-tail with the default capacity"),
-            "What waits and who is dropped.",
-        ),
-        Key::new(
-            "policer",
-            Kind::Policer,
-            Text("none"),
-            "Token bucket before the queue: drops packets that do not conform to `rate` and `burst`.",
-        )
-        .or("none", "every packet may join the queue"),
-        Key::new(
-            "shaper",
-            Kind::Shaper,
-            Text("none"),
-            "Token bucket behind the queue: holds packets back to a sustained `rate`; a `burst` goes at the rate of the link. Under \"tbf\" the first packet waits outside of the queue until the bucket holds its size; under \"htb\" packets wait in the queue while the bucket is overdrawn, so that one more than the burst goes after a pause.",
-        )
-        .or("none", "the link always sends at its own rate"),
-        Key::new(
-            "loss",
-            Kind::Loss,
-            Text("none"),
-            "Packets lost on the wire, after transmission: a probability, or a loss model with its parameters.",
-        )
-        .or("none", "nothing is lost"),
-        Key::new(
-            "jitter",
-            Kind::Jitter,
-            Text("none"),
-            "Delay that is added to each packet's propagation.",
-        )
-        .or("none", "every packet has the same propagation delay"),
-        Key::new(
-            "from",
-            Kind::Name,
-            Derived("none"),
-            "Node where the link begins; only flows with `from` and `to` need nodes.",
-        ),
-        Key::new(
-            "to",
-            Kind::Name,
-            Derived("none"),
-            "Node where the link ends.",
-        ),
-    ],
+    keys: Link::KEYS,
 };
+
+keys! {
+    /// A directed link: a queue, a transmitter, a propagation delay.
+    pub struct Link / LinkDraft {
+        /// Unique name, used in paths, changes and results.
+        name: String as ByHand<Name> = Required;
+        /// Speed of the transmitter: constant but for changes, or a rate over time.
+        rate: f64 as ByHand<RateOrTrace> = Required, changeable = true;
+        /// Propagation delay in this direction.
+        delay: Time as AnyTime = "0 s", changeable = true;
+        [
+            /// What waits and who is dropped.
+            queue: Queue = Derived("drop-tail with the default capacity");
+        ]
+        /// Token bucket before the queue: drops packets that do not conform to `rate` and `burst`.
+        policer: Option<PolicerParams> as Or<Policer> = "none", or "none" = "every packet may join the queue";
+        /// Token bucket behind the queue: holds packets back to a sustained `rate`; a `burst` goes
+        /// at the rate of the link. Under "tbf" the first packet waits outside of the queue until
+        /// the bucket holds its size; under "htb" packets wait in the queue while the bucket is
+        /// overdrawn, so that one more than the burst goes after a pause.
+        shaper: Option<ShaperParams> as Or<Shaper> = "none", or "none" = "the link always sends at its own rate";
+        /// Packets lost on the wire, after transmission: a probability, or a loss model with its
+        /// parameters.
+        loss: Option<LossSpec> as Or<Loss> = "none", or "none" = "nothing is lost";
+        /// Delay that is added to each packet's propagation.
+        jitter: Option<Jitter> as Or<JitterOf> = "none", or "none" = "every packet has the same propagation delay";
+        [
+            /// Node where the link begins; only flows with `from` and `to` need nodes.
+            from: Name = Derived("none");
+            /// Node where the link ends.
+            to: Name = Derived("none");
+        ]
+    }
+    with {
+        /// The rate over time, if it follows a trace; `rate` is its mean.
+        trace: Option<Arc<RateTrace>>,
+        /// What limits the queue; the packet in service is not counted.
+        capacity: Capacity,
+        /// What manages the queue, or each of its sub-queues.
+        aqm: AqmSpec,
+        /// What chooses among sub-queues; `None`: a single queue.
+        scheduler: Option<SchedulerSpec>,
+    }
+}
 
 /// `queue = { ... }`; the parameters of the AQM stand beside these keys.
 pub const QUEUE: Section = Section {
     name: "queue",
     repeated: false,
     doc: "A link's queue: its AQM, the AQM's parameters, its limit. The packet in service is not counted.",
-    keys: &[
-        Key::new(
-            "scheduler",
-            Kind::Scheduler,
-            Text("none"),
-            "Several sub-queues that take turns, each under the AQM, instead of a single queue; they share the capacity.",
-        )
-        .or("none", "a single queue, first in, first out"),
-        Key::new(
-            "aqm",
-            Kind::Text,
-            Derived("drop-tail; with a scheduler, what belongs to it (fq_codel: codel)"),
-            "Active queue management. A scheduler's name stands for that scheduler with its own AQM.",
-        ),
-        Key::new(
-            "capacity",
-            Kind::Capacity,
-            Derived("`\"100 ms\"`; with scheduler fq_codel `\"10240 packets\"`"),
-            "Largest number of packets or bytes that wait. A time means the bytes that the link sends in it, at its rate at the start.",
-        )
-        .changeable(),
-    ],
+    keys: Queue::KEYS,
 };
+
+keys! {
+    /// A queue: its AQM, its limit, and what chooses among sub-queues.
+    pub struct Queue / QueueDraft {
+        /// Several sub-queues that take turns, each under the AQM, instead of a single queue; they
+        /// share the capacity.
+        scheduler: Option<SchedulerSpec> as Or<SchedulerOf> = "none", or "none" = "a single queue, first in, first out";
+        /// Active queue management. A scheduler's name stands for that scheduler with its own AQM.
+        aqm: AqmSpec as ByHand<AqmName> = Derived("drop-tail; with a scheduler, what belongs to it (fq_codel: codel)");
+        /// Largest number of packets or bytes that wait. A time means the bytes that the link sends
+        /// in it, at its rate at the start.
+        capacity: Capacity as ByHand<Limit> = Derived("`\"100 ms\"`; with scheduler fq_codel `\"10240 packets\"`"), changeable = true;
+    }
+    with {}
+}
 
 /// `rate = { ... }` of a link.
 pub const TRACE: Section = Section {
@@ -145,18 +134,31 @@ pub const JITTER: Section = Section {
     name: "jitter",
     repeated: false,
     doc: "What is added to each packet's propagation delay.",
-    keys: &[
-        Key::new(
-            "delay",
-            Kind::Distribution,
-            Required,
-            "Drawn anew for each packet.",
-        ),
-        Key::new(
-            "reorder",
-            Kind::Flag,
-            Flag(false),
-            "Whether packets may overtake each other; otherwise a packet waits for those before it.",
-        ),
-    ],
+    keys: Jitter::KEYS,
 };
+
+keys! {
+    /// What varies a link's propagation delay from packet to packet.
+    pub struct Jitter / JitterDraft {
+        /// Drawn anew for each packet.
+        delay: Distribution as AddedDelay = Required;
+        /// Whether packets may overtake each other; otherwise a packet waits for those before it.
+        reorder: bool as Flag = false;
+    }
+    with {}
+}
+
+/// What is added to a packet's delay, alone or in a table.
+struct JitterOf;
+
+impl Form<Jitter> for JitterOf {
+    const KIND: Kind = Kind::Jitter;
+
+    fn read(reader: &Reader<'_>, item: &Item<'_>, _: Style) -> Option<Jitter> {
+        reader.jitter(item)
+    }
+
+    fn write(jitter: &Jitter, _: &Key) -> Node {
+        Node::table(jitter.write(|_| None))
+    }
+}

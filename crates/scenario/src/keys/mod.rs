@@ -14,7 +14,7 @@ mod traffic;
 pub use crate::key::{Fallback, Key, Kind, Section};
 pub(crate) use flows::FlowClassDraft;
 pub use flows::{FLOWS, FlowClass};
-pub use link::{JITTER, LINK, QUEUE, TRACE};
+pub use link::{JITTER, Jitter, LINK, Link, QUEUE, Queue, TRACE};
 pub(crate) use tcp::RULES;
 pub use tcp::Tcp;
 pub use templates::{DUMBBELL, PARKING_LOT, REVERSE};

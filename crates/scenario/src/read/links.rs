@@ -4,9 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use ackclock_algorithms::impairment::{
-    Discipline, LossSpec, PolicerParams, ShaperParams, loss_models,
-};
+use ackclock_algorithms::impairment::{Discipline, LossSpec, ShaperParams, loss_models};
 use ackclock_algorithms::meta::Algorithm;
 use ackclock_algorithms::scheduler::{SchedulerSpec, schedulers};
 use ackclock_algorithms::{Parameters, Time};
@@ -14,7 +12,7 @@ use ackclock_algorithms::{Parameters, Time};
 use super::{Item, Reader, Table};
 use crate::keys;
 use crate::model::{FlowClass, Jitter, Link};
-use crate::options::TraceFormat;
+use crate::options::{Style, TraceFormat};
 use crate::trace::RateTrace;
 use crate::tree::{Node, Value};
 use crate::units::{Dimension, Quantity};
@@ -32,67 +30,51 @@ fn entry<'n>(table: &'n Node, key: &str) -> Option<&'n Node> {
 }
 
 impl Reader<'_> {
-    /// `scheduler` of a queue; the inner `None` without one.
-    pub(super) fn scheduler(&self, queue: &Table<'_>) -> Option<Option<SchedulerSpec>> {
-        let item = self.item(queue, "scheduler")?;
-        if item.is_word() {
-            return Some(None);
-        }
+    /// A scheduler with its parameters.
+    pub(crate) fn scheduler(&self, item: &Item<'_>) -> Option<SchedulerSpec> {
         if !matches!(item.node.value, Value::Text(_) | Value::Table(_)) {
-            self.wrong_kind(&item);
+            self.wrong_kind(item);
             return None;
         }
-        let (meta, values) = self.named(&item, schedulers(), "scheduler")?;
-        self.made(&item, SchedulerSpec::from_values(meta.kind, &values))
-            .map(Some)
+        let (meta, values) = self.named(item, schedulers(), "scheduler")?;
+        self.made(item, SchedulerSpec::from_values(meta.kind, &values))
     }
 
-    /// `loss` of a link.
-    pub(super) fn loss(&self, link: &Table<'_>) -> Option<Option<LossSpec>> {
-        let item = self.item(link, "loss")?;
-        if item.is_word() {
-            return Some(None);
-        }
+    /// A loss model with its parameters, or a probability.
+    pub(crate) fn loss(&self, item: &Item<'_>) -> Option<LossSpec> {
         let random = loss_models().iter().find(|meta| meta.kind == "random")?;
         let (kind, values) = match &item.node.value {
             Value::Table(_) => {
-                let (meta, values) = self.named(&item, loss_models(), "loss model")?;
+                let (meta, values) = self.named(item, loss_models(), "loss model")?;
                 (meta.kind, values)
             }
             Value::Text(_) | Value::Integer(_) | Value::Float(_) => {
                 let spec = &random.parameters[0];
-                let probability = self.parameter(&item, spec)?;
+                let probability = self.parameter(item, spec)?;
                 (random.kind, vec![(spec.name.to_owned(), probability)])
             }
             _ => {
-                self.wrong_kind(&item);
+                self.wrong_kind(item);
                 return None;
             }
         };
-        self.made(&item, LossSpec::from_values(kind, &values))
-            .map(Some)
+        self.made(item, LossSpec::from_values(kind, &values))
     }
 
-    /// `jitter` of a link.
-    pub(super) fn jitter(&self, link: &Table<'_>) -> Option<Option<Jitter>> {
-        let item = self.item(link, "jitter")?;
-        if item.is_word() {
-            return Some(None);
-        }
-        let (delay, reorder) = if let Value::Table(_) = item.node.value {
+    /// Jitter: a distribution, or a table of one.
+    pub(crate) fn jitter(&self, item: &Item<'_>) -> Option<Jitter> {
+        if let Value::Table(_) = item.node.value {
             let table = self.table(&item.node, item.place.clone(), keys::JITTER.keys, &[])?;
-            let reorder = self
-                .item(&table, "reorder")
-                .and_then(|item| self.flag(&item));
-            let item = self.item(&table, "delay")?;
-            (self.jitter_delay(&item)?, reorder?)
-        } else {
-            (self.jitter_delay(&item)?, false)
-        };
-        Some(Some(Jitter { delay, reorder }))
+            return Jitter::read(self, &table, Style::default()).finish();
+        }
+        Some(Jitter {
+            delay: self.added_delay(item)?,
+            reorder: false,
+        })
     }
 
-    fn jitter_delay(&self, item: &Item<'_>) -> Option<Distribution> {
+    /// What is added to the delay of each packet.
+    pub(crate) fn added_delay(&self, item: &Item<'_>) -> Option<Distribution> {
         let delay = self.distribution(item)?;
         if let Distribution::Range(..) = delay {
             self.refuse(
@@ -105,29 +87,16 @@ impl Reader<'_> {
         Some(delay)
     }
 
-    /// `shaper` of a link.
-    pub(super) fn shaper(&self, link: &Table<'_>) -> Option<Option<ShaperParams>> {
-        self.bucket(link, "shaper")
-    }
-
-    /// `policer` of a link.
-    pub(super) fn policer(&self, link: &Table<'_>) -> Option<Option<PolicerParams>> {
-        self.bucket(link, "policer")
-    }
-
-    fn bucket<P: Algorithm + Parameters>(&self, link: &Table<'_>, key: &str) -> Option<Option<P>> {
-        let item = self.item(link, key)?;
-        if item.is_word() {
-            return Some(None);
-        }
+    /// A token bucket.
+    pub(crate) fn bucket<P: Algorithm + Parameters>(&self, item: &Item<'_>) -> Option<P> {
         if !matches!(item.node.value, Value::Table(_)) {
-            self.wrong_kind(&item);
+            self.wrong_kind(item);
             return None;
         }
         let names: Vec<&str> = P::SPEC.iter().map(|spec| spec.name).collect();
         let table = self.table(&item.node, item.place.clone(), &[], &names)?;
         let values = self.specified(&table, P::SPEC)?;
-        self.made(&item, P::from_values(&values)).map(Some)
+        self.made(item, P::from_values(&values))
     }
 
     /// A token bucket must hold the largest packet, which else would never conform, unless it may

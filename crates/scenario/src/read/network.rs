@@ -5,11 +5,12 @@ use std::collections::HashMap;
 
 use ackclock_algorithms::Time;
 use ackclock_algorithms::registry::{AqmSpec, aqms};
-use ackclock_algorithms::scheduler::{SchedulerSpec, schedulers};
+use ackclock_algorithms::scheduler::schedulers;
 
 use super::{Item, Place, Reader, Rule, Seen, Table, join};
-use crate::keys::{self, Key};
+use crate::keys::{self, Key, Queue};
 use crate::model::{Capacity, Link, LinkId};
+use crate::options::Style;
 use crate::tree::{Name, Node, Value};
 
 /// The links of a scenario while it is read.
@@ -168,12 +169,8 @@ impl Reader<'_> {
             let rate = self
                 .item(&table, "rate")
                 .and_then(|item| self.rate_or_trace(&item));
-            let delay = self.item(&table, "delay").and_then(|item| self.time(&item));
+            let mut link = Link::read(self, &table, Style::default());
             let queue = self.queue(&table, rate.as_ref().map(|rate| rate.0));
-            let policer = self.policer(&table);
-            let shaper = self.shaper(&table);
-            let loss = self.loss(&table);
-            let jitter = self.jitter(&table);
             let from = table.given("from").map(|item| self.name(&item));
             let to = table.given("to").map(|item| self.name(&item));
             if from.is_some() != to.is_some() {
@@ -190,19 +187,14 @@ impl Reader<'_> {
             }
             let ends = from.flatten().zip(to.flatten());
             let known = name.clone().unwrap_or_default();
-            let link = (|| {
-                let (rate, trace) = rate?;
-                Some(Link {
-                    name: name?,
-                    trace,
-                    policer: policer?,
-                    shaper: shaper?,
-                    loss: loss?,
-                    jitter: jitter?,
-                    ..plain(rate, delay?, queue?)
-                })
-            })();
-            net.push(known, ends, link);
+            link.name = name;
+            (link.rate, link.trace) = rate.unzip();
+            if let Some(queue) = queue {
+                link.capacity = Some(queue.capacity);
+                link.aqm = Some(queue.aqm);
+                link.scheduler = Some(queue.scheduler);
+            }
+            net.push(known, ends, link.finish());
         }
         Some(net)
     }
@@ -239,9 +231,9 @@ impl Reader<'_> {
             entries,
             keys: keys::QUEUE.keys,
         };
-        let scheduler = self.scheduler(&table);
-        let known = scheduler.flatten();
-        let capacity = match (table.given("capacity"), known) {
+        let mut queue = Queue::read(self, &table, Style::default());
+        let known = queue.scheduler.flatten();
+        queue.capacity = match (table.given("capacity"), known) {
             (Some(item), _) => self.capacity(&item, rate),
             (None, Some(scheduler)) if scheduler.default_capacity().is_some() => {
                 scheduler.default_capacity().map(Capacity::Packets)
@@ -264,12 +256,8 @@ impl Reader<'_> {
                 return None;
             }
             self.table(node, place, keys::QUEUE.keys, &[])?;
-            let aqm = AqmSpec::from_values("drop-tail", &[]).ok()?;
-            return Some(Queue {
-                aqm,
-                capacity: capacity?,
-                scheduler: known,
-            });
+            queue.aqm = AqmSpec::from_values("drop-tail", &[]).ok();
+            return queue.finish();
         };
         let item = given.unwrap_or_else(|| self.standing(&table, "aqm", own));
         let meta = self.algorithm(&item, aqms(), "AQM")?;
@@ -283,14 +271,11 @@ impl Reader<'_> {
         let aqm = AqmSpec::from_values(meta.kind, &values)
             .map_err(|error| self.refused(&Self::place_of_parameter(&table, &error.name), &error))
             .ok()?;
-        if capacity == Some(Capacity::Unlimited) {
+        if queue.capacity == Some(Capacity::Unlimited) {
             self.needs_no_limit(&table, &aqm)?;
         }
-        Some(Queue {
-            aqm,
-            capacity: capacity?,
-            scheduler: scheduler?,
-        })
+        queue.aqm = Some(aqm);
+        queue.finish()
     }
 
     /// Refuses an unlimited queue whose AQM takes a parameter from its capacity.
@@ -387,13 +372,6 @@ impl Reader<'_> {
         };
         Some(plain(rate?, delay?, queue))
     }
-}
-
-/// What `queue` says.
-struct Queue {
-    aqm: AqmSpec,
-    capacity: Capacity,
-    scheduler: Option<SchedulerSpec>,
 }
 
 /// A link without a name and without impairments.

@@ -334,7 +334,7 @@ def deviations() -> list[Deviation]:
                 continue
             paragraph = []
             for follower in lines[number:]:
-                if not follower or not follower[1].strip():
+                if not follower or not follower[1].strip() or follower[1].startswith("="):
                     break
                 paragraph.append(follower[1].strip())
             match = _DEVIATION.fullmatch(" ".join(paragraph))

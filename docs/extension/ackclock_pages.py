@@ -2,13 +2,15 @@
 What these pages need beyond Sphinx and MyST.
 
 Links between Markdown files are written as they lie in the checkout, so that they work in an editor and on a forge, and
-the directories beside this one are symbolic links in it. `<!-- commands -->` becomes the reference of the command line.
+the directories beside this one are symbolic links in it. `<!-- commands -->` becomes the reference of the command line,
+`<!-- standards -->` the tables of what RFCs ask for.
 Mathematics becomes MathML, which browsers draw without a script.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import re
 from collections.abc import Iterator
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s#]+)(#[^()\s]*)?\)")
 COMMANDS = "<!-- commands -->"
+STANDARDS = "<!-- standards -->"
 CHILDREN = {"algorithms/README": "/algorithms/*/*", "papers/README": "/papers/*/README"}
 """Pages that list others, and their pattern."""
 
@@ -51,6 +54,8 @@ def _read(app: Sphinx, name: str, source: list[str]) -> None:
         return
     if COMMANDS in source[0]:
         source[0] = source[0].replace(COMMANDS, "\n".join(commands()))
+    if STANDARDS in source[0]:
+        source[0] = source[0].replace(STANDARDS, "\n".join(standards(Path(app.srcdir))))
     source[0] = LINK.sub(lambda found: _link(found, path), source[0])
     if name in CHILDREN:
         source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n:maxdepth: 1\n\n{CHILDREN[name]}\n```\n"
@@ -89,6 +94,16 @@ def commands() -> Iterator[str]:
             yield f"`{formatter._format_action_invocation(action)}`"
             yield f": {_text(formatter._expand_help(action)) if action.help else ''}"
             yield ""
+
+
+def standards(docs: Path) -> Iterator[str]:
+    """The tables of `standards/generate.py`, in Markdown."""
+    spec = importlib.util.spec_from_file_location("standards", docs / "standards" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    yield from generate.page_lines()
 
 
 def _text(text: str) -> str:

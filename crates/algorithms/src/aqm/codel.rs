@@ -17,6 +17,8 @@
 //! An ECN-capable packet is marked instead and sent. [`CodelState`] is what a queue keeps, so that
 //! a scheduler can have one for each flow (RFC 8290).
 
+//= RFC 8289 1/1, 4.3/2..3: not applicable, advice to those who choose queues and values
+
 use super::{Aqm, AqmAlgorithm, LinkView, PacketView, QueueView, Verdict, changed, signal};
 use crate::fluid::{AqmInput, AqmStart, FluidAqm};
 use crate::meta::{About, Algorithm};
@@ -36,11 +38,14 @@ parameters! {
     /// Parameters of CoDel.
     pub struct CodelParams {
         /// Acceptable sojourn time in the queue.
+        //= RFC 8289 4.3/1: done, test the_control_law_by_hand
         target: time = 0.005, in Interval::above(0.0), "RFC 8289, section 4.4";
         /// How long sojourn times must stay above the target before the first drop: about the
         /// largest round-trip time.
+        //= RFC 8289 3.1/1, 4.2/1, 4.5/1: done, test the_control_law_by_hand
         interval: time = 0.1, in Interval::above(0.0), "RFC 8289, section 4.4";
         /// Largest packet: with no more than this left in the queue nothing is dropped.
+        //= RFC 8289 5.3/1: deviation, `max_packet` is 1500 bytes whatever the flows send
         max_packet: bytes = 1500.0, in Interval::at_least(0.0), "RFC 8289, section 5.4: maxpacket";
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: flag = false, "RFC 8289, section 3";
@@ -217,6 +222,7 @@ impl CodelState {
                 self.root = u32::from(u16::MAX);
             }
             self.last_count = self.count;
+            //= RFC 8289 3.3/1, 4/1: done, test the_control_law_by_hand
             self.drop_next = law.next(now, self);
             signal(law.ecn, packet)
         } else {
@@ -241,6 +247,7 @@ impl CodelState {
         sojourn: Time,
         left: u64,
     ) -> bool {
+        //= RFC 8289 4.1/1: done, test the_last_packet_is_spared
         if sojourn < law.target || left <= law.max_packet {
             self.first_above = None;
             return false;

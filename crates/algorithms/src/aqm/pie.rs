@@ -24,6 +24,7 @@ parameters! {
     /// Parameters of PIE.
     pub struct PieParams {
         /// Queueing delay that it steers to (QDELAY_REF).
+        //= RFC 8033 4.2/1: done, test pie::updates_by_hand
         target: time = 0.015, in Interval::above(0.0), "RFC 8033, section 4.2";
         /// Time between two updates (T_UPDATE).
         interval: time = 0.015, in Interval::above(0.0), "RFC 8033, section 4.2";
@@ -32,6 +33,8 @@ parameters! {
         /// Weight of the delay's change since the last update, per second.
         beta: number = 1.25, in Interval::at_least(0.0), "RFC 8033, section 4.2";
         /// For how long after a time without congestion nothing is dropped (MAX_BURST).
+        //= RFC 8033 4.4/1: done, test
+        //=   the_burst_allowance_lasts_ten_updates_and_comes_back_without_congestion
         max_burst: time = 0.15, in Interval::at_least(0.0), "RFC 8033, section 4.4";
         /// Whether drops are spaced out: none before the probabilities of the packets since the
         /// last add up to 0.85, one at the latest when they reach 8.5.
@@ -45,6 +48,7 @@ parameters! {
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: flag = false, "RFC 8033, section 5.1";
         /// From this probability on ECN-capable packets are dropped too (mark_ecnth).
+        //= RFC 8033 5.1/1: done, test marks_below_a_tenth_and_drops_above
         mark_ceiling: number = 0.1, in Interval::between(0.0, 1.0), "RFC 8033, section 5.1";
         /// Whether the delay is the time that the packet which left last has spent in the queue,
         /// zero where it left none behind, instead of the queue's length over the link's rate. The

@@ -93,6 +93,8 @@ impl CongestionControl for Aimd {
                 let per = (window.cwnd / self.alpha).max(1.0);
                 self.count.grow(acked, per, &mut window.cwnd);
             } else if acked > 0.0 {
+                //= RFC 5681 3.1/10..13: done, test one_packet_a_round_trip_and_half_at_a_loss
+                //= RFC 5681 3.1/14: not applicable, windows are floating-point numbers
                 window.cwnd += self.alpha * acked / window.cwnd;
             }
         }

@@ -29,6 +29,8 @@
 //! whose RTTs, eight at least, have all grown by an eighth of it (4 to 16 ms). Linux has it so;
 //! HyStart++ is the flow's own option.
 
+//= RFC 9438 4.6/4: not applicable, QUIC is not simulated
+
 use super::{
     Ack, CongestionAlgorithm, CongestionControl, Form, LINUX_FORM, MIN_SSTHRESH, Reduction,
     SegmentCount, Signal, Window,
@@ -41,8 +43,10 @@ parameters! {
     /// Parameters of CUBIC.
     pub struct CubicParams {
         /// Scale of the cubic, segments/s^3 (C).
+        //= RFC 9438 5.1/1..2: done, test section_4_6_and_4_2_reduction_and_k
         c: number = 0.4, in Interval::above(0.0), "RFC 9438, section 5";
         /// Fraction of the window that remains after a reduction.
+        //= RFC 9438 4.6/2: done, test section_4_6_and_4_2_reduction_and_k
         beta: number = 0.7, in Interval::inside(0.0, 1.0), "RFC 9438, section 4.6";
         /// Whether a flow that is losing ground gives up some more of it.
         fast_convergence: flag = true, "RFC 9438, section 4.7";
@@ -297,6 +301,7 @@ impl Cubic {
     fn begin_epoch(&mut self, now: Time, cwnd: f64) {
         self.epoch_start = now;
         self.last_ack = now;
+        //= RFC 9438 4.8/1: done, test section_4_8_after_a_timeout_k_is_zero
         self.w_est = cwnd;
         if cwnd < self.w_max {
             self.epoch_w_max = self.w_max;
@@ -315,6 +320,8 @@ impl Cubic {
 
     /// The growth of `w_est` in a window of acknowledged segments: one from `cwnd_prior` on (section 4.3).
     fn alpha_now(&self) -> f64 {
+        //= RFC 9438 4.3/2: done, test section_4_3_reno_friendly_region
+        //= RFC 9438 4.3/2 (style "linux"): deviation, it keeps its own pace, as in RFC 8312
         if self.reno_pace && self.w_est >= self.cwnd_prior {
             1.0
         } else {
@@ -334,9 +341,12 @@ impl Cubic {
         if self.reno_friendly {
             self.w_est += self.alpha_now() * share;
             if self.curve(t) < self.w_est {
+                //= RFC 9438 4.3/1: done, test section_4_3_reno_friendly_region
                 return cwnd.max(self.w_est);
             }
         }
+        //= RFC 9438 4.4/1, 4.5/1: done, tests section_4_4_one_ack_adds_its_share_of_the_way,
+        //=   section_4_2_the_window_follows_the_curve
         let target = self.curve(t + ack.srtt).clamp(cwnd, 1.5 * cwnd);
         cwnd + (target - cwnd) * share
     }
@@ -439,6 +449,9 @@ impl CongestionControl for Cubic {
             if !ack.cwnd_limited {
                 return;
             }
+            //= RFC 9438 4.10/1: done, test slow_start_without_a_loss_starts_on_the_convex_side
+            //= RFC 9438 4.10/2: deviation, HyStart++ is an option of the flow (`hystart`)
+            //= RFC 9438 4.10/2 (style "linux"): deviation, hybrid slow start, its predecessor
             let acked = window.slow_start(f64::from(ack.acked));
             if !window.in_slow_start() && (acked > 0.0 || self.segments.is_none()) {
                 if self.segments.is_none() {
@@ -460,6 +473,7 @@ impl CongestionControl for Cubic {
             self.begin_epoch(ack.now, window.cwnd);
         }
         if !ack.cwnd_limited {
+            //= RFC 9438 4.2/1: done, test section_5_8_time_that_is_not_used_does_not_count
             self.epoch_start += ack.now.since(self.last_ack);
         }
         self.last_ack = ack.now;
@@ -473,6 +487,9 @@ impl CongestionControl for Cubic {
             self.keep();
         }
         let used = reduction.window_used;
+        //= RFC 9438 4.7/1: done, test section_4_7_fast_convergence
+        //= RFC 9438 4.7/2: not applicable, a sender does not know that it is alone;
+        //=   `fast_convergence` is a parameter
         self.w_max = if self.fast_convergence && used < self.w_max {
             used * (1.0 + self.beta) / 2.0
         } else {
@@ -480,6 +497,8 @@ impl CongestionControl for Cubic {
         };
         self.cwnd_prior = used;
         self.epoch_start = Time::NEVER;
+        //= RFC 9438 4.6/5: deviation, the window after a mark is two segments at least, as after a
+        //=   loss
         window.ssthresh = (self.beta * used).max(MIN_SSTHRESH);
         if let Some(segments) = &mut self.segments {
             self.w_max = self.w_max.floor();
@@ -499,6 +518,7 @@ impl CongestionControl for Cubic {
 
     /// RFC 9438, section 4.9. Linux's form goes on from where it is, as Linux does.
     fn on_spurious_recovery(&mut self, _now: Time, _window: &mut Window) {
+        //= RFC 9438 4.9.2/1: deviation, the values come back even where the window is larger by then
         if let Some(before) = &self.before {
             self.w_max = before.w_max;
             self.cwnd_prior = before.cwnd_prior;

@@ -13,6 +13,9 @@
 //! of everything that was sent when it last was, and a loss halves the window even while it comes
 //! down for a mark.
 
+//= RFC 8257 1/1, 5/1: not applicable, advice to those who run networks
+//= RFC 8257 4.1/1: not applicable, control packets but the SYN are never ECN-capable
+
 use super::{
     Ack, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH, Needs,
     Reduction, SegmentCount, Signal, Window,
@@ -149,7 +152,9 @@ impl Marks {
     /// Fraction of the window that a signal takes.
     fn fall(&self, signal: Signal) -> f64 {
         if signal == Signal::Ecn {
+            //= RFC 8257 3.3/3: done, test section_3_3_estimate_and_reduction
             0.5 * self.alpha
+        //= RFC 8257 3.5/1..2: done, test section_3_3_estimate_and_reduction
         } else {
             0.5
         }
@@ -175,6 +180,7 @@ impl CongestionControl for PaperDctcp {
         let marks = &mut self.marks;
         if ack.round_start && marks.acked > 0 {
             let share = f64::from(marks.marked) / f64::from(marks.acked);
+            //= RFC 8257 3.3/1..2: done, test section_3_3_estimate_and_reduction
             marks.alpha += marks.g * (share - marks.alpha);
             (marks.acked, marks.marked) = (0, 0);
         }
@@ -227,6 +233,7 @@ impl CongestionControl for LinuxDctcp {
             return;
         }
         let steps = ALPHA_STEPS * marks.alpha;
+        //= RFC 8257 4.2/1..2: done, test dctcp::whole_packets_as_in_linux
         let mut left = steps - (marks.g * steps).floor();
         if left == steps {
             left = 0.0;

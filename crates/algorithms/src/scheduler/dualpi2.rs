@@ -20,6 +20,13 @@
 //! The low-latency queue goes first except for a share that is kept for the classic one: a credit
 //! in bytes, as in Linux' sch_dualpi2 (`classic_share`).
 
+//= RFC 9332 2.3/1..2: not applicable, queues set CE and change nothing else
+//= RFC 9332 2.5.1/1: not applicable, the parts of RFC 9331 that concern this queue are those below
+//= RFC 9332 2.5.1.1/1..4: not applicable, packets are classified by ECT(1) alone
+//= RFC 9332 2.5.2.2/1..2: done, test dualpi2_shares_the_link_between_scalable_and_classic_senders;
+//=   traces of each queue, mean and percentile of the link's delay
+//= RFC 9332 2.5.2.3/1..2: not applicable, a run reports its series, not alarms
+
 use std::collections::VecDeque;
 
 use super::{Backlog, Coupling, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim};
@@ -32,6 +39,7 @@ parameters! {
     /// Parameters of DualPI2.
     pub struct DualPi2Params {
         /// Queueing delay that the classic queue is steered to.
+        //= RFC 9332 2.5.2.1/1..2: done, test updates_by_hand_follow_the_longer_delay
         target: time = 0.015, in Interval::above(0.0), "RFC 9332, appendix A.1";
         /// Time between two updates of the base probability (T_update).
         interval: time = 0.016, in Interval::above(0.0), "RFC 9332, appendix A.1";
@@ -42,6 +50,7 @@ parameters! {
         beta: number = 3.2, in Interval::at_least(0.0), "RFC 9332, appendix A.1";
         /// Coupling factor k: a scalable packet is marked with probability k p' where a classic one
         /// is dropped with p'^2.
+        //= RFC 9332 2.5.1/9: done, test the_queues_are_coupled
         coupling: number = 2.0, in Interval::between(1.0, 100.0), "RFC 9332, appendix A.1";
         /// Queueing delay of the low-latency queue from which its packets are marked.
         min_threshold: time = 0.0008, in Interval::at_least(0.0), "RFC 9332, appendix A.1: minTh";
@@ -55,6 +64,8 @@ parameters! {
         /// Whose form is at work: the RFC's pseudocode, or Linux's sch_dualpi2 of 2020.
         form: choice(Form) = Paper, "RFC 9332, appendix A; L4S team, sch_dualpi2.c for Linux (2020)";
         /// Share of the link that the classic queue keeps when both are backlogged.
+        //= RFC 9332 2.5.2.1/3: deviation, a share of the link, as in Linux, not a relation of
+        //=   delays
         classic_share: number = 0.1, in Interval::inside(0.0, 1.0), "Linux, tc-dualpi2(8): classic_protection 10 %; RFC 9332, section 4.2.2";
     }
 }
@@ -219,6 +230,7 @@ impl Scheduler for DualPi2 {
 
     #[inline]
     fn classify(&self, packet: &PacketView, label: Label) -> usize {
+        //= RFC 9332 2.5.1/2: done, test packets_of_scalable_senders_have_a_queue_of_their_own
         if label.l4s && packet.ecn_capable {
             LOW_LATENCY
         } else {
@@ -243,6 +255,7 @@ impl Scheduler for DualPi2 {
             (false, false) => None,
             (true, false) => Some(CLASSIC),
             (false, true) => Some(LOW_LATENCY),
+            //= RFC 9332 2.5.1/4..6: done, test the_classic_queue_keeps_a_tenth
             (true, true) if self.credit > 0.0 => Some(CLASSIC),
             (true, true) => Some(LOW_LATENCY),
         }
@@ -288,6 +301,7 @@ impl Scheduler for DualPi2 {
         }
         let (classic, coupled) = (self.classic(), self.coupled());
         if queue == LOW_LATENCY {
+            //= RFC 9332 2.5.1.1/5: done, test overload_drops_in_both_queues
             if coupled >= 1.0 {
                 // overload
                 if self.recurs(LOW_LATENCY, classic) {
@@ -300,6 +314,7 @@ impl Scheduler for DualPi2 {
             } else {
                 0.0
             };
+            //= RFC 9332 2.5.1/3, 2.5.1/7..8: done, test the_queues_are_coupled
             if self.recurs(LOW_LATENCY, native.max(coupled)) {
                 return Verdict::Mark;
             }

@@ -8,6 +8,9 @@
 //! first for ever); an old one that has run empty leaves. When the buffer is full, half of the
 //! packets of the longest sub-queue, at most 64, are dropped from its head.
 
+//= RFC 8290 4.1.1/1: not applicable, every packet has its flow
+//= RFC 8290 5.2.1/1: done, test the_control_law_by_hand; CoDel's own 100 ms
+
 use std::collections::VecDeque;
 
 use super::{
@@ -29,6 +32,8 @@ parameters! {
         /// Whether CoDel spares a sub-queue with no more than one packet left only while no more is
         /// left in all sub-queues together. Linux does so, and thus drops the last packets of
         /// flows; in RFC 8289, section 5.4, each queue counts for itself.
+        //= RFC 8289 4.4/1: deviation, each queue counts for itself unless `spare_by_total` is set
+        //= RFC 8289 4.4/1 (`spare_by_total`): done, no test
         spare_by_total: flag = false, "Linux 6.1";
     }
 }
@@ -57,6 +62,7 @@ impl SchedulerAlgorithm for FqCodelParams {
         Some(("codel", &[("ecn", true)]));
 
     /// RFC 8290, section 5.2.3.
+    //= RFC 8290 5.2.3/1: done, test overflow_takes_half_of_the_fattest
     const CAPACITY: Option<u32> = Some(10240);
 
     fn build(&self, view: &SchedulerView) -> FqCodel {

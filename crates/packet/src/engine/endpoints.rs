@@ -201,6 +201,8 @@ impl Engine {
             0,
             sent,
             class.ack_size,
+            //= RFC 8257 3.6/1: deviation, the SYN is ECN-capable in style "linux" only, and an
+            //=   answer to it never
             Flags(Flags::SYN | ect),
         );
         self.launch(flow, packet, sent);

@@ -12,6 +12,34 @@
 //! Deviation from RFC 9768, section 3.1: the first ACKs do not say what became of the SYN's own
 //! codepoint, which is Not-ECT.
 
+//= RFC 9768 3.2.2.1/1..6: deviation, the handshake's last ACK carries a count like any other:
+//=   nothing on a path here changes a SYN's codepoint
+//= RFC 9768 3.2.2.2/2..5: not applicable, SYNs and SYN/ACKs are not ECN-capable with AccECN
+//= RFC 9768 3.2.2.3/1..2, 3.2.2.4/1..2: not applicable, nothing on a path mangles fields: no test
+//=   of it changes what is sent
+//= RFC 9768 3.2.2.5.1/4: not applicable, pure ACKs are not ECN-capable
+//= RFC 9768 3.2.2.5.1/6: not applicable, segments are not taken together
+//= RFC 9768 3.2.2.5.1/7: not applicable, pure ACKs are not acknowledged
+//= RFC 9768 3.1.5/16: not applicable, what both ends can is settled before the run
+//= RFC 9768 3.2/2: deviation, segments and not bytes are counted, and marked ones only: all
+//=   segments are full
+//= RFC 9768 3.2.3/1..4: not applicable, the option is a field of the ACK without a wire format
+//= RFC 9768 3.2.3/5..6: done, test counted_marks_come_through_a_lossy_way_back
+//= RFC 9768 3.2.3/7: not applicable, no path removes options
+//= RFC 9768 3.2.3.1/1: deviation, a counter of marked segments modulo 65,536
+//= RFC 9768 3.2.3.2.1/1..5: not applicable, the option is on ACKs of data only, and the handshake
+//=   carries none
+//= RFC 9768 3.2.3.2.2/1..5: not applicable, no path drops packets for their options
+//= RFC 9768 3.2.3.2.3/2: not applicable, data flows one way, so that one end sends feedback
+//= RFC 9768 3.2.3.2.4/1..2: not applicable, nothing zeroes options
+//= RFC 9768 3.2.3.2.5/1..2: deviation, where the option is there ACE is not looked at: both come
+//=   from one count
+//= RFC 9768 3.2.3.3/1..2, 3.2.3.3/5: not applicable, options take no room
+//= RFC 9768 3.2.3.3/3..4, 3.2.3.3/6..10: done, test a_lossy_way_back; the option is on every ACK
+//= RFC 9768 3.3.2/1: not applicable, there are no middleboxes that rewrite headers
+//= RFC 9768 4/2: not applicable, the window that the receiver offers is never exceeded
+//= RFC 9768 7/1: not applicable, options have no kinds here
+
 use super::{AckSummary, Config, Sender};
 use crate::packet::{Ack, Flags};
 
@@ -36,6 +64,8 @@ pub(super) fn ace_bits(ace: u64) -> u8 {
 /// The count modulo eight that header bits stand for.
 fn count(flags: Flags) -> u64 {
     let bit = |value: u64, flag: u8| if flags.has(flag) { value } else { 0 };
+    //= RFC 9768 3.2.2/1, 3.2.2/3: done, test the_first_count_is_five; ACKs of SYNs are taken
+    //=   elsewhere
     let ace = bit(4, Flags::AE) + bit(2, Flags::CWR) + bit(1, Flags::ECE);
     (ace + ACE - INITIAL) % ACE
 }
@@ -61,6 +91,8 @@ impl AccEcn {
             Some(counter) => (u64::from(counter) + OPTION - self.marked % OPTION) % OPTION,
             None => {
                 let least = (count(flags) + ACE - self.marked % ACE) % ACE;
+                //= RFC 9768 3.2.2.5.2/1..2: done, test a_lossy_way_back
+                //= RFC 9768 3.2.3.2.3/1: done, test a_lossy_way_back
                 if delivered < ACE {
                     least
                 } else {
@@ -173,6 +205,28 @@ mod tests {
                 "{acks:?}"
             );
             assert_eq!(1 + at_the_end, expected, "{acks:?}");
+        }
+    }
+
+    /// Section 3.2.2.5.1: with delayed ACKs no more than two marks wait for an ACK.
+    #[test]
+    fn no_more_than_two_marks_wait() {
+        let config = Options {
+            delayed: true,
+            timeout: 40,
+            policy: AckPolicy::Rfc5681,
+            dsack: false,
+            echo: Echo::Count,
+            ecn_quick: false,
+        };
+        let (mut receiver, mut waiting) = (Receiver::default(), 0);
+        for seq in 0..100 {
+            waiting += 1;
+            let flags = Flags(Flags::ECT | Flags::CE);
+            if receiver.on_data(1, seq, 1, flags, &config).is_some() {
+                waiting = 0;
+            }
+            assert!(waiting < 2, "{seq}");
         }
     }
 

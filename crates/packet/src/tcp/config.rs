@@ -32,6 +32,7 @@ pub(crate) enum RtoPolicy {
     ///
     /// Deviation from RFC 6298, section 2 (style "linux"): the timeout exceeds the smoothed round
     /// trip by 200 ms at least, where the RFC bounds their sum.
+    //= RFC 6298 2/6..7 (style "linux"): deviation, 200 ms or more are added to SRTT
     Linux,
 }
 
@@ -78,6 +79,8 @@ pub(crate) enum TimeoutPolicy {
     ///
     /// Deviation from RFC 5681, section 3.1 (style "linux"): the window after a timeout is one
     /// segment more than what is still in the network, not one segment.
+    //= RFC 5681 3.1/16 (style "linux"): deviation, one segment more than what is still in the
+    //=   network
     Linux,
 }
 
@@ -90,6 +93,8 @@ pub(crate) enum ReductionBase {
     ///
     /// Deviation from RFC 5681, section 3.1, equation 4 (style "linux"): the congestion window, and
     /// not what is in flight, is what ssthresh is taken from.
+    //= RFC 5681 3.1/15, 3.2/7, 4.3/1 (style "linux"): deviation, of cwnd and not of what is in
+    //=   flight
     CongestionWindow,
 }
 
@@ -190,6 +195,8 @@ pub(crate) struct Config {
     ///
     /// Deviation from RFC 6675, section 5 (style "linux"): a new recovery needs no new loss of data
     /// sent after the last one began.
+    //= RFC 6675 5/3, 5.1/6 (style "linux"): deviation, what is still missing begins the next
+    //=   recovery at once
     pub(crate) chained_recoveries: bool,
     /// Duplicate ACKs tell of arrived segments, so that the ACK after them lets the window grow by
     /// the rest only (Linux 6.1, `tcp_remove_reno_sacks`).
@@ -223,8 +230,11 @@ pub(crate) struct Config {
     pub(crate) ecn_pause: bool,
     /// Deviation from RFC 6298, section 2, rule 2.4: the smallest timeout is 200 ms by default and
     /// not 1 s, as in Linux and most other stacks.
+    //= RFC 6298 2/7: deviation, the smallest timeout is `min_rto`, 200 ms by default
+    //= RFC 6298 1/1: deviation, more aggressive by that
     pub(crate) min_rto: u64,
     pub(crate) max_rto: u64,
+    //= RFC 6298 2/1: done, test retransmission_timer
     pub(crate) initial_rto: u64,
 }
 
@@ -233,6 +243,7 @@ impl Config {
     ///
     /// Deviation from RFC 9768, section 3.1.4.1: every SYN asks for the same, however many are
     /// lost.
+    //= RFC 9768 3.1.4.1/2: deviation, every SYN asks for the same, however many are lost
     pub(crate) fn new(tcp: &Tcp) -> Self {
         let bits = match tcp.peer_ecn {
             PeerEcn::Same => return Self::agreed_upon(tcp),

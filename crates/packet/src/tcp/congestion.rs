@@ -21,6 +21,7 @@ impl Sender {
             // the window that sent the outstanding data is the one that counts, not what recovery
             // made of it
             State::Recovery | State::Loss => outstanding.min(self.prior_cwnd),
+            //= RFC 5681 3.2/8: done, test fast_retransmit_and_fast_recovery
             _ if outstanding + 1.0 > self.window.cwnd => self.window.cwnd,
             _ => outstanding,
         }
@@ -36,6 +37,11 @@ impl Sender {
             srtt: Time(self.rtt.srtt).seconds(),
         };
         self.prior_cwnd = self.window.cwnd;
+        //= RFC 5681 3.1/9, 3.1/15: done, tests retransmission_timer,
+        //=   congestion_is_answered_once_a_window
+        //= RFC 5681 3.2/7: done, tests fast_retransmit_and_fast_recovery, partial_acknowledgements
+        //= RFC 5681 4.3/1: done, test selective_recovery
+        //= RFC 9438 4.6/1: done, tests selective_recovery, section_4_6_and_4_2_reduction_and_k
         self.controller.on_congestion(&reduction, &mut self.window);
         if self.resume.is_some() {
             self.retreat(config);
@@ -51,6 +57,7 @@ impl Sender {
         config: &Config,
         random: &mut Stream,
     ) {
+        //= RFC 5681 3.1/1: done, test slow_start_then_one_segment_a_round
         let round_start = self.starts_round();
         let limited = summary.cwnd_limited || (self.state == State::Loss && !config.remembers_use);
         if !self.grow_additively(summary.now, acked, limited, random) {

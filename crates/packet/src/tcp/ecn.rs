@@ -84,6 +84,8 @@ impl Sender {
     /// window (ns-2; the RFC says nothing of it): one segment a timeout may still be too much.
     #[cold]
     fn pause(&mut self, now: u64, config: &Config) {
+        //= RFC 9438 4.6/6: done, test a_marked_window_of_one_segment_pauses
+        //= RFC 9438 4.6/6 (style "linux"): deviation, the sender goes on
         let timeout = self.timeout(config).saturating_mul(1 << self.ecn.backoff);
         self.timers.pause(now + timeout.min(config.max_rto));
         self.ecn.backoff = (self.ecn.backoff + 1).min(16);

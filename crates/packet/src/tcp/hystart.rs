@@ -5,9 +5,12 @@
 
 const MS: u64 = 1_000_000_000;
 // RFC 9406, section 4.3
+//= RFC 9406 4.3/1: done, tests the_threshold, eight_samples_are_needed,
+//=   five_rounds_of_conservative_growth_end_it, hystart_limits_an_ack_and_divides_growth
 const MIN_RTT_THRESH: u64 = 4 * MS;
 const MAX_RTT_THRESH: u64 = 16 * MS;
 const MIN_RTT_DIVISOR: u64 = 8;
+//= RFC 9406 4.3/2: done, test eight_samples_are_needed
 const N_RTT_SAMPLE: u32 = 8;
 /// Slow start grows by a segment for so many acknowledged in its conservative form.
 pub(super) const CSS_GROWTH_DIVISOR: f64 = 4.0;

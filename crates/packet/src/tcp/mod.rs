@@ -10,6 +10,11 @@
 //! Deviation from RFC 7323, section 3: time stamps are exact and in every segment, though options
 //! take no bytes beyond `header_size`; there is no PAWS, as nothing wraps.
 
+//= RFC 5681 3/1: deviation, congestion controls and the initial window are those of later documents
+//=   where a scenario says so or says nothing
+//= RFC 5681 3.1/6..7: not applicable, a flow's segments have one size
+//= RFC 6675 4/2: not applicable, segments have numbers and no content that could be forgotten
+
 mod accecn;
 mod ack_summary;
 pub(crate) mod config;
@@ -200,11 +205,16 @@ impl Sender {
             high: 0,
             written: 0,
             window: Window {
+                //= RFC 5681 3.1/2..3: deviation, ten segments (RFC 6928) unless `initial_window`
+                //=   says otherwise
                 cwnd: config.initial_window,
+                //= RFC 5681 3.1/8: done, test slow_start_then_one_segment_a_round;
+                //=   `initial_ssthresh` is "unlimited" by default
                 ssthresh,
             },
             state: State::Closed,
             dup_acks: 0,
+            //= RFC 6582 3.2/1: done, test partial_acknowledgements
             recover: 0,
             prior_cwnd: 0.0,
             high_resent: 0,
@@ -279,6 +289,8 @@ impl Sender {
         self.state = State::Open;
         self.timers.stop_rto();
         self.update_no_loss_pending(config);
+        //= RFC 5681 3.1/4: done, test the_handshake_leaves_the_window_as_it_is
+        //= RFC 5681 3.1/5: deviation, a SYN that was lost leaves the initial window as it is
         self.rtt.open(rtt == 0 && syn_retransmitted, config);
         if rtt > 0 {
             self.sample(now, rtt, 1, config);
@@ -565,6 +577,7 @@ impl Sender {
     /// Segment `seq` is acknowledged selectively: 1 if for the first time.
     #[inline(always)]
     fn sack(&mut self, now: u64, seq: u64, config: &Config) -> u32 {
+        //= RFC 6675 5/1, 5/7, 5.1/7: done, tests selective_recovery, a_timeout_keeps_the_scoreboard
         let new = self.scoreboard.sack(self.una, seq, config.dup_threshold);
         if new && let Some(sent_packets) = &mut self.sent_packets {
             sent_packets.deliver(now, seq);
@@ -676,6 +689,9 @@ impl Sender {
         self.next = self.next.max(cum);
         let mut rtt = 0;
         if echo != 0 {
+            //= RFC 6298 3/1: done, tests retransmission_timer, one_sample_a_window; time stamps
+            //=   tell the copies apart
+            //= RFC 6298 3/2: done, tests retransmission_timer, one_sample_a_window
             rtt = now - echo;
             self.sample_as((now, rtt), before, policy, config);
         }

@@ -26,6 +26,8 @@ impl Sender {
         if self.pacer.is_on() {
             return None;
         }
+        //= RFC 5681 2/1: done, test the_receivers_window_holds
+        //= RFC 9406 3/1: done, test the_receivers_window_holds
         let window = whole(self.window.cwnd).min(config.max_window);
         let outstanding = self.next - self.una;
         let room = window.saturating_sub(outstanding);
@@ -110,6 +112,8 @@ impl Sender {
             if !segment.1 {
                 self.arm_probe(now);
             } else if segment.0 == self.una {
+                //= RFC 6298 5/2 (RACK-TLP): deviation, a retransmission of the first segment
+                //=   restarts the timer
                 // Deviation from RFC 6298, section 5, rule 5.1 (RACK-TLP): the first segment sent
                 // again has its time again, as in Linux; else a lost retransmission could not be
                 // found before the timer expires.
@@ -175,6 +179,7 @@ impl Sender {
             return self.choose_selective(cwnd, config);
         }
         // limited transmit (RFC 3042): one new segment for each of the first duplicate ACKs
+        //= RFC 5681 3.2/4..5: done, test fast_retransmit_and_fast_recovery
         let extra = if config.limited_transmit
             && self.state == State::Open
             && !config.recovery.is_selective()
@@ -183,6 +188,7 @@ impl Sender {
         } else {
             0
         };
+        //= RFC 5681 3.2/11: done, test fast_retransmit_and_fast_recovery
         if self.next - self.una >= cwnd + extra {
             return None;
         }
@@ -199,6 +205,10 @@ impl Sender {
         } else {
             self.scoreboard.pipe(self.una, self.next)
         };
+        //= RFC 5681 3.2/6: done, test a_duplicate_without_news_sends_nothing
+        //= RFC 6675 5/8..9: done, test selective_recovery
+        //= RFC 8985 9.3/1: done, test selective_recovery; the first lost segment goes at once, as
+        //=   in fast retransmit
         if pipe >= cwnd {
             return None;
         }
@@ -216,23 +226,30 @@ impl Sender {
         let lost = if open {
             None
         } else if config.detect_lost || config.rack {
+            //= RFC 8985 9.2/1: done, test rack_is_as_quick_as_three_duplicates; lost
+            //=   retransmissions go again
             self.scoreboard.next_lost_not_resent(self.una)
         } else {
             self.scoreboard.next_lost(self.una, self.high_resent)
         };
+        //= RFC 6675 4/4..5: done, tests selective_recovery, the_next_segment_by_rule
+        //= RFC 6675 5.1/3, 5.1/8: done, test a_timeout_keeps_the_scoreboard
         if let Some(seq) = lost {
             return Some(self.resend(seq)); // rule 1
         }
         if let Some(segment) = self.choose_new(config) {
+            //= RFC 6675 4/6: done, tests selective_recovery, the_next_segment_by_rule
             return Some(segment); // rule 2
         }
         if self.state == State::Recovery && !config.rack {
+            //= RFC 6675 4/7, 4/10: done, test the_next_segment_by_rule
             if let Some(seq) = self.scoreboard.next_hole(self.una, self.high_resent) {
                 return Some(self.resend(seq)); // rule 3
             }
             if !self.rescued
                 && let Some(seq) = self.scoreboard.last_hole(self.una, self.next)
             {
+                //= RFC 6675 4/8..9: done, test the_next_segment_by_rule
                 // rule 4: once a recovery, and it does not move the edge of retransmissions
                 self.rescued = true;
                 self.scoreboard.retransmit(self.una, seq);
@@ -244,6 +261,7 @@ impl Sender {
 
     fn resend(&mut self, seq: u64) -> (u64, bool) {
         self.scoreboard.retransmit(self.una, seq);
+        //= RFC 6675 5/10: done, test the_next_segment_by_rule
         self.high_resent = seq + 1;
         (seq, true)
     }
@@ -269,6 +287,7 @@ impl Sender {
             && self.last_sent > 0
             && now - self.last_sent > self.rtt.base_timeout()
         {
+            //= RFC 5681 4.1/1: done, test an_idle_sender_begins_again
             self.window.cwnd = self.window.cwnd.min(config.initial_window);
             self.controller.on_restart(Time(now), &mut self.window);
         }
@@ -282,6 +301,9 @@ impl Segment {
     /// says so, as they are in Linux where each mark is echoed as it came.
     #[inline]
     pub(crate) fn ecn_flags(self, config: &Config) -> Flags {
+        //= RFC 9768 3.1.5/11..14: done, test ecn_fields_by_what_is_agreed
+        //= RFC 9768 4/1: done, test ecn_fields_by_what_is_agreed; ECT(1) for scalable congestion
+        //=   controls (RFC 9331)
         let capable = config.ecn && (!self.retransmission || config.ecn_always);
         let ect = if capable { config.ect } else { 0 };
         let cwr = self.cwr && config.accecn.is_none();

@@ -118,6 +118,8 @@ impl Receiver {
         self.next += 1;
         self.last_stamp = stamp;
         if self.due == 0 && config.delayed {
+            //= RFC 5681 4.2/1..5, 4.2/9: done, test every_second_segment_is_acknowledged;
+            //=   `delayed_ack_timeout` is 40 ms by default
             self.due = now + config.timeout;
             self.held_stamp = stamp;
             return None;
@@ -143,6 +145,7 @@ impl Receiver {
             return None;
         }
         let new = self.out_of_order.insert(self.next, seq);
+        //= RFC 5681 3.2/1, 4.2/6..7: done, test a_gap_is_reported_at_once_and_when_filled
         Some(self.uncounted_reply(if new { seq } else { NONE }))
     }
 
@@ -202,6 +205,8 @@ impl Receiver {
             }
             return Some(self.reply(NONE));
         }
+        //= RFC 5681 3.2/2, 4.2/8: done, test a_gap_is_reported_at_once_and_when_filled
+        //= RFC 6582 5/1: done, test a_gap_is_reported_at_once_and_when_filled
         // it fills a gap: acknowledged at once (RFC 5681, section 4.2)
         let run = self.out_of_order.run(self.next, self.next + 1);
         let next = self.next + 1 + run;
@@ -225,8 +230,14 @@ impl Receiver {
         match config.echo {
             Echo::Count => {
                 self.echo = marked;
+                //= RFC 9768 3.1.5/15, 3.2/1, 3.2/3: done, tests a_lossy_way_back,
+                //=   the_first_count_is_five
+                //= RFC 9768 3.2.2/2, 3.2.2.2/1: done, tests a_lossy_way_back,
+                //=   the_first_count_is_five
                 self.marked += u64::from(marked);
                 self.bits = accecn::bits(self.marked);
+                //= RFC 9768 3.2.2.5.1/1: done, test changes_are_acknowledged_at_once
+                //= RFC 9768 3.2.2.5.1/2..3, 3.2.2.5.1/5: done, test no_more_than_two_marks_wait
                 // section 3.2.2.5.1: a mark after segments without; Linux: the end of marks, too
                 return if config.ecn_quick {
                     marked != before
@@ -234,6 +245,7 @@ impl Receiver {
                     marked && !before
                 };
             }
+            //= RFC 8257 3.2/1: done, test marks_are_echoed_as_they_come
             Echo::EachMark => self.echo = marked,
             // RFC 3168, section 6.1.3: until CWR
             Echo::UntilCwr => self.echo = marked || (before && !flags.has(Flags::CWR)),
@@ -258,6 +270,8 @@ impl Receiver {
     #[cold]
     #[inline(never)]
     fn duplicate(&mut self, now: u64, sack: u64, at_once: bool) -> Option<Reply> {
+        //= RFC 5681 3.2/1, 4.2/6..7 (style "linux"): deviation, a row of duplicate ACKs waits for
+        //=   others up to a twentieth of a round trip
         let wait = !at_once && self.acks.compresses();
         if sack == NONE || !(wait || self.held > 0) {
             self.acks.count_duplicate();
@@ -286,6 +300,7 @@ impl Receiver {
     /// for marked segments or for unmarked ones, never for both (RFC 8257, section 3.2).
     #[inline]
     pub(crate) fn must_flush(&self, flags: Flags, config: &Config) -> bool {
+        //= RFC 8257 3.2/2: done, test marks_are_echoed_as_they_come
         config.echo == Echo::EachMark && self.due != 0 && flags.has(Flags::CE) != self.echo
     }
 

@@ -25,6 +25,8 @@ impl Sender {
     /// The window in the course of a recovery, and at its end.
     pub(super) fn steer_recovery(&mut self, summary: &AckSummary, config: &Config) {
         let over = self.una >= self.recover;
+        //= RFC 6675 5/5..6: done, test the_next_segment_by_rule
+        //= RFC 5681 4.3/2..4: done, tests reductions_over_a_round, selective_recovery
         if over {
             self.state = State::Open;
             self.dup_acks = 0;

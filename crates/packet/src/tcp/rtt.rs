@@ -50,7 +50,7 @@ impl RttEstimator {
 
     /// RFC 6298, section 2, with alpha = 1/8 and beta = 1/4.
     ///
-    /// Deviation from RFC 6298, section 2: no clock granularity G, as simulated time has none.
+    /// There is no clock granularity G, as simulated time has none.
     ///
     /// With a sample from every ACK both gains are divided by the samples expected in a round trip,
     /// one for two segments in flight, as RFC 7323, appendix G, wants (here rounded up to a power
@@ -59,16 +59,21 @@ impl RttEstimator {
     #[inline(always)]
     pub(super) fn sample(&mut self, rtt: u64, in_flight: u64, config: &Config) {
         if self.srtt == 0 {
+            //= RFC 6298 2/2: done, tests retransmission_timer, samples_move_the_averages
             self.srtt = rtt;
             self.rttvar = rtt / 2;
         } else {
             let samples = (in_flight / 2).max(1).next_power_of_two().trailing_zeros();
             let error = self.srtt.abs_diff(rtt);
+            //= RFC 6298 2/3..4: done, test samples_move_the_averages
+            //= RFC 6298 2/5: done, test samples_move_the_averages; divided by the samples of a
+            //=   round trip (RFC 7323, appendix G)
             let beta = 2 + samples; // and alpha one more
             self.rttvar = self.rttvar - (self.rttvar >> beta) + (error >> beta);
             self.srtt = self.srtt - (self.srtt >> beta >> 1) + (rtt >> beta >> 1);
         }
         self.min_rtt = self.min_rtt.min(rtt);
+        //= RFC 6298 2/6: done, test samples_move_the_averages; G is zero, simulated time is exact
         let rto = self.srtt + 4 * self.rttvar;
         self.rto = rto.max(config.min_rto).min(config.max_rto);
         self.backoff = 0;
@@ -113,6 +118,7 @@ impl RttEstimator {
             self.rttvar = self.rttvar - (self.rttvar >> beta) + (error >> beta);
             self.srtt = self.srtt - (self.srtt >> beta >> 1) + (rtt >> beta >> 1);
         }
+        //= RFC 6298 4/1: done, test the_clock_ticks
         let rto = self.srtt + (4 * self.rttvar).max(tick);
         self.rto = rto.max(config.min_rto).min(config.max_rto);
         self.backoff = 0;
@@ -196,6 +202,7 @@ impl RttEstimator {
 
     /// A timer has expired (RFC 6298, rule 5.5).
     pub(super) fn back_off(&mut self) {
+        //= RFC 6298 5/3: done, test retransmission_timer
         self.backoff += 1;
     }
 
@@ -213,6 +220,7 @@ impl RttEstimator {
     pub(super) fn open(&mut self, syn_resent: bool, config: &Config) {
         self.backoff = 0;
         if syn_resent {
+            //= RFC 6298 5/4: done, test the_handshake_leaves_the_window_as_it_is
             let least = config.initial_rto.max(3 * Time::PER_SECOND);
             self.rto = least.min(config.max_rto);
         }
@@ -347,6 +355,25 @@ mod tests {
         }
         assert!(rtt.srtt.abs_diff(90 * MS) < MS / 1000 && rtt.rttvar < MS / 1000);
         assert!(rtt.timeout(&config).abs_diff(100 * MS) < MS / 100);
+    }
+
+    /// RFC 6298, rules 2.2 and 2.3, with alpha = 1/8 and beta = 1/4: RTTVAR moves by the SRTT before.
+    /// With 8 segments in flight, four samples a round trip, both gains are a quarter of that.
+    #[test]
+    fn samples_move_the_averages() {
+        let config = config("");
+        for (in_flight, rttvar, srtt) in [(1, 62_500, 112_500), (8, 53_125, 103_125)] {
+            let mut rtt = RttEstimator::new(false, 1000 * MS);
+            rtt.sample(100 * MS, in_flight, &config);
+            assert_eq!((rtt.srtt, rtt.rttvar), (100 * MS, 50 * MS));
+            rtt.sample(200 * MS, in_flight, &config);
+            assert_eq!(
+                (rtt.rttvar, rtt.srtt),
+                (rttvar * MS / 1000, srtt * MS / 1000)
+            );
+            let timeout = (srtt + 4 * rttvar) * MS / 1000;
+            assert_eq!(rtt.timeout(&config), timeout);
+        }
     }
 
     /// Whole eighths and quarters of a tick: a steady round trip leaves three quarters of a tick of

@@ -133,6 +133,8 @@ impl Scoreboard {
     /// network.
     #[inline]
     pub(crate) fn pipe(&self, una: u64, next: u64) -> u64 {
+        //= RFC 6675 4/1, 4/3: done, tests pipe_is_that_of_rfc_6675,
+        //=   the_next_to_resend_is_the_first_lost_one
         next - una + u64::from(self.retransmitted.count())
             - u64::from(self.sacked.count())
             - u64::from(self.lost)

@@ -106,6 +106,9 @@ impl SentPackets {
     ///
     /// `empty`: no segment was in the network before it that could still be delivered, so that
     /// delivery-rate samples begin anew.
+    //= RFC 8985 4/1..2: done, test rack_waits_for_the_reordering_window; with loss detection "rack"
+    //=   only where recovery is "sack"
+    //= RFC 8985 7.3/6: done, test tail_loss_probes
     pub(crate) fn send(&mut self, now: u64, seq: u64, in_flight: u64, empty: bool) -> bool {
         let restart = in_flight <= 1;
         if empty {

@@ -47,6 +47,7 @@ impl Sender {
         let Some(mut state) = self.slow_start.take() else {
             return;
         };
+        //= RFC 9406 4.3/5: done, test hystart_limits_an_ack_and_divides_growth
         if self.window.ssthresh != state.ssthresh || !self.window.in_slow_start() {
             self.controller.on_ack(&event, &mut self.window, random);
             return;
@@ -79,12 +80,14 @@ impl Sender {
         random: &mut Stream,
     ) -> bool {
         let over = state.on_ack(self.una, self.next, rtt);
+        //= RFC 9406 4.3/4: done, test hystart_limits_an_ack_and_divides_growth
         if !self.pacer.is_on() {
             event.acked = event.acked.min(hystart::L);
         }
         let before = self.window.cwnd;
         self.controller.on_ack(&event, &mut self.window, random);
         if state.is_conservative() && self.window.cwnd > before {
+            //= RFC 9406 4.3/3: done, test hystart_limits_an_ack_and_divides_growth
             self.window.cwnd = before + (self.window.cwnd - before) / hystart::CSS_GROWTH_DIVISOR;
         }
         over

@@ -138,6 +138,7 @@ impl Sender {
     /// The retransmission timer expires a timeout from now.
     #[inline(always)]
     pub(super) fn restart_rto(&mut self, now: u64, config: &Config) {
+        //= RFC 6298 5/1..2: done, test retransmission_timer
         self.timers.set_rto(now + self.timeout(config));
     }
 
@@ -160,6 +161,7 @@ impl Sender {
     /// RACK looks again at what is late after `longest` (RFC 8985, section 6.2, step 5).
     pub(super) fn wait_for_reordering(&mut self, now: u64, longest: u64, config: &Config) {
         if config.timers == TimerPolicy::Separate {
+            //= RFC 8985 6.2/2: done, test rack_waits_for_the_reordering_window
             self.timers.set_rack(Purpose::Reordering, now + longest);
             return;
         }
@@ -239,7 +241,12 @@ impl Sender {
         if self.timers.pending() == Some(Purpose::Reordering) {
             return;
         }
+        //= RFC 8985 7.3/1: deviation, that a round trip was sampled since the last probe is not
+        //=   asked: every ACK of new data is a sample
         if wanted && rack.probe_end == NONE {
+            //= RFC 8985 7.2/1, 7.2/3: done, tests tail_loss_probes, probe_timeouts
+            //= RFC 8985 8/1: deviation, the retransmission timer runs on behind the other
+            //= RFC 8985 8/1 (style "linux"): done, test linux_has_one_timer_in_ticks
             let at = now + Rack::probe_timeout(self.rtt.srtt, outstanding);
             let at = at.min(self.timers.rto());
             self.timers.set_rack(Purpose::Probe, at);
@@ -263,6 +270,7 @@ impl Sender {
         if rack.probe_again && una == rack.probe_end && !needless {
             return; // one of the two copies; the next ACK tells
         }
+        //= RFC 8985 7.4.2/1..2: done, test tail_loss_probes
         let repaired = rack.probe_again && una > rack.probe_end;
         rack.probe_end = NONE;
         if repaired && self.state == State::Open {
@@ -290,6 +298,9 @@ impl Sender {
                     }
                 }
                 Purpose::Probe => {
+                    //= RFC 8985 7.3/2..3: done, test tail_loss_probes; the timer is not armed where
+                    //=   no probe may go
+                    //= RFC 8985 7.3/7: done, test tail_loss_probes
                     self.send_probe(config);
                     self.restart_rto(now, config);
                 }
@@ -333,6 +344,7 @@ impl Sender {
     /// The next segment out is a probe: a new one if there is one, else the last again (RFC 8985,
     /// section 7.3).
     fn send_probe(&mut self, config: &Config) {
+        //= RFC 8985 7.3/4..5: done, test tail_loss_probes
         let new = self.next < self.written && self.next - self.una < config.max_window;
         if let Some(rack) = rack_of(&mut self.sent_packets) {
             rack.probe_end = self.next + u64::from(new);
@@ -365,11 +377,15 @@ impl Sender {
             self.remember_for_undo(true, config);
             self.reduce(now, Signal::Timeout, self.outstanding(), config);
         }
+        //= RFC 5681 3.1/16: done, test retransmission_timer
+        //= RFC 8257 3.5/3: done, test retransmission_timer
         self.window.cwnd = 1.0;
         self.in_cwr = false;
         self.rtt.back_off();
         self.rtt.stop_timing(self.high);
         self.state = State::Loss;
+        //= RFC 6582 3.2/6: done, test duplicates_of_what_a_timeout_sends_again_start_no_recovery
+        //= RFC 6675 5.1/4..5: done, test duplicates_of_what_a_timeout_sends_again_start_no_recovery
         self.recover = self.high;
         self.ecn.set_reduced(self.high);
         self.dup_acks = 0;

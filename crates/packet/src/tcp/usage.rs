@@ -28,6 +28,8 @@ impl WindowUsage {
 
     /// Whether the window may grow: it was full, or in slow start more than half of it was used.
     pub(super) fn is_limited(&self, window: &Window) -> bool {
+        //= RFC 9438 4.6/3: done, tests the_use_holds_for_a_window_of_data,
+        //=   a_window_grows_as_far_as_it_is_used, the_receivers_window_holds
         self.full || (window.in_slow_start() && window.cwnd < 2.0 * self.outstanding as f64)
     }
 }

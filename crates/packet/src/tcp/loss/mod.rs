@@ -79,6 +79,8 @@ impl Sender {
             let window = rack.as_ref().map_or(0, |rack| {
                 rack.window(true, false, self.rtt.min_rtt, self.rtt.srtt)
             });
+            //= RFC 6675 5.1/1..2: deviation, the scoreboard is kept: no receiver here takes back
+            //=   what it has acknowledged
             for seq in self.una..self.next {
                 let late = rack.as_ref().is_none_or(|rack| {
                     seq == self.una || rack.is_late(now, sent_packets.sent(seq), window)

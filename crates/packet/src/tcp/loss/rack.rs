@@ -5,6 +5,11 @@
 //! The reordering window is a quarter of the smallest round trip, and as many more as round trips
 //! have had retransmissions that the receiver reports as duplicates (DSACK; section 6.2, step 4).
 
+//= RFC 8985 1/1: deviation, `loss_detection` is "dup-acks" by default
+//= RFC 8985 1/1 (style "linux"): done, test linux_has_one_timer_in_ticks
+//= RFC 8985 6.2/1: deviation, the smallest round trip is that of the whole connection: paths become
+//=   longer by a scenario's change only
+
 use crate::packet::NONE;
 
 const MS: u64 = 1_000_000_000;
@@ -91,9 +96,13 @@ impl Rack {
         min_rtt: u64,
         srtt: u64,
     ) -> u64 {
+        //= RFC 8985 3.3.2/1: done, tests rack_is_as_quick_as_three_duplicates,
+        //=   rack_bears_reordering
         if !self.reordering_seen && (repairing || enough_sacked) {
             0
         } else {
+            //= RFC 8985 3.3.2/2: done, test rack_waits_for_the_reordering_window
+            //= RFC 8985 3.3.2/4..5: done, test duplicates_widen_the_reordering_window
             (min_rtt / 4).saturating_mul(self.steps.into()).min(srtt)
         }
     }
@@ -128,6 +137,7 @@ impl Rack {
             self.duplicate = false; // within the round trip of the last time
         }
         if self.duplicate {
+            //= RFC 8985 3.3.2/3, 4/3: done, test duplicates_widen_the_reordering_window
             (self.steps, self.persist) = (self.steps.saturating_add(1), PERSIST);
             (self.duplicate, self.widened_at) = (false, delivered);
         } else if self.persist == 0 {
@@ -166,11 +176,49 @@ impl Rack {
     /// The probe timeout (section 7.2) with `in_flight` segments outstanding.
     pub(crate) fn probe_timeout(srtt: u64, in_flight: u64) -> u64 {
         if srtt == 0 {
+            //= RFC 8985 7.2/2: done, test probe_timeouts
             INITIAL_PTO
         } else if in_flight == 1 {
             2 * srtt + MAX_ACK_DELAY
         } else {
             2 * srtt
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 8985, section 6.2, step 4: a quarter of the smallest round trip for each that had
+    /// duplicates, SRTT at most; what it was after sixteen recoveries.
+    #[test]
+    fn duplicates_widen_the_reordering_window() {
+        let mut rack = Rack {
+            reordering_seen: true,
+            ..Rack::default()
+        };
+        let window = |rack: &Rack| rack.window(true, true, 100 * MS, 120 * MS);
+        assert_eq!(window(&rack), 25 * MS);
+        for (round, expected) in [(1, 50), (2, 75), (3, 100), (4, 120), (5, 120)] {
+            rack.note_duplicate();
+            rack.note_duplicate(); // one step a round trip
+            rack.adapt_window(10 * round, 10 * round + 5);
+            assert_eq!(window(&rack), expected * MS, "{round}");
+        }
+        for _ in 0..PERSIST {
+            assert_eq!(window(&rack), 120 * MS);
+            rack.end_recovery();
+            rack.adapt_window(1000, 1010);
+        }
+        assert_eq!(window(&rack), 25 * MS);
+    }
+
+    /// RFC 8985, section 7.2.
+    #[test]
+    fn probe_timeouts() {
+        assert_eq!(Rack::probe_timeout(0, 5), 1000 * MS);
+        assert_eq!(Rack::probe_timeout(100 * MS, 5), 200 * MS);
+        assert_eq!(Rack::probe_timeout(100 * MS, 1), 400 * MS);
     }
 }

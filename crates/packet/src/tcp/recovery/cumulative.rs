@@ -36,29 +36,27 @@ impl Sender {
                     }
                 } else if summary.before > 0 {
                     self.dup_acks += 1;
+                    //= RFC 5681 3.2/3: done, tests fast_retransmit_and_fast_recovery,
+                    //=   partial_acknowledgements
+                    //= RFC 6582 3.2/2: deviation, an ACK of all below recover is enough, and none
+                    //=   of a segment more is asked for (as RFC 6675 has it)
                     // RFC 6582, section 3.2, step 2: no second reduction for losses of the window
                     // that was reduced already
                     if self.dup_acks == config.dup_threshold && self.una >= self.recover {
-                        self.enter_recovery(summary.now, summary.before, config);
-                        self.first_partial_ack = true;
-                        if config.recovery == RecoveryPolicy::Tahoe {
-                            self.window.cwnd = 1.0;
-                            self.retransmit_next = NONE;
-                            self.next = self.una;
-                            self.state = State::Loss;
-                        } else {
-                            self.window.cwnd =
-                                self.window.ssthresh + f64::from(config.dup_threshold);
-                        }
+                        self.retransmit_fast(summary, config);
                     }
                 }
             }
             State::Recovery => {
                 if summary.acked == 0 {
+                    //= RFC 5681 3.2/10: done, test fast_retransmit_and_fast_recovery
                     self.window.cwnd += 1.0; // inflation: another segment has left the network
                 } else if self.una >= self.recover || config.recovery == RecoveryPolicy::Reno {
+                    //= RFC 5681 3.2/12: done, test fast_retransmit_and_fast_recovery
                     self.window.cwnd = self.window.ssthresh;
                     if config.recovery == RecoveryPolicy::NewReno {
+                        //= RFC 6582 3.2/3: done, test
+                        //=   only_the_first_partial_acknowledgement_restarts_the_timer
                         // RFC 6582, section 3.2, step 3, option 1: no burst
                         let flight = self.outstanding().max(1) as f64;
                         self.window.cwnd = self.window.ssthresh.min(flight + 1.0);
@@ -68,8 +66,13 @@ impl Sender {
                 } else {
                     // partial ACK: the next hole, deflation, and the timer only for the first (RFC
                     // 6582, "impatient")
+                    //= RFC 6582 3.2/4: done, tests
+                    //=   only_the_first_partial_acknowledgement_restarts_the_timer,
+                    //=   partial_acknowledgements
                     self.retransmit_next = self.una;
                     self.window.cwnd = (self.window.cwnd - summary.acked as f64 + 1.0).max(1.0);
+                    //= RFC 6582 3.2/5: done, test
+                    //=   only_the_first_partial_acknowledgement_restarts_the_timer
                     if !self.first_partial_ack {
                         self.timers.set_rto(summary.rto_before);
                     }
@@ -77,6 +80,22 @@ impl Sender {
                 }
             }
             State::Closed => {}
+        }
+    }
+
+    /// The duplicate ACKs are enough: fast retransmit, and fast recovery but for Tahoe.
+    #[inline(always)]
+    fn retransmit_fast(&mut self, summary: &AckSummary, config: &Config) {
+        self.enter_recovery(summary.now, summary.before, config);
+        self.first_partial_ack = true;
+        if config.recovery == RecoveryPolicy::Tahoe {
+            self.window.cwnd = 1.0;
+            self.retransmit_next = NONE;
+            self.next = self.una;
+            self.state = State::Loss;
+        } else {
+            //= RFC 5681 3.2/9: done, test fast_retransmit_and_fast_recovery
+            self.window.cwnd = self.window.ssthresh + f64::from(config.dup_threshold);
         }
     }
 }

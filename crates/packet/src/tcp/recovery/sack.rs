@@ -47,6 +47,7 @@ impl Sender {
             State::Open => {
                 let echo =
                     self.count_marks(summary, config, random) || self.on_echo(summary, config);
+                //= RFC 6675 5/2: done, test the_next_segment_by_rule
                 if summary.acked > 0 {
                     self.dup_acks = 0;
                     if !echo {
@@ -63,9 +64,11 @@ impl Sender {
             }
             _ => {}
         }
+        //= RFC 6675 5/4: done, tests selective_recovery, the_next_segment_by_rule
         if self.state == State::Recovery {
             self.steer_recovery(summary, config);
         }
+        //= RFC 6675 5.1/6: done, test duplicates_of_what_a_timeout_sends_again_start_no_recovery
         if self.state == State::Loss && self.una >= self.recover {
             self.state = State::Open;
             self.dup_acks = 0;
@@ -76,6 +79,7 @@ impl Sender {
                 || self.scoreboard.calls_for_recovery(self.una)
                 || (config.chained_recoveries && self.scoreboard.misses_any()))
         {
+            //= RFC 6675 5/3: done, test selective_recovery
             self.start_recovery(summary.now, summary.before, config);
             if config.reduction == WindowReduction::Prr {
                 // RFC 9937, section 6: what was acknowledged selectively before the recovery will

@@ -4,6 +4,7 @@ mod linux;
 mod rack;
 mod recovery;
 mod resume;
+mod standards;
 mod undo;
 
 use super::*;

@@ -1,0 +1,256 @@
+//! What RFCs ask of a sender, where no other test looks at it (`docs/standards.md`).
+
+use super::*;
+use crate::tcp::hystart;
+
+/// A bench whose slow start is over, with a window of ten segments that have just left.
+fn ten_out(recovery: Recovery) -> Bench {
+    let mut bench = Bench::new(recovery, 10.0);
+    bench.now = 200 * MS;
+    assert_eq!(bench.sent().len(), 10);
+    bench.sender.window.ssthresh = 10.0;
+    bench
+}
+
+/// RFC 5681, section 3.2, steps 1 to 6, by Reno: two new segments for the first two duplicates,
+/// which change no window; the third halves what was in flight without them, and inflates; more
+/// inflate by one each; the next ACK deflates.
+#[test]
+fn fast_retransmit_and_fast_recovery() {
+    let mut bench = ten_out(Recovery::Reno);
+    assert_eq!(bench.ack(0, NONE, 0), [10]);
+    assert_eq!(bench.ack(0, NONE, 0), [11]);
+    assert_eq!(bench.sender.window.cwnd, 10.0);
+    assert_eq!(bench.ack(0, NONE, 0), [0]); // again: prints as -0
+    assert_eq!(
+        (bench.sender.window.ssthresh, bench.sender.window.cwnd),
+        (5.0, 8.0)
+    );
+    for more in 1..=4 {
+        assert!(bench.ack(0, NONE, 0).is_empty());
+        assert_eq!(bench.sender.window.cwnd, 8.0 + f64::from(more));
+    }
+    assert_eq!(bench.ack(0, NONE, 0), [12]); // a window of 13 over 12 outstanding
+    bench.ack(12, NONE, 0);
+    assert_eq!(bench.sender.window.cwnd, 5.0);
+    assert_eq!(bench.sender.state, State::Open);
+}
+
+/// RFC 6582, section 3.2: the first partial ACK restarts the timer, further ones do not; the ACK of
+/// everything ends the recovery with min(ssthresh, max(FlightSize, 1) + 1).
+#[test]
+fn only_the_first_partial_acknowledgement_restarts_the_timer() {
+    let mut bench = ten_out(Recovery::NewReno);
+    for _ in 0..3 {
+        bench.ack(0, NONE, 0);
+    }
+    let high = bench.sender.high;
+    assert_eq!(bench.ack(2, NONE, 0)[0], -2);
+    // cwnd was 8; two segments are acknowledged, one is added back
+    assert_eq!(bench.sender.window.cwnd, 7.0);
+    let timer = bench.sender.timers.rto();
+    assert_eq!(timer, bench.now + bench.sender.timeout(&bench.config));
+    assert_eq!(bench.ack(4, NONE, 0)[0], -4);
+    assert_eq!(bench.sender.timers.rto(), timer);
+    bench.sender.written = high;
+    bench.ack(high, NONE, 0);
+    assert_eq!(bench.sender.state, State::Open);
+    assert_eq!(bench.sender.window.cwnd, 2.0);
+}
+
+/// RFC 6582, section 3.2, steps 2 and 4; RFC 6675, section 5.1: duplicates of data sent before a
+/// timeout start no fast retransmit.
+#[test]
+fn duplicates_of_what_a_timeout_sends_again_start_no_recovery() {
+    for recovery in [Recovery::NewReno, Recovery::Sack] {
+        let mut bench = ten_out(recovery);
+        bench.now = bench.sender.timers.rto();
+        bench.sender.on_timeout(bench.now, &bench.config);
+        let (ssthresh, high) = (bench.sender.window.ssthresh, bench.sender.high);
+        bench.sent();
+        for seq in 0..5 {
+            let sack = if recovery == Recovery::Sack {
+                2 + seq
+            } else {
+                NONE
+            };
+            bench.ack(1, sack, 0);
+        }
+        assert_eq!(bench.sender.counters.fast_recoveries, 0, "{recovery:?}");
+        assert_eq!(bench.sender.window.ssthresh, ssthresh);
+        assert_eq!(bench.sender.recover, high);
+        bench.ack(high, NONE, 0);
+        assert_eq!(bench.sender.state, State::Open);
+    }
+}
+
+/// RFC 6675, section 4, NextSeg: new data where nothing that is lost waits (rule 2), then a hole
+/// that is not lost yet (rule 3), then the highest hole once (rule 4), then nothing (rule 5).
+#[test]
+fn the_next_segment_by_rule() {
+    let mut bench = ten_out(Recovery::Sack);
+    bench.sender.written = 13;
+    bench.sender.window.cwnd = 30.0;
+    // 0, 5 and 9 are missing; 5 has two segments above it acknowledged, 9 none
+    for sack in [1, 2, 3, 4] {
+        bench.ack(0, sack, 0);
+    }
+    assert_eq!(bench.sender.state, State::Recovery);
+    assert_eq!(bench.sender.high, 13, "rule 2 sent all that is new");
+    bench.sender.window.cwnd = 30.0;
+    let sent = bench.ack(0, 7, 0);
+    assert_eq!(sent.first(), Some(&-5), "rule 3: {sent:?}");
+    assert_eq!(sent[1], -6, "rule 3: {sent:?}");
+    assert_eq!(sent[2..], [-12], "rule 4, then rule 5: {sent:?}");
+    // a rescue a recovery; it has not moved the edge of retransmissions
+    assert_eq!(bench.sender.high_resent, 7);
+    assert!(bench.ack(0, 6, 0).is_empty());
+    // what is above RecoveryPoint stays known as the recovery ends
+    let recover = bench.sender.recover;
+    bench.sender.written = 40;
+    bench.sent();
+    bench.ack(0, recover + 1, 0);
+    bench.ack(recover, NONE, 0);
+    assert_eq!(bench.sender.state, State::Open);
+    assert_eq!(bench.sender.dup_acks, 0);
+    assert!(bench.sender.scoreboard.is_sacked(recover, recover + 1));
+}
+
+/// RFC 5681, section 4.1: after an idle time longer than the timeout the window is the initial one.
+#[test]
+fn an_idle_sender_begins_again() {
+    for (idle, cwnd) in [(1, 60.0), (400, 10.0)] {
+        let mut bench = ten_out(Recovery::Sack);
+        bench.sender.written = 10;
+        bench.ack(10, NONE, 0);
+        bench.sender.window.cwnd = 60.0;
+        bench
+            .sender
+            .restart_if_idle(bench.now + idle * MS, &bench.config);
+        assert_eq!(bench.sender.window.cwnd, cwnd, "{idle} ms");
+    }
+}
+
+/// RFC 5681, section 3.1: the handshake does not open the window. RFC 6298, rule 5.7: a SYN that
+/// was sent twice makes the first timeout 3 s.
+#[test]
+fn the_handshake_leaves_the_window_as_it_is() {
+    for (resent, timeout) in [(false, 1000), (true, 3000)] {
+        let config = Config::new(&options(Recovery::Sack, 10.0));
+        let reno = CongestionSpec::from_values("reno", &[]).expect("reno is registered");
+        let mut sender = Sender::new(reno.build(0), &config, f64::INFINITY);
+        sender.open(1000 * MS, 0, resent, &config);
+        assert_eq!(sender.window.cwnd, 10.0);
+        assert_eq!(sender.timeout(&config), timeout * MS);
+    }
+}
+
+/// RFC 9406, section 4.3: an ACK counts for eight segments at most where nothing is paced, growth
+/// is divided by four in conservative slow start, and a later slow start is the plain one.
+#[test]
+fn hystart_limits_an_ack_and_divides_growth() {
+    let hystart_of = |pacing: &str| {
+        let mut tcp = options(Recovery::Sack, 40.0);
+        tcp.hystart = true;
+        if pacing == "window" {
+            tcp.pacing = ackclock_scenario::Pacing::Window;
+        }
+        let config = Config::new(&tcp);
+        let reno = CongestionSpec::from_values("reno", &[]).expect("reno is registered");
+        let mut sender = Sender::new(reno.build(0), &config, f64::INFINITY);
+        sender.open(1000 * MS, 0, false, &config);
+        sender.written = u64::MAX;
+        Bench {
+            sender,
+            config,
+            random: Stream::new(1, Owner::Flow, 0),
+            now: 1000 * MS,
+        }
+    };
+    for (pacing, grown) in [("auto", hystart::L), ("window", 20)] {
+        let mut bench = hystart_of(pacing);
+        for _ in 0..40 {
+            // however paced, all of the window is out
+            bench.now = bench.now.max(bench.sender.pacer.next());
+            bench.sender.next_segment(bench.now, &bench.config);
+        }
+        bench.ack(20, NONE, 0);
+        assert_eq!(
+            bench.sender.window.cwnd,
+            40.0 + f64::from(grown),
+            "{pacing}"
+        );
+    }
+    // a round trip that grows: conservative from the eighth sample of the second round on
+    let mut bench = hystart_of("auto");
+    bench.sent();
+    let mut growth = Vec::new();
+    for cum in 1..=60 {
+        let before = bench.sender.window.cwnd;
+        bench.now += if cum > 40 { 3 * MS } else { 0 };
+        let ack = Ack {
+            at: bench.now,
+            cum,
+            echo: bench.now - if cum > 40 { 130 * MS } else { 100 * MS },
+            sack: NONE,
+            blocks: 0,
+            flags: Flags(0),
+            marked: 0,
+        };
+        bench
+            .sender
+            .on_ack(bench.now, &ack, &[], &bench.config, &mut bench.random);
+        bench.sent();
+        growth.push(bench.sender.window.cwnd - before);
+    }
+    assert_eq!(growth[10], 1.0);
+    assert_eq!(growth[59], 0.25);
+    // after a loss slow start is over for HyStart++
+    bench.sender.window.ssthresh = 1e6;
+    let before = bench.sender.window.cwnd;
+    bench.ack(61, NONE, 0);
+    assert_eq!(bench.sender.window.cwnd - before, 1.0);
+    assert!(bench.sender.slow_start.is_none());
+}
+
+/// RFC 5681, section 3.2, step 1: with SACK a duplicate ACK that tells of no further segment lets
+/// nothing out.
+#[test]
+fn a_duplicate_without_news_sends_nothing() {
+    let mut bench = ten_out(Recovery::Sack);
+    assert!(bench.ack(0, NONE, 0).is_empty());
+    assert_eq!(bench.ack(0, 1, 0), [10]);
+    assert!(bench.ack(0, 1, 0).is_empty());
+    assert!(bench.ack(0, NONE, 0).is_empty());
+    assert_eq!(bench.sender.state, State::Open);
+}
+
+/// RFC 9768, section 3.1.5, RFC 8311, RFC 9331: ECT(0) with ECN, ECT(1) where a scalable congestion
+/// control reacts to it, none without; CWR is no answer where marks are counted.
+#[test]
+fn ecn_fields_by_what_is_agreed() {
+    use ackclock_scenario::{EcnFeedback, PeerEcn};
+    let segment = Segment {
+        seq: 1,
+        retransmission: false,
+        cwr: true,
+    };
+    let flags = |tcp: &Tcp| segment.ecn_flags(&Config::new(tcp)).0;
+    let classic = options(Recovery::Sack, 10.0);
+    assert_eq!(flags(&classic), Flags::ECT | Flags::CWR);
+    let counted = Tcp {
+        ecn_feedback: EcnFeedback::AccEcn,
+        ..classic.clone()
+    };
+    assert_eq!(flags(&counted), Flags::ECT);
+    let refused = Tcp {
+        peer_ecn: PeerEcn::None,
+        ..counted.clone()
+    };
+    assert_eq!(flags(&refused) & (Flags::ECT | Flags::ECT1), 0);
+    let scalable = Tcp {
+        accurate_ecn: true,
+        ..counted
+    };
+    assert_eq!(flags(&scalable), Flags::ECT | Flags::ECT1);
+}

@@ -34,13 +34,21 @@ impl Simulation {
     ///
     /// # Errors
     /// [`Error::Algorithm`] when a user's own algorithm has failed; [`Error::Unsupported`] when a
-    /// run until all is done takes longer than a time can hold.
+    /// run until all is done takes longer than a time can hold, or waits for transfers that have
+    /// been stopped.
     pub fn step(&mut self, events: u64) -> Result<Progress, Error> {
         let done = self.engine.step(events)?;
         if self.engine.now >= link::schedule::NEVER {
             return Err(Error::Unsupported(
                 "the transfers are not done within 106 days of simulated time, the most that a run \
                  can take"
+                    .to_owned(),
+            ));
+        }
+        if !done && self.engine.waits_for_stopped_transfers() {
+            return Err(Error::Unsupported(
+                "duration \"until done\" has no end: the transfers that are not complete have been \
+                 stopped, and other flows go on; give a duration in seconds"
                     .to_owned(),
             ));
         }

@@ -459,6 +459,33 @@ fn done_never() {
     );
 }
 
+/// A transfer that is stopped halfway beside a flow without end: an error within seconds, not a run
+/// of 106 days; one that is complete before its stop ends the run.
+#[test]
+fn done_never_beside_endless_flows() {
+    for (how, handshake) in [("stop = \"2 s\"\n", true), ("", false)] {
+        let text = format!(
+            "[scenario]\nduration = \"until done\"\n\
+             [[link]]\nname = \"link\"\nrate = \"400 kbit/s\"\n\
+             [[flows]]\nname = \"bulk\"\npath = [\"link\"]\nrtt = \"10 ms\"\nmax_window = \"1 packets\"\n\
+             [[flows]]\nname = \"part\"\npath = [\"link\"]\nrtt = \"10 ms\"\n{how}handshake = {handshake}\n\
+             traffic = {{ kind = \"transfer\", size = \"1 MB\" }}\n\
+             [[change]]\nat = \"3 s\"\nflows = \"part\"\ncount = {}\n",
+            u32::from(handshake)
+        );
+        for general in [false, true] {
+            let options = Options {
+                general,
+                ..Options::default()
+            };
+            let error = run(&scenario(&text), &options).unwrap_err();
+            assert!(error.to_string().contains("has no end"), "{error}");
+            let short = text.replace("1 MB", "3 kB");
+            assert!(run(&scenario(&short), &options).is_ok());
+        }
+    }
+}
+
 /// The answer to a SYN arrives shortly before the timer expires: on the fast path its event comes
 /// after the timer's, and yet it is in time.
 #[test]

@@ -7,7 +7,33 @@ use crate::Error;
 use crate::calendar::{Class as Order, Kind, Tag};
 use crate::flow::{Ends, FlowSlot};
 
+/// How long after their stop transfers may still be complete, by what is on its way, ps.
+const MAX_IN_FLIGHT: u64 = 3600 * Time::PER_SECOND;
+
 impl Engine {
+    /// True if a run until all is done waits for transfers only that have been stopped for good for
+    /// an hour: what they have sent has arrived, and they send nothing again. Others may go on for
+    /// ever.
+    pub(crate) fn waits_for_stopped_transfers(&self) -> bool {
+        let last_change = self.changes.iter().map(|change| change.at).max();
+        let settled = |at: u64| self.now > at.saturating_add(MAX_IN_FLIGHT);
+        if self.end != u64::MAX || !last_change.is_none_or(settled) {
+            return false;
+        }
+        let mut finite = self.classes.iter().zip(&self.class_flows);
+        finite.all(|(class, numbers)| {
+            class.total == u64::MAX
+                || self.rows[numbers.clone()].iter().all(|row| match row {
+                    FlowSlot::Over(_) => true,
+                    FlowSlot::Waiting { stopped, .. } => *stopped || settled(class.stop),
+                    FlowSlot::Live(slot) => {
+                        let flow = &self.flows[*slot as usize];
+                        flow.completion != u64::MAX || flow.stopped || settled(class.stop)
+                    }
+                })
+        })
+    }
+
     pub(super) fn on_window_opens(&mut self) {
         for link in &mut self.links {
             link.open_window(self.now);

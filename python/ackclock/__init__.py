@@ -28,6 +28,7 @@ from . import _core, present  # noqa: F401  present registers what shows results
 
 if TYPE_CHECKING:
     from . import delay
+    from .core.captures import CaptureError, Pcap, Qlog
     from .core.errors import AckclockError, AnalysisError, Diagnostic, Interrupted, RunError, ScenarioError
     from .core.fluid import FluidResult, coverage, fluid
     from .core.meanfield import MeanFieldResult, RedStability, StationaryWindow, meanfield, red_stability, stationary
@@ -58,6 +59,7 @@ __version__ = _core.VERSION
 __all__ = [
     "AckclockError",
     "AnalysisError",
+    "CaptureError",
     "Comparison",
     "Diagnostic",
     "Dossier",
@@ -70,6 +72,8 @@ __all__ = [
     "MeanFieldResult",
     "MeasuredLimit",
     "MeasuredStability",
+    "Pcap",
+    "Qlog",
     "RedStability",
     "Replications",
     "Response",
@@ -116,6 +120,7 @@ __all__ = [
 ]
 
 _NAMES = {
+    "core.captures": ("CaptureError", "Pcap", "Qlog"),
     "core.errors": ("AckclockError", "AnalysisError", "Diagnostic", "Interrupted", "RunError", "ScenarioError"),
     "core.fluid": ("FluidResult", "coverage", "fluid"),
     "core.meanfield": (

@@ -75,6 +75,9 @@ def run(
     managers: Mapping[int, Callable[..., object]] = ...,
     memory: int | None = None,
     traces_to: Callable[[dict[str, Any]], object] | None = None,
+    capture_links: Sequence[tuple[int, bool]] = ...,
+    capture_flows: Sequence[int] = ...,
+    captures_to: Callable[[str, int, bytes], object] | None = None,
 ) -> list[Raw]: ...
 def run_meanfield(
     scenario: Scenario,

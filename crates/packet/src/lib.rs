@@ -10,6 +10,7 @@
 mod access;
 mod bitmap;
 mod calendar;
+mod capture;
 mod class;
 mod draw;
 mod engine;
@@ -52,6 +53,34 @@ pub struct Options {
     pub seed: Option<u64>,
     /// Where a user's own algorithm reports that it failed.
     pub abort: Option<Abort>,
+    /// What is captured, packet by packet. Anything here takes the general path.
+    pub captures: CaptureSelection,
+}
+
+/// What is captured, to be taken while the run goes on ([`Simulation::take_captures`]).
+#[derive(Clone, Debug, Default)]
+pub struct CaptureSelection {
+    /// Packets on these links, by index: at the entry, or (`true`) the exit.
+    pub links: Vec<(usize, bool)>,
+    /// Events of these flows' senders, by index over all classes.
+    pub flows: Vec<usize>,
+}
+
+impl CaptureSelection {
+    /// True if there is nothing to capture.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.links.is_empty() && self.flows.is_empty()
+    }
+}
+
+/// The next bytes of each capture, in the order of [`CaptureSelection`].
+#[derive(Clone, Debug, Default)]
+pub struct Captured {
+    /// Of pcapng files.
+    pub links: Vec<Vec<u8>>,
+    /// Of qlog files (JSON text sequences).
+    pub flows: Vec<Vec<u8>>,
 }
 
 /// Which traces are recorded.

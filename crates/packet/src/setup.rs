@@ -390,10 +390,11 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
     let window = scenario
         .measure
         .map_or((0, end), |(from, to)| (from.0, to.0));
+    let general = options.general || !options.captures.is_empty();
     let links: Vec<Link> = (0..scenario.links.len())
-        .map(|id| build_link(scenario, id, seed, window, options.general))
+        .map(|id| build_link(scenario, id, seed, window, general))
         .collect();
-    let population = Population::new(scenario, &links, seed, options.general)?;
+    let population = Population::new(scenario, &links, seed, general)?;
     let remaining = transfers_to_finish(scenario, &population.classes)?;
     let changes = scenario.changes.iter().map(|change| Change {
         at: change.at.0,
@@ -414,6 +415,7 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
         class_flows: population.class_flows,
         changes: changes.collect(),
         recorder: Recorder::default(),
+        capture: None,
         now: 0,
         end,
         max_clock_offset: population.max_clock_offset,
@@ -427,6 +429,7 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
     };
     engine.sort_starts();
     record(&mut engine, scenario, options)?;
+    engine.prepare_captures(&options.captures, scenario)?;
     Ok(engine)
 }
 

@@ -4,7 +4,7 @@ use ackclock_algorithms::Time;
 use ackclock_scenario::Scenario;
 
 use crate::engine::Engine;
-use crate::{Error, Options, Outcome, Progress, Traces};
+use crate::{Captured, Error, Options, Outcome, Progress, Traces};
 use crate::{finish, link, setup};
 
 /// A run in progress.
@@ -70,6 +70,14 @@ impl Simulation {
     /// taken are in [`Outcome::traces`].
     pub fn take_traces(&mut self, bytes: usize) -> Option<Traces> {
         self.engine.recorder.take(bytes)
+    }
+
+    /// Takes what was captured since the last call, if any of it is at least `bytes` long; what is
+    /// left at the end is taken with `bytes` = 0, after the last step and before
+    /// [`Simulation::finish`].
+    pub fn take_captures(&mut self, bytes: usize) -> Option<Captured> {
+        let until = self.engine.now.min(self.engine.end);
+        self.engine.capture.as_mut()?.take(bytes, until)
     }
 
     /// The class of flow `flow`, by index in the scenario.

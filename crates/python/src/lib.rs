@@ -21,7 +21,9 @@ use ackclock_algorithms::meta::Meta;
 use ackclock_algorithms::registry::{aqms, congestion};
 use ackclock_algorithms::scheduler::schedulers;
 use ackclock_algorithms::{DefaultValue, ParameterSpec};
-use ackclock_packet::{Error, FlowSelection, Options, Simulation, TraceSelection};
+use ackclock_packet::{
+    CaptureSelection, Error, FlowSelection, Options, Simulation, TraceSelection,
+};
 use ackclock_scenario::keys::Fallback;
 use ackclock_scenario::{Diagnostic, Scenario};
 use pyo3::IntoPyObjectExt as _;
@@ -210,7 +212,8 @@ impl FlowTraces {
 /// Runs a scenario once for each seed, on up to `threads` threads; one outcome per seed.
 #[pyfunction(name = "run")]
 #[pyo3(signature = (scenario, seeds, *, threads = 1, trace_links = false, trace_flows = None, general = false, progress = None,
-                    controllers = HashMap::new(), managers = HashMap::new(), memory = None, traces_to = None))]
+                    controllers = HashMap::new(), managers = HashMap::new(), memory = None, traces_to = None,
+                    capture_links = Vec::new(), capture_flows = Vec::new(), captures_to = None))]
 #[expect(
     clippy::too_many_arguments,
     reason = "keyword arguments of a private function"
@@ -228,9 +231,16 @@ fn run_scenario<'py>(
     managers: HashMap<usize, Py<PyAny>>,
     memory: Option<u64>,
     traces_to: Option<Py<PyAny>>,
+    capture_links: Vec<(usize, bool)>,
+    capture_flows: Vec<usize>,
+    captures_to: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyList>> {
     let scenario = &scenario.inner;
     let flows = FlowTraces::selection(trace_flows)?;
+    let captures = CaptureSelection {
+        links: capture_links,
+        flows: capture_flows,
+    };
     let options = |seed| Options {
         general,
         traces: TraceSelection {
@@ -240,6 +250,7 @@ fn run_scenario<'py>(
         },
         seed: Some(seed),
         abort: None,
+        captures: captures.clone(),
     };
     watch::load_arrays(py)?;
     refuse_beyond(py, scenario, &options(0), threads.min(seeds.len()), memory)?;
@@ -250,6 +261,7 @@ fn run_scenario<'py>(
         controllers: substitutes(py, controllers)?,
         managers: substitutes(py, managers)?,
         traces_to,
+        captures_to,
     };
     let watch = |standings: &[Standing], report: bool| {
         let shown = run::report(py, standings)?;

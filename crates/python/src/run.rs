@@ -10,7 +10,7 @@ use ackclock_packet::{Error, Options, Outcome, Simulation};
 use ackclock_scenario::Scenario;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 use crate::measured;
 use crate::user::{Factory, Failure};
@@ -31,6 +31,8 @@ pub(crate) struct Job<'a> {
     pub(crate) managers: Vec<Substitute>,
     /// Called with pieces of the traces as the runs go on, in place of keeping them.
     pub(crate) traces_to: Option<Py<PyAny>>,
+    /// Called with pieces of captures: "link" or "flow", which of them, bytes.
+    pub(crate) captures_to: Option<Py<PyAny>>,
 }
 
 /// Why a run gave no outcome.
@@ -200,6 +202,7 @@ impl Job<'_> {
                 .store(progress.departures, Ordering::Relaxed);
             let least = if progress.done { 1 } else { PIECE };
             self.hand_over(&mut simulation, least)?;
+            self.hand_captures_over(&mut simulation, least)?;
             if progress.done {
                 break;
             }
@@ -229,6 +232,27 @@ impl Job<'_> {
             let piece = measured::traces(py, traces)?;
             piece.set_item("classes", classes)?;
             target.call1(py, (piece,)).map(drop)
+        })
+        .map_err(Stop::Traces)
+    }
+
+    /// Gives captures away, if somebody wants them and there are `least` bytes of one.
+    fn hand_captures_over(&self, simulation: &mut Simulation, least: usize) -> Result<(), Stop> {
+        let Some(target) = &self.captures_to else {
+            return Ok(());
+        };
+        let Some(captured) = simulation.take_captures(least) else {
+            return Ok(());
+        };
+        Python::attach(|py| {
+            for (kind, pieces) in [("link", captured.links), ("flow", captured.flows)] {
+                for (index, piece) in pieces.iter().enumerate() {
+                    if !piece.is_empty() {
+                        target.call1(py, (kind, index, PyBytes::new(py, piece)))?;
+                    }
+                }
+            }
+            Ok(())
         })
         .map_err(Stop::Traces)
     }

@@ -267,6 +267,11 @@ class Result(EngineResult):
         of_flow = self._raw["flows"]["class"][raw["flows"].astype(np.int64)]
         return trace_table(raw, of_flow, links, classes, self.seed)
 
+    @presented
+    def flent(self, path: str | os.PathLike[str]) -> None:
+        """Write the traces as a data file of Flent (``.flent.gz``); it needs those of links and flows."""
+        raise NotImplementedError
+
     @cached_property
     def _groups(self) -> dict[str, dict[str, Any]]:
         """Measures of all flows and of each class."""

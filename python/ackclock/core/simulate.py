@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from .. import _core
+from .captures import Capture, CaptureFiles
 from .files import whole_file
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def run(
     trace_links: bool = False,
     trace_flows: FlowTraces = None,
     traces_to: str | os.PathLike[str] | TraceFile | None = None,
+    captures: Sequence[Capture] = (),
     general: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Result:
@@ -57,6 +59,9 @@ def run(
     traces_to
         A file for the traces, with the rows of `Result.to_arrow`: CSV if its suffix says so, otherwise Parquet. It is
         written during the run, so traces of any length need little memory. The result then has no traces.
+    captures
+        Files of packets (`Pcap`) and of senders' events (`Qlog`), written during the run. They need the general path,
+        and change nothing in the result.
     general
         Use the engine's general path even where the fast one applies. The result is the same to the last bit.
     progress
@@ -66,6 +71,8 @@ def run(
     ------
     ScenarioError
         If the packet engine cannot represent the scenario, or it would need more memory than the machine has.
+    CaptureError
+        If there is no such link to capture.
     RunError
         If the run failed. If a user's own algorithm raised an exception, that is its cause (`__cause__`).
     Interrupted
@@ -78,7 +85,8 @@ def run(
 
             form = trace_format(traces_to)
             traces_to = outputs.enter_context(TraceFile(outputs.enter_context(whole_file(traces_to)), form))
-        return _run(scenario, seeds, 1, trace_links, trace_flows, general, progress, traces_to)[0][0]
+        files = CaptureFiles(captures, [link["name"] for link in scenario.canonical["link"]], outputs)
+        return _run(scenario, seeds, 1, trace_links, trace_flows, general, progress, traces_to, files)[0][0]
 
 
 def replicate(
@@ -117,6 +125,7 @@ def _run(
     general: bool,
     progress: Callable[[Progress], None] | None,
     traces: TraceFile | None = None,
+    captures: CaptureFiles | None = None,
 ) -> tuple[list[Result], Timing]:
     from .result import Result, Timing
     from .traces import trace_table
@@ -140,6 +149,9 @@ def _run(
         managers=scenario._managers,
         traces_to=None if traces is None else write,
         memory=_memory(),
+        capture_links=captures.links if captures else (),
+        capture_flows=captures.flows if captures else (),
+        captures_to=captures.target if captures else None,
     )
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     packets = sum(raw["departures"] for raw in raws)

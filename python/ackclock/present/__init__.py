@@ -37,6 +37,7 @@ _PLACES = {
     "Replications._repr_html_": "text.results:replications_html",
     "Result.__str__": "text.results:run_text",
     "Result._repr_html_": "text.results:run_html",
+    "Result.flent": "flent:write",
     "Result.plot_flows": "plot.figures:flows",
     "Result.plot_queue": "plot.figures:queue",
     "Result.plot_windows": "plot.figures:windows",

@@ -84,6 +84,10 @@ impl Engine {
         if class.finite && seq + 1 == state.total {
             size = size - class.payload + state.tail;
         }
+        if self.capture.is_some() {
+            self.log_sent(flow, now, seq, size);
+        }
+        let state = &self.flows[flow];
         self.launch(flow, Packet::new(state.place, seq, now, size, flags), now);
     }
 
@@ -179,6 +183,9 @@ impl Engine {
         };
         sender.on_timer(now - clock_offset, &class.sender);
         self.send(flow);
+        if self.capture.is_some() {
+            self.log_metrics(flow, now - clock_offset, 0);
+        }
     }
 
     /// Sends a SYN.
@@ -229,6 +236,9 @@ impl Engine {
                 .push_far(at, self.flow_tag(flow, Kind::Application, Order::Sender));
         }
         self.send(flow);
+        if self.capture.is_some() {
+            self.log_metrics(flow, now, rtt);
+        }
     }
 
     /// A packet comes out of the last link at `at`, on its way to the receiver.
@@ -254,6 +264,10 @@ impl Engine {
         }
         arrival = (arrival + state.delays.receiver_access).max(state.last_arrival);
         state.last_arrival = arrival;
+        if self.capture.is_some() {
+            self.capture_delivery(&packet, arrival);
+        }
+        let state = &mut self.flows[flow];
         if !packet.flags.has(Flags::SYN) {
             let class = &self.classes[state.class as usize];
             let (sent, seq) = (packet.stamp, packet.seq);
@@ -410,7 +424,13 @@ impl Engine {
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
         let flags = Flags(flags | reply.flags);
-        if class.reverse.is_none() {
+        let private = class.reverse.is_none();
+        if private && self.capture.is_some() {
+            self.capture_reply(flow, &reply, at, flags);
+        }
+        let state = &mut self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        if private {
             let ack = Ack {
                 at: at + state.delays.receiver_return + state.clock_offset,
                 cum: reply.cum,
@@ -458,6 +478,9 @@ impl Engine {
 
     /// An ACK comes out of the last reverse link at `at`.
     pub(super) fn return_ack(&mut self, packet: Packet, at: u64) {
+        if self.capture.is_some() {
+            self.capture_ack(&packet, at);
+        }
         let flow = packet.slot as usize;
         let state = &mut self.flows[flow];
         state.controls -= 1;
@@ -557,6 +580,14 @@ impl Engine {
             return;
         };
         sender.on_ack(now, ack, &blocks, &class.sender, &mut state.random);
+        if self.capture.is_some() {
+            self.log_ack(flow, now, ack, &blocks);
+        }
+        let state = &mut self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        let Ends::Tcp { sender, .. } = &mut state.ends else {
+            return;
+        };
         if class.finite && sender.is_done(state.total) && state.completion == u64::MAX {
             state.completion = now;
             sender.timers.stop_rto();
@@ -568,6 +599,10 @@ impl Engine {
             return;
         }
         self.send(flow);
+        if self.capture.is_some() {
+            let latest = if ack.echo == 0 { 0 } else { now - ack.echo };
+            self.log_metrics(flow, now, latest);
+        }
     }
 
     fn on_completion(&mut self, at: u64) {

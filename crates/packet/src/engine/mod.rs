@@ -1,5 +1,6 @@
 //! The engine of a run: everything that moves. Each file beside this one does one part of the work.
 
+mod captures;
 mod changes;
 mod endpoints;
 mod event_loop;
@@ -14,6 +15,7 @@ use ackclock_scenario::Setting;
 
 use crate::Abort;
 use crate::calendar::{Calendar, Class as Order, Kind, Place, Tag};
+use crate::capture::Capture;
 use crate::class::{self, Class};
 use crate::flow::{Flow, FlowSlot};
 use crate::link::Link;
@@ -50,6 +52,7 @@ pub(crate) struct Engine {
     pub(crate) class_flows: Vec<std::ops::Range<usize>>,
     pub(crate) changes: Vec<Change>,
     pub(crate) recorder: Recorder,
+    pub(crate) capture: Option<Box<Capture>>,
     pub(crate) now: u64,
     /// When the run ends; `u64::MAX` until that is known.
     pub(crate) end: u64,

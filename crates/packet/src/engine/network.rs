@@ -24,7 +24,10 @@ impl Engine {
                 l4s: packet.flags.is_scalable(),
             };
         }
-        let offer = state.offer(now, &mut packet);
+        if self.capture.is_some() {
+            self.capture_packet(link, &packet, false);
+        }
+        let offer = self.links[link].offer(now, &mut packet);
         if packet.flags.has(Flags::CE) && !marked {
             self.record_mark(&packet);
         }
@@ -102,6 +105,9 @@ impl Engine {
         }
         self.record_judged(link);
         if let Some(packet) = sent {
+            if self.capture.is_some() {
+                self.capture_packet(link, &packet, true);
+            }
             let at = self.links[link].exit_event_driven(now);
             if self.links[link].reorders() {
                 self.forward_unordered(link, packet, at);

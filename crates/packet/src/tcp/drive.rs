@@ -282,31 +282,38 @@ impl Endpoint {
     /// What the sender tells of itself.
     #[must_use]
     pub fn info(&self) -> Info {
-        let sender = &self.sender;
-        let unacked = sender.outstanding();
-        let selective = self.config.recovery.is_selective();
-        let packets = sender.sent_packets.as_ref();
+        Info {
+            total_retrans: self.retransmissions,
+            ..self.sender.info(&self.config)
+        }
+    }
+}
+
+impl Sender {
+    /// What it tells of itself, without `total_retrans`, which it does not count.
+    pub(crate) fn info(&self, config: &Config) -> Info {
+        let unacked = self.outstanding();
+        let selective = config.recovery.is_selective();
+        let packets = self.sent_packets.as_ref();
         let rack = packets.and_then(|packets| packets.rack.as_ref());
         Info {
-            cwnd: sender.window.cwnd,
-            ssthresh: sender.window.ssthresh,
+            cwnd: self.window.cwnd,
+            ssthresh: self.window.ssthresh,
             unacked,
             sacked: if selective {
-                u64::from(sender.scoreboard.sacked())
+                u64::from(self.scoreboard.sacked())
             } else {
-                u64::from(sender.dup_acks).min(unacked)
+                u64::from(self.dup_acks).min(unacked)
             },
-            lost: u64::from(sender.scoreboard.lost()),
-            retrans: u64::from(sender.scoreboard.resent()),
-            total_retrans: self.retransmissions,
-            ca_state: sender.ca_state_now(&self.config),
-            backoff: sender.rtt.backoff(),
-            rto: Time(sender.timeout(&self.config)),
-            srtt: Time(sender.rtt.srtt),
-            min_rtt: Time(sender.rtt.min_rtt),
-            reordering: rack
-                .map_or(0, |rack| rack.extent)
-                .max(self.config.dup_threshold),
+            lost: u64::from(self.scoreboard.lost()),
+            retrans: u64::from(self.scoreboard.resent()),
+            total_retrans: 0,
+            ca_state: self.ca_state_now(config),
+            backoff: self.rtt.backoff(),
+            rto: Time(self.timeout(config)),
+            srtt: Time(self.rtt.srtt),
+            min_rtt: Time(self.rtt.min_rtt),
+            reordering: rack.map_or(0, |rack| rack.extent).max(config.dup_threshold),
             reordering_seen: rack.map_or(0, |rack| rack.reorderings),
             duplicates: packets.map_or(0, |packets| packets.undo.duplicates),
         }

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core._words import counted
+from ...core.captures import Capture, CaptureError, Pcap, Qlog
 from ...core.files import writing
 from ...core.scenario import Scenario
 from ...core.simulate import FlowTraces, Progress, replicate, run
 from ._arguments import count, json_argument, load_file, report_argument, set_argument, traces_argument, variants_of
 from ._command import Command
 from ._output import (
+    WrongInputError,
     output_file,
     print_json,
     print_notes,
@@ -61,6 +63,19 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         type=_flows,
         help=f"trace the first N flows of each class, or all (default: {TRACED_FLOWS})",
     )
+    parser.add_argument("--pcap", metavar="OUT.pcapng", type=Path, help="write the packets of a link, for Wireshark")
+    parser.add_argument("--pcap-link", metavar="LINK", help="the link of --pcap, where the scenario has several")
+    parser.add_argument(
+        "--pcap-point",
+        choices=("entry", "exit"),
+        default="entry",
+        help="before its queue (with the packets that are dropped there) or after it (with its marks; default: entry)",
+    )
+    parser.add_argument("--qlog", metavar="OUT.sqlog", type=Path, help="write the events of a TCP sender, for qvis")
+    parser.add_argument(
+        "--qlog-flow", metavar="N", type=count(0), default=0, help="the flow of --qlog, over all classes (default: 0)"
+    )
+    parser.add_argument("--flent", metavar="OUT.flent.gz", type=Path, help="write the traces as a data file of Flent")
     parser.add_argument(
         "--until-sure",
         action="store_true",
@@ -81,18 +96,26 @@ def _run(options: argparse.Namespace) -> None:
     if (options.report or options.until_sure) and not options.traces:
         variants = _sampled(variants)
     labels = [label for label, _ in variants]
+    if (options.pcap or options.qlog or options.flent) and (options.seeds is not None or len(variants) > 1):
+        raise WrongInputError("--pcap, --qlog and --flent hold a single run: leave --seeds and variants out")
     with ExitStack() as outputs:
         # before the work, so that an unwritable place is found at once
         traces = output_file(outputs, options.traces)
         report = output_file(outputs, options.report)
         # a single run each and no report, which shows them: traces need not be kept
-        streamed = bool(traces and not report and not options.until_sure and options.seeds is None)
+        flent = output_file(outputs, options.flent)
+        kept = report or flent or options.until_sure or options.seeds is not None
+        streamed = bool(traces and not kept)
         if traces and streamed:
             results = _simulate_to(traces, variants, options)
         else:
             results = [_simulate(scenario, options) for _, scenario in variants]
         if traces and not streamed:
             _write_traces(traces, labels, results, options)
+        if flent:
+            from .. import flent as flent_files
+
+            flent_files.write(next(_each(results)), flent, options.flent.name)
         if options.until_sure:
             _judge(results)
         if report:
@@ -103,7 +126,7 @@ def _run(options: argparse.Namespace) -> None:
                 reports.write(report, _shown(results), title)
         _print(options, labels, results)
         sys.stdout.flush()
-    print_written(options, options.traces)
+    print_written(options, options.traces, options.pcap, options.qlog, options.flent)
 
 
 def _sampled(variants: list[tuple[dict[str, Any], Scenario]]) -> list[tuple[dict[str, Any], Scenario]]:
@@ -181,7 +204,7 @@ def _simulate_to(
 def _simulate(
     scenario: Scenario, options: argparse.Namespace, traces: TraceFile | None = None
 ) -> Result | Replications:
-    wanted = bool(options.traces or options.report or options.until_sure)
+    wanted = bool(options.traces or options.report or options.until_sure or options.flent)
     traced: FlowTraces = options.trace_flows if options.trace_flows is not None else TRACED_FLOWS
     common: dict[str, Any] = {
         "seed": options.seed,
@@ -191,7 +214,15 @@ def _simulate(
     }
     with _progress(scenario, options.seeds or 1) as progress:
         if options.seeds is None:
-            return run(scenario, progress=progress, traces_to=traces, **common)
+            captures: list[Capture] = []
+            if options.pcap:
+                captures.append(Pcap(options.pcap, options.pcap_link, options.pcap_point))
+            if options.qlog:
+                captures.append(Qlog(options.qlog, options.qlog_flow))
+            try:
+                return run(scenario, progress=progress, traces_to=traces, captures=captures, **common)
+            except CaptureError as error:
+                raise WrongInputError(f"--pcap-link: {error}") from None
         return replicate(scenario, options.seeds, threads=options.threads, progress=progress, **common)
 
 
@@ -305,6 +336,7 @@ COMMAND = Command(
         ("home.toml --seeds 10 --json", "ten replications, mean and 95 % interval"),
         ("home.toml --traces out.parquet --report out.html", "traces of links and flows, and a page of figures"),
         ("home.toml --until-sure", "whether its queues oscillate, from as long a run as that takes"),
+        ("home.toml --pcap out.pcapng --pcap-link down --qlog out.sqlog", "files for Wireshark and qvis"),
         ('home.toml --set flows.rtt="10 ms" --set flows.rtt="200 ms"', "two variants beside one another"),
     ),
     _arguments,

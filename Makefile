@@ -47,7 +47,7 @@ SCRIPTS := benches benches/peers docs/algorithms docs/examples docs/extension do
 types: setup ## types of Python: the package against its core, and the scripts folder by folder
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest ackclock._core
-	@for folder in $(SCRIPTS); do MYPYPATH=validation/agreement:validation/l4s:tests $(BIN)/mypy --no-error-summary $$folder/*.py || exit 1; done
+	@for folder in $(SCRIPTS); do MYPYPATH=validation/agreement:validation/l4s:tests:docs/algorithms $(BIN)/mypy --no-error-summary $$folder/*.py || exit 1; done
 
 check: lint ## lints, types and the quick tests: two minutes once everything is built
 	cargo test --release --quiet -p ackclock-algorithms -p ackclock-scenario
@@ -120,15 +120,14 @@ bench-peers: setup ## the packet engine against ns-2 (Debian package ns2) and ns
 growth: setup ## how the cost of a packet grows with flows, links, buffer and rate
 	$(BIN)/python benches/growth.py --write
 
-docs: setup ## the documentation as HTML, out/docs/index.html; the notebooks run for it, and warnings are errors
+docs: setup ## the documentation as HTML, out/docs/index.html; pages made from the code are made, notebooks run; warnings are errors
 	$(BIN)/python -c 'import furo, latex2mathml, myst_nb, sphinx_copybutton, ziamath' 2>/dev/null || \
 		$(BIN)/python -m pip install --quiet $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
 	$(BIN)/python -m sphinx -W --keep-going -q -j 2 -d out/doctrees docs out/docs
 	@echo "written: out/docs/index.html"
 
-reference: setup ## write the generated pages: docs/algorithms from the registry, the keys in scenarios/README.md
+reference: setup ## write the pages of docs/algorithms that are made from the registry (not in Git) without building the documentation
 	$(BIN)/python docs/algorithms/generate.py
-	UPDATE=1 cargo test --release --quiet -p ackclock-scenario --test scenario reference
 
 validate-ns2: setup ## compare senders and queues with those of ns-2 (its seed 1 runs again if ns is installed) and write validation/ns2/AGREEMENT.md
 	@if command -v ns >/dev/null; then \

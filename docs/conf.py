@@ -8,7 +8,7 @@ import ziamath
 import ackclock
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "extension"))
+sys.path[:0] = [str(HERE / "extension"), str(HERE / "algorithms")]
 
 project = "ackclock"
 author = "the ackclock authors"

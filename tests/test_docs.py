@@ -15,18 +15,23 @@ import ackclock as ac
 from ackclock import analysis
 from ackclock.cli import parser
 from ackclock.experiment import sequential
+from algorithm_pages import generate
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = {
     path.relative_to(DOCS).with_suffix("").as_posix(): path
-    for pattern in ("*.md", "how-to/*.md", "reference/*.md", "algorithms/**/*.md")
+    for pattern in ("*.md", "how-to/*.md", "reference/*.md", "algorithms/README.md")
     for path in DOCS.glob(pattern)
 }
 for directory in ("papers", "scenarios", "validation", "notebooks"):  # symbolic links, which glob does not follow
     for path in [*(ROOT / directory).rglob("*.md"), *(ROOT / directory).glob("*.ipynb")]:
         PAGES[f"{directory}/{path.relative_to(ROOT / directory).with_suffix('').as_posix()}"] = path
 PROSE = {name: path.read_text(encoding="utf-8") for name, path in PAGES.items() if path.suffix == ".md"}
+MADE = {f"algorithms/{name}".removesuffix(".md"): text for name, text in generate.pages().items()}
+"""Pages that building the documentation writes."""
+PAGES |= {name: DOCS / f"{name}.md" for name in MADE}
+PROSE |= MADE | {"algorithms/README": f"{PROSE['algorithms/README']}\n{generate.index()}"}
 PROSE["README"] = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -59,9 +64,10 @@ def test_links_lead_somewhere(name: str) -> None:
             continue
         # papers and the like are symbolic links in docs/: a link may lead through it
         file = (path.parent / place) if place else path
-        assert file.exists(), f"{name}: {target}"
+        made = next((text for page, text in MADE.items() if PAGES[page] == file.resolve()), None)
+        assert made or file.exists(), f"{name}: {target}"
         if part and file.suffix == ".md":
-            assert part in set(anchors(file.read_text(encoding="utf-8"))), f"{name}: {target}"
+            assert part in set(anchors(made or file.read_text(encoding="utf-8"))), f"{name}: {target}"
 
 
 COMMANDS = sorted(

@@ -1,33 +1,47 @@
-"""The pages of docs/algorithms are those of the registry, and what they say was checked can be found."""
+"""Pages made from the registry and the tables of keys are complete, and what they say was checked can be found."""
 
-import importlib.util
 import json
 import re
 from pathlib import Path
 
 import ackclock as ac
+from ackclock import _core
+from algorithm_pages import PAGES, generate
+from conftest import Command
 
 ROOT = Path(__file__).parents[1]
-PAGES = ROOT / "docs" / "algorithms"
-SPEC = importlib.util.spec_from_file_location("generate", PAGES / "generate.py")
-assert SPEC is not None
-assert SPEC.loader is not None
-generate = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(generate)
 
 KINDS = {(group, entry["kind"]) for group, entries in ac.list_algorithms().items() for entry in entries}
 
 
-def test_committed_pages_are_current() -> None:
-    written = {path.relative_to(PAGES).as_posix(): path.read_text(encoding="utf-8") for path in PAGES.rglob("*.md")}
+def test_pages_are_written_and_those_of_algorithms_that_are_gone_removed(tmp_path: Path) -> None:
+    (tmp_path / "aqm").mkdir()
+    for kept in ("README.md", "aqm/gone.md", "aqm/red.md"):
+        (tmp_path / kept).write_text("old", encoding="utf-8")
     wanted = generate.pages()
-    stale = sorted(name for name in written.keys() | wanted.keys() if written.get(name) != wanted.get(name))
-    assert not stale, f"run make reference: {stale}"
+    generate.main(tmp_path)
+    written = {path.relative_to(tmp_path).as_posix(): path.read_text(encoding="utf-8") for path in tmp_path.rglob("*")
+               if path.is_file()}  # fmt: skip
+    assert written == wanted | {"README.md": "old"}
+    unchanged = tmp_path / "aqm" / "red.md"
+    before = unchanged.stat().st_mtime_ns
+    generate.main(tmp_path)
+    assert unchanged.stat().st_mtime_ns == before  # which Sphinx would read again
+
+
+def test_the_reference_of_keys_has_every_key(ackclock: Command) -> None:
+    text = ackclock("schema", "--keys").stdout
+    assert text.strip() == _core.reference().strip()
+    tables = dict(re.findall(r"^### `\[+(\w+)\]+`\n(.*?)(?=^### |\Z)", text, re.MULTILINE | re.DOTALL))
+    assert len(tables) >= 5
+    for key in list(_core.keys()):
+        row = rf"^\| `{key['name']}` \| .+ \| .+ \| {re.escape(key['doc'])} \|$"
+        assert len(re.findall(row, tables[key["table"]], re.MULTILINE)) == 1, key
 
 
 def test_every_algorithm_has_a_page_with_equations_parameters_and_checks() -> None:
     pages = generate.pages()
-    single = {"README.md", "coverage.md", "style-linux.md", "deviations.md"}
+    single = {"coverage.md", "style-linux.md", "deviations.md"}
     assert set(pages) == single | {f"{group}/{kind}.md" for group, kind in KINDS}
     for group, entries in ac.list_algorithms().items():
         for entry in entries:
@@ -52,10 +66,11 @@ def test_checks_name_algorithms_and_tests_that_exist() -> None:
             assert re.search(rf"(?:fn|def) {check['name']}\(", text), check
 
 
-def test_links_lead_somewhere() -> None:
-    for name, page in generate.pages().items():
-        for target in re.findall(r"\]\(([^)#]+)\)", page):
-            assert ((PAGES / name).parent / target).exists(), f"{name}: {target}"
+def test_the_index_has_every_algorithm() -> None:
+    rows = re.findall(r"^\| \[([\w-]+)\]\((\w+)/([\w-]+)\.md\) \| \S", generate.index(), re.MULTILINE)
+    assert {(group, kind) for kind, group, _ in rows} == KINDS
+    assert all(kind == page for kind, _, page in rows)
+    assert "<!-- algorithms -->" in (PAGES / "README.md").read_text(encoding="utf-8")
 
 
 def test_deviations_from_rfcs_are_declared_where_they_are_made() -> None:

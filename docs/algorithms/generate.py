@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """
-Write the pages of this directory: one for each registered algorithm, and the index.
+Write the pages of this directory that are not in Git: one for each registered algorithm, and three tables.
 
-`python docs/algorithms/generate.py` in an environment that has ackclock. What a page says comes from the registry
-(summary, parameters, source, keys of a scenario), from the comments at the head of the algorithm's file (what it does,
-equations) and at its fluid law, from the names of its unit tests, and from `validation.toml`.
+`make docs` does it; so does `python docs/algorithms/generate.py` in an environment that has ackclock. What a page says
+comes from the registry (summary, parameters, source, keys of a scenario), from the comments at the head of the
+algorithm's file (what it does, equations) and at its fluid law, from the names of its unit tests, and from
+`validation.toml`.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def checks_of(group: str, kind: str) -> list[Entry]:
 
 
 def pages() -> dict[str, str]:
-    """Every page, by its path in this directory."""
+    """Every generated page, by its path in this directory."""
     algorithms = ac.list_algorithms()
     files = sources()
     known = {
@@ -106,7 +107,6 @@ def pages() -> dict[str, str]:
         for entry in algorithms[group]
     }
     return {
-        "README.md": _index(algorithms),
         "coverage.md": _coverage(algorithms),
         "style-linux.md": _style_linux(algorithms["congestion"], files),
         "deviations.md": _deviations(),
@@ -201,17 +201,16 @@ def _page(group: str, entry: Entry, source: Source) -> str:
     return "\n".join([*lines, "", _FOOT, ""])
 
 
-_FOOT = "*Written by `docs/algorithms/generate.py`: edit the algorithm's file or `validation.toml`, not this page.*"
+_FOOT = "*Written by `docs/algorithms/generate.py` from the algorithm's file and `validation.toml`.*"
+_FOOT_OF_COMMENTS = "*Written by `docs/algorithms/generate.py` from comments in the code.*"
 
 
-def _index(algorithms: Mapping[str, Sequence[Entry]]) -> str:
+def index() -> str:
+    """The tables of all algorithms, which `README.md` of the built documentation contains."""
+    algorithms: Mapping[str, Sequence[Entry]] = ac.list_algorithms()
     lines = [
-        "# Algorithms",
-        "",
-        "A page for each registered algorithm: what it does, its equations, parameters, source, and what it was",
-        "checked against. `ackclock list` shows the same in a terminal, `ackclock list --fluid` which pairs the fluid",
-        "engines know. To add one, see [extending.md](../extending.md). Two more pages list what [Linux does",
-        "differently](style-linux.md) and where endpoints and algorithms [deviate from RFCs](deviations.md).",
+        "Three more pages list what [Linux does differently](style-linux.md), where endpoints and algorithms",
+        "[deviate from RFCs](deviations.md), and [what stability rests on](coverage.md) for each pair.",
         "",
     ]
     for group, (title, _, what) in GROUPS.items():
@@ -226,7 +225,7 @@ def _index(algorithms: Mapping[str, Sequence[Entry]]) -> str:
                 row += f" {_reach(entry)} | {', '.join(peers)} |"
             lines.append(row)
         lines.append("")
-    return "\n".join([*lines, _FOOT.replace("this page", "these pages"), ""])
+    return "\n".join(lines)
 
 
 def _coverage(algorithms: Mapping[str, Sequence[Entry]]) -> str:
@@ -363,7 +362,7 @@ def _deviations() -> str:
         where = f"{style}; `{file}`" if style else f"`{file}`"
         text = what[0].upper() + what[1:]
         lines.append(f"| {source} | {section} | {where} | {_cell(_prose(text))} |")
-    return "\n".join([*lines, "", _FOOT.replace("the algorithm's file or `validation.toml`", "the comment"), ""])
+    return "\n".join([*lines, "", _FOOT_OF_COMMENTS, ""])
 
 
 def _references(check: Entry) -> list[str]:
@@ -372,15 +371,16 @@ def _references(check: Entry) -> list[str]:
     return [name for name in ("ns-2", "Linux") if re.search(rf"{name} [\d.]+", peer)]
 
 
-def main() -> None:
-    """Write the pages; remove those of algorithms that are gone."""
-    wanted = pages()
-    for path in HERE.rglob("*.md"):
-        if path.relative_to(HERE).as_posix() not in wanted:
+def main(folder: Path = HERE) -> None:
+    """Write the pages that have changed; remove those of algorithms that are gone."""
+    wanted = {folder / name: text for name, text in pages().items()}
+    for path in folder.rglob("*.md"):
+        if path not in wanted and path.name != "README.md":
             path.unlink()
-    for name, text in wanted.items():
-        (HERE / name).parent.mkdir(exist_ok=True)
-        (HERE / name).write_text(text, encoding="utf-8")
+    for path, text in wanted.items():
+        path.parent.mkdir(exist_ok=True)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,9 +2,10 @@
 What these pages need beyond Sphinx and MyST.
 
 Links between Markdown files are written as they lie in the checkout, so that they work in an editor and on a forge, and
-the directories beside this one are symbolic links in it. `<!-- commands -->` becomes the reference of the command line,
-`<!-- standards -->` the tables of what RFCs ask for.
-Mathematics becomes MathML, which browsers draw without a script.
+the directories beside this one are symbolic links in it. The pages of algorithms are written before any is read;
+`<!-- commands -->` becomes the reference of the command line, `<!-- keys -->` that of a scenario's keys,
+`<!-- algorithms -->` the table of all algorithms, and `<!-- standards -->` the tables of what RFCs ask for. Mathematics
+becomes MathML, which browsers draw without a script.
 """
 
 from __future__ import annotations
@@ -17,27 +18,33 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import generate
 from latex2mathml.converter import convert
 
 if TYPE_CHECKING:
     from docutils import nodes
     from sphinx.application import Sphinx
+    from sphinx.config import Config
     from sphinx.environment import BuildEnvironment
     from sphinx.writers.html5 import HTML5Translator
 
+DOCS = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s#]+)(#[^()\s]*)?\)")
-COMMANDS = "<!-- commands -->"
-STANDARDS = "<!-- standards -->"
 CHILDREN = {"algorithms/README": "/algorithms/*/*", "papers/README": "/papers/*/README"}
 """Pages that list others, and their pattern."""
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx calls this."""
+    app.connect("config-inited", _write_pages)
     app.connect("env-before-read-docs", _know_links)
     app.connect("source-read", _read)
     app.add_html_math_renderer("mathml", inline_renderers=(_inline, None), block_renderers=(_block, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _write_pages(_app: Sphinx, _config: Config) -> None:
+    generate.main()
 
 
 def _know_links(app: Sphinx, env: BuildEnvironment, _names: list[str]) -> None:
@@ -52,10 +59,9 @@ def _read(app: Sphinx, name: str, source: list[str]) -> None:
     path = app.env.doc2path(name)
     if path.suffix != ".md":
         return
-    if COMMANDS in source[0]:
-        source[0] = source[0].replace(COMMANDS, "\n".join(commands()))
-    if STANDARDS in source[0]:
-        source[0] = source[0].replace(STANDARDS, "\n".join(standards(Path(app.srcdir))))
+    for marker, text in GENERATED.items():
+        if marker in source[0]:
+            source[0] = source[0].replace(marker, text())
     source[0] = LINK.sub(lambda found: _link(found, path), source[0])
     if name in CHILDREN:
         source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n:maxdepth: 1\n\n{CHILDREN[name]}\n```\n"
@@ -74,8 +80,19 @@ def _link(found: re.Match[str], path: Path) -> str:
     return f"[{label}]({os.path.relpath(target, path.parent.resolve())}{part})"
 
 
-def commands() -> Iterator[str]:
+def keys() -> str:
+    """The reference of a scenario's keys, in Markdown."""
+    from ackclock import _core
+
+    return _core.reference()
+
+
+def commands() -> str:
     """The reference of the command line, in Markdown, from its parser."""
+    return "\n".join(_commands())
+
+
+def _commands() -> Iterator[str]:
     from ackclock.cli import parser as the_parser
 
     os.environ["COLUMNS"] = "100"  # argparse wraps the usage at it
@@ -96,14 +113,23 @@ def commands() -> Iterator[str]:
             yield ""
 
 
-def standards(docs: Path) -> Iterator[str]:
+def standards() -> str:
     """The tables of `standards/generate.py`, in Markdown."""
-    spec = importlib.util.spec_from_file_location("standards", docs / "standards" / "generate.py")
+    spec = importlib.util.spec_from_file_location("standards", DOCS / "standards" / "generate.py")
     assert spec is not None
     assert spec.loader is not None
-    generate = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generate)
-    yield from generate.page_lines()
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return "\n".join(module.page_lines())
+
+
+GENERATED = {
+    "<!-- commands -->": commands,
+    "<!-- keys -->": keys,
+    "<!-- algorithms -->": generate.index,
+    "<!-- standards -->": standards,
+}
+"""Marks in pages, and what stands there instead of them."""
 
 
 def _text(text: str) -> str:

@@ -61,7 +61,7 @@ mod _core {
     #[pymodule_export]
     use super::watch::{set_deadline, set_halt};
     #[pymodule_export]
-    use super::{keys, registry, run_scenario, schema};
+    use super::{keys, reference, registry, run_scenario, schema};
 
     /// Version of the compiled core.
     #[pymodule_export]
@@ -80,6 +80,12 @@ mod _core {
 #[pyfunction]
 fn schema() -> String {
     ackclock_scenario::json_schema().to_string()
+}
+
+/// All keys of scenarios but the parameters of algorithms, as tables in Markdown.
+#[pyfunction]
+fn reference() -> String {
+    ackclock_scenario::reference()
 }
 
 /// All registered algorithms with their parameters.

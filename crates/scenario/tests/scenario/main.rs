@@ -5,6 +5,5 @@ mod bad_input;
 mod corpus;
 mod language;
 mod properties;
-mod reference;
 mod shipped;
 mod traffic;

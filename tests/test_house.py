@@ -355,8 +355,6 @@ def test_one_writer_of_deadlines() -> None:
 
 # Words
 
-DESCRIBED = ("algorithms", "averages", "meanfield", "python")
-"""Crates whose comments name what they document; in the others some still point at it."""
 POINTING = re.compile(r"(?:Those|Of|As given|What)\b")
 """A documentation that begins so says what something is part of, and not what it is."""
 
@@ -382,7 +380,7 @@ def test_documentation_says_what_something_is(tmp_path: Path) -> None:
     for name, text in (("a.rs", "/// Of a packet.\nlet x;"), ("a.py", 'X = 1\n"""\nOf a packet.\n"""\n')):
         (tmp_path / name).write_text(text, encoding="utf-8")
         assert [POINTING.match(first) is not None for _, first in documented(tmp_path / name)] == [True]
-    files = [path for crate in DESCRIBED for path in (ROOT / "crates" / crate).rglob("*.rs")]
+    files = [path for crate in CRATES for path in crate.rglob("*.rs")]
     files += (ROOT / "python" / "ackclock").rglob("*.py")
     assert len(files) > 200
     pointing = [

@@ -1,4 +1,4 @@
-//! What can go wrong, with its cause.
+//! Errors, each with its cause.
 
 use thiserror::Error;
 
@@ -40,7 +40,7 @@ pub enum Error {
         "Newton's method did not converge in {what} ({iterations} iterations, residual {residual:.3e})"
     )]
     NewtonFailed {
-        /// What was being solved.
+        /// The problem that was being solved.
         what: &'static str,
         /// Iterations spent.
         iterations: usize,
@@ -50,7 +50,7 @@ pub enum Error {
     /// A linear system was singular: a fold, a double root, or a degenerate problem.
     #[error("singular matrix in {what}")]
     Singular {
-        /// What was being solved.
+        /// The problem that was being solved.
         what: &'static str,
     },
     /// The roots found and the argument-principle count disagree.
@@ -122,7 +122,7 @@ pub enum Error {
         value: f64,
         /// When.
         time: f64,
-        /// What is wrong with it.
+        /// The cause.
         cause: &'static str,
     },
     /// The collocation error stayed above the tolerance at the largest mesh.

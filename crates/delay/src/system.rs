@@ -1,5 +1,4 @@
-//! What a delay system is: its right-hand side, delays, bounds and switches, and their exact
-//! derivatives.
+//! Delay systems: the right-hand side, delays, bounds and switches, and their exact derivatives.
 
 use num_dual::{Dual64, DualNum, HyperDual64, HyperHyperDual64};
 

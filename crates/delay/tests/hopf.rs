@@ -270,7 +270,7 @@ fn a_branch_passes_folds() {
     );
 }
 
-/// What cannot be found is said.
+/// Points that cannot be found give typed errors.
 #[test]
 fn failures_are_typed() {
     let never = crossings(&Wright, &[0.0], &[0.5, 1.0], 0, 0.1, 1.0, 10).unwrap();

@@ -45,7 +45,7 @@ pub struct ContinuationPoint {
     small: Vec<bool>,
 }
 
-/// What happens at a [`SpecialPoint`].
+/// Kind of a [`SpecialPoint`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// A pair of roots crosses the imaginary axis.
@@ -74,7 +74,7 @@ pub struct SpecialPoint {
     pub interval: (f64, f64),
     /// How well its place is known.
     pub status: Status,
-    /// What happens.
+    /// Kind of the point.
     pub change: Change,
     /// Unstable roots before it, in the direction in which the parameter moves.
     pub before: Option<usize>,
@@ -211,13 +211,13 @@ impl<'a> Continuation<'a> {
         new
     }
 
-    /// What was found so far.
+    /// Returns the branch so far.
     #[must_use]
     pub fn branch(&self) -> &Branch {
         &self.branch
     }
 
-    /// What was found.
+    /// Returns the branch.
     #[must_use]
     pub fn into_branch(self) -> Branch {
         self.branch

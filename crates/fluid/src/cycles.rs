@@ -47,7 +47,7 @@ pub enum CycleEnd {
     Failed(String),
 }
 
-/// What a branch of cycles varies, and how far.
+/// Options of a branch of cycles: what it varies, and how far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CycleOptions {
     /// Index of the parameter.

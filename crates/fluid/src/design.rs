@@ -7,7 +7,7 @@ use ackclock_delay::c64;
 
 use crate::margins::Loop;
 
-/// What a design rule is made for: N flows of round-trip time R over a link of C packets/s.
+/// Plant that a design rule is made for: N flows of round-trip time R over a link of C packets/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plant {
     /// Number of flows.

@@ -55,7 +55,7 @@ impl Model {
         Ok(found)
     }
 
-    /// What Newton's method finds in all regimes of the AQMs' laws.
+    /// Returns what Newton's method finds in all regimes of the AQMs' laws.
     fn in_all_regimes(&self, near: &mut Option<Error>) -> Vec<Equilibrium> {
         let p = self.parameters();
         let counts = self.regime_counts();

@@ -1,4 +1,4 @@
-//! What can go wrong, with its cause.
+//! Errors, each with its cause.
 
 use thiserror::Error;
 
@@ -12,7 +12,7 @@ pub enum Error {
     /// The scenario holds something that the fluid model has no equations for.
     #[error("{what} cannot be represented by the fluid model: {why}")]
     Unsupported {
-        /// What.
+        /// Name of the part.
         what: String,
         /// Why.
         why: String,
@@ -20,15 +20,15 @@ pub enum Error {
     /// No parameter of that name, or it does not take the value.
     #[error("parameter {name}: {why}")]
     Parameter {
-        /// As given.
+        /// Name as it was given.
         name: String,
-        /// What is wrong, and what is allowed.
+        /// The problem, and what is allowed.
         why: String,
     },
     /// The model has no equilibrium where all its laws hold.
     #[error("no equilibrium: {why}")]
     NoEquilibrium {
-        /// What the search met.
+        /// The obstacle that the search met.
         why: String,
     },
     /// The equilibrium lies where two regimes of an AQM's law meet.

@@ -1,4 +1,4 @@
-//! What follows a large disturbance: the clamped equations from far away.
+//! Large-signal response: the clamped equations from far away.
 
 use ackclock_delay::{Tolerance, Trajectory, c64, count_right_of, rightmost_roots};
 
@@ -24,7 +24,7 @@ const QUARTER: usize = 12_000;
 /// Every so many of them the windows are looked at.
 const WINDOWS_EVERY: usize = 20;
 
-/// What follows a large disturbance.
+/// Response to a large disturbance.
 #[derive(Clone, Debug)]
 pub struct LargeSignal {
     /// Whether the queue comes to rest at its stable equilibrium; `None` where the run does not

@@ -25,7 +25,7 @@ const AT_LIMIT: f64 = 1e-4;
 /// A branch reaches a value that its last cycle meets to this, relative to it.
 const MET: f64 = 1e-6;
 
-/// What happens where a parameter is stopped.
+/// Event at which a parameter is stopped.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LimitKind {
     /// The verdict changes at this point.
@@ -42,7 +42,7 @@ pub enum LimitKind {
 pub struct Limit {
     /// The parameter at the limit, or as far as it went.
     pub value: f64,
-    /// What happens there.
+    /// Kind of the limit.
     pub kind: LimitKind,
     /// Unstable roots at the start; `None` with one on the axis.
     pub unstable: Option<usize>,
@@ -110,8 +110,8 @@ impl Model {
         Ok(limit)
     }
 
-    /// What the clamped equations do from empty queues where parameter `free` has a value, in at
-    /// most `steps` steps a run.
+    /// Returns what the clamped equations do from empty queues where parameter `free` has a value,
+    /// in at most `steps` steps a run.
     ///
     /// # Errors
     /// [`crate::Error::NoEquilibrium`]; [`crate::Error::Analysis`], also with a root on the axis.

@@ -135,7 +135,7 @@ impl Model {
         Ok(self.cut(at, one))
     }
 
-    /// What the senders of a class hear at an equilibrium.
+    /// Returns what the senders of a class hear at an equilibrium.
     fn heard_at(&self, at: &Equilibrium, class: usize) -> Heard {
         Heard {
             lost: at.signals[class],

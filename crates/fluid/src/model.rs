@@ -44,7 +44,7 @@ pub enum Form {
     Rate,
 }
 
-/// What one congestion signal takes from the window.
+/// Decrease by one congestion signal of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Decrease {
     /// d(w) of the present window (Manjunath and Raina; Reddy).
@@ -61,7 +61,8 @@ pub enum Decrease {
 }
 
 impl Decrease {
-    /// What a signal takes from a window of `window` packets, of which the sender's law takes
+    /// Returns what a signal takes from a window of `window` packets, of which the sender's law
+    /// takes
     /// `fall`.
     pub(crate) fn of<S: Scalar>(self, window: S, fall: S) -> S {
         match self {
@@ -82,7 +83,7 @@ pub enum Rtt {
     Queueing,
 }
 
-/// What a sender with a memory (CUBIC: W_max and the time since the last loss) is.
+/// Memory of a sender (CUBIC: W_max and the time since the last loss).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Memory {
     /// All its states.
@@ -97,13 +98,13 @@ pub enum Memory {
 pub struct Choices {
     /// Form of the window equation.
     pub form: Form,
-    /// What a signal takes.
+    /// Decrease by a signal.
     pub decrease: Decrease,
     /// Round-trip time.
     pub rtt: Rtt,
     /// Whether small windows follow their own law (Compound's Reno branch).
     pub small_windows: bool,
-    /// What a sender with a memory is.
+    /// Memory of the sender.
     pub memory: Memory,
     /// How RED's weight becomes a rate.
     pub averaging: Averaging,
@@ -137,7 +138,7 @@ struct Class {
     /// Base round-trip time of the scenario: transmission on access links comes on top.
     rtt: f64,
     access: Option<Access>,
-    /// What the wires of its path add to the round trip on average, s.
+    /// Addition of the wires of its path to the round trip on average, s.
     jitter: f64,
     law: TcpLaw,
     values: Vec<(&'static str, Value)>,
@@ -217,7 +218,7 @@ impl Link {
     }
 }
 
-/// What a sender hears of its path.
+/// Feedback that a sender hears of its path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heard {
     /// Fraction of its packets lost or marked.
@@ -257,7 +258,7 @@ pub struct Model {
     /// Whether each class follows its law of small windows, when frozen. `None` where that follows
     /// the window.
     small: Option<Vec<bool>>,
-    /// What a class's senders are told instead of what the queues do: its loop is open.
+    /// Feedback that a class's senders get instead of what the queues do: its loop is open.
     opened: Vec<Option<Heard>>,
     /// Whether senders hear of losses at once.
     undelayed: bool,
@@ -296,7 +297,7 @@ impl Model {
         &self.choices
     }
 
-    /// What the equations leave out of the scenario.
+    /// Returns notes on what the equations leave out of the scenario.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes

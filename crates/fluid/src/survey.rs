@@ -12,7 +12,7 @@ use crate::{
 /// Samples of the frequency in a survey's scan for crossovers; each is then bisected.
 const SAMPLES: usize = 800;
 
-/// What a survey says of one place.
+/// Result of a survey at one place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     /// The equilibrium; of several the one that the last place leads to, else the first.

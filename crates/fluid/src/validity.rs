@@ -73,8 +73,8 @@ impl fmt::Display for Outside {
 }
 
 impl Model {
-    /// What a state has passed of the limits of the smooth model frozen in `regimes`. Empty if the
-    /// clamped model would have the same derivative there.
+    /// Returns the limits that a state has passed of the smooth model frozen in `regimes`. Empty if
+    /// the clamped model would have the same derivative there.
     #[must_use]
     pub fn outside(&self, regimes: &[usize], x: &[f64], p: &[f64]) -> Vec<Outside> {
         let mut found = Vec::new();

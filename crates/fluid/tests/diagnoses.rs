@@ -1,4 +1,4 @@
-//! What cannot be answered is refused with its cause, never answered wrongly.
+//! Questions that cannot be answered are refused, each with its cause, never answered wrongly.
 
 mod common;
 

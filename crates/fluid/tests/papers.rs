@@ -784,7 +784,7 @@ fn two_links_and_three_classes() {
     }
 }
 
-/// What has no equations is refused by name.
+/// Scenarios without equations are refused by name.
 #[test]
 fn refusals() {
     let refuse = |text: &str| {

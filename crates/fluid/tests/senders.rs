@@ -54,10 +54,10 @@ fn close(what: &str, seen: f64, expected: f64, within: f64) {
     );
 }
 
-/// What s + k (1 - r) + k r e^-s F(s) is at the rightmost root, with s in round trips and r = base
-/// RTT / RTT. It is zero for senders whose window falls by k packets a round trip for each packet
-/// of their own that waits, and that see the delay through the filter F. ACKs clock them: the queue
-/// is what windows have beyond what the path carries.
+/// Returns what s + k (1 - r) + k r e^-s F(s) is at the rightmost root, with s in round trips and r
+/// = base RTT / RTT. It is zero for senders whose window falls by k packets a round trip for each
+/// packet of their own that waits, and that see the delay through the filter F. ACKs clock them:
+/// the queue is what windows have beyond what the path carries.
 fn residual(
     model: &Model,
     at: &Equilibrium,

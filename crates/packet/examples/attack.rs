@@ -177,7 +177,7 @@ fn run(scenario: &Scenario, options: &Options) -> Result<Outcome, End> {
     )
 }
 
-/// What no run can measure.
+/// A measurement that no run can have, if there is one.
 fn impossible(outcome: &Outcome) -> Option<String> {
     // NaN is what was not measured
     let wrong = |number: f64| number < 0.0 || number.is_infinite();

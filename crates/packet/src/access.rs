@@ -19,7 +19,7 @@ pub(crate) struct Access {
     queue: Option<Box<Queue>>,
 }
 
-/// What waits; kept only where a limit needs it.
+/// Waiting packets; kept only where a limit needs it.
 #[derive(Debug)]
 struct Queue {
     capacity: Capacity,

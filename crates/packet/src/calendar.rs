@@ -26,7 +26,7 @@ pub(crate) enum Class {
     Arrival = 6,
 }
 
-/// What happens. Within one flow at one instant the kinds are taken in this order.
+/// Kind of an event. Within one flow at one instant the kinds are taken in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -574,7 +574,7 @@ impl Calendar {
         Held(END)
     }
 
-    /// What comes next as far as is known while an event is taken out.
+    /// Returns the next event as far as is known while an event is taken out.
     #[inline(always)]
     pub(crate) fn look_ahead(&mut self) -> Option<Tag> {
         if self.near.current == END && self.near.count > 1 {

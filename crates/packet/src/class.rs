@@ -1,4 +1,4 @@
-//! What the flows of a class share, and the private paths that follow from it.
+//! Properties that the flows of a class share, and the private paths that follow from it.
 
 use ackclock_algorithms::registry::CongestionSpec;
 use ackclock_scenario::{Capacity, Distribution, Traffic};
@@ -8,7 +8,7 @@ use crate::calendar::{Class as Order, Kind, Place, Tag};
 use crate::one_way::OneWay;
 use crate::tcp::{self, receiver};
 
-/// What the flows of a class share.
+/// Properties that the flows of a class share.
 pub(crate) struct Class {
     pub(crate) name: String,
     pub(crate) sender: tcp::Config,
@@ -47,7 +47,7 @@ pub(crate) struct Class {
     pub(crate) time_varying: bool,
     pub(crate) links_forward: u64,
     pub(crate) links_reverse: u64,
-    /// What new connections begin with.
+    /// Congestion control that new connections begin with.
     pub(crate) controller: CongestionSpec,
     pub(crate) initial_ssthresh: f64,
     pub(crate) rtt: Distribution,

@@ -140,7 +140,7 @@ fn flow_outcomes(engine: &mut Engine, in_flight: &[u64]) -> Result<(Vec<FlowOutc
     Ok((flows, unfinished))
 }
 
-/// What the receivers of each class saw of its packets on their way.
+/// Measurements by the receivers of each class of its packets on their way.
 fn class_outcomes(engine: &Engine, flows: &[FlowOutcome]) -> Vec<ClassOutcome> {
     let mut received = vec![0; engine.classes.len()];
     for flow in flows {
@@ -245,12 +245,12 @@ fn link_outcome(
     Ok(outcome)
 }
 
-/// What is counted in one row of the results: a flow, or a source and its connections.
+/// Counts of one row of the results: a flow, or a source and its connections.
 #[derive(Clone, Default)]
 struct Sum {
     ledger: Ledger,
     window: FlowCounters,
-    /// Of the senders, inside the window.
+    /// Counts of the senders, inside the window.
     counters: Counters,
     cwnd_integral: f64,
     cwnd_time: u64,
@@ -290,7 +290,7 @@ impl Sum {
     }
 }
 
-/// What a row says of the flow itself.
+/// Properties of the flow itself in a row.
 struct Member {
     rtt: f64,
     /// `u64::MAX`: never.

@@ -166,7 +166,7 @@ impl Watch {
     }
 }
 
-/// What the results want of a flow.
+/// Summary of a flow for the results.
 pub(crate) struct FlowSummary {
     pub(crate) rtt: u64,
     pub(crate) start: u64,
@@ -220,7 +220,7 @@ pub(crate) struct Flow {
     pub(crate) start: u64,
     /// From when an application-limited flow has written at its present rate.
     pub(crate) written_from: u64,
-    /// What it had written until then, segments.
+    /// Segments written until then.
     pub(crate) written_before: u64,
     pub(crate) connect_sent: u64,
     pub(crate) connect_retries: u32,
@@ -234,8 +234,8 @@ pub(crate) struct Flow {
     /// Number of the flow in whose results this one counts: itself, or the source that opened its
     /// connection.
     pub(crate) owner: u32,
-    /// What routers hash: follows the names of class and connection, not the order in which flows
-    /// came to be.
+    /// Identity that routers hash: follows the names of class and connection, not the order in
+    /// which flows came to be.
     pub(crate) identity: u32,
     /// Segments and ACKs with earlier time stamps belong to a connection that is over.
     pub(crate) opened: u64,
@@ -258,7 +258,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// What routers hash of a packet.
+    /// Returns the identity of a packet that routers hash.
     #[inline]
     pub(crate) fn hashed(&self, packet: &Packet) -> u32 {
         self.identity
@@ -326,7 +326,7 @@ impl Flow {
         }
     }
 
-    /// What the results want of it; its measurements go with them.
+    /// Returns its summary for the results; its measurements go with them.
     pub(crate) fn summary(&mut self) -> FlowSummary {
         let (cwnd, counters) = match &self.ends {
             Ends::Tcp { sender, .. } => {
@@ -650,7 +650,7 @@ impl Flow {
         ] = clock_offsets_if_coalesced(class, self.rtt);
     }
 
-    /// What the connection is to carry.
+    /// Sets what the connection is to carry.
     pub(crate) fn set_transfer(&mut self, bytes: u64, payload: u32) {
         let payload = u64::from(payload);
         self.bytes = bytes;
@@ -671,7 +671,7 @@ impl Flow {
         self.opened = at;
     }
 
-    /// Of a source: the flow of a connection that has been over for some time at `now`.
+    /// Returns, for a source, the flow of a connection that has been over for some time at `now`.
     pub(crate) fn next_at_rest(&mut self, now: u64) -> Option<u32> {
         let at_rest = &mut self.application.as_mut()?.at_rest;
         let &Reverse((from, _, slot)) = at_rest.peek()?;
@@ -682,7 +682,7 @@ impl Flow {
         Some(slot)
     }
 
-    /// Of a source: a flow may be used again after `from`.
+    /// Notes, for a source, that a flow may be used again after `from`.
     pub(crate) fn add_at_rest(&mut self, from: u64, number: u32, slot: u32) {
         if let Some(application) = &mut self.application {
             application.at_rest.push(Reverse((from, number, slot)));

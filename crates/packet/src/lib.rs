@@ -47,7 +47,7 @@ pub struct Options {
     /// Force the general path of the engine: an event for each transmission and each arrival. The
     /// results are the same, bit for bit.
     pub general: bool,
-    /// What is recorded over time.
+    /// Series to record over time.
     pub traces: TraceSelection,
     /// Seed instead of the scenario's own, for replications.
     pub seed: Option<u64>,
@@ -156,7 +156,7 @@ pub enum Error {
     Algorithm {
         /// Simulated time, s.
         at: f64,
-        /// What it said.
+        /// Its message.
         message: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What a run will need.
+//! Estimate of the memory that a run needs.
 
 use ackclock_algorithms::scheduler::{Scheduler as _, SchedulerView};
 use ackclock_scenario::{Capacity, End, FlowClass, Scenario, Traffic};

@@ -1,4 +1,5 @@
-//! What the receivers of a class see of its packets on their way: one-way delay and its variation.
+//! Measurements by the receivers of a class of its packets on their way: one-way delay and its
+//! variation.
 //!
 //! A packet's one-way delay lasts from its sending by the source, before the source's access link,
 //! to its arrival at the destination (RFC 7679). It counts when it arrives. Packets that are lost

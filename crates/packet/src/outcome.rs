@@ -1,5 +1,5 @@
-//! What a run measured. Times in seconds, rates in bit/s, windows in packets; NaN where a quantity
-//! has no value.
+//! Measurements of a run. Times in seconds, rates in bit/s, windows in packets; NaN where a
+//! quantity has no value.
 
 /// Results of one run.
 #[derive(Clone, Debug, Default)]
@@ -18,8 +18,7 @@ pub struct Outcome {
     pub transfers: Vec<TransferOutcome>,
     /// Sampled over time, if asked for.
     pub traces: Traces,
-    /// What the user should know of how this result came about (approximations, censored
-    /// transfers).
+    /// Remarks for the user on how this result came about (approximations, censored transfers).
     pub notes: Vec<String>,
     /// Events that the engine processed.
     pub events: u64,
@@ -89,7 +88,7 @@ pub struct LinkOutcome {
 pub struct ClassOutcome {
     /// Data packets that arrived, retransmissions included.
     pub received: u64,
-    /// Of those, packets whose one-way delay was measured.
+    /// Packets among them whose one-way delay was measured.
     pub measured: u64,
     /// One-way delay, mean, s; NaN where none was measured.
     pub delay_mean: f64,
@@ -144,7 +143,7 @@ pub struct FlowOutcome {
     pub goodput: f64,
     /// Data packets sent, retransmissions included.
     pub sent: u64,
-    /// Of those, retransmissions.
+    /// Retransmissions among them.
     pub retransmissions: u64,
     /// Data packets that queues dropped, anywhere on the path.
     pub drops: u64,
@@ -183,9 +182,9 @@ pub struct TransferOutcome {
     pub size_to: f64,
     /// Transfers that began.
     pub started: u64,
-    /// Of those, completed before the end of the run.
+    /// Transfers among them that were completed before the end of the run.
     pub completed: u64,
-    /// Of those, not completed: their completion times are not known.
+    /// Transfers among them that were not completed: their completion times are not known.
     pub censored: u64,
     /// Mean size of those that began, bytes of payload; NaN if none did.
     pub size_mean: f64,

@@ -1,11 +1,11 @@
-//! What travels: packets and acknowledgements, as small plain values.
+//! Everything that travels: packets and acknowledgements, as small plain values.
 
 use crate::calendar::Place;
 
 /// No sequence number: an ACK that reports no segment out of order.
 pub(crate) const NONE: u64 = u64::MAX;
 
-/// What a packet is, and its header bits.
+/// Kind of a packet, and its header bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flags(pub(crate) u8);
 

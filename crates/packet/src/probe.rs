@@ -51,8 +51,8 @@ impl QueueClock {
         }
     }
 
-    /// What [`QueueClock::account`] does about packets of another size: a connection's first ones,
-    /// and where sizes are mixed nearly all.
+    /// Does the work of [`QueueClock::account`] for packets of another size: a connection's first
+    /// ones, and where sizes are mixed nearly all.
     #[cold]
     #[inline(never)]
     fn account_odd(&mut self, span: u64, packets: usize, bytes: u64) {
@@ -141,7 +141,7 @@ impl QueueClock {
     }
 }
 
-/// What [`QueueClock`] found.
+/// Results of [`QueueClock`].
 pub(crate) struct QueueSummary {
     pub(crate) mean: f64,
     pub(crate) std: f64,

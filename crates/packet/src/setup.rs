@@ -123,8 +123,8 @@ fn can_coalesce(class: &FlowClass) -> bool {
     }
 }
 
-/// What a flow of the scenario draws before anything happens: its round trip and its start, ps; and
-/// what remains of its stream.
+/// Returns what a flow of the scenario draws before anything happens: its round trip and its start,
+/// ps; and what remains of its stream.
 fn draw_flow(
     class: &FlowClass,
     built: &Class,
@@ -256,7 +256,7 @@ struct Population {
     class_flows: Vec<std::ops::Range<usize>>,
     rows: Vec<FlowSlot>,
     starts: Vec<(u64, u32)>,
-    /// Those whose state is made at once.
+    /// Flows whose state is made at once.
     flows: Vec<Flow>,
     /// The longest lag of an event behind an end's clock.
     max_clock_offset: u64,
@@ -433,7 +433,7 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
     Ok(engine)
 }
 
-/// What is simplified in what was asked for.
+/// Returns notes on what is simplified of the scenario.
 fn notes(scenario: &Scenario) -> Vec<String> {
     let packmime = scenario
         .flows

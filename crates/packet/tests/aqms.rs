@@ -6,7 +6,7 @@ mod common;
 use ackclock_packet::LinkOutcome;
 use common::outcome;
 
-/// What the link has seen from 40 s to 120 s, after its queue was given as `queue`.
+/// Returns what the link has seen from 40 s to 120 s, after its queue was given as `queue`.
 fn link(queue: &str, ecn: bool) -> LinkOutcome {
     let outcome = outcome(&format!(
         "[scenario]\nname = \"aqm\"\nduration = \"120 s\"\nmeasure = \"40 s .. 120 s\"\n\

@@ -16,7 +16,7 @@ use ackclock_algorithms::{Parameters as _, Stream, Time};
 use ackclock_packet::{Options, Outcome, run};
 use common::scenario;
 
-/// What happened to the sender.
+/// Event that the sender saw.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Delivered(Delivery),
@@ -733,7 +733,7 @@ fn a_policer() {
     assert!(loss < 0.05, "{loss}");
 }
 
-/// What a spurious recovery must give back.
+/// Checks what a spurious recovery must give back.
 fn undone(trial: &Trial) -> usize {
     let mut count = 0;
     for (index, entry) in trial.entries.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What the options of TCP's ends do to a run as a whole.
+//! Effects of the options of TCP's ends on a run as a whole.
 
 mod common;
 

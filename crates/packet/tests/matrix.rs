@@ -9,7 +9,7 @@ mod common;
 use ackclock_algorithms::registry::{aqms, congestion};
 use common::outcome;
 
-/// What a run of a cell of the matrix showed.
+/// Result of a run of a cell of the matrix.
 struct Cell {
     utilization: f64,
     /// Mean sojourn in the queue, s.

@@ -1,4 +1,4 @@
-//! What flows cost in memory, counted by an allocator: the same on every machine.
+//! Memory that flows cost, counted by an allocator: the same on every machine.
 #![allow(unsafe_code, reason = "an allocator can be written in no other way")]
 
 mod common;

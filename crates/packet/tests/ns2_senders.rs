@@ -26,7 +26,7 @@ use common::outcome;
 /// Cells that differ: `AGREEMENT.md` has the cause.
 const EXPLAINED: [(&str, &str); 1] = [("vegas_N1", "utilisation")];
 
-/// What ns-2's Linux-derived agent does otherwise than the RFCs.
+/// Differences of ns-2's Linux-derived agent from the RFCs.
 const AGENT: &str = "header_size = \"50 B\"\nhandshake = false\nreduction = \"rate-halving\"\ndup_threshold = 4\n\
      detect_lost_retransmissions = true\nrestart_rto_on_every_ack = true\ninitial_window = \"2 packets\"\n\
      delayed_ack = false\nmin_rto = \"200 ms\"\nmax_rto = \"120 s\"\ninitial_rto = \"3 s\"\n";

@@ -138,7 +138,7 @@ fn of_queue(found: &Outcome) -> (&ClassOutcome, [f64; 3]) {
     (&found.classes[0], found.links[0].delay_percentiles)
 }
 
-/// Of endless flows some packets are measured: their delays are those of the link's queue, of which
+/// Some packets of endless flows are measured: their delays are those of the link's queue, of which
 /// every packet is measured, however the bursts are timed.
 #[test]
 fn a_sample_of_an_endless_flow_tells_of_all_its_packets() {
@@ -172,7 +172,7 @@ fn a_sample_of_an_endless_flow_tells_of_all_its_packets() {
     }
 }
 
-/// What a receiver that counts misses: drops of the queue, and packets lost on the wire.
+/// A receiver that counts misses two things: drops of the queue, and packets lost on the wire.
 #[test]
 fn what_does_not_arrive_was_dropped_or_lost() {
     let found = outcome(

@@ -41,7 +41,7 @@ fn connections_with_round_trips_of_seconds() {
     }
 }
 
-/// What a source's connections deliver counts in its own row.
+/// Deliveries of a source's connections count in its own row.
 #[test]
 fn connections_count_for_their_source() {
     let outcome = same(

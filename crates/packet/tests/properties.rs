@@ -75,7 +75,7 @@ fn queues() -> impl Strategy<Value = String> {
     prop_oneof![3 => queue(), 2 => scheduled]
 }
 
-/// What else a link has: mostly nothing.
+/// Further parts of a link: mostly none.
 fn impairments() -> impl Strategy<Value = String> {
     let some = prop_oneof![
         (1_u32..100).prop_map(|n| format!("loss = {}\n", f64::from(n) / 1000.0)),

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, and where.
+//! Diagnostics: what is wrong with a scenario, and where.
 
 use std::fmt;
 
@@ -15,13 +15,13 @@ pub struct Diagnostic {
     pub position: Option<(u32, u32)>,
     /// Path of keys, such as `link[0].queue.capacity`; empty when the whole text is meant.
     pub key: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
     /// The value as written.
     pub found: Option<String>,
     /// The nearest valid name.
     pub suggestion: Option<String>,
-    /// What may stand there.
+    /// The values that may stand there.
     pub allowed: Option<String>,
 }
 

@@ -16,7 +16,7 @@ use crate::units::{format_packets, format_rate, format_size, format_time};
 use crate::value::{Capacity, Distribution};
 use crate::written;
 
-/// What a scenario may give for a key.
+/// Values that a scenario may give for a key.
 pub(crate) trait Kinded {
     /// In words, in the schema and in the reference.
     const KIND: Kind;
@@ -28,7 +28,7 @@ pub(crate) trait Kinded {
     note = "crates/scenario/src/form.rs has the forms, and the types of their values"
 )]
 pub(crate) trait Form<Value> {
-    /// What a scenario may give.
+    /// Kind of the value that a scenario may give.
     const KIND: Kind;
 
     /// The default of a key that is declared without one.
@@ -233,7 +233,7 @@ impl Kinded for Name {
     const KIND: Kind = Kind::Name;
 }
 
-/// What the application sends.
+/// Traffic of the application.
 pub(crate) struct Sent;
 
 impl Kinded for Sent {

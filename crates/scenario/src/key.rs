@@ -1,9 +1,9 @@
-//! What a key of a scenario file is: its name, what its value may be, its default, its meaning.
+//! Keys of a scenario file: a key's name, what its value may be, its default, its meaning.
 
 use crate::options::Style;
 use crate::units::Dimension;
 
-/// What a key's value may be.
+/// Kind of a key's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// Any text.
@@ -54,7 +54,7 @@ pub enum Kind {
     Steps,
     /// A congestion control with its parameters.
     Congestion,
-    /// What the application sends.
+    /// Traffic of the application.
     Traffic,
     /// Payload of transfers, drawn once a transfer.
     Sizes,
@@ -67,7 +67,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What is allowed, in words.
+    /// Returns the allowed values, in words.
     #[must_use]
     pub fn allowed(self) -> String {
         match self {
@@ -123,7 +123,7 @@ impl Kind {
     }
 }
 
-/// What holds when a key is not given.
+/// Default of a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fallback {
     /// It must be given.
@@ -143,17 +143,17 @@ pub enum Fallback {
 pub struct Key {
     /// Its name.
     pub name: &'static str,
-    /// What its value may be.
+    /// Kind of its value.
     pub kind: Kind,
     /// A word allowed in the value's place, and its meaning.
     pub word: Option<(&'static str, &'static str)>,
-    /// What holds when it is not given.
+    /// Default.
     pub default: Fallback,
-    /// What holds in style "linux", where that is something else.
+    /// Default in style "linux", where that is another.
     pub linux: Option<Fallback>,
     /// Whether a `[[change]]` may set it.
     pub changeable: bool,
-    /// What it means.
+    /// Meaning.
     pub doc: &'static str,
 }
 
@@ -195,7 +195,7 @@ impl Key {
         self
     }
 
-    /// What holds when it is not given, by the style of the class.
+    /// Returns the default by the style of the class.
     #[must_use]
     pub fn default_in(&self, style: Style) -> Fallback {
         match (style, self.linux) {
@@ -204,7 +204,7 @@ impl Key {
         }
     }
 
-    /// What is allowed, in words.
+    /// Returns the allowed values, in words.
     #[must_use]
     pub fn allowed(&self) -> String {
         match self.word {
@@ -221,7 +221,7 @@ pub struct Section {
     pub name: &'static str,
     /// Whether the file may hold several (`[[name]]`).
     pub repeated: bool,
-    /// What it describes.
+    /// Meaning.
     pub doc: &'static str,
     /// Its keys.
     pub keys: &'static [Key],

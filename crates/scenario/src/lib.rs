@@ -110,7 +110,8 @@ pub fn parse_json_with(
     read::scenario(&root, &tree::Source::new(origin, ""), files)
 }
 
-/// What a scenario file (TOML) holds, as JSON: the keys that are given, in their order, unchecked.
+/// Returns the contents of a scenario file (TOML) as JSON: the keys that are given, in their order,
+/// unchecked.
 ///
 /// # Errors
 /// If `text` is not TOML. `origin` is its name in messages.

@@ -27,7 +27,7 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// Classes of flows, in the order of the file.
     pub flows: Vec<FlowClass>,
-    /// What changes during the run, sorted by time (file order at equal times).
+    /// Changes during the run, sorted by time (file order at equal times).
     pub changes: Vec<Change>,
 }
 
@@ -41,7 +41,8 @@ pub enum End {
 }
 
 impl Link {
-    /// What this link has that only an engine which follows each packet can represent, in words.
+    /// Returns a part of this link that only an engine which follows each packet can represent, in
+    /// words.
     #[must_use]
     pub fn packet_only(&self) -> Option<String> {
         let has = [
@@ -63,7 +64,7 @@ impl Link {
 pub struct Change {
     /// When.
     pub at: Time,
-    /// What, and to which value.
+    /// The parameter, and its value.
     pub set: Setting,
 }
 

@@ -83,7 +83,7 @@ options! {
         Tahoe = "tahoe": "fast retransmit, then slow start from one segment",
     }
 
-    /// What tells a lost segment from one that is late, where ACKs are selective.
+    /// Evidence that tells a lost segment from one that is late, where ACKs are selective.
     pub enum LossDetection {
         DupAcks = "dup-acks": "`dup_threshold` segments sent after it have arrived (RFC 6675)",
         Rack = "rack": "one sent after it has arrived and its time is over; a probe is sent before the retransmission timer expires (RACK-TLP, RFC 8985)",
@@ -96,7 +96,8 @@ options! {
         Prr = "prr": "proportional rate reduction (RFC 9937)",
     }
 
-    /// What tells a sender that a reduction of its window was needless, so that it is taken back.
+    /// Evidence that tells a sender that a reduction of its window was needless, so that it is
+    /// taken back.
     pub enum Undo {
         Auto = "auto": "as the style has it: nothing in style \"rfc\"; in style \"linux\" all of them, with RACK and a congestion control that does not steer the window itself",
         None = "none": "nothing: reductions stand",
@@ -113,7 +114,7 @@ options! {
         Ace = "ace": "the same in three bits alone",
     }
 
-    /// What the receiver says to the ECN that a sender asks for.
+    /// Answer of the receiver to the ECN that a sender asks for.
     pub enum PeerEcn {
         Same = "same": "it has what the sender asks for",
         Classic = "classic": "it has the ECN of RFC 3168 alone: the sender falls back to that",

@@ -59,7 +59,7 @@ fn table(out: &mut String, title: &str, doc: &str, keys: &[Key]) {
     out.push('\n');
 }
 
-/// What kind of value, briefly.
+/// Returns the kind of value, briefly.
 fn value(key: &Key) -> String {
     let kind = match key.kind {
         Kind::Text => "text".to_owned(),

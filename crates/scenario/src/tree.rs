@@ -32,7 +32,7 @@ pub(crate) struct Name {
     pub(crate) span: Option<Range<usize>>,
 }
 
-/// What both formats have in common.
+/// Value of a node, common to both formats.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Flag(bool),

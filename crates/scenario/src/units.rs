@@ -2,7 +2,7 @@
 
 use ackclock_algorithms::Time;
 
-/// What a unit measures.
+/// Dimension of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dimension {
     /// No unit.
@@ -22,7 +22,7 @@ pub enum Dimension {
 }
 
 impl Dimension {
-    /// What the dimension is called in messages.
+    /// Returns the name of the dimension in messages.
     #[must_use]
     pub fn noun(self) -> &'static str {
         match self {
@@ -195,7 +195,7 @@ struct Decimal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantity {
     decimal: Decimal,
-    /// What it measures.
+    /// Its dimension.
     pub dimension: Dimension,
 }
 

@@ -216,7 +216,7 @@ impl Collocation {
     }
 }
 
-/// What the rates are differentiated by.
+/// Variable that the rates are differentiated by.
 enum Direction {
     /// State k now.
     Now(usize),

@@ -39,7 +39,7 @@ impl Breaks {
         self.carry_on(time, 0);
     }
 
-    /// What constant delays make of a discontinuity.
+    /// Carries a discontinuity on by constant delays.
     fn carry_on(&mut self, time: f64, order: usize) {
         for tau in self.constant.iter().filter(|tau| **tau > 0.0) {
             let next = time + tau;

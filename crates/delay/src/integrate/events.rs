@@ -1,5 +1,5 @@
-//! What is located within a step: discontinuities that delayed arguments pass, bounds reached and
-//! left, switches.
+//! Events that are located within a step: discontinuities that delayed arguments pass, bounds
+//! reached and left, switches.
 
 use super::{EventKind, Run, SMOOTH, trajectory::dense};
 use crate::{

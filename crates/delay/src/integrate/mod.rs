@@ -65,12 +65,12 @@ impl Tolerance {
     }
 }
 
-/// What happened at a point of a trajectory where the right-hand side is not smooth.
+/// Event at a point of a trajectory where the right-hand side is not smooth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Event {
     /// When.
     pub time: f64,
-    /// What.
+    /// Kind of the event.
     pub kind: EventKind,
 }
 
@@ -364,7 +364,7 @@ pub fn integrate<D: DynSystem + ?Sized>(
 /// A step that the error estimate lets stand.
 struct Step {
     length: f64,
-    /// Of its polynomial.
+    /// Coefficients of its polynomial.
     coefficients: Vec<f64>,
     end: Vec<f64>,
     error: f64,

@@ -12,7 +12,7 @@ use crate::user;
 /// full queue.
 const RETURN: f64 = 10.0;
 
-/// What follows from the parameters alone: the laws of every class and link, with the enrolled
+/// Parts that follow from the parameters alone: the laws of every class and link, with the enrolled
 /// parameters in them, and sums over flows.
 pub(super) struct Prepared<S> {
     pub(super) tcp: Vec<TcpLaw<S>>,
@@ -32,11 +32,11 @@ pub(super) struct Prepared<S> {
     pub(super) local: bool,
 }
 
-/// What the network does in one state.
+/// State of the network at one point.
 pub(super) struct Network<S> {
     pub(super) probability: [S; LARGEST],
     pub(super) arrivals: [S; LARGEST],
-    /// What enters a queue, a full queue's overflow not taken off.
+    /// Rates that enter each queue, a full queue's overflow not taken off.
     pub(super) entering: [S; LARGEST],
     pub(super) rtt: [S; LARGEST],
     /// Packets/s of one flow of each class.
@@ -147,7 +147,7 @@ impl Model {
             })
     }
 
-    /// What a class's sender knows of its path where nothing has moved for a round trip.
+    /// Returns what a class's sender knows of its path where nothing has moved for a round trip.
     pub(super) fn path_at_rest<S: Scalar>(&self, c: usize, rtt: S, p: &[S]) -> Path<S> {
         Path {
             full: self.full_rtt(c, p),
@@ -184,8 +184,8 @@ impl Model {
         self.classes[c].low_latency && self.links[l].coupled.is_some()
     }
 
-    /// What is left of a link's rate for its queue: what scalable packets, which go first, do not
-    /// take, and the classic share at least.
+    /// Returns what is left of a link's rate for its queue: what scalable packets, which go first,
+    /// do not take, and the classic share at least.
     fn service<S: Scalar>(&self, prepared: &Prepared<S>, l: usize, x: &[S], p: &[S]) -> S {
         let Some(coupled) = &self.links[l].coupled else {
             return p[1 + l];
@@ -290,7 +290,7 @@ impl Model {
         }
     }
 
-    /// What the AQM of a link drops or marks, before a full queue's overflow.
+    /// Returns what the AQM of a link drops or marks, before a full queue's overflow.
     #[inline]
     pub(super) fn managed<S: Scalar>(
         &self,
@@ -403,7 +403,7 @@ impl Model {
         }
     }
 
-    /// What one link does to its classes, where that depends on their packets' priority or on their
+    /// Applies one link to its classes, where that depends on their packets' priority or on their
     /// queue.
     fn pass_by_kind<S: Scalar>(
         &self,
@@ -455,8 +455,8 @@ impl Model {
         net.probability[l] = one - offered * (one - extra) / input.arrivals;
     }
 
-    /// What a sender hears of a past state: its own rate then, packets/s, the fraction of it lost
-    /// or marked, and its round-trip time.
+    /// Returns what a sender hears of a past state: its own rate then, packets/s, the fraction of
+    /// it lost or marked, and its round-trip time.
     #[inline]
     fn heard<S: Scalar>(
         &self,

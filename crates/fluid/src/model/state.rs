@@ -1,4 +1,4 @@
-//! What the model says of a state, and states to start from.
+//! Properties of a state by the model, and states to start from.
 
 use ackclock_algorithms::fluid::{AqmStart, Frozen, Path};
 use ackclock_delay::{Args, Bound, System};

@@ -199,7 +199,7 @@ impl Calendar {
     }
 }
 
-/// What a flow's data meets.
+/// The path of a flow's data.
 struct FastPath<'e> {
     link: &'e mut Link,
     calendar: &'e mut Calendar,

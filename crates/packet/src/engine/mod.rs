@@ -64,7 +64,7 @@ pub(crate) struct Engine {
     /// When a flow last started or had a timer expire, by its sender's clock, or something happened
     /// that is no flow's.
     pub(crate) last_act: u64,
-    /// Of each class: how its transfers fared.
+    /// Outcomes of the transfers of each class.
     pub(crate) transfers: Vec<Transfers>,
     pub(crate) window: (u64, u64),
     pub(crate) events: u64,

@@ -47,7 +47,7 @@ impl Engine {
         }
     }
 
-    /// What a link has done to packets that it held.
+    /// Records the fate of packets that a link held.
     fn record_judged(&mut self, link: usize) {
         if self.links[link].judged.is_empty() {
             return;

@@ -52,7 +52,7 @@ impl Recorder {
         }
     }
 
-    /// What has not been given away.
+    /// Returns the samples that have not been taken.
     pub(crate) fn rest(mut self) -> Traces {
         let links = std::mem::take(&mut self.links);
         let flows = std::mem::take(&mut self.flows);

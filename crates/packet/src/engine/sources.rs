@@ -1,5 +1,5 @@
-//! What applications ask of their connections: sessions of transfers, and connections that come and
-//! go. And how the transfers fared.
+//! Demands of applications on their connections: sessions of transfers, and connections that come
+//! and go. And how the transfers fared.
 //!
 //! A session is one flow whose connection is made anew for each transfer. A source of connections
 //! is a flow without ends of its own; its connections live in further flows behind those of the

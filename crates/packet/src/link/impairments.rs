@@ -1,4 +1,4 @@
-//! What a link does to packets beside queueing: policing, shaping, losses on the wire, jitter.
+//! Effects of a link on packets beside queueing: policing, shaping, losses on the wire, jitter.
 
 use ackclock_algorithms::impairment::{AnyLoss, Discipline, Loss as _, TokenBucket};
 use ackclock_algorithms::{Owner, Stream, Time};
@@ -27,7 +27,7 @@ struct Jitter {
 }
 
 impl Impairments {
-    /// Those of a link, whose random streams follow `entity`.
+    /// Returns the impairments of a link, whose random streams follow `entity`.
     pub(crate) fn new(link: &Link, seed: u64, entity: u64) -> Self {
         Self {
             policer: link
@@ -95,7 +95,7 @@ impl Impairments {
             .is_some_and(|(model, random)| model.loses(random))
     }
 
-    /// What is added to the next packet's propagation delay, ps.
+    /// Returns the addition to the next packet's propagation delay, ps.
     pub(crate) fn extra_delay(&mut self) -> u64 {
         let Some(Jitter {
             delay,

@@ -34,7 +34,7 @@ struct Waiting {
     size: u32,
 }
 
-/// What became of a packet that was offered.
+/// Fate of a packet that was offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Offer {
     /// Dropped.
@@ -50,7 +50,7 @@ pub(crate) enum Offer {
     Waits,
 }
 
-/// What becomes of data that meets a link with precomputed departures.
+/// Fate of data that meets a link with precomputed departures.
 pub(crate) enum Passage {
     Dropped,
     /// It will have left at this time.
@@ -59,7 +59,7 @@ pub(crate) enum Passage {
     Marked(u64),
 }
 
-/// What a link did to a packet that it held.
+/// Fate of a packet that a link held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// Marked on the way out of the queue.
@@ -70,7 +70,7 @@ pub(crate) enum Fate {
     Lost,
 }
 
-/// What only a few links have.
+/// Parts that only a few links have.
 pub(crate) struct Extras {
     pub(crate) scheduled: Option<Scheduled>,
     pub(crate) impairments: Impairments,
@@ -127,12 +127,12 @@ pub(crate) struct Link {
     queue: VecDeque<(u64, Packet)>,
     serving: Option<Packet>,
     extras: Option<Box<Extras>>,
-    /// What a scheduler may know of the flow of the packet that is offered next.
+    /// Label that a scheduler may know of the flow of the packet that is offered next.
     pub(crate) label: Label,
     /// Whether it has a scheduler, or an AQM that looks at priorities: packets are to be offered
     /// with label and priority.
     pub(crate) labelled: bool,
-    /// What has become of packets beside the one that was offered, for the engine to record.
+    /// Fates of packets beside the one that was offered, for the engine to record.
     pub(crate) judged: Vec<(Packet, Fate)>,
     // beyond the transmitter
     delay: Schedule<u64>,

@@ -318,8 +318,8 @@ mod tests {
         assert!(next.abs_diff(2 * expected) < 6 * second, "{next}");
     }
 
-    /// What is skipped and what is walked through end at the same time, within what the sums of the
-    /// walk lose: a picosecond a step.
+    /// Periods that are skipped and those that are walked through end at the same time, within what
+    /// the sums of the walk lose: a picosecond a step.
     #[test]
     fn skipped_periods_end_as_walked_ones() {
         for size in [1, 40, 1500, 65_000] {

@@ -35,7 +35,7 @@ pub(crate) struct Scheduled {
     scheduler: AnyScheduler,
     queues: Vec<SubQueue>,
     backlog: Vec<Backlog>,
-    /// What makes the AQM of a sub-queue.
+    /// Parameters of the AQM of a sub-queue.
     aqm: AqmSpec,
     link: LinkView,
     packets: usize,
@@ -163,7 +163,7 @@ impl Scheduled {
         }
     }
 
-    /// What the AQM of `queue` says of an arriving packet; `sending`: the link is.
+    /// Returns the verdict of the AQM of `queue` on an arriving packet; `sending`: the link is.
     #[inline]
     pub(crate) fn judge_arrival(
         &mut self,
@@ -358,7 +358,7 @@ impl Scheduled {
             .try_for_each(|queue| queue.aqm.set_parameter(name, value))
     }
 
-    /// What the scheduler shows of itself, or the AQM of the only sub-queue.
+    /// Returns the state that the scheduler shows of itself, or the AQM of the only sub-queue.
     pub(crate) fn observe(&self) -> Observation {
         match &self.queues[..] {
             [only] => only.aqm.observe(),

@@ -43,7 +43,7 @@
 use super::{AckSummary, Config, Sender};
 use crate::packet::{Ack, Flags};
 
-/// What both ends begin to count with (section 3.2.1).
+/// Count that both ends begin with (section 3.2.1).
 const INITIAL: u64 = 5;
 /// ACE goes round after so many marks.
 const ACE: u64 = 8;
@@ -70,12 +70,12 @@ fn count(flags: Flags) -> u64 {
     (ace + ACE - INITIAL) % ACE
 }
 
-/// What a sender knows of the receiver's count.
+/// Knowledge of a sender about the receiver's count.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AccEcn {
     /// Marked segments that ACKs have told of.
     pub(super) marked: u64,
-    /// Those that the congestion control has not heard of yet.
+    /// Marks that the congestion control has not heard of yet.
     pub(super) pending: u32,
 }
 
@@ -138,8 +138,8 @@ mod tests {
         }
     }
 
-    /// What a sender counts over 20,000 segments of which so many are marked, in bursts, where each
-    /// ACK is lost with this probability: with the option or without, and in truth.
+    /// Returns what a sender counts over 20,000 segments of which so many are marked, in bursts,
+    /// where each ACK is lost with this probability: with the option or without, and in truth.
     fn counted(option: bool, marking: f64, loss: f64) -> (u64, u64) {
         let config = Options {
             delayed: true,

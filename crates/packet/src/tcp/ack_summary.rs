@@ -1,15 +1,15 @@
-//! What one acknowledgement says, and what the options of a sender want to know of it.
+//! Contents of one acknowledgement, and what the options of a sender want to know of it.
 
 use crate::packet::{Ack, Flags, NONE};
 
-/// What one ACK says.
+/// Contents of one ACK.
 #[derive(Clone, Copy)]
 pub(super) struct AckSummary {
     pub(super) now: u64,
     /// Segments acknowledged cumulatively, and selectively for the first time.
     pub(super) acked: u64,
     pub(super) sacked: u32,
-    /// Those of `acked` that had been acknowledged selectively before.
+    /// Segments of `acked` that had been acknowledged selectively before.
     pub(super) known: u32,
     /// Segments outstanding before it.
     pub(super) before: u64,
@@ -34,7 +34,7 @@ pub(super) struct AckSummary {
 }
 
 impl AckSummary {
-    /// Of an ACK that says nothing yet.
+    /// Returns the summary of an ACK that says nothing yet.
     pub(super) fn new(now: u64, before: u64, rto_before: u64) -> Self {
         Self {
             now,
@@ -56,7 +56,7 @@ impl AckSummary {
     }
 }
 
-/// What the options of a sender want to know of an ACK.
+/// Parts of an ACK that the options of a sender want to know.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
     /// All that Linux's recovery asks for.

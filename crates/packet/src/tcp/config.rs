@@ -45,7 +45,7 @@ pub(crate) enum TimerPolicy {
     Shared,
 }
 
-/// What is done with ACKs while losses are repaired.
+/// Handling of ACKs while losses are repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecoveryPolicy {
     /// Selective acknowledgements: RFC 6675.
@@ -68,7 +68,7 @@ impl RecoveryPolicy {
     }
 }
 
-/// What an expired retransmission timer does to the window.
+/// Effect of an expired retransmission timer on the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TimeoutPolicy {
     /// The first timeout of a segment reduces ssthresh; one segment is sent (RFC 5681, section
@@ -87,7 +87,7 @@ pub(crate) enum TimeoutPolicy {
 /// The window that a reduction is taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReductionBase {
-    /// What was in flight (RFC 5681, equation 4).
+    /// Data in flight (RFC 5681, equation 4).
     FlightSize,
     /// The congestion window (Linux 6.1).
     ///
@@ -107,7 +107,7 @@ pub(crate) enum PacingPolicy {
     Window,
 }
 
-/// What ends the initial slow start, beside losses and marks.
+/// Condition that ends the initial slow start, beside losses and marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SlowStartPolicy {
     /// Nothing.
@@ -118,7 +118,7 @@ pub(crate) enum SlowStartPolicy {
     Search,
 }
 
-/// What tells that a reduction was needless, so that it is taken back.
+/// Evidence that a reduction was needless, so that it is taken back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct UndoPolicy {
     /// Time stamps that ACKs echo (Eifel).
@@ -191,7 +191,7 @@ pub(crate) struct Config {
     pub(crate) detect_lost: bool,
     /// Every ACK restarts the retransmission timer.
     pub(crate) restart_rto: bool,
-    /// What is still missing as a recovery ends begins the next one at once.
+    /// Data that is still missing as a recovery ends begins the next one at once.
     ///
     /// Deviation from RFC 6675, section 5 (style "linux"): a new recovery needs no new loss of data
     /// sent after the last one began.

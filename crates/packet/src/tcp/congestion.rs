@@ -138,7 +138,7 @@ impl Sender {
         }
     }
 
-    /// What an ACK of `acked` segments tells the congestion control.
+    /// Returns what an ACK of `acked` segments tells the congestion control.
     #[inline]
     pub(super) fn event(
         &self,

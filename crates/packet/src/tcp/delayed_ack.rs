@@ -46,8 +46,8 @@ pub(crate) fn opening(payload: u32) -> u16 {
     ((LAST_WINDOW - FIRST_WINDOW) / (2 * payload)).min(u32::from(u16::MAX)) as u16
 }
 
-/// What a Linux receiver knows of the segments that come (`inet_connection_sock`'s `icsk_ack`).
-/// Receivers of RFC 5681 do not ask it.
+/// Knowledge of a Linux receiver about the segments that come (`inet_connection_sock`'s
+/// `icsk_ack`). Receivers of RFC 5681 do not ask it.
 #[derive(Debug)]
 pub(super) struct QuickAcks {
     /// ACKs that are not delayed yet.

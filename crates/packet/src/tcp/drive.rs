@@ -19,7 +19,7 @@ pub struct Endpoint {
     sender: Sender,
     config: Config,
     random: Stream,
-    /// Of the segments that are not acknowledged, from `base` on.
+    /// Records of the segments that are not acknowledged, from `base` on.
     sent: VecDeque<Sent>,
     base: u64,
     retransmissions: u64,
@@ -35,7 +35,7 @@ struct Sent {
     sacked: bool,
 }
 
-/// What an acknowledgement says.
+/// Contents of an acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arrival<'a> {
     /// Everything below this has arrived.
@@ -66,8 +66,7 @@ pub struct Departure {
     pub cwr: bool,
 }
 
-/// What a sender tells of itself, in the terms of Linux's `tcp_info`. Windows and counts are in
-/// segments.
+/// State of a sender, in the terms of Linux's `tcp_info`. Windows and counts are in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Info {
     /// Congestion window.
@@ -279,7 +278,7 @@ impl Endpoint {
         }
     }
 
-    /// What the sender tells of itself.
+    /// Returns the state of the sender.
     #[must_use]
     pub fn info(&self) -> Info {
         Info {

@@ -1,13 +1,13 @@
-//! What a sender makes of marks that come back as ECN-Echo (RFC 3168, section 6.1.2): one reduction
-//! for each window of data, CWR, and the pause of a window that cannot be halved. Marks that are
-//! counted are in `accecn.rs`.
+//! Reaction of a sender to marks that come back as ECN-Echo (RFC 3168, section 6.1.2): one
+//! reduction for each window of data, CWR, and the pause of a window that cannot be halved. Marks
+//! that are counted are in `accecn.rs`.
 
 use ackclock_algorithms::Stream;
 use ackclock_algorithms::congestion::Signal;
 
 use super::{AckSummary, Config, Sender, State};
 
-/// What a sender owes to a mark.
+/// Reaction that a sender owes to a mark.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EcnReaction {
     /// ECN reacts again once segments from here on are acknowledged.

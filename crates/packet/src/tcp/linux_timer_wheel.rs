@@ -9,7 +9,7 @@
 /// A tick, ps.
 pub(crate) const TICK: u64 = 1_000_000_000;
 
-/// What Linux adds to the delays of a probe and of the reordering window: `TCP_TIMEOUT_MIN`.
+/// Time that Linux adds to the delays of a probe and of the reordering window: `TCP_TIMEOUT_MIN`.
 pub(super) const LEAST_TIMEOUT: u64 = 2 * TICK;
 
 /// When a timer expires that is set at `now` for `delay`.

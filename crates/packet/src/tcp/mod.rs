@@ -67,7 +67,7 @@ use slow_start::SlowStart;
 use timers::Timers;
 use usage::WindowUsage;
 
-/// What the sender is doing.
+/// State of the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// Not yet connected, or connecting.
@@ -145,16 +145,16 @@ pub(crate) struct Sender {
     ecn: EcnReaction,
     /// The window comes down for a mark (style "linux").
     in_cwr: bool,
-    /// What the congestion control knows of the state.
+    /// State as the congestion control knows it.
     ca_state: CaState,
-    /// What it asks for.
+    /// Needs of the congestion control.
     needs: Needs,
     /// Segments are paced, or remembered, or the use of the window is.
     tracks_segments: bool,
     pub(crate) pacer: Pacer,
     last_sent: u64,
-    /// Of each segment in the network, for congestion controls that want delivery-rate samples, and
-    /// for RACK.
+    /// Records of each segment in the network, for congestion controls that want delivery-rate
+    /// samples, and for RACK.
     sent_packets: Option<Box<SentPackets>>,
     /// Whether the congestion control wants delivery-rate samples, and owns the window.
     delivery: bool,
@@ -169,13 +169,13 @@ pub(crate) struct Sender {
     no_loss_pending: bool,
     /// The next segment out is a new one, whatever the window says (a probe).
     probe: bool,
-    /// What is known of the receiver's count of marks, where it has one.
+    /// Knowledge of the receiver's count of marks, where it has one.
     accecn: Option<Box<AccEcn>>,
     /// How much of the window is used, where that is remembered.
     usage: Option<Box<WindowUsage>>,
-    /// What ends the initial slow start, until it is over.
+    /// State of whatever ends the initial slow start, until it is over.
     slow_start: Option<Box<SlowStart>>,
-    /// What is known of the path, until that is used, or of no use.
+    /// Knowledge of the path from before, until that is used, or of no use.
     resume: Option<Box<Resume>>,
     pub(crate) counters: Counters,
     pub(crate) controller: Controller,
@@ -448,7 +448,7 @@ impl Sender {
         self.update_no_loss_pending(config);
     }
 
-    /// What the options of this sender want to know of an ACK: nothing without `ANY`.
+    /// Returns what the options of this sender want to know of an ACK: nothing without `ANY`.
     #[inline(always)]
     fn wanted<const ANY: bool>(&self, config: &Config) -> Wanted {
         let linux = ANY && config.recovery == RecoveryPolicy::Linux;
@@ -499,7 +499,7 @@ impl Sender {
         }
     }
 
-    /// What a sender with the recovery of an RFC does with an ACK, and what its congestion control
+    /// Takes an ACK as a sender with the recovery of an RFC does, and what its congestion control
     /// hears of it.
     #[inline(always)]
     fn act_on_ack<const ANY: bool>(
@@ -541,8 +541,8 @@ impl Sender {
         }
     }
 
-    /// What the ACK acknowledges selectively; `top` is [`Sender::sacked_edge`] before it, where
-    /// Linux asks.
+    /// Takes what the ACK acknowledges selectively; `top` is [`Sender::sacked_edge`] before it,
+    /// where Linux asks.
     #[inline(always)]
     fn take_sacks(
         &mut self,
@@ -646,7 +646,8 @@ impl Sender {
             && self.no_loss_pending
     }
 
-    /// What [`Sender::on_ack`] comes to then, of an ACK of what is below `cum` that echoes `echo`.
+    /// Does the work of [`Sender::on_ack`] then, of an ACK of what is below `cum` that echoes
+    /// `echo`.
     #[inline(always)]
     pub(crate) fn on_ack_fast_path(
         &mut self,
@@ -699,8 +700,8 @@ impl Sender {
         rtt
     }
 
-    /// What remembered segments are for: probes, and congestion controls that take delivery-rate
-    /// samples.
+    /// Serves what segments are remembered for: probes, and congestion controls that take
+    /// delivery-rate samples.
     #[cold]
     #[inline(never)]
     fn after_ack(

@@ -14,7 +14,7 @@
 //= RFC 9768 3.1.1/8: deviation, duplicates are reported where `undo` asks for it, and in style
 //=   "linux"
 
-/// What two ends have agreed upon in the handshake.
+/// Agreement of two ends in the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Agreement {
     /// Marks are counted.
@@ -25,9 +25,10 @@ pub(super) enum Agreement {
     NotEcn,
 }
 
-/// What the header bits (AE, CWR, ECE) of a SYN-ACK come to, which answer a SYN with all three of
-/// them (section 3.1.2, table 2), or one with CWR and ECE alone where AccECN is not `offered` (RFC
-/// 3168, section 6.1.1). AccECN's answers are four, as they reflect the SYN's codepoint.
+/// Returns what the header bits (AE, CWR, ECE) of a SYN-ACK come to, which answer a SYN with all
+/// three of them (section 3.1.2, table 2), or one with CWR and ECE alone where AccECN is not
+/// `offered` (RFC 3168, section 6.1.1). AccECN's answers are four, as they reflect the SYN's
+/// codepoint.
 pub(super) fn agreed(offered: bool, answer: (bool, bool, bool)) -> Agreement {
     match (offered, answer) {
         //= RFC 9768 3.1.2/1..2: done, tests answers_to_the_syn,

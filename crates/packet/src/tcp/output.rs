@@ -1,4 +1,4 @@
-//! What a sender may send now, and what happens to it as a segment leaves.
+//! Segments that a sender may send now, and what happens to it as a segment leaves.
 
 use ackclock_algorithms::Time;
 use ackclock_algorithms::congestion::CongestionControl as _;

@@ -6,7 +6,7 @@ use super::linux_timer_wheel as wheel;
 use crate::bitmap::Bitmap;
 use crate::packet::{Flags, NONE};
 
-/// What the receiver answers.
+/// Answer of the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reply {
     /// Next segment expected.
@@ -21,7 +21,7 @@ pub(crate) struct Reply {
     pub(crate) marked: u16,
 }
 
-/// What a receiver makes of marks.
+/// Feedback of marks by a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Echo {
     /// ACKs echo one until the sender says that it has reduced its window (RFC 3168).
@@ -42,7 +42,7 @@ pub(crate) struct Config {
     pub(crate) policy: AckPolicy,
     /// Whether segments that arrive twice are reported (DSACK). Linux always does.
     pub(crate) dsack: bool,
-    /// What becomes of marks.
+    /// Feedback of marks.
     pub(crate) echo: Echo,
     /// Whether segments with CWR are acknowledged at once, those whose mark differs from the last
     /// one's with [`Echo::EachMark`] and [`Echo::Count`], and else two after the first mark
@@ -60,7 +60,7 @@ pub(crate) struct Receiver {
     /// When the delayed ACK is due; 0: none is held back.
     pub(crate) due: u64,
     held_stamp: u64,
-    /// What Linux delays ACKs by.
+    /// State from which Linux delays ACKs.
     acks: QuickAcks,
     /// How far above `next` the segment is whose duplicate ACK waits for others (0: none).
     held: u32,
@@ -107,7 +107,7 @@ impl Receiver {
             && self.out_of_order.count() == 0
     }
 
-    /// What [`Receiver::on_data`] comes to then.
+    /// Does the work of [`Receiver::on_data`] then.
     #[inline(always)]
     pub(crate) fn on_data_fast_path(
         &mut self,
@@ -127,8 +127,8 @@ impl Receiver {
         Some(self.uncounted_reply(NONE))
     }
 
-    /// What [`Receiver::on_data`] comes to where a new segment leaves a gap, and nothing else is to
-    /// be looked at; else `None`, and nothing has happened.
+    /// Does the work of [`Receiver::on_data`] where a new segment leaves a gap, and nothing else is
+    /// to be looked at; else `None`, and nothing has happened.
     #[inline(always)]
     pub(crate) fn on_gap_fast_path(
         &mut self,
@@ -224,7 +224,7 @@ impl Receiver {
         Some(self.reply(sack))
     }
 
-    /// What a segment's ECN fields do to the ACKs from here on; true if its own goes at once.
+    /// Notes what a segment's ECN fields do to the ACKs from here on; true if its own goes at once.
     fn note_mark(&mut self, flags: Flags, config: &Config) -> bool {
         let (before, marked) = (self.echo, flags.has(Flags::CE));
         match config.echo {

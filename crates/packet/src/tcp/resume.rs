@@ -72,7 +72,7 @@ impl Resume {
 }
 
 impl Sender {
-    /// What an ACK does to a flow that resumes; its window has been set without it.
+    /// Applies an ACK to a flow that resumes; its window has been set without it.
     #[cold]
     #[inline(never)]
     pub(super) fn follow_resume(&mut self, summary: &AckSummary, config: &Config) {

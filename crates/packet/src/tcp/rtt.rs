@@ -9,7 +9,7 @@ use ackclock_scenario::RttSamples;
 use super::config::Config;
 use super::linux_timer_wheel::TICK;
 
-/// What a sender knows of its round trip, ps.
+/// Knowledge of a sender about its round trip, ps.
 #[derive(Debug)]
 pub(super) struct RttEstimator {
     /// Smoothed; zero before the first sample.
@@ -280,7 +280,7 @@ impl LinuxVariation {
         srtt - srtt / 8 + rtt / 8
     }
 
-    /// What the timeout exceeds the smoothed round trip by.
+    /// Returns the margin of the timeout over the smoothed round trip.
     fn margin(&self) -> u64 {
         self.variation
     }

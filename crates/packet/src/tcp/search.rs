@@ -20,7 +20,7 @@ const SILENCE: f64 = 2.0;
 /// Ends of bins that are remembered: a window, a round trip, and one on either side of a fraction.
 const ENDS: usize = (BINS + EXTRA_BINS + 2) as usize;
 
-/// What has been delivered by the end of each of the last bins.
+/// Counts of what was delivered by the end of each of the last bins.
 #[derive(Debug, Default)]
 pub(super) struct Search {
     /// Duration of a bin, ps; 0 before the first round trip.

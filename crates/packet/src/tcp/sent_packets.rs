@@ -1,4 +1,4 @@
-//! What a sender remembers of each segment in the network, for congestion controls that ask for it:
+//! Memory of a sender for each segment in the network, for congestion controls that ask for it:
 //! when it was sent, and what had been delivered and lost by then. Delivery-rate samples follow
 //! from it (draft-ietf-ccwg-bbr, section 4.1; draft-cheng-iccrg-delivery-rate-estimation).
 
@@ -61,7 +61,7 @@ pub(crate) struct SentPackets {
     full_until: u64,
     /// The application left the window unused until so many segments are delivered; 0: it does not.
     app_limited: u64,
-    /// What the ACK in hand delivers and loses, and the newest segment that it delivers.
+    /// Segments that the ACK in hand delivers and loses, and the newest segment that it delivers.
     pub(crate) newly_delivered: u32,
     pub(crate) newly_lost: u32,
     newest: Option<Record>,
@@ -81,7 +81,7 @@ pub(crate) struct SentPackets {
     pub(crate) timed_out: u64,
     pub(crate) frto: bool,
     pub(crate) new_first: bool,
-    /// What the last reduction can be taken back to.
+    /// State that the last reduction can be taken back to.
     pub(super) undo: Undo,
     /// Loss detection by time; and for it the transmissions in order, each with its segment. One
     /// that counts no more may still be there.
@@ -252,8 +252,8 @@ impl SentPackets {
         }
     }
 
-    /// What RACK says of the segments `in_network` with this reordering window: those that are late
-    /// now, ascending, and how long the last of the others may still come (0: none may).
+    /// Returns RACK's verdict on the segments `in_network` with this reordering window: those that
+    /// are late now, ascending, and how long the last of the others may still come (0: none may).
     ///
     /// Only transmissions are looked at that count, or will not be looked at again: among those
     /// sent before the last one delivered the late ones come first.

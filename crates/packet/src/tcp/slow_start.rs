@@ -1,4 +1,4 @@
-//! What ends the initial slow start before losses do, beside any congestion control.
+//! Ends of the initial slow start before losses do, beside any congestion control.
 
 use ackclock_algorithms::Stream;
 use ackclock_algorithms::congestion::{Ack as AckEvent, CongestionControl as _};
@@ -17,7 +17,7 @@ pub(super) struct SlowStart {
     exit: Exit,
 }
 
-/// What ends it.
+/// Algorithm that ends it.
 #[derive(Debug)]
 enum Exit {
     HyStart(HyStart),

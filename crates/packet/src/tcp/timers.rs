@@ -17,7 +17,7 @@ use crate::packet::NONE;
 /// A timer that is off.
 const OFF: u64 = u64::MAX;
 
-/// What RACK-TLP's timer is for: it has one for both (RFC 8985).
+/// Purpose of RACK-TLP's timer: it has one for both (RFC 8985).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Purpose {
     /// The reordering window of a segment is over.
@@ -30,9 +30,9 @@ enum Purpose {
 /// When the timers of a sender expire, by its clock, ps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timers {
-    /// Of retransmissions, of the answer to a SYN, or of a pause.
+    /// Deadline of retransmissions, of the answer to a SYN, or of a pause.
     rto: u64,
-    /// Of the reordering window or of the tail loss probe.
+    /// Deadline of the reordering window or of the tail loss probe.
     rack: u64,
     purpose: Purpose,
     /// The window was one segment when a mark came: nothing leaves before `rto`.
@@ -79,7 +79,7 @@ impl Timers {
         self.pausing
     }
 
-    /// What RACK's timer is on for, if it is.
+    /// Returns the purpose of RACK's timer, if it is on.
     fn pending(&self) -> Option<Purpose> {
         (self.rack != OFF).then_some(self.purpose)
     }

@@ -14,7 +14,7 @@ use super::config::{RecoveryPolicy, UndoPolicy};
 use super::{AckSummary, Config, Sender, State, rack_of};
 use crate::packet::NONE;
 
-/// Of the last reduction, and of duplicates.
+/// Memory of the last reduction, and of duplicates.
 #[derive(Debug)]
 pub(super) struct Undo {
     /// First unacknowledged segment when the window was reduced; [`NONE`]: nothing can be undone.

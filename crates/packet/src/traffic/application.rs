@@ -1,4 +1,4 @@
-//! What applications ask of their connections: sizes of transfers, think times, gaps between
+//! Demands of applications on their connections: sizes of transfers, think times, gaps between
 //! connections.
 
 use std::cmp::Reverse;

@@ -1,4 +1,4 @@
-//! What the integration tests share.
+//! Helpers that the integration tests share.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use ackclock_packet::{Options, Outcome, run};

@@ -104,7 +104,7 @@ macro_rules! keys {
             }
         }
 
-        /// What is known of the table while it is read.
+        /// Values of the table while it is read.
         pub(crate) struct $draft {
             $(pub(crate) $name: Option<$type>,)+
             $(pub(crate) $extra: Option<$extra_type>,)*
@@ -168,8 +168,8 @@ pub(crate) struct Rule<T: 'static> {
     /// Keys, each with when its value contradicts. The first that does and is given is refused; what
     /// is a default contradicts nothing.
     pub(crate) refused: &'static [(&'static str, Holds<T>)],
-    /// What is wrong.
+    /// The problem.
     pub(crate) problem: &'static str,
-    /// What would be right.
+    /// The values that would be right.
     pub(crate) allowed: fn(&T) -> String,
 }

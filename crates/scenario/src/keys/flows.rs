@@ -53,7 +53,7 @@ keys! {
         start: Distribution as Times = "0 s";
         /// When senders stop: they send nothing new, and nothing again.
         stop: Option<Time> as Or<Span> = "never", or "never" = "at the end of the run";
-        /// What the application sends.
+        /// Traffic that the application sends.
         traffic: Traffic as ByHand<Sent> = "bulk";
         /// Size of a full data packet on the wire, headers included.
         packet_size: u32 as PacketSize = "1500 B";

@@ -38,7 +38,7 @@ keys! {
         /// Propagation delay in this direction.
         delay: Time as AnyTime = "0 s", changeable = true;
         [
-            /// What waits and who is dropped.
+            /// Queue: what waits and who is dropped.
             queue: Queue = Derived("drop-tail with the default capacity");
         ]
         /// Token bucket before the queue: drops packets that do not conform to `rate` and `burst`.
@@ -63,11 +63,11 @@ keys! {
     with {
         /// The rate over time, if it follows a trace; `rate` is its mean.
         trace: Option<Arc<RateTrace>>,
-        /// What limits the queue; the packet in service is not counted.
+        /// Limit of the queue; the packet in service is not counted.
         capacity: Capacity,
-        /// What manages the queue, or each of its sub-queues.
+        /// AQM of the queue, or each of its sub-queues.
         aqm: AqmSpec,
-        /// What chooses among sub-queues; `None`: a single queue.
+        /// Scheduler of the sub-queues; `None`: a single queue.
         scheduler: Option<SchedulerSpec>,
     }
 }
@@ -138,7 +138,7 @@ pub const JITTER: Section = Section {
 };
 
 keys! {
-    /// What varies a link's propagation delay from packet to packet.
+    /// Variation of a link's propagation delay from packet to packet.
     pub struct Jitter / JitterDraft {
         /// Drawn anew for each packet.
         delay: Distribution as AddedDelay = Required;
@@ -148,7 +148,7 @@ keys! {
     with {}
 }
 
-/// What is added to a packet's delay, alone or in a table.
+/// Addition to a packet's delay, alone or in a table.
 struct JitterOf;
 
 impl Form<Jitter> for JitterOf {

@@ -89,7 +89,7 @@ pub const CHANGE: Section = Section {
 /// The tables of a scenario file, in order.
 pub const SECTIONS: &[&Section] = &[&SCENARIO, &LINK, &DUMBBELL, &PARKING_LOT, &FLOWS, &CHANGE];
 
-/// What is said of keys that contradict each other, each without its place.
+/// Returns the messages about keys that contradict each other, each without its place.
 pub fn contradictions() -> impl Iterator<Item = &'static str> {
     RULES.iter().map(|rule| rule.problem)
 }

@@ -30,7 +30,7 @@ keys! {
         recovery: Recovery as Choice;
         /// How the window comes down when selective ACKs find a loss; needs recovery "sack".
         reduction: WindowReduction as Choice, linux = "prr";
-        /// What tells a lost segment from one that is late; "rack" needs recovery "sack".
+        /// Evidence that tells a lost segment from one that is late; "rack" needs recovery "sack".
         loss_detection: LossDetection as Choice, linux = "rack";
         /// Whether a lost retransmission is found when something sent after it is acknowledged
         /// selectively, as RACK does (RFC 8985), instead of by a timeout; needs recovery
@@ -50,9 +50,9 @@ keys! {
         ecn: bool as ByHand<Flag> = Derived("false, as in today's stacks; \"accurate\" where the congestion control counts marks"), or "accurate" = "and the receiver echoes each mark as it came (RFC 8257, section 3.2)";
         /// How marks come back to the sender. Needs ECN.
         ecn_feedback: EcnFeedback as Choice;
-        /// What the receiver answers in the handshake (RFC 9768, section 3.1.2). A sender that
-        /// falls back from counted or exact marks to those of RFC 3168 sends ECT(0), and halves
-        /// its window once a round trip for a mark.
+        /// Answer of the receiver in the handshake (RFC 9768, section 3.1.2). A sender that falls
+        /// back from counted or exact marks to those of RFC 3168 sends ECT(0), and halves its
+        /// window once a round trip for a mark.
         peer_ecn: PeerEcn as Choice;
         /// How the segments of a window are spread over time.
         pacing: Pacing as Choice;
@@ -99,8 +99,8 @@ keys! {
         /// Linux-derived agent; RFC 6298 (rule 5.3): those that acknowledge new data. Style
         /// "linux" has its own rules.
         restart_rto_on_every_ack: bool as Flag = false;
-        /// What tells that a reduction of the window was needless, so that it is taken back: by
-        /// the response of RFC 4015 after a timeout, else at once (RFC 9438, section 4.9).
+        /// Evidence that a reduction of the window was needless, so that it is taken back: by the
+        /// response of RFC 4015 after a timeout, else at once (RFC 9438, section 4.9).
         undo: Undo as Choice;
         /// Duplicate ACKs, or segments selectively acknowledged above, that mean a loss (RFC
         /// 5681, RFC 6675).
@@ -134,7 +134,7 @@ impl Tcp {
     }
 }
 
-/// What contradicts what; the first that does is told.
+/// Rules of what contradicts what; the first that applies is reported.
 pub(crate) const RULES: &[Rule<Tcp>] = &[
     Rule {
         refused: &[

@@ -1,9 +1,9 @@
-//! What an application can send, and the keys of each kind.
+//! Traffic that an application can send, and the keys of each kind.
 
 use super::*;
 use crate::sizes::Sizes;
 
-/// What the application wants to send.
+/// Traffic that the application wants to send.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
     /// TCP: always has data.
@@ -99,7 +99,7 @@ pub struct TrafficKind {
     pub kind: &'static str,
     /// Whether TCP carries it.
     pub tcp: bool,
-    /// What it is.
+    /// Meaning.
     pub doc: &'static str,
     /// Its keys beside `kind`.
     pub keys: &'static [Key],

@@ -1,4 +1,4 @@
-//! What changes during the run.
+//! Changes during the run.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
@@ -26,7 +26,7 @@ struct Draft<'n> {
     group: usize,
 }
 
-/// What changes may refer to.
+/// Links and flows that changes may refer to.
 struct World<'w> {
     net: &'w Net,
     flows: &'w [NamedClass],

@@ -1,4 +1,4 @@
-//! What a link has beside rate, delay and queue: rates over time, token buckets, losses, jitter;
+//! Parts of a link beside rate, delay and queue: rates over time, token buckets, losses, jitter;
 //! and the schedulers of queues.
 
 use std::borrow::Cow;
@@ -73,7 +73,7 @@ impl Reader<'_> {
         })
     }
 
-    /// What is added to the delay of each packet.
+    /// Reads the addition to the delay of each packet.
     pub(crate) fn added_delay(&self, item: &Item<'_>) -> Option<Distribution> {
         let delay = self.distribution(item)?;
         if let Distribution::Range(..) = delay {

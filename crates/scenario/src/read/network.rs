@@ -21,7 +21,7 @@ pub(super) struct Net {
     pub(super) names: Vec<(String, Option<(String, String)>)>,
     /// `None` where a link has mistakes.
     pub(super) links: Vec<Option<Link>>,
-    /// What a flow without a path gets.
+    /// Ends of a flow without a path.
     pub(super) ends: Option<(String, String)>,
     index: HashMap<String, LinkId>,
 }

@@ -1,4 +1,4 @@
-//! What a class of flows sends.
+//! Traffic of a class of flows.
 
 use super::{Item, Place, Reader, Table, join};
 use crate::diagnostic::quoted_list;
@@ -72,7 +72,7 @@ impl Reader<'_> {
         found
     }
 
-    /// What a kind's own keys say.
+    /// Reads a kind's own keys.
     fn traffic_of(
         &self,
         kind: &keys::TrafficKind,

@@ -55,7 +55,7 @@ impl Reader<'_> {
         Some((meta, self.parameters(&inner, meta)?))
     }
 
-    /// What the registry makes of `named`, or where it found a mistake.
+    /// Returns what the registry makes of `named`, or where it found a mistake.
     pub(crate) fn made<T>(&self, item: &Item<'_>, made: Result<T, ValueError>) -> Option<T> {
         made.map_err(|error| {
             let mut place = item.place.clone();

@@ -25,7 +25,7 @@ pub(crate) struct Place {
     pub(crate) span: Option<Range<usize>>,
 }
 
-/// What may stand in a place.
+/// Values that may stand in a place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Rule {
     Key(&'static Key),
@@ -63,7 +63,7 @@ impl Item<'_> {
     }
 }
 
-/// What a parameter allows, with an example of its unit.
+/// Returns what a parameter allows, with an example of its unit.
 pub(crate) fn allowed_parameter(spec: &ParameterSpec) -> String {
     let unit = match dimension_of(spec.kind) {
         Some(dimension) if dimension != Dimension::Number => format!(" ({})", dimension.allowed()),
@@ -196,7 +196,7 @@ impl Reader<'_> {
         });
     }
 
-    /// What the registry of algorithms refuses.
+    /// Reports what the registry of algorithms refuses.
     pub(crate) fn refused(&self, place: &Place, error: &ValueError) {
         let problem = match error.fault {
             Fault::Unknown => "unknown",

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario is said with its place, the key and what is allowed.
+//! Errors of a scenario are reported with its place, the key and what is allowed.
 
 use ackclock_scenario::{MAX_BYTES, parse, parse_json};
 
@@ -1310,7 +1310,7 @@ fn the_form_has_taken_the_place_of_whole_packets() {
     );
 }
 
-/// What would keep an engine busy for ever is refused with the limit.
+/// Scenarios that would keep an engine busy for ever are refused with the limit.
 #[test]
 fn limits_are_named() {
     one(

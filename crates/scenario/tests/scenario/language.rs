@@ -1,4 +1,4 @@
-//! What a scenario means: defaults, short forms, ends, changes.
+//! Meaning of a scenario: defaults, short forms, ends, changes.
 
 use ackclock_algorithms::Time;
 use ackclock_scenario::{
@@ -148,8 +148,8 @@ fn a_udp_class_has_no_tcp_keys() {
     }
 }
 
-/// What is read is also written: a key that the writer forgets is lost wherever a scenario is
-/// stored.
+/// Every key that is read is also written: a key that the writer forgets is lost wherever a
+/// scenario is stored.
 #[test]
 fn a_tcp_class_has_all_tcp_keys() {
     let json = to_json(&read(SMALL));

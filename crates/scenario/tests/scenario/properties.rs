@@ -132,7 +132,7 @@ fn queue() -> impl Strategy<Value = String> {
     })
 }
 
-/// What else a link has, each sometimes.
+/// Further parts of a link, each sometimes.
 fn impairments() -> impl Strategy<Value = String> {
     let loss = prop_oneof![
         (0.0..=1.0_f64).prop_map(|share| format!("{share:?}")),
@@ -169,7 +169,7 @@ fn controller() -> impl Strategy<Value = String> {
     any_controller.prop_map(|table| format!("{table} }}"))
 }
 
-/// What a scenario may give for a key.
+/// Values that a scenario may give for a key.
 fn value(key: &Key) -> BoxedStrategy<String> {
     let text = |text: String| format!("\"{text}\"");
     let value = match key.kind {

@@ -1,4 +1,4 @@
-//! What is lost? Each file answers for one way to find out; here is what they share.
+//! Loss detection: each file is one way to find out what is lost; here is what they share.
 
 pub(super) mod rack;
 mod retransmissions;

@@ -8,7 +8,7 @@ use crate::tcp::config::TimeoutPolicy;
 use crate::tcp::{AckSummary, Config, Sender, State, rack_of, reported_duplicate};
 
 impl Sender {
-    /// What Linux 6.1 makes of an ACK: losses and marks alike bring the window down by proportional
+    /// Takes an ACK as Linux 6.1 does: losses and marks alike bring the window down by proportional
     /// rate reduction, and every ACK that acknowledges something in order outside of that lets it
     /// grow by all that it delivers, the one that ends a reduction too.
     pub(in crate::tcp) fn on_ack_linux(
@@ -209,9 +209,9 @@ impl Sender {
         false
     }
 
-    /// What an ACK says of reordering (`tcp_check_sack_reordering`): segments that were sent once
-    /// have arrived after others above them. `edge` is the first segment above all that had been
-    /// acknowledged selectively before the ACK, or the first unacknowledged one.
+    /// Notes what an ACK says of reordering (`tcp_check_sack_reordering`): segments that were sent
+    /// once have arrived after others above them. `edge` is the first segment above all that had
+    /// been acknowledged selectively before the ACK, or the first unacknowledged one.
     pub(in crate::tcp) fn note_reordering(&mut self, summary: &AckSummary, edge: u64) {
         let una = self.una;
         let sacked = self.scoreboard.sacked() > 0;

@@ -1,5 +1,5 @@
-//! What is sent next after a loss, and when is the recovery over? Each file answers for one way;
-//! here is how all begin.
+//! Recovery: what is sent next after a loss, and when it is over. Each file is one way; here is how
+//! all begin.
 
 mod cumulative;
 mod linux;

@@ -19,7 +19,7 @@ impl Sender {
             && ack.flags.0 & (Flags::ECE | Flags::SYN) == 0
     }
 
-    /// What [`Sender::on_ack`] comes to then.
+    /// Does the work of [`Sender::on_ack`] then.
     #[inline(always)]
     pub(crate) fn on_sack_fast_path(&mut self, ack: &Ack, config: &Config) {
         self.scoreboard

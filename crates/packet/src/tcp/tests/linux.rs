@@ -1,4 +1,4 @@
-//! What style "linux" does otherwise.
+//! Differences of style "linux".
 
 use super::*;
 

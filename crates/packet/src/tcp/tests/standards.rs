@@ -1,4 +1,4 @@
-//! What RFCs ask of a sender, where no other test looks at it (`docs/standards.md`).
+//! Requirements of RFCs on a sender, where no other test looks at it (`docs/standards.md`).
 
 use super::*;
 use crate::tcp::hystart;

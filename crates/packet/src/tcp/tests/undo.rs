@@ -1,4 +1,4 @@
-//! What was needless is undone (RFC 3522, 3708, 4015, 5682).
+//! Needless reductions are undone (RFC 3522, 3708, 4015, 5682).
 
 use super::*;
 
@@ -91,7 +91,7 @@ fn eifel_undoes_a_recovery() {
     }
 }
 
-/// Of two segments that count as lost one comes late and the other is lost: the reduction stands.
+/// Two segments count as lost, one comes late and the other is lost: the reduction stands.
 #[test]
 fn one_late_segment_does_not_excuse_a_lost_one() {
     let mut bench = Bench::with_undo(Recovery::Sack, Undo::All);

@@ -53,11 +53,11 @@ pub struct Options {
     pub seed: Option<u64>,
     /// Where a user's own algorithm reports that it failed.
     pub abort: Option<Abort>,
-    /// What is captured, packet by packet. Anything here takes the general path.
+    /// Packets to capture. Anything here takes the general path.
     pub captures: CaptureSelection,
 }
 
-/// What is captured, to be taken while the run goes on ([`Simulation::take_captures`]).
+/// Captures, to be taken while the run goes on ([`Simulation::take_captures`]).
 #[derive(Clone, Debug, Default)]
 pub struct CaptureSelection {
     /// Packets on these links, by index: at the entry, or (`true`) the exit.
@@ -77,9 +77,9 @@ impl CaptureSelection {
 /// The next bytes of each capture, in the order of [`CaptureSelection`].
 #[derive(Clone, Debug, Default)]
 pub struct Captured {
-    /// Of pcapng files.
+    /// Bytes of pcapng files.
     pub links: Vec<Vec<u8>>,
-    /// Of qlog files (JSON text sequences).
+    /// Bytes of qlog files (JSON text sequences).
     pub flows: Vec<Vec<u8>>,
 }
 

@@ -1,5 +1,5 @@
-//! What an observer on a link, or beside a sender, writes down: captures of packets (pcapng) and
-//! logs of senders (qlog).
+//! Records of an observer on a link, or beside a sender: captures of packets (pcapng) and logs of
+//! senders (qlog).
 //!
 //! Whoever captures takes the engine's general path, where each packet has events of its own; the
 //! run is the same to the last bit. Elsewhere nothing of this costs more than a look at an empty
@@ -60,12 +60,12 @@ pub(crate) struct Tap {
     named: HashSet<u32>,
 }
 
-/// What is captured in a run.
+/// Captures of a run.
 pub(crate) struct Capture {
     pub(crate) taps: Vec<Tap>,
     pub(crate) senders: Vec<SenderLog>,
-    /// Of flows whose state serves one connection after the other: when the present one began, and
-    /// how many came before it.
+    /// Connections of flows whose state serves one connection after the other: when the present one
+    /// began, and how many came before it.
     pub(crate) connections: HashMap<u32, (u64, u32)>,
 }
 

@@ -94,7 +94,7 @@ impl Segment {
     }
 }
 
-/// What a packet carries beyond its IP header.
+/// Contents of a packet beyond its IP header.
 pub(crate) enum Content {
     Tcp(Segment),
     Udp,

@@ -13,7 +13,7 @@ const RECORD: char = '\x1e';
 /// Transmission of a segment that is acknowledged.
 const ACKNOWLEDGED: u64 = u64::MAX;
 
-/// What a sender knows after an event; times in ps, windows in bytes.
+/// State of a sender after an event; times in ps, windows in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Metrics {
     pub(crate) window: u64,

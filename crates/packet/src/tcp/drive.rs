@@ -289,7 +289,7 @@ impl Endpoint {
 }
 
 impl Sender {
-    /// What it tells of itself, without `total_retrans`, which it does not count.
+    /// Returns the state of the sender, without `total_retrans`, which it does not count.
     pub(crate) fn info(&self, config: &Config) -> Info {
         let unacked = self.outstanding();
         let selective = config.recovery.is_selective();

@@ -1,10 +1,12 @@
 //! Properties that the flows of a class share, and the private paths that follow from it.
 
 use ackclock_algorithms::registry::CongestionSpec;
+use ackclock_algorithms::scheduler::{Ends, Translated};
 use ackclock_scenario::{Capacity, Distribution, Traffic};
 
 use crate::access::transmission;
 use crate::calendar::{Class as Order, Kind, Place, Tag};
+use crate::draw::entity;
 use crate::one_way::OneWay;
 use crate::tcp::{self, receiver};
 
@@ -18,6 +20,7 @@ pub(crate) struct Class {
     pub(crate) reverse: Option<Vec<usize>>,
     pub(crate) packet_size: u32,
     pub(crate) priority: u8,
+    pub(crate) hosts: ClassHosts,
     pub(crate) payload: u32,
     pub(crate) ack_size: u32,
     /// A sender names its flow anew at each timeout, so that routers that hash flows move it.
@@ -52,6 +55,48 @@ pub(crate) struct Class {
     pub(crate) initial_ssthresh: f64,
     pub(crate) rtt: Distribution,
     pub(crate) one_way: OneWay,
+}
+
+/// Hosts and code point that the packets of a class show to routers.
+#[derive(Debug, Default)]
+pub(crate) struct ClassHosts {
+    /// Name and number of the hosts at the ends; none where each flow has its own.
+    pub(crate) source: Option<(String, u32)>,
+    pub(crate) destination: Option<(String, u32)>,
+    pub(crate) tunnel: Option<String>,
+    /// Ends of data behind a translator; ACKs go the other way.
+    pub(crate) translated: Translated,
+    pub(crate) dscp: u8,
+    /// Links of `path` and of `reverse` after which the code point is lost.
+    pub(crate) washed: [u16; 2],
+}
+
+impl ClassHosts {
+    /// The identities of flow `index` and of its two hosts, as routers hash them; `own` is that of the
+    /// flow without a tunnel.
+    pub(crate) fn of_flow(&self, index: u64, own: u32) -> (u32, Ends<u32>) {
+        let hash = |name: &str, number: u64| (entity(name, number) >> 32) as u32;
+        if let Some(tunnel) = &self.tunnel {
+            let end = |number| hash(tunnel, number);
+            let (source, destination) = (end(1), end(2));
+            return (
+                end(0),
+                Ends {
+                    source,
+                    destination,
+                },
+            );
+        }
+        let host = |named: &Option<(String, u32)>, side: u32| match named {
+            Some((name, hosts)) => hash(name, index % u64::from(*hosts)),
+            None => own ^ side,
+        };
+        let ends = Ends {
+            source: host(&self.source, 0x5555_5555),
+            destination: host(&self.destination, 0xaaaa_aaaa),
+        };
+        (own, ends)
+    }
 }
 
 /// Constant delays of a flow's private path, ps.
@@ -172,6 +217,22 @@ pub(crate) fn split_round_trip(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flows_are_dealt_to_hosts_and_tunnels_hide_them() {
+        let mut hosts = ClassHosts {
+            source: Some(("lan".to_owned(), 3)),
+            ..ClassHosts::default()
+        };
+        let of = |hosts: &ClassHosts, index| hosts.of_flow(index, 1000 + index as u32);
+        let sources: Vec<u32> = (0..6).map(|index| of(&hosts, index).1.source).collect();
+        assert_eq!(sources[..3], sources[3..]);
+        assert!(sources[0] != sources[1] && sources[1] != sources[2]);
+        assert_ne!(of(&hosts, 0).1.destination, of(&hosts, 1).1.destination);
+        assert_eq!(of(&hosts, 4).0, 1004);
+        hosts.tunnel = Some("wireguard".to_owned());
+        assert_eq!(of(&hosts, 0), of(&hosts, 1));
+    }
 
     #[test]
     fn the_round_trip_is_what_was_asked_for() {

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use ackclock_algorithms::Stream;
+use ackclock_algorithms::scheduler::Ends as HostEnds;
 use ackclock_scenario::Traffic;
 
 use crate::access::Access;
@@ -237,6 +238,8 @@ pub(crate) struct Flow {
     /// Identity that routers hash: follows the names of class and connection, not the order in
     /// which flows came to be.
     pub(crate) identity: u32,
+    /// The same of the hosts of its sender and receiver.
+    pub(crate) hosts: HostEnds<u32>,
     /// Segments and ACKs with earlier time stamps belong to a connection that is over.
     pub(crate) opened: u64,
     /// Start (by the sender's clock) and size (bytes) of the present transfer of a session or a
@@ -310,6 +313,7 @@ impl Flow {
             tail: 0,
             owner,
             identity: 0,
+            hosts: HostEnds::default(),
             opened: 0,
             began: 0,
             bytes: 0,
@@ -597,7 +601,7 @@ pub(crate) fn make_flow(
     };
     let mut flow = Flow::new(id, place, ends, random, place.number() as u32);
     flow.rtt = rtt;
-    flow.identity = (owner >> 32) as u32;
+    (flow.identity, flow.hosts) = class.hosts.of_flow(u64::from(index), (owner >> 32) as u32);
     if let Traffic::Transfer { .. } = class.traffic {
         flow.total = class.total;
         flow.tail = class.payload;

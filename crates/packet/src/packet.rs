@@ -1,5 +1,7 @@
 //! Everything that travels: packets and acknowledgements, as small plain values.
 
+use ackclock_algorithms::scheduler::Acknowledgement;
+
 use crate::calendar::Place;
 
 /// No sequence number: an ACK that reports no segment out of order.
@@ -69,6 +71,20 @@ pub(crate) struct Packet {
 }
 
 impl Packet {
+    /// The fields that a filter of ACKs reads; none of data and of what sets a connection up.
+    pub(crate) fn as_acknowledgement(&self) -> Option<Acknowledgement> {
+        if !self.flags.has(Flags::ACK) || self.flags.has(Flags::SYN) {
+            return None;
+        }
+        Some(Acknowledgement {
+            flow: self.flow,
+            cumulative: self.seq,
+            selective: (self.sack != NONE).then_some(self.sack),
+            duplicate: self.flags.has(Flags::TWICE),
+            ecn_echo: self.flags.0 & (Flags::ECE | Flags::CWR | Flags::AE),
+        })
+    }
+
     /// A packet that has crossed no link yet and reports nothing out of order.
     #[inline]
     pub(crate) fn new(flow: Place, seq: u64, stamp: u64, size: u32, flags: Flags) -> Self {

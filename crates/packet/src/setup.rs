@@ -2,12 +2,14 @@
 
 use ackclock_algorithms::aqm::LinkView;
 use ackclock_algorithms::registry::CongestionSpec;
-use ackclock_algorithms::scheduler::SchedulerView;
+use ackclock_algorithms::scheduler::{Ends, SchedulerView};
 use ackclock_algorithms::{Owner, Stream, Time};
-use ackclock_scenario::{End, FlowClass, Scenario, Setting, Style, Traffic};
+use ackclock_scenario::{End, FlowClass, Nat, Scenario, Setting, Style, Traffic};
 
 use crate::calendar::{Calendar, Class as Order, Kind, Place, Tag};
-use crate::class::{Class, Delays, clock_offsets, clock_offsets_if_coalesced, delays_of};
+use crate::class::{
+    Class, ClassHosts, Delays, clock_offsets, clock_offsets_if_coalesced, delays_of,
+};
 use crate::draw::{draw, entity, largest};
 use crate::engine::{Change, Engine, Recorder};
 use crate::flow::{Flow, FlowSlot, make_flow};
@@ -32,6 +34,35 @@ fn changes_class(scenario: &Scenario, class: usize) -> bool {
         | Setting::MaxWindow(id, _) => id == class,
         _ => false,
     })
+}
+
+/// Hosts and code point that the packets of a class show to routers.
+fn class_hosts(scenario: &Scenario, class: &FlowClass) -> ClassHosts {
+    let washes = |link: &usize| {
+        scenario.links[*link]
+            .scheduler
+            .is_some_and(|scheduler| scheduler.washes())
+    };
+    let washed = |path: &[usize]| {
+        path.iter()
+            .position(washes)
+            .map_or(u16::MAX, |at| at as u16)
+    };
+    let named = |name: &Option<String>, hosts| name.clone().map(|name| (name, hosts));
+    ClassHosts {
+        source: named(&class.source, class.source_hosts),
+        destination: named(&class.destination, class.destination_hosts),
+        tunnel: class.tunnel.clone(),
+        translated: Ends {
+            source: class.nat == Nat::Source,
+            destination: class.nat == Nat::Destination,
+        },
+        dscp: class.dscp.code(),
+        washed: [
+            washed(&class.path),
+            washed(class.reverse_path.as_deref().unwrap_or_default()),
+        ],
+    }
 }
 
 fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
@@ -66,9 +97,10 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
         reverse: class.reverse_path.clone(),
         packet_size: class.packet_size,
         priority: class.priority,
+        hosts: class_hosts(scenario, class),
         payload,
         ack_size: class.tcp.ack_size,
-        rehashes: class.tcp.style == Style::Linux,
+        rehashes: class.tcp.style == Style::Linux && class.tunnel.is_none(),
         handshake: class.tcp.handshake && class.traffic.is_tcp(),
         access_rate: class.access_rate,
         access_buffer: class.access_buffer,
@@ -218,6 +250,8 @@ fn build_extras(
         impairments: Impairments::new(link, seed, owner),
         reorders: link.jitter.as_ref().is_some_and(|jitter| jitter.reorder),
         shaped: false,
+        finish: 0,
+        wake: None,
     })
 }
 

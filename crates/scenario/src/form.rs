@@ -85,6 +85,8 @@ forms! {
     Rate: f64, Kind::Rate, |reader, item| reader.rate(item), |rate| Node::text(format_rate(*rate));
     /// A queue's limit.
     Limit: Capacity, Kind::Capacity, |reader, item| reader.capacity(item, None), |limit| written::capacity(*limit);
+    /// The name of hosts, or of what stands between them.
+    HostName: String, Kind::Name, |reader, item| reader.name(item), |name| Node::text(name.clone());
     /// Times drawn once per flow.
     Times: Distribution, Kind::Distribution, |reader, item| reader.distribution(item), |times| written::distribution(times);
     /// A scheduler with its parameters.

@@ -63,6 +63,40 @@ macro_rules! options {
 }
 
 options! {
+    /// Differentiated services code point, as routers read it in the header.
+    pub enum Dscp {
+        Cs0 = "cs0": "default forwarding: best effort (RFC 2474)",
+        Le = "le": "lower effort (RFC 8622)",
+        Cs1 = "cs1": "class selector 1 (RFC 2474)",
+        Af11 = "af11": "assured forwarding, class 1, drop precedence 1 (RFC 2597)",
+        Af12 = "af12": "assured forwarding, class 1, drop precedence 2 (RFC 2597)",
+        Af13 = "af13": "assured forwarding, class 1, drop precedence 3 (RFC 2597)",
+        Cs2 = "cs2": "class selector 2 (RFC 2474)",
+        Af21 = "af21": "assured forwarding, class 2, drop precedence 1 (RFC 2597)",
+        Af22 = "af22": "assured forwarding, class 2, drop precedence 2 (RFC 2597)",
+        Af23 = "af23": "assured forwarding, class 2, drop precedence 3 (RFC 2597)",
+        Cs3 = "cs3": "class selector 3 (RFC 2474)",
+        Af31 = "af31": "assured forwarding, class 3, drop precedence 1 (RFC 2597)",
+        Af32 = "af32": "assured forwarding, class 3, drop precedence 2 (RFC 2597)",
+        Af33 = "af33": "assured forwarding, class 3, drop precedence 3 (RFC 2597)",
+        Cs4 = "cs4": "class selector 4 (RFC 2474)",
+        Af41 = "af41": "assured forwarding, class 4, drop precedence 1 (RFC 2597)",
+        Af42 = "af42": "assured forwarding, class 4, drop precedence 2 (RFC 2597)",
+        Af43 = "af43": "assured forwarding, class 4, drop precedence 3 (RFC 2597)",
+        Cs5 = "cs5": "class selector 5 (RFC 2474)",
+        VoiceAdmit = "voice-admit": "telephony with admission control (RFC 5865)",
+        Ef = "ef": "expedited forwarding (RFC 3246)",
+        Cs6 = "cs6": "class selector 6 (RFC 2474)",
+        Cs7 = "cs7": "class selector 7 (RFC 2474)",
+    }
+
+    /// Side of a path whose hosts share an address.
+    pub enum Nat {
+        None = "none": "neither: each host shows its own address",
+        Source = "source": "the senders'",
+        Destination = "destination": "the receivers'",
+    }
+
     /// Where the defaults of a TCP come from.
     pub enum Style {
         Rfc = "rfc": "those of this table, and of `ackclock list`, most of them an RFC's",
@@ -137,5 +171,37 @@ options! {
     pub enum PacketSizes {
         Fixed = "fixed": "every packet has `packet_size`",
         Exponential = "exponential": "exponential with mean `packet_size`, at least 1 B",
+    }
+}
+
+impl Dscp {
+    /// Its six bits.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Cs0 => 0,
+            Self::Le => 1,
+            Self::Cs1 => 8,
+            Self::Af11 => 10,
+            Self::Af12 => 12,
+            Self::Af13 => 14,
+            Self::Cs2 => 16,
+            Self::Af21 => 18,
+            Self::Af22 => 20,
+            Self::Af23 => 22,
+            Self::Cs3 => 24,
+            Self::Af31 => 26,
+            Self::Af32 => 28,
+            Self::Af33 => 30,
+            Self::Cs4 => 32,
+            Self::Af41 => 34,
+            Self::Af42 => 36,
+            Self::Af43 => 38,
+            Self::Cs5 => 40,
+            Self::VoiceAdmit => 44,
+            Self::Ef => 46,
+            Self::Cs6 => 48,
+            Self::Cs7 => 56,
+        }
     }
 }

@@ -229,7 +229,7 @@ impl Scheduler for DualPi2 {
     }
 
     #[inline]
-    fn classify(&self, packet: &PacketView, label: Label) -> usize {
+    fn classify(&mut self, packet: &PacketView, label: Label) -> usize {
         //= RFC 9332 2.5.1/2: done, test packets_of_scalable_senders_have_a_queue_of_their_own
         if label.l4s && packet.ecn_capable {
             LOW_LATENCY
@@ -361,12 +361,22 @@ mod tests {
     use super::*;
     use crate::Parameters as _;
     use crate::aqm::test::random;
+    use crate::scheduler::Ends;
     use crate::scheduler::test::{Queues, VIEW, of_flow};
 
     const SCALABLE: Label = Label {
         identity: 0,
         priority: 0,
         l4s: true,
+        dscp: 0,
+        hosts: Ends {
+            source: 0,
+            destination: 0,
+        },
+        translated: Ends {
+            source: false,
+            destination: false,
+        },
     };
 
     fn params() -> DualPi2Params {
@@ -422,7 +432,7 @@ mod tests {
 
     #[test]
     fn packets_of_scalable_senders_have_a_queue_of_their_own() {
-        let scheduler = params().build(&VIEW);
+        let mut scheduler = params().build(&VIEW);
         assert_eq!(scheduler.classify(&capable(0), SCALABLE), LOW_LATENCY);
         assert_eq!(scheduler.classify(&capable(0), Label::default()), CLASSIC);
         assert_eq!(scheduler.classify(&of_flow(0, 40), SCALABLE), CLASSIC); // a pure ACK is not ECT

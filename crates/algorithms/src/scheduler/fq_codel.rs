@@ -103,7 +103,7 @@ impl Scheduler for FqCodel {
     }
 
     #[inline]
-    fn classify(&self, packet: &PacketView, label: Label) -> usize {
+    fn classify(&mut self, packet: &PacketView, label: Label) -> usize {
         self.hash.queue(packet.flow, label)
     }
 

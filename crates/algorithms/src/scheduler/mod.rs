@@ -61,6 +61,60 @@ pub struct Label {
     pub priority: u8,
     /// ECN codepoint ECT(1): the flow has a scalable congestion control (RFC 9331).
     pub l4s: bool,
+    /// Differentiated services code point.
+    pub dscp: u8,
+    /// Addresses of the hosts, as hash functions see them.
+    pub hosts: Ends<u32>,
+    /// The hosts that stand behind a network address translator.
+    pub translated: Translated,
+}
+
+impl Label {
+    /// That of an ACK of the same flow, which goes the other way.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        Self {
+            hosts: self.hosts.reversed(),
+            translated: self.translated.reversed(),
+            ..self
+        }
+    }
+}
+
+/// Something of both ends of a packet's way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ends<T> {
+    /// The packet's sender.
+    pub source: T,
+    /// Its receiver.
+    pub destination: T,
+}
+
+impl<T> Ends<T> {
+    fn reversed(self) -> Self {
+        Self {
+            source: self.destination,
+            destination: self.source,
+        }
+    }
+}
+
+/// Ends that stand behind a network address translator, whose address their packets show.
+pub type Translated = Ends<bool>;
+
+/// A waiting packet as a filter of ACKs sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acknowledgement {
+    /// Number of its flow.
+    pub flow: u32,
+    /// Next segment expected.
+    pub cumulative: u64,
+    /// The segment that it reports out of order, if it does.
+    pub selective: Option<u64>,
+    /// It reports a segment that has arrived twice.
+    pub duplicate: bool,
+    /// Its echo of marks.
+    pub ecn_echo: u8,
 }
 
 /// Who gives way when the queues are full.
@@ -91,14 +145,68 @@ forwarded! { $ forward_scheduler;
         fn queues(&self) -> usize;
 
         /// The sub-queue of a packet.
-        fn classify(&self, packet: &PacketView, label: Label) -> usize;
+        fn classify(&mut self, packet: &PacketView, label: Label) -> usize;
+
+        /// The verdict on a packet that arrives at `queue` and that `backlog` does not count yet.
+        /// Called only with [`Scheduler::judges`].
+        fn judge_arrival(
+            &mut self,
+            _now: Time,
+            _queue: usize,
+            _packet: &PacketView,
+            _label: Label,
+            _backlog: &[Backlog],
+            _random: &mut Stream,
+        ) -> Verdict {
+            Verdict::Accept
+        }
+
+        /// The packet of `queue`, counted from its head, that is dropped with the arriving one
+        /// where [`Scheduler::judge_arrival`] has just said to drop that.
+        fn also_drops(&mut self) -> Option<usize> {
+            None
+        }
+
+        /// True when ACKs that wait may give way to later ones ([`Scheduler::superseded`]).
+        fn filters_acks(&self) -> bool {
+            false
+        }
+
+        /// The waiting ACK, counted from the head of its sub-queue, that the last one of
+        /// `waiting`, which has just joined, makes needless. `None` in the list are other packets.
+        fn superseded(
+            &mut self,
+            _now: Time,
+            _queue: usize,
+            _waiting: &mut dyn Iterator<Item = Option<Acknowledgement>>,
+        ) -> Option<usize> {
+            None
+        }
 
         /// A packet has joined `queue`; `backlog` counts it.
         fn joined(&mut self, _queue: usize, _backlog: &[Backlog]) {}
 
-        /// The sub-queue that sends next, never an empty one; `None` when all are empty. It is
-        /// asked again, without [`Scheduler::sent`], when an AQM has dropped the packet.
+        /// The sub-queue that sends next, never an empty one; `None` when all are empty, or none
+        /// may send before [`Scheduler::opens`]. It is asked again, without [`Scheduler::sent`],
+        /// when an AQM has dropped the packet.
         fn next(&mut self, now: Time, backlog: &[Backlog]) -> Option<usize>;
+
+        /// When a packet may be sent, after [`Scheduler::next`] had none although some wait. Only a
+        /// scheduler that shapes has such times, all of them later than `now`.
+        fn opens(&self, _now: Time) -> Option<Time> {
+            None
+        }
+
+        /// True while packets must give way ([`Scheduler::overflow_victim`]), although the queues
+        /// may be within the link's capacity.
+        fn overflows(&self) -> bool {
+            false
+        }
+
+        /// A packet of `size` bytes has been dropped from `queue` other than by
+        /// [`Scheduler::judge`]: for want of room, with an arriving one, or as an ACK that a later
+        /// one made needless. `backlog` no longer counts it.
+        fn removed(&mut self, _now: Time, _queue: usize, _size: u32, _backlog: &[Backlog]) {}
 
         /// A packet of `size` bytes has left `queue` to be sent; `backlog` no longer counts it.
         fn sent(&mut self, _queue: usize, _size: u32, _backlog: &[Backlog]) {}
@@ -165,6 +273,11 @@ pub trait SchedulerAlgorithm: Algorithm {
 
     /// The sub-queues that it gives flows that are alike.
     const ALIKE: Alike = Alike::Own;
+
+    /// True if packets come out without their differentiated services code points.
+    fn washes(&self) -> bool {
+        false
+    }
 
     /// How it couples a queue for scalable senders to one for classic ones, if it does.
     fn coupling(&self) -> Option<Coupling> {
@@ -234,6 +347,14 @@ macro_rules! schedulers_of {
             pub fn alike(&self) -> Alike {
                 match self {
                     $(Self::$name(_) => <$params as SchedulerAlgorithm>::ALIKE,)*
+                }
+            }
+
+            /// See [`SchedulerAlgorithm::washes`].
+            #[must_use]
+            pub fn washes(&self) -> bool {
+                match self {
+                    $(Self::$name(params) => params.washes(),)*
                 }
             }
 

@@ -18,11 +18,17 @@ impl Engine {
             let flow = &self.flows[packet.slot as usize];
             let class = &self.classes[flow.class as usize];
             packet.priority = class.priority;
-            state.label = Label {
+            let back = packet.flags.has(Flags::ACK);
+            let washed = packet.hop > class.hosts.washed[usize::from(back)];
+            let label = Label {
                 identity: flow.hashed(&packet),
                 priority: class.priority,
                 l4s: packet.flags.is_scalable(),
+                dscp: if washed { 0 } else { class.hosts.dscp },
+                hosts: flow.hosts,
+                translated: class.hosts.translated,
             };
+            state.label = if back { label.reversed() } else { label };
         }
         if self.capture.is_some() {
             self.capture_packet(link, &packet, false);
@@ -36,7 +42,10 @@ impl Engine {
                 let at = self.links[link].exit(finish);
                 self.forward(link, packet, at);
             }
-            Offer::Dropped => self.record_drop(&packet),
+            Offer::Dropped => {
+                self.record_drop(&packet);
+                self.record_judged(link);
+            }
             Offer::Policed => self.record_loss(&packet),
             Offer::Acts(finish) => {
                 self.calendar

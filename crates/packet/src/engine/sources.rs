@@ -251,7 +251,7 @@ impl Engine {
         let state = &mut self.flows[slot];
         state.random = random;
         state.rtt = rtt;
-        state.identity = (entity >> 32) as u32;
+        (state.identity, state.hosts) = class.hosts.of_flow(number, (entity >> 32) as u32);
         state.server_delay = server_delay;
         state.connect_retries = 0;
         for (access, buffer) in [

@@ -5,6 +5,7 @@ use ackclock_algorithms::Time;
 use ackclock_algorithms::aqm::{Aqm as _, QueueView, Verdict};
 use ackclock_scenario::Capacity;
 
+use super::scheduled::Scheduled;
 use super::{Fate, Link, Offer, scheduled_in};
 use crate::packet::Packet;
 
@@ -68,6 +69,7 @@ impl Link {
         let follows = follows && start == now;
         let finish = self.transmitter.finish(start, packet.size, follows);
         self.free = extras.impairments.open_from(finish);
+        extras.finish = finish;
         Offer::Acts(finish)
     }
 
@@ -81,13 +83,20 @@ impl Link {
             return Offer::Dropped;
         };
         let queue = scheduled.classify(now, &view, self.label);
-        match scheduled.judge_arrival(queue, now, &view, rate_at, sending, &mut self.random) {
+        let (label, random) = (self.label, &mut self.random);
+        match scheduled.judge_arrival(queue, now, (&view, label), rate_at, sending, random) {
             Verdict::Accept => {}
             Verdict::Mark => {
                 self.mark(packet);
             }
             Verdict::Drop => {
                 self.drop_packet(packet.size);
+                let before = scheduled_in(&mut self.extras).map(|it| it.packets());
+                let also = scheduled_in(&mut self.extras)
+                    .and_then(|scheduled| scheduled.also_dropped(now, queue));
+                if let (Some(also), Some(before)) = (also, before) {
+                    self.drop_waiting(now, before, also);
+                }
                 return Offer::Dropped;
             }
         }
@@ -96,20 +105,48 @@ impl Link {
         if let Some(scheduled) = self.scheduled_mut() {
             scheduled.push(queue, now, packet);
         }
-        if !sending {
+        let joined = self.length();
+        if let Some(old) =
+            scheduled_in(&mut self.extras).and_then(|scheduled| scheduled.superseded(now, queue))
+        {
+            self.drop_waiting(now, joined, old);
+        }
+        let acts = if sending {
+            None
+        } else {
             self.busy.gap(self.idle_from(), now);
             let follows = self.free == now;
-            return match self.serve(now, true, follows) {
-                Some(finish) => Offer::Acts(finish),
-                None => Offer::Waits, // dropped, and counted as such
-            };
+            // none: dropped, and counted as such, or the scheduler waits
+            self.serve(now, true, follows)
+        };
+        if self.serving.is_some() && !sending {
+            return acts.map_or(Offer::Waits, Offer::Acts);
         }
-        while self.is_over_capacity() {
+        self.make_room(now, queue);
+        match acts {
+            Some(at) => Offer::Acts(at),
+            None if sending && self.serving.is_none() => self.wait_for_shaper(),
+            None => Offer::Waits,
+        }
+    }
+
+    /// A packet that waited among `before` has been dropped.
+    fn drop_waiting(&mut self, now: u64, before: usize, packet: Packet) {
+        self.clock.account(now, before, self.bytes);
+        self.drop_packet(packet.size);
+        self.bytes -= u64::from(packet.size);
+        self.judged.push((packet, Fate::Dropped));
+    }
+
+    /// Drops what the queues have no room for after a packet has joined `arrived`.
+    #[inline]
+    fn make_room(&mut self, now: u64, arrived: usize) {
+        while self.is_over_capacity() || self.scheduled().is_some_and(Scheduled::overflows) {
             let Some(scheduled) = scheduled_in(&mut self.extras) else {
                 break;
             };
             let (judged, counters, bytes) = (&mut self.judged, &mut self.counters, &mut self.bytes);
-            scheduled.overflow(queue, |packet| {
+            scheduled.overflow(now, arrived, |packet| {
                 counters.drops += 1;
                 counters.dropped_bytes += u64::from(packet.size);
                 counters.overflows += 1;
@@ -117,10 +154,6 @@ impl Link {
                 judged.push((*packet, Fate::Dropped));
             });
         }
-        if self.serving.is_none() {
-            return self.wait_for_shaper();
-        }
-        Offer::Waits
     }
 
     fn is_over_capacity(&self) -> bool {
@@ -138,8 +171,11 @@ impl Link {
         loop {
             let before = self.length();
             let scheduled = self.extras.as_mut()?.scheduled.as_mut()?;
-            let mut taken =
-                scheduled.take(now, rate, direct, Self::packet_view, &mut self.random)?;
+            let Some(mut taken) =
+                scheduled.take(now, rate, direct, Self::packet_view, &mut self.random)
+            else {
+                return self.wait_for_scheduler(now);
+            };
             if !direct {
                 self.clock.account(now, before, self.bytes);
             }
@@ -168,9 +204,28 @@ impl Link {
         }
     }
 
+    /// When a scheduler that shapes lets a packet go, unless the transmitter looks earlier.
+    fn wait_for_scheduler(&mut self, now: u64) -> Option<u64> {
+        let extras = self.extras.as_mut()?;
+        let at = extras.scheduled.as_ref()?.opens(now)?;
+        if extras.wake.is_some_and(|wake| wake <= at) {
+            return None;
+        }
+        extras.wake = Some(at);
+        Some(at)
+    }
+
     /// Event-driven departures: the transmission that ends now has sent this packet; and when the
     /// next ends, if one begins. What becomes of packets on the way out is left in `judged`.
     pub(crate) fn transmit(&mut self, now: u64) -> (Option<Packet>, Option<u64>) {
+        if let Some(extras) = &mut self.extras {
+            if extras.wake.is_some_and(|wake| wake <= now) {
+                extras.wake = None;
+            }
+            if self.serving.is_some() && extras.finish > now {
+                return (None, None); // a packet has come that need not wait
+            }
+        }
         let mut sent = self.serving.take();
         if let Some(extras) = &mut self.extras {
             if let Some(packet) = sent
@@ -193,7 +248,11 @@ impl Link {
                 };
             }
             if extras.scheduled.is_some() {
-                return (sent, self.serve(now, false, true));
+                let follows = self.free == now;
+                if !follows {
+                    self.busy.gap(self.idle_from(), now);
+                }
+                return (sent, self.serve(now, false, follows));
             }
         }
         while let Some((arrival, mut packet)) = self.queue.pop_front() {

@@ -79,6 +79,10 @@ pub(crate) struct Extras {
     /// Whether packets wait for a shaper while nothing is sent: it lets the first go when the
     /// transmitter is free.
     pub(crate) shaped: bool,
+    /// When the packet in service will have been sent.
+    pub(crate) finish: u64,
+    /// When the transmitter looks again whether a scheduler that shapes lets a packet go.
+    pub(crate) wake: Option<u64>,
 }
 
 fn scheduled_in(extras: &mut Option<Box<Extras>>) -> Option<&mut Scheduled> {

@@ -169,13 +169,20 @@ impl Scheduled {
         &mut self,
         queue: usize,
         now: u64,
-        packet: &PacketView,
+        (packet, label): (&PacketView, Label),
         rate_at: impl Fn(u64) -> f64,
         sending: bool,
         random: &mut Stream,
     ) -> Verdict {
         if self.scheduler.judges() {
-            return Verdict::Accept;
+            return self.scheduler.judge_arrival(
+                Time(now),
+                queue,
+                packet,
+                label,
+                &self.backlog,
+                random,
+            );
         }
         let view = self.view(queue, now, rate_at(now), sending);
         if self.queues[queue].asleep {
@@ -230,13 +237,68 @@ impl Scheduled {
         Some((arrival, packet))
     }
 
+    /// Takes packet `index` out of a sub-queue.
+    fn remove(&mut self, now: u64, queue: usize, index: usize) -> Option<Packet> {
+        let waiting = &mut self.queues[queue].waiting;
+        let (_, packet) = waiting.remove(index)?;
+        let state = &mut self.backlog[queue];
+        state.packets -= 1;
+        state.bytes -= u64::from(packet.size);
+        (state.head, state.since) = waiting
+            .front()
+            .map_or((0, Time::ZERO), |(since, next)| (next.size, Time(*since)));
+        self.packets -= 1;
+        self.bytes -= u64::from(packet.size);
+        self.scheduler
+            .removed(Time(now), queue, packet.size, &self.backlog);
+        Some(packet)
+    }
+
+    /// The packet that goes with the one that has just been dropped as it came to `queue`.
+    #[inline]
+    pub(crate) fn also_dropped(&mut self, now: u64, queue: usize) -> Option<Packet> {
+        let index = self.scheduler.also_drops()?;
+        self.remove(now, queue, index)
+    }
+
+    /// The ACK that the last packet of `queue` makes needless.
+    #[inline]
+    pub(crate) fn superseded(&mut self, now: u64, queue: usize) -> Option<Packet> {
+        if !self.scheduler.filters_acks() {
+            return None;
+        }
+        let waiting = &self.queues[queue].waiting;
+        let mut acks = waiting
+            .iter()
+            .map(|(_, packet)| packet.as_acknowledgement());
+        let index = self.scheduler.superseded(Time(now), queue, &mut acks)?;
+        self.remove(now, queue, index)
+    }
+
+    /// Whether packets must give way, whatever the capacity of the link.
+    pub(crate) fn overflows(&self) -> bool {
+        self.scheduler.overflows()
+    }
+
+    /// When the scheduler lets a packet go, if some wait for that alone.
+    pub(crate) fn opens(&self, now: u64) -> Option<u64> {
+        if self.packets == 0 {
+            return None;
+        }
+        self.scheduler.opens(Time(now)).map(|time| time.0)
+    }
+
     /// The packets that give way after one has joined `arrived`, handed to `drop` one after the
     /// other until the scheduler's batch is done.
-    pub(crate) fn overflow(&mut self, arrived: usize, mut drop: impl FnMut(&Packet)) {
+    pub(crate) fn overflow(&mut self, now: u64, arrived: usize, mut drop: impl FnMut(&Packet)) {
         let victim = self.scheduler.overflow_victim(arrived, &self.backlog);
         for _ in 0..victim.packets {
             match self.pop(victim.queue, victim.head) {
-                Some((_, packet)) => drop(&packet),
+                Some((_, packet)) => {
+                    self.scheduler
+                        .removed(Time(now), victim.queue, packet.size, &self.backlog);
+                    drop(&packet);
+                }
                 None => break,
             }
         }
@@ -420,8 +482,9 @@ mod tests {
                 ..Label::default()
             };
             let queue = queues.classify(now, &view_of(&packet), label);
+            let view = view_of(&packet);
             let verdict =
-                queues.judge_arrival(queue, now, &view_of(&packet), |_| 10e6, false, &mut random);
+                queues.judge_arrival(queue, now, (&view, label), |_| 10e6, false, &mut random);
             seen.push(format!(
                 "{verdict:?} {:?}",
                 queues.queues[queue].aqm.observe()

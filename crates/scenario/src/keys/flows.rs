@@ -5,12 +5,13 @@ use ackclock_algorithms::Time;
 use super::Tcp;
 use super::declare::keys;
 use crate::form::{
-    ByHand, Form, Integer, Limit, Name, Or, PacketSize, Path, Rate, Sent, Span, Times,
+    ByHand, Choice, Form, HostName, Integer, Limit, Name, Or, PacketSize, Path, Rate, Sent, Span,
+    Times,
 };
 use crate::key::Fallback::Derived;
 use crate::key::{Key, Kind, Section};
 use crate::model::{LinkId, Traffic};
-use crate::options::Style;
+use crate::options::{Dscp, Nat, Style};
 use crate::reader::{Reader, Table};
 use crate::tree::Node;
 use crate::value::{Capacity, Distribution};
@@ -45,6 +46,23 @@ keys! {
         rtt: Distribution as ByHand<Times> = Derived("the propagation of `path` and `reverse_path`; without a reverse path, twice that of `path`"), changeable = true;
         /// Priority of the class's packets at links with a priority scheduler: higher ones go first.
         priority: u8 as Integer<0, 7> = 0;
+        /// Name of the senders' hosts. Classes that give the same name share its hosts.
+        source: Option<String> as Or<HostName> = "own", or "own" = "each flow has a sending host of its own";
+        /// Number of hosts with that name: the flows, or connections, of a class are dealt to them
+        /// in turn.
+        source_hosts: u32 as Integer<1, 65536> = 1;
+        /// Name of the receivers' hosts, which may be the `source` of other classes.
+        destination: Option<String> as Or<HostName> = "own", or "own" = "each flow has a receiving host of its own";
+        /// Number of hosts with that name.
+        destination_hosts: u32 as Integer<1, 65536> = 1;
+        /// Differentiated services code point of the class's packets, ACKs included.
+        dscp: Dscp as Choice;
+        /// Hosts of the class that stand behind a network address translator: a queue takes them for
+        /// one, unless it looks behind the translator (`nat` of cake).
+        nat: Nat as Choice;
+        /// Name of a tunnel that carries the class: queues see one flow between two hosts, whatever
+        /// it carries. Classes that give the same name share the tunnel.
+        tunnel: Option<String> as Or<HostName> = "none", or "none" = "each flow shows its own addresses and ports";
         /// Rate of the sender's uplink and of the receiver's downlink, each with a queue of its own.
         access_rate: Option<f64> as Or<Rate> = "unlimited", or "unlimited" = "access adds delay only", changeable = true;
         /// Limit of each access queue (drop-tail).

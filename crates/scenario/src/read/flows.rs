@@ -122,6 +122,7 @@ impl Reader<'_> {
         self.starts(table, &mut class, end);
         self.stops(table, &mut class);
         self.headers(table, &mut class);
+        self.hosts(table, &mut class);
         class.tcp = self.tcp(table);
         class.name = name;
         (class.path, class.reverse_path) = route.unzip();
@@ -201,6 +202,32 @@ impl Reader<'_> {
         {
             self.wrong(&item, "every flow would stop before it starts");
             class.stop = None;
+        }
+    }
+
+    /// Numbers of hosts are for hosts that have a name.
+    fn hosts(&self, table: &Table<'_>, class: &mut FlowClassDraft) {
+        let sides = [
+            ("source_hosts", &class.source, &mut class.source_hosts),
+            (
+                "destination_hosts",
+                &class.destination,
+                &mut class.destination_hosts,
+            ),
+        ];
+        for (key, name, number) in sides {
+            if *name == Some(None)
+                && number.is_some_and(|number| number > 1)
+                && let Some(item) = table.given(key)
+            {
+                let side = key.trim_end_matches("_hosts");
+                self.refuse(
+                    &item,
+                    "these hosts have no name: each flow has its own",
+                    format!("a name in `{side}`"),
+                );
+                *number = None;
+            }
         }
     }
 

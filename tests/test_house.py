@@ -301,7 +301,7 @@ TABLES = {("traffic_of", "read/traffic.rs")}
 def test_files_of_more_than_800_lines_are_one_algorithm() -> None:
     files = [*ROOT.glob("crates/*/src/**/*.rs"), *ROOT.glob("python/ackclock/**/*.py")]
     long = [path for path in files if path.read_text(encoding="utf-8").count("\n") > 800]
-    assert [path for path in long if path.parent.name not in ("aqm", "congestion")] == []
+    assert [path for path in long if path.parent.name not in ("aqm", "congestion", "scheduler")] == []
 
 
 def test_functions_of_more_than_80_lines_are_one_table() -> None:

@@ -69,11 +69,23 @@ FACTORS: dict[str, list[Any]] = {
     "congestion": ALGORITHMS["congestion"],
     "traffic": traffic_kinds(),
     "path": ["one link", "two links", "ACKs share a link", "ACKs share the link"],
+    "hosts": ["own", "source", "destination", "both", "tunnel"],
     "access": ["unlimited", "rate", "rate and buffer"],
     "wire": ["plain", "loss", "jitter", "reordering", "shaper", "policer", "steps", "change"],
     **{f"flows.{key}": names for key, node in keys_of("flows").items() if (names := names_of(node))},
 }
 """The first value of each is the default."""
+
+
+JUDGES = {"dualpi2", "cake"}
+"""Schedulers that are their own AQM."""
+HOSTS: dict[str, dict[str, Any]] = {
+    "own": {},
+    "source": {"source": "lan", "source_hosts": 2},
+    "destination": {"destination": "lan"},
+    "both": {"source": "lan", "source_hosts": 3, "destination": "wan", "destination_hosts": 2},
+    "tunnel": {"tunnel": "vpn"},
+}
 
 
 FAST: Row = {"scheduler": "none", "traffic": "bulk", "path": "one link", "wire": "plain"}
@@ -155,6 +167,15 @@ class Numbers:
         return kinds.get(kind, {})
 
 
+def scheduler_options(kind: str, rng: random.Random) -> dict[str, Any]:
+    """Choices and switches of a scheduler, each of them the default half of the time."""
+    node = next(
+        one for one in DEFS["scheduler"]["anyOf"] if one.get("properties", {}).get("kind", {}).get("const") == kind
+    )
+    names = {key: names_of(value) for key, value in node["properties"].items() if key != "kind"}
+    return {key: rng.choice(some) for key, some in names.items() if some and rng.random() < 0.5}
+
+
 def variant_by_kind(kind: str) -> Node:
     """The schema of a kind of traffic."""
 
@@ -173,12 +194,12 @@ def built(row: Mapping[str, Any], rng: random.Random, sparse: bool = False) -> d
     numbers = Numbers(rng, sparse)
     chosen = {name: row.get(name, values[0]) for name, values in FACTORS.items()}
     queue: dict[str, Any] = {
-        # DualPI2 is its own AQM
-        **({"aqm": chosen["aqm"]} if "aqm" in row or chosen["scheduler"] != "dualpi2" else {}),
+        **({"aqm": chosen["aqm"]} if "aqm" in row or chosen["scheduler"] not in JUDGES else {}),
         "capacity": f"{round(ratio(rng, 1, 60))} packets" if rng.random() < 0.7 else "200 packets",
     }
     if chosen["scheduler"] != "none":
-        queue["scheduler"] = chosen["scheduler"]
+        options = scheduler_options(chosen["scheduler"], rng)
+        queue["scheduler"] = {"kind": chosen["scheduler"], **options} if options else chosen["scheduler"]
     rate = f"{numbers.rate:.3f} bit/s"
     links = [{"name": "a", "rate": rate, "queue": queue, **numbers.wire(chosen["wire"])}]
     flows: dict[str, Any] = {
@@ -188,6 +209,7 @@ def built(row: Mapping[str, Any], rng: random.Random, sparse: bool = False) -> d
         "rtt": f"{numbers.rtt:.9f} s",
         "packet_size": f"{numbers.packet} B",
         "traffic": numbers.traffic(chosen["traffic"]),
+        **HOSTS[chosen["hosts"]],
         **({"max_window": f"{numbers.window} packets"} if numbers.window else {}),
         # the defaults of some follow from others, and UDP has none: what is not chosen is not said
         **({"congestion": chosen["congestion"]} if "congestion" in row else {}),
@@ -244,6 +266,7 @@ def chosen_in(tree: Mapping[str, Any]) -> Row:
         ),
         "access": "rate and buffer" if "access_buffer" in flows else "rate" if "access_rate" in flows else "unlimited",
         "wire": wire,
+        "hosts": next(name for name, keys in reversed(HOSTS.items()) if keys.items() <= flows.items()),
         **{f"flows.{key}": word for key, word in flows.items() if f"flows.{key}" in FACTORS},
     }
 

@@ -72,7 +72,14 @@ fn queues() -> impl Strategy<Value = String> {
     let scheduled = (scheduler, queue()).prop_map(|(scheduler, queue)| {
         queue.replacen('{', &format!("{{ scheduler = {scheduler},"), 1)
     });
-    prop_oneof![3 => queue(), 2 => scheduled]
+    let own = prop::sample::select(vec![
+        "{ aqm = \"cake\", capacity = \"40 packets\" }",
+        "{ scheduler = { kind = \"cake\", bandwidth = \"900 kbit/s\", ack_filter = \"ack-filter\", memory_limit = \"20 kB\" } }",
+        "{ scheduler = { kind = \"cake\", bandwidth = \"2 Mbit/s\", ingress = true, wash = true, isolation = \"dual-srchost\", tins = \"diffserv4\" }, capacity = \"60 packets\" }",
+        "{ scheduler = { kind = \"cake\", bandwidth = \"300 kbit/s\", ack_filter = \"ack-filter-aggressive\", link = \"pppoe-llcsnap\", rtt = \"regional\", tins = \"precedence\" } }",
+    ])
+    .prop_map(str::to_owned);
+    prop_oneof![3 => queue(), 2 => scheduled, 1 => own]
 }
 
 /// Further parts of a link: mostly none.
@@ -233,6 +240,13 @@ impl World {
             let path = ["[\"a\"]", "[\"b\"]", "[\"a\", \"b\"]"][class.path as usize];
             writeln!(text, "[[flows]]\nname = \"c{number}\"\ncount = {}\npriority = {}\npath = {path}\nrtt = \"{} ms\"\nstart = \"uniform 0 s .. 1 s\"", class.count, number * 3, class.rtt)
                 .unwrap();
+            let hosts = [
+                "",
+                "source = \"lan\"\nsource_hosts = 2\ndscp = \"ef\"",
+                "source = \"lan\"\ndestination = \"wan\"\nnat = \"source\"\ndscp = \"cs1\"",
+                "tunnel = \"vpn\"\ndscp = \"af41\"",
+            ];
+            writeln!(text, "{}", hosts[(number + class.count as usize) % 4]).unwrap();
             writeln!(text, "traffic = {}", class.traffic).unwrap();
             if let Some(rate) = class.access {
                 writeln!(text, "access_rate = \"{rate} kbit/s\"").unwrap();

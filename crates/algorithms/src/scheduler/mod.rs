@@ -7,12 +7,14 @@
 //! A new one is a file here, and in this file its `mod` and `pub use` and a line in
 //! `every_scheduler`.
 
+mod cake;
 mod drr;
 mod dualpi2;
 mod fq;
 mod fq_codel;
 mod priority;
 
+pub use cake::{Cake, CakeParams};
 pub use drr::{Drr, DrrParams};
 pub use dualpi2::{DualPi2, DualPi2Params};
 pub use fq::{Fq, FqParams};
@@ -28,6 +30,7 @@ macro_rules! every_scheduler {
             FqCodel(FqCodelParams),
             Priority(PriorityParams),
             DualPi2(DualPi2Params),
+            Cake(CakeParams),
         }
     };
 }

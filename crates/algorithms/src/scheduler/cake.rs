@@ -1,0 +1,1537 @@
+//! CAKE, common applications kept enhanced: a shaper, tins of traffic classes, and in each tin fair
+//! shares for hosts and flows, every flow under COBALT.
+//!
+//! The shaper sends a packet when the last one's time at `bandwidth` is over, each packet counted
+//! with the overhead of the link layer, so that the queue stands here and not in a modem whose rate
+//! is no higher. A tin takes the code points of its class; it has a threshold of rate. Of the tins
+//! with packets the highest below its threshold sends, and when all are above, the one that has
+//! been over it for the shortest time. In a tin, flows are hashed into 1024 queues, in sets of
+//! eight ways, so that flows share a queue only when a whole set is taken; they take turns by
+//! deficits, and flows that have just become active go first (DRR++). A flow's quantum is divided
+//! by the number of busy flows of its source, its destination or the busier of the two
+//! (`isolation`).
+//!
+//! COBALT is CoDel without a set interval of grace after an idle time, its count going down as it
+//! went up, beside BLUE, whose probability of a drop grows when the memory is full and falls when
+//! the flow's queue is found empty.
+//!
+//! It is Linux's sch_cake as of 6.1. A packet is always one segment: `split-gso` is what happens
+//! here, and `no-split-gso` has no counterpart. `autorate-ingress`, `fwmark` and overriding filters
+//! have none either, nor has `cake_mq`. A packet takes its size and 768 B of the memory. The remainder
+//! of a divided quantum is carried to the next one, where Linux draws a number. Where two queues
+//! are equally long, the first gives way.
+
+use super::{
+    Acknowledgement, Backlog, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim,
+};
+use crate::aqm::{PacketView, Verdict};
+use crate::meta::{About, Algorithm};
+use crate::params::inconsistent;
+use crate::random::mix;
+use crate::{Interval, NumberOr, Stream, Time, ValueError, choices, parameters};
+
+choices! {
+    /// Between whom the link is shared.
+    pub enum Isolation {
+        /// Hosts and flows: the share of a flow is divided by the number of busy flows of its
+        /// source or destination, whichever has more.
+        TripleIsolate = "triple-isolate",
+        /// Sources, and the flows of each.
+        DualSource = "dual-srchost",
+        /// Destinations, and the flows of each.
+        DualDestination = "dual-dsthost",
+        /// Flows.
+        Flows = "flows",
+        /// Pairs of hosts.
+        Hosts = "hosts",
+        /// Sources.
+        Source = "srchost",
+        /// Destinations.
+        Destination = "dsthost",
+        /// Nobody: one queue a tin.
+        FlowBlind = "flowblind",
+    }
+}
+
+choices! {
+    /// Which code points share a tin.
+    pub enum Tins {
+        /// Bulk (CS1, LE), best effort, voice (CS6, CS7, EF, voice-admit).
+        Diffserv3 = "diffserv3",
+        /// Bulk, best effort, video (AF2 to AF4, CS2, CS3), voice (CS4 to CS7, EF, voice-admit).
+        Diffserv4 = "diffserv4",
+        /// Eight.
+        Diffserv8 = "diffserv8",
+        /// The eight precedences of old: the code point's first three bits.
+        Precedence = "precedence",
+        /// One for all.
+        BestEffort = "besteffort",
+    }
+}
+
+choices! {
+    /// Waiting ACKs that give way to later ones of their flow.
+    pub enum AckFilter {
+        /// None.
+        Off = "no-ack-filter",
+        /// The older of two that a third one makes needless.
+        On = "ack-filter",
+        /// Also the only one.
+        Aggressive = "ack-filter-aggressive",
+    }
+}
+
+choices! {
+    /// Cells or codes in which the link layer carries packets.
+    pub enum Framing {
+        /// As `link` says.
+        Auto = "auto",
+        /// Neither.
+        None = "noatm",
+        /// ATM cells: 48 bytes in 53.
+        Atm = "atm",
+        /// PTM's code: 64 bytes in 65.
+        Ptm = "ptm",
+    }
+}
+
+choices! {
+    /// Keywords of link layers.
+    pub enum LinkLayer {
+        /// The size of a packet as the scenario has it.
+        Raw = "raw",
+        /// 48 B over ATM: more than any other.
+        Conservative = "conservative",
+        /// 38 B, at least 84: preamble, header, checksum, gap.
+        Ethernet = "ethernet",
+        /// Ethernet with a tag: 42 B, at least 84.
+        EthernetVlan = "ether-vlan",
+        /// 18 B, at least 64.
+        Docsis = "docsis",
+        /// 8 B over ATM.
+        IpoaVcmux = "ipoa-vcmux",
+        /// 16 B over ATM.
+        IpoaLlcsnap = "ipoa-llcsnap",
+        /// 24 B over ATM.
+        BridgedVcmux = "bridged-vcmux",
+        /// 32 B over ATM.
+        BridgedLlcsnap = "bridged-llcsnap",
+        /// 10 B over ATM.
+        PppoaVcmux = "pppoa-vcmux",
+        /// 14 B over ATM.
+        PppoaLlc = "pppoa-llc",
+        /// 32 B over ATM.
+        PppoeVcmux = "pppoe-vcmux",
+        /// 40 B over ATM.
+        PppoeLlcsnap = "pppoe-llcsnap",
+        /// 30 B over PTM.
+        PppoePtm = "pppoe-ptm",
+        /// 22 B over PTM.
+        BridgedPtm = "bridged-ptm",
+    }
+}
+
+impl LinkLayer {
+    /// Overhead, smallest packet and framing; nothing for the size itself.
+    fn costs(self) -> Option<(i64, u32, Framing)> {
+        Some(match self {
+            Self::Raw => return None,
+            Self::Conservative => (48, 0, Framing::Atm),
+            Self::Ethernet => (38, 84, Framing::None),
+            Self::EthernetVlan => (42, 84, Framing::None),
+            Self::Docsis => (18, 64, Framing::None),
+            Self::IpoaVcmux => (8, 0, Framing::Atm),
+            Self::IpoaLlcsnap => (16, 0, Framing::Atm),
+            Self::BridgedVcmux => (24, 0, Framing::Atm),
+            Self::BridgedLlcsnap | Self::PppoeVcmux => (32, 0, Framing::Atm),
+            Self::PppoaVcmux => (10, 0, Framing::Atm),
+            Self::PppoaLlc => (14, 0, Framing::Atm),
+            Self::PppoeLlcsnap => (40, 0, Framing::Atm),
+            Self::PppoePtm => (30, 0, Framing::Ptm),
+            Self::BridgedPtm => (22, 0, Framing::Ptm),
+        })
+    }
+}
+
+parameters! {
+    /// Parameters of CAKE.
+    pub struct CakeParams {
+        /// Rate to which it shapes, packets counted with their overhead. "unlimited": the link's
+        /// own transmitter is what packets wait for, and tins take turns by their weights.
+        bandwidth: rate("unlimited") = word "unlimited", in Interval::above(0.0), "tc-cake(8): bandwidth, unlimited";
+        /// Between whom the link is shared.
+        isolation: choice(Isolation) = TripleIsolate, "tc-cake(8), flow isolation parameters";
+        /// Whether it looks behind address translators for the hosts (`nat` of the flows).
+        nat: flag = false, "tc-cake(8): nat";
+        /// Which code points share a tin.
+        tins: choice(Tins) = Diffserv3, "tc-cake(8), priority queue parameters";
+        /// Whether packets lose their code point, so that queues further on do not see it.
+        wash: flag = false, "tc-cake(8): wash";
+        /// Whether dropped packets count as sent, for a shaper behind the bottleneck: they have
+        /// crossed it. CoDel's target grows with the number of busy flows.
+        ingress: flag = false, "tc-cake(8): ingress";
+        /// Waiting ACKs that give way to later ones of their flow.
+        ack_filter: choice(AckFilter) = Off, "tc-cake(8): ack-filter";
+        /// CoDel's interval: about the largest round trip. The words are 0.1, 1, 10, 30, 100, 300
+        /// ms, 1 s and 1 h.
+        rtt: time("datacentre", "lan", "metro", "regional", "internet", "oceanic", "satellite", "interplanetary") = 0.1, in Interval::above(0.0), "tc-cake(8), round trip time parameters";
+        /// CoDel's target. "auto": a twentieth of `rtt`. In slow tins it is no less than 1.5
+        /// packets of `max_packet`.
+        target: time("auto") = word "auto", in Interval::above(0.0), "tc-cake(8): rtt";
+        /// Kind of link layer, which has its overhead.
+        link: choice(LinkLayer) = Raw, "tc-cake(8), overhead compensation parameters, as of iproute2 6.1";
+        /// Bytes that the link layer adds to an IP packet. "auto": as `link` says.
+        overhead: bytes("auto") = word "auto", in Interval::between(-64.0, 256.0), "tc-cake(8): overhead";
+        /// Least size of a packet with its overhead. "auto": as `link` says.
+        mpu: bytes("auto") = word "auto", in Interval::between(0.0, 256.0), "tc-cake(8): mpu";
+        /// Cells or codes in which the link layer carries packets.
+        framing: choice(Framing) = Auto, "tc-cake(8): noatm, atm, ptm";
+        /// Part of the size of the scenario's packets that is no IP: where `link` or `overhead` is
+        /// given, that takes its place.
+        link_header: bytes = 0.0, in Interval::between(0.0, 64.0), "Linux: the header of an Ethernet device, 14 B";
+        /// Memory of all packets. "auto": what `bandwidth` carries in four times `rtt`, at least 4
+        /// MiB; no limit without a bandwidth.
+        memory_limit: bytes("auto") = word "auto", in Interval::at_least(1.0), "tc-cake(8): memlimit; Linux 6.1";
+        /// Largest packet.
+        max_packet: bytes = 1514.0, in Interval::between(64.0, 65535.0), "Linux: MTU and header of an Ethernet device";
+    }
+}
+
+impl Algorithm for CakeParams {
+    const ABOUT: About = About {
+        kind: "cake",
+        title: "CAKE",
+        summary: "Common Applications Kept Enhanced: a shaper that knows the link's overhead, tins by code point, fair shares for hosts and flows, and COBALT (CoDel and BLUE) for each flow.",
+        citation: "T. Hoeiland-Joergensen, D. Taht and J. Morton, Piece of CAKE: a comprehensive queue management solution for home gateways, IEEE LANMAN 2018; J. Palmei et al., Design and evaluation of COBALT queue discipline, IEEE LANMAN 2019; Linux 6.1, tc-cake(8)",
+        ecn: true,
+    };
+
+    fn check(&self) -> Result<(), ValueError> {
+        for (name, value) in [("overhead", self.overhead), ("mpu", self.mpu)] {
+            if let NumberOr::Number(bytes) = value
+                && bytes.fract() != 0.0
+            {
+                let allowed = "a whole number of bytes, or \"auto\"";
+                return Err(inconsistent(name, bytes, allowed.to_owned()));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl CakeParams {
+    /// CoDel's interval, s.
+    fn interval(&self) -> f64 {
+        match self.rtt {
+            NumberOr::Number(time) => time,
+            NumberOr::Word("datacentre") => 1e-4,
+            NumberOr::Word("lan") => 1e-3,
+            NumberOr::Word("metro") => 0.01,
+            NumberOr::Word("regional") => 0.03,
+            NumberOr::Word("oceanic") => 0.3,
+            NumberOr::Word("satellite") => 1.0,
+            NumberOr::Word("interplanetary") => 3600.0,
+            NumberOr::Word(_) => 0.1,
+        }
+    }
+
+    /// Bytes that a packet of `size` bytes counts to the shaper.
+    #[must_use]
+    pub fn on_the_wire(&self, size: u32) -> u32 {
+        Cost::new(self).of(size)
+    }
+
+    /// The thresholds of its tins, bit/s, in the order of Linux's statistics; none when nothing is
+    /// shaped.
+    #[must_use]
+    pub fn thresholds(&self) -> Vec<f64> {
+        let NumberOr::Number(bandwidth) = self.bandwidth else {
+            return Vec::new();
+        };
+        let order: &[usize] = match self.tins {
+            Tins::Diffserv3 => &[1, 0, 2],
+            Tins::Diffserv4 => &[1, 0, 2, 3],
+            _ => &[0, 1, 2, 3, 4, 5, 6, 7],
+        };
+        let rates: Vec<u64> = (shares(self.tins, (bandwidth / 8.0) as u64, 0))
+            .map(|(rate, _)| rate)
+            .collect();
+        let in_order = order.iter().filter_map(|&tin| rates.get(tin));
+        in_order.map(|&rate| rate as f64 * 8.0).collect()
+    }
+}
+
+/// Bytes that packets count to the shaper.
+#[derive(Clone, Copy, Debug)]
+struct Cost {
+    /// Added to the size of a packet.
+    added: i64,
+    least: u32,
+    framing: Framing,
+}
+
+impl Cost {
+    fn new(params: &CakeParams) -> Self {
+        let costs = params.link.costs();
+        let (overhead, least, framing) = costs.unwrap_or((0, 0, Framing::None));
+        let (overhead, given) = match params.overhead {
+            NumberOr::Number(bytes) => (bytes as i64, true),
+            NumberOr::Word(_) => (overhead, costs.is_some()),
+        };
+        let header = if given { params.link_header as i64 } else { 0 };
+        Self {
+            added: overhead - header,
+            least: match params.mpu {
+                NumberOr::Number(bytes) => bytes as u32,
+                NumberOr::Word(_) => least,
+            },
+            framing: match params.framing {
+                Framing::Auto => framing,
+                other => other,
+            },
+        }
+    }
+
+    #[inline]
+    fn of(&self, size: u32) -> u32 {
+        let size = (i64::from(size) + self.added).max(i64::from(self.least)) as u32;
+        match self.framing {
+            Framing::Atm => size.div_ceil(48) * 53,
+            Framing::Ptm => size + size.div_ceil(64), // a byte for each 64 begun
+            Framing::None | Framing::Auto => size,
+        }
+    }
+}
+
+/// Rate and weight of each tin, from those of the first.
+fn shares(tins: Tins, rate: u64, weight: i64) -> impl Iterator<Item = (u64, i64)> {
+    let parts: &'static [u32] = match tins {
+        Tins::BestEffort => &[0],
+        Tins::Diffserv3 => &[0, 4, 2],
+        Tins::Diffserv4 => &[0, 4, 1, 2],
+        Tins::Diffserv8 | Tins::Precedence => &[0; 8],
+    };
+    let falling = parts.len() == 8;
+    let (mut rate_now, mut weight_now) = (rate, weight);
+    parts.iter().map(move |shift| {
+        let share = (rate_now >> shift, (weight_now >> shift).max(1));
+        if falling {
+            (rate_now, weight_now) = (rate_now * 7 / 8, weight_now * 7 / 8);
+        }
+        share
+    })
+}
+
+/// The tin of each code point.
+fn tin_of(tins: Tins, dscp: u8) -> usize {
+    match (tins, dscp) {
+        (Tins::BestEffort, _) => 0,
+        (Tins::Precedence, _) => usize::from(dscp >> 3),
+        (Tins::Diffserv3 | Tins::Diffserv4, 1 | 8) => 1,
+        (Tins::Diffserv3, 4 | 44 | 46 | 48 | 56) => 2,
+        (Tins::Diffserv3, _) => 0,
+        (Tins::Diffserv4, 32 | 40 | 44 | 46 | 48 | 56) => 3,
+        (Tins::Diffserv4, 4 | 16 | 18 | 20 | 22 | 24 | 26 | 28 | 30 | 34 | 36 | 38) => 2,
+        (Tins::Diffserv4, _) => 0,
+        (Tins::Diffserv8, 1) => 0,
+        (Tins::Diffserv8, 2 | 8 | 10 | 12 | 14) => 1,
+        (Tins::Diffserv8, 24 | 26 | 28 | 30 | 34 | 36 | 38) => 3,
+        (Tins::Diffserv8, 4 | 18 | 20 | 22) => 4,
+        (Tins::Diffserv8, 16) => 5,
+        (Tins::Diffserv8, 32 | 40 | 44 | 46) => 6,
+        (Tins::Diffserv8, 48 | 56) => 7,
+        (Tins::Diffserv8, _) => 2,
+    }
+}
+
+/// Queues of a tin, and ways of a set.
+const QUEUES: usize = 1024;
+const WAYS: usize = 8;
+
+/// Memory that a packet takes beside its size, bytes.
+const BOOKKEEPING: u64 = 768;
+
+impl SchedulerAlgorithm for CakeParams {
+    type Scheduler = Cake;
+
+    const AQM: Option<(&'static str, &'static [(&'static str, bool)])> = None;
+
+    /// sch_cake's own; its memory is what limits it.
+    const CAPACITY: Option<u32> = Some(10240);
+
+    fn washes(&self) -> bool {
+        self.wash
+    }
+
+    fn build(&self, view: &SchedulerView) -> Cake {
+        let rate = match self.bandwidth {
+            NumberOr::Number(rate) => Some((rate / 8.0).max(64.0)),
+            NumberOr::Word(_) => None,
+        };
+        let interval = self.interval();
+        let weight = match self.tins {
+            Tins::BestEffort => 65535,
+            Tins::Diffserv3 | Tins::Diffserv4 => 1024,
+            Tins::Diffserv8 | Tins::Precedence => 256,
+        };
+        let shares = shares(self.tins, rate.unwrap_or(0.0) as u64, weight);
+        let tins: Vec<Tin> = shares.map(|share| Tin::new(self, share)).collect();
+        let mut code_points = [0; 64];
+        for (dscp, tin) in code_points.iter_mut().enumerate() {
+            *tin = tin_of(self.tins, dscp as u8) as u8;
+        }
+        let memory = match (self.memory_limit, rate) {
+            (NumberOr::Number(bytes), _) => bytes as u64,
+            (NumberOr::Word(_), Some(rate)) => ((4.0 * rate * interval) as u64).max(4 << 20),
+            (NumberOr::Word(_), None) => u64::MAX,
+        };
+        Cake {
+            byte_time: rate.map(byte_time),
+            by_source: matches!(
+                self.isolation,
+                Isolation::DualSource | Isolation::TripleIsolate
+            ),
+            by_destination: matches!(
+                self.isolation,
+                Isolation::DualDestination | Isolation::TripleIsolate
+            ),
+            isolation: self.isolation,
+            nat: self.nat,
+            ingress: self.ingress,
+            ack_filter: self.ack_filter,
+            cost: Cost::new(self),
+            memory_limit: memory,
+            memory: 0,
+            packets: 0,
+            time_next: 0,
+            failsafe_next: 0,
+            current: 0,
+            now: Time::ZERO,
+            same_flow: None,
+            same_tin: false,
+            first_turn: true,
+            needless_ack: false,
+            carry: 0,
+            seen: Vec::new(),
+            salt: view.salt,
+            code_points,
+            tins,
+        }
+    }
+}
+
+/// Time of a byte at a rate in bytes a second, ps.
+fn byte_time(rate: f64) -> f64 {
+    Time::PER_SECOND as f64 / rate
+}
+
+// COBALT
+
+/// COBALT's parameters in a tin, ps.
+#[derive(Clone, Copy, Debug)]
+struct CobaltLaw {
+    interval: u64,
+    target: u64,
+    packet_time: u64,
+}
+
+impl CobaltLaw {
+    fn new(params: &CakeParams, rate: u64) -> Self {
+        let interval = Time::from_seconds(params.interval()).0;
+        let target = match params.target {
+            NumberOr::Number(time) => Time::from_seconds(time).0,
+            NumberOr::Word(_) => (interval / 20).max(1_000_000),
+        };
+        let packet_time = match rate {
+            0 => 0,
+            rate => (params.max_packet * byte_time(rate as f64)) as u64,
+        };
+        let raised = target.max(packet_time * 3 / 2);
+        Self {
+            interval: (interval + raised).saturating_sub(target).max(2 * raised),
+            target: raised,
+            packet_time,
+        }
+    }
+}
+
+/// Steps of BLUE's probability, in units of 2^-32: one in 256 up, one in 4096 down.
+const BLUE_UP: u32 = 1 << 24;
+const BLUE_DOWN: u32 = 1 << 20;
+
+/// COBALT's state of a flow, which begins at rest.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cobalt {
+    count: u32,
+    /// 1 / sqrt(count), in units of 2^-32; zero before the first drop, so that a flow's first row
+    /// of drops begins without an interval of grace (as in Linux).
+    root: u32,
+    drop_next: u64,
+    blue_changed: u64,
+    blue: u32,
+    dropping: bool,
+}
+
+impl Cobalt {
+    fn step_root(&mut self) {
+        self.root = match self.count {
+            0 | 1 => u32::MAX,
+            count if count < 16 => (4_294_967_296.0 / f64::from(count).sqrt()) as u32,
+            count => {
+                // a Newton step: x (3 - count x^2) / 2
+                let root = u64::from(self.root);
+                let rest = (3_u64 << 32).wrapping_sub(u64::from(count) * ((root * root) >> 32));
+                ((rest >> 2).wrapping_mul(root) >> 31) as u32
+            }
+        };
+    }
+
+    fn after(&self, time: u64, law: &CobaltLaw) -> u64 {
+        time + ((u128::from(law.interval) * u128::from(self.root)) >> 32) as u64
+    }
+
+    fn count_down(&mut self, law: &CobaltLaw) {
+        self.count -= 1;
+        self.step_root();
+        self.drop_next = self.after(self.drop_next, law);
+    }
+
+    /// A packet of the flow gave way because the memory was full.
+    fn overflow(&mut self, law: &CobaltLaw, now: u64) {
+        if now.saturating_sub(self.blue_changed) > law.target {
+            self.blue = self.blue.saturating_add(BLUE_UP);
+            self.blue_changed = now;
+        }
+        self.dropping = true;
+        self.drop_next = now;
+        self.count = self.count.max(1);
+    }
+
+    /// The flow's queue was empty in its turn.
+    fn empty(&mut self, law: &CobaltLaw, now: u64) {
+        if self.blue > 0 && now.saturating_sub(self.blue_changed) > law.target {
+            self.blue = self.blue.saturating_sub(BLUE_DOWN);
+            self.blue_changed = now;
+        }
+        self.dropping = false;
+        if self.count > 0 && now >= self.drop_next {
+            self.count_down(law);
+        }
+    }
+
+    fn is_at_rest(&self, now: u64) -> bool {
+        self.blue == 0 && self.count == 0 && now >= self.drop_next
+    }
+
+    /// The verdict on a packet that leaves after `sojourn`.
+    fn judge(
+        &mut self,
+        law: &CobaltLaw,
+        now: u64,
+        sojourn: u64,
+        busy_flows: u64,
+        packet: &PacketView,
+        random: &mut Stream,
+    ) -> Verdict {
+        let over = sojourn > law.target.max(law.packet_time * 4.max(busy_flows * 2));
+        let mut due = self.count > 0 && now >= self.drop_next;
+        let mut late = now > self.drop_next;
+        if over {
+            if !self.dropping {
+                self.dropping = true;
+                self.drop_next = self.after(now, law);
+            }
+            self.count = self.count.max(1);
+        } else {
+            self.dropping = false;
+        }
+        let mut verdict = Verdict::Accept;
+        if due && self.dropping {
+            verdict = if packet.ecn_capable {
+                Verdict::Mark
+            } else {
+                Verdict::Drop
+            };
+            self.count = self.count.saturating_add(1);
+            self.step_root();
+            self.drop_next = self.after(self.drop_next, law);
+            late = now > self.drop_next;
+        } else {
+            while due {
+                self.count_down(law);
+                late = now > self.drop_next;
+                due = self.count > 0 && now >= self.drop_next;
+            }
+        }
+        if self.blue > 0 && ((random.bits() >> 32) as u32) < self.blue {
+            verdict = Verdict::Drop; // whatever its codepoint
+        }
+        if self.count == 0 {
+            self.drop_next = now + law.interval; // when the flow's state may be forgotten
+        } else if late && verdict != Verdict::Drop {
+            self.drop_next = now;
+        }
+        verdict
+    }
+}
+
+// Flows, hosts and tins
+
+/// Where a flow stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Set {
+    /// In no row: its queue is free for others.
+    #[default]
+    None,
+    /// Among the new flows.
+    Sparse,
+    /// Among the old ones, although it had nothing to send in its turn as a new one.
+    SparseWait,
+    /// Among the old ones.
+    Bulk,
+    /// Empty, until COBALT is at rest.
+    Decaying,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Flow {
+    cobalt: Cobalt,
+    deficit: i64,
+    set: Set,
+    /// Hash of the flow that has the queue.
+    tag: u32,
+    source: u16,
+    destination: u16,
+    /// Neighbours in its row.
+    before: u16,
+    after: u16,
+}
+
+/// A host's hash and its busy flows, as a source and as a destination.
+#[derive(Clone, Copy, Debug, Default)]
+struct Host {
+    tag: u32,
+    busy: u16,
+}
+
+/// No flow.
+const NOBODY: u16 = u16::MAX;
+
+/// A row of flows: the first and the last.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    first: u16,
+    last: u16,
+}
+
+const NEW: usize = 0;
+const OLD: usize = 1;
+const DECAYING: usize = 2;
+
+#[derive(Clone, Debug)]
+struct Tin {
+    flows: Vec<Flow>,
+    sources: Vec<Host>,
+    destinations: Vec<Host>,
+    rows: [Row; 3],
+    /// Busy flows, and those that have just become active.
+    bulk: u32,
+    sparse: u32,
+    quantum: u32,
+    law: CobaltLaw,
+    /// Time of a byte at the tin's threshold, ps; zero when nothing is shaped.
+    byte_time: f64,
+    time_next: u64,
+    packets: u32,
+    weight: i64,
+    deficit: i64,
+}
+
+impl Tin {
+    fn new(params: &CakeParams, (rate, weight): (u64, i64)) -> Self {
+        Self {
+            flows: vec![Flow::default(); QUEUES],
+            sources: vec![Host::default(); QUEUES],
+            destinations: vec![Host::default(); QUEUES],
+            rows: [Row {
+                first: NOBODY,
+                last: NOBODY,
+            }; 3],
+            bulk: 0,
+            sparse: 0,
+            quantum: match rate {
+                0 => 1514,
+                rate => (rate >> 12).clamp(300, 1514) as u32,
+            },
+            law: CobaltLaw::new(params, rate),
+            byte_time: match rate {
+                0 => 0.0,
+                rate => byte_time(rate.max(64) as f64),
+            },
+            time_next: 0,
+            packets: 0,
+            weight,
+            deficit: 0,
+        }
+    }
+
+    fn is_active(&self) -> bool {
+        self.sparse + self.bulk > 0
+    }
+
+    fn append(&mut self, row: usize, flow: usize) {
+        let last = self.rows[row].last;
+        (self.flows[flow].before, self.flows[flow].after) = (last, NOBODY);
+        match last {
+            NOBODY => self.rows[row].first = flow as u16,
+            last => self.flows[usize::from(last)].after = flow as u16,
+        }
+        self.rows[row].last = flow as u16;
+    }
+
+    fn unlink(&mut self, row: usize, flow: usize) {
+        let Flow { before, after, .. } = self.flows[flow];
+        match before {
+            NOBODY => self.rows[row].first = after,
+            before => self.flows[usize::from(before)].after = after,
+        }
+        match after {
+            NOBODY => self.rows[row].last = before,
+            after => self.flows[usize::from(after)].before = before,
+        }
+    }
+
+    /// The place of a host's hash: the one that has it, a free one of its set, or another's.
+    fn place(hosts: &mut [Host], hash: u32) -> u16 {
+        let direct = hash as usize % QUEUES;
+        let set = direct - direct % WAYS;
+        let ways = || (0..WAYS).map(|way| set + (direct + way) % WAYS);
+        let place = ways()
+            .find(|&place| hosts[place].tag == hash)
+            .or_else(|| ways().find(|&place| hosts[place].busy == 0))
+            .unwrap_or(direct);
+        hosts[place].tag = hash;
+        place as u16
+    }
+}
+
+/// CAKE at work.
+#[derive(Clone, Debug)]
+pub struct Cake {
+    /// Time of a byte, ps; none when nothing is shaped.
+    byte_time: Option<f64>,
+    isolation: Isolation,
+    by_source: bool,
+    by_destination: bool,
+    nat: bool,
+    ingress: bool,
+    ack_filter: AckFilter,
+    cost: Cost,
+    memory_limit: u64,
+    memory: u64,
+    packets: u32,
+    /// When the shaper lets the next packet go; the later of the two never holds it back.
+    time_next: u64,
+    failsafe_next: u64,
+    /// The tin that sends.
+    current: usize,
+    now: Time,
+    /// The flow whose packet has just been dropped on its way out, if its next one follows at once.
+    same_flow: Option<usize>,
+    /// A packet of the current tin has just been dropped and counted as sent.
+    same_tin: bool,
+    /// No flow has had its turn since a packet was asked for.
+    first_turn: bool,
+    needless_ack: bool,
+    /// Remainder of divided quanta, in units of 2^-16 bytes.
+    carry: u32,
+    /// ACKs that wait, as last looked at.
+    seen: Vec<Option<Acknowledgement>>,
+    salt: u64,
+    code_points: [u8; 64],
+    tins: Vec<Tin>,
+}
+
+impl Cake {
+    fn is_closed(&self, now: u64) -> bool {
+        self.byte_time.is_some() && self.time_next.min(self.failsafe_next) > now
+    }
+
+    /// A packet is counted as sent from the current tin: its bytes with the overhead.
+    fn advance(&mut self, tin: usize, now: u64, size: u32, dropped: bool) -> i64 {
+        let length = self.cost.of(size);
+        if let Some(byte_time) = self.byte_time {
+            let tin = &mut self.tins[tin];
+            let own = (f64::from(length) * tin.byte_time) as u64;
+            tin.time_next = if tin.time_next < now {
+                tin.time_next + own
+            } else {
+                tin.time_next.max(now + own)
+            };
+            let all = (f64::from(length) * byte_time) as u64;
+            self.time_next += all;
+            if !dropped {
+                self.failsafe_next += all + all / 2;
+            }
+        }
+        i64::from(length)
+    }
+
+    /// A flow becomes busy, or is so no longer.
+    fn count_busy(&mut self, tin: usize, flow: usize, busy: bool) {
+        let tin = &mut self.tins[tin];
+        let Flow {
+            source,
+            destination,
+            ..
+        } = tin.flows[flow];
+        let count = |host: &mut Host| {
+            host.busy = if busy {
+                (host.busy + 1).min(QUEUES as u16)
+            } else {
+                host.busy.saturating_sub(1)
+            };
+        };
+        if self.by_source {
+            count(&mut tin.sources[usize::from(source)]);
+        }
+        if self.by_destination {
+            count(&mut tin.destinations[usize::from(destination)]);
+        }
+    }
+
+    /// A flow's allowance for a turn.
+    fn quantum(&mut self, tin: usize, flow: usize) -> i64 {
+        let tin = &self.tins[tin];
+        let flow = &tin.flows[flow];
+        let mut load = 1;
+        if self.by_source {
+            load = load.max(tin.sources[usize::from(flow.source)].busy);
+        }
+        if self.by_destination {
+            load = load.max(tin.destinations[usize::from(flow.destination)].busy);
+        }
+        let sum = tin.quantum * (65535 / u32::from(load)) + self.carry;
+        self.carry = sum & 0xffff;
+        i64::from(sum >> 16)
+    }
+
+    /// Hashes of a packet's flow and of its hosts.
+    fn hashes(&self, label: Label) -> [u32; 3] {
+        const TRANSLATOR: u32 = 0;
+        let shown = |host, translated| {
+            if translated && !self.nat {
+                TRANSLATOR
+            } else {
+                host
+            }
+        };
+        let hash =
+            |what: u32, kind: u64| (mix(u64::from(what) ^ self.salt ^ (kind << 32)) >> 32) as u32;
+        let source = hash(shown(label.hosts.source, label.translated.source), 1);
+        let destination = hash(
+            shown(label.hosts.destination, label.translated.destination),
+            2,
+        );
+        let flow = match self.isolation {
+            Isolation::FlowBlind => 0,
+            Isolation::Source => source,
+            Isolation::Destination => destination,
+            Isolation::Hosts => source ^ destination,
+            _ => hash(label.identity, 0),
+        };
+        [flow, source, destination]
+    }
+
+    /// The queue of a packet in its tin, by set-associative hashing.
+    fn queue_of(&mut self, tin: usize, label: Label) -> usize {
+        if self.isolation == Isolation::FlowBlind {
+            return 0;
+        }
+        let [hash, source, destination] = self.hashes(label);
+        let direct = hash as usize % QUEUES;
+        let flows = &self.tins[tin].flows;
+        if flows[direct].tag == hash && flows[direct].set != Set::None {
+            return direct;
+        }
+        let set = direct - direct % WAYS;
+        let ways = || (0..WAYS).map(|way| set + (direct + way) % WAYS);
+        let own = ways().find(|&place| flows[place].tag == hash);
+        let place = own
+            .or_else(|| ways().find(|&place| flows[place].set == Set::None))
+            .unwrap_or(direct);
+        let known = own.is_some() && flows[place].set != Set::None;
+        let busy = flows[place].set == Set::Bulk;
+        if !known {
+            if busy {
+                self.count_busy(tin, place, false);
+            }
+            let Tin {
+                flows,
+                sources,
+                destinations,
+                ..
+            } = &mut self.tins[tin];
+            flows[place].tag = hash;
+            if self.by_source {
+                flows[place].source = Tin::place(sources, source);
+            }
+            if self.by_destination {
+                flows[place].destination = Tin::place(destinations, destination);
+            }
+            if busy {
+                self.count_busy(tin, place, true);
+            }
+        }
+        place
+    }
+
+    /// The tin whose turn it is, if any has flows.
+    fn choose_tin(&mut self, now: u64) -> Option<usize> {
+        if self.byte_time.is_some() {
+            let mut best = None;
+            let mut least = u64::MAX;
+            for (place, tin) in self.tins.iter().enumerate() {
+                if tin.is_active() && (tin.time_next <= now || tin.time_next <= least) {
+                    least = tin.time_next;
+                    best = Some(place);
+                }
+            }
+            return best;
+        }
+        if !self.tins.iter().any(Tin::is_active) {
+            return None;
+        }
+        loop {
+            let tin = &mut self.tins[self.current];
+            if tin.deficit >= 0 && tin.is_active() {
+                return Some(self.current);
+            }
+            if tin.deficit <= 0 {
+                tin.deficit += tin.weight;
+            }
+            self.current = (self.current + 1) % self.tins.len();
+        }
+    }
+
+    /// The flow of the current tin whose turn it is; none after one was found empty.
+    fn turn(&mut self, now: u64, backlog: &[Backlog]) -> Option<usize> {
+        let at = self.current;
+        loop {
+            let tin = &self.tins[at];
+            let first = |row: usize| tin.rows[row].first;
+            let rows = [DECAYING, NEW, OLD, DECAYING];
+            let rows = if self.first_turn {
+                &rows[..]
+            } else {
+                &rows[1..]
+            };
+            let row = *rows.iter().find(|&&row| first(row) != NOBODY)?;
+            let flow = usize::from(first(row));
+            self.first_turn = false;
+            let queue = at * QUEUES + flow;
+            let empty = backlog[queue].packets == 0;
+            if self.tins[at].flows[flow].deficit <= 0 {
+                if self.tins[at].flows[flow].set == Set::Sparse {
+                    let tin = &mut self.tins[at];
+                    if empty {
+                        tin.flows[flow].set = Set::SparseWait;
+                    } else {
+                        tin.sparse -= 1;
+                        tin.bulk += 1;
+                        tin.flows[flow].set = Set::Bulk;
+                        self.count_busy(at, flow, true);
+                    }
+                }
+                let quantum = self.quantum(at, flow);
+                let tin = &mut self.tins[at];
+                tin.flows[flow].deficit += quantum;
+                tin.unlink(row, flow);
+                tin.append(OLD, flow);
+                continue;
+            }
+            if !empty {
+                return Some(queue);
+            }
+            self.rests(at, flow, row, now);
+            return None;
+        }
+    }
+
+    /// A flow had nothing to send in its turn.
+    fn rests(&mut self, at: usize, flow: usize, row: usize, now: u64) {
+        let tin = &mut self.tins[at];
+        let law = tin.law;
+        let state = &mut tin.flows[flow];
+        state.cobalt.empty(&law, now);
+        let set = state.set;
+        let decays = !state.cobalt.is_at_rest(now);
+        state.set = if decays { Set::Decaying } else { Set::None };
+        tin.unlink(row, flow);
+        if decays {
+            tin.append(DECAYING, flow);
+        }
+        match set {
+            Set::Bulk => {
+                tin.bulk -= 1;
+                self.count_busy(at, flow, false);
+            }
+            Set::Sparse | Set::SparseWait => tin.sparse -= 1,
+            Set::None | Set::Decaying => {}
+        }
+    }
+
+    fn leaves(&mut self, tin: usize, size: u32) {
+        self.packets -= 1;
+        self.tins[tin].packets -= 1;
+        self.memory -= u64::from(size) + BOOKKEEPING;
+    }
+}
+
+impl Scheduler for Cake {
+    fn queues(&self) -> usize {
+        self.tins.len() * QUEUES
+    }
+
+    fn classify(&mut self, _packet: &PacketView, label: Label) -> usize {
+        let tin = usize::from(self.code_points[usize::from(label.dscp & 63)]);
+        tin * QUEUES + self.queue_of(tin, label)
+    }
+
+    fn judges(&self) -> bool {
+        true
+    }
+
+    /// Every packet joins; a shaper that has rested starts anew.
+    fn judge_arrival(
+        &mut self,
+        now: Time,
+        queue: usize,
+        packet: &PacketView,
+        _label: Label,
+        _backlog: &[Backlog],
+        _random: &mut Stream,
+    ) -> Verdict {
+        let tin = &mut self.tins[queue / QUEUES];
+        if tin.packets == 0 {
+            tin.time_next = tin.time_next.max(now.0);
+            if self.packets == 0 && self.time_next < now.0 {
+                (self.time_next, self.failsafe_next) = (now.0, now.0);
+            }
+        }
+        tin.packets += 1;
+        self.packets += 1;
+        self.memory += u64::from(packet.size) + BOOKKEEPING;
+        Verdict::Accept
+    }
+
+    fn joined(&mut self, queue: usize, _backlog: &[Backlog]) {
+        let (at, flow) = (queue / QUEUES, queue % QUEUES);
+        match self.tins[at].flows[flow].set {
+            set @ (Set::None | Set::Decaying) => {
+                let quantum = self.quantum(at, flow);
+                let tin = &mut self.tins[at];
+                if set == Set::Decaying {
+                    tin.unlink(DECAYING, flow);
+                }
+                tin.append(NEW, flow);
+                tin.sparse += 1;
+                tin.flows[flow].set = Set::Sparse;
+                tin.flows[flow].deficit = quantum;
+            }
+            Set::SparseWait => {
+                let tin = &mut self.tins[at];
+                tin.sparse -= 1;
+                tin.bulk += 1;
+                tin.flows[flow].set = Set::Bulk;
+                self.count_busy(at, flow, true);
+            }
+            Set::Sparse | Set::Bulk => {}
+        }
+    }
+
+    fn next(&mut self, now: Time, backlog: &[Backlog]) -> Option<usize> {
+        self.now = now;
+        if let Some(queue) = self.same_flow.take() {
+            return Some(queue);
+        }
+        if self.same_tin {
+            self.same_tin = false;
+            if let Some(queue) = self.turn(now.0, backlog) {
+                return Some(queue);
+            }
+        } else {
+            self.first_turn = true;
+        }
+        loop {
+            if self.packets == 0 || self.is_closed(now.0) {
+                return None;
+            }
+            self.current = self.choose_tin(now.0)?;
+            if let Some(queue) = self.turn(now.0, backlog) {
+                return Some(queue);
+            }
+        }
+    }
+
+    fn opens(&self, now: Time) -> Option<Time> {
+        self.is_closed(now.0)
+            .then(|| Time(self.time_next.min(self.failsafe_next)))
+    }
+
+    fn judge(
+        &mut self,
+        queue: usize,
+        sojourn: Time,
+        packet: &PacketView,
+        backlog: &[Backlog],
+        random: &mut Stream,
+    ) -> Verdict {
+        let (at, flow) = (queue / QUEUES, queue % QUEUES);
+        self.leaves(at, packet.size);
+        let now = self.now.0;
+        let tin = &mut self.tins[at];
+        let busy = if self.ingress { u64::from(tin.bulk) } else { 0 };
+        let law = tin.law;
+        let cobalt = &mut tin.flows[flow].cobalt;
+        let verdict = cobalt.judge(&law, now, sojourn.0, busy, packet, random);
+        if verdict != Verdict::Drop {
+            return verdict;
+        }
+        if backlog[queue].packets == 0 {
+            return Verdict::Accept; // a queue's last packet is never dropped
+        }
+        if self.ingress {
+            let length = self.advance(at, now, packet.size, true);
+            self.tins[at].flows[flow].deficit -= length;
+            self.tins[at].deficit -= length;
+            self.same_tin = true;
+        } else {
+            self.same_flow = Some(queue);
+        }
+        Verdict::Drop
+    }
+
+    fn sent(&mut self, queue: usize, size: u32, _backlog: &[Backlog]) {
+        let (at, flow) = (queue / QUEUES, queue % QUEUES);
+        let length = self.advance(at, self.now.0, size, false);
+        self.tins[at].flows[flow].deficit -= length;
+        self.tins[at].deficit -= length;
+    }
+
+    fn overflows(&self) -> bool {
+        self.memory > self.memory_limit
+    }
+
+    fn overflow_victim(&self, arrived: usize, backlog: &[Backlog]) -> Victim {
+        let mut longest = arrived;
+        for (at, tin) in self.tins.iter().enumerate() {
+            for row in [NEW, OLD] {
+                let mut flow = tin.rows[row].first;
+                while flow != NOBODY {
+                    let queue = at * QUEUES + usize::from(flow);
+                    if backlog[queue].bytes > backlog[longest].bytes {
+                        longest = queue;
+                    }
+                    flow = tin.flows[usize::from(flow)].after;
+                }
+            }
+        }
+        Victim {
+            queue: longest,
+            head: true,
+            packets: 1,
+        }
+    }
+
+    fn removed(&mut self, now: Time, queue: usize, size: u32, _backlog: &[Backlog]) {
+        let (at, flow) = (queue / QUEUES, queue % QUEUES);
+        self.leaves(at, size);
+        if !std::mem::take(&mut self.needless_ack) {
+            let tin = &mut self.tins[at];
+            tin.flows[flow].cobalt.overflow(&tin.law, now.0);
+        }
+        if self.ingress {
+            self.advance(at, now.0, size, true);
+        }
+    }
+
+    fn filters_acks(&self) -> bool {
+        self.ack_filter != AckFilter::Off
+    }
+
+    fn superseded(
+        &mut self,
+        _now: Time,
+        _queue: usize,
+        waiting: &mut dyn Iterator<Item = Option<Acknowledgement>>,
+    ) -> Option<usize> {
+        self.seen.clear();
+        self.seen.extend(waiting);
+        let needless = needless_ack(&self.seen, self.ack_filter == AckFilter::Aggressive);
+        self.needless_ack = needless.is_some();
+        needless
+    }
+}
+
+/// The ACK that the last of `waiting` makes needless: the older of two that it covers; where the
+/// filter is aggressive, also the only one, if it stands right before it. An ACK whose echo of
+/// marks differs from the next one's stays.
+fn needless_ack(waiting: &[Option<Acknowledgement>], aggressive: bool) -> Option<usize> {
+    let (last, before) = waiting.split_last()?;
+    let last = last.as_ref()?;
+    let mut eligible: Option<(usize, u8)> = None;
+    let mut found = 0;
+    for (place, ack) in before.iter().enumerate() {
+        let Some(ack) = ack.as_ref().filter(|ack| ack.flow == last.flow) else {
+            continue;
+        };
+        if eligible.is_some_and(|(_, echo)| echo != ack.ecn_echo) {
+            eligible = None;
+            found -= 1;
+        }
+        if !covers(last, ack) {
+            continue;
+        }
+        eligible = eligible.or(Some((place, ack.ecn_echo)));
+        found += 1;
+        if found > 1 {
+            return eligible.map(|(place, _)| place);
+        }
+    }
+    let (place, echo) = eligible?;
+    (aggressive && place + 1 == before.len() && echo == last.ecn_echo).then_some(place)
+}
+
+/// Whether `new` says all that `old` does, and more. Blocks that an ACK has reported stand among the
+/// further ones of the next (RFC 2018, section 4), so that some cover some.
+fn covers(new: &Acknowledgement, old: &Acknowledgement) -> bool {
+    if old.duplicate || old.cumulative > new.cumulative {
+        return false;
+    }
+    match (old.selective, new.selective) {
+        (Some(_), None) => false,
+        (None, Some(_)) => true,
+        (None, None) => old.cumulative < new.cumulative,
+        (Some(then), Some(now)) => then != now || old.cumulative < new.cumulative,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheduler::Ends;
+    use crate::scheduler::test::{Queues, VIEW, of_flow};
+    use crate::{Owner, Parameters as _, Value};
+
+    fn params(values: &[(&str, Value)]) -> CakeParams {
+        let values: Vec<_> = values
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect();
+        CakeParams::from_values(&values).unwrap()
+    }
+
+    fn word(text: &str) -> Value {
+        Value::Word(text.to_owned())
+    }
+
+    /// The thresholds that `tc -s qdisc` prints for `bandwidth 100mbit`.
+    #[test]
+    fn thresholds_of_tins() {
+        let of = |tins| {
+            params(&[("bandwidth", Value::Number(100e6)), ("tins", word(tins))]).thresholds()
+        };
+        assert_eq!(of("diffserv3"), [6.25e6, 100e6, 25e6]);
+        assert_eq!(of("diffserv4"), [6.25e6, 100e6, 50e6, 25e6]);
+        assert_eq!(of("besteffort"), [100e6]);
+        assert_eq!(of("precedence")[..2], [100e6, 87.5e6]);
+        assert_eq!(of("diffserv8").len(), 8);
+    }
+
+    /// PPPoE over VDSL: 1492 B of IP with 8 B of PPPoE and 14 B of Ethernet, in PTM's code, carry
+    /// 1452 B: 94.41 %.
+    #[test]
+    fn overhead_of_link_layers() {
+        let vdsl = params(&[("overhead", Value::Number(22.0)), ("framing", word("ptm"))]);
+        assert_eq!(vdsl.on_the_wire(1492), 1538);
+        assert_eq!((1e4 * 1452.0 / 1538.0_f64).round(), 9441.0);
+        let link = |name| params(&[("link", word(name))]);
+        assert_eq!(link("raw").on_the_wire(60), 60);
+        assert_eq!(link("ethernet").on_the_wire(1500), 1538);
+        assert_eq!(link("ethernet").on_the_wire(40), 84);
+        assert_eq!(link("docsis").on_the_wire(40), 64);
+        // 40 + 40 bytes need two cells, 1500 + 40 need 33
+        assert_eq!(link("pppoe-llcsnap").on_the_wire(40), 106);
+        assert_eq!(link("pppoe-llcsnap").on_the_wire(1500), 33 * 53);
+        assert_eq!(link("pppoe-ptm").on_the_wire(1492), 1522 + 24);
+        let framed = params(&[
+            ("link", word("ethernet")),
+            ("link_header", Value::Number(14.0)),
+        ]);
+        assert_eq!(framed.on_the_wire(1514), 1538);
+    }
+
+    #[test]
+    fn code_points_have_tins() {
+        let of = |tins, dscp| tin_of(tins, dscp);
+        for (dscp, three, four, eight) in [
+            (0, 0, 0, 2),  // default
+            (1, 1, 1, 0),  // LE
+            (8, 1, 1, 1),  // CS1
+            (10, 0, 0, 1), // AF11
+            (16, 0, 2, 5), // CS2
+            (34, 0, 2, 3), // AF41
+            (46, 2, 3, 6), // EF
+            (48, 2, 3, 7), // CS6
+        ] {
+            assert_eq!(of(Tins::Diffserv3, dscp), three, "{dscp}");
+            assert_eq!(of(Tins::Diffserv4, dscp), four, "{dscp}");
+            assert_eq!(of(Tins::Diffserv8, dscp), eight, "{dscp}");
+        }
+        assert_eq!(of(Tins::Precedence, 46), 5);
+        assert_eq!(of(Tins::BestEffort, 46), 0);
+    }
+
+    fn of_hosts(identity: u32, source: u32, destination: u32, dscp: u8) -> Label {
+        Label {
+            identity,
+            dscp,
+            hosts: Ends {
+                source,
+                destination,
+            },
+            ..Label::default()
+        }
+    }
+
+    /// Bytes that flows have sent, each backlogged all the time, at 10 Mbit/s for 4000 packets.
+    fn shares_of(values: &[(&str, Value)], labels: &[Label]) -> Vec<f64> {
+        let mut values = values.to_vec();
+        values.push(("bandwidth", Value::Number(10e6)));
+        let mut queues = Queues::new(params(&values).build(&VIEW));
+        let mut random = Stream::new(1, Owner::Queue, 0);
+        let mut waiting = vec![0; labels.len()];
+        let mut sent = vec![0.0; labels.len()];
+        let mut now = Time::ZERO;
+        for _ in 0..4000 {
+            for (flow, label) in labels.iter().enumerate() {
+                while waiting[flow] < 3 {
+                    let packet = of_flow(flow as u32, 1000);
+                    let queue = queues.scheduler.classify(&packet, *label);
+                    let scheduler = &mut queues.scheduler;
+                    scheduler.judge_arrival(now, queue, &packet, *label, &[], &mut random);
+                    queues.put(now, packet, *label);
+                    waiting[flow] += 1;
+                }
+            }
+            let (_, _, packet) = loop {
+                match queues.take(now) {
+                    Some(taken) => break taken,
+                    None => now = queues.scheduler.opens(now).unwrap(),
+                }
+            };
+            let tin = queues.scheduler.current;
+            queues.scheduler.leaves(tin, packet.size);
+            waiting[packet.flow as usize] -= 1;
+            sent[packet.flow as usize] += 1.0 / 4000.0;
+        }
+        let seconds = now.seconds();
+        assert!((seconds - 4000.0 * 8e-4).abs() < 5e-3, "{seconds}");
+        sent
+    }
+
+    /// Two flows of one source beside one of another, all to one destination.
+    #[test]
+    fn isolation_shares_between_hosts() {
+        let labels = [
+            of_hosts(1, 7, 9, 0),
+            of_hosts(2, 7, 9, 0),
+            of_hosts(3, 8, 9, 0),
+        ];
+        let shares = |mode| shares_of(&[("isolation", word(mode))], &labels);
+        let near = |found: &[f64], expected: [f64; 3]| {
+            found
+                .iter()
+                .zip(expected)
+                .all(|(a, b)| (a - b).abs() < 0.01)
+        };
+        let third = 1.0 / 3.0;
+        for (mode, expected) in [
+            ("flows", [third; 3]),
+            ("dual-srchost", [0.25, 0.25, 0.5]),
+            ("dual-dsthost", [third; 3]),
+            ("triple-isolate", [third; 3]), // the destination has most flows
+            ("srchost", [0.25, 0.25, 0.5]),
+            ("hosts", [0.25, 0.25, 0.5]),
+            ("dsthost", [third; 3]),
+            ("flowblind", [third; 3]),
+        ] {
+            let found = shares(mode);
+            assert!(near(&found, expected), "{mode}: {found:?}");
+        }
+        // with destinations of their own, sources are what counts
+        let apart = [
+            of_hosts(1, 7, 1, 0),
+            of_hosts(2, 7, 2, 0),
+            of_hosts(3, 8, 3, 0),
+        ];
+        let found = shares_of(&[], &apart);
+        assert!(near(&found, [0.25, 0.25, 0.5]), "{found:?}");
+    }
+
+    /// Behind a translator all hosts are one, unless CAKE looks behind it.
+    #[test]
+    fn nat_looks_behind_the_translator() {
+        let behind = |identity, source| Label {
+            translated: Ends {
+                source: true,
+                destination: false,
+            },
+            ..of_hosts(identity, source, identity, 0)
+        };
+        let labels = [behind(1, 7), behind(2, 7), behind(3, 8)];
+        let shares = |nat| {
+            shares_of(
+                &[
+                    ("isolation", word("dual-srchost")),
+                    ("nat", Value::Flag(nat)),
+                ],
+                &labels,
+            )
+        };
+        assert!((shares(false)[2] - 1.0 / 3.0).abs() < 0.01);
+        assert!((shares(true)[2] - 0.5).abs() < 0.01);
+    }
+
+    /// Each tin gets its threshold before lower ones do: voice a quarter, bulk a sixteenth.
+    #[test]
+    fn tins_share_by_thresholds() {
+        let labels = [
+            of_hosts(1, 1, 1, 0),
+            of_hosts(2, 2, 2, 46),
+            of_hosts(3, 3, 3, 8),
+        ];
+        let found = shares_of(&[], &labels);
+        for (share, expected) in found.iter().zip([0.6875, 0.25, 0.0625]) {
+            assert!((share - expected).abs() < 0.02, "{found:?}");
+        }
+    }
+
+    /// Eight flows find eight places in a set that a plain hash would make them share.
+    #[test]
+    fn flows_of_a_set_have_queues_of_their_own() {
+        let mut cake = params(&[]).build(&VIEW);
+        let direct =
+            |cake: &Cake, identity| cake.hashes(of_hosts(identity, 0, 0, 0))[0] as usize % QUEUES;
+        let first = direct(&cake, 0);
+        let same: Vec<u32> = (0..)
+            .filter(|&identity| direct(&cake, identity) == first)
+            .take(9)
+            .collect();
+        let mut places = Vec::new();
+        for &identity in &same {
+            let queue = cake.classify(&of_flow(identity, 100), of_hosts(identity, 0, 0, 0));
+            cake.joined(queue, &[]);
+            places.push(queue);
+        }
+        assert_eq!(places[8], first); // the ninth shares
+        places.truncate(8);
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len(), 8);
+    }
+
+    #[test]
+    fn filters_of_acks() {
+        let ack = |cumulative, selective, ecn_echo| {
+            Some(Acknowledgement {
+                flow: 1,
+                cumulative,
+                selective,
+                duplicate: false,
+                ecn_echo,
+            })
+        };
+        let plain = |cumulative| ack(cumulative, None, 0);
+        assert_eq!(needless_ack(&[plain(1), plain(2)], false), None);
+        assert_eq!(needless_ack(&[plain(1), plain(2)], true), Some(0));
+        assert_eq!(
+            needless_ack(&[plain(1), plain(2), plain(3)], false),
+            Some(0)
+        );
+        assert_eq!(
+            needless_ack(&[None, plain(1), None, plain(2), plain(3)], false),
+            Some(1)
+        );
+        // what was reported out of order, and changed echoes, stay
+        assert_eq!(needless_ack(&[ack(1, Some(5), 0), plain(2)], true), None);
+        assert_eq!(
+            needless_ack(&[ack(1, None, 16), plain(2), plain(3)], false),
+            None
+        );
+        assert_eq!(needless_ack(&[plain(3), plain(3), plain(3)], true), None);
+        let other = Some(Acknowledgement {
+            flow: 2,
+            ..plain(1).unwrap()
+        });
+        assert_eq!(needless_ack(&[other, plain(2)], true), None);
+    }
+
+    /// After an overflow BLUE drops; it forgets when the queue is found empty often enough.
+    #[test]
+    fn blue_rises_and_falls() {
+        let law = CobaltLaw::new(&params(&[]), 0);
+        let mut cobalt = Cobalt::default();
+        let mut now = Time::PER_SECOND;
+        cobalt.overflow(&law, now);
+        assert_eq!(cobalt.blue, BLUE_UP);
+        cobalt.overflow(&law, now + 1); // too early
+        assert_eq!(cobalt.blue, BLUE_UP);
+        for _ in 0..16 {
+            now += 2 * law.target;
+            cobalt.empty(&law, now);
+        }
+        assert_eq!(cobalt.blue, 0);
+    }
+
+    /// A flow that stays above the target is marked more and more often, and one that is no longer
+    /// is left alone.
+    #[test]
+    fn cobalt_signals_at_growing_rate() {
+        let law = CobaltLaw::new(&params(&[]), 0);
+        let mut cobalt = Cobalt::default();
+        let mut random = Stream::new(1, Owner::Queue, 0);
+        let packet = PacketView {
+            ecn_capable: true,
+            ..of_flow(0, 1500)
+        };
+        let mut marks = Vec::new();
+        let step = Time::from_seconds(0.001).0;
+        for k in 1..2000_u64 {
+            let sojourn = if k < 1000 { law.target + 1 } else { 0 };
+            if cobalt.judge(&law, k * step, sojourn, 0, &packet, &mut random) == Verdict::Mark {
+                marks.push(k);
+            }
+        }
+        let (first, second) = marks.split_at(marks.len() / 2);
+        assert!(*marks.last().unwrap() <= 1000, "{marks:?}");
+        let span = |part: &[u64]| part[part.len() - 1] - part[0];
+        assert!(span(second) < span(first), "{marks:?}");
+        assert!(cobalt.count < marks.len() as u32 / 2, "{}", cobalt.count);
+    }
+
+    #[test]
+    fn words_of_rtt_and_refusals() {
+        let law = |rtt| CobaltLaw::new(&params(&[("rtt", word(rtt))]), 0);
+        assert_eq!(law("regional").interval, Time::from_seconds(0.03).0);
+        assert_eq!(law("internet").target, Time::from_seconds(0.005).0);
+        // a slow link raises the target to 1.5 packets, and the interval with it
+        let slow = CobaltLaw::new(&params(&[]), 125_000);
+        assert!((Time(slow.target).seconds() - 1.5 * 1514.0 / 125_000.0).abs() < 1e-9);
+        let error = params(&[("overhead", Value::Number(1.5))])
+            .check()
+            .unwrap_err();
+        assert_eq!(error.name, "overhead");
+    }
+}

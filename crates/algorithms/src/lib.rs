@@ -24,6 +24,7 @@ pub mod congestion;
 pub mod fluid;
 mod forward;
 pub mod impairment;
+pub mod library;
 pub mod link;
 pub mod meta;
 pub mod params;

@@ -15,6 +15,7 @@ use crate::fluid::{
     AqmInput, AqmStart, FluidAqm, FluidTcp, Path, QueueModel, TcpInput, forward_fluid_aqm,
     forward_fluid_tcp,
 };
+use crate::library::{Closed, Endpoints, LIBRARY_KEYS, Library, LibraryKind};
 use crate::meta::{Algorithm, Meta, unknown_kind};
 use crate::params::Fault;
 use crate::{Parameters, Scalar, Stream, Time, Value, ValueError};
@@ -25,6 +26,22 @@ pub trait ControllerFactory: fmt::Debug + Send + Sync {
     fn kind(&self) -> &str;
     /// The controller of flow number `flow`.
     fn build(&self, flow: u32) -> Box<dyn CongestionControl + Send>;
+    /// Its parameters in a scenario, by name.
+    fn values(&self) -> Vec<(&'static str, Value)> {
+        Vec::new()
+    }
+    /// The library that is to be opened before a run.
+    fn library(&self) -> Option<&Library> {
+        None
+    }
+    /// True if it is a whole transport, which the engine's TCP gives way to.
+    fn is_endpoint(&self) -> bool {
+        false
+    }
+    /// The makers of its connections, if it is a whole transport.
+    fn endpoints(&self) -> Option<&Endpoints> {
+        None
+    }
 }
 
 /// Makes the instances of an AQM that is not registered (a user's own).
@@ -33,6 +50,54 @@ pub trait AqmFactory: fmt::Debug + Send + Sync {
     fn kind(&self) -> &str;
     /// The AQM of a link's queue.
     fn build(&self, link: &LinkView) -> Box<dyn Aqm + Send>;
+    /// Its parameters in a scenario, by name.
+    fn values(&self) -> Vec<(&'static str, Value)> {
+        Vec::new()
+    }
+}
+
+impl ControllerFactory for Library {
+    fn kind(&self) -> &str {
+        self.kind.name()
+    }
+
+    fn build(&self, _flow: u32) -> Box<dyn CongestionControl + Send> {
+        Box::new(Closed)
+    }
+
+    fn values(&self) -> Vec<(&'static str, Value)> {
+        let texts = [self.path.clone(), self.options.clone()];
+        LIBRARY_KEYS
+            .into_iter()
+            .zip(texts.map(Value::Word))
+            .collect()
+    }
+
+    fn library(&self) -> Option<&Library> {
+        Some(self)
+    }
+
+    fn is_endpoint(&self) -> bool {
+        self.kind == LibraryKind::Endpoint
+    }
+}
+
+impl ControllerFactory for Endpoints {
+    fn kind(&self) -> &str {
+        self.factory.name()
+    }
+
+    fn build(&self, _flow: u32) -> Box<dyn CongestionControl + Send> {
+        Box::new(Closed)
+    }
+
+    fn is_endpoint(&self) -> bool {
+        true
+    }
+
+    fn endpoints(&self) -> Option<&Endpoints> {
+        Some(self)
+    }
 }
 
 fn custom(name: &str, value: f64) -> ValueError {
@@ -74,6 +139,27 @@ macro_rules! registry {
             #[must_use]
             pub fn needs(&self) -> Needs {
                 self.build(0).needs()
+            }
+
+            /// The user's own, if it is one.
+            #[must_use]
+            pub fn custom(&self) -> Option<&dyn ControllerFactory> {
+                match self {
+                    Self::Custom(factory) => Some(&**factory),
+                    _ => None,
+                }
+            }
+
+            /// The library that is to be opened before a run.
+            #[must_use]
+            pub fn library(&self) -> Option<&Library> {
+                self.custom()?.library()
+            }
+
+            /// True if it is a whole transport, which the engine's TCP gives way to.
+            #[must_use]
+            pub fn is_endpoint(&self) -> bool {
+                self.custom().is_some_and(ControllerFactory::is_endpoint)
             }
 
             /// Its fluid law, if it has one.
@@ -259,7 +345,7 @@ macro_rules! registry {
             pub fn values(&self) -> Vec<(&'static str, Value)> {
                 match self {
                     $(Self::$name(params) => params.values(),)*
-                    Self::Custom(_) => Vec::new(),
+                    Self::Custom(factory) => factory.values(),
                 }
             }
 

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use ackclock_algorithms::Time;
+use ackclock_scenario::Traffic;
 
-use crate::Error;
 use crate::class::Class;
 use crate::engine::Engine;
 use crate::flow::{Ends, Flow, FlowCounters, FlowSlot, FlowSummary};
 use crate::link::Link;
 use crate::outcome::{ClassOutcome, FlowOutcome, Ledger, LinkOutcome, Outcome, TransferOutcome};
 use crate::tcp::Counters;
+use crate::{Abort, Error};
 
 const SECOND: u64 = Time::PER_SECOND;
 
@@ -27,6 +28,9 @@ fn last_moment(engine: &Engine) -> u64 {
 
 /// Ends the run.
 pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, Error> {
+    if let Some((at, message)) = engine.abort.as_ref().and_then(Abort::take) {
+        return Err(Error::Algorithm { at, message });
+    }
     if engine.end == u64::MAX {
         // nothing can happen any more, and yet not all transfers are complete
         engine.end = last_moment(&engine);
@@ -50,6 +54,7 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
         }
     }
     let in_flight = engine.in_flight();
+    note_silence(&mut engine, &in_flight);
     let links = engine
         .links
         .iter_mut()
@@ -84,6 +89,39 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
         notes,
         events: engine.events,
     })
+}
+
+/// Notes the transports of others that sent nothing, or wait for ever.
+fn note_silence(engine: &mut Engine, in_flight: &[u64]) {
+    let mut notes = Vec::new();
+    for (flow, inside) in engine.flows.iter().zip(in_flight) {
+        let Ends::Polled(polled) = &flow.ends else {
+            continue;
+        };
+        let class = &engine.classes[flow.class as usize];
+        if !polled.is_connected() || flow.completion != u64::MAX || flow.stopped {
+            continue;
+        }
+        let label = format!(
+            "flows \"{}\", flow {}: endpoint {}",
+            class.name,
+            flow.place.number() - engine.class_flows[flow.class as usize].start,
+            polled.name()
+        );
+        let waits = polled.timers == [u64::MAX; 2] && *inside == 0 && flow.acks.is_empty();
+        if flow.whole.sent == 0 {
+            notes.push(format!("{label} sent nothing"));
+        } else if waits
+            && flow.controls == 0
+            && matches!(class.traffic, Traffic::Bulk | Traffic::Transfer { .. })
+        {
+            notes.push(format!(
+                "{label} sent nothing after {:.3} s: it has data, nothing is on its way, and no timer runs",
+                Time(polled.last_sent).seconds()
+            ));
+        }
+    }
+    engine.notes.append(&mut notes);
 }
 
 /// A row for each flow of the scenario; and how many finite transfers were not complete.

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use ackclock_algorithms::Stream;
+use ackclock_algorithms::registry::ControllerFactory;
 use ackclock_algorithms::scheduler::Ends as HostEnds;
 use ackclock_scenario::Traffic;
 
@@ -13,6 +14,7 @@ use crate::class::{Class, Delays, clock_offsets, clock_offsets_if_coalesced, del
 use crate::draw::entity;
 use crate::one_way::Latest;
 use crate::packet::{Ack, Flags, Outbound, Packet};
+use crate::polled::Polled;
 use crate::ring::Ring;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::{self, Sender};
@@ -38,6 +40,8 @@ pub(crate) enum Ends {
         sender: Sender,
         receiver: Receiver,
     },
+    /// A transport of others.
+    Polled(Box<Polled>),
     Udp(Source),
     /// No ends of its own: it opens connections, which other flows carry.
     ConnectionSource,
@@ -273,7 +277,7 @@ impl Flow {
     pub(crate) fn times_rehashed(&self) -> u16 {
         match &self.ends {
             Ends::Tcp { sender, .. } => sender.counters.timeouts as u16,
-            Ends::Udp(_) | Ends::ConnectionSource => 0,
+            Ends::Polled(_) | Ends::Udp(_) | Ends::ConnectionSource => 0,
         }
     }
 
@@ -337,6 +341,7 @@ impl Flow {
                 let stands = sender.state != tcp::State::Closed;
                 (stands.then_some(sender.window.cwnd), sender.counters)
             }
+            Ends::Polled(polled) => (polled.cwnd(), polled.counters),
             Ends::Udp(_) | Ends::ConnectionSource => (None, tcp::Counters::default()),
         };
         FlowSummary {
@@ -574,12 +579,25 @@ pub(crate) fn make_flow(
 ) -> Flow {
     let index = (place.number() - first) as u32;
     let owner = entity(&class.name, u64::from(index));
-    let ends = match class.traffic {
-        Traffic::Arrivals { .. } | Traffic::PackMime { .. } => Ends::ConnectionSource,
-        Traffic::Bulk
-        | Traffic::Transfer { .. }
-        | Traffic::AppLimited { .. }
-        | Traffic::Http { .. } => Ends::Tcp {
+    let endpoints = class.controller.custom();
+    let endpoints = endpoints.and_then(ControllerFactory::endpoints);
+    let ends = match (endpoints, &class.traffic) {
+        (Some(endpoints), _) => Ends::Polled(Box::new(Polled::new(
+            endpoints,
+            index,
+            random.clone().bits(),
+            class.packet_size,
+            class.payload,
+            class.sender.ect != 0,
+        ))),
+        (None, Traffic::Arrivals { .. } | Traffic::PackMime { .. }) => Ends::ConnectionSource,
+        (
+            None,
+            Traffic::Bulk
+            | Traffic::Transfer { .. }
+            | Traffic::AppLimited { .. }
+            | Traffic::Http { .. },
+        ) => Ends::Tcp {
             sender: Sender::new(
                 class.controller.build(index),
                 &class.sender,
@@ -587,12 +605,13 @@ pub(crate) fn make_flow(
             ),
             receiver: Receiver::default(),
         },
-        Traffic::Cbr { rate } | Traffic::OnOff { rate, .. } | Traffic::Poisson { rate, .. } => {
-            Ends::Udp(Source {
-                rate,
-                ..Source::default()
-            })
-        }
+        (
+            None,
+            &(Traffic::Cbr { rate } | Traffic::OnOff { rate, .. } | Traffic::Poisson { rate, .. }),
+        ) => Ends::Udp(Source {
+            rate,
+            ..Source::default()
+        }),
     };
     let access = || {
         class

@@ -21,10 +21,12 @@ mod memory;
 mod one_way;
 mod outcome;
 mod packet;
+mod polled;
 mod probe;
 mod ring;
 mod setup;
 mod simulation;
+mod steering;
 mod tcp;
 mod traffic;
 
@@ -38,7 +40,8 @@ pub use outcome::{
     ClassOutcome, FlowOutcome, FlowTrace, Ledger, LinkOutcome, LinkTrace, Outcome, Traces,
     TransferOutcome,
 };
-pub use simulation::{Simulation, run};
+pub use simulation::{Simulation, run, with_controllers, with_endpoints};
+pub use steering::Controllers;
 pub use tcp::drive::{Arrival, Departure, Endpoint, Info};
 
 /// How to run a scenario, and what to record. The default records no traces.

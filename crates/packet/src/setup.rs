@@ -22,7 +22,7 @@ use crate::outcome::{FlowTrace, LinkTrace};
 use crate::tcp::delayed_ack::{AckPolicy, opening};
 use crate::tcp::{self, receiver};
 use crate::traffic::transfers::Transfers;
-use crate::{Error, FlowSelection, Options};
+use crate::{Abort, Error, FlowSelection, Options};
 
 /// Whether something on the private paths of the class changes during the run.
 fn changes_class(scenario: &Scenario, class: usize) -> bool {
@@ -71,6 +71,7 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
     let payload = class.packet_size.saturating_sub(class.header_size).max(1);
     let delay = |path: &[usize]| path.iter().map(|&link| scenario.links[link].delay.0).sum();
     let sender = tcp::Config::new(&class.tcp);
+    let is_endpoint = class.tcp.congestion.is_endpoint();
     Class {
         name: class.name.clone(),
         receiver: receiver::Config {
@@ -109,12 +110,13 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
             Traffic::Transfer { bytes } => bytes.div_ceil(u64::from(payload)),
             _ => u64::MAX,
         },
-        reclaimable: matches!(class.traffic, Traffic::Transfer { .. })
+        reclaimable: !is_endpoint
+            && matches!(class.traffic, Traffic::Transfer { .. })
             && class.reverse_path.is_none()
             && !changes_class(scenario, id),
         finite: reuses_flow_state || matches!(class.traffic, Traffic::Transfer { .. }),
         reuses_flow_state,
-        coalesced: !general && !changes_class(scenario, id) && can_coalesce(class),
+        coalesced: !general && !is_endpoint && !changes_class(scenario, id) && can_coalesce(class),
         fast_path: None,
         time_varying: changes_class(scenario, id),
         links_forward: delay(&class.path),
@@ -318,6 +320,7 @@ impl Population {
                     class.name
                 )));
             }
+            refuse_library(class)?;
             let mut built = build_class(scenario, id, general);
             built.fast_path = fast_path(&built, links);
             let first = population.rows.len();
@@ -378,6 +381,28 @@ impl Population {
             self.max_clock_offset = self.max_clock_offset.max(longest);
         }
     }
+}
+
+/// Refuses a class of flows whose library is not open, or whose traffic it cannot carry.
+fn refuse_library(class: &FlowClass) -> Result<(), Error> {
+    let congestion = &class.tcp.congestion;
+    if let Some(library) = congestion.library() {
+        return Err(Error::Unsupported(format!(
+            "flows \"{}\": library {:?} is not open; it is opened where a run of the packet engine begins",
+            class.name, library.path
+        )));
+    }
+    let taken = matches!(
+        class.traffic,
+        Traffic::Bulk | Traffic::Transfer { .. } | Traffic::AppLimited { .. }
+    );
+    if congestion.is_endpoint() && !taken {
+        return Err(Error::Unsupported(format!(
+            "flows \"{}\": an endpoint carries bulk, transfer or app-limited traffic, no other",
+            class.name
+        )));
+    }
+    Ok(())
 }
 
 /// How many transfers a run waits for that lasts until they are done.
@@ -458,7 +483,13 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
         last_act: 0,
         window,
         events: 0,
-        abort: options.abort.clone(),
+        abort: options.abort.clone().or_else(|| {
+            let any = scenario
+                .flows
+                .iter()
+                .any(|class| class.tcp.congestion.custom().is_some());
+            any.then(Abort::default)
+        }),
         notes: notes(scenario),
     };
     engine.sort_starts();

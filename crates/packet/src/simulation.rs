@@ -1,10 +1,15 @@
 //! A run from its set-up to its result.
 
+use std::sync::Arc;
+
 use ackclock_algorithms::Time;
-use ackclock_scenario::Scenario;
+use ackclock_algorithms::library::Endpoints;
+use ackclock_algorithms::registry::CongestionSpec;
+use ackclock_endpoint::{ControllerFactory, EndpointFactory};
+use ackclock_scenario::{FlowClass, Scenario, WindowReduction};
 
 use crate::engine::Engine;
-use crate::{Captured, Error, Options, Outcome, Progress, Traces};
+use crate::{Abort, Captured, Controllers, Error, Options, Outcome, Progress, Traces};
 use crate::{finish, link, setup};
 
 /// A run in progress.
@@ -97,6 +102,58 @@ impl Simulation {
     pub fn finish(self) -> Result<Outcome, Error> {
         finish::finish(self.engine, self.names)
     }
+}
+
+/// Puts a transport of others at the ends of the flows of class `class`, in place of the engine's
+/// TCP; `options` is a text for it.
+///
+/// # Errors
+/// [`Error::Unsupported`] if there is no such class.
+pub fn with_endpoints(
+    scenario: &mut Scenario,
+    class: &str,
+    factory: Arc<dyn EndpointFactory>,
+    options: &str,
+) -> Result<(), Error> {
+    let endpoints = Endpoints {
+        factory,
+        options: options.to_owned(),
+    };
+    class_of(scenario, class)?.tcp.congestion = CongestionSpec::Custom(Arc::new(endpoints));
+    Ok(())
+}
+
+/// Gives the TCP of class `class` congestion controllers of others; `options` is a text for them,
+/// and `abort`, which goes into the [`Options`] of the run, stops it where one fails.
+///
+/// # Errors
+/// [`Error::Unsupported`] if there is no such class.
+pub fn with_controllers(
+    scenario: &mut Scenario,
+    class: &str,
+    factory: Arc<dyn ControllerFactory>,
+    options: &str,
+    abort: &Abort,
+) -> Result<(), Error> {
+    let seed = scenario.seed;
+    let class = class_of(scenario, class)?;
+    let controllers = Controllers {
+        factory,
+        options: options.to_owned(),
+        class: class.name.clone(),
+        seed,
+        payload: class.packet_size.saturating_sub(class.header_size).max(1),
+        ecn: class.tcp.ecn,
+        abort: abort.clone(),
+    };
+    class.tcp.reduction = WindowReduction::AtOnce; // the controller owns the window
+    class.tcp.congestion = CongestionSpec::Custom(Arc::new(controllers));
+    Ok(())
+}
+
+fn class_of<'s>(scenario: &'s mut Scenario, name: &str) -> Result<&'s mut FlowClass, Error> {
+    let found = scenario.flows.iter_mut().find(|class| class.name == name);
+    found.ok_or_else(|| Error::Unsupported(format!("there are no flows \"{name}\"")))
 }
 
 /// Runs a scenario to its end.

@@ -2,6 +2,7 @@
 //! and the registry of algorithms.
 
 use ackclock_algorithms::impairment::{PolicerParams, ShaperParams, loss_models};
+use ackclock_algorithms::library::{LIBRARY_KEYS, LibraryKind};
 use ackclock_algorithms::meta::{Algorithm, Meta};
 use ackclock_algorithms::registry::{aqms, congestion};
 use ackclock_algorithms::scheduler::{SchedulerSpec, schedulers};
@@ -185,7 +186,7 @@ fn kind(kind: Kind) -> Value {
             tables.push(names(schedulers()));
             json!({"anyOf": tables})
         }
-        Kind::Congestion => named(congestion()),
+        Kind::Congestion => congestion_or_library(),
         Kind::Traffic => {
             let mut tables: Vec<Value> = keys::TRAFFIC.iter().map(traffic).collect();
             tables.push(json!({"enum": keys::TRAFFIC.iter().filter(|kind| required(kind.keys).is_empty()).map(|kind| kind.kind).collect::<Vec<_>>()}));
@@ -236,6 +237,30 @@ fn named(known: &'static [Meta]) -> Value {
         .collect();
     tables.push(names(known));
     json!({"anyOf": tables})
+}
+
+/// A congestion control, or a library in its place.
+fn congestion_or_library() -> Value {
+    let mut schema = named(congestion());
+    if let Some(forms) = schema["anyOf"].as_array_mut() {
+        forms.extend(LibraryKind::ALL.map(library));
+    }
+    schema
+}
+
+/// A shared library in place of an algorithm.
+fn library(kind: LibraryKind) -> Value {
+    let [path, options] = LIBRARY_KEYS;
+    json!({
+        "type": "object",
+        "properties": {
+            "kind": {"const": kind.name()},
+            (path): {"type": "string", "minLength": 1},
+            (options): {"type": "string", "default": ""},
+        },
+        "required": ["kind", path],
+        "additionalProperties": false,
+    })
 }
 
 /// A token bucket.

@@ -226,11 +226,15 @@ fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
 }
 
 fn endpoint(tcp: &Tcp) -> Vec<(&'static str, Node)> {
-    tcp.write(|key| match key {
+    let mut entries = tcp.write(|key| match key {
         "ecn" if tcp.accurate_ecn => Some(Node::text("accurate")),
         "ecn" => Some(flag(tcp.ecn)),
         _ => None,
-    })
+    });
+    if tcp.congestion.is_endpoint() {
+        entries.retain(|(key, _)| Tcp::OF_ENDPOINTS.contains(key));
+    }
+    entries
 }
 
 fn change(change: &Change, scenario: &Scenario) -> Node {

@@ -6,6 +6,7 @@ use ackclock_scenario::{Distribution, Setting, Traffic};
 use super::Engine;
 use crate::calendar::{Class as Order, Kind};
 use crate::flow::{Ends, FlowSlot};
+use crate::polled::{Cause, SENDER};
 use crate::tcp::State;
 use crate::{Error, draw};
 
@@ -119,6 +120,7 @@ impl Engine {
                 state.stopped = false;
                 match &state.ends {
                     Ends::ConnectionSource => self.resume(flow),
+                    Ends::Polled(_) => self.wake_polled(flow, SENDER, Cause::Application),
                     Ends::Udp(_) => self.schedule_source(flow, now),
                     // what was outstanding is repaired by the timer, which may have expired unheard
                     Ends::Tcp { .. } => {
@@ -166,7 +168,7 @@ impl Engine {
                         self.send(flow);
                     }
                 }
-                Ends::Tcp { .. } | Ends::ConnectionSource => {}
+                Ends::Tcp { .. } | Ends::Polled(_) | Ends::ConnectionSource => {}
             }
         }
     }

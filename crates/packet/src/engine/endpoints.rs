@@ -6,6 +6,7 @@ use super::Engine;
 use crate::calendar::{Class as Order, Kind, Tag};
 use crate::flow::Ends;
 use crate::packet::{Ack, Flags, NONE, Packet};
+use crate::polled::{RECEIVER, SENDER};
 use crate::tcp::State;
 use crate::tcp::receiver::Reply;
 
@@ -147,6 +148,7 @@ impl Engine {
         self.last_act = self.last_act.max(now - clock_offset);
         let class = &self.classes[state.class as usize];
         let Ends::Tcp { sender, .. } = &mut state.ends else {
+            self.on_polled_timer(flow, SENDER);
             return;
         };
         if !sender.timers.is_running() {
@@ -257,6 +259,7 @@ impl Engine {
                 if !packet.flags.has(Flags::SYN) {
                     // counted when it happens: the run may end before
                     state.cold().dropping.push_back(at);
+                    self.forget_datagram(&packet);
                 }
                 return;
             };
@@ -339,6 +342,10 @@ impl Engine {
             return;
         }
         let Ends::Tcp { receiver, .. } = &mut state.ends else {
+            if let Ends::Polled(_) = &state.ends {
+                self.take_datagram(flow, RECEIVER, packet.seq, packet.flags);
+                return;
+            }
             let payload = u64::from(
                 packet
                     .size
@@ -404,6 +411,7 @@ impl Engine {
         let class = &self.classes[state.class as usize];
         let lag = state.due_offset(class);
         let Ends::Tcp { receiver, .. } = &mut state.ends else {
+            self.on_polled_timer(flow, RECEIVER);
             return;
         };
         if receiver.due == 0 {
@@ -421,6 +429,20 @@ impl Engine {
     /// The receiver answers at `at`, by its clock.
     #[inline]
     fn reply(&mut self, flow: usize, reply: Reply, at: u64, flags: u8) {
+        let size = self.classes[self.flows[flow].class as usize].ack_size;
+        self.reply_of_size(flow, reply, at, flags, size);
+    }
+
+    /// The receiver answers with a packet of `size` bytes.
+    #[inline(always)]
+    pub(super) fn reply_of_size(
+        &mut self,
+        flow: usize,
+        reply: Reply,
+        at: u64,
+        flags: u8,
+        size: u32,
+    ) {
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
         let flags = Flags(flags | reply.flags);
@@ -443,7 +465,6 @@ impl Engine {
             self.deliver_ack(flow, ack);
             return;
         }
-        let size = class.ack_size;
         state.controls += 1;
         let mut number = 0;
         if let Ends::Tcp { receiver, .. } = &mut state.ends {
@@ -577,6 +598,7 @@ impl Engine {
             found
         };
         let Ends::Tcp { sender, .. } = &mut state.ends else {
+            self.take_returned(flow, ack);
             return;
         };
         sender.on_ack(now, ack, &blocks, &class.sender, &mut state.random);
@@ -605,7 +627,7 @@ impl Engine {
         }
     }
 
-    fn on_completion(&mut self, at: u64) {
+    pub(super) fn on_completion(&mut self, at: u64) {
         self.last_completion = self.last_completion.max(at);
         if let Some(remaining) = &mut self.remaining {
             *remaining -= 1;

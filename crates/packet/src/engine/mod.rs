@@ -6,6 +6,7 @@ mod endpoints;
 mod event_loop;
 mod fast_path;
 mod network;
+mod polled;
 mod recorder;
 mod sampling;
 mod sources;

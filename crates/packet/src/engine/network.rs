@@ -73,7 +73,7 @@ impl Engine {
     }
 
     fn record_mark(&mut self, packet: &Packet) {
-        if packet.flags.has(Flags::SYN) {
+        if packet.flags.0 & (Flags::SYN | Flags::ACK) != 0 {
             return;
         }
         let inside = self.in_window(self.now);
@@ -82,6 +82,7 @@ impl Engine {
     }
 
     fn record_drop(&mut self, packet: &Packet) {
+        self.forget_datagram(packet);
         let inside = self.in_window(self.now);
         let flow = &mut self.flows[packet.slot as usize];
         if packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SYN) {
@@ -94,6 +95,7 @@ impl Engine {
 
     /// A policer or a wire has taken a packet away.
     fn record_loss(&mut self, packet: &Packet) {
+        self.forget_datagram(packet);
         let inside = self.in_window(self.now);
         let flow = &mut self.flows[packet.slot as usize];
         if packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SYN) {
@@ -217,6 +219,7 @@ impl Engine {
                     if sent >= self.window.0 && sent < self.window.1 {
                         state.window.drops += 1;
                     }
+                    self.forget_datagram(&packet);
                 }
                 return;
             };

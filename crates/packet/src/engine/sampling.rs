@@ -105,6 +105,14 @@ impl Engine {
             trace.ssthresh.push(sender.window.ssthresh);
             trace.srtt.push(sender.srtt_seconds());
             trace.delivered.push(sender.una);
+        } else if let Some(state) = state
+            && let Ends::Polled(polled) = &state.ends
+            && polled.is_connected()
+        {
+            trace.cwnd.push(polled.cwnd().unwrap_or(f64::NAN));
+            trace.ssthresh.push(polled.ssthresh());
+            trace.srtt.push(polled.srtt());
+            trace.delivered.push(polled.delivered());
         } else {
             trace.cwnd.push(f64::NAN);
             trace.ssthresh.push(f64::NAN);

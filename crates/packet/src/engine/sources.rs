@@ -58,6 +58,7 @@ impl Engine {
         state.watch.since = sent;
         match &mut state.ends {
             Ends::ConnectionSource => {}
+            Ends::Polled(_) => self.start_polled(flow),
             Ends::Udp(source) => {
                 if let Traffic::OnOff { on, .. } = class.traffic {
                     source.burst_end = sent + Time::from_seconds(state.random.exponential(on)).0;
@@ -143,9 +144,16 @@ impl Engine {
             return;
         }
         let Ends::Udp(source) = &mut state.ends else {
-            if let Ends::ConnectionSource = state.ends {
-                self.on_arrive(flow);
-                return;
+            match &state.ends {
+                Ends::ConnectionSource => {
+                    self.on_arrive(flow);
+                    return;
+                }
+                Ends::Polled(_) => {
+                    self.write_polled(flow);
+                    return;
+                }
+                Ends::Tcp { .. } | Ends::Udp(_) => {}
             }
             if let Traffic::AppLimited { rate } = class.traffic {
                 // nothing is due at an event of a rate that has changed since

@@ -114,6 +114,9 @@ keys! {
 }
 
 impl Tcp {
+    /// Keys that a transport of others takes; it has its own way of everything else.
+    pub(crate) const OF_ENDPOINTS: [&'static str; 2] = ["congestion", "ecn"];
+
     /// Careful Resume (RFC 9959): congestion window (segments) and smallest round trip of an earlier
     /// connection on the path.
     #[must_use]

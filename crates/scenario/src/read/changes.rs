@@ -392,7 +392,7 @@ impl Reader<'_> {
             return None;
         };
         let class = world.flows[id].1.as_ref()?;
-        let is_tcp = class.traffic.is_tcp();
+        let is_tcp = class.traffic.is_tcp() && !class.tcp.congestion.is_endpoint();
         let changeable: Vec<&'static Key> = keys::FLOWS
             .keys
             .iter()

@@ -35,6 +35,9 @@ impl Reader<'_> {
         };
         (tcp.ecn, tcp.accurate_ecn) = ecn.unzip();
         let tcp = tcp.finish()?;
+        if tcp.congestion.is_endpoint() && !self.only_keys_of_endpoints(table) {
+            return None;
+        }
         for rule in RULES {
             let mut refused = rule.refused.iter().filter(|(_, holds)| holds(&tcp));
             if let Some(item) = refused.find_map(|(key, _)| table.given(key)) {
@@ -43,5 +46,21 @@ impl Reader<'_> {
             }
         }
         Some(tcp)
+    }
+
+    /// A transport of others has none of the engine's options.
+    fn only_keys_of_endpoints(&self, table: &Table<'_>) -> bool {
+        let others = Tcp::KEYS
+            .iter()
+            .filter(|key| !Tcp::OF_ENDPOINTS.contains(&key.name));
+        let given: Vec<_> = others.filter_map(|key| table.given(key.name)).collect();
+        for item in &given {
+            self.refuse(
+                item,
+                "a key of the engine's own TCP, but this class has a transport of others",
+                "what its `options` say",
+            );
+        }
+        given.is_empty()
     }
 }

@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+use std::sync::Arc;
+
+use ackclock_algorithms::library::{LIBRARY_KEYS, Library, LibraryKind};
 use ackclock_algorithms::meta::Meta;
 use ackclock_algorithms::registry::{CongestionSpec, congestion};
 use ackclock_algorithms::{DefaultValue, Value as Setpoint, ValueError};
@@ -70,14 +73,71 @@ impl Reader<'_> {
         .ok()
     }
 
+    /// `{ kind = "endpoint", library = "file", options = "text" }`.
+    fn library(&self, item: &Item<'_>, kind: LibraryKind) -> Option<Library> {
+        let [path, options] = LIBRARY_KEYS;
+        let keys = ["kind", path, options];
+        let table = self.table(&item.node, item.place.clone(), &[], &keys)?;
+        let text = |key: &str, must_say: bool| {
+            let Some(entry) = table.find(key) else {
+                if must_say {
+                    self.missing(&item.place, key, "the file of a shared library".to_owned());
+                }
+                return (!must_say).then(String::new);
+            };
+            let item = Item {
+                node: Cow::Borrowed(&entry.1),
+                place: Place {
+                    key: join(&item.place.key, key),
+                    span: entry.1.span.clone(),
+                },
+                rule: item.rule,
+            };
+            match &item.node.value {
+                Value::Text(text) if !(text.contains('\0') || must_say && text.is_empty()) => {
+                    Some(text.clone())
+                }
+                _ => {
+                    self.refuse(
+                        &item,
+                        "not a text that can stand here",
+                        "a text without zeros",
+                    );
+                    None
+                }
+            }
+        };
+        let (path, options) = (text(path, true), text(options, false));
+        Some(Library {
+            kind,
+            path: path?,
+            options: options?,
+        })
+    }
+
     /// `congestion = "cubic"` or `{ kind = "compound", ... }`.
     pub(crate) fn congestion(&self, item: &Item<'_>, style: Style) -> Option<CongestionSpec> {
+        if let Some(kind) = library_kind(item) {
+            return Some(CongestionSpec::Custom(Arc::new(self.library(item, kind)?)));
+        }
         let (meta, values) = self.named(item, congestion(), "congestion control")?;
         self.made(
             item,
             CongestionSpec::from_values(meta.kind, &in_style(style, meta, values)),
         )
     }
+}
+
+/// The interface of a library that a value names in place of an algorithm.
+fn library_kind(item: &Item<'_>) -> Option<LibraryKind> {
+    let Value::Table(entries) = &item.node.value else {
+        return None;
+    };
+    let (_, kind) = entries.iter().find(|(name, _)| name.text == "kind")?;
+    let Value::Text(kind) = &kind.value else {
+        return None;
+    };
+    LibraryKind::ALL.into_iter().find(|one| one.name() == kind)
 }
 
 /// The values given, and those that the style has in place of defaults.

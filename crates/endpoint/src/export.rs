@@ -94,7 +94,7 @@ struct End {
 }
 
 impl End {
-    /// What `call` gives, unless it panics or has before.
+    /// The answer of `call`, unless it panics or has before.
     unsafe fn call<T>(end: *mut c_void, silent: T, call: impl FnOnce(&mut Self) -> T) -> T {
         let end = unsafe { &mut *end.cast::<Self>() };
         if end.panicked.is_some() {

@@ -148,7 +148,7 @@ pub trait Endpoint: Send {
     fn status(&self) -> Status;
 }
 
-/// What an endpoint or a controller is made for.
+/// The circumstances of a new endpoint or controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
     /// Number of the flow within its class.

@@ -28,7 +28,7 @@ fn last_moment(engine: &Engine) -> u64 {
 
 /// Ends the run.
 pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, Error> {
-    if let Some((at, message)) = engine.abort.as_ref().and_then(Abort::take) {
+    if let Some((at, message)) = engine.abort.as_ref().and_then(Abort::raised) {
         return Err(Error::Algorithm { at, message });
     }
     if engine.end == u64::MAX {

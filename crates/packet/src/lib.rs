@@ -136,7 +136,9 @@ impl Abort {
         self.0.raised.store(true, Ordering::Release);
     }
 
-    fn take(&self) -> Option<(f64, String)> {
+    /// The first failure, and its simulated time, s.
+    #[must_use]
+    pub fn raised(&self) -> Option<(f64, String)> {
         if !self.0.raised.load(Ordering::Acquire) {
             return None;
         }

@@ -127,7 +127,7 @@ pub(crate) struct Polled {
     /// Bytes that the application has read, by end.
     read: [u64; 2],
     status: Status,
-    /// Of the sender: smoothed round trips as they stood when ACKs came, and events.
+    /// Counts of the sender: smoothed round trips as they stood when ACKs came, and events.
     pub(crate) counters: Counters,
     /// By end.
     pub(crate) timers: [u64; 2],
@@ -274,9 +274,9 @@ impl Polled {
                     break due.saturating_mul(PER_NANOSECOND);
                 }
                 Some(due) if calls == MAX_TIMEOUTS => {
-                    return Err(format!(
-                        "next_timeout says {due:?}, which has passed, and still does after {MAX_TIMEOUTS} calls of handle_timeout"
-                    ));
+                    return Err(end.status().failure.unwrap_or_else(|| {
+                        format!("next_timeout says {due:?}, which has passed, and still does after {MAX_TIMEOUTS} calls of handle_timeout")
+                    }));
                 }
                 Some(_) => {
                     calls += 1;

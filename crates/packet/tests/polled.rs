@@ -270,7 +270,7 @@ fn a_transfer_completes() {
     assert_eq!(flow.ledger.in_flight, 0);
 }
 
-/// What a faulty endpoint does wrong.
+/// Faults of endpoints.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
     Panics,

@@ -13,6 +13,7 @@ use pyo3::types::PyDict;
 use crate::run::named;
 use crate::scenario::PyScenario;
 use crate::user::{Factory, Failure};
+use crate::{library, run_error};
 
 /// One sender without a network; times in seconds.
 #[pyclass(name = "Endpoint", module = "ackclock._core", unsendable)]
@@ -43,8 +44,11 @@ impl PyEndpoint {
 
     /// Returns the error that a user's algorithm raised, if it did.
     fn checked(&self) -> PyResult<()> {
-        match self.failure.take() {
-            Some((_, error)) => Err(error),
+        if let Some((_, error)) = self.failure.take() {
+            return Err(error);
+        }
+        match self.failure.abort().raised() {
+            Some((at, message)) => Err(Python::attach(|py| run_error(py, message, Some(at)))),
             None => Ok(()),
         }
     }
@@ -71,6 +75,20 @@ impl PyEndpoint {
         };
         let mut tcp = class.tcp.clone();
         let failure = Failure::default();
+        if tcp.congestion.is_endpoint() {
+            return Err(PyValueError::new_err(format!(
+                "flows \"{}\" have a transport of their own in place of this one",
+                class.name
+            )));
+        }
+        if tcp.congestion.library().is_some() {
+            let mut scenario = scenario.inner.clone();
+            let opened = library::open(&scenario).map_err(PyValueError::new_err)?;
+            for library in opened {
+                library.put(&mut scenario, seed, &failure.abort());
+            }
+            tcp = scenario.flows[index].tcp.clone();
+        }
         if let Some(controller) = controller {
             let kind = named(controller.bind(py)).unwrap_or_else(|| "congestion".to_owned());
             tcp.congestion = CongestionSpec::Custom(Arc::new(Factory {

@@ -7,6 +7,7 @@ mod dual;
 mod endpoint;
 mod fluid;
 mod laws;
+mod library;
 mod meanfield;
 mod measured;
 mod run;
@@ -59,7 +60,7 @@ mod _core {
     #[pymodule_export]
     use super::user::{PyAck, PyLink, PyPacket, PyQueue, PyReduction, PyWindow, Random};
     #[pymodule_export]
-    use super::watch::{set_deadline, set_halt};
+    use super::watch::{check_interrupts, set_deadline, set_halt};
     #[pymodule_export]
     use super::{keys, reference, registry, run_scenario, schema};
 
@@ -266,6 +267,8 @@ fn run_scenario<'py>(
         options: seeds.iter().map(|seed| options(*seed)).collect(),
         controllers: substitutes(py, controllers)?,
         managers: substitutes(py, managers)?,
+        libraries: library::open(scenario)
+            .map_err(|problem| scenario_error(py, &[whole(&scenario.name, problem)]))?,
         traces_to,
         captures_to,
     };

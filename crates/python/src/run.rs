@@ -12,6 +12,7 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::library::Opened;
 use crate::measured;
 use crate::user::{Factory, Failure};
 
@@ -29,6 +30,8 @@ pub(crate) struct Job<'a> {
     pub(crate) options: Vec<Options>,
     pub(crate) controllers: Vec<Substitute>,
     pub(crate) managers: Vec<Substitute>,
+    /// Open libraries of transports and controllers.
+    pub(crate) libraries: Vec<Opened>,
     /// Called with pieces of the traces as the runs go on, in place of keeping them.
     pub(crate) traces_to: Option<Py<PyAny>>,
     /// Called with pieces of captures: "link" or "flow", which of them, bytes.
@@ -158,7 +161,7 @@ impl Job<'_> {
         cancel: &AtomicBool,
         failure: &Failure,
     ) -> Result<Outcome, Stop> {
-        let own = self.with_substitutes(failure);
+        let own = self.with_substitutes(index, failure);
         let scenario = own.as_ref().unwrap_or(self.scenario);
         let mut events = FEWEST_EVENTS_PER_STEP;
         let failed = || {
@@ -259,12 +262,20 @@ impl Job<'_> {
 
     /// The scenario with a user's algorithms in place, all reporting to `failure`; `None` if there
     /// are none.
-    fn with_substitutes(&self, failure: &Failure) -> Option<Scenario> {
-        if self.controllers.is_empty() && self.managers.is_empty() {
+    fn with_substitutes(&self, index: usize, failure: &Failure) -> Option<Scenario> {
+        let classes = self.controllers.len() + self.managers.len();
+        if classes + self.libraries.len() == 0 {
             return None;
         }
+        let mut scenario = self.scenario.clone();
+        let seed = self.options[index].seed.unwrap_or(scenario.seed);
+        for library in &self.libraries {
+            library.put(&mut scenario, seed, &failure.abort());
+        }
+        if classes == 0 {
+            return Some(scenario);
+        }
         Some(Python::attach(|py| {
-            let mut scenario = self.scenario.clone();
             let factory = |substitute: &Substitute| {
                 let Substitute { kind, class, .. } = substitute;
                 Arc::new(Factory {

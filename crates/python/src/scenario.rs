@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
-use crate::scenario_error;
+use crate::{library, scenario_error, whole};
 
 /// A scenario without mistakes, every default filled in. Equal scenarios have equal JSON.
 #[pyclass(name = "Scenario", module = "ackclock._core", frozen)]
@@ -23,6 +23,9 @@ impl PyScenario {
             .get_or_init(|| ackclock_scenario::to_json(&self.inner))
     }
 }
+
+/// Text, origin, form and allowed folder of a scenario.
+type Arguments = (Vec<u8>, &'static str, &'static str, Option<&'static str>);
 
 #[pymethods]
 impl PyScenario {
@@ -58,7 +61,12 @@ impl PyScenario {
                 )));
             }
         };
-        let inner = parsed.map_err(|diagnostics| scenario_error(py, &diagnostics))?;
+        let mut inner = parsed.map_err(|diagnostics| scenario_error(py, &diagnostics))?;
+        if below.is_some() && !library::files(&inner).is_empty() {
+            let problem = "a shared library cannot be named here".to_owned();
+            return Err(scenario_error(py, &[whole(origin, problem)]));
+        }
+        library::place(&mut inner, origin);
         Ok(Self {
             inner,
             json: OnceLock::new(),
@@ -87,6 +95,12 @@ impl PyScenario {
         self.inner.seed
     }
 
+    /// Files of the shared libraries that its runs open.
+    #[getter]
+    fn libraries(&self) -> Vec<String> {
+        library::files(&self.inner)
+    }
+
     /// When the run ends, s; None if that is not known before.
     #[getter]
     fn duration(&self) -> Option<f64> {
@@ -101,12 +115,12 @@ impl PyScenario {
     }
 
     /// Copies and other processes parse the JSON again.
-    fn __reduce__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> (Bound<'py, PyType>, (Vec<u8>, &str, &str, &str)) {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, Arguments) {
         let text = self.text().as_bytes().to_vec();
-        (py.get_type::<Self>(), (text, "scenario", "json", ""))
+        // files have been read; libraries have their full paths
+        let below = library::files(&self.inner).is_empty().then_some("");
+        let arguments = (text, "scenario", "json", below);
+        (py.get_type::<Self>(), arguments)
     }
 }
 

@@ -45,6 +45,12 @@ pub(crate) fn interrupts(py: Python<'_>) -> PyResult<()> {
     check.map_or(Ok(()), |check| check.call0(py).map(drop))
 }
 
+/// [`interrupts`] for waits in Python.
+#[pyfunction]
+pub(crate) fn check_interrupts(py: Python<'_>) -> PyResult<()> {
+    interrupts(py)
+}
+
 /// Ends analyses of this thread that are under way in so many seconds; `None` for no deadline.
 /// Returns what was left of the last one.
 #[pyfunction]

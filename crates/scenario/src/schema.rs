@@ -519,10 +519,10 @@ mod tests {
                 section.name
             );
         }
-        // a queue may name a scheduler, too: its tables and its names
+        // a queue may name a scheduler, too: its tables and its names; a congestion control, a library
         for (name, tag, known, more) in [
             ("queue", "aqm", aqms(), schedulers().len() + 1),
-            ("congestion", "kind", congestion(), 0),
+            ("congestion", "kind", congestion(), LibraryKind::ALL.len()),
         ] {
             let tables = schema["$defs"][name]["anyOf"].as_array().unwrap();
             assert_eq!(tables.len(), known.len() + 1 + more);

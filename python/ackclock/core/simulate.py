@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from .. import _core
+from . import contained
 from .captures import Capture, CaptureFiles
 from .files import whole_file
 
@@ -137,23 +138,28 @@ def _run(
         traces.write(trace_table(raw, raw["classes"], links, classes, seeds[0]))
 
     wall, cpu = time.perf_counter(), time.process_time()
-    raws = _core.run(
-        scenario._core,
-        seeds,
-        threads=threads,
-        trace_links=trace_links,
-        trace_flows=trace_flows if isinstance(trace_flows, str | int | None) else list(trace_flows),
-        general=general,
-        progress=progress,
-        controllers=scenario._controllers,
-        managers=scenario._managers,
-        traces_to=None if traces is None else write,
-        memory=_memory(),
-        capture_links=captures.links if captures else (),
-        capture_flows=captures.flows if captures else (),
-        captures_to=captures.target if captures else None,
-    )
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    options: dict[str, Any] = {
+        "threads": threads,
+        "trace_links": trace_links,
+        "trace_flows": trace_flows if isinstance(trace_flows, str | int | None) else list(trace_flows),
+        "general": general,
+        "controllers": scenario._controllers,
+        "managers": scenario._managers,
+        "memory": _memory(),
+        "capture_links": captures.links if captures else (),
+        "capture_flows": captures.flows if captures else (),
+    }
+    calls: dict[str, Any] = {
+        "progress": progress,
+        "traces_to": None if traces is None else write,
+        "captures_to": captures.target if captures else None,
+    }
+    elsewhere = 0.0
+    if contained.needed(scenario._core):
+        raws, elsewhere = contained.run(scenario._core, seeds, calls, options)
+    else:
+        raws = _core.run(scenario._core, seeds, **calls, **options)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu + elsewhere
     packets = sum(raw["departures"] for raw in raws)
     timing = Timing(wall_s=wall, cpu_s=cpu, packets_per_cpu_s=packets / cpu if cpu > 0 else float("nan"))
     results = [

@@ -259,7 +259,7 @@ impl Engine {
                 if !packet.flags.has(Flags::SYN) {
                     // counted when it happens: the run may end before
                     state.cold().dropping.push_back(at);
-                    self.forget_datagram(&packet);
+                    self.forget_datagram(packet.slot, packet.seq, packet.flags);
                 }
                 return;
             };

@@ -15,7 +15,7 @@ impl Engine {
         let mut left = budget;
         while left > 0 {
             if let Some(abort) = &self.abort
-                && let Some((at, message)) = abort.take()
+                && let Some((at, message)) = abort.raised()
             {
                 return Err(Error::Algorithm { at, message });
             }

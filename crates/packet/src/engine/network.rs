@@ -82,7 +82,7 @@ impl Engine {
     }
 
     fn record_drop(&mut self, packet: &Packet) {
-        self.forget_datagram(packet);
+        self.forget_datagram(packet.slot, packet.seq, packet.flags);
         let inside = self.in_window(self.now);
         let flow = &mut self.flows[packet.slot as usize];
         if packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SYN) {
@@ -95,7 +95,7 @@ impl Engine {
 
     /// A policer or a wire has taken a packet away.
     fn record_loss(&mut self, packet: &Packet) {
-        self.forget_datagram(packet);
+        self.forget_datagram(packet.slot, packet.seq, packet.flags);
         let inside = self.in_window(self.now);
         let flow = &mut self.flows[packet.slot as usize];
         if packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SYN) {
@@ -219,7 +219,7 @@ impl Engine {
                     if sent >= self.window.0 && sent < self.window.1 {
                         state.window.drops += 1;
                     }
-                    self.forget_datagram(&packet);
+                    self.forget_datagram(packet.slot, packet.seq, packet.flags);
                 }
                 return;
             };

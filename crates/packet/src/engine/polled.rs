@@ -208,15 +208,16 @@ impl Engine {
     }
 
     /// The network has taken a packet: an endpoint's datagram is forgotten.
-    #[inline]
-    pub(super) fn forget_datagram(&mut self, packet: &Packet) {
-        if let Ends::Polled(polled) = &mut self.flows[packet.slot as usize].ends {
-            let side = if packet.flags.has(Flags::ACK) {
+    #[cold]
+    #[inline(never)]
+    pub(super) fn forget_datagram(&mut self, slot: u32, seq: u64, flags: Flags) {
+        if let Ends::Polled(polled) = &mut self.flows[slot as usize].ends {
+            let side = if flags.has(Flags::ACK) {
                 RECEIVER
             } else {
                 SENDER
             };
-            polled.forget(side, packet.seq);
+            polled.forget(side, seq);
         }
     }
 }

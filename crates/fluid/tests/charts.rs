@@ -61,3 +61,54 @@ fn every_pair_of_parameters_in_little_work() {
         }
     }
 }
+
+/// Thirty Cx-TCP flows have two equilibria with a queue that is not full, which meet in a fold, and
+/// one with a full queue. Each chart follows the one that it is asked about: the lower two up to
+/// the fold and no further, the third everywhere.
+#[test]
+fn a_chart_follows_the_equilibrium_asked_about() {
+    let text = include_str!("../../../papers/cx-tcp/alone.toml");
+    let scenario = ackclock_scenario::parse(text, "test").unwrap_or_else(|e| panic!("{e:?}"));
+    let choices = Choices {
+        rtt: Rtt::Queueing,
+        clamped: true,
+        ..Choices::default()
+    };
+    let mut model = Model::from_scenario(&scenario, choices).unwrap();
+    let names = ("delay-based.count", "delay-based.rtt");
+    let free = [names.0, names.1].map(|name| model.parameter(name).unwrap());
+    let counts: Vec<f64> = (0..17).map(|k| 10.0 + 5.0 * f64::from(k)).collect();
+    let rtts: Vec<f64> = (0..15).map(|k| 0.02 * f64::from(k + 1)).collect();
+    let asked = model.equilibria().unwrap();
+    assert_eq!(asked.len(), 3);
+    let charts: Vec<_> = asked
+        .iter()
+        .map(|at| model.chart(at, names, (&counts, &rtts)).unwrap())
+        .collect();
+    let mut beyond = 0;
+    for cell in 0..counts.len() * rtts.len() {
+        let mut there = model.clone();
+        there.set(free[0], counts[cell / rtts.len()]);
+        there.set(free[1], rtts[cell % rtts.len()]);
+        let verdict = |one| ackclock_delay::count_right_of(&there.linearised(one), 0.0).ok();
+        let fresh = there.equilibria().unwrap();
+        let (mut low, full): (Vec<_>, Vec<_>) = fresh
+            .iter()
+            .partition(|one| one.regimes == asked[0].regimes);
+        low.sort_by(|a, b| a.x[0].total_cmp(&b.x[0]));
+        assert_eq!(
+            charts[2][cell],
+            full.first().and_then(|one| verdict(one)),
+            "{cell}"
+        );
+        for (k, chart) in charts[..2].iter().enumerate() {
+            assert_eq!(
+                chart[cell],
+                low.get(k).and_then(|one| verdict(one)),
+                "{k} {cell}"
+            );
+        }
+        beyond += usize::from(low.is_empty());
+    }
+    assert!((20..100).contains(&beyond), "{beyond}");
+}

@@ -24,6 +24,7 @@ from .thresholds import (
     SYNCHRONISED_CORRELATION,
     UNDERUSED_UTILIZATION,
 )
+from .voice import Call, call, mean_opinion_score, satisfaction, transmission_rating
 
 __all__ = [
     "OSCILLATION_AMPLITUDE",
@@ -33,12 +34,14 @@ __all__ = [
     "STARVED_SHARE",
     "SYNCHRONISED_CORRELATION",
     "UNDERUSED_UTILIZATION",
+    "Call",
     "Distribution",
     "Interval",
     "Oscillation",
     "Sawtooth",
     "Verdict",
     "batch_means",
+    "call",
     "distribution",
     "find_oscillation",
     "is_oscillating",
@@ -49,7 +52,10 @@ __all__ = [
     "jain_index",
     "loss_synchronisation",
     "mean_interval",
+    "mean_opinion_score",
+    "satisfaction",
     "sawtooth",
     "starved_flows",
+    "transmission_rating",
     "window_correlation",
 ]

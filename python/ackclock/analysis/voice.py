@@ -148,7 +148,7 @@ def _noise(of: Parameters) -> float:
 def _sidetone(of: Parameters, echo: float) -> float:
     """Impairment by a sidetone that is not the best: Ist, (7-11) and (7-12)."""
     rating = -10 * math.log10(10 ** (-of.stmr / 10) + math.exp(-echo / 4) * 10 ** (-of.telr / 10))
-    return (
+    return float(
         12 * (1 + ((rating - 13) / 6) ** 8) ** (1 / 8)
         - 28 * (1 + ((rating + 1) / 19.4) ** 35) ** (1 / 35)
         - 13 * (1 + ((rating - 3) / 33) ** 13) ** (1 / 13)
@@ -164,7 +164,7 @@ def _simultaneous(of: Parameters, basic: float, noise: float, sidetone: float) -
     distortion = 1.07 + 0.258 * quantizing + 0.0602 * quantizing**2
     y = (basic - 100) / 15 + 46 / 8.4 - distortion / 9
     z = 46 / 30 - distortion / 40
-    return loudness + sidetone + 15 * math.log10(1 + 10**y + 10**z)
+    return float(loudness + sidetone + 15 * math.log10(1 + 10**y + 10**z))
 
 
 def _talker_echo(of: Parameters, noise: float, echo: float, sidetone: float) -> float:
@@ -183,7 +183,7 @@ def _talker_echo(of: Parameters, noise: float, echo: float, sidetone: float) -> 
 def _listener_echo(of: Parameters, basic: float, round_trip: float) -> float:
     """Impairment by listener echo: Idle, (7-25) and (7-26); `round_trip` in ms."""
     half = (basic - 10.5 * (of.wepl + 7) * (round_trip + 1) ** -0.25) / 2
-    return half + math.sqrt(half**2 + 169)
+    return float(half + math.sqrt(half**2 + 169))
 
 
 def _absolute_delay(of: Parameters, absolute: float) -> float:
@@ -191,7 +191,7 @@ def _absolute_delay(of: Parameters, absolute: float) -> float:
     if absolute <= of.least_delay:
         return 0.0
     x, power = math.log2(absolute / of.least_delay), 6 * of.sensitivity
-    return 25 * ((1 + x**power) ** (1 / power) - 3 * (1 + (x / 3) ** power) ** (1 / power) + 2)
+    return float(25 * ((1 + x**power) ** (1 / power) - 3 * (1 + (x / 3) ** power) ** (1 / power) + 2))
 
 
 _BEST: Final = 100.0

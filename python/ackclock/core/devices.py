@@ -13,7 +13,7 @@ command reference (random-detect); Juniper's Junos OS class of service guide (dr
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -149,6 +149,27 @@ def shaped(bits: float, comment: str, inner: str) -> list[str]:
         "queue here",
         f"tc qdisc replace dev DEV parent 1:1 {inner}",
     ]
+
+
+IFB: Final = "ifb4wan"
+"""Name of the intermediate device through which packets that arrive are queued."""
+
+
+def through_ifb(lines: Sequence[str]) -> tuple[list[str], list[str]]:
+    """
+    Return lines that set a queue of what *arrives* at DEV, and those that take it away.
+
+    Linux queues packets that it sends; those that arrive are redirected to an intermediate functional block device
+    (ifb), which `lines` then set instead of DEV.
+    """
+    made = [
+        f"ip link add {IFB} type ifb",
+        f"ip link set {IFB} up",
+        "tc qdisc replace dev DEV handle ffff: ingress",
+        f"tc filter replace dev DEV parent ffff: protocol all prio 1 matchall action mirred egress redirect dev {IFB}",
+        *(line.replace("dev DEV", f"dev {IFB}") for line in lines),
+    ]
+    return made, ["tc qdisc del dev DEV ingress", f"ip link del {IFB}"]
 
 
 def weight_exponent(minimum: int, burst: int, packet: int) -> int | None:

@@ -14,12 +14,11 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ..core._words import finite, listed
 from ..core.accessors import presented
-from ..core.devices import SHAPED, shaped
 from ..core.errors import AckclockError
 from ..core.scenario import Scenario, dumbbell, flows
 from ..core.simulate import list_algorithms, run
@@ -27,22 +26,19 @@ from ..experiment.runner import parallel
 from ..experiment.sequential import WHY
 from .agreement import Trust, near
 from .causes.experiment import SYMPTOMS, Diagnosis, Finding, Lab, Measured, chosen, diagnose
-from .causes.interventions import called, returning, with_queue
-from .causes.measures import ClassNumbers, Numbers, numbers
-from .causes.remedy import Balance, Effect, Preference, effects
-from .causes.scales import bits as bits_of
+from .causes.interventions import called, returning
+from .causes.measures import Numbers, numbers
+from .causes.remedy import Effect, Preference
 from .causes.scales import bulk, capacity, timed
 from .causes.sentences import Evidence, Sentence, share, time
+from .home import DOWN, doing, home
+from .people import People, people
+from .remedies import Remedy, again, other_queue, other_senders
+from .setting import PACKET, Setting, averaged, bits_at, measured
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..core.result import Result
 
-PACKET: Final = 1500
-"""Bytes on the wire of a full packet."""
-BARS: Final = "▁▂▃▄▅▆▇█"
-COLUMNS: Final = 60
 STANDING: Final = 0.1
 """A queue that holds more than this part of its mean in 98 % of the time never drains: it stands."""
 SHORT: Final = 0.5
@@ -51,10 +47,6 @@ FULL: Final = 0.98
 """A 99th percentile of the wait above this part of the buffer is the buffer itself."""
 FEW: Final = 8
 """Links beside the judged one that are looked at."""
-UNSEEN: Final = 5e-4
-"""Smaller changes of the throughput are not stated, as a part of the rate."""
-WIDE: Final = 0.2
-"""The interval of a change is stated where half of it is more than this part of the change."""
 BUSY: Final = 0.5
 """A link with endless flows that transmits for longer than this part of the time is judged."""
 
@@ -63,35 +55,6 @@ State = Literal["stands", "swings", "short", "empty"]
 
 class WhyError(AckclockError, ValueError):
     """The description of the link is not enough, or more than a quick answer can compute."""
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A queue, and what the flows make of it."""
-
-    queue: str
-    """In words."""
-    tc: str
-    """Commands that set it on Linux, for the interface DEV that sends into the link."""
-    undo: str
-    """The command that takes it back."""
-    delay_p50: float
-    """Median queueing delay, s."""
-    delay_p99: float
-    utilization: float
-    """Part of the present link's rate that is used, 0..1."""
-    loss: float
-    """Part of the packets that is dropped."""
-    spark: str
-    """The queue over the measured time, between empty and `peak`."""
-    peak: float
-    """Highest sampled queue, s at the link's rate."""
-    result: Result
-    """The first seed's run; all numbers are means over the seeds."""
-    classes: Mapping[str, ClassNumbers] = field(default_factory=dict)
-    """Measures of the classes of flows."""
-    jain: float = math.nan
-    """Fairness index of the endless flows over the link; NaN with fewer than two."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +111,10 @@ class Why:
     """The other loaded links."""
     effects: tuple[Effect, ...] = ()
     """Effects of the other setting at all judged links."""
+    people: People | None = None
+    """Verdict for people who share the link, now and with the other settings."""
+    senders: Remedy | None = None
+    """The same queues with another congestion control, where the senders are the user's own."""
 
     @property
     def sentence(self) -> str:
@@ -159,7 +126,7 @@ class Why:
         """The sentences, a line each; where several links are judged, a line a link and the remedy's last."""
         if not self.beside:
             return [one.text for one in self.sentences]
-        remedy = [one for one in self.sentences if one.subject == "FQ-CoDel"]
+        remedy = [one for one in self.sentences if one.subject in ("FQ-CoDel", "BBR")]
         main = [one for one in self.sentences if one not in remedy]
         parts = [(self.diagnosis.link, main), *((one.link, one.sentences) for one in self.beside)]
         return [
@@ -191,12 +158,22 @@ class Why:
             "recommended": _setting(self.recommended) if self.recommended else None,
             "beside": [one.json() for one in self.beside],
             "effects": [one.json() for one in self.effects],
+            "people": self.people.json() if self.people else None,
+            "senders": _senders(self.senders) if self.senders else None,
             "trust": self.trust.json(),
             "checked": self.checked,
             "runs": self.diagnosis.lab.record,
         }
         made: dict[str, Any] = finite(tree)
         return made
+
+
+def _senders(remedy: Remedy) -> dict[str, Any]:
+    return {
+        "control": remedy.name,
+        "effects": [one.json() for one in remedy.balance.effects],
+        "settings": {link: _setting(one) for link, one in remedy.settings.items()},
+    }
 
 
 def _findings(told: Diagnosis) -> list[dict[str, Any]]:
@@ -232,6 +209,12 @@ def why(
     until_sure: bool = False,
     length: float | None = None,
     style: str | None = None,
+    down: str | None = None,
+    up: str | None = None,
+    call: bool = False,
+    game: bool = False,
+    web: bool = False,
+    own_senders: bool = False,
 ) -> Why:
     """
     Explain what the queue of a link does and why, and what another setting would cost, from packet runs.
@@ -263,16 +246,26 @@ def why(
     style
         What the TCP endpoints do beside the documents: ``"linux"``, as Linux does it, or ``"rfc"``; by default as in
         the scenario, without one ``"rfc"``. The answer says what Linux's behaviour changes.
+    down, up
+        In place of `rate`: rates of both ways of a home's link, with `count` downloads and as many uploads.
+    call, game, web
+        Whether there is also a call, a game, somebody who opens pages; not for a `scenario`, which says what there is.
+    own_senders
+        Whether the senders are the user's own, so that their congestion control may be changed too.
 
     Raises
     ------
     WhyError, ScenarioError
         If it cannot be computed.
     """
+    there = {"call": call, "game": game, "web": web}
     if scenario is None:
-        if rate is None or rtt is None:
-            raise WhyError("a rate and a round trip are needed, such as 50mbit and 40ms, or a scenario")
-        scenario = _scenario(rate, rtt, {**_named(aqm), "capacity": buffer}, count, congestion, seed)
+        queue = {**_named(aqm), "capacity": buffer}
+        scenario = _described(
+            rate, down, up, rtt, queue, {"count": count, "congestion": congestion, "seed": seed}, there
+        )
+    elif any((down, up, *there.values())):
+        raise WhyError("a scenario has its own links and traffic: down, up, call, game and web do not go with it")
     if prefer not in (None, "delay", "rate"):
         raise WhyError(f'prefer: "{prefer}" is neither "delay" nor "rate"')
     if style not in (None, "linux", "rfc"):
@@ -290,23 +283,24 @@ def why(
     options: dict[str, Any] = {"budget": WHY.sure if until_sure else WHY.packets, "length": length}
     lab = Lab(name, also=also, **options)
     told = diagnose(scenario, name, lab=lab, seed=seed)
-    result = _again(tree, told.present, seed)
+    result = again(tree, told.present, seed)
     main = _judged(told, result, tree, name)
     beside = []
     for one in (one for one in also if _loaded(told.present, tree, one)):
         found = diagnose(scenario, one, lab=Lab(one, **options), seed=seed)
-        beside.append(_judged(found, _again(tree, found.present, seed), tree, one))
+        beside.append(_judged(found, again(tree, found.present, seed), tree, one))
     judged = [main, *beside]
-    balance = None
+    remedies: list[Remedy] = []
     if told.present.enough:
-        settings, balance = _instead(lab, tree, judged, told.present, seed)
-        judged = [replace(one, other=settings.get(one.link)) for one in judged]
-    wanted = balance is not None and balance.wanted(prefer)
-    judged = [replace(one, recommended=one.other if wanted else None) for one in judged]
-    main = judged[0]
-    sentences = list(main.sentences)
-    if balance is not None:
-        sentences.append(_priced(balance, [one for one in judged if one.other], wanted, prefer))
+        rtts = {one.link: one.diagnosis.present.numbers[0].rtt for one in judged}
+        queue_, senders = other_queue(lab, tree, rtts, told.present, seed, (DOWN,) if down is not None else ()), None
+        if own_senders:
+            words = {one.link: one.present.queue for one in judged}
+            senders = other_senders(lab, tree, words, told.present, seed)
+        remedies = [one for one in (queue_, senders) if one is not None]
+    main, *rest = judged = _advised(judged, remedies, prefer)
+    sentences = [*main.sentences, *(one.sentence(one.balance.wanted(prefer), prefer) for one in remedies)]
+    trees = {"now": tree} | {{"FQ-CoDel": "instead", "BBR": "with BBR"}[one.name]: one.tree for one in remedies}
     record = [run for one in judged for run in one.diagnosis.lab.record.values()]
     trust = near(tree, name)
     computed = sum(one.diagnosis.lab.computed for one in judged)
@@ -317,8 +311,10 @@ def why(
         present=main.present,
         other=main.other,
         recommended=main.recommended,
-        beside=tuple(judged[1:]),
-        effects=() if balance is None else balance.effects,
+        beside=tuple(rest),
+        effects=next((one.balance.effects for one in remedies if one.name == "FQ-CoDel"), ()),
+        people=people(trees, name, told.present.length, seed),
+        senders=next((one for one in remedies if one.name == "BBR"), None),
         checked=(
             f"Checked by {sum(len(one['seeds']) for one in record)} runs of {len(record)} settings, "
             f"{computed / 1e6:.2g} M packets: the present "
@@ -331,6 +327,35 @@ def why(
         diagnosis=told,
         scenario=scenario,
     )
+
+
+def _described(
+    rate: str | None,
+    down: str | None,
+    up: str | None,
+    rtt: str | None,
+    queue: dict[str, Any],
+    bulk_of: dict[str, Any],
+    there: dict[str, Any],
+) -> Scenario:
+    """The scenario of a question in numbers: one link, or both ways of a home's."""
+    if rtt is None or (rate is None) == (down is None and up is None):
+        raise WhyError("a rate and a round trip are needed, such as 50mbit and 40ms, or a scenario")
+    if rate is None:
+        if down is None or up is None:
+            raise WhyError("the rates of both ways are needed, down and up")
+        return home(down, up, rtt, queue=queue, **bulk_of, **there)
+    return _scenario(rate, rtt, queue, **bulk_of, there=there)
+
+
+def _advised(judged: Sequence[Judged], remedies: Sequence[Remedy], prefer: Preference | None) -> list[Judged]:
+    """The judged links with the other setting of their queues, and whether it is recommended."""
+    for one in remedies:
+        if one.name == "FQ-CoDel":
+            wanted = one.balance.wanted(prefer)
+            found = [(link, one.settings.get(link.link)) for link in judged]
+            return [replace(link, other=new, recommended=new if wanted else None) for link, new in found]
+    return list(judged)
 
 
 def _crosses(tree: Mapping[str, Any], name: str) -> bool:
@@ -349,39 +374,13 @@ def _loaded(present: Measured, tree: Mapping[str, Any], name: str) -> bool:
 
 def _judged(told: Diagnosis, result: Result, tree: Mapping[str, Any], name: str) -> Judged:
     """A diagnosis with what the queue does, in the same runs."""
-    setting = measured(result, name, _bits(tree, name), _words(tree, name))
+    setting = measured(result, name, bits_at(tree, name), _words(tree, name))
     state, first = stated(told.present.numbers, tree, name, told.present.key)
     if not told.present.enough:
         first = replace(
             first, text=f"In the {time(told.present.length.measured)} that were measured: {_small(first.text)}"
         )
     return Judged(name, state, (first, *told.sentences), told, averaged(setting, told.present.numbers))
-
-
-def averaged(setting: Setting, ones: Sequence[Numbers], part: float = 1.0) -> Setting:
-    """Put the means over all seeds into a setting, so that a table says what its sentences say."""
-
-    def mean(key: str) -> float:
-        return float(sum(getattr(one, key) for one in ones) / len(ones))
-
-    return replace(
-        setting,
-        delay_p50=mean("delay_p50"),
-        delay_p99=mean("delay_p99"),
-        utilization=part * mean("utilization"),
-        loss=mean("loss"),
-        classes=ones[0].classes if len(ones) == 1 else _mean_classes(ones),
-        jain=mean("jain"),
-    )
-
-
-def _mean_classes(ones: Sequence[Numbers]) -> dict[str, ClassNumbers]:
-    found = {}
-    for name in ones[0].classes:
-        rows = [one.classes[name] for one in ones]
-        values = {key: sum(getattr(row, key) for row in rows) / len(rows) for key in asdict(rows[0])}
-        found[name] = ClassNumbers(**values)
-    return found
 
 
 def _uncovered(tree: Mapping[str, Any]) -> list[str]:
@@ -419,20 +418,21 @@ def _named(aqm: str) -> dict[str, Any]:
     return {"scheduler": name} if name.replace("-", "_") in schedulers else {"aqm": name}
 
 
-def _scenario(rate: str, rtt: str, queue: dict[str, Any], count: int, congestion: str, seed: int) -> Scenario:
+def _scenario(
+    rate: str, rtt: str, queue: dict[str, Any], *, count: int, congestion: str, seed: int, there: dict[str, bool]
+) -> Scenario:
     return dumbbell(
         rate=rate,
         queue=queue,
-        flows=flows(count, congestion, rtt=rtt, start="uniform 0 s .. 1 s"),
+        flows=[
+            flows(count, congestion, rtt=rtt, start="uniform 0 s .. 1 s"),
+            *doing(["bottleneck"], None, rtt, **there),
+        ],
         duration="60 s",
         measure="20 s .. 60 s",
         seed=seed,
         name="why",
     )
-
-
-def _bits(tree: Mapping[str, Any], name: str) -> float:
-    return bits_of(next(one for one in tree["link"] if one["name"] == name))
 
 
 def _words(tree: Mapping[str, Any], name: str) -> str:
@@ -446,41 +446,6 @@ def _words(tree: Mapping[str, Any], name: str) -> str:
     text = str(queue.get("capacity", ""))
     size = text if text.endswith("packets") else time(room)
     return kind if math.isinf(room) else f"{kind}, room for {size}"
-
-
-def _again(tree: Mapping[str, Any], present: Measured, seed: int) -> Result:
-    """The first run of the present setting, with its traces."""
-    return run(Scenario(timed(tree, present.length)), seed=seed, trace_links=True)
-
-
-def measured(result: Result, name: str, bits: float, words: str) -> Setting:
-    """Return what a run that traced its links says of the queue of link `name`, which has `bits` bit/s."""
-    link: dict[Any, Any] = result.links.loc[name].to_dict()
-    begin, end = result.window
-    trace = result.traces["link_queue_bytes"].sel(link=name, time=slice(begin, end)).to_numpy() * 8 / bits
-    return Setting(
-        queue=words,
-        tc="",
-        undo="",
-        delay_p50=float(link["delay_p50"]),
-        delay_p99=float(link["delay_p99"]),
-        utilization=float(link["utilization"]),
-        loss=float(link["loss"]),
-        spark=_spark(trace),
-        peak=float(trace.max(initial=0.0)),
-        result=result,
-    )
-
-
-def _spark(trace: NDArray[Any]) -> str:
-    """The mean of each of so many pieces, as a bar between nothing and the highest sample."""
-    import numpy as np
-
-    means = [piece.mean() for piece in np.array_split(trace, COLUMNS) if piece.size]
-    top = trace.max(initial=0.0)
-    if top <= 0:
-        return BARS[0] * len(means)
-    return "".join(BARS[min(int(mean / top * len(BARS)), len(BARS) - 1)] for mean in means)
 
 
 def describe(result: Result, tree: Mapping[str, Any], name: str, key: str = "present") -> tuple[State, Sentence]:
@@ -527,140 +492,6 @@ def stated(ones: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
     how = "median wait beside half the round trip" if state == "short" else "queue exceeded in 98 % of the samples"
     seeds = "one run" if len(ones) == 1 else f"mean over {len(ones)} seeds"
     return state, Sentence("queue", state, text, values, (Evidence(f"{how}, {seeds}", value, 0.0, held, runs=(key,)),))
-
-
-def _instead(
-    lab: Lab, tree: dict[str, Any], judged: Sequence[Judged], present: Measured, seed: int
-) -> tuple[dict[str, Setting], Balance | None]:
-    """FQ-CoDel at every judged link that lacks it, behind the shaper that its commands set, on the same traffic."""
-    made = copy.deepcopy(tree)
-    queues: dict[str, dict[str, Any]] = {}
-    parts: dict[str, float] = {}
-    for one in judged:
-        link = next(entry for entry in made["link"] if entry["name"] == one.link)
-        scheduler = link["queue"].get("scheduler", "none")
-        parts[one.link] = 1.0
-        if (scheduler["kind"] if isinstance(scheduler, Mapping) else scheduler) == "fq_codel":
-            continue
-        rate = bits_of(link)
-        queues[one.link] = _fq_codel(rate, one.diagnosis.present.numbers[0].rtt)
-        made = with_queue(made, one.link, queues[one.link])
-        link = next(entry for entry in made["link"] if entry["name"] == one.link)
-        if isinstance(link["rate"], str) and link.get("shaper", "none") == "none" and not tree.get("change"):
-            link["rate"] = f"{SHAPED * rate:.12g} bit/s"
-            parts[one.link] = SHAPED
-    if not queues:
-        return {}, None
-    after = lab.measure("instead: FQ-CoDel", made, len(present.numbers), seed)
-    result = _again(made, after, seed)
-    settings = {}
-    for one in judged:
-        if one.link not in queues:
-            continue
-        queue, part = queues[one.link], parts[one.link]
-        words = f"FQ-CoDel, target {queue['target']}, interval {queue['interval']}"
-        if part < 1:
-            words += f", behind a shaper at {part:.0%}"
-        other = measured(result, one.link, _bits(made, one.link), words)
-        other = averaged(other, after.beside.get(one.link, after.numbers), part)
-        if part < 1:
-            rate = _bits(tree, one.link)
-            other = _with_commands(other, f"{rate / 1e6:.9g} Mbit/s", rate, queue)
-        settings[one.link] = other
-    return settings, Balance(effects(present, after, parts))
-
-
-def _priced(balance: Balance, judged: Sequence[Judged], wanted: bool, prefer: Preference | None) -> Sentence:
-    """Say what the other setting gives and takes, from the list of its effects."""
-    many = len({one.subject for one in balance.effects if one.key == "rate"}) > 1
-    where = f" at {listed([one.link for one in judged])}" if many else ""
-    gains = _by_link(balance.gains, balance, many)
-    costs = _by_link([one for one in balance.costs if one.key != "rate"], balance, many)
-    rates = [one for one in balance.effects if one.key == "rate" and one.better is not True]
-    shaped_links = {one.link for one in judged if one.other and "shaper" in one.other.queue}
-    paid = [_cost(one, many, one.subject in shaped_links) for one in rates if abs(one.change) >= UNSEEN]
-    price = f"for {listed(paid)}" if paid else ""
-    numbers_of = {f"{one.key} {one.subject}": one.change for one in balance.effects}
-    evidence = [one.evidence for one in balance.effects]
-    if not gains:
-        text = f"FQ-CoDel instead{where} would gain nothing that counts"
-        text += f"; it has {costs}" if costs else ""
-        p99 = balance.of("delay_p99", balance.effects[0].subject)
-        if p99 is not None and not costs:
-            text += f": 99 % wait at most {time(p99.after)}, now {time(p99.before)}"
-        return Sentence("FQ-CoDel", "does-not-help", text + ".", numbers_of, evidence)
-    text = f"FQ-CoDel instead{where}: {gains}"
-    text += f"; but {costs}" if costs else ""
-    text += f"{';' if costs and price else ','} {price}." if price else "."
-    if prefer is not None:
-        text += f" Preferring {prefer}, {'it is better' if wanted else 'the present queue is better'}."
-    elif not wanted:
-        of_rate = all(one.key in ("rate", "loss") for one in balance.costs)
-        text += " Which is better depends on what you prefer"
-        text += ": --prefer delay or --prefer rate." if of_rate else "."
-    return Sentence("FQ-CoDel", "costs", text, numbers_of, evidence)
-
-
-def _cost(one: Effect, many: bool, behind: bool) -> str:
-    """The throughput that is paid, or left."""
-    lost = -one.change / one.before if one.before else 0.0
-    of = f"the rate{' of ' + one.subject if many else ''}"
-    if lost < 0:
-        return f"{share(-lost)} more of {of}" if many else f"{share(-lost)} more rate"
-    shaper = f" ({100 * (1 - SHAPED):.0f} % of it for the shaper)" if behind and lost >= 1 - SHAPED else ""
-    return f"{share(lost)} of {of}{shaper}"
-
-
-def _effect(one: Effect, balance: Balance) -> str:
-    """A change in words."""
-    apart, less = abs(one.change), "less" if one.change < 0 else "more"
-    if one.key == "delay_p50":
-        return f"{time(apart)}{_spread(one)} {less} median delay"
-    if one.key == "delay_p99":
-        whose = [other.subject for other in balance.effects if other.key == "one_way_p99" and other.better is False]
-        classes = [other.subject for other in balance.effects if other.key == "one_way_p99"]
-        alone = f" (of {listed(whose)} alone)" if one.better is False and 0 < len(whose) < len(classes) else ""
-        return f"{time(apart)}{_spread(one)} {less} at the 99th percentile{alone}"
-    if one.key == "rate":
-        return f"{share(apart / one.before)} {less} throughput"
-    if one.key == "jain":
-        even = "a more" if one.change > 0 else "a less"
-        return f"{even} even share (Jain's index {one.before:.2f} to {one.after:.2f})"
-    what = "lost" if one.key == "loss" else "lost of a stream without congestion control"
-    return f"{share(one.after)} in place of {share(one.before)} {what}"
-
-
-def _spread(one: Effect) -> str:
-    """The interval of a delay's change, where it is wide."""
-    return f" ± {time(one.half)}" if one.half > WIDE * abs(one.change) else ""
-
-
-def _by_link(found: Sequence[Effect], balance: Balance, many: bool) -> str:
-    """Changes in words, link by link."""
-    if not many:
-        return listed([_effect(one, balance) for one in found])
-    links = dict.fromkeys(one.subject for one in found)
-    parts = [(link, [_effect(one, balance) for one in found if one.subject == link]) for link in links]
-    return "; ".join(f"at {link} {listed(words)}" for link, words in parts)
-
-
-def _fq_codel(bits: float, rtt: float) -> dict[str, Any]:
-    """Target 5 ms, no less than what one packet takes to send; interval no less than the round trip (RFC 8289, 4.3)."""
-    target = max(0.005, 1.5 * 8 * PACKET / bits)
-    interval = max(0.1, rtt, target / 0.1)
-    return {"scheduler": "fq_codel", "target": f"{_rounded(target)} ms", "interval": f"{_rounded(interval)} ms"}
-
-
-def _rounded(seconds: float) -> str:
-    """Milliseconds to a hundredth, rounded up."""
-    return f"{math.ceil(seconds * 1e5 - 1e-9) / 100:g}"
-
-
-def _with_commands(setting: Setting, rate: str, bits: float, queue: dict[str, Any]) -> Setting:
-    """Add the commands that make it: a shaper a little below the link's rate, so that the queue forms before it."""
-    target, interval = (queue[key].replace(" ", "") for key in ("target", "interval"))
-    lines = shaped(bits, rate.strip(), f"fq_codel target {target} interval {interval} quantum 1514")
-    return replace(setting, tc="\n".join(lines), undo="tc qdisc del dev DEV root")
 
 
 def _style(tree: dict[str, Any], name: str, told: Diagnosis, cells: bool) -> str:

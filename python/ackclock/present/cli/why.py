@@ -13,9 +13,17 @@ from ._output import WrongInputError, output_file, print_json, print_written, wr
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="scenario; without one: --rate and --rtt")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        type=Path,
+        help="scenario; or --rate, or --down and --up",
+    )
     parser.add_argument("--link", metavar="NAME", help="which link of FILE (default: the first of endless flows)")
     parser.add_argument("--rate", help="rate of the link, such as 50mbit")
+    parser.add_argument("--down", metavar="RATE", help="rate towards a home, such as 100mbit, in place of --rate")
+    parser.add_argument("--up", metavar="RATE", help="rate from it, such as 20mbit")
     parser.add_argument("--rtt", help="round trip without queueing, such as 40ms")
     parser.add_argument(
         "--buffer",
@@ -25,6 +33,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--flows", metavar="N", type=count(1), default=1, help="endless flows (default: 1)")
     parser.add_argument(
         "--congestion", metavar="NAME", default="cubic", help="their congestion control (default: cubic)"
+    )
+    parser.add_argument("--call", action="store_true", help="there is also a voice call")
+    parser.add_argument("--game", action="store_true", help="there is also a game over the network")
+    parser.add_argument("--web", action="store_true", help="there is also somebody who opens pages")
+    parser.add_argument(
+        "--own-senders", action="store_true", help="the senders are yours: try another congestion control, too"
     )
     parser.add_argument(
         "--aqm", metavar="NAME", default="drop-tail", help="what manages the queue now (default: drop-tail)"
@@ -49,10 +63,13 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> None:
     from ...questions.why import WhyError, why
 
-    if (options.file is None) == (options.rate is None):
-        raise WrongInputError("ackclock why: give a scenario file, or --rate and --rtt in its place")
+    both = options.down is not None or options.up is not None
+    if (options.file is not None) + (options.rate is not None) + both != 1:
+        raise WrongInputError("ackclock why: give a scenario file, or --rate and --rtt, or --down, --up and --rtt")
+    if both and (options.down is None or options.up is None):
+        raise WrongInputError("ackclock why: --down and --up go together, such as --down 100mbit --up 20mbit")
     if options.file is None and options.rtt is None:
-        raise WrongInputError("ackclock why: --rate needs --rtt, such as --rtt 40ms")
+        raise WrongInputError(f"ackclock why: --{'down' if both else 'rate'} needs --rtt, such as --rtt 40ms")
     length = None if options.duration is None else _seconds(options.duration)
     scenario = None if options.file is None else load_file(options.file)
     with ExitStack() as outputs:
@@ -72,6 +89,12 @@ def _run(options: argparse.Namespace) -> None:
                 until_sure=options.until_sure,
                 length=length,
                 style=options.style,
+                down=options.down,
+                up=options.up,
+                call=options.call,
+                game=options.game,
+                web=options.web,
+                own_senders=options.own_senders,
             )
         except WhyError as error:
             raise WrongInputError(f"ackclock why: {error}") from None
@@ -103,6 +126,7 @@ COMMAND = Command(
     "say what the queue of a link does, what causes it, and what another queue would cost",
     (
         ("--rate 50mbit --rtt 40ms --buffer 250ms", "why a link is slow, and what to set"),
+        ("--down 100mbit --up 20mbit --rtt 12ms --call", "both ways of a home, with a call"),
         ("home.toml --link up --prefer delay", "the same for a link of a scenario, preferring short delays"),
         (
             "--rate 20mbit --rtt 600ms --flows 10 --congestion reno --json",

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from ...questions.causes.sentences import time
 from .. import plot
-from ..text.why import classes
+from ..text import people
+from ..text.why import classes, commands
 from .stability import Section, _drawn, _rendered, _write
 
 if TYPE_CHECKING:
-    from ...questions.why import Setting, Why
+    import pandas as pd
+
+    from ...questions.setting import Setting
+    from ...questions.why import Why
 
 
 _EXACT = 1e-9
@@ -31,14 +35,13 @@ def page(told: Why) -> str:
     many = len(links) > 1
     columns: dict[str, tuple[str, Setting]] = {}
     texts = []
-    for link, now, instead, recommended in links:
+    for link, now, instead, _ in links:
         place = f"{link}, " if many else ""
         columns[f"{place}now"] = (link, now)
         if instead:
             columns[f"{place}instead"] = (link, instead)
-        if recommended and recommended.tc:
-            at = f" at {link}" if many else ""
-            texts += [(f"Set it{at}", recommended.tc), (f"Take it back{at}", recommended.undo)]
+    for what, setting in commands(told):
+        texts += [(f"Set {what}", setting.tc), ("Take it back", setting.undo)]
     settings = [one for _, one in columns.values()]
     rows: list[tuple[str, list[str]]] = [
         ("queue", [one.queue for one in settings]),
@@ -60,10 +63,10 @@ def page(told: Why) -> str:
         ]
         sections.append(Section(f"{column[0].upper()}{column[1:]}: {one.queue}", drawings))
     tables = [{"heading": "", "columns": list(columns), "rows": rows}]
+    if told.people and told.people.settings:
+        tables.insert(0, _table("For people", people.table(told.people)))
     if len(told.present.classes) > 1:
-        of = classes(told)
-        lines = [(str(name), [str(cell) for cell in of.loc[name]]) for name in of.index]
-        tables.append({"heading": "Classes of flows", "columns": list(of.columns), "rows": lines})
+        tables.append(_table("Classes of flows", classes(told)))
     name = told.diagnosis.link
     tree = told.scenario.canonical
     link = next(one for one in tree["link"] if one["name"] == name)
@@ -73,15 +76,20 @@ def page(told: Why) -> str:
         name=f"Why a link of {_rate(link)} with a round trip of {flows['rtt']} is slow",
         heading="Packet simulation",
         choices=f"Flows: {flows['count']}, {_kind(flows)}; seed {told.scenario.seed}",
-        sentence=told.sentence,
+        sentence=" ".join([told.sentence, *([people.sentence(told.people)] if told.people else [])]),
         unsafe=bool(told.diagnosis.findings) or any(one.diagnosis.findings for one in told.beside),
         facts={},
         tables=[*tables, _evidence(told)],
         texts=texts,
-        notes=[told.checked],
+        notes=[told.checked, *([people.footnote(told.people)] if told.people else [])],
         sections=sections,
         scenario_json=told.scenario.to_json(),
     )
+
+
+def _table(heading: str, of: pd.DataFrame) -> dict[str, Any]:
+    lines = [(str(name), [str(cell) for cell in of.loc[name]]) for name in of.index]
+    return {"heading": heading, "columns": list(of.columns), "rows": lines}
 
 
 def _evidence(told: Why) -> dict[str, Any]:

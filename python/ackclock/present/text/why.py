@@ -8,13 +8,15 @@ from collections.abc import Callable
 import pandas as pd
 
 from ...questions.causes.sentences import rate_text, share, time
+from ...questions.setting import Setting
 from ...questions.why import Why
 from ..tables import text_table
+from . import people
 
 
 def text(why: Why) -> str:
     """Return the sentences, both settings of each judged link, the table of classes of flows, and the commands."""
-    lines = [*why.lines, ""]
+    lines = [*why.lines, *([people.sentence(why.people)] if why.people else []), ""]
     many = bool(why.beside)
     for link, present, other, _ in why.every:
         for name, one in [("now", present)] + ([("instead", other)] if other else []):
@@ -27,12 +29,33 @@ def text(why: Why) -> str:
             ]
     if len(why.present.classes) > 1:
         lines += [text_table(classes(why)), ""]
+    if why.people and why.people.settings:
+        lines += [text_table(people.table(why.people)), ""]
+    for head, setting in commands(why):
+        lines += [f"to set {head}:", *(f"  {line}" for line in setting.tc.splitlines())]
+        lines += ["to undo it:", *(f"  {line}" for line in setting.undo.splitlines()), ""]
+    foot = people.footnote(why.people) if why.people else ""
+    return "\n".join([*lines, why.checked, *([foot] if foot else [])])
+
+
+def commands(why: Why) -> list[tuple[str, Setting]]:
+    """Return the recommended settings that have commands, each with what it sets and where."""
+    many = bool(why.beside)
+    found = []
     for link, _, _, setting in why.every:
         if setting and setting.tc:
-            place = f" at {link}, DEV being the interface that sends into it" if many else ""
-            lines += [f"to set it{place}:", *(f"  {line}" for line in setting.tc.splitlines())]
-            lines += ["to undo it:", f"  {setting.undo}", ""]
-    return "\n".join([*lines, why.checked])
+            place = f" at {link}" if many else ""
+            found.append((f"it{place} ({_device(setting)})", setting))
+    if why.senders:
+        found.append(("BBR at the senders", next(iter(why.senders.settings.values()))))
+    return found
+
+
+def _device(setting: Setting) -> str:
+    """The interface that stands for DEV in the commands of a setting."""
+    if "ingress" in setting.tc:
+        return "in place of DEV: the router's interface to the provider, at which the packets arrive"
+    return "in place of DEV: the interface that sends into the link"
 
 
 def classes(why: Why) -> pd.DataFrame:

@@ -1,0 +1,258 @@
+"""
+Verdict for people behind a link: a call, a page, a game, a download, and the grade of a speed test.
+
+Probes that hardly load the link run beside the traffic of a scenario: a voice stream each way, and pages one after the
+other. Their packets tell what a person would get.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from ..analysis import Call, call
+from ..core.errors import AckclockError
+from ..core.scenario import Scenario
+from ..core.simulate import run
+from ..experiment.runner import parallel
+from .causes.interventions import returning
+from .causes.scales import Length, bits, bulk, quantities, timed
+
+if TYPE_CHECKING:
+    from ..core.result import Result
+
+VOICE: Final = {"rate": "80 kbit/s", "packet_size": "200 B"}
+"""G.711 with 20 ms of speech a packet: 160 B and 40 B of RTP, UDP and IPv4 (RFC 3551, section 4.5.14)."""
+PAGE: Final = 2_000_000
+"""Bytes of a page: about the median of the HTTP Archive, over one new connection (HTTP/2)."""
+SET_UP: Final = 2
+"""Round trips before that connection, or before its first request: name resolution, TLS 1.3."""
+DOWNLOAD: Final = 100_000_000
+"""Bytes of a download."""
+GRADES: Final = ((0.005, "A+"), (0.030, "A"), (0.060, "B"), (0.200, "C"), (0.400, "D"), (math.inf, "F"))
+"""Increase of the round trip under load below which a grade is given, s (dslreports.com, FAQ 17930)."""
+PACKETS: Final = 2_000_000
+"""Packets of each run at most."""
+LONGEST: Final = 60.0
+"""Measured time of each run at most, s, unless pages take longer."""
+WANTED: Final = 10
+"""Pages that are to be loaded, where the packets allow it."""
+FEWEST: Final = 3
+"""Pages that must be loaded for their time to be told."""
+LIGHT: Final = 0.02
+"""Pages that are less than this part of a link's rate load beside the call, else in a run of their own."""
+NAMES: Final = ("probe: call there", "probe: call back", "probe: pages")
+
+
+@dataclass(frozen=True)
+class Experience:
+    """Quality of what people do with one setting of the queues. NaN or None: not told by the run."""
+
+    call: Call | None
+    """The worse direction of a call."""
+    ping: float
+    """Mean time of a small packet there and back, s: the delay of a game."""
+    ping_base: float
+    """The same without any queue, s."""
+    ping_p99: float
+    """Sum of the 99th percentiles of both directions, s."""
+    page: float
+    """Median time to load a page of `PAGE` bytes, name resolution and TLS included, s."""
+    pages: int
+    """Pages that were loaded."""
+    download: float
+    """Time of a download of `DOWNLOAD` bytes at the mean rate of an endless flow, s."""
+    seconds: float
+    """Measured time, s."""
+
+    @property
+    def added(self) -> float:
+        """Increase of the round trip by queues, s."""
+        return max(self.ping - self.ping_base, 0.0)
+
+    @property
+    def grade(self) -> str:
+        """The grade for bufferbloat, A+ to F; empty where it is not known."""
+        return next(letter for below, letter in GRADES if self.added < below) if math.isfinite(self.ping) else ""
+
+    def json(self) -> dict[str, Any]:
+        """Plain values."""
+        voice = None
+        if self.call is not None:
+            names = ("rating", "mos", "words", "delay", "playout", "late", "lost")
+            voice = {name: getattr(self.call, name) for name in names}
+        return {
+            "call": voice,
+            "ping_s": self.ping,
+            "ping_base_s": self.ping_base,
+            "ping_p99_s": self.ping_p99,
+            "page_s": self.page,
+            "pages": self.pages,
+            "download_s": self.download,
+            "grade": self.grade or None,
+            "measured_s": self.seconds,
+        }
+
+
+@dataclass(frozen=True)
+class People:
+    """Verdict for people behind a link, now and with other settings."""
+
+    settings: Mapping[str, Experience]
+    """By the name of the setting: ``"now"``, ``"instead"``, ..."""
+    path: tuple[str, ...]
+    """Links that pages and downloads come over."""
+    reason: str = ""
+    """The reason why nothing is told, where `settings` is empty."""
+
+    def json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "path": list(self.path),
+            "settings": {key: one.json() for key, one in self.settings.items()},
+            "reason": self.reason,
+        }
+
+
+def people(trees: Mapping[str, Mapping[str, Any]], link: str, length: Length, seed: int = 1) -> People:
+    """
+    Measure what people notice who share a link with the flows of a scenario.
+
+    Parameters
+    ----------
+    trees
+        Canonical scenarios with the same links and flows, by the names of their settings.
+    link
+        The link; pages and downloads come over the path of the first endless flows that cross it.
+    length
+        Time that the first of the scenarios needs.
+    seed
+        Seed of all runs.
+    """
+    first = next(iter(trees.values()))
+    user = _user(first, link)
+    path = tuple(user["path"])
+    chosen = _length(first, user, length)
+    if chosen is None:
+        return People({}, path, "runs long enough take too many packets")
+    try:
+        jobs = [
+            (key, place, Scenario(made))
+            for key, tree in trees.items()
+            for place, made in enumerate(_probed(tree, user, chosen))
+        ]
+        results = parallel(lambda job: run(job[2], seed=seed), jobs)
+    except AckclockError as error:
+        return People({}, path, f"the probes cannot run here: {str(error).splitlines()[0]}")
+    found: dict[str, list[Result]] = {}
+    for (key, _, _), result in zip(jobs, results, strict=True):
+        found.setdefault(key, []).append(result)
+    return People({key: _experience(user, ones) for key, ones in found.items()}, path)
+
+
+def _user(tree: Mapping[str, Any], link: str) -> Mapping[str, Any]:
+    """The class of flows whose path the people are on."""
+    over = [one for one in tree["flows"] if link in one["path"]]
+    found: Mapping[str, Any] = next(iter([*bulk(tree, link), *over]))
+    return found
+
+
+def _base(user: Mapping[str, Any]) -> float:
+    values = quantities(user["rtt"]) or [0.1]
+    return sum(values) / len(values)
+
+
+def _narrowest(tree: Mapping[str, Any], names: Sequence[str]) -> float:
+    return min(bits(one) for one in tree["link"] if one["name"] in names)
+
+
+def _length(tree: Mapping[str, Any], user: Mapping[str, Any], length: Length) -> Length | None:
+    """The scenario's own length, shorter where a minute is enough, longer where pages need it."""
+    if tree.get("change"):
+        return length
+    rate = _narrowest(tree, user["path"])
+    sharing = 1 + sum(int(one["count"]) for one in tree["flows"] if "congestion" in one)
+    page = 8 * PAGE * sharing / rate
+    measured = max(min(length.measured, LONGEST), WANTED * (page + 1))
+    crossed = {name for one in tree["flows"] for name in [*one["path"], *returning(one)]}
+    packets = sum(bits(one) / 12_000 for one in tree["link"] if one["name"] in crossed)
+    most = PACKETS / packets - length.warm
+    if most < min(length.measured, 1.0):
+        return None
+    return Length(length.warm, min(measured, most), length.sample, length.reason)
+
+
+def _probed(tree: Mapping[str, Any], user: Mapping[str, Any], length: Length) -> list[dict[str, Any]]:
+    """The scenario with a call, and the same with pages; with both at once where pages are light."""
+    base = f"{_base(user):.9g} s"
+    back = returning(user)
+    keys = {"rtt": base, "count": 1, "start": "0 s"}
+    voice = keys | {"packet_size": VOICE["packet_size"], "traffic": {"kind": "cbr", "rate": VOICE["rate"]}}
+    calls = [voice | {"name": NAMES[0], "path": list(user["path"])}]
+    calls += [voice | {"name": NAMES[1], "path": back}] if back else []
+    congestion = user.get("congestion", {"kind": "cubic"})
+    page: dict[str, Any] = {**keys, "name": NAMES[2], "path": list(user["path"]), "congestion": congestion}
+    page |= {"reverse_path": back} if back else {}
+    page |= {"style": user["style"]} if "style" in user else {}
+    page["traffic"] = {"kind": "http", "size": f"{PAGE} B", "think": "1 s"}
+    light = LIGHT * _narrowest(tree, user["path"]) > 8 * PAGE
+    made = []
+    for probes in [[*calls, page]] if light else [calls, [page]]:
+        one = copy.deepcopy(dict(tree))
+        one["flows"] = [*one["flows"], *probes]
+        made.append(timed(one, length))
+    return made
+
+
+def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experience:
+    voice, web = results[0], results[-1]
+    names = [str(one["name"]) for one in voice._scenario["flows"]]
+    base = _base(user)
+    calls, there, tails, least = [], [], [], []
+    raw: Any = voice._raw
+    for name in NAMES[:2]:
+        if name not in names:
+            continue
+        place = names.index(name)
+        told = raw["classes"][place]
+        own = raw["flows"]["class"].astype(int) == place
+        sent, drops, losses = (float(raw["flows"][key][own].sum()) for key in ("sent", "drops", "losses"))
+        if not told["measured"]:
+            continue
+        lost = min((drops + losses) / sent, 1.0) if sent else 0.0
+        calls.append(call(told["delay_edges"], told["delay_counts"], lost))
+        there.append(float(told["delay_mean"]))
+        tails.append(float(told["delay_p99"]))
+        least.append(float(told["delay_min"]))
+    one_way = len(there) == 1
+    extra = base / 2 if one_way else 0.0  # the way back without a queue
+    pages, loaded = _pages(web)
+    ping = sum(there) + extra if there else math.nan
+    endless = bulk(voice._scenario, user["path"][0])
+    of = [k for k, one in enumerate(voice._scenario["flows"]) if one in endless and one["path"] == user["path"]]
+    rates = [float(raw["flows"]["goodput"][raw["flows"]["class"].astype(int) == k].mean()) for k in of[:1]]
+    begin, end = voice.window
+    return Experience(
+        call=min(calls, key=lambda one: one.rating, default=None),
+        ping=ping,
+        ping_base=min(base, sum(least) + extra) if least else base,
+        ping_p99=sum(tails) + extra if tails else math.nan,
+        page=pages + SET_UP * ping if loaded >= FEWEST else math.nan,
+        pages=loaded,
+        download=8 * DOWNLOAD / rates[0] if rates and rates[0] > 0 else math.nan,
+        seconds=end - begin,
+    )
+
+
+def _pages(result: Result) -> tuple[float, int]:
+    """Median time of the pages, s, and how many there were; NaN where half of them were not loaded in time."""
+    raw: Any = result._raw
+    names = [str(one["name"]) for one in result._scenario["flows"]]
+    rows = [one for one in raw["transfers"] if one["class"] == names.index(NAMES[2]) and math.isinf(one["size_to"])]
+    row = next((one for one in rows if one["size_from"] == 0), None)
+    if row is None or not row["completed"] or row["censored"] >= row["completed"]:
+        return math.nan, 0
+    return float(row["fct_p50"]), int(row["completed"])

@@ -1,0 +1,111 @@
+"""A queue, and what the flows make of it: the numbers and the picture of one setting of a link."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from .causes.measures import ClassNumbers, Numbers
+from .causes.scales import bits as bits_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..core.result import Result
+
+PACKET: Final = 1500
+"""Bytes on the wire of a full packet."""
+BARS: Final = "▁▂▃▄▅▆▇█"
+COLUMNS: Final = 60
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A queue, and what the flows make of it."""
+
+    queue: str
+    """In words."""
+    tc: str
+    """Commands that set it on Linux, for the interface DEV that sends into the link."""
+    undo: str
+    """The command that takes it back."""
+    delay_p50: float
+    """Median queueing delay, s."""
+    delay_p99: float
+    utilization: float
+    """Part of the present link's rate that is used, 0..1."""
+    loss: float
+    """Part of the packets that is dropped."""
+    spark: str
+    """The queue over the measured time, between empty and `peak`."""
+    peak: float
+    """Highest sampled queue, s at the link's rate."""
+    result: Result
+    """The first seed's run; all numbers are means over the seeds."""
+    classes: Mapping[str, ClassNumbers] = field(default_factory=dict)
+    """Measures of the classes of flows."""
+    jain: float = math.nan
+    """Fairness index of the endless flows over the link; NaN with fewer than two."""
+
+
+def measured(result: Result, name: str, bits: float, words: str) -> Setting:
+    """Return the numbers of link `name`, which has `bits` bit/s, in a run that traced its links."""
+    link: dict[Any, Any] = result.links.loc[name].to_dict()
+    begin, end = result.window
+    trace = result.traces["link_queue_bytes"].sel(link=name, time=slice(begin, end)).to_numpy() * 8 / bits
+    return Setting(
+        queue=words,
+        tc="",
+        undo="",
+        delay_p50=float(link["delay_p50"]),
+        delay_p99=float(link["delay_p99"]),
+        utilization=float(link["utilization"]),
+        loss=float(link["loss"]),
+        spark=_spark(trace),
+        peak=float(trace.max(initial=0.0)),
+        result=result,
+    )
+
+
+def _spark(trace: NDArray[Any]) -> str:
+    """The mean of each of so many pieces, as a bar between nothing and the highest sample."""
+    import numpy as np
+
+    means = [piece.mean() for piece in np.array_split(trace, COLUMNS) if piece.size]
+    top = trace.max(initial=0.0)
+    if top <= 0:
+        return BARS[0] * len(means)
+    return "".join(BARS[min(int(mean / top * len(BARS)), len(BARS) - 1)] for mean in means)
+
+
+def averaged(setting: Setting, ones: Sequence[Numbers], part: float = 1.0) -> Setting:
+    """Put the means over all seeds into a setting, so that a table says what its sentences say."""
+
+    def mean(key: str) -> float:
+        return float(sum(getattr(one, key) for one in ones) / len(ones))
+
+    return replace(
+        setting,
+        delay_p50=mean("delay_p50"),
+        delay_p99=mean("delay_p99"),
+        utilization=part * mean("utilization"),
+        loss=mean("loss"),
+        classes=ones[0].classes if len(ones) == 1 else _mean_classes(ones),
+        jain=mean("jain"),
+    )
+
+
+def _mean_classes(ones: Sequence[Numbers]) -> dict[str, ClassNumbers]:
+    found = {}
+    for name in ones[0].classes:
+        rows = [one.classes[name] for one in ones]
+        values = {key: sum(getattr(row, key) for row in rows) / len(rows) for key in asdict(rows[0])}
+        found[name] = ClassNumbers(**values)
+    return found
+
+
+def bits_at(tree: Mapping[str, Any], name: str) -> float:
+    """Return the rate of a link of a scenario, bit/s."""
+    return bits_of(next(one for one in tree["link"] if one["name"] == name))

@@ -1,0 +1,123 @@
+"""What people behind a link notice: the probes, their grade, both ways of a home, its commands and its words."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+import ackclock as ac
+from ackclock.core.devices import IFB
+from ackclock.present.cli import main
+from ackclock.present.text.people import sentence, table
+from ackclock.questions.causes.scales import Length
+from ackclock.questions.home import home
+from ackclock.questions.people import GRADES, PAGE, Experience, people
+from ackclock.questions.why import WhyError
+
+LENGTH = Length(5.0, 20.0, 0.05, "a test")
+DEEP = {"aqm": "drop-tail", "capacity": "200 ms"}
+
+
+@pytest.fixture(scope="module")
+def deep() -> Experience:
+    tree = home("20 Mbit/s", "5 Mbit/s", "20 ms", queue=DEEP).canonical
+    return people({"now": tree}, "down", LENGTH).settings["now"]
+
+
+def test_round_trip_of_a_game_is_that_of_both_queues(deep: Experience) -> None:
+    scenario = home("20 Mbit/s", "5 Mbit/s", "20 ms", queue=DEEP)
+    result = ac.run(
+        scenario.with_({"scenario.duration": "25 s", "scenario.measure": "5 s .. 25 s", "scenario.seed": 3})
+    )
+    waits = result.links["delay_mean"].sum()
+    assert deep.added == pytest.approx(waits, rel=0.25)  # another seed, and packets that come at other times
+    assert deep.ping == pytest.approx(0.020 + deep.added, rel=0.05)
+    assert deep.ping_p99 > deep.ping
+
+
+def test_grade_is_that_of_the_added_round_trip(deep: Experience) -> None:
+    letters = {letter: below for below, letter in GRADES}
+    assert deep.added < letters[deep.grade]
+    better = [below for below, letter in GRADES if below < letters[deep.grade]]
+    assert all(deep.added >= below for below in better)
+
+
+def test_shorter_queues_are_better_for_people(deep: Experience) -> None:
+    tree = home("20 Mbit/s", "5 Mbit/s", "20 ms", queue={"scheduler": "fq_codel"}).canonical
+    short = people({"now": tree}, "down", LENGTH).settings["now"]
+    assert short.call is not None
+    assert deep.call is not None
+    assert short.call.mos > deep.call.mos
+    assert short.ping < deep.ping
+    assert short.page < deep.page
+    assert short.page > 8 * PAGE / 20e6  # no faster than the link
+
+
+def test_link_without_other_traffic_is_graded_best() -> None:
+    tree = home("50 Mbit/s", "50 Mbit/s", "20 ms", queue=DEEP).canonical
+    tree["flows"] = [{**one, "traffic": {"kind": "app-limited", "rate": "10 kbit/s"}} for one in tree["flows"]]
+    found = people({"now": tree}, "down", LENGTH).settings["now"]
+    assert found.grade == "A+"
+    assert found.call is not None
+    assert found.call.mos > 4.3
+    assert math.isnan(found.download)  # nobody downloads without end
+
+
+def test_too_many_packets_are_not_run() -> None:
+    tree = home("100 Gbit/s", "100 Gbit/s", "20 ms", queue=DEEP).canonical
+    found = people({"now": tree}, "down", LENGTH)
+    assert not found.settings
+    assert "cannot tell" in sentence(found)
+
+
+def test_both_ways_of_a_home_have_their_lines() -> None:
+    told = ac.why(down="10 Mbit/s", up="2 Mbit/s", rtt="20 ms", buffer="200 ms", call=True)
+    assert {link for link, *_ in told.every} == {"down", "up"}
+    assert told.people is not None
+    assert list(told.people.settings) == ["now", "instead"]
+    assert told.people.settings["instead"].added < told.people.settings["now"].added
+    lines = {link: setting.tc for link, _, setting, _ in told.every if setting}
+    assert f"redirect dev {IFB}" in lines["down"]
+    assert f"dev {IFB} parent 1: classid 1:1 htb rate 9500kbit" in lines["down"]
+    assert IFB not in lines["up"]
+    assert "htb rate 1900kbit" in lines["up"]
+    text = str(told)
+    assert sentence(told.people) in text
+    for cell in table(told.people).to_numpy().ravel():
+        assert str(cell) in text
+
+
+def test_port_of_a_fast_router_is_set_without_a_shaper() -> None:
+    told = ac.why("1.2 Gbit/s", "2 ms", buffer="2 ms")
+    assert told.other is not None
+    assert told.other.tc.startswith("tc qdisc replace dev DEV root fq_codel")
+    assert "htb" not in told.other.tc
+
+
+def test_another_control_is_tried_where_the_senders_are_the_users_own() -> None:
+    told = ac.why("20 Mbit/s", "30 ms", buffer="300 ms", own_senders=True)
+    assert told.senders is not None
+    assert "BBR at the senders" in told.sentence
+    assert "net.ipv4.tcp_congestion_control=bbr" in str(told)
+    assert told.senders.settings["bottleneck"].delay_p50 < told.present.delay_p50
+    assert ac.why("20 Mbit/s", "30 ms", congestion="bbr", own_senders=True, length=10.0).senders is None
+
+
+def test_scenario_and_traffic_do_not_go_together() -> None:
+    with pytest.raises(WhyError, match="its own links and traffic"):
+        ac.why(scenario=ac.load(Path(__file__).parents[1] / "scenarios" / "home.toml"), call=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--down", "10mbit", "--rtt", "10ms"], "--down and --up go together"),
+        (["--down", "10mbit", "--up", "1mbit"], "needs --rtt"),
+        (["--down", "10mbit", "--up", "1mbit", "--rate", "5mbit", "--rtt", "1ms"], "give a scenario file, or"),
+    ],
+)
+def test_half_a_question_is_refused(capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
+    assert main(["why", *words]) == 2
+    assert said in capsys.readouterr().err

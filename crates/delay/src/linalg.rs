@@ -4,7 +4,9 @@
 
 use std::ops::{AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
-use faer::{Mat, c64, prelude::Solve};
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::lu::partial_pivoting::{factor, solve as substitution};
+use faer::{Mat, Par, c64, prelude::Solve};
 
 use crate::error::{Error, Result};
 use crate::work::spend;
@@ -170,6 +172,56 @@ pub(crate) fn solve(n: usize, a: &[f64], b: &[f64], what: &'static str) -> Resul
         Ok(x)
     } else {
         Err(Error::Singular { what })
+    }
+}
+
+/// Linear systems of one large size, solved one after the other in the same memory: to ask the
+/// system for some megabytes anew each time took a third of the time.
+pub(crate) struct LargeSystem {
+    /// To be filled before [`LargeSystem::solve`], whose factors take its place.
+    pub(crate) matrix: Mat<f64>,
+    /// The right-hand side; after [`LargeSystem::solve`] the solution.
+    pub(crate) vector: Mat<f64>,
+    order: (Vec<usize>, Vec<usize>),
+    memory: MemBuffer,
+}
+
+impl LargeSystem {
+    pub(crate) fn new(n: usize) -> Self {
+        let params = Default::default();
+        let factorises = factor::lu_in_place_scratch::<usize, f64>(n, n, Par::Seq, params);
+        let solves = substitution::solve_in_place_scratch::<usize, f64>(n, 1, Par::Seq);
+        Self {
+            matrix: Mat::zeros(n, n),
+            vector: Mat::zeros(n, 1),
+            order: (vec![0; n], vec![0; n]),
+            memory: MemBuffer::new(factorises.or(solves)),
+        }
+    }
+
+    /// Solves matrix x = vector.
+    pub(crate) fn solve(&mut self, what: &'static str) -> Result<()> {
+        let (_, order) = factor::lu_in_place(
+            self.matrix.as_mut(),
+            &mut self.order.0,
+            &mut self.order.1,
+            Par::Seq,
+            MemStack::new(&mut self.memory),
+            Default::default(),
+        );
+        substitution::solve_in_place(
+            self.matrix.as_ref(),
+            self.matrix.as_ref(),
+            order,
+            self.vector.as_mut(),
+            Par::Seq,
+            MemStack::new(&mut self.memory),
+        );
+        if self.vector.col(0).iter().all(|v| v.is_finite()) {
+            Ok(())
+        } else {
+            Err(Error::Singular { what })
+        }
     }
 }
 

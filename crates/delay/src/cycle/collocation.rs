@@ -9,7 +9,7 @@ use super::{Cycle, DEGREE, Reference, Resolution, locate};
 use crate::{
     bifurcation::{HopfPoint, Normalisation, criticality},
     error::{Error, Result},
-    linalg::solve,
+    linalg::LargeSystem,
     system::{Args, DynSystem, private::Evaluate},
 };
 
@@ -161,24 +161,24 @@ impl Collocation {
         }
     }
 
-    /// Matrix and residual of a step of Newton's method from a cycle: the equations in units of the
-    /// states' `scales`, then the conditions, each row of these in units of its largest entry;
-    /// columns in `units`.
+    /// Puts matrix and residual of a step of Newton's method from a cycle into `equations`: those of
+    /// the states in units of their `scales`, then the conditions, each row of these in units of its
+    /// largest entry; columns in `units`.
     fn linearise(
         &self,
         system: &dyn DynSystem,
-        cycle: &Cycle,
-        free: Option<usize>,
+        (cycle, free): (&Cycle, Option<usize>),
         conditions: &[Condition],
-        scales: &[f64],
-        units: &[f64],
-    ) -> Result<(Vec<f64>, Vec<f64>)> {
-        let (n, size, total) = (self.n, self.size(), units.len());
+        (scales, units): (&[f64], &[f64]),
+        equations: &mut LargeSystem,
+    ) -> Result<()> {
+        let (n, size) = (self.n, self.size());
         let Cycle {
             nodes, period, p, ..
         } = cycle;
-        let mut residual = Vec::with_capacity(total);
-        let mut a = vec![0.0; total * total];
+        let mut residual = Vec::with_capacity(size);
+        let a = &mut equations.matrix;
+        a.fill(0.0);
         self.assemble(
             system,
             nodes,
@@ -187,11 +187,11 @@ impl Collocation {
             free,
             &mut residual,
             &mut |row, column, _, value| {
-                a[row * total + column] += value * units[column] / scales[row % n];
+                a[(row, column)] += value * units[column] / scales[row % n];
             },
         )?;
-        for (i, r) in residual.iter_mut().enumerate() {
-            *r /= scales[i % n];
+        for (i, r) in residual.iter().enumerate() {
+            equations.vector[(i, 0)] = r / scales[i % n];
         }
         let unknowns = nodes
             .iter()
@@ -200,19 +200,19 @@ impl Collocation {
             .copied();
         for (i, condition) in conditions.iter().enumerate() {
             let mut largest = 0.0_f64;
-            let row = (size + i) * total;
+            let row = size + i;
             let mut value = -condition.target;
             for (k, (c, unknown)) in condition.row.iter().zip(unknowns.clone()).enumerate() {
-                a[row + k] = c * units[k];
-                largest = largest.max(a[row + k].abs());
+                a[(row, k)] = c * units[k];
+                largest = largest.max(a[(row, k)].abs());
                 value += c * unknown;
             }
-            for v in &mut a[row..row + total] {
-                *v /= largest;
+            for k in 0..units.len() {
+                a[(row, k)] /= largest;
             }
-            residual.push(value / largest);
+            equations.vector[(row, 0)] = value / largest;
         }
-        Ok((a, residual))
+        Ok(())
     }
 }
 
@@ -392,6 +392,7 @@ pub(super) fn newton(
         residual,
     };
     let mut last = f64::INFINITY;
+    let mut equations = LargeSystem::new(total);
     for _ in 0..ITERATIONS {
         crate::work::spend(total * total * total / 32)?;
         // each unknown in units of its size
@@ -406,9 +407,15 @@ pub(super) fn newton(
                 }
             })
             .collect();
-        let (a, residual) =
-            collocation.linearise(system, &new, free, conditions, &scales, &units)?;
-        let step = solve(total, &a, &residual, "a cycle")?;
+        collocation.linearise(
+            system,
+            (&new, free),
+            conditions,
+            (&scales, &units),
+            &mut equations,
+        )?;
+        equations.solve("a cycle")?;
+        let step: Vec<f64> = equations.vector.col(0).iter().copied().collect();
         let length = step.iter().fold(0.0_f64, |s, v| s.max(v.abs()));
         // far from the solution a full step may leave the domain of the equations
         let damping = (1.0 / length).min(1.0);

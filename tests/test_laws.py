@@ -220,26 +220,89 @@ def test_frozen_st_pi_is_a_pi_controller() -> None:
     assert frozen.equilibrium.state["b.queue"] == pytest.approx(moving.equilibrium.state["b.queue"], rel=1e-6)
 
 
+class Own:
+    """A congestion control without i(w) and d(w): nothing has equations for it."""
+
+    def on_ack(self, ack: algorithms.Ack, window: algorithms.Window, random: algorithms.Random) -> None:
+        window.cwnd += window.slow_start(ack.acked) / window.cwnd
+
+    def on_congestion(self, reduction: algorithms.Reduction, window: algorithms.Window) -> None:
+        window.cwnd = window.ssthresh = max(0.5 * reduction.window_used, 2.0)
+
+
+def without_law(folder: Path) -> list[str]:
+    """A scenario file and the options that give its flows a control without a law."""
+    file, own = folder / "own.toml", folder / "own.py"
+    file.write_text(CODEL.replace("AQM", "red"))
+    own.write_text(OWN)
+    return [str(file), "--set", f"flows.congestion={own}:Halves"]
+
+
 def test_where_there_is_no_law_there_is_a_hint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    class Own:
-        def on_ack(self, ack: algorithms.Ack, window: algorithms.Window, random: algorithms.Random) -> None:
-            window.cwnd += window.slow_start(ack.acked) / window.cwnd
-
-        def on_congestion(self, reduction: algorithms.Reduction, window: algorithms.Window) -> None:
-            window.cwnd = window.ssthresh = max(0.5 * reduction.window_used, 2.0)
-
-    for congestion in ("bbr", Own):
-        flows = ac.flows(10, congestion, rtt="50 ms")
-        scenario = ac.dumbbell(rate="20 Mbit/s", queue={"capacity": "100 packets"}, flows=flows, duration="20 s")
-        with pytest.raises(ac.ScenarioError) as refused:
-            ac.stability(scenario)
-        assert any("measured_stability" in note for note in refused.value.__notes__)
-    file = tmp_path / "bbr.toml"
-    file.write_text(CODEL.replace("AQM", "red").replace('"reno"', '"bbr"'))
-    assert main(["stability", str(file), "--from", "both", "--packets", "1e5", "--json"]) == 0
+    flows = ac.flows(10, Own, rtt="50 ms")
+    scenario = ac.dumbbell(rate="20 Mbit/s", queue={"capacity": "100 packets"}, flows=flows, duration="20 s")
+    with pytest.raises(ac.ScenarioError) as refused:
+        ac.stability(scenario)
+    assert any("measured_stability" in note for note in refused.value.__notes__)
+    assert main(["stability", *without_law(tmp_path), "--from", "both", "--packets", "1e5", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert "bbr" in told["equations"]
+    assert "Halves" in told["equations"]
     assert told["verdict"] in ("oscillates", "does not oscillate", "cannot tell")
+
+
+def fifo(buffer: float, *classes: tuple[int, str]) -> ac.Scenario:
+    """Flows at 100 Mbit/s and 40 ms over a FIFO of so many bandwidth-delay products of 1000 packets / 3."""
+    flows = [ac.flows(count, kind, rtt="40 ms", name=kind) for count, kind in classes]
+    queue = {"aqm": "drop-tail", "capacity": f"{round(1000 / 3 * buffer)} packets"}
+    return ac.dumbbell(rate="100 Mbit/s", queue=queue, flows=flows, duration="60 s")
+
+
+@pytest.mark.parametrize("flows", [2, 5, 10])
+def test_bbr_alone_rests_where_its_published_model_does(flows: int) -> None:
+    """
+    Scherrer, Legner, Perrig and Schmid, IMC 2022: with N flows in a shallow buffer each estimates 5 C / (4 N + 1), so
+    that (N - 1) / (5 N) of all packets are lost; in a deep one they fill a bandwidth-delay product.
+
+    Here a pulse is seen over a round trip, which a buffer makes longer than the pulse: the results are those of the
+    smallest buffer, and the queue has the bursts in addition that the window has (the draft, 4.2.3.2).
+    """
+    share = 1e8 / 12_000 / flows
+    shallow = ac.stability(fifo(0.03, (flows, "bbr"))).equilibrium
+    estimate = shallow.state["bbr.bandwidth estimate"] / share
+    assert estimate == pytest.approx(5 * flows / (4 * flows + 1), rel=0.02)
+    assert shallow.probability["bottleneck"] == pytest.approx((flows - 1) / (5 * flows), abs=0.015)
+    deep = ac.stability(fifo(6, (flows, "bbr")))
+    bursts = 3 * flows * 2
+    assert deep.equilibrium.state["bottleneck.queue"] == pytest.approx(1000 / 3 + bursts, rel=0.06)
+    assert deep.stable
+
+
+@pytest.mark.parametrize("others", [1, 16])
+def test_bbr_beside_loss_based_flows_takes_its_part_whatever_their_number(others: int) -> None:
+    """Ware, Mukerjee, Seshan and Sherry, IMC 2019: about 40 % of the link in a deep buffer, beside 1 or 16 flows."""
+    at = ac.stability(fifo(10, (1, "bbr"), (others, "cubic"))).equilibrium
+    rates = {name: count * at.window[name] / at.rtt[name] for name, count in (("bbr", 1), ("cubic", others))}
+    assert 0.4 < rates["bbr"] / sum(rates.values()) < 0.5
+
+
+def test_bbr_rests_where_its_packets_do_and_moves_by_its_schedule() -> None:
+    for kind, every in (("bbr", 10.24), ("bbr3", 5.24)):
+        scenario = fifo(8, (5, kind))
+        asked = ac.stability(scenario)
+        queue = ac.run(scenario).links["queue_packets_mean"].item()
+        assert asked.equilibrium.state["bottleneck.queue"] == pytest.approx(queue, rel=0.15), kind
+        assert asked.schedules[0] == (kind, "ProbeRTT", pytest.approx(every, rel=1e-3))
+        sentence = asked.answer().sentence
+        assert sentence.startswith("Stable but for the schedule of the senders (ProbeRTT of flows bbr")
+
+
+def test_the_period_of_a_cycle_is_that_of_the_sentence() -> None:
+    """ProbeRTT is a cycle without a mode of a linear fit; its second harmonic is the stronger one."""
+    measured = ac.measured_stability(fifo(2, (2, "bbr")))
+    assert measured.mode is None
+    assert measured.verdict == "oscillates"
+    assert f"period {measured.period:.3g} s" in measured.sentence
+    assert measured.period == pytest.approx(10.24 / 2, rel=0.1)
 
 
 def by_delay(congestion: str, *rtts: str) -> ac.Scenario:
@@ -319,9 +382,7 @@ def test_the_command_measures_algorithms_in_python(tmp_path: Path, capsys: pytes
 def test_without_equations_a_key_without_its_range_is_no_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = tmp_path / "bbr.toml"
-    file.write_text(CODEL.replace("AQM", "red").replace('"reno"', '"bbr"'))
-    command = ["stability", str(file), "--packets", "1e5"]
+    command = ["stability", *without_law(tmp_path), "--packets", "1e5"]
     assert main([*command, "--vary", "rtt"]) == 0
     told = capsys.readouterr().out
     assert "The queue of b " in told
@@ -334,12 +395,10 @@ def test_without_equations_a_key_without_its_range_is_no_error(
 def test_the_same_verdict_at_both_ends_is_an_answer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = tmp_path / "bbr.toml"
-    file.write_text(CODEL.replace("AQM", "red").replace('"reno"', '"bbr"'))
     known = ac.measured_stability(ac.loads(CODEL.replace("AQM", "threshold")), packets=100_000)
     calm = replace(known, verdict="does not oscillate")
     monkeypatch.setattr("ackclock.questions.measured.limit.measured_stability", lambda *_args, **_options: calm)
-    command = ["stability", str(file), "--vary", "rtt=60ms..70ms"]
+    command = ["stability", *without_law(tmp_path), "--vary", "rtt=60ms..70ms"]
     assert main([*command, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert "does not oscillate at both ends" in told["sentence"]
@@ -349,12 +408,13 @@ def test_the_same_verdict_at_both_ends_is_an_answer(
 
 
 def test_python_measures_where_there_are_no_equations(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a law (BBR) and without an equilibrium (CoDel); where there are equations they answer."""
+    """Without a law and without an equilibrium (CoDel); where there are equations they answer."""
     monkeypatch.setattr(
         "ackclock.questions.measured.measured_stability", partial(ac.measured_stability, packets=100_000)
     )
-    for text in (CODEL.replace("AQM", "red").replace('"reno"', '"bbr"'), CODEL.replace("AQM", "codel")):
-        asked = ac.stability(ac.loads(text), source="auto")
+    own = ac.loads(CODEL.replace("AQM", "red")).with_({"flows.congestion": Own})
+    for scenario in (own, ac.loads(CODEL.replace("AQM", "codel"))):
+        asked = ac.stability(scenario, source="auto")
         assert isinstance(asked, ac.MeasuredStability)
         assert asked.sentence.startswith("The queue of b ")
     known = ac.loads(CODEL.replace("AQM", "red"))

@@ -337,7 +337,6 @@ def test_command_in_json(capsys: pytest.CaptureFixture[str]) -> None:
         (["--vary", "rtt=10ms..5ms"], "not a range"),
         (["--vary", "rtt=10..50"], "rtt: 10 is not a time such as 10 ms"),
         (["--vary", "queue.max_treshold"], 'did you mean "queue.max_threshold"?'),
-        (["--set", "flows.congestion=bbr", "--from", "equations"], "bbr"),
     ],
 )
 def test_wrong_input_of_the_command(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

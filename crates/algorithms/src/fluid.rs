@@ -35,6 +35,20 @@ pub struct Path<S = f64> {
     pub full: S,
     /// Whether its signals are ECN marks; otherwise they are losses.
     pub marks: bool,
+    /// The busiest link of the path; only for laws with [`FluidTcp::BY_RATE`].
+    pub bottleneck: Bottleneck<S>,
+}
+
+/// The busiest link of a path, as a sender that measures its delivery rate meets it.
+#[derive(Clone, Copy, Debug)]
+pub struct Bottleneck<S = f64> {
+    /// Packets that the link can send, packets/s.
+    pub rate: S,
+    /// Packets of all other flows that arrive at it, packets/s.
+    pub others: S,
+    /// Round-trip time over the path were the senders with [`FluidTcp::BY_RATE`] to leave its
+    /// queues, s: what is left is the queueing delay of all other flows' packets.
+    pub drained_rtt: S,
 }
 
 impl<S: Scalar> Path<S> {
@@ -52,6 +66,11 @@ impl<S: Scalar> Path<S> {
             measured: rtt,
             full: S::from_f64(f64::INFINITY),
             marks: false,
+            bottleneck: Bottleneck {
+                rate: S::from_f64(f64::INFINITY),
+                others: S::from_f64(0.0),
+                drained_rtt: base_rtt,
+            },
         }
     }
 
@@ -112,6 +131,15 @@ impl<S: Scalar> TcpInput<S> {
 /// [`TcpInput::falls`]).
 pub(crate) const FALL_A_MARK: f64 = 0.366_025_403_784_438_6;
 
+/// An action that a sender repeats by a clock of its own; a law has its average alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scheduled {
+    /// The action, in a few words.
+    pub what: &'static str,
+    /// How often, s.
+    pub period: f64,
+}
+
 fluid_law! {
     $ forward_fluid_tcp;
     /// The fluid law of a congestion control in congestion avoidance; implemented by its
@@ -129,9 +157,20 @@ fluid_law! {
             /// round-trip times are without it.
             const BY_DELAY: bool = false;
 
+            /// Whether it measures its delivery rate and empties the queue of its own packets to
+            /// measure the propagation time: the engine gives it [`Path::bottleneck`]. Its states
+            /// are its law: a window alone does not stand for it.
+            const BY_RATE: bool = false;
+
             /// Whether i(w) and d(w) stand for the sender better than its states do: a law that is
             /// followed by default.
             const AT_REST: bool = false;
+
+            /// The actions that the sender repeats by its own clock in a state with round-trip time `rtt` (s): queues
+            /// move with these periods whatever the law says.
+            fn schedule(&self, _state: &[f64], _rtt: f64) -> Vec<Scheduled> {
+                Vec::new()
+            }
 
             /// Whether the law covers these parameters: an option may change the sender into one
             /// that no law is known for.
@@ -169,6 +208,12 @@ fluid_law! {
             /// signal than its law does.
             fn window_first(_params) -> bool {
                 true
+            }
+
+            /// Packets that it leaves in the network while it measures the propagation time, of laws
+            /// with [`FluidTcp::BY_RATE`].
+            fn left_in_network(_params, _state: &[S]) -> S {
+                S::from_f64(0.0)
             }
 
             /// The window in a state, packets.

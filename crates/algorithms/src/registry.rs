@@ -12,8 +12,8 @@ use crate::congestion::{
     forward_congestion_control,
 };
 use crate::fluid::{
-    AqmInput, AqmStart, FluidAqm, FluidTcp, Path, QueueModel, TcpInput, forward_fluid_aqm,
-    forward_fluid_tcp,
+    AqmInput, AqmStart, FluidAqm, FluidTcp, Path, QueueModel, Scheduled, TcpInput,
+    forward_fluid_aqm, forward_fluid_tcp,
 };
 use crate::library::{Closed, Endpoints, LIBRARY_KEYS, Library, LibraryKind};
 use crate::meta::{Algorithm, Meta, unknown_kind};
@@ -189,6 +189,14 @@ macro_rules! registry {
                     $(Self::$fluid_tcp(params) => TcpLaw::$fluid_tcp(params.lift()),)*
                 }
             }
+
+            /// See [`FluidTcp::schedule`].
+            #[must_use]
+            pub fn schedule(&self, state: &[f64], rtt: f64) -> Vec<Scheduled> {
+                match self {
+                    $(Self::$fluid_tcp(params) => params.schedule(state, rtt),)*
+                }
+            }
         }
 
         forward_fluid_tcp!(TcpLaw congestion { $($fluid_tcp($fluid_tcp_params),)* });
@@ -207,6 +215,14 @@ macro_rules! registry {
             pub fn by_delay(&self) -> bool {
                 match self {
                     $(Self::$fluid_tcp(_) => <crate::congestion::$fluid_tcp_params as FluidTcp>::BY_DELAY,)*
+                }
+            }
+
+            /// See [`FluidTcp::BY_RATE`].
+            #[must_use]
+            pub fn by_rate(&self) -> bool {
+                match self {
+                    $(Self::$fluid_tcp(_) => <crate::congestion::$fluid_tcp_params as FluidTcp>::BY_RATE,)*
                 }
             }
 

@@ -158,11 +158,6 @@ mod tests {
             text.contains("`users`") && text.contains("finite transfers"),
             "{text}"
         );
-        let bbr = format!("{TCP}congestion = \"bbr\"");
-        let text = Flows::new(&scenario(&bbr), 0, 1500)
-            .unwrap_err()
-            .to_string();
-        assert!(text.contains("bbr") && text.contains("fluid law"), "{text}");
         let pert = format!("{TCP}congestion = {{ kind = \"pert\", adaptive = true }}");
         let text = Flows::new(&scenario(&pert), 0, 1500)
             .unwrap_err()

@@ -530,6 +530,15 @@ impl PyFluidModel {
         )
     }
 
+    /// Actions that the senders of each class repeat by a clock of their own at an equilibrium: class,
+    /// action, period (s).
+    fn schedules(&self, at: &PyEquilibrium) -> Vec<(String, &'static str, f64)> {
+        let kept = self.model.schedules(&at.0.x, &at.0.p);
+        kept.into_iter()
+            .map(|(class, one)| (class.to_owned(), one.what, one.period))
+            .collect()
+    }
+
     /// The derivative of the states by the clamped laws, at `state` with the states that lie one
     /// delay of each class back.
     fn derivative(&self, state: Vec<f64>, past: Vec<Vec<f64>>) -> PyResult<Vec<f64>> {

@@ -34,8 +34,9 @@ use super::{
     Ack, CaState, CongestionAlgorithm, CongestionControl, Delivery, Form, LINUX_FORM, Needs,
     Reduction, Signal, Window,
 };
+use crate::fluid::{FluidTcp, Path, Scheduled, TcpInput, smooth_share};
 use crate::meta::{About, Algorithm};
-use crate::{DefaultValue, Interval, Stream, Time, parameters};
+use crate::{DefaultValue, Interval, Scalar, Stream, Time, parameters};
 
 parameters! {
     /// Parameters of BBR version 1.
@@ -74,10 +75,6 @@ impl Algorithm for BbrParams {
         ecn: false,
     };
 
-    const NO_LAW: Option<&'static str> = Some(
-        "its pace and window follow a maximum of delivery rates over ten round trips, a minimum of round trips over ten seconds, and phases of its own clock, which the laws here cannot hold as states of an average; the published model (Scherrer, Legner, Perrig and Schmid, IMC 2022) is not built",
-    );
-
     const LINUX: &'static [(&'static str, DefaultValue)] = &[
         ("policer_detection", DefaultValue::Flag(true)),
         ("pacing_margin", DefaultValue::Number(0.01)),
@@ -91,6 +88,188 @@ impl CongestionAlgorithm for BbrParams {
 
     fn build(&self, _flow: u32) -> Bbr {
         Bbr(Box::new(Model::new(self)))
+    }
+}
+
+/// A probe for bandwidth over the path of `input`.
+pub(super) struct Probe<'a, S> {
+    pub(super) input: &'a TcpInput<S>,
+}
+
+impl<S: Scalar> Probe<'_, S> {
+    /// Packets/s that the sender hears of, lost ones included.
+    pub(super) fn sent(&self) -> S {
+        self.input.acks + self.input.signals
+    }
+
+    /// Packets/s delivered of those that the sender hears of; a mark delivers, too.
+    pub(super) fn acked(&self) -> S {
+        if self.input.path.marks {
+            self.sent()
+        } else {
+            self.input.acks
+        }
+    }
+
+    /// Delivery rate, packets/s, of `rate` packets/s sent beside the other flows of the bottleneck:
+    /// its share of a link that is full, what the queues do not drop of it otherwise.
+    pub(super) fn delivered(&self, rate: S) -> S {
+        let link = &self.input.path.bottleneck;
+        let kept = rate * self.acked() / self.sent();
+        let share = if link.rate.re().is_finite() {
+            link.rate * rate / (rate + link.others)
+        } else {
+            kept
+        };
+        kept.min(share)
+    }
+
+    /// Packets/s that a sender with the bandwidth estimate `estimate` sends beyond what is delivered
+    /// while it paces at it, its estimate being that of a pulse of gain `gain`.
+    pub(super) fn gained(&self, estimate: S, gain: f64) -> S {
+        let link = &self.input.path.bottleneck;
+        if !link.rate.re().is_finite() {
+            return S::from_f64(0.0);
+        }
+        let share = link.rate * estimate / (estimate + link.others);
+        (self.delivered(estimate * gain) - share).max(S::from_f64(0.0))
+    }
+}
+
+/// Phases of ProbeBW, in the equations.
+const CYCLES: f64 = CYCLE.len() as f64;
+
+/// Mean over `period` seconds of a window that begins at `low`, grows by `speed` packets a second
+/// and stays at `cap` once it is there.
+pub(super) fn mean_of_growth<S: Scalar>(low: S, cap: S, speed: S, period: S) -> S {
+    let room = cap - low;
+    if (speed * period).re() < room.re() {
+        low + speed * period * 0.5
+    } else {
+        cap - room * room / (speed * period * 2.0)
+    }
+}
+
+/// [`send_quantum`] of the equations, packets.
+pub(super) fn mean_quantum<S: Scalar>(rate: S) -> S {
+    let least = if rate.re() < 100.0 { 1.0 } else { 2.0 };
+    (rate * 0.001)
+        .max(S::from_f64(least))
+        .min(S::from_f64(43.0))
+}
+
+impl FluidTcp for BbrParams {
+    type Over<S: Scalar> = BbrParams<S>;
+
+    const APPROXIMATION: Option<&'static str> = Some(
+        "ProbeBW with its pulses as an average (derived here; the equilibria are those of Scherrer, Legner, Perrig and Schmid, IMC 2022, and of Ware, Mukerjee, Seshan and Sherry, IMC 2019): \
+         no Startup, no ACK aggregation, no policer detection, no answer to a loss; pulses of different flows never coincide; ProbeRTT of all flows of this kind coincides and takes no throughput",
+    );
+
+    const BY_DELAY: bool = true;
+
+    const BY_RATE: bool = true;
+
+    fn schedule(&self, state: &[f64], _rtt: f64) -> Vec<Scheduled> {
+        let propagation = state[2];
+        let lasts = self.probe_rtt_duration + propagation;
+        vec![
+            Scheduled {
+                what: "ProbeRTT",
+                period: self.probe_rtt_interval + lasts,
+            },
+            Scheduled {
+                what: "the pulse of ProbeBW",
+                period: CYCLES * propagation,
+            },
+        ]
+    }
+
+    /// Growth an ACK on the way to the window's cap where the bandwidth estimate is the rate w /
+    /// R: none of the equations' own terms, which follow from three states.
+    fn increase<S: Scalar>(params: &BbrParams<S>, window: S, path: &Path<S>) -> S {
+        let rate = window / path.rtt;
+        let cap = params.cap(rate, path.bottleneck.drained_rtt);
+        (cap - window) / (path.bottleneck.drained_rtt * rate)
+    }
+
+    /// Nothing: version 1 does not answer losses.
+    fn decrease<S: Scalar>(_params: &BbrParams<S>, _window: S, _path: &Path<S>) -> S {
+        S::from_f64(0.0)
+    }
+
+    fn left_in_network<S: Scalar>(_params: &BbrParams<S>, _state: &[S]) -> S {
+        S::from_f64(MIN_PIPE_CWND)
+    }
+
+    fn state_names<S: Scalar>(_params: &BbrParams<S>) -> &'static [&'static str] {
+        &[
+            "window (packets)",
+            "bandwidth estimate (packets/s)",
+            "propagation time (s)",
+        ]
+    }
+
+    fn start<S: Scalar>(_params: &BbrParams<S>, window: S, path: &Path<S>, state: &mut [S]) {
+        state[0] = window;
+        state[1] = window / path.rtt;
+        state[2] = path.bottleneck.drained_rtt;
+    }
+
+    /// With the window w, the bandwidth estimate b and the propagation time r,
+    ///
+    /// - dw/dt = min(b - w / R, (W - w) / r): paced at b it gains what it sends beyond what is
+    ///   delivered, towards the mean W of a window that begins at b r after each ProbeRTT, grows
+    ///   while there is room and stays at its cap of `cwnd_gain` b r and three bursts;
+    /// - db/dt = (m - b) / (8 r): m is the delivery rate of the pulse of each cycle of eight phases,
+    ///   which adds b r / 4 to the window where its cap leaves room;
+    /// - dr/dt = (r' - r) / `probe_rtt_interval`: r' is the round trip where all senders of this kind
+    ///   have left the queue.
+    ///
+    /// At rest N flows alone in a deep buffer fill it by one bandwidth-delay product; in a shallow
+    /// one each estimates 5 C / (4 N + 1), and (N - 1) / (5 N) of all packets are lost.
+    fn derivative<S: Scalar>(
+        params: &BbrParams<S>,
+        input: &TcpInput<S>,
+        state: &[S],
+        rate: &mut [S],
+    ) {
+        let (window, bandwidth, propagation) = (state[0], state[1], state[2]);
+        let zero = S::from_f64(0.0);
+        let path = &input.path;
+        let probe = Probe { input };
+        let product = bandwidth * propagation;
+        let cap = params.cap(bandwidth, propagation);
+        let pulse = product * (CYCLE[0] - 1.0);
+        let room = (cap - window).max(zero).min(pulse);
+        let measured = probe.delivered(probe.sent() + room / path.rtt);
+        let low = params.drained_to(bandwidth, propagation);
+        let every = params.probe_rtt_interval;
+        let mean = mean_of_growth(low, cap, probe.gained(bandwidth, CYCLE[0]), every);
+        // the queue is gone while ProbeRTT lasts
+        let lasts = (params.probe_rtt_duration + propagation) / every;
+        let mean = product + (mean - product) * (-lasts + 1.0);
+        // the phase after a pulse ends as soon as the window is down again: below `low` the mean
+        // pace is above the estimate
+        let ahead = smooth_share((low - window) / pulse) * pulse / (propagation * CYCLES);
+        let pace = bandwidth * (-params.pacing_margin + 1.0) + ahead;
+        rate[0] = (pace - window / path.rtt).min((mean - window) / propagation);
+        rate[1] = (measured - bandwidth) / (propagation * CYCLES);
+        rate[2] = (path.bottleneck.drained_rtt - propagation) / params.probe_rtt_interval;
+    }
+}
+
+impl<S: Scalar> BbrParams<S> {
+    /// The largest window, packets, of bandwidth `rate` packets/s over `propagation` seconds.
+    fn cap(&self, rate: S, propagation: S) -> S {
+        let cap = self.cwnd_gain * rate * propagation + mean_quantum(rate) * 3.0;
+        cap.max(S::from_f64(MIN_PIPE_CWND))
+    }
+
+    /// The mean window, packets, of a sender that has emptied the queue of its own packets: Drain
+    /// and the phase after a pulse leave three bursts; half of a pulse comes, half of it goes.
+    fn drained_to(&self, rate: S, propagation: S) -> S {
+        rate * propagation * (1.0 + (CYCLE[0] - 1.0) / CYCLES) + mean_quantum(rate) * 3.0
     }
 }
 

@@ -33,13 +33,17 @@
 //! Not part of it: the reaction to ECN marks of Google's own version, which the draft leaves out.
 //! Segments leave one by one, or `burst` of them at most together as with segmentation offload.
 
-use super::bbr::{Aggregation, Conservation, MIN_PIPE_CWND, MaxFilter, Rounds, send_quantum};
+use super::bbr::{
+    Aggregation, Conservation, MIN_PIPE_CWND, MaxFilter, Probe, Rounds, mean_of_growth,
+    mean_quantum, send_quantum,
+};
 use super::{
     Ack, CaState, CongestionAlgorithm, CongestionControl, Delivery, Form, LINUX_FORM, Lost, Needs,
     Reduction, Signal, Window,
 };
+use crate::fluid::{FluidTcp, Path, Scheduled, TcpInput, smooth_share};
 use crate::meta::{About, Algorithm};
-use crate::{DefaultValue, Interval, Stream, Time, parameters};
+use crate::{DefaultValue, Interval, Scalar, Stream, Time, parameters};
 
 parameters! {
     /// Parameters of BBR version 3.
@@ -72,11 +76,6 @@ impl Algorithm for Bbr3Params {
         citation: "N. Cardwell, I. Swett and J. Beshay, BBR congestion control, draft-ietf-ccwg-bbr-06 (2026)",
         ecn: false,
     };
-
-    const NO_LAW: Option<&'static str> = Some(
-        "as version 1, and bounds that follow losses of whole rounds; the published model (Scherrer, Legner, Perrig and Schmid, IMC 2022) is of versions 1 and 2",
-    );
-
     const LINUX: &'static [(&'static str, DefaultValue)] = &[
         ("startup_gain", DefaultValue::Number(710.0 / 256.0)),
         ("loss_threshold", DefaultValue::Number(5.0 / 256.0)),
@@ -84,6 +83,135 @@ impl Algorithm for Bbr3Params {
         ("headroom", DefaultValue::Number(38.0 / 256.0)),
         LINUX_FORM,
     ];
+}
+
+impl FluidTcp for Bbr3Params {
+    type Over<S: Scalar> = Bbr3Params<S>;
+
+    const APPROXIMATION: Option<&'static str> = Some(
+        "the cycle of down, cruise, refill and up as an average (derived here, as the law of version 1): no Startup, no ACK aggregation, no long-term limit; after the first round with a loss \
+         in a cycle the pace is what is delivered; probes of different flows never coincide, where in packets losses make many flows go down together and leave a queue shorter than the full one here; \
+         ProbeRTT of all flows of this kind coincides and takes no throughput",
+    );
+
+    const BY_DELAY: bool = true;
+
+    const BY_RATE: bool = true;
+
+    fn schedule(&self, state: &[f64], rtt: f64) -> Vec<Scheduled> {
+        let lasts = self.probe_rtt_duration + state[2];
+        vec![
+            Scheduled {
+                what: "ProbeRTT",
+                period: self.probe_rtt_interval + lasts,
+            },
+            Scheduled {
+                what: "the probe for bandwidth",
+                period: cycle(state[1] * state[2], state[2], rtt),
+            },
+        ]
+    }
+
+    /// Growth an ACK on the way to the window's cap where the bandwidth estimate is the rate w /
+    /// R: none of the equations' own terms, which follow from three states.
+    fn increase<S: Scalar>(_params: &Bbr3Params<S>, window: S, path: &Path<S>) -> S {
+        let rate = window / path.rtt;
+        (cap(rate, path.bottleneck.drained_rtt) - window) / (path.bottleneck.drained_rtt * rate)
+    }
+
+    /// Nothing: losses lower the pace, not the window.
+    fn decrease<S: Scalar>(_params: &Bbr3Params<S>, _window: S, _path: &Path<S>) -> S {
+        S::from_f64(0.0)
+    }
+
+    fn left_in_network<S: Scalar>(_params: &Bbr3Params<S>, state: &[S]) -> S {
+        (state[1] * state[2] * PROBE_RTT_CWND_GAIN).max(S::from_f64(MIN_PIPE_CWND))
+    }
+
+    fn state_names<S: Scalar>(_params: &Bbr3Params<S>) -> &'static [&'static str] {
+        &[
+            "window (packets)",
+            "bandwidth estimate (packets/s)",
+            "propagation time (s)",
+        ]
+    }
+
+    fn start<S: Scalar>(_params: &Bbr3Params<S>, window: S, path: &Path<S>, state: &mut [S]) {
+        state[0] = window;
+        state[1] = window / path.rtt;
+        state[2] = path.bottleneck.drained_rtt;
+    }
+
+    /// With the window w, the bandwidth estimate b and the propagation time r, as version 1 but that
+    ///
+    /// - a cycle lasts T, from one probe to the next: 2.5 s or the rounds after which Reno would be
+    ///   back, and what *refill*, *up* and *down* take; *down* brings the window to b r in each;
+    /// - *up* adds b r / 4 beyond the window's cap, too, as its window gain is 2.25;
+    /// - after the first round with a loss in a cycle the short-term limits hold the pace to what is
+    ///   delivered and the window where it is. With e such rounds a second ([`TcpInput::falls`]) that
+    ///   leaves (1 - exp(-e T)) / (e T) of the cycle to the pace b.
+    ///
+    /// At rest N flows alone in a shallow buffer lose the p at which what their probes find beyond
+    /// their share in the rest of the cycle is what is lost.
+    fn derivative<S: Scalar>(
+        params: &Bbr3Params<S>,
+        input: &TcpInput<S>,
+        state: &[S],
+        rate: &mut [S],
+    ) {
+        let (window, bandwidth, propagation) = (state[0], state[1], state[2]);
+        let (zero, one) = (S::from_f64(0.0), S::from_f64(1.0));
+        let path = &input.path;
+        let probe = Probe { input };
+        let product = bandwidth * propagation;
+        let top = cap(bandwidth, propagation);
+        let pulse = product * (UP_GAIN - 1.0);
+        let cycle = cycle(product, propagation, path.rtt);
+        let room = (product * (UP_CWND_GAIN - CWND_GAIN) + top - window)
+            .max(zero)
+            .min(pulse);
+        let measured = probe.delivered(probe.sent() + room / path.rtt);
+        // share of a cycle before its first round with a loss
+        let losses = input.falls(path.rtt) * cycle;
+        let free = if path.marks || losses.re() < 1e-6 {
+            one
+        } else {
+            (-(-losses).exp() + 1.0) / losses
+        };
+        let low = product.max(mean_quantum(bandwidth) * 3.0) + pulse * propagation / cycle * SWELL;
+        let gained = probe.gained(bandwidth, UP_GAIN) * free;
+        let mean = mean_of_growth(low, top, gained, cycle);
+        let lasts = (params.probe_rtt_duration + propagation) / params.probe_rtt_interval;
+        let mean = product + (mean - product) * (-lasts + 1.0);
+        let ahead = smooth_share((low - window) / pulse) * pulse / cycle;
+        let pace = probe.acked() + (bandwidth - probe.acked()) * free + ahead;
+        rate[0] = (pace - window / path.rtt).min((mean - window) / propagation);
+        rate[1] = (measured - bandwidth) / cycle;
+        rate[2] = (path.bottleneck.drained_rtt - propagation) / params.probe_rtt_interval;
+    }
+}
+
+/// Pacing gain of *up*.
+const UP_GAIN: f64 = 1.25;
+/// Mean time between probes, s.
+const MEAN_WAIT: f64 = 2.5;
+/// Propagation times that *refill*, *up* and *down* take of a cycle: one, three until the rate has
+/// stood still for as many rounds, and as long as `DOWN_GAIN` needs to drain what *up* has added.
+const PROBE_ROUNDS: f64 = 1.0 + UP_ROUNDS * (1.0 + (UP_GAIN - 1.0) / (1.0 - DOWN_GAIN));
+const UP_ROUNDS: f64 = 3.0;
+/// Mean that *up* and *down* add to the window, in pulses times propagation times: it rises by a pulse
+/// in each round of *up*, and falls.
+const SWELL: f64 = 0.5 * UP_ROUNDS * (PROBE_ROUNDS - 1.0);
+
+/// Time from one probe for bandwidth to the next, s, of a bandwidth-delay product of `product` packets.
+fn cycle<S: Scalar>(product: S, propagation: S, rtt: S) -> S {
+    let rounds = product.min(S::from_f64(RENO_ROUNDS));
+    (rounds * rtt).min(S::from_f64(MEAN_WAIT)) + propagation * PROBE_ROUNDS
+}
+
+/// The largest window, packets, of bandwidth `rate` packets/s over `propagation` seconds, but in *up*.
+fn cap<S: Scalar>(rate: S, propagation: S) -> S {
+    (rate * propagation * CWND_GAIN + mean_quantum(rate) * 3.0).max(S::from_f64(MIN_PIPE_CWND))
 }
 
 impl CongestionAlgorithm for Bbr3Params {

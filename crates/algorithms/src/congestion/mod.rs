@@ -72,11 +72,10 @@ macro_rules! every_congestion_control {
                     Htcp(HtcpParams),
                     Westwood(WestwoodParams),
                     Prague(PragueParams),
-                }
-                packets only {
                     Bbr(BbrParams),
                     Bbr3(Bbr3Params),
                 }
+                packets only {}
             }
         }
     };
@@ -509,7 +508,7 @@ pub(crate) mod test {
     //! Helpers for the unit tests of congestion controls.
 
     use super::{Ack, Reduction, Signal};
-    use crate::fluid::Path;
+    use crate::fluid::{Bottleneck, Path};
     use crate::{Owner, Stream, Time};
 
     /// A path of 100 ms.
@@ -519,6 +518,11 @@ pub(crate) mod test {
         measured: 0.1,
         full: f64::INFINITY,
         marks: false,
+        bottleneck: Bottleneck {
+            rate: f64::INFINITY,
+            others: 0.0,
+            drained_rtt: 0.1,
+        },
     };
 
     /// An ACK of `acked` segments, 10 ms after nothing happened.

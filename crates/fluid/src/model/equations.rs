@@ -1,6 +1,6 @@
 //! The right-hand side: what the network does in a state, and how windows and AQMs move.
 
-use ackclock_algorithms::fluid::{AqmInput, Path, TcpInput, overflow};
+use ackclock_algorithms::fluid::{AqmInput, Bottleneck, Path, TcpInput, overflow};
 use ackclock_algorithms::registry::{AqmLaw, TcpLaw};
 use ackclock_averages::Access;
 use ackclock_delay::{Args, Bound, Scalar, Settled, System};
@@ -517,6 +517,70 @@ impl Model {
         }
     }
 
+    /// The busiest link of a class's path, for laws that measure their delivery rate; a link without
+    /// limit for all others.
+    fn bottleneck<S: Scalar>(
+        &self,
+        c: usize,
+        prepared: &Prepared<S>,
+        net: &Network<S>,
+        x: &[S],
+        p: &[S],
+    ) -> Bottleneck<S> {
+        let zero = S::from(0.0);
+        let base = self.base_rtt(c, p);
+        let mut found = Bottleneck {
+            rate: S::from(f64::INFINITY),
+            others: zero,
+            drained_rtt: base,
+        };
+        if !self.classes[c].law.by_rate() || self.classes[c].user.is_some() {
+            return found;
+        }
+        let mut busiest = 0.0;
+        for &l in &self.classes[c].path {
+            let (arrivals, rate) = (net.arrivals[l], p[1 + l]);
+            let load = arrivals.real() / rate.real();
+            if load > busiest {
+                busiest = load;
+                found.rate = rate;
+                found.others = arrivals - net.rate[c];
+            }
+            found.drained_rtt += self.left_by_draining(l, prepared, net, x, p);
+        }
+        found
+    }
+
+    /// Queueing delay of a link, s, once the senders that empty it of their packets have done so: what
+    /// all windows then hold beyond their own paths.
+    fn left_by_draining<S: Scalar>(
+        &self,
+        l: usize,
+        prepared: &Prepared<S>,
+        net: &Network<S>,
+        x: &[S],
+        p: &[S],
+    ) -> S {
+        let zero = S::from(0.0);
+        let link = &self.links[l];
+        if link.queue.is_none() {
+            return zero;
+        }
+        let (mut in_flight, mut without_queue) = (zero, zero);
+        for &c in &link.crossed_by {
+            let class = &self.classes[c];
+            let window = if class.law.by_rate() {
+                prepared.tcp[c].left_in_network(&x[class.at..class.at + class.states])
+            } else {
+                net.rate[c] * net.rtt[c]
+            };
+            in_flight += p[self.count_at(c)] * window;
+            without_queue += p[self.count_at(c)] * window * self.base_rtt(c, p);
+        }
+        let left = in_flight / (p[1 + l] - link.background) - without_queue / in_flight;
+        if left.real() > 0.0 { left } else { zero }
+    }
+
     /// Growth of a class's window an ACK, and its fall a signal, where the window is its only
     /// state.
     fn window_law<S: Scalar>(
@@ -568,6 +632,7 @@ impl Model {
                 measured,
                 full: prepared.full_rtt[c],
                 marks: class.marked,
+                bottleneck: self.bottleneck(c, prepared, now, at.x, at.p),
             };
             let per_ack = self.choices.form == Form::PerAck && !class.timed;
             let acks = if per_ack {

@@ -1,26 +1,30 @@
 //! Properties of a state by the model, and states to start from.
 
-use ackclock_algorithms::fluid::{AqmStart, Frozen, Path};
+use ackclock_algorithms::fluid::{AqmStart, Frozen, Path, Scheduled};
 use ackclock_delay::{Args, Bound, System};
 
 use super::equations::Network;
-use super::{LARGEST, Model, Rtt};
+use super::{Class, LARGEST, Model, Rtt};
 use crate::error::Error;
 
 impl Model {
     /// The same model with windows alone, at rest, in place of the states of senders with a memory,
     /// if there are any. Equilibria are sought in it: at rest W meets W_max to third order in
-    /// CUBIC's states, so that Newton's method would find them to a few digits only.
+    /// CUBIC's states, so that Newton's method would find them to a few digits only. Senders whose
+    /// states are their law keep them.
     pub(crate) fn at_rest(&self) -> Option<Self> {
-        if self.classes.iter().all(|c| c.plain) {
+        let reduced = |c: &Class| !c.plain && !c.law.by_rate();
+        if !self.classes.iter().any(reduced) {
             return None;
         }
         let mut model = self.clone();
         let mut next = 0;
         for class in &mut model.classes {
-            class.timed = !class.plain;
-            (class.at, class.states, class.plain) = (next, 1, true);
-            next += 1;
+            if reduced(class) {
+                (class.timed, class.states, class.plain) = (true, 1, true);
+            }
+            class.at = next;
+            next += class.states;
         }
         for link in &mut model.links {
             if let Some(queue) = &mut link.queue {
@@ -41,8 +45,8 @@ impl Model {
         for (c, (class, plain)) in self.classes.iter().zip(&rest.classes).enumerate() {
             let path = self.path_at_rest(c, rest.rtt(c, y, p), p);
             let state = &mut x[class.at..class.at + class.states];
-            if class.plain {
-                state[0] = y[plain.at];
+            if class.states == plain.states {
+                state.copy_from_slice(&y[plain.at..plain.at + plain.states]);
             } else {
                 prepared.tcp[c].start(y[plain.at], &path, state);
             }
@@ -290,6 +294,25 @@ impl Model {
                 .map(|u| 1.0 - u)
                 .collect(),
         )
+    }
+
+    /// Actions that the senders of each class repeat by a clock of their own at a state: the equations
+    /// have their average.
+    #[must_use]
+    pub fn schedules(&self, x: &[f64], p: &[f64]) -> Vec<(&str, Scheduled)> {
+        let [_, rtts, _, _] = self.rates(x, p);
+        let classes = self.classes.iter().zip(rtts);
+        classes
+            .flat_map(|(class, rtt)| {
+                let state = &x[class.at..class.at + class.states];
+                let kept = if class.user.is_some() {
+                    Vec::new()
+                } else {
+                    class.law.schedule(state, rtt)
+                };
+                kept.into_iter().map(|one| (class.name.as_str(), one))
+            })
+            .collect()
     }
 
     /// The links whose AQMs adapt a parameter, each with what is left where that stays as it is in

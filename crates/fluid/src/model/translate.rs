@@ -165,7 +165,7 @@ impl Model {
         }
         let all = sender.law.state_names();
         let state_names = match self.choices.memory {
-            Memory::AtRest if all.len() > 1 => &["window (packets)"],
+            Memory::AtRest if all.len() > 1 && !sender.law.by_rate() => &["window (packets)"],
             _ => all,
         };
         let at = self.names.len();

@@ -75,6 +75,8 @@ class Answer:
                 return f"On the boundary of stability: a pair of roots lies on the imaginary axis (period {period})"
             return "Cannot tell: a characteristic root lies at zero whatever the parameters"
         text = "Stable" if roots == 0 else "Unstable"
+        if roots == 0 and self.of.schedules:
+            text += f" but for the schedule of the senders ({schedule_words(self.of.schedules)})"
         if roots and run is not None and run.settles is False:
             text += f": {run.swing}"
             if math.isfinite(run.period):
@@ -166,12 +168,20 @@ class Answer:
                 "limits": [limit.json() for limit in self.limits],
                 "notes": self.of.notes,
                 "caveats": self.caveats,
+                "schedules": [
+                    {"flows": name, "what": what, "period_s": period} for name, what, period in self.of.schedules
+                ],
             }
         )
         return tree
 
     def __repr__(self) -> str:
         return f"<Answer: {self.sentence}>"
+
+
+def schedule_words(schedules: list[tuple[str, str, float]]) -> str:
+    """Return what senders do by a clock of their own, in words."""
+    return ", ".join(f"{what} of flows {name} every {quantity(period, 's')}" for name, what, period in schedules)
 
 
 def _verb(limit: Limit) -> str:

@@ -53,6 +53,16 @@ class AtRest:
         return self.equations.notes
 
     @property
+    def schedules(self) -> list[tuple[str, str, float]]:
+        """
+        Periodic actions of senders, as (flow class, action, period in s).
+
+        BBR empties the queue every ten seconds and probes for bandwidth in between: queues move with these periods
+        whatever the equations say, which have the average of such a schedule.
+        """
+        return self.equations.model.schedules(self.equilibrium._raw)
+
+    @property
     def states(self) -> tuple[str, ...]:
         """Names of the states."""
         return self.equations.states

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .answer import schedule_words
+
 if TYPE_CHECKING:
     from ...core.scenario import Scenario
     from ..measured import MeasuredStability
@@ -67,7 +69,10 @@ def apart(asked: Stability, measured: MeasuredStability) -> Apart:
         numbers["period (s)"] = (_period(asked, root), measured.period)
         if root.real < 0 and measured.mode.is_cycle is False:
             numbers["decay rate (1/s)"] = (-root.real, measured.mode.decay.value)
-    return Apart(agree, verdicts, numbers, _causes(asked.scenario, at.window))
+    causes = _causes(asked.scenario, at.window)
+    if asked.schedules:
+        causes.insert(0, f"the senders' own schedule, but for its average: {schedule_words(asked.schedules)}")
+    return Apart(agree, verdicts, numbers, causes)
 
 
 def _period(asked: Stability, root: complex) -> float:

@@ -12,6 +12,7 @@ from ...core.simulate import run
 from ...experiment.sequential import STABILITY
 from ..causes.scales import Length, bits, capacity, needed, timed
 from ..verdicts import judged
+from .answer import schedule_words
 from .beside import LARGE, MANY, SELDOM
 
 if TYPE_CHECKING:
@@ -239,6 +240,9 @@ def _assumptions(answer: Answer, seen: PacketRun, link: str, signal: float) -> t
         )
     if aqm == "threshold" and not _ratio(signal, seen.signal):
         found.append("the law marks packets at random, a threshold marks them in runs")
+    schedules = answer.of.schedules
+    if schedules:
+        found.append(f"the law has the average of the senders' schedule alone ({schedule_words(schedules)})")
     flows = sum(int(one["count"]) for one in tree["flows"])
     if flows < MANY:
         found.append(

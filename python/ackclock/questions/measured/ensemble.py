@@ -80,11 +80,13 @@ class MeasuredStability:
     """Length of each run from when every class has begun, s; the first third is left out."""
     packets: int
     """Packets that were simulated in all, pilot included."""
+    cycle: float = math.nan
+    """Period of the limit cycle, s, also where it is no mode of a linear fit; NaN without one."""
 
     @property
     def period(self) -> float:
-        """Period of the mode, s; NaN without one."""
-        return 2 * math.pi / self.mode.frequency.value if self.mode else math.nan
+        """Period of the mode or of the limit cycle, s; NaN without either."""
+        return 2 * math.pi / self.mode.frequency.value if self.mode else self.cycle
 
     @property
     def sentence(self) -> str:
@@ -274,7 +276,14 @@ class Ensemble:
             runs=self.runs,
             seconds=self.seconds,
             packets=self.packets,
+            cycle=self._cycle_period(mode, seen) if verdict == "oscillates" else math.nan,
         )
+
+    @staticmethod
+    def _cycle_period(mode: FluctuationMode | None, seen: _Bands) -> float:
+        if mode is not None and mode.is_cycle:
+            return 2 * math.pi / mode.frequency.value
+        return seen.cycle.period if seen.cycle is not None else math.nan
 
     def _dominant(self, mode: FluctuationMode | None, seen: _Bands, packet: float) -> FluctuationMode | None:
         """Return the mode of a cycle that the fit passed over, else the one found, None if it has hardly any power."""

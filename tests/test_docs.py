@@ -184,4 +184,5 @@ POLICIES = (
     sequential.TUNE,
     sequential.FAIR,
     sequential.EVALUATE,
+    sequential.CI,
 )

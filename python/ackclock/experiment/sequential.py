@@ -85,6 +85,9 @@ EVALUATE: Final = Policy(seeds=(10,))
 EVALUATE_QUICK: Final = Policy(seeds=(5,))
 """... and of a quick one."""
 
+CI: Final = Policy(seeds=(5, 10, 20))
+"""Each scenario of `ci`; a failure is run again with as many other seeds, and counts if it is one there, too."""
+
 
 def margin(value: float, half: float, limit: float) -> float:
     """Return how far the interval value - half .. value + half is from a limit; decided where it is above zero."""

@@ -46,6 +46,10 @@ _PLACES = {
     "Sweep.heat": "plot.sweep:heat",
     "Sweep.plot": "plot.sweep:line",
     "Tuned.__str__": "text.tune:text",
+    "Verdict.__str__": "text.ci:text",
+    "Verdict.junit": "text.ci:junit",
+    "Verdict.markdown": "text.ci:markdown",
+    "Verdict.report": "report.ci:report",
     "Why.__str__": "text.why:text",
 }
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from ...core import _starting
 from . import (
     check,
+    ci,
     compare,
     completion,
     coverage,
@@ -51,6 +52,7 @@ COMMANDS = (
     tune.COMMAND,
     fair.COMMAND,
     evaluate.COMMAND,
+    ci.COMMAND,
     paper.COMMAND,
     serve.COMMAND,
     schema.COMMAND,

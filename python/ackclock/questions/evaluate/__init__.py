@@ -96,15 +96,36 @@ def evaluate(
     >>> [(answer.heading.title, str(answer.finding)) for answer in told.answers]
     [('Protection Against Bufferbloat', 'no')]
     """
-    from .jobs import Job, job, measured
-
     entry = subject(algorithm, parameters or {}, style)
     count = seeds if seeds is not None else QUICK_SEEDS if quick else SEEDS
     if count < 2:  # noqa: PLR2004
         raise EvaluateError(f"intervals need 2 seeds or more, not {count}")
     asked = _chosen(headings(entry.kind), only)
-    _try(entry)
+    try_out(entry)
     others = {name: _reference(name, entry) for name in (SENDERS if entry.kind == "sender" else QUEUES)}
+    return examine(entry, others, asked, range(1, count + 1), quick=quick, store=store, progress=progress)
+
+
+def examine(
+    entry: Entry,
+    others: Mapping[str, Entry],
+    asked: Sequence[Heading],
+    seeds: Sequence[int],
+    *,
+    quick: bool = False,
+    store: str | os.PathLike[str] | None = None,
+    known: dict[str, Numbers | str] | None = None,
+    limit_s: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Dossier:
+    """
+    Answer headings about `entry` from runs with these seeds, in comparison with `others`.
+
+    What `known` holds is not run again, and it takes what is run. A run of more than `limit_s` seconds of real time is
+    stopped, and counts as failed.
+    """
+    from .jobs import Job, job, measured
+
     jobs: dict[tuple[str, str, str, str], list[Job]] = {}
     refused: dict[str, str] = {}
     for heading in asked:
@@ -123,14 +144,14 @@ def evaluate(
                             raise  # a scenario of ours is wrong
                         refused[heading.number] = f"it cannot stand in this scenario ({error.diagnostics[0].problem})"
                         continue
-                    made = [job(scenario, one, seed) for seed in range(1, count + 1)]
+                    made = [job(scenario, one, seed) for seed in seeds]
                     jobs[heading.number, quantity.name, case.name, name] = made
     wanted = [one for key, made in jobs.items() if key[0] not in refused for one in made]
-    found = measured(wanted, store, progress)
+    found = measured(wanted, store, progress, {} if known is None else known, limit_s)
     answers = [
         _answered(heading, entry, tuple(others), jobs, found, refused.get(heading.number, "")) for heading in asked
     ]
-    return Dossier(entry, tuple(others), tuple(answers), count, quick, len(found))
+    return Dossier(entry, tuple(others), tuple(answers), len(seeds), quick, len({one.key for one in wanted}))
 
 
 def _reference(name: str, entry: Entry) -> Entry:
@@ -139,7 +160,7 @@ def _reference(name: str, entry: Entry) -> Entry:
     return sender(name, entry.style) if entry.kind == "sender" else queue(name)
 
 
-def _try(entry: Entry) -> None:
+def try_out(entry: Entry) -> None:
     """Raise where the parameters are wrong in themselves."""
     from .scenes import line
 

@@ -6,19 +6,24 @@ import hashlib
 import json
 import math
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from ... import _core
 from ...core.errors import RunError
 from ...core.scenario import Scenario
-from ...core.simulate import run
+from ...core.simulate import Progress, run
 from ...experiment.runner import parallel
 from .model import Numbers
 from .subject import Entry
 
 FULL = 0.9
 """Utilisation of a second from which the link counts as full."""
+
+
+class HangError(RunError):
+    """A run took longer than it may."""
 
 
 @dataclass(frozen=True)
@@ -44,22 +49,27 @@ def measured(
     jobs: Iterable[Job],
     store: str | os.PathLike[str] | None,
     progress: Callable[[int, int], None] | None,
+    found: dict[str, Numbers | str],
+    limit_s: float | None = None,
 ) -> dict[str, Numbers | str]:
-    """Return what each run measured, by its key; of one that stopped with an error, what it said."""
+    """
+    Return what each run measured, by its key; of one that stopped with an error, what it said.
+
+    What is in `found` is not run again.
+    """
     from ..sweep import SweepInterrupted
     from ..sweep.plan import Point
     from ..sweep.store import DamagedError, Store
 
     wanted = {one.key: one for one in jobs}
     kept = None if store is None else Store(store)
-    found: dict[str, Numbers | str] = {}
 
     def point(one: Job) -> Point:
         return Point((), one.seed, one.scenario, one.key)
 
     if kept is not None:
         for key, one in wanted.items():
-            if _known(one):
+            if key not in found and _known(one):
                 try:
                     there = kept.take(point(one))
                 except DamagedError:
@@ -67,9 +77,16 @@ def measured(
                 if there is not None:
                     found[key] = there
 
+    hung: list[HangError] = []
+
     def work(one: Job) -> tuple[Job, Numbers | str]:
         try:
-            numbers: Numbers | str = _numbers(one)
+            if hung and _own(one):
+                raise hung[0]
+            numbers: Numbers | str = _numbers(one, limit_s)
+        except HangError as error:
+            hung.append(error)  # others of it would, too
+            numbers = str(error)
         except RunError as error:
             cause = f" ({type(error.__cause__).__name__}: {error.__cause__})" if error.__cause__ else ""
             numbers = f"{error}{cause}"
@@ -77,19 +94,19 @@ def measured(
             kept.write(point(one), numbers)
         found[one.key] = numbers
         if progress:
-            progress(len(found), len(wanted))
+            progress(sum(key in found for key in wanted), len(wanted))
         return one, numbers
 
     todo = [one for key, one in wanted.items() if key not in found]
     todo.sort(key=_own, reverse=True)  # the slow ones first: no processor waits for them at the end
     if progress:
-        progress(len(found), len(wanted))
+        progress(len(wanted) - len(todo), len(wanted))
     try:
         parallel(work, todo)
     except KeyboardInterrupt:
         if kept is None:
             raise
-        raise SweepInterrupted(len(found), len(wanted), str(store)) from None
+        raise SweepInterrupted(sum(key in found for key in wanted), len(wanted), str(store)) from None
     return found
 
 
@@ -103,8 +120,14 @@ def _known(one: Job) -> bool:
     return all(getattr(made, "__module__", "").startswith("ackclock_own_") for made in classes)
 
 
-def _numbers(one: Job) -> dict[str, float]:
-    result = run(one.scenario, seed=one.seed)
+def _numbers(one: Job, limit_s: float | None) -> dict[str, float]:
+    begin = time.monotonic()
+
+    def watch(_: Progress) -> None:
+        if limit_s is not None and time.monotonic() - begin > limit_s:
+            raise HangError(f"stopped after {limit_s:g} s of real time: it hangs, or is too slow")
+
+    result = run(one.scenario, seed=one.seed, progress=None if limit_s is None else watch)
     numbers: dict[str, float] = {}
     _flatten("", result.json(), numbers)
     for link, seconds in result.utilization_1s.items():

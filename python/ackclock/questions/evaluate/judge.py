@@ -20,6 +20,7 @@ UNITS: Mapping[str, tuple[str, float]] = {
     "s": (" s", 1.0),
     "": ("", 1.0),
     "packets": (" packets", 1.0),
+    "MB": (" MB", 1e-6),
 }
 """How numbers of a kind are written: what follows them, and their factor."""
 
@@ -83,7 +84,7 @@ def answer(
     brief = ""
     if finding is Finding.NO:
         missed = [check for check in checks if check.finding is finding]
-        alike = [label(one) for one in others if all(_miss(check, values, [one]) for check in missed)]
+        alike = [label(one) for one in others if all(misses(check, values, [one]) for check in missed)]
         do = "does" if len(alike) == 1 else "do"
         brief = f"{heading.no}, as {listed(alike)} {do}" if alike else heading.no
     return Answer(heading, finding, sentence, brief, tuple(checks), values, tuple(failures))
@@ -181,10 +182,10 @@ def _sentence(
     worst = max(told, key=_excess)
     if finding is Finding.YES and worst.by == OWN:
         return f"{heading.yes}: it is itself the reference of this heading ({_number(worst)})."
-    said = f"{_stated(worst)}{_beside(worst, values, references)}"
+    said = f"{stated(worst)}{_beside(worst, values, references)}"
     if finding is Finding.NO:
         more = f" The bound is missed in {len(deciding)} of {len(checks)} comparisons." if len(checks) > 1 else ""
-        failing = _miss(worst, values, references)
+        failing = misses(worst, values, references)
         also = f" {listed(failing)} {'misses' if len(failing) == 1 else 'miss'} it, too." if failing else ""
         return f"{heading.no}: {said}.{also}{more}"
     if finding is Finding.CANNOT_TELL:
@@ -220,7 +221,8 @@ def _number(check: Check) -> str:
     return f"{check.quantity} ({check.case}) {show(check.values, check.unit)}"
 
 
-def _stated(check: Check) -> str:
+def stated(check: Check) -> str:
+    """Return a number with its bound."""
     return f"{_number(check)}, bound {bound(check)}"
 
 
@@ -230,7 +232,7 @@ def _beside(check: Check, values: Values, references: Sequence[str]) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _miss(check: Check, values: Values, references: Sequence[str]) -> list[str]:
+def misses(check: Check, values: Values, references: Sequence[str]) -> list[str]:
     """Who else misses a fixed bound, as sentences call them."""
     of = values[check.quantity][check.case]
     return [label(name) for name in references if _fails(check, of.get(name, ()))]

@@ -41,16 +41,18 @@ class Entry:
     """Whether a sender takes marks (ECN); one that does not never negotiates it."""
     parameters: tuple[str, ...] | None = field(default=None, compare=False)
     """Names of its parameters; None for a class."""
+    keys: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """Further keys of its flows, such as ``hystart``."""
 
     def flows(self, count: int, name: str = "x", **keys: Any) -> Tree:
         """Return a class of flows under the sender that is evaluated; without ``ecn`` where it takes no marks."""
         if not self.marks:
             keys.pop("ecn", None)
-        return flows(count, self.algorithm, name=name, style=self.style, **keys)
+        return flows(count, self.algorithm, name=name, style=self.style, **{**self.keys, **keys})
 
     def others(self, count: int, congestion: str, name: str, **keys: Any) -> Tree:
         """Return a class of flows under another sender."""
-        return flows(count, congestion, name=name, style=self.style, **keys)
+        return flows(count, congestion, name=name, **{"style": self.style, **keys})
 
     def queue(self, packets: float, **keys: Any) -> Tree:
         """Return the queue that is evaluated, with room for so many packets."""
@@ -58,6 +60,8 @@ class Entry:
         return table | {"capacity": f"{max(round(packets), LEAST)} packets"} | keys
 
 
+ENDPOINT = "endpoint"
+"""The congestion control that stands for an endpoint of the user's own, from a library."""
 LEAST = 4
 """Packets of the shortest buffer."""
 
@@ -86,6 +90,8 @@ def subject(algorithm: Any, parameters: Mapping[str, Any], style: str) -> Entry:
         name = table.pop("kind", None) or table.pop("aqm", None)
         if name is None:
             raise EvaluateError('an algorithm as a table needs its name: {"kind": "compound", "gamma": 30}')
+        if name == ENDPOINT:
+            return Entry(_endpoint_name(table), "sender", {"kind": name} | table | dict(parameters), style)
         return subject(name, table | dict(parameters), style)
     if isinstance(algorithm, str):
         path, colon, wanted = algorithm.rpartition(":")
@@ -99,6 +105,10 @@ def subject(algorithm: Any, parameters: Mapping[str, Any], style: str) -> Entry:
     _refuse_parameters(parameters)
     named = getattr(algorithm, "func", algorithm)
     return _of_class(algorithm, getattr(named, "__name__", type(named).__name__), style, "")
+
+
+def _endpoint_name(table: Mapping[str, Any]) -> str:
+    return Path(str(table.get("library", ENDPOINT))).stem
 
 
 def _refuse_parameters(parameters: Mapping[str, Any]) -> None:

@@ -1,0 +1,310 @@
+"""
+Checks of a congestion control for continuous integration: RFC 9743's questions and more, with a verdict.
+
+A check fails the build where its number misses its bound for certain, does so again with other seeds, is no number that
+standards-track controls miss as well, and is not accepted in the configuration. Against a base a check fails where a
+number is worse by more than a margin, for certain, and again with other seeds.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from ...core.captures import Qlog
+from ...core.errors import AckclockError
+from ...core.intervals import mean_interval
+from ...core.simulate import run
+from ...experiment.sequential import CI
+from ..evaluate import SENDERS, Dossier, Entry, examine
+from ..evaluate import headings as of_rfc
+from ..evaluate.judge import interval, misses, show, stated
+from ..evaluate.model import Answer, Case, Check, Demand, Finding, Heading, Numbers, Quantity
+from ..evaluate.subject import sender
+from . import envelope
+from .configuration import CiError, Configuration, read
+from .headings import HEADINGS, START, start_references
+from .verdict import BAD, Checked, Status, Verdict
+
+__all__ = ["Checked", "CiError", "Configuration", "Status", "Verdict", "check", "logs", "read"]
+
+OTHER_SEEDS = 1000
+"""Seeds of a repetition begin after this."""
+MARGIN = 0.1
+"""Part of the base's number by which one may be worse."""
+FLOORS: Mapping[str, float] = {"%": 0.02, "ms": 2e-3, "s": 0.05, "": 0.02, "packets": 1.0, "MB": 0.1e6}
+"""The least margin of each unit, in its SI value."""
+CONFORMS = 0.5
+"""Part of the reference's own conformance that one must have."""
+
+Known = dict[str, Numbers | str]
+Progress = Callable[[int, int], None]
+
+
+class _Examiner:
+    """Runs headings about one entry, remembers runs, and asks again with more seeds or others."""
+
+    def __init__(
+        self, entry: Entry, others: Mapping[str, Entry], limit_s: float, after: int, progress: Progress | None
+    ) -> None:
+        self.entry, self._others = entry, others
+        self._limit, self._progress = limit_s, progress
+        self._after = after
+        self._known: Known = {}
+
+    def ask(self, asked: Sequence[Heading], count: int, *, other: bool = False) -> Dossier:
+        return examine(
+            self.entry,
+            self._others,
+            asked,
+            seeds(count, self._after, other=other),
+            quick=True,
+            known=self._known,
+            limit_s=self._limit,
+            progress=self._progress,
+        )
+
+    def until_decided(self, asked: Sequence[Heading]) -> Dossier:
+        """Answer with more seeds what few leave open."""
+        first = self.ask(asked, CI.seeds[0])
+        answers = {answer.heading.number: answer for answer in first.answers}
+        for count in CI.seeds[1:]:
+            again = [one.heading for one in answers.values() if _open(one)]
+            if again:
+                answers |= {one.heading.number: one for one in self.ask(again, count).answers}
+        return Dossier(self.entry, first.references, tuple(answers.values()), first.seeds, True, len(self._known))
+
+    def repeated(self, answer: Answer) -> Answer:
+        """Answer a heading with as many other seeds."""
+        count = max((len(check.values) for check in answer.checks), default=CI.seeds[0])
+        return self.ask([answer.heading], count, other=True).answers[0]
+
+
+def seeds(count: int, after: int, *, other: bool = False) -> range:
+    """Return so many seeds after one, or those of a repetition."""
+    begin = after + 1 + (OTHER_SEEDS if other else 0)
+    return range(begin, begin + count)
+
+
+def _open(answer: Answer) -> bool:
+    return any(check.finding is Finding.CANNOT_TELL for check in answer.checks) and not answer.failures
+
+
+def check(configuration: Configuration, *, after: int = 0, progress: Progress | None = None) -> Verdict:
+    """
+    Check a congestion control.
+
+    Parameters
+    ----------
+    configuration
+        Of `read`, or made in Python.
+    after
+        Seeds come after this one; another number gives an independent verdict.
+    progress
+        Called with the runs done and all runs, of one round after another.
+
+    Raises
+    ------
+    CiError
+        If no heading is asked for.
+    Interrupted
+        On Ctrl-C.
+    """
+    entry = configuration.subject
+    groups = [
+        ((*of_rfc("sender"), *HEADINGS), {name: sender(name, entry.style) for name in SENDERS}),
+        ((START,), start_references(entry.style)),
+    ]
+    found: list[Checked] = []
+    dossiers = []
+    for every, others in groups:
+        asked = [one for one in every if one.quantities and _wanted(one.number, configuration.only)]
+        if not asked:
+            continue
+        examiner = _Examiner(entry, others, configuration.limit_s, after, progress)
+        dossier = examiner.until_decided(asked)
+        dossiers.append(dossier)
+        for answer in dossier.answers:
+            found.extend(_judged(examiner, answer, configuration))
+        if configuration.base is not None:
+            basis = _Examiner(configuration.base, {}, configuration.limit_s, after, progress)
+            found.extend(_compared(examiner, basis, dossier, configuration))
+    measured = None
+    if configuration.like and _wanted("C.9", configuration.only):
+        measured, one = _conformance(configuration, after)
+        found.append(one)
+    if not found:
+        raise CiError(f"there is no heading {', '.join(configuration.only)}")
+    return Verdict(configuration, tuple(found), tuple(dossiers), measured)
+
+
+def _wanted(number: str, only: Sequence[str]) -> bool:
+    return not only or any(number == word or number.startswith(f"{word.rstrip('.')}.") for word in only)
+
+
+def _judged(examiner: _Examiner, answer: Answer, configuration: Configuration) -> list[Checked]:
+    heading = answer.heading
+    if answer.failures:
+        return [_stopped(heading, answer)]
+    repeated: Mapping[tuple[str, str], Check] = {}
+    if any(_fails(one, answer, examiner.entry) for one in answer.checks):
+        again = examiner.repeated(answer)
+        if again.failures:
+            return [_stopped(heading, again)]
+        repeated = {(one.quantity, one.case): one for one in again.checks}
+    made = []
+    for one in answer.checks:
+        status, more = _status(one, answer, repeated, examiner.entry)
+        if status in BAD and (reason := _accepted(heading.number, one, configuration)):
+            status, more = Status.ACCEPTED, f" Accepted: {reason}."
+        sentence = f"{stated(one)}.{more}"
+        name = f"{one.quantity} ({one.case})"
+        made.append(Checked(heading.number, heading.title, name, status, sentence, _case(heading, one)))
+    return made
+
+
+def _stopped(heading: Heading, answer: Answer) -> Checked:
+    case = next((case for quantity in heading.quantities for case in quantity.cases if case.quick), None)
+    return Checked(heading.number, heading.title, "runs", Status.ERROR, f"{answer.failures[0]}.", case)
+
+
+def _fails(one: Check, answer: Answer, entry: Entry) -> bool:
+    return one.finding is Finding.NO and not _alike(one, answer, entry)
+
+
+def _alike(one: Check, answer: Answer, entry: Entry) -> list[str]:
+    """Return the standards-track controls that miss a bound as well."""
+    return misses(one, answer.values, [name for name in SENDERS if name != entry.name])
+
+
+def _status(one: Check, answer: Answer, repeated: Mapping[tuple[str, str], Check], entry: Entry) -> tuple[Status, str]:
+    if one.finding is Finding.YES:
+        return Status.PASS, ""
+    if one.finding is Finding.CANNOT_TELL:
+        return Status.UNDECIDED, f" {len(one.values)} seeds do not decide."
+    if alike := _alike(one, answer, entry):
+        return Status.KNOWN, f" {' and '.join(alike)} {'misses' if len(alike) == 1 else 'miss'} it, too."
+    again = repeated.get((one.quantity, one.case))
+    if again is not None and again.finding is Finding.NO:
+        return Status.FAIL, f" With {len(again.values)} other seeds {show(again.values, again.unit)}."
+    other = show(again.values, again.unit) if again else "no value"
+    return Status.UNDECIDED, f" With other seeds {other}, which does not confirm it."
+
+
+def _accepted(number: str, one: Check | None, configuration: Configuration) -> str | None:
+    names = [number] if one is None else [number, f"{number} {one.quantity}", f"{number} {one.quantity} ({one.case})"]
+    return next((configuration.accept[name] for name in names if name in configuration.accept), None)
+
+
+def _case(heading: Heading, one: Check) -> Case | None:
+    of = (case for quantity in heading.quantities if quantity.name == one.quantity for case in quantity.cases)
+    return next((case for case in of if case.name == one.case), None)
+
+
+def _compared(examiner: _Examiner, basis: _Examiner, dossier: Dossier, configuration: Configuration) -> list[Checked]:
+    """Compare every number that has a bound with the base's."""
+    made = []
+    asked = [answer.heading for answer in dossier.answers if answer.checks and not answer.failures]
+    mine = {one.heading.number: one for one in examiner.ask(asked, CI.seeds[0]).answers} if asked else {}
+    theirs = {one.heading.number: one for one in basis.ask(asked, CI.seeds[0]).answers} if asked else {}
+    for heading in asked:
+        if theirs[heading.number].failures:
+            continue  # nothing to be compared with
+        for quantity, demand in _demanded(heading):
+            for case in quantity.cases:
+                values = _values(mine, theirs, heading, quantity, case)
+                if values is not None:
+                    made.append(_worse(examiner, basis, heading, quantity, demand, case, values, configuration))
+    return made
+
+
+def _demanded(heading: Heading) -> list[tuple[Quantity, Demand]]:
+    by = {demand.quantity: demand for demand in heading.demands}
+    return [(quantity, by[quantity.name]) for quantity in heading.quantities if quantity.name in by]
+
+
+Pair = tuple[Sequence[float], Sequence[float]]
+
+
+def _values(
+    mine: Mapping[str, Answer], theirs: Mapping[str, Answer], heading: Heading, quantity: Quantity, case: Case
+) -> Pair | None:
+    pair = [of[heading.number].values.get(quantity.name, {}).get(case.name, {}).get("", ()) for of in (mine, theirs)]
+    return (pair[0], pair[1]) if all(pair) else None
+
+
+def _worse(
+    examiner: _Examiner,
+    basis: _Examiner,
+    heading: Heading,
+    quantity: Quantity,
+    demand: Demand,
+    case: Case,
+    values: Pair,
+    configuration: Configuration,
+) -> Checked:
+    unit = quantity.unit
+    name = f"{quantity.name} ({case.name}), against base"
+    told = f"{quantity.name} ({case.name}) {show(values[0], unit)}, base {show(values[1], unit)}"
+    status, more = Status.PASS, ""
+    if _is_worse(values, demand, unit):
+        count = len(values[0])
+        other = [{heading.number: who.ask([heading], count, other=True).answers[0]} for who in (examiner, basis)]
+        again = _values(other[0], other[1], heading, quantity, case)
+        if again is not None and _is_worse(again, demand, unit):
+            status, more = Status.FAIL, f" With other seeds {show(again[0], unit)}, base {show(again[1], unit)}."
+        else:
+            status, more = Status.UNDECIDED, " Other seeds do not confirm it."
+    if status in BAD and (reason := configuration.accept.get(f"{heading.number} {name}")):
+        status, more = Status.ACCEPTED, f" Accepted: {reason}."
+    return Checked(heading.number, heading.title, name, status, f"{told}.{more}", case)
+
+
+def _is_worse(values: Pair, demand: Demand, unit: str) -> bool:
+    """Return True if a number is worse than the base's by more than the margin, for certain."""
+    sign = 1.0 if demand.relation == "at most" else -1.0
+    margin = max(MARGIN * abs(interval(values[1]).mean), FLOORS[unit])
+    apart = [sign * (one - other) - margin for one, other in zip(*values, strict=True)]
+    found = mean_interval(apart)
+    return found.mean - found.half > 0
+
+
+def _conformance(configuration: Configuration, after: int) -> tuple[envelope.Conformance, Checked]:
+    assert configuration.like is not None
+    title, name = "Performance Envelope", f"conformance with {configuration.like}"
+
+    def failing(found: envelope.Conformance) -> bool:
+        apart = mean_interval([one - CONFORMS * own for one, own in zip(found.values, found.own, strict=True)])
+        return apart.mean + apart.half < 0
+
+    found = envelope.measure(configuration.subject, configuration.like, after)
+    told = f"{show(found.values, '%')}, {configuration.like}'s own with other seeds {show(found.own, '%')}"
+    status, more = Status.PASS, ""
+    if failing(found):
+        again = envelope.measure(configuration.subject, configuration.like, after + OTHER_SEEDS)
+        status = Status.FAIL if failing(again) else Status.UNDECIDED
+        more = f" With other seeds {show(again.values, '%')}."
+    if status is Status.FAIL and (reason := configuration.accept.get("C.9")):
+        status, more = Status.ACCEPTED, f" Accepted: {reason}."
+    return found, Checked("C.9", title, name, status, f"{told}, bound at least {CONFORMS:.0%} of that.{more}")
+
+
+def logs(verdict: Verdict, folder: str | os.PathLike[str]) -> dict[str, Path]:
+    """
+    Write a qlog of the first run of each failed check into `folder`: of the subject's first flow.
+
+    A run that stops with an error leaves none. Returns the files by the names of their checks.
+    """
+    made: dict[str, Path] = {}
+    for number, one in enumerate(verdict.bad):
+        if one.case is None:
+            continue
+        path = Path(folder) / f"{number + 1}-{one.number}.sqlog"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            run(one.case.build(verdict.configuration.subject), seed=1, captures=[Qlog(path)])
+        except AckclockError:
+            continue
+        made[one.id] = path
+    return made

@@ -1,0 +1,236 @@
+"""Headings of `ackclock ci` beside those of RFC 9743, from start-up to L4S."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...core.scenario import Scenario
+from ..evaluate.model import Case, Demand, Heading, Quantity
+from ..evaluate.scenes import (
+    LOSS,
+    MEDIAN,
+    UTILIZATION,
+    Build,
+    Value,
+    bdp,
+    goodput_of,
+    line,
+    same,
+    scenario,
+    share,
+)
+from ..evaluate.subject import Entry
+
+START_RATE, START_RTT = 50.0, 100.0
+"""Mbit/s and ms of the path of start-up."""
+START_TIMES = (1.0, 2.0, 4.0)
+"""Seconds after the start at which bytes are counted."""
+LINUX = {"style": "linux"}
+
+
+def start_references(style: str) -> Mapping[str, Entry]:
+    """Return what start-up is compared with: Reno's window under four ways to begin."""
+    window = f"{round(bdp(START_RATE, START_RTT))} packets"
+    ways: Mapping[str, Mapping[str, object]] = {
+        "slow start": {},
+        "HyStart++": {"hystart": True},
+        "SEARCH": {"search": True},
+        "Careful Resume": {"saved_window": window, "saved_rtt": f"{START_RTT:g} ms"},
+    }
+    return {name: Entry(name, "sender", {"kind": "reno"}, style, keys=keys) for name, keys in ways.items()}
+
+
+def _start(until: float) -> Build:
+    def build(entry: Entry) -> Scenario:
+        flow = entry.flows(1, start="uniform 0 s .. 10 ms")
+        return line([flow], rate=START_RATE, rtt=START_RTT, window=(0, until))
+
+    return build
+
+
+def _bytes(until: float) -> Value:
+    return lambda numbers: numbers["flows.x.goodput_bps"] * until / 8
+
+
+START = Heading(
+    "C.1",
+    "Start-up",
+    "Does a new flow take up a free path about as soon as slow start does, without more loss?",
+    "It takes up a free path",
+    "It takes up a free path late, or loses much on the way",
+    setting="One flow over 50 Mbit/s, 100 ms, drop-tail of 1 BDP; bytes by time, beside Reno with slow start, "
+    "HyStart++ (RFC 9406), SEARCH and Careful Resume of a known path.",
+    quantities=(
+        Quantity(
+            "delivered since the start",
+            "MB",
+            tuple(Case(f"after {at:g} s", _start(at), _bytes(at)) for at in START_TIMES),
+            log=True,
+        ),
+        same("packets dropped at the queue", "%", LOSS, [("first 4 s", _start(START_TIMES[-1]), True)]),
+    ),
+    demands=(
+        Demand("delivered since the start", "at least", factor=0.4, among=("slow start", "HyStart++")),
+        Demand("packets dropped at the queue", "at most", 0.05, 2.0, among=("slow start",)),
+    ),
+)
+
+
+def _beside(other: str, buffer: float) -> Build:
+    def build(entry: Entry) -> Scenario:
+        classes = [entry.flows(2), entry.others(2, other, "other", **LINUX)]
+        return line(classes, rate=20, buffer=buffer, window=(10, 40))
+
+    return build
+
+
+_KERNEL = tuple(
+    (f"{label}, {buffer:g} BDP", _beside(other, buffer), True)
+    for other, label in (("cubic", "Linux's CUBIC"), ("bbr", "Linux's BBR"))
+    for buffer in (1, 4)
+)
+
+
+def _outage(entry: Entry) -> Scenario:
+    steps = [["0 s", "10 Mbit/s"], ["15 s", "0 bit/s"], ["18 s", "10 Mbit/s"]]
+    return line([entry.flows(2)], steps=steps, window=(24, 44))
+
+
+def _after_timeout(entry: Entry) -> Scenario:
+    """Timeouts, and a free path after each."""
+    steps = [["0 s", "10 Mbit/s"], ["6 s", "0 bit/s"], ["7 s", "10 Mbit/s"]]
+    return line([entry.flows(1)], steps={"steps": steps, "repeat": "10 s"}, window=(10, 50))
+
+
+def _thinned(entry: Entry) -> Scenario:
+    room = {"aqm": "drop-tail", "capacity": f"{round(bdp(20, 40))} packets"}
+    links = [
+        {"name": "bottleneck", "rate": "20 Mbit/s", "delay": "5 ms", "queue": room},
+        {"name": "back", "rate": "60 kbit/s", "queue": {"aqm": "drop-tail", "capacity": "5 packets"}},
+    ]
+    flow = entry.flows(2, path=["bottleneck"], reverse_path=["back"], rtt="40 ms", start="uniform 0 s .. 1 s")
+    return scenario(links, [flow], (10, 40))
+
+
+def _bunched(entry: Entry) -> Scenario:
+    """10 Mbit/s on average, as a radio or offload gives it: 2 ms at 50 Mbit/s in every 10 ms."""
+    steps = [["0 s", "0 bit/s"], ["8 ms", "50 Mbit/s"]]
+    return line([entry.flows(2)], buffer=2, steps={"steps": steps, "repeat": "10 ms"})
+
+
+def _marked(entry: Entry) -> Scenario:
+    queue = {"aqm": "codel", "ecn": True, "capacity": f"{round(16 * bdp(10, 40))} packets"}
+    return line([entry.flows(2, ecn=True)], queue=queue)
+
+
+def _marked_beside(entry: Entry) -> Scenario:
+    queue = {"aqm": "codel", "ecn": True, "capacity": f"{round(16 * bdp(10, 40))} packets"}
+    classes = [entry.flows(2, ecn=True), entry.others(2, "cubic", "other", ecn=True)]
+    return line(classes, queue=queue)
+
+
+def _l4s(entry: Entry) -> Scenario:
+    queue = {"scheduler": "dualpi2", "capacity": "10000 packets"}
+    return line([entry.flows(1, ecn=True), entry.others(1, "prague", "other")], queue=queue, rate=20, rtt=20)
+
+
+def _short_buffer(entry: Entry) -> Scenario:
+    room = {"aqm": "drop-tail", "capacity": "30 packets"}
+    return line([entry.flows(1)], rate=100, rtt=50, queue=room, window=(5, 15))
+
+
+def _no_marks(entry: Entry) -> str:
+    return "" if entry.marks else "it takes no marks, so that its flows do not negotiate ECN"
+
+
+HEADINGS = (
+    Heading(
+        "C.2",
+        "Beside the Kernel's Flows",
+        "Do Linux's CUBIC and BBR keep a part of the link beside it?",
+        "Linux's CUBIC and BBR get along beside it",
+        "It harms Linux's CUBIC or BBR",
+        setting="Two flows beside two of Linux 6.1's CUBIC or BBR over 20 Mbit/s, 40 ms, drop-tail of 1 and 4 BDP.",
+        quantities=(same("share of the others", "%", share("other", "x"), _KERNEL),),
+        demands=(Demand("share of the others", "at least", 0.25, 0.8),),
+    ),
+    Heading(
+        "C.3",
+        "After an Outage",
+        "Does it take the link back after it was cut off for seconds?",
+        "It comes back after an outage",
+        "It stays slow after an outage",
+        setting="Two flows over 10 Mbit/s, 40 ms, cut off from 15 s to 18 s, counted from 24 s to 44 s; one flow cut "
+        "off for 1 s in every 10 s.",
+        quantities=(
+            same(
+                "utilisation",
+                "%",
+                UTILIZATION,
+                [("3 s, once", _outage, True), ("1 s in every 10 s", _after_timeout, True)],
+            ),
+        ),
+        demands=(Demand("utilisation", "at least", 0.9, 0.9),),
+    ),
+    Heading(
+        "C.4",
+        "Thinned ACKs",
+        "Does it use a link whose ACKs come back over a link that drops most of them?",
+        "It copes with few ACKs",
+        "Few ACKs make it leave the link idle",
+        setting="Two flows over 20 Mbit/s, 40 ms; ACKs share 60 kbit/s and room for five.",
+        quantities=(same("utilisation", "%", UTILIZATION, [("one ACK of four or less", _thinned, True)]),),
+        demands=(Demand("utilisation", "at least", 0.9, 0.9),),
+    ),
+    Heading(
+        "C.5",
+        "Bunched Deliveries",
+        "Does it use a link that delivers in bursts, as radio frames and segmentation offload do?",
+        "It copes with bursts",
+        "Bursts make it leave the link idle",
+        setting="Two flows, 40 ms, over a link that sends for 2 ms in every 10 ms: 10 Mbit/s on average.",
+        quantities=(Quantity("rate", "%", (Case("2 ms in every 10 ms", _bunched, goodput_of("x", 10)),)),),
+        demands=(Demand("rate", "at least", 0.85, 0.9),),
+    ),
+    Heading(
+        "C.6",
+        "Marks",
+        "Does it take a mark as a signal to slow down?",
+        "It yields to marks",
+        "It does not yield to marks",
+        setting="Two flows with ECN over 10 Mbit/s, 40 ms, under CoDel that marks, alone and beside two of CUBIC.",
+        quantities=(
+            same("median wait in the queue", "ms", MEDIAN, [("alone", _marked, True)]),
+            same("share of CUBIC", "%", share("other", "x"), [("beside CUBIC", _marked_beside, True)]),
+        ),
+        demands=(
+            Demand("median wait in the queue", "at most", 0.02, 1.5),
+            Demand("share of CUBIC", "at least", 0.25, 0.8),
+        ),
+        applies=_no_marks,
+    ),
+    Heading(
+        "C.7",
+        "L4S",
+        "Does a flow of L4S keep its part beside it in DualPI2?",
+        "It leaves L4S its part",
+        "It harms L4S",
+        setting="One flow with ECN beside one of Prague in DualPI2 (RFC 9332), 20 Mbit/s, 20 ms.",
+        quantities=(same("share of Prague", "%", share("other", "x"), [("beside Prague", _l4s, True)]),),
+        demands=(Demand("share of Prague", "at least", 0.25, 0.8),),
+        applies=_no_marks,
+    ),
+    Heading(
+        "C.8",
+        "Short Buffers",
+        "Does it send without bursts that a short buffer cannot take?",
+        "It goes without a deep buffer",
+        "Its bursts overflow a short buffer",
+        setting="One flow over 100 Mbit/s, 50 ms, with room for 30 packets.",
+        quantities=(
+            same("packets dropped at the queue", "%", LOSS, [("30 packets", _short_buffer, True)]),
+            Quantity("rate", "%", (Case("30 packets", _short_buffer, goodput_of("x", 100)),)),
+        ),
+        demands=(Demand("packets dropped at the queue", "at most", 0.005, 1.5),),
+    ),
+)

@@ -1,0 +1,206 @@
+"""`ackclock ci`: verdicts of healthy and of faulty controllers, its files, its configuration."""
+
+import json
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+from ackclock.cli import main
+from ackclock.questions import ci
+from ackclock.questions.ci import Configuration, Status, check, read
+from ackclock.questions.ci.envelope import Envelope, conformance
+from ackclock.questions.evaluate.subject import subject
+
+ROOT = Path(__file__).parents[1]
+CONTROLLER = """
+class Reno:
+    def on_ack(self, ack, window, random):
+        if ack.cwnd_limited:
+            acked = window.slow_start(ack.acked)
+            window.cwnd += acked / window.cwnd
+
+    def on_congestion(self, reduction, window):
+        window.ssthresh = max(reduction.window_used / 2, 2.0)
+        window.cwnd = window.ssthresh
+
+
+class StuckAfterTimeout(Reno):
+    stuck = False
+
+    def on_congestion(self, reduction, window):
+        super().on_congestion(reduction, window)
+        self.stuck = self.stuck or reduction.signal == "timeout"
+
+    def on_ack(self, ack, window, random):
+        if self.stuck:
+            window.cwnd = window.ssthresh = 4.0
+        else:
+            super().on_ack(ack, window, random)
+
+
+class DeafToMarks(Reno):
+    def on_congestion(self, reduction, window):
+        if reduction.signal != "ecn":
+            super().on_congestion(reduction, window)
+
+
+class Slow(Reno):
+    def on_ack(self, ack, window, random):
+        window.cwnd += 0.05 * ack.acked if window.cwnd < window.ssthresh else ack.acked / window.cwnd
+
+
+class Raises(Reno):
+    def on_congestion(self, reduction, window):
+        raise ValueError("index out of range <&\\x00>")
+
+
+class Hangs(Reno):
+    def on_congestion(self, reduction, window):
+        while True:
+            pass
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "mine.py").write_text(CONTROLLER, encoding="utf-8")
+    return tmp_path
+
+
+def verdict(folder: Path, text: str) -> ci.Verdict:
+    """Return the verdict of a configuration."""
+    path = folder / "ci.toml"
+    path.write_text(text, encoding="utf-8")
+    return check(read(path))
+
+
+def test_a_healthy_controller_passes(folder: Path) -> None:
+    made = verdict(folder, 'subject = "mine.py:Reno"\nbase = "reno"\nonly = ["C.1", "C.3", "C.5", "C.6", "5.1.2"]')
+    assert made.passed, str(made)
+    assert made.counts[Status.PASS] > 10
+    known = [one for one in made.checks if one.status is Status.KNOWN]
+    assert [one.number for one in known] == ["5.1.2"] * len(known) != []
+    assert "misses it, too" in known[0].sentence or "miss it, too" in known[0].sentence
+
+
+@pytest.mark.parametrize(("fault", "only"), [("StuckAfterTimeout", "C.3"), ("DeafToMarks", "C.6"), ("Slow", "C.1")])
+def test_a_fault_is_found(fault: str, only: str, folder: Path) -> None:
+    made = verdict(folder, f'subject = "mine.py:{fault}"\nonly = ["{only}"]')
+    assert {one.status for one in made.bad} == {Status.FAIL}, str(made)
+    assert all("other seeds" in one.sentence for one in made.bad), "a failure is repeated"
+
+
+def test_worse_than_the_base(folder: Path) -> None:
+    made = verdict(folder, 'subject = "mine.py:Slow"\nbase = "mine.py:Reno"\nonly = ["C.1"]')
+    assert any("against base" in one.name for one in made.bad)
+    same = verdict(folder, 'subject = "mine.py:Reno"\nbase = "mine.py:Reno"\nonly = ["C.5"]')
+    assert same.passed
+
+
+def test_a_controller_that_raises_or_hangs_is_named(folder: Path) -> None:
+    made = verdict(folder, 'subject = "mine.py:Raises"\nonly = ["C.5"]')
+    assert [one.status for one in made.checks] == [Status.ERROR]
+    assert "ValueError: index out of range" in made.checks[0].sentence
+    ET.fromstring(made.junit())  # whatever a message holds
+    made = verdict(folder, 'subject = "mine.py:Hangs"\nonly = ["C.5"]\ntime_limit = 1')
+    assert [one.status for one in made.checks] == [Status.ERROR]
+    assert "it hangs, or is too slow" in made.checks[0].sentence
+
+
+def test_a_revision_is_a_base(folder: Path) -> None:
+    def git(*words: str) -> None:
+        author = ("-c", "user.name=a", "-c", "user.email=a@b")
+        subprocess.run(["git", *author, *words], cwd=folder, check=True, capture_output=True)
+
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-q", "-m", "first")
+    worse = CONTROLLER.replace("acked = window.slow_start(ack.acked)", "window.cwnd += 0.02; acked = 0")
+    (folder / "mine.py").write_text(worse, encoding="utf-8")
+    made = verdict(folder, 'subject = "mine.py:Reno"\nbase = "git:HEAD"\nonly = ["C.1"]')
+    assert any("against base" in one.name for one in made.bad), str(made)
+    path = folder / "ci.toml"
+    path.write_text('subject = "mine.py:Reno"\nbase = "git:nowhere"', encoding="utf-8")
+    with pytest.raises(ci.CiError, match=r"base: git:nowhere: .*nowhere"):
+        read(path)
+
+
+def test_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = folder / "ci.toml"
+    file.write_text('subject = "mine.py:Slow"\nonly = ["C.1", "C.5"]', encoding="utf-8")
+    names = {key: folder / name for key, name in (("junit", "j.xml"), ("markdown", "s.md"), ("report", "r.html"))}
+    words = [word for key, path in names.items() for word in (f"--{key}", str(path))]
+    with pytest.raises(SystemExit) as stopped:
+        main(["ci", str(file), *words, "--logs", str(folder / "failed"), "--json"])
+    assert stopped.value.code == 1
+    tree = json.loads(capsys.readouterr().out)
+    assert tree["passed"] is False
+    suites = ET.parse(names["junit"]).getroot()
+    failed = sum(one["status"] == "fail" for one in tree["checks"])
+    assert (suites.get("tests"), suites.get("failures")) == (str(len(tree["checks"])), str(failed))
+    summary = names["markdown"].read_text(encoding="utf-8")
+    assert summary.startswith("### ❌ Slow fails ")
+    assert summary.count("| ❌ |") == failed
+    assert "<svg" in names["report"].read_text(encoding="utf-8")
+    assert len(list((folder / "failed").glob("*.sqlog"))) == failed
+    file.write_text('subject = "mine.py:Slow"\nonly = ["C.1"]\n[accept]\n"C.1" = "on purpose"', encoding="utf-8")
+    assert main(["ci", str(file)]) == 0
+    assert "Accepted: on purpose." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "subject is missing"),
+        ('subjet = "reno"', 'no key "subjet"'),
+        ('subject = "rno"', 'no algorithm "rno"'),
+        ('subject = "codel"', "codel is a queue"),
+        ("subject = 3", "subject: found 3"),
+        ('subject = "mine.py:Nobody"', "there is no class Nobody"),
+        ('subject = "reno"\nstyle = "bsd"', 'style: found "bsd"'),
+        ('subject = "reno"\ntime_limit = 0', "time_limit: found 0"),
+        ('subject = "reno"\nbase = "git:HEAD"', "needs a subject that is a class in a file"),
+        ('subject = "reno"\nonly = ["9.9"]', "no heading 9.9"),
+        ("subject = ", "Invalid value"),
+    ],
+)
+def test_mistakes_in_a_configuration(text: str, says: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = folder / "ci.toml"
+    file.write_text(text, encoding="utf-8")
+    assert main(["ci", str(file)]) == 2
+    error = capsys.readouterr().err
+    assert says in error
+    assert str(file) in error
+
+
+def test_the_envelope() -> None:
+    random = np.random.default_rng(1)
+    cloud = random.normal([10, 60], [1, 5], (200, 2))
+    one, same, apart = (
+        Envelope(cloud),
+        Envelope(random.normal([10, 60], [1, 5], (200, 2))),
+        Envelope(cloud + np.array([9, 0])),
+    )
+    assert len(one.kept) == 190
+    assert conformance(one, one) == 1.0
+    assert conformance(one, same) > 0.9
+    assert conformance(one, apart) == 0.0
+    assert conformance(one, Envelope(np.zeros((50, 2)))) == 0.0, "no envelope"
+
+
+def test_conformance_tells_an_impostor() -> None:
+    for name, status in (("cubic", Status.FAIL), ("bbr", Status.PASS)):
+        made = check(Configuration(subject(name, {}, "rfc"), like="bbr", only=("C.9",)))
+        assert [one.status for one in made.checks] == [status], str(made)
+
+
+def test_the_template_is_healthy() -> None:
+    text = (ROOT / "docs" / "examples" / "ci" / "ackclock-ci.toml").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if not line.startswith(("base", "like"))]
+    file = ROOT / "docs" / "examples" / "ci" / "controller.py"
+    made = check(Configuration(subject(f"{file}:Controller", {}, "rfc"), only=("C.5", "C.8")))
+    assert made.passed
+    assert 'subject = "controller.py:Controller"' in lines

@@ -11,7 +11,7 @@ export CARGO_TARGET_DIR := $(abspath $(TARGET))
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml)
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(RUST)
 
-.PHONY: attack help setup run check lint types unit test ci coverage fuzz bench bench-instructions bench-peers growth papers papers-mutation agreement conform published validate-ns2 validate-linux docs reference wheel clean rust-tools
+.PHONY: attack help setup run check lint types unit test test-adapters ci coverage fuzz bench bench-instructions bench-peers growth papers papers-mutation agreement conform published validate-ns2 validate-linux docs reference wheel clean rust-tools
 
 help: ## list these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' Makefile | expand -t 12
@@ -85,6 +85,9 @@ conform: setup ## play packetdrill's scripts to the sender in style "linux": PAC
 
 published: setup ## play what others measured on testbeds, cell by cell, and write validation/published/README.md with its figures (resumes; some minutes)
 	$(BIN)/python validation/published/published.py
+
+test-adapters: ## stacks of others at the ends of flows: quinn, noq, smoltcp, s2n-quic (their crates come from the registry; Rust 1.95)
+	cd adapters && CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/adapters cargo test --release --quiet
 
 bench-instructions: ## instructions per packet of the packet engine, against benches/instructions.json (needs valgrind)
 	$(PYTHON) benches/instructions.py

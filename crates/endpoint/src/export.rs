@@ -19,6 +19,7 @@ use crate::{
 #[macro_export]
 macro_rules! export_endpoints {
     ($factory:ty) => {
+        /// The functions that ackclock calls (`ackclock.h`).
         #[unsafe(no_mangle)]
         pub extern "C" fn ackclock_endpoints_v1() -> *const $crate::abi::Endpoints {
             $crate::export::endpoints::<$factory>()
@@ -31,6 +32,7 @@ macro_rules! export_endpoints {
 #[macro_export]
 macro_rules! export_controllers {
     ($factory:ty) => {
+        /// The functions that ackclock calls (`ackclock.h`).
         #[unsafe(no_mangle)]
         pub extern "C" fn ackclock_controller_v1() -> *const $crate::abi::Controller {
             $crate::export::controllers::<$factory>()

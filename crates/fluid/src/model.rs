@@ -24,7 +24,8 @@ use ackclock_algorithms::aqm::Spacing;
 use ackclock_algorithms::fluid::{Averaging, random_losses, round_average};
 use ackclock_algorithms::registry::{AqmLaw, TcpLaw};
 use ackclock_algorithms::{Scalar, Value};
-use ackclock_averages::Access;
+use ackclock_averages::{Access, Flows};
+use ackclock_scenario::Scenario;
 
 use crate::error::{Error, Result};
 use crate::user::WindowLaw;
@@ -127,6 +128,31 @@ impl Default for Choices {
             averaging: Averaging::Linear,
             effective_spacing: true,
             clamped: false,
+        }
+    }
+}
+
+impl Choices {
+    /// What is taken for a scenario where nobody chooses, as the packets have it: round trips with
+    /// queueing, small windows with their own law, weights as exact rates, clamped; senders with a
+    /// memory as at rest, which alone gives CUBIC its Reno-friendly region and a verdict.
+    #[must_use]
+    pub fn usual(scenario: &Scenario) -> Self {
+        let rests = |class| {
+            let found = Flows::new(scenario, class, scenario.flows[class].packet_size);
+            matches!(found, Ok(Flows::Sender(sender)) if sender.law.at_rest())
+        };
+        Self {
+            rtt: Rtt::Queueing,
+            small_windows: true,
+            memory: if (0..scenario.flows.len()).any(rests) {
+                Memory::AtRest
+            } else {
+                Memory::States
+            },
+            averaging: Averaging::Exponential,
+            clamped: true,
+            ..Self::default()
         }
     }
 }

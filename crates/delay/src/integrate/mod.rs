@@ -14,6 +14,8 @@ use events::{crossed_break, first_event};
 pub use trajectory::Trajectory;
 use trajectory::{Segment, dense};
 
+use libm::pow;
+
 use crate::{
     error::{Error, Result},
     system::{Args, Bound, DynSystem, Settled},
@@ -505,7 +507,7 @@ impl<'a, D: DynSystem + ?Sized> Integration<'a, D> {
             self.forget()?;
         }
         let error = error.max(1e-10);
-        self.h = length * (0.9 * error.powf(-0.14) * self.last_error.powf(0.08)).clamp(0.2, 6.0);
+        self.h = length * (0.9 * pow(error, -0.14) * pow(self.last_error, 0.08)).clamp(0.2, 6.0);
         self.last_error = error.max(1e-4);
         Ok(())
     }
@@ -548,7 +550,7 @@ impl<'a, D: DynSystem + ?Sized> Integration<'a, D> {
             Err(e @ (Error::NotFinite { .. } | Error::BadDelay { .. })) => (1e6, Some(e)),
             Err(e) => return Err(e),
         };
-        let shrink = (0.9 * error.powf(-0.2)).clamp(0.1, 0.9);
+        let shrink = (0.9 * pow(error, -0.2)).clamp(0.1, 0.9);
         // NaN shrinks most
         self.h = length * if shrink.is_nan() { 0.1 } else { shrink };
         if self.h <= 16.0 * f64::EPSILON * t.abs().max(1e-300) {
@@ -711,6 +713,6 @@ fn first_step(x: &[f64], f: &[f64], span: f64, tolerance: &Tolerance) -> f64 {
     };
     guess
         .min(0.01 * span)
-        .min(1.0 / speed.max(1e-30).powf(0.2))
+        .min(1.0 / pow(speed.max(1e-30), 0.2))
         .max(1e-12 * span)
 }

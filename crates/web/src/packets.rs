@@ -1,0 +1,192 @@
+//! Packet runs, in steps.
+
+use ackclock_packet::{
+    ClassOutcome, Error, FlowOutcome, FlowSelection, FlowTrace, LinkOutcome, LinkTrace, Options,
+    Outcome, Simulation, TraceSelection, Traces, TransferOutcome,
+};
+use ackclock_scenario::{End, Scenario};
+use serde_json::{Value, json};
+
+use crate::question;
+use crate::{Answer, Refusal, parsed};
+
+/// A run under way.
+pub(crate) struct Run {
+    simulation: Simulation,
+    scenario: Scenario,
+}
+
+/// When the run ends, s; `None` where that is not known before.
+pub(crate) fn duration(scenario: &Scenario) -> Option<f64> {
+    match scenario.end {
+        End::At(time) => Some(time.seconds()),
+        End::UntilDone => None,
+    }
+}
+
+fn refused(error: &Error) -> Refusal {
+    let kind = match error {
+        Error::Unsupported(_) => "unsupported",
+        _ => "failed",
+    };
+    Refusal::engine(kind, error)
+}
+
+impl Run {
+    pub(crate) fn new(start: &question::Run) -> Result<(Self, Value), Refusal> {
+        let scenario = parsed(&start.text)?;
+        let options = Options {
+            general: start.general,
+            traces: TraceSelection {
+                links: true,
+                flows: FlowSelection::PerClass(start.flows),
+                streamed: false,
+            },
+            seed: start.seed,
+            abort: None,
+        };
+        let need = Simulation::memory_estimate(&scenario, &options);
+        if need > start.memory {
+            let problem = format!(
+                "needs more memory than the {:.1} GB that a tab has; fewer flows, shorter queues or a longer `sample` \
+                 need less, and the command line has all of this machine's",
+                start.memory as f64 * 1e-9,
+            );
+            return Err(Refusal::engine("memory", problem));
+        }
+        let simulation = Simulation::new(&scenario, &options).map_err(|error| refused(&error))?;
+        let answer = json!({ "duration": duration(&scenario) });
+        Ok((
+            Self {
+                simulation,
+                scenario,
+            },
+            answer,
+        ))
+    }
+
+    pub(crate) fn advance(&mut self, events: u64) -> Answer {
+        let progress = self
+            .simulation
+            .step(events)
+            .map_err(|error| refused(&error))?;
+        Ok(json!({
+            "now": progress.now, "end": progress.end, "packets": progress.departures, "done": progress.done,
+        }))
+    }
+
+    pub(crate) fn outcome(mut self, points: usize) -> Answer {
+        while !self
+            .simulation
+            .step(1 << 20)
+            .map_err(|error| refused(&error))?
+            .done
+        {}
+        let outcome = self.simulation.finish().map_err(|error| refused(&error))?;
+        let classes: Vec<&str> = self
+            .scenario
+            .flows
+            .iter()
+            .map(|class| class.name.as_str())
+            .collect();
+        Ok(tree(&outcome, &classes, points.max(2)))
+    }
+}
+
+fn tree(outcome: &Outcome, classes: &[&str], points: usize) -> Value {
+    let count =
+        |flows: &[FlowOutcome], class| flows.iter().filter(|one| one.class == class).count();
+    let classes: Vec<Value> = outcome
+        .classes
+        .iter()
+        .enumerate()
+        .map(|(index, class)| class_tree(class, classes[index], count(&outcome.flows, index)))
+        .collect();
+    json!({
+        "window": outcome.window, "end": outcome.end, "events": outcome.events,
+        "departures": outcome.departures, "notes": outcome.notes,
+        "links": outcome.links.iter().map(link).collect::<Vec<_>>(),
+        "classes": classes,
+        "flows": flows(&outcome.flows),
+        "transfers": outcome.transfers.iter().map(transfer).collect::<Vec<_>>(),
+        "traces": traces(&outcome.traces, points),
+    })
+}
+
+fn link(of: &LinkOutcome) -> Value {
+    json!({
+        "name": of.name, "utilization": of.utilization, "utilization_1s": of.utilization_1s,
+        "arrivals": of.arrivals, "drops": of.drops, "overflows": of.overflows, "marks": of.marks,
+        "policed": of.policed, "losses": of.losses, "packets": of.packets, "bytes": of.bytes,
+        "queue_packets_mean": of.queue_packets_mean, "queue_packets_std": of.queue_packets_std,
+        "queue_packets_percentiles": of.queue_packets_percentiles,
+        "queue_packets_max": of.queue_packets_max, "queue_bytes_mean": of.queue_bytes_mean,
+        "delay_mean": of.delay_mean, "delay_percentiles": of.delay_percentiles,
+        "delay_max": of.delay_max, "delay_histogram": of.delay_histogram,
+        "ledger": [of.ledger.sent, of.ledger.delivered, of.ledger.dropped, of.ledger.lost, of.ledger.in_flight],
+    })
+}
+
+fn class_tree(of: &ClassOutcome, name: &str, flows: usize) -> Value {
+    json!({
+        "name": name, "flows": flows, "received": of.received, "measured": of.measured,
+        "delay_mean": of.delay_mean, "delay_min": of.delay_min,
+        "delay_percentiles": of.delay_percentiles, "delay_max": of.delay_max, "jitter": of.jitter,
+        "delay_histogram": of.delay_histogram,
+    })
+}
+
+fn transfer(of: &TransferOutcome) -> Value {
+    json!({
+        "class": of.class, "size_from": of.size_from,
+        "size_to": of.size_to, "started": of.started, "completed": of.completed,
+        "censored": of.censored, "fct_mean": of.fct_mean, "fct_percentiles": of.fct_percentiles,
+        "fct_max": of.fct_max,
+    })
+}
+
+/// Columns, one value a flow.
+fn flows(of: &[FlowOutcome]) -> Value {
+    let real = |value: fn(&FlowOutcome) -> f64| of.iter().map(value).collect::<Vec<_>>();
+    let count = |value: fn(&FlowOutcome) -> u64| of.iter().map(value).collect::<Vec<_>>();
+    json!({
+        "class": count(|flow| flow.class as u64), "rtt": real(|flow| flow.rtt),
+        "start": real(|flow| flow.start), "goodput": real(|flow| flow.goodput),
+        "sent": count(|flow| flow.sent), "retransmissions": count(|flow| flow.retransmissions),
+        "drops": count(|flow| flow.drops), "losses": count(|flow| flow.losses),
+        "marks": count(|flow| flow.marks), "received": count(|flow| flow.received),
+        "timeouts": count(|flow| flow.timeouts),
+        "fast_recoveries": count(|flow| flow.fast_recoveries),
+        "ecn_reductions": count(|flow| flow.ecn_reductions),
+        "cwnd_mean": real(|flow| flow.cwnd_mean), "rtt_mean": real(|flow| flow.rtt_mean),
+        "completion": real(|flow| flow.completion),
+    })
+}
+
+/// At most `points` samples, evenly: a page has no more pixels.
+fn traces(of: &Traces, points: usize) -> Value {
+    let every = of.time.len().div_ceil(points).max(1);
+    fn thin<T: Copy>(values: &[T], every: usize) -> Vec<T> {
+        values.iter().copied().step_by(every).collect()
+    }
+    let link = |one: &LinkTrace| {
+        json!({
+            "link": one.link, "queue_packets": thin(&one.queue_packets, every),
+            "queue_bytes": thin(&one.queue_bytes, every),
+            "average_packets": thin(&one.average_packets, every),
+            "probability": thin(&one.probability, every), "utilization": thin(&one.utilization, every),
+            "drops": thin(&one.drops, every), "marks": thin(&one.marks, every),
+        })
+    };
+    let flow = |one: &FlowTrace| {
+        json!({
+            "flow": one.flow, "cwnd": thin(&one.cwnd, every), "ssthresh": thin(&one.ssthresh, every),
+            "srtt": thin(&one.srtt, every), "delivered": thin(&one.delivered, every),
+        })
+    };
+    json!({
+        "interval": of.interval, "every": every, "time": thin(&of.time, every),
+        "links": of.links.iter().map(link).collect::<Vec<_>>(),
+        "flows": of.flows.iter().map(flow).collect::<Vec<_>>(),
+    })
+}

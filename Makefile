@@ -11,7 +11,7 @@ export CARGO_TARGET_DIR := $(abspath $(TARGET))
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml)
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(RUST)
 
-.PHONY: attack help setup run check lint types unit test test-adapters ci coverage fuzz bench bench-instructions bench-peers growth papers papers-mutation agreement conform published validate-ns2 validate-linux docs reference wheel clean rust-tools
+.PHONY: page test-page site attack help setup run check lint types unit test test-adapters ci coverage fuzz bench bench-instructions bench-peers growth papers papers-mutation agreement conform published validate-ns2 validate-linux docs reference wheel clean rust-tools
 
 help: ## list these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' Makefile | expand -t 12
@@ -42,7 +42,7 @@ lint: setup rust-tools ## formatting, lints and types of Rust and Python
 	$(BIN)/ruff format --quiet --check .
 	$(MAKE) --no-print-directory types
 
-SCRIPTS := benches benches/peers docs/algorithms docs/examples docs/extension docs/standards validation validation/agreement validation/causes validation/charts validation/cluster validation/l4s validation/laws validation/linux validation/ns2 validation/packetdrill validation/page validation/published
+SCRIPTS := benches benches/peers docs/algorithms docs/examples docs/extension docs/standards validation validation/agreement validation/causes validation/charts validation/cluster validation/l4s validation/laws validation/linux validation/ns2 validation/packetdrill validation/published
 
 types: setup ## types of Python: the package against its core, and the scripts folder by folder
 	$(BIN)/mypy
@@ -141,7 +141,45 @@ validate-ns2: setup ## compare senders and queues with those of ns-2 (its seed 1
 validate-linux: setup ## run a Linux kernel's own TCP and queues in virtual time beside ours (needs linux-source-6.1; only what is missing) and write docs/validation-linux.md
 	$(BIN)/python validation/linux/validate.py --run --write
 
-wheel: setup ## build an installable wheel in dist/
+WASM := $(CARGO_TARGET_DIR)/wasm32-unknown-unknown/wasm/ackclock_web.wasm
+PAGE := python/ackclock/present/page_files
+PAGE_SOURCES := $(shell find page -path page/node_modules -prune -o -type f -print 2>/dev/null) $(wildcard scenarios/*.toml) python/ackclock/present/text/sentences.json
+
+page: $(PAGE)/index.html ## build the laboratory in a browser tab (needs Node, and Rust's target wasm32-unknown-unknown)
+
+$(PAGE)/index.html: $(WASM) page/node_modules/.package-lock.json $(PAGE_SOURCES)
+	cp $(WASM) page/src/engine/ackclock_web.wasm
+	cd page && npm run --silent build
+	rm -rf $(PAGE) && cp -r out/page $(PAGE)
+
+$(WASM): $(SOURCES)
+	@rustup target list --installed 2>/dev/null | grep -q wasm32-unknown-unknown || rustup target add wasm32-unknown-unknown || \
+		{ echo "Rust's target wasm32-unknown-unknown is missing: rustup target add wasm32-unknown-unknown"; exit 1; }
+	RUSTFLAGS= cargo build --profile wasm --target wasm32-unknown-unknown --package ackclock-web --lib
+	@touch $@
+
+page/node_modules/.package-lock.json: page/package.json page/package-lock.json
+	@command -v npm >/dev/null || { echo "the page needs Node 20.19 or later: https://nodejs.org"; exit 1; }
+	cd page && npm ci --no-fund --no-audit --loglevel=error
+
+BROWSER ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+BITS ?= 200
+test-page: page setup ## the page: lints, types, units, the same bits as native, and in a browser where there is one (BROWSER=)
+	cd page && npm run --silent lint && npm run --silent unit
+	@mkdir -p out/bits
+	cargo build --release --quiet --package ackclock-web --example answers
+	$(BIN)/python page/test/scenarios.py $(BITS) > out/bits/questions.jsonl
+	$(CARGO_TARGET_DIR)/release/examples/answers < out/bits/questions.jsonl > out/bits/answers.jsonl
+	cd page && npx vite-node test/bits.ts $(WASM) ../out/bits/questions.jsonl ../out/bits/answers.jsonl
+	@if [ -n "$(BROWSER)" ]; then cd page && npx vite-node test/browser.ts $(BROWSER); else echo "no browser: the page was not opened (BROWSER=/usr/bin/chromium)"; fi
+
+site: page docs ## one folder of static files for any web server: documentation and laboratory, out/site
+	rm -rf out/site && mkdir -p out/site
+	cp -r out/docs/. out/site/
+	cp -r $(PAGE) out/site/laboratory
+	@echo "written: out/site/index.html"
+
+wheel: setup page ## build an installable wheel in dist/, the page included
 	$(BIN)/maturin build --release --out dist
 
 clean: ## remove everything that was built

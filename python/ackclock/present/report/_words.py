@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 from ...analysis import (
     OSCILLATION_AMPLITUDE,
@@ -23,6 +25,11 @@ from ...analysis.synchronisation import Correlation
 from ...core.series import competing
 from ._facts import FlowFacts, QueueFacts, facts_of_flows, links_worth_showing, queue_facts
 from ._groups import Group
+
+SENTENCES: Final[dict[str, str]] = json.loads(
+    (Path(__file__).parents[1] / "text" / "sentences.json").read_text(encoding="utf-8")
+)
+"""Templates that the page in the browser shares."""
 
 WORDS = (
     (
@@ -159,26 +166,22 @@ def _delay(link: str, trees: Sequence[dict[str, Any]]) -> str:
     middle, tail = (of(trees, "links", link, f"delay_s_{key}") for key in ("p50", "p99"))
     if tail.count == 0:
         return ""
-    return (
-        f"Half of the packets wait at most {show(middle, MILLISECONDS)} in it, 99% at most {show(tail, MILLISECONDS)}."
-    )
+    return SENTENCES["waits"].format(p50=show(middle, MILLISECONDS), p99=show(tail, MILLISECONDS))
 
 
 def _use(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, Any]]) -> str:
-    sentence = f"The link transmits {show(of(trees, 'links', link, 'utilization'), PERCENT)} of the time"
     worst = of(trees, "links", link, "utilization_min_1s")
-    if worst.count:
-        under = sum(bool(queue.underused) for queue in queues)
-        sentence += f", in its worst second {show(worst, PERCENT)}"
-        if under:
-            sentence += ": it is underused at times"
-            sentence += f" in {under} of {len(queues)} runs" if 1 < len(queues) != under else ""
-    sentence += "."
+    sentence = SENTENCES["transmits_worst" if worst.count else "transmits"].format(
+        utilization=show(of(trees, "links", link, "utilization"), PERCENT), worst=show(worst, PERCENT)
+    )
+    under = sum(bool(queue.underused) for queue in queues) if worst.count else 0
+    if under:
+        some = f" in {under} of {len(queues)} runs" if 1 < len(queues) != under else ""
+        sentence = f"{sentence.removesuffix('.')}: it is underused at times{some}."
     loss, marked = of(trees, "links", link, "loss"), of(trees, "links", link, "marks")
     if loss.count:
-        dropped = show(loss, PERCENT) if loss.mean > 0 else "none"
-        sentence += f" Of the arriving packets {dropped} {'are' if loss.mean > 0 else 'is'} dropped"
-        sentence += f" and {show(marked, PERCENT)} marked." if marked.mean > 0 else "."
+        name = ("dropped" if loss.mean > 0 else "dropped_none") + ("_marked" if marked.mean > 0 else "")
+        sentence += " " + SENTENCES[name].format(dropped=show(loss, PERCENT), marked=show(marked, PERCENT))
     return sentence
 
 
@@ -186,8 +189,10 @@ def _flows(facts: Sequence[FlowFacts], trees: Sequence[dict[str, Any]], endless:
     every = trees[0]["flows"]["all"]
     goodput = of(trees, "flows", "all", "goodput_bps")
     many = every["count"] > 1
-    sentence = f"{every['count']:,} flows together get" if many else "The flow gets"
-    sentence += f" {show(goodput, MEGABITS)} of goodput"
+    sentence = SENTENCES["goodput_many" if many else "goodput_one"].format(
+        count=f"{every['count']:,}", goodput=show(goodput, MEGABITS)
+    )
+    sentence = sentence.removesuffix(".")
     jain, starved = of(trees, "flows", "all", "jain"), of(trees, "flows", "all", "starved")
     if jain.count and endless > 1:
         among = "" if endless == every["count"] else f" among the {endless:,} endless ones"

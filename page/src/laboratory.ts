@@ -1,0 +1,186 @@
+// The state of the page: a scenario, and what the engines say of it.
+
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { decode, encode, type Shared } from './address';
+import type { Catalogue, Checked, Field, Outcome, Progress, Stability, Trajectory } from './engine/answers';
+import { isStopped, type Pool } from './engine/pool';
+import { type Diagnostic, Refusal } from './engine/wasm';
+import * as jobs from './jobs';
+import { FIRST } from './scenario/gallery';
+
+/** An answer on its way: the last one stays on the screen until the next is there. */
+export interface Pending<T> {
+  value: T | null;
+  /** Why there is none. */
+  refusal: string | null;
+  busy: boolean;
+  progress: Progress | null;
+}
+
+const NONE = { value: null, refusal: null, busy: false, progress: null };
+
+export interface Kept {
+  text: string;
+  name: string;
+  outcome: Outcome;
+}
+
+/** Packets rest until controls have, ms. */
+const REST = 180;
+/** Equations run so long where the packets end when all is done, s. */
+const LONGEST = 60;
+/** The mean field may take so long, ms. */
+const PATIENCE = 20_000;
+
+const said = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+export function useLaboratory(pool: Pool, start: Shared | null) {
+  const [text, setText] = useState(start?.t ?? FIRST);
+  const [place, setPlace] = useState({ link: start?.l ?? 0, flows: start?.c ?? 0 });
+  const [catalogue, setCatalogue] = useState<Catalogue | null>(null);
+  const [checked, setChecked] = useState<Checked | null>(null);
+  const [diagnostics, setDiagnostics] = useState<Diagnostic[]>([]);
+  const [packets, setPackets] = useState<Pending<Outcome>>(NONE);
+  const [law, setLaw] = useState<Pending<Stability>>(NONE);
+  const [course, setCourse] = useState<Pending<Trajectory>>(NONE);
+  const [field, setField] = useState<Pending<Field>>(NONE);
+  const [kept, setKept] = useState<Kept | null>(null);
+  /** The scenario that the packets on the screen are of. */
+  const [shown, setShown] = useState('');
+  const stop = useRef<AbortController | null>(null);
+  const keptText = useRef(start?.a ?? null);
+
+  useEffect(() => {
+    pool.ask<Catalogue>({ ask: 'catalogue' }).then(setCatalogue, () => undefined);
+  }, [pool]);
+
+  useEffect(() => {
+    stop.current?.abort();
+    const control = new AbortController();
+    stop.current = control;
+    const { signal } = control;
+    let timer = 0;
+    const take = <T>(set: (next: (old: Pending<T>) => Pending<T>) => void) => ({
+      begin: () => set((old) => ({ ...old, busy: true, progress: null })),
+      progress: (progress: Progress) => !signal.aborted && set((old) => ({ ...old, progress })),
+      done: (value: T) => !signal.aborted && set(() => ({ ...NONE, value })),
+      failed: (error: unknown) => !signal.aborted && set(() => ({ ...NONE, refusal: said(error) })),
+    });
+    const [onPackets, onLaw, onCourse, onField] = [take(setPackets), take(setLaw), take(setCourse), take(setField)];
+
+    const all = async () => {
+      const found = await jobs.check(pool, text);
+      if (signal.aborted) return;
+      setChecked(found);
+      setDiagnostics([]);
+      onLaw.begin();
+      onCourse.begin();
+      onPackets.begin();
+      onField.begin();
+      // not stopped when the next one begins: they are shorter than a new worker takes
+      const average = Promise.allSettled([
+        jobs.stability(pool, text).then(onLaw.done, onLaw.failed),
+        jobs.trajectory(pool, text, found.duration ?? LONGEST).then(onCourse.done, onCourse.failed),
+      ]);
+      const rest = async () => {
+        try {
+          const outcome = await jobs.runPackets(pool, text, signal, onPackets.progress);
+          onPackets.done(outcome);
+          if (!signal.aborted) setShown(text);
+        } catch (error) {
+          onPackets.failed(error);
+        }
+        await average;
+        if (signal.aborted) return;
+        const patient = new AbortController();
+        const late = setTimeout(() => patient.abort(), PATIENCE);
+        signal.addEventListener('abort', () => patient.abort());
+        await jobs.meanField(pool, found, patient.signal, onField.progress).then(onField.done, (error) => {
+          onField.failed(isStopped(error) ? new Error(`it takes longer than ${PATIENCE / 1000} s here`) : error);
+        });
+        clearTimeout(late);
+      };
+      timer = window.setTimeout(rest, REST);
+    };
+    all().catch((error) => {
+      if (signal.aborted) return;
+      setDiagnostics(error instanceof Refusal ? error.diagnostics : []);
+      if (!(error instanceof Refusal) || error.diagnostics.length === 0) {
+        setPackets({ ...NONE, refusal: said(error) });
+      }
+    });
+    return () => {
+      control.abort();
+      clearTimeout(timer);
+    };
+  }, [pool, text]);
+
+  // A of an address is run anew
+  useEffect(() => {
+    const other = keptText.current;
+    if (!other) return;
+    keptText.current = null;
+    const run = async () => {
+      const found = await jobs.check(pool, other);
+      const outcome = await jobs.runPackets(pool, other, new AbortController().signal, () => undefined);
+      setKept({ text: other, name: found.name, outcome });
+    };
+    run().catch(() => undefined);
+  }, [pool]);
+
+  useEffect(() => {
+    const state: Shared = { t: text, l: place.link, c: place.flows, ...(kept ? { a: kept.text } : {}) };
+    let current = true;
+    const timer = setTimeout(async () => {
+      const hash = await encode(state);
+      if (current) history.replaceState(null, '', `#s=${hash}`);
+    }, 250);
+    return () => {
+      current = false;
+      clearTimeout(timer);
+    };
+  }, [text, place, kept]);
+
+  const cancel = () => {
+    stop.current?.abort();
+    const halt = <T>(old: Pending<T>) => (old.busy ? { ...NONE, refusal: 'stopped' } : old);
+    setPackets(halt);
+    setField(halt);
+    setLaw(halt);
+    setCourse(halt);
+  };
+  const holds = (other: string) =>
+    pool.ask({ ask: 'check', text: other }).then(
+      () => true,
+      () => false,
+    );
+  const keep = () => {
+    if (packets.value && checked) setKept({ text: shown, name: checked.name, outcome: packets.value });
+  };
+  return {
+    text,
+    setText,
+    place,
+    setPlace,
+    catalogue,
+    checked,
+    diagnostics,
+    packets,
+    law,
+    course,
+    field,
+    kept,
+    setKept,
+    keep,
+    holds,
+    cancel,
+    shown,
+  };
+}
+
+export type Laboratory = ReturnType<typeof useLaboratory>;
+
+export async function fromAddress(): Promise<Shared | null> {
+  const found = /#s=([\w-]+)/.exec(location.hash);
+  return found ? decode(found[1] as string) : null;
+}

@@ -1,0 +1,123 @@
+// The lessons in ../lessons: their parts, and the check that a task was done.
+
+import type { Laboratory } from './laboratory';
+import { get, kindOf } from './scenario/edit';
+
+export interface Lesson {
+  key: string;
+  title: string;
+  summary: string;
+  scenario: string;
+  /** `[text, quantity, comparison, value]`, all of which must hold. */
+  checks: string[];
+  html: string;
+  teachers: string;
+}
+
+const FILES = import.meta.glob('../lessons/*.md', { import: 'default', eager: true }) as Record<
+  string,
+  Omit<Lesson, 'key'>
+>;
+
+export const LESSONS: Lesson[] = Object.entries(FILES)
+  .filter(([path]) => !path.includes('README'))
+  .map(([path, lesson]) => ({ ...lesson, key: (path.split('/').pop() ?? '').replace('.md', '') }))
+  .sort((a, b) => a.key.localeCompare(b.key));
+
+export type Facts = Map<string, number | string | null>;
+
+/** Every quantity that a check can name. */
+export function facts(lab: Laboratory): Facts {
+  const found: Facts = new Map();
+  const outcome = lab.packets.value;
+  for (const link of outcome?.links ?? []) {
+    const name = `link.${link.name}`;
+    found.set(`${name}.utilization`, link.utilization);
+    found.set(`${name}.queue`, link.queue_packets_mean);
+    found.set(`${name}.queue_std`, link.queue_packets_std);
+    found.set(`${name}.wait_p50_ms`, 1e3 * (link.delay_percentiles[0] ?? 0));
+    found.set(`${name}.wait_p99_ms`, 1e3 * (link.delay_percentiles[2] ?? 0));
+    found.set(`${name}.loss`, link.arrivals ? link.drops / link.arrivals : 0);
+    found.set(`${name}.marks`, link.arrivals ? link.marks / link.arrivals : 0);
+  }
+  outcome?.classes.forEach((klass, k) => {
+    const mine = (values: (number | null)[]) =>
+      values.filter((one, flow): one is number => outcome.flows.class[flow] === k && one !== null);
+    const sum = (values: number[]) => values.reduce((all, one) => all + one, 0);
+    const name = `flows.${klass.name}`;
+    const goodput = sum(mine(outcome.flows.goodput));
+    const all = sum(outcome.flows.goodput);
+    const windows = mine(outcome.flows.cwnd_mean);
+    found.set(`${name}.goodput_mbps`, goodput / 1e6);
+    found.set(`${name}.share`, all ? goodput / all : 0);
+    found.set(`${name}.cwnd`, windows.length ? sum(windows) / windows.length : null);
+  });
+  const at = lab.law.value?.equilibria[0];
+  found.set('unstable', at?.unstable ?? null);
+  found.set('gain_margin', at?.margins?.gain ?? null);
+  found.set('delay_margin_ms', at?.margins?.delay == null ? null : 1e3 * at.margins.delay);
+  const field = lab.field.value;
+  found.set('mean_field.queue', field?.link.queue_mean ?? null);
+  const tree = lab.checked?.tree;
+  for (const [list, keys] of [
+    [
+      'link',
+      [
+        'rate',
+        'delay',
+        'queue.aqm',
+        'queue.scheduler',
+        'queue.capacity',
+        'queue.ecn',
+        'queue.threshold',
+        'queue.max_probability',
+      ],
+    ],
+    ['flows', ['count', 'rtt', 'congestion', 'ecn']],
+  ] as const) {
+    const entries = tree?.[list];
+    if (!Array.isArray(entries)) continue;
+    for (const entry of entries) {
+      const name = String(get(entry, ['name']));
+      for (const key of keys) {
+        const value = get(entry, key.split('.'));
+        if (value === undefined) continue;
+        const plain = typeof value === 'object' ? kindOf(value, '') : value;
+        const number = Number.parseFloat(String(plain));
+        found.set(
+          `set.${name}.${key}`,
+          typeof plain === 'boolean' ? String(plain) : Number.isFinite(number) ? number : plain,
+        );
+      }
+    }
+  }
+  return found;
+}
+
+export interface Condition {
+  text: string;
+  met: boolean;
+  now: string;
+}
+
+const COMPARE: Record<string, (a: number | string, b: number | string) => boolean> = {
+  '<': (a, b) => a < b,
+  '>': (a, b) => a > b,
+  '<=': (a, b) => a <= b,
+  '>=': (a, b) => a >= b,
+  '=': (a, b) => a === b,
+};
+
+/** Each check of a lesson: `link.bottleneck.wait_p99_ms < 30: 99 % wait less than 30 ms`. */
+export function judge(lesson: Lesson, known: Facts): Condition[] {
+  return lesson.checks.map((line) => {
+    const parsed = /^(\S.*?) (<=|>=|<|>|=) ("[^"]*"|[-\d.e]+): (.+)$/.exec(line);
+    if (!parsed) return { text: `this check cannot be read: ${line}`, met: false, now: '' };
+    const [, name, operator, wanted, text] = parsed as unknown as [string, string, string, string, string];
+    const now = known.get(name);
+    if (now === undefined || now === null) return { text, met: false, now: 'not known' };
+    const value = wanted.startsWith('"') ? wanted.slice(1, -1) : Number(wanted);
+    const met = typeof now === typeof value && (COMPARE[operator]?.(now, value) ?? false);
+    return { text, met, now: typeof now === 'number' ? String(Number(now.toPrecision(4))) : now };
+  });
+}

@@ -1,0 +1,319 @@
+// What the engines say: the sentences, then the figures, then the numbers.
+
+import type { ComponentChildren } from 'preact';
+import type { Field, Outcome, Trajectory } from '../engine/answers';
+import type { Laboratory, Pending } from '../laboratory';
+import { digits, flowsSentence, linkSentences, megabits, milliseconds, percent, verdict } from '../words/sentences';
+import { type Line, Plot } from './Plot';
+import { resample } from './resample';
+
+const COLORS = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6'];
+
+function Figure({ title, note, children }: { title: string; note?: string | undefined; children: ComponentChildren }) {
+  return (
+    <figure class="figure">
+      <h3>{title}</h3>
+      {children}
+      {note && <figcaption>{note}</figcaption>}
+    </figure>
+  );
+}
+
+export function Busy({ of, name }: { of: Pending<unknown>; name: string }) {
+  if (!of.busy) return null;
+  const { progress } = of;
+  const share = progress?.end ? progress.now / progress.end : undefined;
+  return (
+    <span class="busy">
+      {name}
+      <progress aria-label={name} {...(share === undefined ? {} : { value: share })} max={1} />
+    </span>
+  );
+}
+
+export function Headline({ lab }: { lab: Laboratory }) {
+  const { packets, law, place, checked, diagnostics } = lab;
+  const outcome = packets.value;
+  const link = Math.min(place.link, (outcome?.links.length ?? 1) - 1);
+  const window = outcome?.window;
+  const warm =
+    window && window[0] > 0
+      ? ` Measured from ${digits(window[0])} s to ${digits(window[1])} s: the warm-up is left out.`
+      : '';
+  return (
+    <section class="headline" aria-live="polite" aria-busy={packets.busy}>
+      <h1>{checked?.name ?? 'Laboratory'}</h1>
+      {diagnostics.length > 0 && (
+        <div class="mistakes" role="alert">
+          <strong>The scenario has a mistake; the last answer stays below.</strong>
+          <ul>
+            {diagnostics.slice(0, 5).map((one) => (
+              <li key={one.text}>{one.text}</li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {outcome ? (
+        <p class="lead">
+          {linkSentences(outcome, link).join(' ')} {flowsSentence(outcome)}
+        </p>
+      ) : (
+        <p class="lead quiet">{packets.refusal ?? 'The packets are on their way.'}</p>
+      )}
+      <p class="second">
+        {verdict(law.value, law.refusal)}
+        <span class="quiet">{warm}</span>
+      </p>
+      {(packets.busy || lab.field.busy) && (
+        <p class="busyline">
+          <Busy of={packets} name="packets" />
+          <Busy of={lab.field} name="mean field" />
+          <button type="button" onClick={lab.cancel}>
+            Stop
+          </button>
+        </p>
+      )}
+    </section>
+  );
+}
+
+function queueLines(lab: Laboratory, outcome: Outcome, link: number): Line[] {
+  const { time, links } = outcome.traces;
+  const name = outcome.links[link]?.name;
+  const lines: Line[] = [{ label: 'packets', values: links[link]?.queue_packets ?? [], color: '--c1', width: 1.2 }];
+  const course: Trajectory | null = lab.course.value;
+  const state = course?.states.findIndex((one) => one.startsWith(`${name}.queue`)) ?? -1;
+  if (course && state >= 0) {
+    const values = course.state.map((row) => row[state] ?? null);
+    lines.push({ label: 'equations', values: resample(course.time, values, time), color: '--c2', width: 2 });
+  }
+  const { kept } = lab;
+  const a = kept?.outcome.traces.links[link];
+  if (kept && a) {
+    const values = resample(kept.outcome.traces.time, a.queue_packets, time);
+    lines.push({ label: 'A', values, color: '--c3', dashed: true });
+  }
+  return lines;
+}
+
+function windowLines(outcome: Outcome, klass: number): Line[] {
+  const flows = outcome.traces.flows.filter((one) => outcome.flows.class[one.flow] === klass);
+  return flows.map((one, k) => ({
+    label: `flow ${one.flow + 1}`,
+    values: one.cwnd,
+    color: COLORS[k % COLORS.length] as string,
+    width: 1.2,
+  }));
+}
+
+/** Share of the packets that wait longer, over the wait. */
+function waiting(outcome: Outcome, link: number): { x: number[]; y: number[] } | null {
+  const bins = outcome.links[link]?.delay_histogram ?? [];
+  const all = bins.reduce((sum, [, count]) => sum + count, 0);
+  if (all === 0) return null;
+  let below = 0;
+  const x = [0];
+  const y = [100];
+  for (const [edge, count] of bins) {
+    below += count;
+    x.push(1e3 * edge);
+    y.push((100 * (all - below)) / all);
+  }
+  return { x, y };
+}
+
+function density(outcome: Outcome, klass: number, field: Field | null): { x: number[]; lines: Line[] } | null {
+  const { traces, window, flows } = outcome;
+  const values = traces.flows
+    .filter((one) => flows.class[one.flow] === klass)
+    .flatMap((one) => one.cwnd.filter((_, k) => (traces.time[k] as number) >= window[0]))
+    .filter((one): one is number => one !== null && one > 0);
+  if (values.length < 20) return null;
+  const top = Math.max(4, [...values].sort((a, b) => a - b)[Math.floor(0.995 * values.length)] as number);
+  const bins = Math.min(50, Math.max(8, Math.round(top)));
+  const width = top / bins;
+  const counts = new Array<number>(bins).fill(0);
+  for (const one of values) {
+    const bin = Math.floor(one / width);
+    if (bin < bins) counts[bin] = (counts[bin] as number) + 1;
+  }
+  const x = counts.map((_, k) => (k + 0.5) * width);
+  const lines: Line[] = [
+    { label: 'packets', values: counts.map((n) => n / (values.length * width)), color: '--c1', bars: true },
+  ];
+  const part = field?.classes.findIndex((one) => one.origin === klass) ?? -1;
+  const shots = field?.snapshots.filter((one) => one.class === part && one.time >= field.window[0]) ?? [];
+  if (shots.length > 0) {
+    const mean = (at: number) => {
+      let sum = 0;
+      for (const shot of shots) sum += shot.density[Math.floor((at / shot.w_max) * shot.density.length)] ?? 0;
+      return sum / shots.length;
+    };
+    lines.push({ label: 'mean field', values: x.map(mean), color: '--c2', width: 2 });
+  }
+  return { x, lines };
+}
+
+function Shares({ outcome }: { outcome: Outcome }) {
+  const sums = outcome.classes.map((one, k) => ({
+    name: one.name,
+    flows: one.flows,
+    goodput: outcome.flows.goodput.reduce((sum, rate, flow) => sum + (outcome.flows.class[flow] === k ? rate : 0), 0),
+  }));
+  const many = sums.length === 1 && outcome.flows.goodput.length > 1;
+  const rows = many
+    ? outcome.flows.goodput.slice(0, 40).map((goodput, k) => ({ name: `flow ${k + 1}`, flows: 1, goodput }))
+    : sums;
+  const most = Math.max(...rows.map((one) => one.goodput), 1);
+  return (
+    <div class={`shares ${many ? 'dense' : ''}`} tabIndex={0} role="region" aria-label="Goodput of the flows">
+      <table>
+        <tbody>
+          {rows.map((one) => (
+            <tr key={one.name}>
+              <th scope="row">
+                {one.name}
+                {one.flows > 1 ? ` × ${one.flows}` : ''}
+              </th>
+              <td>
+                <meter min={0} max={most} value={one.goodput} aria-label={`goodput of ${one.name}`} />
+              </td>
+              <td class="number">{megabits(one.goodput)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Rows of the table: what, and its value in a run. */
+const NUMBERS: [string, (outcome: Outcome, link: number) => string][] = [
+  ['utilisation', (o, l) => percent(o.links[l]?.utilization ?? 0)],
+  ['queue, mean (packets)', (o, l) => digits(o.links[l]?.queue_packets_mean ?? 0)],
+  ['queue, standard deviation', (o, l) => digits(o.links[l]?.queue_packets_std ?? 0)],
+  ['wait, median', (o, l) => milliseconds(o.links[l]?.delay_percentiles[0] ?? 0)],
+  ['wait, 99th percentile', (o, l) => milliseconds(o.links[l]?.delay_percentiles[2] ?? 0)],
+  ['dropped', (o, l) => percent((o.links[l]?.drops ?? 0) / Math.max(o.links[l]?.arrivals ?? 1, 1))],
+  ['marked', (o, l) => percent((o.links[l]?.marks ?? 0) / Math.max(o.links[l]?.arrivals ?? 1, 1))],
+  ['goodput, all flows', (o) => megabits(o.flows.goodput.reduce((sum, one) => sum + one, 0))],
+  ['timeouts', (o) => digits(o.flows.timeouts.reduce((sum, one) => sum + one, 0))],
+];
+
+function Numbers({ outcome, link, kept }: { outcome: Outcome; link: number; kept: Laboratory['kept'] }) {
+  return (
+    <div class="tablewrap" tabIndex={0} role="region" aria-label="Numbers">
+      <table class="numbers">
+        <thead>
+          <tr>
+            <th scope="col">measure</th>
+            {kept && <th scope="col">A: {kept.name}</th>}
+            <th scope="col">{kept ? 'B: now' : 'value'}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {NUMBERS.map(([name, value]) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              {kept && <td class="number">{value(kept.outcome, Math.min(link, kept.outcome.links.length - 1))}</td>}
+              <td class="number">{value(outcome, link)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+export function Answer({ lab, children }: { lab: Laboratory; children: ComponentChildren }) {
+  const outcome = lab.packets.value;
+  if (!outcome) return <section class="figures">{children}</section>;
+  const link = Math.min(lab.place.link, outcome.links.length - 1);
+  const klass = Math.min(lab.place.flows, outcome.classes.length - 1);
+  const windows = windowLines(outcome, klass);
+  const waits = waiting(outcome, link);
+  const spread = density(outcome, klass, lab.field.value);
+  const time = outcome.traces.time;
+  const name = outcome.classes[klass]?.name ?? '';
+  const missing = [
+    windows.length === 0 ? `${name} has no congestion window.` : '',
+    lab.course.refusal ? `No trajectory of the equations: ${lab.course.refusal}.` : '',
+    lab.field.refusal ? `No mean field: ${lab.field.refusal}.` : '',
+  ].filter(Boolean);
+  return (
+    <section class={`figures ${lab.packets.busy ? 'stale' : ''}`} aria-label="Figures">
+      <Figure
+        title={`Queue of ${outcome.links[link]?.name}`}
+        note="Shaded: not measured. Drag to zoom, double-click to return."
+      >
+        <Plot
+          title="Queue"
+          x={time}
+          lines={queueLines(lab, outcome, link)}
+          xLabel="time (s)"
+          yLabel="queue (packets)"
+          group="time"
+          window={outcome.window}
+        />
+      </Figure>
+      {windows.length > 0 && (
+        <Figure
+          title={`Congestion windows of ${name}`}
+          note={`${windows.length} of ${outcome.classes[klass]?.flows} flows.`}
+        >
+          <Plot
+            title="Windows"
+            x={time}
+            lines={windows}
+            xLabel="time (s)"
+            yLabel="window (packets)"
+            group="time"
+            window={outcome.window}
+          />
+        </Figure>
+      )}
+      {waits && (
+        <Figure title="Queueing delay">
+          <Plot
+            title="Delay"
+            x={waits.x}
+            lines={[{ label: 'packets that wait longer', values: waits.y, color: '--c1', width: 2 }]}
+            xLabel="wait (ms)"
+            yLabel="longer than that (%)"
+          />
+        </Figure>
+      )}
+      <Figure
+        title="Goodput"
+        note={outcome.classes.length === 1 && outcome.flows.goodput.length > 40 ? 'The first 40 flows.' : undefined}
+      >
+        <Shares outcome={outcome} />
+      </Figure>
+      {children}
+      {spread && (
+        <Figure
+          title={`Distribution of the windows of ${name}`}
+          note={lab.field.busy ? 'The mean field is on its way.' : undefined}
+        >
+          <Plot
+            title="Distribution of windows"
+            x={spread.x}
+            lines={spread.lines}
+            xLabel="window (packets)"
+            yLabel="density (1/packet)"
+          />
+        </Figure>
+      )}
+      <Figure title="Numbers">
+        <Numbers outcome={outcome} link={link} kept={lab.kept} />
+      </Figure>
+      {(missing.length > 0 || outcome.notes.length > 0 || (lab.law.value?.notes.length ?? 0) > 0) && (
+        <ul class="notes">
+          {[...missing, ...outcome.notes, ...(lab.law.value?.notes ?? [])].map((one) => (
+            <li key={one}>{one}</li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}

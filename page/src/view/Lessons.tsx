@@ -1,0 +1,60 @@
+// Lessons: a text, a scenario of its own, a task, and a check that it was done.
+
+import { useMemo } from 'preact/hooks';
+import type { Laboratory } from '../laboratory';
+import { facts, judge, LESSONS, type Lesson } from '../lessons';
+
+export function LessonList({ open }: { open(lesson: Lesson): void }) {
+  return (
+    <main class="lessons" id="main">
+      <h1>Lessons</h1>
+      <p class="lead">Ten lessons of five minutes. Each has a live scenario, a task, and a check that it was done.</p>
+      <ol class="lessonlist">
+        {LESSONS.map((one) => (
+          <li key={one.key}>
+            <button type="button" onClick={() => open(one)}>
+              <strong>{one.title}</strong>
+              <span>{one.summary}</span>
+            </button>
+          </li>
+        ))}
+      </ol>
+    </main>
+  );
+}
+
+export function LessonText({ lesson, lab, leave }: { lesson: Lesson; lab: Laboratory; leave(): void }) {
+  const ready = lab.shown === lab.text && !lab.law.busy;
+  const conditions = useMemo(
+    () => (ready ? judge(lesson, facts(lab)) : []),
+    [ready, lesson, lab.packets.value, lab.law.value],
+  );
+  const done = conditions.length > 0 && conditions.every((one) => one.met);
+  return (
+    <section class="lesson" aria-label="Lesson">
+      <button type="button" class="plain" onClick={leave}>
+        ← all lessons
+      </button>
+      {/* made from our own Markdown when the page was built */}
+      <div class="prose" dangerouslySetInnerHTML={{ __html: lesson.html }} />
+      <div class={`task ${done ? 'done' : ''}`} role="status">
+        <strong>{done ? 'Done.' : 'Not yet.'}</strong>
+        <ul>
+          {conditions.map((one) => (
+            <li key={one.text} class={one.met ? 'met' : ''}>
+              {one.met ? '✓' : '○'} {one.text}
+              {one.now && <span class="quiet"> (now {one.now})</span>}
+            </li>
+          ))}
+        </ul>
+        <button type="button" onClick={() => lab.setText(lesson.scenario)}>
+          Begin again
+        </button>
+      </div>
+      <details>
+        <summary>For teachers</summary>
+        <div class="prose" dangerouslySetInnerHTML={{ __html: lesson.teachers }} />
+      </details>
+    </section>
+  );
+}

@@ -1,0 +1,49 @@
+// A number on a logarithmic slider, and as text.
+
+import { short } from '../scenario/quantity';
+
+interface Props {
+  label: string;
+  unit: string;
+  value: number;
+  low: number;
+  high: number;
+  whole?: boolean;
+  hint?: string;
+  change(value: number): void;
+}
+
+const STEPS = 300;
+
+export function Slider({ label, unit, value, low, high, whole, hint, change }: Props) {
+  const [from, to] = [Math.min(low, value || low), Math.max(high, value)];
+  const place = Math.round((STEPS * Math.log(Math.max(value, from) / from)) / Math.log(to / from));
+  const take = (next: number) => {
+    const held = Math.min(Math.max(next, from), to);
+    if (Number.isFinite(held)) change(whole ? Math.max(1, Math.round(held)) : Number(short(held)));
+  };
+  return (
+    <label class="control" title={hint}>
+      <span class="name">{label}</span>
+      <input
+        type="range"
+        min={0}
+        max={STEPS}
+        value={place}
+        aria-label={label}
+        aria-valuetext={`${short(value)} ${unit}`}
+        onInput={(event) => take(from * (to / from) ** (Number(event.currentTarget.value) / STEPS))}
+      />
+      <span class="value">
+        <input
+          type="text"
+          inputMode="decimal"
+          aria-label={`${label} as a number`}
+          value={short(value)}
+          onChange={(event) => take(Number(event.currentTarget.value))}
+        />
+        <span class="unit">{unit}</span>
+      </span>
+    </label>
+  );
+}

@@ -1,0 +1,104 @@
+// The sentences about a run, from the templates of the Python package.
+
+import TEMPLATES from '../../../python/ackclock/present/text/sentences.json';
+import type { Outcome, Stability } from '../engine/answers';
+import { short } from '../scenario/quantity';
+
+type Name = keyof typeof TEMPLATES;
+
+export function fill(name: Name, values: Record<string, string>): string {
+  return TEMPLATES[name].replace(/\{(\w+)\}/g, (_, key: string) => values[key] ?? '');
+}
+
+/** Python's format ":.Ng". */
+function general(value: number, digits: number): string {
+  if (value === 0) return '0';
+  const exponent = Number(value.toExponential(digits - 1).split('e')[1]);
+  if (exponent < -4 || exponent >= digits) {
+    const [mantissa, power] = value.toExponential(digits - 1).split('e') as [string, string];
+    const tidy = mantissa.includes('.') ? mantissa.replace(/\.?0+$/, '') : mantissa;
+    return `${tidy}e${power[0]}${power.slice(1).padStart(2, '0')}`;
+  }
+  const fixed = value.toFixed(Math.max(0, digits - 1 - exponent));
+  return fixed.includes('.') ? fixed.replace(/\.?0+$/, '') : fixed;
+}
+
+/** A number to the unit, as Python has it: halves go to the even one. */
+function grouped(value: number): string {
+  const up = Math.round(value);
+  const even = Math.abs(value % 1) === 0.5 && up % 2 !== 0 ? up - 1 : up;
+  return even.toLocaleString('en-US');
+}
+
+/** A number as the reports write it: three digits, large ones to the unit. */
+export function digits(value: number, count = 3): string {
+  return Math.abs(value) >= 1000 ? grouped(value) : general(value, count);
+}
+
+/** Per cent as the reports write them: what is missing from 100 has two digits. */
+export function percent(share: number): string {
+  const value = 100 * share;
+  if (Math.abs(value) < 10) return `${general(value, 3)}%`;
+  return `${value >= 99 && value < 100 ? value.toFixed(2) : value.toFixed(1)}%`;
+}
+
+export const milliseconds = (seconds: number) => `${digits(1e3 * seconds)} ms`;
+export const megabits = (rate: number) => `${digits(1e-6 * rate)} Mbit/s`;
+
+/** A time with the unit that reads well. */
+export function time(seconds: number): string {
+  if (seconds >= 1) return `${short(seconds, 4)} s`;
+  if (seconds >= 1e-3) return `${short(1e3 * seconds, 4)} ms`;
+  return `${short(1e6 * seconds, 4)} us`;
+}
+
+/** Waiting, use and loss of a link. */
+export function linkSentences(outcome: Outcome, index: number): string[] {
+  const link = outcome.links[index];
+  if (!link) return [];
+  const sentences: string[] = [];
+  const [p50, , p99] = link.delay_percentiles;
+  if (p50 !== null && p99 !== null) {
+    sentences.push(fill('waits', { p50: milliseconds(p50), p99: milliseconds(p99) }));
+  }
+  const utilization = percent(link.utilization);
+  const worst = link.utilization_1s.length ? Math.min(...link.utilization_1s) : null;
+  sentences.push(
+    worst === null
+      ? fill('transmits', { utilization })
+      : fill('transmits_worst', { utilization, worst: percent(worst) }),
+  );
+  if (link.arrivals > 0) {
+    const [loss, marks] = [link.drops / link.arrivals, link.marks / link.arrivals];
+    const name = `dropped${loss > 0 ? '' : '_none'}${marks > 0 ? '_marked' : ''}` as Name;
+    sentences.push(fill(name, { dropped: percent(loss), marked: percent(marks) }));
+  }
+  return sentences;
+}
+
+export function flowsSentence(outcome: Outcome): string {
+  const all = outcome.flows.goodput;
+  const goodput = megabits(all.reduce((sum, one) => sum + one, 0));
+  if (all.length === 1) return fill('goodput_one', { goodput });
+  return fill('goodput_many', { goodput, count: grouped(all.length) });
+}
+
+/** The verdict of the equations. */
+export function verdict(found: Stability | null, refusal: string | null): string {
+  if (refusal !== null) return fill('no_law', { why: refusal });
+  if (!found) return '';
+  const at = found.equilibria[0];
+  if (!at) return fill('no_equilibrium', { why: found.reason ?? '' });
+  if (at.unstable === null) return fill('no_verdict', {});
+  const [root] = at.roots;
+  if (at.unstable > 0) {
+    if (!root || root[0] <= 0) return 'By its average law the queue is not stable.';
+    const growth = time(1 / root[0]);
+    return root[1] === 0
+      ? fill('runs_away', { growth })
+      : fill('swings', { growth, period: time((2 * Math.PI) / Math.abs(root[1])) });
+  }
+  const { gain, delay } = at.margins ?? { gain: null, delay: null };
+  if (gain === null || delay === null) return fill('rests_plain', {});
+  return fill('rests', { gain: `a gain ${short(gain)} times as high`, delay: time(delay) });
+}

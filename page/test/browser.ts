@@ -1,0 +1,242 @@
+// The built page in a browser: all scenarios and lessons, four widths, light and dark, controls, hostile
+// addresses and texts. Usage: browser.ts PATH-OF-CHROMIUM [FOLDER-FOR-SCREENSHOTS]
+
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { encode } from '../src/address';
+import { serve } from './server';
+
+const [program, shots] = process.argv.slice(2) as [string, string | undefined];
+if (shots) mkdirSync(shots, { recursive: true });
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const { server, url, requests } = await serve(`${root}python/ackclock/present/page_files`);
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'];
+const QUIET = ['--disable-background-networking', '--disable-component-update', '--disable-sync'];
+const browser: Browser = await chromium.launch({ executablePath: program, args: [...FLAGS, ...QUIET] });
+const axe = readFileSync(`${root}page/node_modules/axe-core/axe.min.js`, 'utf8');
+const problems: string[] = [];
+const say = (what: string) => problems.push(what);
+
+/** A page that complains of what a visitor would not see. */
+async function opened(hash = '', width = 1280, dark = false): Promise<Page> {
+  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: dark ? 'dark' : 'light' });
+  page.on(
+    'console',
+    (message) => ['error', 'warning'].includes(message.type()) && say(`${hash}: console: ${message.text()}`),
+  );
+  page.on('pageerror', (error) => say(`${hash}: ${error.message}`));
+  page.on(
+    'request',
+    (request) =>
+      !request.url().startsWith(url) && !/^(blob|data):/.test(request.url()) && say(`request: ${request.url()}`),
+  );
+  await page.goto(url + hash);
+  return page;
+}
+
+/** Packets, equations and mean field have answered or said why not. */
+async function settled(page: Page, limit = 120_000): Promise<void> {
+  await page.waitForSelector('.headline', { timeout: limit });
+  await page.waitForTimeout(400);
+  await page.waitForFunction(() => !document.querySelector('progress'), null, { timeout: limit });
+  await page.waitForTimeout(300);
+}
+
+async function accessible(page: Page, name: string): Promise<void> {
+  // the policy of the page allows no script of others; the debugger may
+  const client = await page.context().newCDPSession(page);
+  await client.send('Runtime.evaluate', { expression: axe });
+  const { result } = await client.send('Runtime.evaluate', {
+    expression: `axe.run(document).then((all) => JSON.stringify(all.violations.map((one) => one.id + ': ' + one.nodes.map((n) => n.target + ' ' + n.any.map((a) => a.message)).slice(0, 3).join(' | '))))`,
+    awaitPromise: true,
+    returnByValue: true,
+  });
+  for (const one of JSON.parse(String(result.value)) as string[]) say(`${name}: axe: ${one}`);
+}
+
+async function fits(page: Page, name: string): Promise<void> {
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+  if (over > 0) say(`${name}: ${over} pixels wider than the screen`);
+}
+
+async function check(name: string, what: () => Promise<void>): Promise<void> {
+  const begin = Date.now();
+  await what().catch((error) => say(`${name}: ${String(error).split('\n')[0]}`));
+  console.log(`${name}: ${((Date.now() - begin) / 1000).toFixed(1)} s`);
+}
+
+const text = (name: string) => readFileSync(`${root}scenarios/${name}.toml`, 'utf8');
+const at = async (scenario: string) => `#s=${await encode({ t: scenario })}`;
+
+await check('first answer', async () => {
+  const page = await opened();
+  await page.waitForSelector('.lead:not(.quiet)');
+  const took = await page.evaluate(() => performance.now());
+  console.log(`  after ${took.toFixed(0)} ms`);
+  await settled(page);
+  await page.waitForSelector('canvas.chart');
+  const before = requests.length;
+  await page.locator('input[type=range][aria-label="Base RTT"]').fill('200');
+  await settled(page);
+  if (requests.length !== before) say(`requests after loading: ${requests.slice(before)}`);
+  await page.close();
+});
+
+for (const width of [390, 768, 1280, 1920]) {
+  for (const dark of [false, true]) {
+    const name = `${width} px, ${dark ? 'dark' : 'light'}`;
+    await check(name, async () => {
+      const page = await opened(await at(text('bufferbloat')), width, dark);
+      await settled(page);
+      await fits(page, name);
+      await accessible(page, name);
+      if (shots) await page.screenshot({ path: `${shots}/${width}-${dark ? 'dark' : 'light'}.png`, fullPage: true });
+      await page.getByRole('button', { name: 'Scenario as text' }).click();
+      await page.waitForTimeout(300);
+      await fits(page, `${name}, editor`);
+      await accessible(page, `${name}, editor`);
+      await page.getByRole('button', { name: 'Lessons', exact: true }).click();
+      await accessible(page, `${name}, lessons`);
+      await fits(page, `${name}, lessons`);
+      await page.close();
+    });
+  }
+}
+
+for (const file of readdirSync(`${root}scenarios`).filter((one) => one.endsWith('.toml'))) {
+  await check(file, async () => {
+    const page = await opened();
+    await settled(page);
+    await page.locator('.controls select').first().selectOption(file.replace('.toml', ''));
+    await settled(page, 240_000);
+    const lead = await page.locator('.lead').innerText();
+    if (!lead.includes('of goodput')) say(`${file}: ${lead}`);
+    if (shots) await page.screenshot({ path: `${shots}/${file}.png`, fullPage: true });
+    await page.close();
+  });
+}
+
+const lessons = readdirSync(`${root}page/lessons`).filter((one) => /^\d.*\.md$/.test(one));
+for (const file of lessons) {
+  await check(file, async () => {
+    const page = await opened(`#lesson=${file.replace('.md', '')}`);
+    await settled(page);
+    if (!(await page.locator('.task').innerText()).includes('Not yet')) say(`${file}: done before anything was`);
+    await accessible(page, file);
+    if (shots) await page.screenshot({ path: `${shots}/${file}.png`, fullPage: true });
+    await page.close();
+  });
+}
+
+await check('controls', async () => {
+  const page = await opened();
+  await settled(page);
+  for (const label of ['AQM', 'Scheduler', 'Congestion control']) {
+    const select = page.locator(`label.control:has(.name:text-is("${label}")) select`);
+    const options = await select
+      .locator('option')
+      .evaluateAll((all) => all.map((one) => (one as HTMLOptionElement).value));
+    for (const option of options) {
+      await select.selectOption(option);
+      await page.waitForTimeout(250);
+      const mistake = await page.locator('.mistakes').count();
+      if (mistake) say(`${label} ${option}: ${await page.locator('.mistakes').innerText()}`);
+      await page.getByRole('combobox').first().selectOption('bufferbloat');
+      await page.waitForTimeout(150);
+    }
+  }
+  await settled(page);
+  await page.getByRole('button', { name: 'Keep as A' }).click();
+  await page.locator('input[type=range][aria-label="Rate"]').focus();
+  for (let k = 0; k < 5; k++) await page.keyboard.press('ArrowRight');
+  await settled(page);
+  if ((await page.locator('.numbers thead th').count()) !== 3) say('A and B: no table of both');
+  for (const name of ['TOML', 'CSV', 'SVG', 'PNG']) {
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name, exact: true }).click(),
+    ]);
+    console.log(`  ${download.suggestedFilename()}`);
+  }
+  await page.close();
+});
+
+await check('cancel', async () => {
+  const long = text('compound-red').replace('"500 s"', '"50000 s"').replace('475 s .. 500 s', '475 s .. 50000 s');
+  const page = await opened(await at(long));
+  await page.getByRole('button', { name: 'Stop' }).waitFor();
+  await page.waitForTimeout(1500);
+  const took = await page.evaluate(async () => {
+    const begin = performance.now();
+    [...document.querySelectorAll('button')].find((one) => one.textContent === 'Stop')?.click();
+    while (document.querySelector('progress')) await new Promise((done) => setTimeout(done, 5));
+    return performance.now() - begin;
+  });
+  console.log(`  stopped after ${took.toFixed(0)} ms`);
+  await page.close();
+});
+
+const HOSTILE = [
+  '#s=',
+  '#s=AAAA',
+  '#s=%00',
+  `#s=${'A'.repeat(100_000)}`,
+  '#lesson=../../etc',
+  '#lesson=<script>',
+  await at(''),
+  await at('\0'),
+  await at('[scenario]\nduration = "1e300 s"'),
+  await at('x'.repeat(900_000)),
+  await at(`[[link]]\nname = "<img src=x onerror=alert(1)>"`),
+  await at(text('home').replace('"40 s"', '"40000000 s"')),
+  await at(text('home').replace('count = ', 'count = 10000')),
+  await at(
+    '[scenario]\nname = "<b>x</b>"\nduration = "1 s"\n[[link]]\nname = "a"\nrate = "1 Mbit/s"\n[[flows]]\npath = ["a"]\nrtt = "1 ms"\n',
+  ),
+];
+await check('hostile addresses', async () => {
+  for (const hash of HOSTILE) {
+    const page = await opened(hash);
+    await page.waitForSelector('.headline, .lessons', { timeout: 20_000 });
+    await page.waitForTimeout(700);
+    const message = await page.locator('main').innerText();
+    if (message.length < 50) say(`${hash.slice(0, 40)}: nothing is said`);
+    await page.close();
+  }
+});
+
+await check('200 runs', async () => {
+  const page = await opened();
+  await settled(page);
+  const slider = page.locator('input[type=text][aria-label="Seed as a number"]');
+  const memory = async () => {
+    const client = await page.context().newCDPSession(page);
+    await client.send('HeapProfiler.collectGarbage');
+    const { usedSize } = (await client.send('Runtime.getHeapUsage')) as { usedSize: number };
+    return usedSize / 1e6;
+  };
+  let early = 0;
+  for (let run = 2; run <= 201; run++) {
+    await slider.fill(String(run));
+    await slider.press('Enter');
+    await page.waitForTimeout(20);
+    await page.waitForFunction(() => document.querySelector('.headline')?.getAttribute('aria-busy') === 'false', null, {
+      timeout: 30_000,
+    });
+    if (run === 40) early = await memory();
+  }
+  await settled(page);
+  const late = await memory();
+  console.log(`  heap ${early.toFixed(1)} MB after 40 runs, ${late.toFixed(1)} MB after 200`);
+  if (late > early * 1.5 + 5) say(`memory grows from ${early.toFixed(1)} to ${late.toFixed(1)} MB`);
+  await page.close();
+});
+
+await browser.close();
+server.close();
+if (problems.length) {
+  console.error([...new Set(problems)].join('\n'));
+  process.exit(1);
+}
+console.log('no problem found');

@@ -208,7 +208,7 @@ def test_mistakes_in_python_are_named_by_key() -> None:
 
 def test_import_is_light() -> None:
     """No large library is loaded before it is needed: `import ackclock` stays under 0.3 s."""
-    large = "numpy pandas xarray pyarrow matplotlib scipy jinja2 distributed duckdb panel bokeh tornado shtab"
+    large = "numpy pandas xarray pyarrow matplotlib scipy jinja2 distributed duckdb tornado shtab"
     code = f"import ackclock, ackclock.present.cli, sys; print(sorted(set('{large}'.split()) & set(sys.modules)))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out == "[]\n"

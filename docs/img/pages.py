@@ -60,8 +60,8 @@ def serve(page: Any) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         page.goto(server.stdout.readline().split()[2])
-        page.wait_for_function("() => window.Bokeh?.documents[0]?.get_model_by_name('mean field')?.data.x.length > 0")
-        page.wait_for_timeout(20_000)  # the chart
+        page.wait_for_selector("canvas.chart")
+        page.wait_for_function("() => !document.querySelector('progress')")
         save(page, HERE / "page.png")
         server.terminate()
 

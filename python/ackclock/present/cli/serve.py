@@ -1,4 +1,4 @@
-"""`ackclock serve`: show a link, its queue and its flows as an interactive page in the browser."""
+"""`ackclock serve`: the laboratory in a browser tab, from the files of the installed package."""
 
 from __future__ import annotations
 
@@ -11,43 +11,35 @@ from ._output import WrongInputError
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file", metavar="FILE", nargs="?", type=Path, help="scenario to begin with (default: a RED queue)"
-    )
+    parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="scenario to begin with")
     parser.add_argument(
         "--port", metavar="N", type=count(0), default=5006, help="port of 127.0.0.1; 0: any free one (default: 5006)"
     )
-    parser.add_argument(
-        "--allow-files",
-        metavar="DIR",
-        type=Path,
-        help="let scenarios typed into the page read rate traces below DIR (default: they cannot name files)",
-    )
+    parser.add_argument("--open", action="store_true", help="open it in the browser")
 
 
 def _run(options: argparse.Namespace) -> None:
-    from ..page import check_bounds, default
-    from ..page.server import PageError, serve
+    from ..server import PageError, fragment, serve
 
-    base = default() if options.file is None else load_file(options.file)
-    check_bounds(base)
-    files = options.allow_files
-    if files is not None and not files.is_dir():
-        raise WrongInputError(f"--allow-files {files}: is not a directory")
+    # with every default, so that the page shows what the command line would run
+    start = "" if options.file is None else fragment(load_file(options.file)._core.toml())
+
+    def ready(address: str) -> None:
+        print(f"ackclock serve: {address}{start} (stop with Ctrl-C)", flush=True)
+        if options.open:
+            import webbrowser
+
+            webbrowser.open(address + start)
+
     try:
-        serve(
-            base,
-            options.port,
-            lambda url: print(f"ackclock serve: {url} (stop with Ctrl-C)", flush=True),
-            files=None if files is None else str(files.resolve()),
-        )
+        serve(options.port, ready)
     except PageError as error:
         raise WrongInputError(f"ackclock serve: {error}") from None
 
 
 COMMAND = Command(
     "serve",
-    "show a link, its queue and its flows as an interactive page in the browser",
+    "show the laboratory in a browser tab: every engine runs in the tab itself",
     (("", "the page, at the address that is printed"), ("home.toml --port 0", "a scenario, on any free port")),
     _arguments,
     _run,

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Shared } from './address';
 import { csv, png, save, svg } from './downloads';
 import type { Pool } from './engine/pool';
@@ -81,6 +81,31 @@ export function App({ pool, start }: { pool: Pool; start: Shared | null }) {
   }, []);
 
   const outcome = lab.packets.value;
+  // figures are drawn anew when what they show changes, not with each report of a run's progress
+  const figures = useMemo(
+    () => (
+      <Answer lab={lab}>
+        <Stability lab={lab} pool={pool} />
+      </Answer>
+    ),
+    [
+      lab.packets.value,
+      lab.packets.busy,
+      lab.law,
+      lab.course.value,
+      lab.course.refusal,
+      lab.field.value,
+      lab.field.busy,
+      lab.field.refusal,
+      lab.kept,
+      lab.place,
+      lab.checked,
+      lab.catalogue,
+      lab.text,
+      theme,
+      pool,
+    ],
+  );
   const share = async () => {
     await navigator.clipboard?.writeText(location.href).catch(() => undefined);
     setCopied(true);
@@ -168,9 +193,7 @@ export function App({ pool, start }: { pool: Pool; start: Shared | null }) {
             {writing && (
               <Editor text={lab.text} diagnostics={lab.diagnostics} catalogue={lab.catalogue} change={lab.setText} />
             )}
-            <Answer lab={lab}>
-              <Stability lab={lab} pool={pool} />
-            </Answer>
+            {figures}
             <Commands text={lab.text} />
           </div>
         </main>

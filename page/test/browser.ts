@@ -16,6 +16,7 @@ const QUIET = ['--disable-background-networking', '--disable-component-update', 
 const browser: Browser = await chromium.launch({ executablePath: program, args: [...FLAGS, ...QUIET] });
 const axe = readFileSync(`${root}page/node_modules/axe-core/axe.min.js`, 'utf8');
 const problems: string[] = [];
+const only = new RegExp(process.env.ONLY ?? '');
 const say = (what: string) => problems.push(what);
 
 /** A page that complains of what a visitor would not see. */
@@ -57,10 +58,18 @@ async function accessible(page: Page, name: string): Promise<void> {
 
 async function fits(page: Page, name: string): Promise<void> {
   const over = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-  if (over > 0) say(`${name}: ${over} pixels wider than the screen`);
+  if (over > 0) {
+    const wide = await page.evaluate(() =>
+      [...document.querySelectorAll('body *')]
+        .filter((one) => one.getBoundingClientRect().right > window.innerWidth + 1)
+        .map((one) => `${one.tagName}.${one.className}`),
+    );
+    say(`${name}: ${over} pixels wider than the screen: ${wide.slice(0, 4)}`);
+  }
 }
 
 async function check(name: string, what: () => Promise<void>): Promise<void> {
+  if (!only.test(name)) return;
   const begin = Date.now();
   await what().catch((error) => say(`${name}: ${String(error).split('\n')[0]}`));
   console.log(`${name}: ${((Date.now() - begin) / 1000).toFixed(1)} s`);

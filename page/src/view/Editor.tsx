@@ -111,7 +111,7 @@ export function Editor({ text, diagnostics, catalogue, change }: Props) {
           hover,
           lintGutter(),
           THEME,
-          EditorView.contentAttributes.of({ 'aria-label': 'Scenario as text (TOML)' }),
+          EditorView.contentAttributes.of({ 'aria-label': 'Scenario as text (TOML)', tabindex: '0' }),
           EditorView.updateListener.of((update) => {
             if (update.docChanged && update.transactions.some((one) => !one.annotation(FROM_OUTSIDE))) {
               now.current.change(update.state.doc.toString());

@@ -42,7 +42,7 @@ lint: setup rust-tools ## formatting, lints and types of Rust and Python
 	$(BIN)/ruff format --quiet --check .
 	$(MAKE) --no-print-directory types
 
-SCRIPTS := benches benches/peers docs/algorithms docs/examples docs/extension docs/standards validation validation/agreement validation/causes validation/charts validation/cluster validation/l4s validation/laws validation/linux validation/ns2 validation/packetdrill validation/published
+SCRIPTS := benches benches/peers docs/algorithms docs/examples docs/extension docs/standards validation validation/agreement validation/causes validation/charts validation/cluster validation/l4s validation/laws validation/linux validation/ns2 validation/packetdrill validation/published validation/stacks
 
 types: setup ## types of Python: the package against its core, and the scripts folder by folder
 	$(BIN)/mypy

@@ -1,0 +1,82 @@
+"""
+Stacks of others and ackclock's senders over six paths: tables and figures from what the laboratory printed.
+
+    cd adapters && cargo run --release -p ackclock-laboratory > ../validation/stacks/results.csv
+    for path in 0 4; do cargo run --release -p ackclock-laboratory windows $path 1 > windows-$path.csv; done
+    python validation/stacks/stacks.py [windows-0.csv]
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+import pandas as pd
+
+HERE = Path(__file__).parent
+
+
+def table(frame: pd.DataFrame, form: str) -> str:
+    """A table in Markdown: a row a sender, a column a path."""
+    head = "| sender | " + " | ".join(frame.columns) + " |\n|---|" + "---:|" * len(frame.columns) + "\n"
+    rows = [
+        f"| {sender} | " + " | ".join(format(value, form) for value in row) + " |"
+        for sender, *row in frame.itertuples()
+    ]
+    return head + "\n".join(rows) + "\n"
+
+
+def means(results: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Mean over seeds of a column, by sender and path."""
+    found = results.groupby(["sender", "path"], sort=False)[column].mean().unstack()
+    return found.loc[list(dict.fromkeys(results["sender"])), list(dict.fromkeys(results["path"]))]
+
+
+def write_tables(results: pd.DataFrame) -> None:
+    """Put the tables between the marks of the README."""
+    alone, beside = (results[results["beside"] == flag].copy() for flag in (0, 1))
+    beside["share"] = beside["goodput_mbps"] / (beside["goodput_mbps"] + beside["beside_mbps"])
+    total = results.groupby("sender", sort=False)[["packets", "cpu_s"]].sum()
+    speed = (total["packets"] / total["cpu_s"] * 1e-6).to_frame("million packets per CPU-second")
+    parts = [
+        ("Utilisation, alone", table(means(alone, "utilization"), ".2f")),
+        ("Mean window, alone (packets)", table(means(alone, "cwnd"), ".0f")),
+        ("Mean queue, alone (packets)", table(means(alone, "queue_packets"), ".0f")),
+        ("Packets dropped or lost, alone", table(means(alone, "loss"), ".2%")),
+        ("Share of the goodput beside one CUBIC of ackclock", table(means(beside, "share"), ".2f")),
+        ("Speed, both set-ups", table(speed, ".2f")),
+    ]
+    page = HERE / "README.md"
+    before, _, rest = page.read_text(encoding="utf-8").partition("<!-- tables -->")
+    _, _, after = rest.partition("<!-- end -->")
+    text = "\n".join(f"**{title}**\n\n{part}" for title, part in parts)
+    page.write_text(f"{before}<!-- tables -->\n\n{text}\n<!-- end -->{after}", encoding="utf-8")
+
+
+def draw_windows(path: Path) -> None:
+    """A panel a sender: its window on the path with a buffer of one bandwidth-delay product."""
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    traces = pd.read_csv(path)
+    groups = traces.groupby(["stack", "option"], sort=False)
+    figure, axes = plt.subplots(4, 4, figsize=(12, 8), sharex=True, sharey=True, layout="constrained")
+    for ax in axes.flat[len(groups) :]:
+        ax.set_visible(False)
+    for ax, ((stack, option), trace) in zip(axes.flat, groups, strict=False):
+        ax.plot(trace["time_s"], trace["cwnd"], linewidth=0.8)
+        ax.set_title(f"{stack} {option}", fontsize=9)
+        ax.set_ylim(0, 300)
+        ax.grid(visible=True, alpha=0.3)
+    figure.supxlabel("time (s)")
+    figure.supylabel("window (packets of 1460 B)")
+    figure.savefig(HERE / "windows.png", dpi=100)
+
+
+if __name__ == "__main__":
+    found = pd.read_csv(HERE / "results.csv")
+    found["sender"] = found["stack"] + " " + found["option"]
+    write_tables(found)
+    if len(sys.argv) > 1:
+        draw_windows(Path(sys.argv[1]))

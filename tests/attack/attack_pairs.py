@@ -77,7 +77,7 @@ FACTORS: dict[str, list[Any]] = {
 """The first value of each is the default."""
 
 
-JUDGES = {"dualpi2", "cake"}
+JUDGES = {"dualpi2", "cake", "sfq", "sfb", "choke", "sch_fq"}
 """Schedulers that are their own AQM."""
 HOSTS: dict[str, dict[str, Any]] = {
     "own": {},

@@ -16,9 +16,16 @@ import pandas as pd
 from guest import CONGESTION, LINE
 
 import ackclock as ac
-from ackclock import analysis
+from ackclock import _core, analysis
 
 QUEUES = ("pfifo", "red", "pie", "codel", "fq_codel")
+DEPLOYED = (
+    "cake", "cake_hosts", "cake_flowblind", "cake_diffserv4", "cake_ingress", "fq_pie", "sfq", "sfb", "choke", "fq",
+)  # fmt: skip
+"""Queues that people deploy, compared in the cells of a covering array. Those named after an option have that, and CAKE a shaper of its own."""
+DEPLOYED_CONGESTION = ("reno", "cubic", "bbr", "vegas")
+HOSTS = 6
+"""Sending hosts where there are several: ten flows make four busy with two and two with one."""
 FLOWS = (1, 10, 60)
 LOOPS = (10, 40, 200)
 """Round trips without queueing, one packet's transmission included, ms."""
@@ -56,6 +63,9 @@ class Cell:
             "header_size": "66 B",
             "ack_size": "66 B",
         }
+        if self.queue.startswith("cake"):
+            several = self.queue == "cake_hosts"
+            keys |= {"source": "senders", "source_hosts": HOSTS if several else 1, "destination": "receiver"}
         made = ac.dumbbell(
             name=self.name,
             rate=LINE,
@@ -64,6 +74,8 @@ class Cell:
             duration=f"{end:g} s",
             measure=f"{begin:g} s .. {end:g} s",
         )
+        if self.queue.startswith("cake"):
+            return made
         shaper = {"rate": f"{self.rate} Mbit/s", "burst": f"{PACKET} B", "discipline": "htb"}
         return made.with_({"link.bottleneck.shaper": shaper})
 
@@ -80,6 +92,11 @@ class Cell:
         return pd.DataFrame(
             {"time": traces["time"].to_numpy()} | {key: traces[name].to_numpy() for key, name in names.items()}
         )
+
+    @property
+    def share(self) -> float:
+        """The share of the link that the queue shapes to; 1 where something else does."""
+        return 1e6 * self.rate / float(_core.quantity(LINE)[0]) if self.queue.startswith("cake") else 1.0
 
     def _queue(self) -> dict[str, Any]:
         """Queues as tc sets them; those that mark do so for DCTCP."""
@@ -104,11 +121,16 @@ class Cell:
                 "mark_ceiling": "never",
                 "ecn": ecn,
             }
-        if self.queue == "pie":
+        if self.queue in ("pie", "fq_pie"):
+            rows = (
+                {"capacity": "1000 packets"}
+                if self.queue == "pie"
+                else {"scheduler": "fq_pie", "capacity": "10240 packets"}
+            )
             # what the RFC calls optional, the kernel does
             return {
+                **rows,
                 "aqm": "pie",
-                "capacity": "1000 packets",
                 "derandomize": True,
                 "cap_increase": True,
                 "timestamps": True,
@@ -120,6 +142,33 @@ class Cell:
                 "tick": "1 ms",
                 "ecn": ecn,
             }
+        if self.queue.startswith("cake"):
+            option = self.queue.partition("_")[2]
+            return {
+                "scheduler": {
+                    "kind": "cake",
+                    "bandwidth": f"{self.rate} Mbit/s",
+                    "tins": "diffserv4" if option == "diffserv4" else "besteffort",
+                    "isolation": {"hosts": "dual-srchost", "flowblind": "flowblind"}.get(option, "triple-isolate"),
+                    "ingress": option == "ingress",
+                }
+            }
+        if self.queue == "sfb":
+            return {"scheduler": {"kind": "sfb", "increment": 0.001, "decrement": 0.000167}}
+        if self.queue == "choke":
+            low, high = 20 * scale, 60 * scale
+            return {
+                "scheduler": {
+                    "kind": "choke",
+                    "min_threshold": f"{low:g} packets",
+                    "max_threshold": f"{high:g} packets",
+                    "weight": 1 / 16 if scale == 1 else 1 / 256,
+                    "bandwidth": f"{self.rate} Mbit/s",
+                },
+                "capacity": f"{240 * scale:g} packets",
+            }
+        if self.queue in ("sfq", "fq"):
+            return {"scheduler": "sch_fq" if self.queue == "fq" else "sfq"}
         if self.queue == "codel":
             return {
                 "aqm": "codel",
@@ -145,6 +194,20 @@ def matrix(rates: tuple[int, ...] = (10,)) -> Iterator[Cell]:
                 for flows in FLOWS:
                     for congestion in CONGESTION:
                         yield Cell(rate, queue, loop, flows, congestion)
+
+
+def deployed() -> Iterator[Cell]:
+    """
+    Cells of the queues that people deploy.
+
+    Of each queue every congestion control meets every round trip, and every number of flows both rates, all round trips
+    and all congestion controls.
+    """
+    for at, queue in enumerate(DEPLOYED):
+        for i, congestion in enumerate(DEPLOYED_CONGESTION):
+            for j, loop in enumerate((40, 10, 200)):
+                flows = FLOWS[(at + i + j) % 3]
+                yield Cell(100 if (at + i + 2 * j) % 4 == 3 else 10, queue, loop, flows, congestion)
 
 
 @dataclass(frozen=True)
@@ -222,11 +285,11 @@ def of_kernel(row: dict[str, str]) -> Values:
     )
 
 
-def of_ours(result: ac.Result, period: float = math.nan) -> Values:
-    """Read a run of ours."""
+def of_ours(result: ac.Result, period: float = math.nan, share: float = 1.0) -> Values:
+    """Read a run of ours; `share` of the link is what the queue itself shapes to."""
     link: Any = result.links.loc["bottleneck"]
     return Values(
-        utilisation=float(link["utilization"]),
+        utilisation=float(link["utilization"]) / share,
         queue=float(link["queue_packets_mean"]),
         loss=(link["drops"] + link["marks"]) / (link["packets"] + link["drops"]),
         jain=float(result.json()["flows"]["all"]["jain"]),

@@ -2,6 +2,7 @@
 // It runs inside the guest, alone, in one thread, so that virtual time goes only by what the kernel does.
 //
 //   -n FLOWS -c CONGESTION -t SECONDS -w SECONDS_LEFT_OUT -u FROM:SPAN (starts, s, uniform, drawn from -s SEED)
+//   -h HOSTS (sending addresses, 10.0.9.1 and on, to which flows are dealt in turn)
 //   -q DEVICE:HANDLE (of the queue) -e (ECN) -i SAMPLE_MS -l LOW_WATER_MARK_OF_THE_RECEIVERS -o TRACE_FILE -f (trace flows too)
 //
 // System calls are what a run of the guest costs (each is a switch between two processes of the host), so it makes few.
@@ -212,13 +213,13 @@ enum { LISTENER = 1, RECEIVING };
 
 int main(int argc, char **argv)
 {
-	int flows = 1, interval = 10, low = 0, trace_flows = 0, ecn = 0, option;
+	int flows = 1, interval = 10, low = 0, trace_flows = 0, ecn = 0, hosts = 0, option;
 	double duration = 10, left_out = 0, from = 0, span = 0;
 	uint64_t seed = 1;
 	const char *congestion = "reno", *output = 0;
 	char *queue_name = 0;
 
-	while ((option = getopt(argc, argv, "n:c:t:w:u:s:q:ei:l:o:f")) > 0)
+	while ((option = getopt(argc, argv, "n:c:t:w:u:s:q:ei:l:o:fh:")) > 0)
 		switch (option) {
 		case 'n': flows = atoi(optarg); break;
 		case 'c': congestion = optarg; break;
@@ -232,6 +233,7 @@ int main(int argc, char **argv)
 		case 'l': low = atoi(optarg); break;
 		case 'o': output = optarg; break;
 		case 'f': trace_flows = 1; break;
+		case 'h': hosts = atoi(optarg); break;
 		default: return 2;
 		}
 	char *colon = queue_name ? strchr(queue_name, ':') : 0;
@@ -296,6 +298,12 @@ int main(int argc, char **argv)
 			if (s < 0 || setsockopt(s, IPPROTO_TCP, TCP_CONGESTION, congestion, strlen(congestion)))
 				die("TCP_CONGESTION");
 			setsockopt(s, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
+			if (hosts) {
+				struct sockaddr_in own = { .sin_family = AF_INET };
+				own.sin_addr.s_addr = htonl(0x0a000901 + started % hosts);
+				if (bind(s, (void *)&own, sizeof own))
+					die("bind");
+			}
 			if (connect(s, (void *)&address, sizeof address) && errno != EINPROGRESS)
 				die("connect");
 			fd[started] = s;

@@ -15,7 +15,7 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,25 +74,33 @@ class Job:
     duration: float
     left_out: float
     """Time before the measurement, s."""
+    hosts: int = 0
+    """Sending hosts; 0: one that is not named."""
+    root: bool = False
+    """True if the queue itself shapes to the rate, with nothing above it."""
 
     def arguments(self, seed: int, trace: Path | None = None) -> list[str]:
         """Give the kernel's command line."""
         begin, span = self.start
         flows = (
             f"-n,{self.flows},-c,{self.congestion},-t,{self.duration:g},-w,{self.left_out:g},-u,{begin:g}:{span:g},-s,{seed},"
-            f"-l,{LOW_WATER}{',-e' * self.ecn}" + (f",-o,/mnt/{trace.name},-f" if trace else "")
+            f"-l,{LOW_WATER}{',-e' * self.ecn}"
+            + (f",-h,{self.hosts}" if self.hosts else "")
+            + (f",-o,/mnt/{trace.name},-f" if trace else "")
         )
         return [
-            f"rate={self.rate}",
+            f"rate={0 if self.root else self.rate}",
             f"delay={self.delay}",
             f"queue={self.queue.replace(' ', ',')}",
             f"flows={flows}",
+            *(["hosts=1"] if self.hosts else []),
         ]
 
     @property
     def key(self) -> str:
         """What tells it from others."""
-        return hashlib.sha256(f"{GUEST} {self}".encode()).hexdigest()[:12]
+        said = str(self) if self.hosts or self.root else str(self).replace(", hosts=0, root=False", "")
+        return hashlib.sha256(f"{GUEST} {said}".encode()).hexdigest()[:12]
 
 
 def _number(value: str) -> float:
@@ -115,13 +123,7 @@ def translate(scenario: ac.Scenario) -> Job:
     if tree.get("change"):
         raise Refused("change: nothing changes in the guest")
     link, flows, run = links[0], classes[0], tree["scenario"]
-    for key in ("policer", "loss", "jitter"):
-        if link[key] != "none":
-            raise Refused(f"link.{key}: the guest's link has none")
-    shaper = link["shaper"]
-    if link["rate"] != LINE or shaper == "none":
-        raise Refused(f"link.rate = {link['rate']!r}: the guest's is {LINE!r}, below a shaper (htb) that has the rate")
-    _only(shaper, {"burst": "1514 B", "discipline": "htb"}, "link.shaper.")
+    shapes_itself = _shaped(link)
     expected = {
         "traffic": {"kind": "bulk"},
         "reverse_path": "none",
@@ -153,9 +155,12 @@ def translate(scenario: ac.Scenario) -> Job:
     left_out, end = (_number(part) for part in run["measure"].split(".."))
     if end != duration:
         raise Refused("scenario.measure: the guest measures to the end")
-    rate = _number(shaper["rate"])
+    hosts = _hosts(flows)
+    rate = _number(link["queue"]["scheduler"]["bandwidth"] if shapes_itself else link["shaper"]["rate"])
     return Job(
         rate=round(rate),
+        hosts=hosts,
+        root=shapes_itself,
         delay=round(1e6 * _number(flows["rtt"])),
         queue=_queue(link["queue"], rate),
         ecn=bool(flows["ecn"]),
@@ -165,6 +170,37 @@ def translate(scenario: ac.Scenario) -> Job:
         duration=duration,
         left_out=left_out,
     )
+
+
+def _shaped(link: Mapping[str, Any]) -> bool:
+    """Refuse a link that the guest's is not; true if its queue shapes to the rate itself."""
+    for key in ("policer", "loss", "jitter"):
+        if link[key] != "none":
+            raise Refused(f"link.{key}: the guest's link has none")
+    shaper, shapes_itself = link["shaper"], _shapes_itself(link["queue"])
+    if link["rate"] != LINE or (shaper == "none") != shapes_itself:
+        raise Refused(f"link.rate = {link['rate']!r}: the guest's is {LINE!r}, below a shaper (htb) that has the rate")
+    if not shapes_itself:
+        _only(shaper, {"burst": "1514 B", "discipline": "htb"}, "link.shaper.")
+    return shapes_itself
+
+
+def _shapes_itself(queue: Mapping[str, Any]) -> bool:
+    scheduler = queue["scheduler"]
+    return scheduler != "none" and scheduler["kind"] == "cake" and scheduler["bandwidth"] != "unlimited"
+
+
+def _hosts(flows: Mapping[str, Any]) -> int:
+    """Sending hosts; all flows go to one receiving host."""
+    for key, value in {"nat": "none", "tunnel": "none", "destination_hosts": 1, "dscp": "cs0"}.items():
+        if flows[key] != value:
+            raise Refused(f"flows.{key} = {flows[key]!r}: in the guest it is {value!r}")
+    if flows["source"] == "own":
+        return 0
+    if flows["destination"] == "own":
+        raise Refused("flows.destination: flows with a named source go to one named destination")
+    hosts: int = flows["source_hosts"]
+    return hosts
 
 
 def _start(text: Any) -> tuple[float, float]:
@@ -188,6 +224,8 @@ def _queue(queue: Mapping[str, Any], rate: float) -> str:
     """Arguments of tc for a queue."""
     scheduler = queue["scheduler"]
     if scheduler != "none":
+        if scheduler["kind"] in SCHEDULERS:
+            return SCHEDULERS[scheduler["kind"]](queue)
         if scheduler["kind"] != "fq_codel" or queue["aqm"] != "codel":
             raise Refused(f"queue.scheduler = {scheduler['kind']!r} with {queue['aqm']}: only fq_codel with codel")
         _only(scheduler, {"spare_by_total": True}, "queue.scheduler.")
@@ -206,17 +244,99 @@ def _queue(queue: Mapping[str, Any], rate: float) -> str:
     if kind == "codel":
         return f"codel limit {_packets(queue, kind)} target {_us(queue['target'])} interval {_us(queue['interval'])}{ecn or ' noecn'}"
     if kind == "pie":
-        _only(queue, {"max_burst": "150 ms", "activation": 0})
-        alpha, beta = 16 * queue["alpha"], 16 * queue["beta"]
-        if alpha != round(alpha) or beta != round(beta):
-            raise Refused("queue.alpha, queue.beta: the kernel has sixteenths")
-        return (
-            f"pie limit {_packets(queue, kind)} target {_us(queue['target'])} tupdate {_us(queue['interval'])} "
-            f"alpha {round(alpha)} beta {round(beta)}{ecn or ' noecn'}"
-        )
+        return _pie(queue)
     if kind == "red":
         return _red(queue, rate) + ecn
     raise Refused(f"queue.aqm = {kind!r}: the kernel has none, or the guest does not know it")
+
+
+def _cake(queue: Mapping[str, Any]) -> str:
+    """CAKE in tc's terms."""
+    cake = queue["scheduler"]
+    _only(cake, {"rtt": "100 ms", "target": "auto", "mpu": "auto", "max_packet": "1514 B", "nat": False, "wash": False})
+    _only(cake, {"memory_limit": "auto", "overhead": "auto", "framing": "auto"})
+    rate = "unlimited" if cake["bandwidth"] == "unlimited" else f"bandwidth {round(_number(cake['bandwidth']))}bit"
+    words = [rate, cake["tins"], cake["isolation"], cake["ack_filter"], "ingress" if cake["ingress"] else "egress"]
+    if cake["link"] != "raw":
+        _only(cake, {"link_header": "14 B"})
+    return f"cake {' '.join(words)} {cake['link']}"
+
+
+def _fq_pie(queue: Mapping[str, Any]) -> str:
+    """FQ-PIE in tc's terms."""
+    if queue["aqm"] != "pie":
+        raise Refused(f"queue.aqm = {queue['aqm']!r}: the kernel's has 'pie'")
+    rows = queue["scheduler"]
+    return (
+        f"fq_pie flows {rows['buckets']} quantum {round(_number(rows['quantum']))} {_pie(queue).removeprefix('pie ')}"
+    )
+
+
+def _sfq(queue: Mapping[str, Any]) -> str:
+    """SFQ in tc's terms."""
+    sfq = queue["scheduler"]
+    _only(sfq, {"perturb": "never", "red": False})
+    return (
+        f"sfq limit {_packets(queue, 'sfq')} quantum {round(_number(sfq['quantum']))} divisor {sfq['buckets']} "
+        f"flows {sfq['flows']} depth {round(_number(sfq['depth']))}{' headdrop' * sfq['headdrop']}"
+    )
+
+
+def _sfb(queue: Mapping[str, Any]) -> str:
+    """SFB in tc's terms."""
+    sfb = queue["scheduler"]
+    _only(
+        sfb, {"ecn": True, "rehash": "600 s", "warm_up": "60 s", "penalty_rate": "10 Hz", "penalty_burst": "20 packets"}
+    )
+    return (
+        f"sfb limit {_packets(queue, 'sfb')} max {round(_number(sfb['max']))} target {round(_number(sfb['target']))} "
+        f"increment {sfb['increment']:.6f} decrement {sfb['decrement']:.6f} penalty_rate 10 penalty_burst 20"
+    )
+
+
+def _choke(queue: Mapping[str, Any]) -> str:
+    """CHOKe in tc's terms; tc finds its weight, a power of two, from a burst."""
+    choke = queue["scheduler"]
+    _only(choke, {"mean_packet": "1 kB", "ecn": False})
+    low, high = (round(_number(choke[key])) for key in ("min_threshold", "max_threshold"))
+    burst = next((burst for burst in range(low + 1, 10_000) if _weight(low, burst, 1) == choke["weight"]), None)
+    if burst is None:
+        raise Refused(f"queue.scheduler.weight = {choke['weight']}: no burst makes tc choose it; it has powers of two")
+    return (
+        f"choke limit {_packets(queue, 'choke')} min {low} max {high} burst {burst} "
+        f"probability {choke['max_probability']} bandwidth {round(_number(choke['bandwidth']))}bit"
+    )
+
+
+def _fq(queue: Mapping[str, Any]) -> str:
+    """Linux's fq in tc's terms."""
+    fq = queue["scheduler"]
+    _only(fq, {"buckets": 1024, "refill_delay": "40 ms", "ce_threshold": "none", "maxrate": "unlimited"})
+    quanta = " ".join(f"{key} {round(_number(fq[key]))}" for key in ("quantum", "initial_quantum"))
+    return f"fq limit {_packets(queue, 'fq')} flow_limit {round(_number(fq['flow_limit']))} {quanta} orphan_mask 1023"
+
+
+SCHEDULERS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "cake": _cake,
+    "fq_pie": _fq_pie,
+    "sfq": _sfq,
+    "sfb": _sfb,
+    "choke": _choke,
+    "sch_fq": _fq,
+}
+"""Queues of the kernel that are schedulers here, in tc's terms."""
+
+
+def _pie(queue: Mapping[str, Any]) -> str:
+    """PIE in tc's terms."""
+    _only(queue, {"max_burst": "150 ms", "activation": 0})
+    alpha, beta = 16 * queue["alpha"], 16 * queue["beta"]
+    if alpha != round(alpha) or beta != round(beta):
+        raise Refused("queue.alpha, queue.beta: the kernel has sixteenths")
+    return (
+        f"pie limit {_packets(queue, 'pie')} target {_us(queue['target'])} tupdate {_us(queue['interval'])} "
+        f"alpha {round(alpha)} beta {round(beta)}{' ecn' if queue['ecn'] else ' noecn'}"
+    )
 
 
 def _only(table: Mapping[str, Any], expected: Mapping[str, Any], place: str = "queue.") -> None:

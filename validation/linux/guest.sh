@@ -1,6 +1,6 @@
 #!/bin/sh
 # The guest's init. Its variables come from the kernel's command line:
-# dir (where the files are), rate (bit/s), delay (us, of the ACK path), queue (arguments of tc, commas for blanks), flows (arguments of ./flows, commas for blanks).
+# dir (where the files are), rate (bit/s; 0: the queue is the root and shapes itself), hosts (any value: senders may have addresses of 10.0.9.0/24), delay (us, of the ACK path), queue (arguments of tc, commas for blanks), flows (arguments of ./flows, commas for blanks).
 # Few processes, since a process is the dearest thing here: starting one costs as much as a second of virtual time.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 busybox mount -t proc proc /proc
@@ -42,15 +42,23 @@ addr add 10.0.2.2/24 dev d0
 neigh replace 10.0.2.1 lladdr $r1 dev d0 nud permanent
 route add default via 10.0.2.1
 END
+if [ -n "$hosts" ]; then
+  ip -n s route add local 10.0.9.0/24 dev lo
+  ip -n r route add 10.0.9.0/24 via 10.0.1.1
+fi
 IFS=,
 set -- $queue # commas to blanks
 IFS=' '
 tc -n d qdisc add dev d0 root netem delay "$delay"us limit 1000000
-tc -n r -batch - 2>/dev/null <<END # htb warns of its quantum
+if [ "$rate" = 0 ]; then
+  tc -n r qdisc add dev r1 root handle 10: $*
+else
+  tc -n r -batch - 2>/dev/null <<END # htb warns of its quantum
 qdisc add dev r1 root handle 1: htb default 1
 class add dev r1 parent 1: classid 1:1 htb rate ${rate}bit ceil ${rate}bit burst 1514 cburst 1514
 qdisc add dev r1 parent 1:1 handle 10: $*
 END
+fi
 IFS=,
 "$dir/flows" -q r1:10 $flows
 busybox poweroff -f

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import json
 import math
 import os
@@ -32,6 +33,7 @@ from cells import (
     Cell,
     Comparison,
     compare,
+    deployed,
     matrix,
     of_kernel,
     of_ours,
@@ -61,7 +63,8 @@ def seeds_of(cell: Cell, most: int) -> int:
 
 def chosen(only: str, rates: Sequence[int]) -> list[Cell]:
     """Cells of the matrix at these rates (Mb/s), those whose name contains `only`."""
-    return [cell for cell in matrix(tuple(rates)) if only in cell.name]
+    every = itertools.chain(matrix(tuple(rates)), (cell for cell in deployed() if cell.rate in rates))
+    return [cell for cell in every if only in cell.name]
 
 
 def run_guest(cells: Sequence[Cell], store: guest.Store, seeds: int, jobs: int) -> None:
@@ -106,7 +109,7 @@ def one_cell(entry: tuple[Cell, list[dict[str, str]]]) -> list[Comparison]:
     most = BBR_SEEDS if cell.congestion == "bbr" and cell.flows > 1 else SEEDS
     runs = ac.replicate(cell.scenario(), seeds_of(cell, most), threads=1)
     drawn = period(cell) if any(not math.isnan(periods().get(row["key"], math.nan)) for row in rows) else math.nan
-    return compare([of_ours(run, drawn) for run in runs], [of_kernel(row) for row in rows])
+    return compare([of_ours(run, drawn, cell.share) for run in runs], [of_kernel(row) for row in rows])
 
 
 Judged = tuple[Cell, list[Comparison], list[dict[str, str]]]

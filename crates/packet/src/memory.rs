@@ -68,6 +68,7 @@ impl Simulation {
                 let queues = scheduler.build(&SchedulerView {
                     flows: flows.fold(0, |sum, count| count.saturating_add(sum)),
                     salt: 0,
+                    rate: link.rate,
                 });
                 bytes = bytes.saturating_add(queues.queues() as u64 * link::scheduled::SUB_QUEUE);
             }

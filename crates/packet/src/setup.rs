@@ -244,6 +244,7 @@ fn build_extras(
         let scheduler = scheduler.build(&SchedulerView {
             flows: flows.sum(),
             salt: Stream::new(seed, Owner::Scheduler, owner).bits(),
+            rate: link.rate,
         });
         Scheduled::new(scheduler, link.aqm.clone(), *view)
     });

@@ -73,6 +73,13 @@ fn queues() -> impl Strategy<Value = String> {
         queue.replacen('{', &format!("{{ scheduler = {scheduler},"), 1)
     });
     let own = prop::sample::select(vec![
+        "{ aqm = \"fq_pie\", capacity = \"30 packets\" }",
+        "{ scheduler = { kind = \"sfq\", perturb = \"300 ms\", depth = \"9 packets\", flows = 3, headdrop = true, red = true, min_threshold = \"3 kB\", max_threshold = \"9 kB\", ecn = true }, capacity = \"30 packets\" }",
+        "{ scheduler = { kind = \"sfq\", buckets = 2, depth = \"5 packets\" } }",
+        "{ scheduler = { kind = \"sfb\", rehash = \"400 ms\", warm_up = \"200 ms\", increment = 0.05, target = \"4 packets\", max = \"9 packets\" } }",
+        "{ scheduler = { kind = \"choke\", min_threshold = \"3 packets\", max_threshold = \"12 packets\", weight = 0.1, ecn = true }, capacity = \"20 packets\" }",
+        "{ scheduler = { kind = \"sch_fq\", maxrate = \"700 kbit/s\", flow_limit = \"8 packets\" }, capacity = \"40 packets\" }",
+        "{ scheduler = { kind = \"sch_fq\", maxrate = \"200 kbit/s\", buckets = \"exact\", ce_threshold = \"5 ms\" } }",
         "{ aqm = \"cake\", capacity = \"40 packets\" }",
         "{ scheduler = { kind = \"cake\", bandwidth = \"900 kbit/s\", ack_filter = \"ack-filter\", memory_limit = \"20 kB\" } }",
         "{ scheduler = { kind = \"cake\", bandwidth = \"2 Mbit/s\", ingress = true, wash = true, isolation = \"dual-srchost\", tins = \"diffserv4\" }, capacity = \"60 packets\" }",

@@ -8,18 +8,28 @@
 //! `every_scheduler`.
 
 mod cake;
+mod choke;
 mod drr;
 mod dualpi2;
 mod fq;
 mod fq_codel;
+mod fq_pie;
 mod priority;
+mod sch_fq;
+mod sfb;
+mod sfq;
 
 pub use cake::{Cake, CakeParams};
+pub use choke::{Choke, ChokeParams};
 pub use drr::{Drr, DrrParams};
 pub use dualpi2::{DualPi2, DualPi2Params};
 pub use fq::{Fq, FqParams};
 pub use fq_codel::{FqCodel, FqCodelParams};
+pub use fq_pie::{FqPie, FqPieParams};
 pub use priority::{Priority, PriorityParams};
+pub use sch_fq::{SchFq, SchFqParams};
+pub use sfb::{Sfb, SfbParams};
+pub use sfq::{Sfq, SfqParams};
 
 /// Every scheduler: variant and parameters.
 macro_rules! every_scheduler {
@@ -31,6 +41,11 @@ macro_rules! every_scheduler {
             Priority(PriorityParams),
             DualPi2(DualPi2Params),
             Cake(CakeParams),
+            FqPie(FqPieParams),
+            Sfq(SfqParams),
+            Sfb(SfbParams),
+            Choke(ChokeParams),
+            SchFq(SchFqParams),
         }
     };
 }
@@ -138,6 +153,8 @@ pub struct SchedulerView {
     pub flows: u32,
     /// Salt of hash functions.
     pub salt: u64,
+    /// The link's rate at the start, bit/s.
+    pub rate: f64,
 }
 
 forwarded! { $ forward_scheduler;
@@ -460,7 +477,11 @@ pub(crate) mod test {
     use crate::Time;
     use crate::aqm::PacketView;
 
-    pub(crate) const VIEW: SchedulerView = SchedulerView { flows: 8, salt: 1 };
+    pub(crate) const VIEW: SchedulerView = SchedulerView {
+        flows: 8,
+        salt: 1,
+        rate: 1e8,
+    };
 
     pub(crate) fn of_flow(flow: u32, size: u32) -> PacketView {
         PacketView {
@@ -557,7 +578,11 @@ mod tests {
 
     #[test]
     fn hashes_spread_flows_and_depend_on_the_salt() {
-        let view = |salt| SchedulerView { flows: 0, salt };
+        let view = |salt| SchedulerView {
+            flows: 0,
+            salt,
+            rate: 1e8,
+        };
         let hash = Hash::new(NumberOr::Number(16.0), &view(5));
         let queue = |hash: &Hash, identity| {
             let label = Label {

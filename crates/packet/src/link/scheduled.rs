@@ -447,7 +447,11 @@ mod tests {
         );
         let scenario = ackclock_scenario::parse(&text, "test").expect("the scenario is right");
         let scheduler = scenario.links[0].scheduler.expect("there is one");
-        let scheduler = scheduler.build(&SchedulerView { flows: 1, salt: 1 });
+        let scheduler = scheduler.build(&SchedulerView {
+            flows: 1,
+            salt: 1,
+            rate: 10e6,
+        });
         let link = LinkView {
             rate: 10e6,
             delay: 0.0,

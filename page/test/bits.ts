@@ -45,7 +45,9 @@ for (const [k, question] of asked.entries()) {
   else count.equal += 1;
 }
 console.table(Object.fromEntries(kinds));
-if (native.length !== asked.length || first) {
+const rarely = [...kinds].filter(([, count]) => count.equal < asked.length / 200);
+if (rarely.length) console.error(`hardly any answers: ${rarely.map(([ask]) => ask)}`);
+if (native.length !== asked.length || first || rarely.length) {
   console.error(`${native.length} native answers to ${asked.length} questions\n${first}`);
   process.exit(1);
 }

@@ -43,7 +43,7 @@ impl Run {
                 streamed: false,
             },
             seed: start.seed,
-            abort: None,
+            ..Options::default()
         };
         let need = Simulation::memory_estimate(&scenario, &options);
         if need > start.memory {

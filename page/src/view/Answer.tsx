@@ -239,7 +239,9 @@ export function Answer({ lab, children }: { lab: Laboratory; children: Component
     windows.length === 0 ? `${name} has no congestion window.` : '',
     lab.course.refusal ? `No trajectory of the equations: ${lab.course.refusal}.` : '',
     lab.field.refusal ? `No mean field: ${lab.field.refusal}.` : '',
-  ].filter(Boolean);
+  ]
+    .filter(Boolean)
+    .map((one) => one.replace(/\d+\.\d{5,}/g, (number) => String(Number(Number(number).toPrecision(4)))));
   return (
     <section class={`figures ${lab.packets.busy ? 'stale' : ''}`} aria-label="Figures">
       <Figure

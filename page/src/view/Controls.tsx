@@ -188,6 +188,7 @@ const REQUIRED: Record<string, Node> = {
 
 function Flows({ lab, at, tree }: { lab: Laboratory; at: number; tree: Tree }) {
   const full = get(tree, ['flows', at]);
+  const ecn = get(full, ['ecn']);
   const kind = kindOf(get(full, ['congestion']), '');
   const written = get(full, ['rtt']);
   const plain = typeof written === 'string' && /^[\d.]+\s*\w+$/.test(written);
@@ -223,7 +224,11 @@ function Flows({ lab, at, tree }: { lab: Laboratory; at: number; tree: Tree }) {
         />
       )}
       {kind && (
-        <Check label="ECN" value={get(full, ['ecn']) === true} choose={(on) => change(lab, ['flows', at, 'ecn'], on)} />
+        <Check
+          label="ECN"
+          value={ecn !== undefined && ecn !== false}
+          choose={(on) => change(lab, ['flows', at, 'ecn'], on)}
+        />
       )}
     </>
   );

@@ -111,7 +111,7 @@ export function Stability({ lab, pool }: { lab: Laboratory; pool: Pool }) {
         label: `base RTT of ${className} (ms)`,
         scale: 1e-3,
         now: 1e3 * rtt,
-        values: spaced(1, Math.max(1000, 4e3 * rtt), COLUMNS),
+        values: spaced(Math.min(1, 100 * rtt), Math.max(1000, 4e3 * rtt), COLUMNS),
       },
       {
         name: choice.name,
